@@ -1,0 +1,73 @@
+// The one error type. An error is a value: what kind (its number is the exit status), where, the fact, the remedy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace graphopt {
+
+enum class ErrorKind : std::uint8_t {
+  Usage = 1,         // a wrong option, name or value on the command line
+  Input = 2,         // the model cannot be used
+  CheckFailed = 3,   // --check found a difference, or could not be carried out
+  Output = 4,        // the result could not be written
+  Limit = 5,         // --timeout or --max-memory was reached
+  Internal = 70,     // a defect of graphopt
+};
+
+// Where something is. Empty fields are not printed.
+struct Place {
+  std::string file;   // as the user typed it
+  std::string graph;  // "main/loop_3.body" inside subgraphs; empty for the main graph
+  std::string node;   // "conv_12", or "#418" for the 419th node of its graph when it has no name
+  std::string op;     // "Conv", with its domain when that is not the default: "com.microsoft::Attention"
+  std::string slot;   // "input 1 'w12'"
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::Internal;
+  Place place;
+  std::string what;    // the fact, in the user's terms
+  std::string remedy;  // what to do; empty only for Internal
+};
+
+// "graphopt: error: FILE: node 'n' (Op), input 1 'w': WHAT\n  help: REMEDY", without a trailing newline.
+std::string to_string(const Place& place);
+std::string to_string(const Error& error);
+
+// One to ten problems found in one run, in the order in which they were found. The first decides the exit status.
+using Errors = std::vector<Error>;
+inline constexpr std::size_t kMaxErrors = 10;
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : v_(std::in_place_index<1>, Errors{std::move(error)}) {}
+  Result(Errors errors) : v_(std::in_place_index<1>, std::move(errors)) {}
+
+  bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& operator*() & { return *std::get_if<0>(&v_); }
+  const T& operator*() const& { return *std::get_if<0>(&v_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&v_)); }
+  T* operator->() { return std::get_if<0>(&v_); }
+  const T* operator->() const { return std::get_if<0>(&v_); }
+  // At least one; only when !ok().
+  const Errors& errors() const { return *std::get_if<1>(&v_); }
+  Errors& errors() { return *std::get_if<1>(&v_); }
+  const Error& error() const { return errors().front(); }
+
+ private:
+  std::variant<T, Errors> v_;
+};
+
+struct Done {};                       // what a Result holds that has nothing to say
+using Status = Result<Done>;
+
+}  // namespace graphopt
