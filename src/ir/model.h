@@ -1,0 +1,332 @@
+// The intermediate representation: a Model owns graphs, nodes, values, tensors, names and types in dense arrays.
+//
+// Ids are model-wide, so a value that a subgraph captures is an ordinary value with ordinary uses: a use whose user
+// stands in another graph than the value is a capture. Each graph ends in a *return node*: a pseudo node (it is not in
+// the node list, is_return() tells) whose operands are the graph's outputs. So "is used by an output" is a use like
+// any other, and a pass that knows nothing of it sees a user of kind Opaque and keeps away.
+//
+// Nodes of a graph form a linked list in topological order with order keys: insertion, removal and "which is first"
+// are O(1) (amortized: keys are renumbered when a gap is used up). Every change goes through the mutators below; they
+// keep use lists and order, remember that a node no longer equals its bytes in the file, and tell the listeners.
+//
+// Erased nodes and values keep their ids (never reused); alive() tells.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/dim.h"
+#include "ir/op_kind.h"
+#include "ir/tensor.h"
+#include "ir/types.h"
+#include "support/ids.h"
+#include "support/string_pool.h"
+
+namespace graphopt {
+
+enum class AttrKind : std::uint8_t {   // numbers are those of onnx::AttributeProto::AttributeType
+  Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8, Tensors = 9,
+  Graphs = 10, SparseTensor = 11, SparseTensors = 12, TypeProto = 13, TypeProtos = 14,
+};
+
+struct Attr {
+  NameId name;
+  AttrKind kind = AttrKind::Undefined;
+  NameId ref;                                 // inside functions: the caller's attribute that stands here
+  float f = 0;
+  std::int64_t i = 0;
+  Bytes s;                                    // String
+  std::span<const std::int64_t> ints;         // lists live in the model's arena
+  std::span<const float> floats;
+  std::span<const Bytes> strings;
+  TensorId tensor;
+  std::span<const GraphId> graphs;            // Graph (one) and Graphs
+  Bytes proto;                                // the AttributeProto in the file; empty when made or changed here.
+                                              // Kinds not listed above live here only.
+};
+
+struct Op {                                   // an operator as the model names it
+  OpKind kind = OpKind::Opaque;
+  NameId domain, type, overload;              // domain "" for ai.onnx
+  FunctionId function;                        // for OpKind::FunctionCall
+};
+
+struct Node {
+  OpId op;
+  OpKind kind = OpKind::Opaque;
+  bool alive = true;
+  bool dirty = false;                         // differs from `proto`
+  bool is_return = false;
+  GraphId graph;
+  NodeId prev, next;                          // in the graph's list
+  std::uint64_t order = 0;
+  UseId first_use;                            // operands are uses first_use, first_use + 1, ...
+  std::uint32_t input_count = 0;
+  std::uint32_t first_output = 0;             // index into the model's output slots
+  std::uint32_t output_count = 0;
+  std::uint32_t first_attr = 0;
+  std::uint32_t attr_count = 0;
+  NameId name;                                // kEmptyName when it has none
+  Bytes proto;                                // the NodeProto in the file; empty for made nodes
+  std::uint32_t file_index = 0xFFFFFFFFu;     // position in the file's graph, for messages
+};
+
+struct Use {
+  ValueId value;                              // none: an empty optional operand
+  NodeId user;
+  UseId prev, next;                           // other uses of the same value
+};
+
+struct Value {
+  NameId name;
+  GraphId graph;
+  NodeId def;                                 // none for graph inputs and initializers
+  std::uint32_t def_slot = 0;
+  UseId first_use;
+  std::uint32_t use_count = 0;
+  TensorId tensor;                            // initializer, or result of a Constant node
+  TypeId declared;                            // from the file's ValueInfo: true for graph inputs, elsewhere a claim
+  Bytes info;                                 // that ValueInfoProto; empty when there is none
+  bool alive = true;
+  bool is_input = false;                      // of its graph
+  bool is_initializer = false;                // also with is_input: an overridable default
+  bool is_sparse = false;                     // a sparse initializer; bytes in `sparse`
+  bool pinned = false;                        // something outside the graph names it: never renamed, removed or taken
+                                              // for a constant (training info, quantization annotations)
+  bool info_stale = false;                    // content or type changed: `info` must not be written
+  Bytes sparse;                               // SparseTensorProto of a sparse initializer
+};
+
+struct Graph {
+  NodeId owner;                               // the node that holds this subgraph; none for the main graph and functions
+  GraphId parent;                             // graph of the owner
+  FunctionId function;                        // when it is a function's body
+  NameId attribute;                           // the owner's attribute
+  NameId name;
+  NodeId first, last;                         // node list
+  std::uint32_t node_count = 0;
+  NodeId ret;                                 // the return node
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> initializers;          // in file order; may hold dead ones
+  std::uint32_t opsets = 0;                   // index into Model::opset_tables
+  bool alive = true;
+  std::vector<Bytes> rest;                    // further fields of the GraphProto, each with its tag, in file order
+};
+
+struct OpsetImport { NameId domain; std::int64_t version; };
+using OpsetTable = std::vector<OpsetImport>;
+
+struct Function {
+  NameId domain, name, overload;
+  GraphId body;                               // inputs have no types; ret's operands are the outputs
+  std::vector<NameId> attributes;             // parameters without default
+  std::vector<Attr> defaults;                 // parameters with default
+  std::vector<Bytes> rest;                    // further fields (doc string, opset imports, metadata ...) with tags
+};
+
+// Told of every change, after it has happened.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void node_added(NodeId) {}
+  virtual void node_erased(NodeId) {}                     // its operands are gone already
+  virtual void node_changed(NodeId) {}                    // operands, attributes or operator
+  virtual void uses_changed(ValueId) {}                   // a use came or went
+  virtual void value_replaced(ValueId old_value, ValueId new_value) { (void)old_value; (void)new_value; }
+  virtual void value_became_constant(ValueId) {}
+};
+
+class Model {
+ public:
+  Model();
+  ~Model();
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+
+  // --- the file ---------------------------------------------------------------------------------------------------
+  std::string file;                            // as the user typed it; "-" for stdin
+  std::int64_t ir_version = 0;
+  std::vector<OpsetTable> opset_tables;        // [0] is the model's; functions have their own
+  std::vector<Bytes> rest;                     // fields of ModelProto other than graph and functions, with tags
+  std::uint64_t file_bytes = 0;                // model file plus external data
+  bool had_external_data = false;
+  std::uint64_t external_data_bytes = 0;
+  std::vector<std::shared_ptr<const void>> keep_alive;   // maps and buffers that views point into
+
+  StringPool names;
+  TypePool types;
+  DimPool dims;
+
+  // --- reading ----------------------------------------------------------------------------------------------------
+  GraphId main() const { return GraphId{std::uint32_t{0}}; }
+  std::size_t graph_count() const { return graphs_.size(); }
+  std::size_t node_count() const { return nodes_.size(); }       // ids are below; some may be dead
+  std::size_t value_count() const { return values_.size(); }
+  std::size_t tensor_count() const { return tensors_.size(); }
+  std::size_t live_node_count() const { return live_nodes_; }
+
+  const Graph& graph(GraphId g) const { return graphs_[g.index()]; }
+  const Node& node(NodeId n) const { return nodes_[n.index()]; }
+  const Value& value(ValueId v) const { return values_[v.index()]; }
+  const Op& op(OpId o) const { return ops_[o.index()]; }
+  const Op& op(NodeId n) const { return ops_[nodes_[n.index()].op.index()]; }
+  const Function& function(FunctionId f) const { return functions_[f.index()]; }
+  std::size_t function_count() const { return functions_.size(); }
+  std::string_view text(NameId n) const { return names.text(n); }
+
+  OpKind kind(NodeId n) const { return nodes_[n.index()].kind; }
+  std::size_t input_count(NodeId n) const { return nodes_[n.index()].input_count; }
+  std::size_t output_count(NodeId n) const { return nodes_[n.index()].output_count; }
+  // None beyond the last operand and for an empty optional one.
+  ValueId input(NodeId n, std::size_t slot) const;
+  ValueId output(NodeId n, std::size_t slot) const;
+  std::span<const ValueId> outputs(NodeId n) const;
+  std::span<const Attr> attrs(NodeId n) const;
+  const Attr* find_attr(NodeId n, NameId name) const;
+  bool alive(NodeId n) const { return nodes_[n.index()].alive; }
+  bool alive(ValueId v) const { return values_[v.index()].alive; }
+
+  // Uses of a value: for (UseId u = m.first_use(v); u; u = m.next_use(u)) { m.user(u), m.slot(u) }
+  UseId first_use(ValueId v) const { return values_[v.index()].first_use; }
+  UseId next_use(UseId u) const { return uses_[u.index()].next; }
+  NodeId user(UseId u) const { return uses_[u.index()].user; }
+  std::uint32_t slot(UseId u) const { return u.index() - nodes_[uses_[u.index()].user.index()].first_use.index(); }
+  std::uint32_t use_count(ValueId v) const { return values_[v.index()].use_count; }
+  bool is_return(NodeId n) const { return nodes_[n.index()].is_return; }
+  bool is_graph_output(ValueId v) const;                      // an operand of its or an inner graph's return node
+  bool is_captured(ValueId v) const;                          // has a use in another graph
+  // The user of `v` if it has exactly one use, by a real node of the same graph; else none.
+  NodeId single_user(ValueId v) const;
+
+  NodeId first_node(GraphId g) const { return graphs_[g.index()].first; }
+  NodeId next_node(NodeId n) const { return nodes_[n.index()].next; }
+  NodeId prev_node(NodeId n) const { return nodes_[n.index()].prev; }
+  bool before(NodeId a, NodeId b) const { return node(a).order < node(b).order; }   // same graph only
+  std::span<const ValueId> graph_inputs(GraphId g) const { return graphs_[g.index()].inputs; }
+  std::size_t graph_output_count(GraphId g) const { return input_count(graphs_[g.index()].ret); }
+  ValueId graph_output(GraphId g, std::size_t i) const { return input(graphs_[g.index()].ret, i); }
+  // The node of graph `g` that is `n` or holds it (through any nesting); none when n is not inside g.
+  NodeId ancestor_in(GraphId g, NodeId n) const;
+  // Is `inner` equal to `outer` or nested in it?
+  bool inside(GraphId inner, GraphId outer) const;
+  // Version of a domain that holds in a graph; 0 when it is not imported.
+  std::int64_t opset(GraphId g, NameId domain) const;
+  std::int64_t opset(NodeId n) const;                         // of the node's own operator's domain
+
+  // --- constants --------------------------------------------------------------------------------------------------
+  const Tensor& tensor(TensorId t) const { return tensors_[t.index()]; }
+  // The tensor of a value that is the same in every run: an initializer that is neither an input nor pinned, or the
+  // result of a Constant node. None otherwise.
+  TensorId constant_of(ValueId v) const;
+  // Payload in raw form, unpacked on first use. Nothing for String and broken payloads.
+  std::optional<Bytes> raw(TensorId t) const;
+  const std::vector<std::string>* strings(TensorId t) const;
+  Hash128 content_hash(TensorId t) const;
+  TensorId add_tensor(Tensor t);
+  // A tensor that owns its bytes.
+  TensorId make_tensor(DType dtype, std::span<const std::int64_t> dims, std::string raw);
+  TensorId make_int64s(std::span<const std::int64_t> values);                     // rank 1
+  TensorId make_int64(std::int64_t value);                                        // rank 0
+
+  // --- building and changing --------------------------------------------------------------------------------------
+  OpId intern_op(OpKind kind, std::string_view domain, std::string_view type, std::string_view overload = {},
+                 FunctionId function = {});
+  GraphId add_graph(NodeId owner, NameId attribute, std::uint32_t opsets);
+  FunctionId add_function(Function f);
+  Function& function_for_reader(FunctionId f) { return functions_[f.index()]; }
+  Graph& graph_for_reader(GraphId g) { return graphs_[g.index()]; }
+  Value& value_for_reader(ValueId v) { return values_[v.index()]; }
+  Node& node_for_reader(NodeId n) { return nodes_[n.index()]; }
+
+  ValueId add_value(GraphId g, NameId name);                  // no definition yet
+  ValueId add_input(GraphId g, NameId name);
+  // A new constant of graph g. The name is made unique from `base`.
+  ValueId add_initializer(GraphId g, std::string_view base, TensorId t);
+  void mark_initializer(ValueId v, TensorId t);               // reader: the value is (also) an initializer
+  // Inserts before `before` (none: at the end). Outputs are values without definition, or none for an unused slot.
+  NodeId add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
+                  NodeId before = {}, std::string_view name = {});
+  // The same with n new values as outputs, named after `base`.
+  NodeId add_node_like(GraphId g, OpId op, std::span<const ValueId> inputs, std::size_t n_outputs,
+                       std::string_view base, NodeId before = {});
+  void set_graph_outputs(GraphId g, std::span<const ValueId> outputs);
+
+  void set_operand(NodeId n, std::size_t slot, ValueId v);
+  void set_operands(NodeId n, std::span<const ValueId> operands);
+  void set_op(NodeId n, OpId op);
+  // The node's result in `slot` becomes an empty optional output; its value (without uses) is erased.
+  void drop_output(NodeId n, std::size_t slot);
+  void truncate_outputs(NodeId n);                            // removes trailing empty output slots
+  void set_attr(NodeId n, Attr a);                            // adds or replaces, by name
+  void set_attr_int(NodeId n, NameId name, std::int64_t i);
+  void set_attr_ints(NodeId n, NameId name, std::span<const std::int64_t> ints);
+  void remove_attr(NodeId n, NameId name);
+  void set_attrs_for_reader(NodeId n, std::vector<Attr> attrs);
+
+  // May every use of old_value be given new_value? No when a graph output would lose its name (main graph) or come from outside its graph,
+  // when new_value is not visible at a use, or when either is pinned.
+  bool can_replace(ValueId old_value, ValueId new_value) const;
+  // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
+  void replace_all_uses(ValueId old_value, ValueId new_value);
+  // The value's definition is cut off (its node keeps an empty output slot) and it becomes an initializer; name and
+  // uses stay. Precondition: it is the result of a node.
+  void make_constant(ValueId v, TensorId t);
+  // Erases a node without used results, its subgraphs, and its results.
+  void erase(NodeId n);
+  void erase_initializer(ValueId v);                          // without uses, not an input
+  void move_before(NodeId n, NodeId before);
+  void rename(ValueId v, NameId name);
+  // A name that nothing in the model has: base, or base with a suffix.
+  NameId fresh_name(std::string_view base);
+
+  void add_listener(Listener* l);
+  void remove_listener(Listener* l);
+
+  // Memory that lives as long as the model.
+  Bytes keep(std::string_view bytes);
+  std::span<const std::int64_t> keep(std::span<const std::int64_t> v);
+  std::span<const float> keep(std::span<const float> v);
+  std::span<const Bytes> keep(std::span<const Bytes> v);
+  std::span<const GraphId> keep(std::span<const GraphId> v);
+
+ private:
+  void link_use(UseId u, ValueId v);
+  void unlink_use(UseId u);
+  UseId make_uses(NodeId n, std::span<const ValueId> operands);
+  void link_node(NodeId n, GraphId g, NodeId before);
+  void unlink_node(NodeId n);
+  void renumber(GraphId g);
+  std::span<Attr> attrs_for_change(NodeId n, std::size_t room);
+  void touch(NodeId n);
+  template <class F> void tell(F f) { for (Listener* l : listeners_) f(*l); }
+
+  std::vector<Graph> graphs_;
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<Use> uses_;
+  std::vector<ValueId> output_slots_;
+  std::vector<Attr> attrs_;
+  mutable std::deque<Tensor> tensors_;
+  std::vector<Op> ops_;
+  std::vector<Function> functions_;
+  std::vector<Listener*> listeners_;
+  std::size_t live_nodes_ = 0;
+  struct Arena;
+  std::unique_ptr<Arena> arena_;
+  struct OpIndex;
+  std::unique_ptr<OpIndex> op_index_;
+};
+
+// Where a node is, for messages: graph path, name or "#index", operator.
+struct Place;
+Place place_of(const Model& m, NodeId n);
+Place place_of(const Model& m, GraphId g);
+std::string graph_path(const Model& m, GraphId g);            // "main/loop_3.body"; "" for the main graph
+
+}  // namespace graphopt

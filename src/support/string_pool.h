@@ -1,0 +1,35 @@
+// Interned strings. Equal strings have equal ids; text lives as long as the pool. A string that already lives long
+// enough (in the mapped model file) is not copied: intern_view.
+//
+// The names of attributes that code asks for have fixed ids (known_names.h), so asking compares two integers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "support/ids.h"
+
+namespace graphopt {
+
+class StringPool {
+ public:
+  StringPool();
+  ~StringPool();
+  StringPool(StringPool&&) noexcept;
+  StringPool& operator=(StringPool&&) noexcept;
+
+  NameId intern(std::string_view text);        // copies text when it is new
+  NameId intern_view(std::string_view text);   // the caller keeps text alive and unchanged
+  NameId find(std::string_view text) const;    // none when it was never interned
+  std::string_view text(NameId id) const;      // "" for none
+  std::size_t size() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> s_;
+};
+
+inline constexpr NameId kEmptyName{std::uint32_t{0}};   // ""
+
+}  // namespace graphopt
