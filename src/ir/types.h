@@ -18,7 +18,7 @@ enum class DType : std::uint8_t {
   Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7, String = 8, Bool = 9,
   Float16 = 10, Double = 11, UInt32 = 12, UInt64 = 13, Complex64 = 14, Complex128 = 15, BFloat16 = 16,
   Float8E4M3FN = 17, Float8E4M3FNUZ = 18, Float8E5M2 = 19, Float8E5M2FNUZ = 20, UInt4 = 21, Int4 = 22,
-  Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26,
+  Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26, Float6E2M3 = 27, Float6E3M2 = 28,
 };
 
 // Bits of one element in raw form (4 for Int4, 1 byte for Bool); 0 for String, Undefined and unknown numbers.
@@ -27,7 +27,7 @@ int bits_of(DType t);
 std::optional<std::uint64_t> raw_size(DType t, std::uint64_t elements);
 std::string_view dtype_name(DType t);                       // "float", "int64", as in ONNX text
 std::optional<DType> dtype_from_name(std::string_view name);
-bool is_float(DType t);       // all floating types, the 4- and 8-bit ones included
+bool is_float(DType t);       // all floating types, the 4-, 6- and 8-bit ones included; not complex
 bool is_signed_int(DType t);
 bool is_unsigned_int(DType t);
 inline bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
@@ -40,8 +40,8 @@ struct Type {
   TypeKind kind = TypeKind::Unknown;
   DType elem = DType::Undefined;
   bool has_rank = false;
-  TypeId inner;
-  std::span<const DimId> dims;
+  TypeId inner = {};
+  std::span<const DimId> dims = {};
 };
 
 class TypePool {
