@@ -14,8 +14,8 @@ endforeach()
 set(Protobuf_USE_STATIC_LIBS ON)
 find_package(Protobuf 3.21 MODULE REQUIRED)
 find_package(Threads REQUIRED)
-find_package(fmt 9 CONFIG REQUIRED)
-find_package(spdlog 1.10 CONFIG REQUIRED)
+find_path(FMT_INCLUDE_DIR fmt/format-inl.h NO_CACHE REQUIRED)
+find_path(SPDLOG_INCLUDE_DIR spdlog/spdlog.h NO_CACHE REQUIRED)
 find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h NO_CACHE REQUIRED)
@@ -36,7 +36,14 @@ find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
 # The tests' Python, with numpy, onnx and onnxruntime.
 find_program(GRAPHOPT_PYTHON NAMES python3 PATHS "${cache_venv}/bin" NO_DEFAULT_PATH NO_CACHE)
 
-# Header-only, and not part of anybody's interface.
+add_library(graphopt_fmt STATIC "${PROJECT_SOURCE_DIR}/cmake/fmt.cpp")   # says why it is ours
+target_include_directories(graphopt_fmt SYSTEM PUBLIC "$<BUILD_INTERFACE:${FMT_INCLUDE_DIR}>")
+
+# Header-only, and not part of anybody's interface. (spdlog's own target would bring the shared libfmt along.)
+add_library(graphopt_spdlog INTERFACE)
+target_compile_definitions(graphopt_spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
+target_include_directories(graphopt_spdlog SYSTEM INTERFACE "${SPDLOG_INCLUDE_DIR}")
+target_link_libraries(graphopt_spdlog INTERFACE graphopt_fmt Threads::Threads)
 add_library(graphopt_xxhash INTERFACE)
 target_include_directories(graphopt_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_DIR}")
 add_library(graphopt_ort_headers INTERFACE)
