@@ -1,0 +1,57 @@
+// What a pass is: one file with a class and a PassInfo record; registry.cpp lists the records.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "rewrite/journal.h"
+
+namespace graphopt {
+
+struct PassOptions {
+  std::uint64_t fold_limit = 64 * 1024;   // bytes that one folded constant may add to the file
+  bool exact = false;                     // bit-exact rewrites only
+};
+
+struct Counter {
+  std::string_view name, text;
+  std::uint64_t value = 0;
+};
+
+struct PassContext {
+  Model& model;
+  Inference& infer;
+  Journal& journal;
+  const PassOptions& options;
+};
+
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  // Returns whether the model changed. Leaves inference up to date as far as it needed it; the manager updates the rest.
+  virtual bool run(PassContext& c) = 0;
+  virtual std::span<const Counter> counters() const { return {}; }
+};
+
+enum class Exact : std::uint8_t { Yes, No };
+
+struct PassInfo {
+  std::string_view name;       // kebab-case
+  std::string_view summary;    // one help line
+  Exact exact;
+  int level;                   // runs from -O<level> on
+  std::unique_ptr<Pass> (*make)();
+};
+
+template <class P>
+std::unique_ptr<Pass> make_pass() { return std::make_unique<P>(); }
+
+std::span<const PassInfo* const> all_passes();        // the one list, in the order of --list-passes
+const PassInfo* find_pass(std::string_view name);
+
+}  // namespace graphopt

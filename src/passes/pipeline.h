@@ -1,0 +1,47 @@
+// The pass manager: runs the clean-up passes until none changes anything, with verification, timing and counters.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace graphopt {
+
+struct PipelineOptions {
+  int level = 2;                              // -O0 runs nothing
+  std::vector<std::string> passes;            // --passes: exactly these, in this order, to a fixed point; empty: by level
+  std::vector<std::string> disabled;          // --disable-pass
+  PassOptions pass;
+  bool verify_each = false;
+  std::uint64_t rewrite_budget = Journal::kNoLimit;
+  // Called between passes; true stops the run (--timeout, --max-memory, interrupts). The model is then valid.
+  std::function<bool()> should_stop;
+  // Called after each pass run (--print-after, progress).
+  std::function<void(std::string_view pass, const Model&, bool changed)> after_pass;
+};
+
+struct PassReport {
+  std::string name;
+  std::uint64_t runs = 0, changes = 0;        // changes: rewrites that it made
+  double seconds = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> counters;
+};
+
+enum class StopReason : std::uint8_t { FixedPoint, Rounds, Stopped, Budget };
+
+struct PipelineReport {
+  std::vector<PassReport> passes;
+  std::uint64_t rounds = 0, rewrites = 0;
+  StopReason stopped = StopReason::FixedPoint;
+  RewriteRecord last_rewrite;                 // when a budget was set
+};
+
+// Unknown pass names: ErrorKind::Usage with the nearest names. A pass that breaks an invariant (verify_each):
+// ErrorKind::Internal naming it.
+Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const PipelineOptions& options);
+
+}  // namespace graphopt
