@@ -1,0 +1,61 @@
+// ONNX Runtime, opened at run time: everything but --check works without it.
+//
+// Found in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so, the Python
+// wheel in the cache that tools/setup fills. Any version from 1.21 on will do: the C API is versioned, and the headers
+// are those of 1.21. What the user named must work; only the places that nobody named are searched on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphopt/error.h"
+#include "runtime/host_value.h"
+#include "runtime/inputs.h"
+#include "runtime/model_source.h"
+
+namespace graphopt {
+
+class OrtRuntime {
+ public:
+  // ErrorKind::CheckFailed when there is none. `path`: --ort; empty to search. A folder is searched for the library.
+  static Result<std::shared_ptr<OrtRuntime>> open(const std::string& path);
+  ~OrtRuntime();
+  OrtRuntime(const OrtRuntime&) = delete;
+  OrtRuntime& operator=(const OrtRuntime&) = delete;
+
+  std::string version() const;                    // "1.31.1"
+  const std::string& file() const;                // the library
+
+  struct State;
+  State& state() { return *s_; }
+
+ private:
+  OrtRuntime();
+  std::unique_ptr<State> s_;
+};
+
+// A loaded model. Errors hold ONNX Runtime's message, shortened to one line.
+class OrtSession {
+ public:
+  static Result<std::unique_ptr<OrtSession>> load(std::shared_ptr<OrtRuntime> runtime, const ModelSource& model,
+                                                  bool optimize);
+  ~OrtSession();
+  OrtSession(const OrtSession&) = delete;
+  OrtSession& operator=(const OrtSession&) = delete;
+
+  const std::vector<std::string>& outputs() const;
+  // Results in the order of outputs(). Feeds that the model does not have are left out.
+  Result<std::vector<HostValue>> run(std::span<const NamedValue> feeds);
+
+  struct State;
+
+ private:
+  OrtSession();
+  std::unique_ptr<State> s_;
+};
+
+}  // namespace graphopt
