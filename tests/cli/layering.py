@@ -1,0 +1,96 @@
+"""Dependencies point one way: reads every #include and compares it with the table below.
+
+The layers are static libraries, so a wrong include would often still link; and Debian's protobuf headers lie in
+/usr/include, where no include path can hide them.
+"""
+import pathlib
+import re
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+# What each layer may include beside itself and the public headers (include/graphopt).
+MAY_INCLUDE = {
+    "support": [],
+    "ir": ["support"],
+    "ops": ["support", "ir"],
+    "infer": ["support", "ir", "ops"],
+    "onnx": ["support", "ir", "ops"],
+    "rewrite": ["support", "ir", "ops", "infer"],
+    "passes": ["support", "ir", "ops", "infer", "rewrite"],
+    "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
+    "driver": ["support", "ir", "ops", "infer", "onnx", "rewrite", "passes", "runtime"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")
+
+
+def sees_protobuf(path: pathlib.PurePath) -> bool:
+    """The layers beside a file that may see the headers of onnx and protobuf."""
+    return path.parts[:2] == ("src", "onnx") or (path.parts[:2] == ("src", "infer") and path.stem == "onnx_context")
+
+
+def problems_of(path: pathlib.PurePath, text: str) -> list[str]:
+    """What is wrong with the includes of one file; its path is relative to the tree."""
+    found = []
+    layer = path.parts[1] if path.parts[0] == "src" else None
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        kind, name = match.groups()
+        where = f"{path}:{number}: includes '{name}'"
+        first = name.split("/")[0]
+        # "onnx/x.h" is our layer when src/onnx has x.h; onnx's own headers are included with <>.
+        ours = kind == '"' and (first in MAY_INCLUDE and (TOP / "src" / name).is_file())
+        if FOREIGN.match(name) and not ours:
+            if not sees_protobuf(path):
+                found.append(f"{where}: only src/onnx and src/infer/onnx_context.* see onnx and protobuf")
+            elif kind == '"':
+                found.append(f"{where}: headers of others are included with <>")
+        elif ours and layer is None:
+            found.append(f"{where}: only headers of include/graphopt are public")
+        elif ours and first != layer and first not in MAY_INCLUDE[layer]:
+            found.append(f"{where}: {layer} may use {', '.join(MAY_INCLUDE[layer]) or 'no other layer'}")
+        elif path.parts[0] == "include" and kind == '"' and first != "graphopt":
+            found.append(f"{where}: a public header needs public headers only")
+    return found
+
+
+def self_test() -> None:
+    """The rules above, each broken once."""
+    any_of = {layer: next((f"{layer}/{h.name}" for h in sorted((TOP / "src" / layer).glob("*.h"))), None)
+              for layer in MAY_INCLUDE}
+    bad = [("src/support/x.cpp", "#include <google/protobuf/message.h>"), ("src/infer/rules.cpp", "#include <onnx/defs/schema.h>"),
+           ("src/ops/x.h", '#include "onnx/onnx_pb.h"'), ("src/onnx/x.cpp", '#include "onnx/onnx_pb.h"')]
+    good = [("src/onnx/x.cpp", "#include <onnx/onnx_pb.h>"), ("src/infer/onnx_context.h", "#include <onnx/defs/schema.h>"),
+            ("tools/graphopt/main.cpp", '#include "graphopt/version.h"'), ("src/ir/x.cpp", "// #include <onnx/onnx_pb.h>")]
+    for layer, header in any_of.items():
+        if header:
+            bad.append(("tools/graphopt/main.cpp", f'#include "{header}"'))
+            for user, allowed in MAY_INCLUDE.items():
+                fine = user == layer or layer in allowed
+                (good if fine else bad).append((f"src/{user}/x.cpp", f'#include "{header}"'))
+    for path, line in bad:
+        assert problems_of(pathlib.PurePath(path), line), f"not noticed: {path}: {line}"
+    for path, line in good:
+        assert not problems_of(pathlib.PurePath(path), line), f"wrongly refused: {path}: {line}"
+
+
+def main() -> int:
+    self_test()
+    problems, count = [], 0
+    for folder in ("src", "include", "tools"):
+        for path in sorted((TOP / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp", ".inc"):
+                count += 1
+                problems += problems_of(path.relative_to(TOP), path.read_text())
+    for folder in sorted(p.name for p in (TOP / "src").iterdir() if p.is_dir()):
+        if folder not in MAY_INCLUDE:
+            problems.append(f"src/{folder}: a layer without a line in {pathlib.Path(__file__).name}")
+    print("\n".join(problems) or f"{count} files: every include points the right way")
+    return 1 if problems or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
