@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graphopt/error.h"
 #include "ir/dim.h"
 #include "ir/op_kind.h"
 #include "ir/tensor.h"
@@ -116,6 +117,7 @@ struct Graph {
   std::vector<ValueId> initializers;          // in file order; may hold dead ones
   std::uint32_t opsets = 0;                   // index into Model::opset_tables
   bool alive = true;
+  bool dirty = false;                         // something in it, or nested in it, differs from the file; the owner is dirty too
   std::vector<Bytes> rest;                    // further fields of the GraphProto, each with its tag, in file order
 };
 
@@ -267,7 +269,9 @@ class Model {
   void set_attr_int(NodeId n, NameId name, std::int64_t i);
   void set_attr_ints(NodeId n, NameId name, std::span<const std::int64_t> ints);
   void remove_attr(NodeId n, NameId name);
-  void set_attrs_for_reader(NodeId n, std::vector<Attr> attrs);
+  void set_attrs_for_reader(NodeId n, std::span<const Attr> attrs);
+  void mark_clean();                                          // reader: what was built so far is what the file says
+  void mark_dirty(GraphId g);                                 // reader: order or the like differs from the file
 
   // May every use of old_value be given new_value? No when a graph output would lose its name (main graph) or come from outside its graph,
   // when new_value is not visible at a use, or when either is pinned.
@@ -304,6 +308,8 @@ class Model {
   void renumber(GraphId g);
   std::span<Attr> attrs_for_change(NodeId n, std::size_t room);
   void touch(NodeId n);
+  void touch_around(ValueId v);
+  std::size_t uses_of_return(NodeId ret, ValueId v) const;
   template <class F> void tell(F f) { for (Listener* l : listeners_) f(*l); }
 
   std::vector<Graph> graphs_;
@@ -324,7 +330,6 @@ class Model {
 };
 
 // Where a node is, for messages: graph path, name or "#index", operator.
-struct Place;
 Place place_of(const Model& m, NodeId n);
 Place place_of(const Model& m, GraphId g);
 std::string graph_path(const Model& m, GraphId g);            // "main/loop_3.body"; "" for the main graph

@@ -1,0 +1,480 @@
+// Model: everything that changes it. Use lists, order keys, dirty marks and listeners are kept here and nowhere else.
+
+#include <algorithm>
+#include <string>
+
+#include "ir/model.h"
+#include "ir/model_state.h"
+
+namespace graphopt {
+namespace {
+constexpr std::uint64_t kOrderGap = std::uint64_t{1} << 32;
+}
+
+// --- use lists ------------------------------------------------------------------------------------------------------
+
+void Model::link_use(UseId u, ValueId v) {
+  Use& use = uses_[u.index()];
+  use.value = v;
+  use.prev = use.next = {};
+  if (!v) return;
+  Value& val = values_[v.index()];
+  use.next = val.first_use;
+  if (use.next) uses_[use.next.index()].prev = u;
+  val.first_use = u;
+  ++val.use_count;
+}
+
+void Model::unlink_use(UseId u) {
+  Use& use = uses_[u.index()];
+  if (!use.value) return;
+  Value& val = values_[use.value.index()];
+  if (use.prev) uses_[use.prev.index()].next = use.next;
+  else val.first_use = use.next;
+  if (use.next) uses_[use.next.index()].prev = use.prev;
+  --val.use_count;
+  use.value = {};
+  use.prev = use.next = {};
+}
+
+UseId Model::make_uses(NodeId n, std::span<const ValueId> operands) {
+  const UseId first{uses_.size()};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    uses_.push_back(Use{{}, n, {}, {}});
+    link_use(UseId{first.index() + i}, operands[i]);
+  }
+  return first;
+}
+
+// --- order ----------------------------------------------------------------------------------------------------------
+
+void Model::renumber(GraphId g) {
+  std::uint64_t order = 0;
+  for (NodeId n = graphs_[g.index()].first; n; n = nodes_[n.index()].next) nodes_[n.index()].order = order += kOrderGap;
+}
+
+void Model::link_node(NodeId n, GraphId g, NodeId before) {
+  Graph& graph = graphs_[g.index()];
+  Node& node = nodes_[n.index()];
+  node.graph = g;
+  node.next = before;
+  node.prev = before ? nodes_[before.index()].prev : graph.last;
+  (node.prev ? nodes_[node.prev.index()].next : graph.first) = n;
+  (before ? nodes_[before.index()].prev : graph.last) = n;
+  ++graph.node_count;
+  ++live_nodes_;
+  const std::uint64_t low = node.prev ? nodes_[node.prev.index()].order : 0;
+  if (!before) {
+    node.order = low + kOrderGap;
+    return;
+  }
+  const std::uint64_t high = nodes_[before.index()].order;
+  node.order = low + (high - low) / 2;
+  if (node.order == low) renumber(g);
+}
+
+void Model::unlink_node(NodeId n) {
+  Node& node = nodes_[n.index()];
+  Graph& graph = graphs_[node.graph.index()];
+  (node.prev ? nodes_[node.prev.index()].next : graph.first) = node.next;
+  (node.next ? nodes_[node.next.index()].prev : graph.last) = node.prev;
+  node.prev = node.next = {};
+  --graph.node_count;
+  --live_nodes_;
+}
+
+void Model::move_before(NodeId n, NodeId before) {
+  const GraphId g = nodes_[n.index()].graph;
+  unlink_node(n);
+  link_node(n, g, before);
+  mark_dirty(g);
+}
+
+// --- dirty marks ------------------------------------------------------------------------------------------------------
+
+void Model::mark_dirty(GraphId g) {
+  while (g && !graphs_[g.index()].dirty) {
+    Graph& graph = graphs_[g.index()];
+    graph.dirty = true;
+    if (graph.owner) nodes_[graph.owner.index()].dirty = true;
+    g = graph.parent;
+  }
+}
+
+void Model::touch(NodeId n) {
+  nodes_[n.index()].dirty = true;
+  mark_dirty(nodes_[n.index()].graph);
+}
+
+void Model::mark_clean() {
+  for (Node& n : nodes_) n.dirty = false;
+  for (Graph& g : graphs_) g.dirty = false;
+}
+
+// --- building ---------------------------------------------------------------------------------------------------------
+
+OpId Model::intern_op(OpKind kind, std::string_view domain, std::string_view type, std::string_view overload,
+                      FunctionId function) {
+  const OpIndex::Key key{names.intern(domain), names.intern(type), names.intern(overload)};
+  const auto [it, fresh] = op_index_->ops.try_emplace(key, OpId{ops_.size()});
+  if (fresh) ops_.push_back(Op{kind, key.domain, key.type, key.overload, function});
+  return it->second;
+}
+
+GraphId Model::add_graph(NodeId owner, NameId attribute, std::uint32_t opsets) {
+  const GraphId g{graphs_.size()};
+  Graph graph;
+  graph.owner = owner;
+  graph.parent = owner ? nodes_[owner.index()].graph : GraphId{};
+  graph.attribute = attribute;
+  graph.opsets = opsets;
+  graph.name = kEmptyName;
+  graph.ret = NodeId{nodes_.size()};
+  Node ret;
+  ret.is_return = true;
+  ret.graph = g;
+  ret.order = ~std::uint64_t{0};   // after every node of its graph
+  ret.name = kEmptyName;
+  if (ops_.empty()) intern_op(OpKind::Opaque, "", "");
+  ret.op = OpId{std::uint32_t{0}};
+  ret.first_use = UseId{uses_.size()};
+  nodes_.push_back(ret);
+  graphs_.push_back(std::move(graph));
+  return g;
+}
+
+FunctionId Model::add_function(Function f) {
+  functions_.push_back(std::move(f));
+  return FunctionId{functions_.size() - 1};
+}
+
+ValueId Model::add_value(GraphId g, NameId name) {
+  Value v;
+  v.name = name;
+  v.graph = g;
+  values_.push_back(v);
+  return ValueId{values_.size() - 1};
+}
+
+ValueId Model::add_input(GraphId g, NameId name) {
+  const ValueId v = add_value(g, name);
+  values_.back().is_input = true;
+  graphs_[g.index()].inputs.push_back(v);
+  mark_dirty(g);
+  return v;
+}
+
+void Model::mark_initializer(ValueId v, TensorId t) {
+  Value& val = values_[v.index()];
+  val.tensor = t;
+  val.is_initializer = true;
+  graphs_[val.graph.index()].initializers.push_back(v);
+  mark_dirty(val.graph);
+}
+
+ValueId Model::add_initializer(GraphId g, std::string_view base, TensorId t) {
+  const ValueId v = add_value(g, fresh_name(base));
+  mark_initializer(v, t);
+  return v;
+}
+
+NodeId Model::add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
+                       NodeId before, std::string_view name) {
+  const NodeId n{nodes_.size()};
+  Node node;
+  node.op = op;
+  node.kind = ops_[op.index()].kind;
+  node.name = name.empty() ? kEmptyName : names.intern(name);
+  node.first_output = static_cast<std::uint32_t>(output_slots_.size());
+  node.output_count = static_cast<std::uint32_t>(outputs.size());
+  node.first_attr = static_cast<std::uint32_t>(attrs_.size());
+  node.input_count = static_cast<std::uint32_t>(inputs.size());
+  nodes_.push_back(node);
+  nodes_[n.index()].first_use = make_uses(n, inputs);
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    output_slots_.push_back(outputs[i]);
+    if (!outputs[i]) continue;
+    Value& v = values_[outputs[i].index()];
+    v.def = n;
+    v.def_slot = i;
+  }
+  link_node(n, g, before);
+  touch(n);
+  if (!listeners_.empty()) {
+    tell([n](Listener& l) { l.node_added(n); });
+    for (const ValueId v : inputs)
+      if (v) tell([v](Listener& l) { l.uses_changed(v); });
+  }
+  return n;
+}
+
+NodeId Model::add_node_like(GraphId g, OpId op, std::span<const ValueId> inputs, std::size_t n_outputs,
+                            std::string_view base, NodeId before) {
+  std::vector<ValueId> outs(n_outputs);
+  for (ValueId& v : outs) v = add_value(g, fresh_name(base));
+  return add_node(g, op, inputs, outs, before, {});
+}
+
+void Model::set_graph_outputs(GraphId g, std::span<const ValueId> outputs) {
+  set_operands(graphs_[g.index()].ret, outputs);
+}
+
+// --- operands and attributes ------------------------------------------------------------------------------------------
+
+void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
+  const UseId u{nodes_[n.index()].first_use.index() + slot};
+  const ValueId old = uses_[u.index()].value;
+  if (old == v) return;
+  unlink_use(u);
+  link_use(u, v);
+  touch(n);
+  tell([&](Listener& l) {
+    l.node_changed(n);
+    if (old) l.uses_changed(old);
+    if (v) l.uses_changed(v);
+  });
+}
+
+void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
+  const std::vector<ValueId> now(operands.begin(), operands.end());   // may view our own storage
+  std::vector<ValueId> old;
+  {
+    const Node& node = nodes_[n.index()];
+    for (std::uint32_t i = 0; i < node.input_count; ++i) {
+      const UseId u{node.first_use.index() + i};
+      if (uses_[u.index()].value) old.push_back(uses_[u.index()].value);
+      unlink_use(u);
+    }
+  }
+  if (now.size() <= nodes_[n.index()].input_count) {
+    for (std::size_t i = 0; i < now.size(); ++i) link_use(UseId{nodes_[n.index()].first_use.index() + i}, now[i]);
+  } else {
+    const UseId first = make_uses(n, now);
+    nodes_[n.index()].first_use = first;
+  }
+  nodes_[n.index()].input_count = static_cast<std::uint32_t>(now.size());
+  touch(n);
+  tell([&](Listener& l) {
+    l.node_changed(n);
+    for (const ValueId v : old) l.uses_changed(v);
+    for (const ValueId v : now)
+      if (v) l.uses_changed(v);
+  });
+}
+
+void Model::set_op(NodeId n, OpId op) {
+  nodes_[n.index()].op = op;
+  nodes_[n.index()].kind = ops_[op.index()].kind;
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
+}
+
+void Model::set_attrs_for_reader(NodeId n, std::span<const Attr> attrs) {
+  Node& node = nodes_[n.index()];
+  node.first_attr = static_cast<std::uint32_t>(attrs_.size());
+  node.attr_count = static_cast<std::uint32_t>(attrs.size());
+  attrs_.insert(attrs_.end(), attrs.begin(), attrs.end());
+}
+
+// The node's attributes, moved to the end of the pool if they are to grow by `room` and do not stand there.
+std::span<Attr> Model::attrs_for_change(NodeId n, std::size_t room) {
+  Node& node = nodes_[n.index()];
+  if (room > 0) {
+    if (node.first_attr + node.attr_count != attrs_.size()) {
+      attrs_.reserve(attrs_.size() + node.attr_count + room);
+      const std::uint32_t first = static_cast<std::uint32_t>(attrs_.size());
+      for (std::uint32_t i = 0; i < node.attr_count; ++i) attrs_.push_back(attrs_[node.first_attr + i]);
+      node.first_attr = first;
+    }
+    attrs_.resize(attrs_.size() + room);
+    node.attr_count += static_cast<std::uint32_t>(room);
+  }
+  return std::span<Attr>(attrs_).subspan(node.first_attr, node.attr_count);
+}
+
+void Model::set_attr(NodeId n, Attr a) {
+  std::span<Attr> have = attrs_for_change(n, 0);
+  auto it = std::ranges::find(have, a.name, &Attr::name);
+  if (it != have.end()) *it = a;
+  else attrs_for_change(n, 1).back() = a;
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
+}
+
+void Model::set_attr_int(NodeId n, NameId name, std::int64_t i) {
+  Attr a;
+  a.name = name;
+  a.kind = AttrKind::Int;
+  a.i = i;
+  set_attr(n, a);
+}
+
+void Model::set_attr_ints(NodeId n, NameId name, std::span<const std::int64_t> ints) {
+  Attr a;
+  a.name = name;
+  a.kind = AttrKind::Ints;
+  a.ints = keep(ints);
+  set_attr(n, a);
+}
+
+void Model::remove_attr(NodeId n, NameId name) {
+  std::span<Attr> have = attrs_for_change(n, 0);
+  const auto it = std::ranges::find(have, name, &Attr::name);
+  if (it == have.end()) return;
+  std::move(it + 1, have.end(), it);
+  --nodes_[n.index()].attr_count;
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
+}
+
+// --- results ----------------------------------------------------------------------------------------------------------
+
+void Model::drop_output(NodeId n, std::size_t slot) {
+  ValueId& out = output_slots_[nodes_[n.index()].first_output + slot];
+  if (!out) return;
+  Value& v = values_[out.index()];
+  v.alive = false;
+  v.def = {};
+  out = {};
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
+}
+
+void Model::truncate_outputs(NodeId n) {
+  Node& node = nodes_[n.index()];
+  while (node.output_count > 0 && !output_slots_[node.first_output + node.output_count - 1]) {
+    --node.output_count;
+    touch(n);
+  }
+}
+
+bool Model::can_replace(ValueId old_value, ValueId new_value) const {
+  if (!old_value || !new_value || old_value == new_value) return false;
+  const Value& from = value(old_value);
+  const Value& to = value(new_value);
+  if (from.pinned || to.pinned || !inside(from.graph, to.graph)) return false;
+  for (UseId u = from.first_use; u; u = next_use(u)) {
+    const NodeId n = user(u);
+    if (!is_return(n)) continue;
+    // An output keeps its name, so the new value must take it over: that can only be a node's result of the same
+    // graph which is no output yet. (ONNX Runtime also refuses a subgraph output that comes from an outer scope.)
+    if (to.graph != node(n).graph || !to.def || to.is_input || to.is_initializer) return false;
+    if (is_graph_output(new_value)) return false;
+    if (uses_of_return(n, old_value) != 1) return false;
+  }
+  return true;
+}
+
+std::size_t Model::uses_of_return(NodeId ret, ValueId v) const {
+  std::size_t count = 0;
+  for (UseId u = first_use(v); u; u = next_use(u)) count += user(u) == ret;
+  return count;
+}
+
+void Model::replace_all_uses(ValueId old_value, ValueId new_value) {
+  if (is_graph_output(old_value)) {
+    // The interface name and the declared type belong to the output: they go over to the new value.
+    Value& from = values_[old_value.index()];
+    Value& to = values_[new_value.index()];
+    std::swap(from.name, to.name);
+    std::swap(from.info, to.info);
+    std::swap(from.declared, to.declared);
+    std::swap(from.info_stale, to.info_stale);
+    for (const ValueId v : {old_value, new_value}) touch_around(v);
+  }
+  while (const UseId u = values_[old_value.index()].first_use) {
+    const NodeId n = uses_[u.index()].user;
+    unlink_use(u);
+    link_use(u, new_value);
+    touch(n);
+    tell([n](Listener& l) { l.node_changed(n); });
+  }
+  tell([&](Listener& l) {
+    l.uses_changed(old_value);
+    l.uses_changed(new_value);
+    l.value_replaced(old_value, new_value);
+  });
+}
+
+// A value's name stands in its definition and in every user.
+void Model::touch_around(ValueId v) {
+  const Value& val = values_[v.index()];
+  if (val.def) touch(val.def);
+  mark_dirty(val.graph);
+  for (UseId u = val.first_use; u; u = next_use(u)) touch(user(u));
+}
+
+void Model::rename(ValueId v, NameId name) {
+  values_[v.index()].name = name;
+  touch_around(v);
+}
+
+void Model::make_constant(ValueId v, TensorId t) {
+  Value& val = values_[v.index()];
+  if (val.def) {
+    const NodeId n = val.def;
+    output_slots_[nodes_[n.index()].first_output + val.def_slot] = {};
+    touch(n);
+  }
+  val.def = {};
+  val.def_slot = 0;
+  mark_initializer(v, t);
+  tell([v](Listener& l) { l.value_became_constant(v); });
+}
+
+void Model::erase_initializer(ValueId v) {
+  Value& val = values_[v.index()];
+  val.alive = false;
+  mark_dirty(val.graph);
+}
+
+void Model::erase(NodeId root) {
+  // Nodes whose graphs are to go, taken from a stack: nesting may be deep.
+  std::vector<NodeId> todo{root};
+  while (!todo.empty()) {
+    const NodeId n = todo.back();
+    todo.pop_back();
+    for (const Attr& a : attrs(n))
+      for (const GraphId g : a.graphs) {
+        Graph& graph = graphs_[g.index()];
+        if (!graph.alive) continue;
+        graph.alive = false;
+        for (NodeId inner = graph.first; inner; inner = nodes_[inner.index()].next) todo.push_back(inner);
+        todo.push_back(graph.ret);
+        for (const ValueId v : graph.inputs) values_[v.index()].alive = false;
+        for (const ValueId v : graph.initializers) values_[v.index()].alive = false;
+      }
+    Node& node = nodes_[n.index()];
+    if (!node.is_return) {
+      mark_dirty(node.graph);
+      unlink_node(n);
+    }
+    node.alive = false;
+    std::vector<ValueId> operands;
+    for (std::uint32_t i = 0; i < node.input_count; ++i) {
+      const UseId u{node.first_use.index() + i};
+      if (uses_[u.index()].value) operands.push_back(uses_[u.index()].value);
+      unlink_use(u);
+    }
+    for (const ValueId v : outputs(n))
+      if (v) values_[v.index()].alive = false;
+    if (node.is_return) continue;
+    tell([&](Listener& l) {
+      l.node_erased(n);
+      for (const ValueId v : operands) l.uses_changed(v);
+    });
+  }
+}
+
+NameId Model::fresh_name(std::string_view base) {
+  if (base.empty()) base = "v";
+  if (!names.find(base)) return names.intern(base);
+  const NameId stem = names.find(base);
+  std::uint32_t& next = arena_->suffixes[stem];
+  std::string candidate;
+  do candidate = std::string(base) + "_" + std::to_string(++next);
+  while (names.find(candidate));
+  return names.intern(candidate);
+}
+
+}  // namespace graphopt
