@@ -57,7 +57,8 @@ struct NamedValue {
 
 struct InputStyle {
   std::uint64_t seed = 0;
-  bool special = false;        // negative and extreme values, signed zeros, NaN and infinities among the floats
+  unsigned turn = 0;           // even and odd turns take conditions both ways and lean floats to either side of 0
+  bool special = false;        // signed zeros, tiny and large values, NaN and infinities where the model can take them
   bool feed_defaults = false;  // initializers that are inputs get a value of their own, not their default
 };
 

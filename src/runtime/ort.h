@@ -19,13 +19,13 @@
 
 namespace graphopt {
 
-class OrtRuntime {
+class Runtime {
  public:
   // ErrorKind::CheckFailed when there is none. `path`: --ort; empty to search. A folder is searched for the library.
-  static Result<std::shared_ptr<OrtRuntime>> open(const std::string& path);
-  ~OrtRuntime();
-  OrtRuntime(const OrtRuntime&) = delete;
-  OrtRuntime& operator=(const OrtRuntime&) = delete;
+  static Result<std::shared_ptr<Runtime>> open(const std::string& path);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
 
   std::string version() const;                    // "1.31.1"
   const std::string& file() const;                // the library
@@ -34,18 +34,18 @@ class OrtRuntime {
   State& state() { return *s_; }
 
  private:
-  OrtRuntime();
+  Runtime();
   std::unique_ptr<State> s_;
 };
 
 // A loaded model. Errors hold ONNX Runtime's message, shortened to one line.
-class OrtSession {
+class RuntimeSession {
  public:
-  static Result<std::unique_ptr<OrtSession>> load(std::shared_ptr<OrtRuntime> runtime, const ModelSource& model,
+  static Result<std::unique_ptr<RuntimeSession>> load(std::shared_ptr<Runtime> runtime, const ModelSource& model,
                                                   bool optimize);
-  ~OrtSession();
-  OrtSession(const OrtSession&) = delete;
-  OrtSession& operator=(const OrtSession&) = delete;
+  ~RuntimeSession();
+  RuntimeSession(const RuntimeSession&) = delete;
+  RuntimeSession& operator=(const RuntimeSession&) = delete;
 
   const std::vector<std::string>& outputs() const;
   // Results in the order of outputs(). Feeds that the model does not have are left out.
@@ -54,7 +54,7 @@ class OrtSession {
   struct State;
 
  private:
-  OrtSession();
+  RuntimeSession();
   std::unique_ptr<State> s_;
 };
 

@@ -1,0 +1,209 @@
+// ONNX Runtime behind its C API: every object it gives is held by an owner that releases it, every status becomes an
+// Error. The C++ header of ONNX Runtime is not used: it throws.
+//
+// The library is never closed: it has threads and static objects that do not survive that. Its log goes to a function
+// that drops it: what matters comes back in the status.
+#include "runtime/ort.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <onnxruntime_session_options_config_keys.h>
+
+#include <cstring>
+#include <functional>
+#include <set>
+
+#include "runtime/ort_find.h"
+#include "runtime/ort_values.h"
+
+namespace graphopt {
+namespace {
+
+void ORT_API_CALL drop_message(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
+
+Error check_error(std::string what, std::string remedy) {
+  return {.kind = ErrorKind::CheckFailed, .place = {}, .what = std::move(what), .remedy = std::move(remedy)};
+}
+
+constexpr const char* kHowToGetOne =
+    "install ONNX Runtime 1.21 or newer (tools/setup does), or name its library with --ort or GRAPHOPT_ORT";
+
+}  // namespace
+
+struct Runtime::State {
+  std::string file, version;
+  const OrtApi* api = nullptr;
+  OrtEnv* env = nullptr;
+  OrtMemoryInfo* cpu = nullptr;
+  OrtAllocator* allocator = nullptr;   // the default one; not ours to release
+};
+
+Runtime::Runtime() : s_(std::make_unique<State>()) {}
+
+Runtime::~Runtime() {
+  if (s_->cpu != nullptr) s_->api->ReleaseMemoryInfo(s_->cpu);
+  if (s_->env != nullptr) s_->api->ReleaseEnv(s_->env);
+}
+
+std::string Runtime::version() const { return s_->version; }
+const std::string& Runtime::file() const { return s_->file; }
+
+Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
+  const OrtPlaces places = ort_places(path);
+  std::string why;                                   // of the first candidate that is there but does not do
+  const auto note = [&why](std::string reason) { if (why.empty()) why = std::move(reason); };
+
+  for (const std::string& file : places.files) {
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* reason = dlerror();
+      if (places.named) note(shorten(reason != nullptr ? reason : "cannot be opened"));
+      continue;
+    }
+    void* symbol = dlsym(library, "OrtGetApiBase");
+    if (symbol == nullptr) {
+      dlclose(library);
+      note(fmt::format("{} is not ONNX Runtime (no OrtGetApiBase in it)", file));
+      continue;
+    }
+    const OrtApiBase*(ORT_API_CALL * get_base)() = nullptr;
+    static_assert(sizeof get_base == sizeof symbol);
+    std::memcpy(&get_base, &symbol, sizeof symbol);
+    const OrtApiBase* base = get_base();
+    const OrtApi* api = base != nullptr ? base->GetApi(ORT_API_VERSION) : nullptr;
+    if (api == nullptr) {
+      note(fmt::format("{} is ONNX Runtime {}, older than 1.{}", file,
+                       base != nullptr ? base->GetVersionString() : "?", ORT_API_VERSION));
+      continue;
+    }
+    std::shared_ptr<Runtime> runtime(new Runtime);
+    State& s = *runtime->s_;
+    s.file = file;
+    s.version = base->GetVersionString();
+    s.api = api;
+    auto failed = failure(*api, api->CreateEnvWithCustomLogger(drop_message, nullptr, ORT_LOGGING_LEVEL_FATAL, "graphopt", &s.env));
+    if (!failed) failed = failure(*api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &s.cpu));
+    if (!failed) failed = failure(*api, api->GetAllocatorWithDefaultOptions(&s.allocator));
+    if (failed) {
+      note(fmt::format("{}: {}", file, *failed));
+      continue;
+    }
+    return runtime;
+  }
+  if (places.named) return check_error(fmt::format("{}: ONNX Runtime cannot be opened: {}", places.origin, why), kHowToGetOne);
+  return check_error(why.empty() ? "ONNX Runtime was not found" : "ONNX Runtime was not found: " + why, kHowToGetOne);
+}
+
+// ---- sessions -----------------------------------------------------------------------------------------------------
+
+struct RuntimeSession::State {
+  State(std::shared_ptr<Runtime> r)
+      : runtime(std::move(r)), api(*runtime->state().api), session(api, &OrtApi::ReleaseSession) {}
+
+  std::shared_ptr<Runtime> runtime;
+  const OrtApi& api;
+  Owned<::OrtSession> session;
+  std::set<std::string, std::less<>> inputs;
+  std::vector<std::string> outputs;
+};
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+// The names of a session's inputs, outputs or overridable initializers.
+template <class Count, class Name>
+std::optional<std::string> read_names(const OrtApi& api, const ::OrtSession* session, OrtAllocator* allocator,
+                                      Count count, Name name, Names& out) {
+  std::size_t n = 0;
+  if (auto failed = failure(api, (api.*count)(session, &n))) return failed;
+  for (std::size_t i = 0; i < n; ++i) {
+    char* text = nullptr;
+    if (auto failed = failure(api, (api.*name)(session, i, allocator, &text))) return failed;
+    out.emplace_back(text);
+    allocator->Free(allocator, text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+RuntimeSession::RuntimeSession() = default;
+RuntimeSession::~RuntimeSession() = default;
+const std::vector<std::string>& RuntimeSession::outputs() const { return s_->outputs; }
+
+Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Runtime> runtime, const ModelSource& model,
+                                                             bool optimize) {
+  std::unique_ptr<RuntimeSession> made(new RuntimeSession);
+  made->s_ = std::make_unique<State>(std::move(runtime));
+  State& s = *made->s_;
+  const OrtApi& api = s.api;
+  const Runtime::State& r = s.runtime->state();
+
+  Owned<OrtSessionOptions> options(api, &OrtApi::ReleaseSessionOptions);
+  auto failed = failure(api, api.CreateSessionOptions(options.out()));
+  const auto step = [&](auto call) { if (!failed) failed = failure(api, call()); };
+  step([&] { return api.SetSessionGraphOptimizationLevel(options.get(), optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL); });
+  step([&] { return api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_FATAL); });
+  // Waiting threads that spin would take the time of whatever else runs in a build.
+  step([&] { return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowIntraOpSpinning, "0"); });
+  step([&] { return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowInterOpSpinning, "0"); });
+  // Plans of memory for given sizes: of no use for a few runs, each with other sizes.
+  step([&] { return api.DisableMemPattern(options.get()); });
+  if (model.path.empty() && !model.external_folder.empty())
+    step([&] {
+      return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsModelExternalInitializersFileFolderPath,
+                                       model.external_folder.c_str());
+    });
+  step([&] {
+    if (!model.path.empty()) return api.CreateSession(r.env, model.path.c_str(), options.get(), s.session.out());
+    return api.CreateSessionFromArray(r.env, model.bytes.data(), model.bytes.size(), options.get(), s.session.out());
+  });
+  Names inputs;
+  const auto names = [&](auto count, auto name, Names& out) {
+    if (!failed) failed = read_names(api, s.session.get(), r.allocator, count, name, out);
+  };
+  names(&OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName, inputs);
+  names(&OrtApi::SessionGetOverridableInitializerCount, &OrtApi::SessionGetOverridableInitializerName, inputs);
+  names(&OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName, s.outputs);
+  if (failed) return check_error(*failed, "look at the operators and types that this ONNX Runtime supports");
+  s.inputs = {inputs.begin(), inputs.end()};
+  return made;
+}
+
+Result<std::vector<HostValue>> RuntimeSession::run(std::span<const NamedValue> feeds) {
+  const OrtApi& api = s_->api;
+  const OrtValues values(api, s_->runtime->state().cpu, s_->runtime->state().allocator);
+  const std::string remedy = "see which inputs the model takes";
+
+  std::vector<OwnedValue> fed;
+  std::vector<const char*> feed_names, output_names;
+  std::vector<const OrtValue*> feed_values;
+  for (const NamedValue& feed : feeds) {
+    if (feed.value.kind == HostValue::Kind::Absent || !s_->inputs.contains(feed.name)) continue;
+    OwnedValue value(api, &OrtApi::ReleaseValue);
+    if (auto failed = values.make(feed.value, value))
+      return check_error(fmt::format("input '{}': {}", feed.name, *failed), remedy);
+    feed_values.push_back(value.get());
+    feed_names.push_back(feed.name.c_str());
+    fed.push_back(std::move(value));
+  }
+  for (const std::string& name : s_->outputs) output_names.push_back(name.c_str());
+
+  std::vector<OrtValue*> results(s_->outputs.size(), nullptr);
+  if (auto failed = failure(api, api.Run(s_->session.get(), nullptr, feed_names.data(), feed_values.data(), feed_values.size(),
+                                         output_names.data(), output_names.size(), results.data())))
+    return check_error(*failed, remedy);
+  std::vector<OwnedValue> owned;
+  for (OrtValue* result : results) {
+    owned.emplace_back(api, &OrtApi::ReleaseValue);
+    *owned.back().out() = result;
+  }
+  std::vector<HostValue> out(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (auto failed = values.read(owned[i].get(), out[i]))
+      return check_error(fmt::format("output '{}': {}", s_->outputs[i], *failed), remedy);
+  return out;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,65 @@
+// Owners of the C API's objects, and the way of values into it and out of it. Seen by ort*.cpp only.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/host_value.h"
+
+namespace graphopt {
+
+// Owns an object of the C API.
+template <class T>
+class Owned {
+ public:
+  Owned(const OrtApi& api, void(ORT_API_CALL* OrtApi::*release)(T*)) : api_(&api), release_(release) {}
+  ~Owned() { reset(); }
+  Owned(Owned&& other) noexcept : api_(other.api_), release_(other.release_), p_(std::exchange(other.p_, nullptr)) {}
+  Owned& operator=(Owned&&) = delete;
+  T* get() const { return p_; }
+  T** out() { reset(); return &p_; }
+
+ private:
+  void reset() {
+    if (p_ != nullptr) (api_->*release_)(p_);
+    p_ = nullptr;
+  }
+  const OrtApi* api_;
+  void(ORT_API_CALL* OrtApi::*release_)(T*);
+  T* p_ = nullptr;
+};
+
+using OwnedValue = Owned<OrtValue>;
+
+// One line, the part that says something: ONNX Runtime prefixes source files and functions of its own.
+std::string shorten(std::string_view text);
+
+// The message of a failed call in one short line; nothing when it succeeded. Releases the status.
+std::optional<std::string> failure(const OrtApi& api, OrtStatus* status);
+
+class OrtValues {
+ public:
+  OrtValues(const OrtApi& api, const OrtMemoryInfo* cpu, OrtAllocator* allocator)
+      : api_(&api), cpu_(cpu), allocator_(allocator) {}
+
+  // `value` must outlive `out`: payloads are not copied. Not for an absent optional, which the C API cannot make.
+  std::optional<std::string> make(const HostValue& value, OwnedValue& out) const;
+  std::optional<std::string> read(const OrtValue* value, HostValue& out) const;
+
+ private:
+  std::optional<std::string> make_tensor(const HostValue& value, OwnedValue& out) const;
+  std::optional<std::string> make_list(const HostValue& value, OwnedValue& out) const;
+  std::optional<std::string> read_tensor(const OrtValue* value, HostValue& out) const;
+  std::optional<std::string> read_strings(const OrtValue* value, HostValue& out) const;
+  std::optional<std::string> read_list(const OrtValue* value, HostValue::Kind kind, HostValue& out) const;
+
+  const OrtApi* api_;
+  const OrtMemoryInfo* cpu_;
+  OrtAllocator* allocator_;
+};
+
+}  // namespace graphopt
