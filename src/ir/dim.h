@@ -49,6 +49,8 @@ class DimPool {
   DimId constant(std::int64_t v);
   // The input symbol of that name; the same name gives the same id. An existing one keeps its range.
   DimId symbol(std::string_view name, Range range = {});
+  // The input symbol of that name when there is one, else none.
+  DimId find_symbol(std::string_view name) const;
   // A new symbol that equals nothing but itself. Dims have low = 0; a data value may be negative.
   DimId fresh(Range range = {});
 

@@ -103,6 +103,8 @@ class DimIndex {
 
 // Interval arithmetic; kMin as a low end and kMax as a high end mean "no bound". dim_range.cpp.
 Range range_of_constant(std::int64_t v);
+Range range_clamped(std::int64_t low, std::int64_t high);  // low <= high stays so
+std::optional<std::int64_t> range_single(Range r);         // the only number in it
 Range range_add(Range a, Range b);
 Range range_neg(Range a);
 Range range_mul(Range a, Range b);
@@ -113,6 +115,8 @@ Range range_divide(Range a, std::int64_t k);  // the integers x with k*x in a; k
 inline constexpr Range kAnyInteger{Range::kMin, Range::kMax};
 
 struct DimPool::State {
+  struct Division;  // these two: dim_call.cpp
+  struct Operands;
   std::vector<DimTerm> terms;
   std::vector<DimExpr> exprs;
   std::vector<std::uint32_t> factors;
@@ -180,13 +184,17 @@ struct DimPool::State {
   // --- dim_alias.cpp ----------------------------------------------------------------------------------------
   DimId canonical(DimId a);
   void canonicalise_atoms(DimId a);
-  DimId rebuild_call(const DimAtom& atom, const std::vector<DimId>& new_args, bool keep_promise);
-  template <class AtomMap>
-  DimId rebuild(DimId a, AtomMap map);
+  DimId rebuild(DimId a, const std::vector<std::pair<std::uint32_t, DimId>>& by_atom);
+  DimId rebuild_from_canon(DimId a);
+  DimId rebuild_call(DimAtomKind kind, const std::vector<DimId>& new_args, bool promised);
   DimId substitute(DimId a, std::uint32_t symbol, DimId by, std::unordered_map<std::uint32_t, DimId>& done);
-  bool assert_zero(DimPoly d, std::optional<std::uint32_t> preferred);
-  bool narrowed(const DimPoly& p, Range value, std::vector<std::pair<std::uint32_t, Range>>& changes);
-  bool apply(const std::vector<std::pair<std::uint32_t, Range>>& changes);
+  bool divide_out(DimPoly& d);
+  bool assert_zero(DimPoly d, DimId side_a, DimId side_b);
+  std::optional<std::uint32_t> solvable(const DimPoly& d, DimId side_a, DimId side_b);
+  using Changes = std::vector<std::pair<std::uint32_t, Range>>;
+  bool narrowed(const DimPoly& p, Range value, Changes& changes);
+  void apply(const Changes& changes);
+  bool linked(const DimPoly& p) const;
 
   // --- dim_text.cpp -----------------------------------------------------------------------------------------
   std::string print(DimId a) const;

@@ -1,0 +1,239 @@
+// Reads symbolic dims from text: the grammar of dim.h, and what exporters write besides.
+//
+//   sum     := product { ('+'|'-') product }
+//   product := signed { ('*'|'/'|'//'|'%') signed }
+//   signed  := { '+'|'-' } power          power := primary [ '**' int ]
+//   primary := number | name | '(' sum ')' | function '(' sum { ',' sum } ')'
+//   function: floor, ceil, ceiling, min, max, mod; FloorDiv, CeilDiv, CleanDiv, Mod, PythonMod, Min, Max
+//
+// Symbolic math packages write floor(h/8 - 1/8), so a value on the way is a fraction of two expressions. It becomes
+// whole under floor or ceil, or must divide exactly. Recursion is limited, as is the length of the text: dims come
+// from files.
+#include <charconv>
+
+#include "ir/dim_state.h"
+#include "support/checked.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kMaxTextLength = 4096;
+constexpr int kMaxNesting = 48;
+constexpr std::int64_t kMaxPower = 32;
+
+struct Fraction {
+  DimId top, bottom;  // none: not understood
+};
+
+constexpr bool name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
+constexpr bool digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool name_char(char c) { return name_start(c) || digit(c) || c == '.' || c == ':'; }
+constexpr bool blank(char c) { return c == ' ' || c == '\t'; }
+
+enum class Function { Floor, Ceil, Min, Max, Mod, FloorDiv, CeilDiv };
+struct FunctionName {
+  std::string_view name;
+  Function function;
+};
+constexpr FunctionName kFunctions[] = {
+    {"floor", Function::Floor},       {"ceil", Function::Ceil},        {"ceiling", Function::Ceil},
+    {"min", Function::Min},           {"Min", Function::Min},          {"max", Function::Max},
+    {"Max", Function::Max},           {"mod", Function::Mod},          {"Mod", Function::Mod},
+    {"PythonMod", Function::Mod},     {"FloorDiv", Function::FloorDiv}, {"CleanDiv", Function::FloorDiv},
+    {"CeilDiv", Function::CeilDiv},
+};
+
+class Parser {
+ public:
+  Parser(DimPool& pool, std::string_view text) : pool_(pool), text_(text) {}
+
+  DimId run() {
+    const Fraction f = sum();
+    skip_blanks();
+    return at_ == text_.size() ? whole(f) : DimId{};
+  }
+
+ private:
+  Fraction number(DimId v) { return {v, pool_.constant(1)}; }
+
+  // The integer that a fraction is, where it is one.
+  DimId whole(Fraction f) {
+    if (pool_.is_constant(f.bottom, 1)) return f.top;
+    return pool_.exact_div(f.top, f.bottom);
+  }
+
+  Fraction add(Fraction a, Fraction b, bool minus) {
+    if (a.bottom == b.bottom) return {minus ? pool_.sub(a.top, b.top) : pool_.add(a.top, b.top), a.bottom};
+    const DimId left = pool_.mul(a.top, b.bottom), right = pool_.mul(b.top, a.bottom);
+    return {minus ? pool_.sub(left, right) : pool_.add(left, right), pool_.mul(a.bottom, b.bottom)};
+  }
+  Fraction mul(Fraction a, Fraction b) { return {pool_.mul(a.top, b.top), pool_.mul(a.bottom, b.bottom)}; }
+  Fraction floor_div(Fraction a, Fraction b) {
+    return number(pool_.floor_div(pool_.mul(a.top, b.bottom), pool_.mul(a.bottom, b.top)));
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && blank(text_[at_])) ++at_;
+  }
+  bool eat(std::string_view token) {
+    skip_blanks();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  bool next_is(std::string_view token) {
+    skip_blanks();
+    return text_.substr(at_).starts_with(token);
+  }
+
+  Fraction sum() {
+    if (++nesting_ > kMaxNesting) return {};
+    Fraction left = product();
+    while (left.top && left.bottom) {
+      if (eat("+")) left = add(left, product(), false);
+      else if (eat("-")) left = add(left, product(), true);
+      else break;
+    }
+    --nesting_;
+    return left;
+  }
+
+  Fraction product() {
+    Fraction left = signed_power();
+    while (left.top && left.bottom) {
+      if (eat("//")) {
+        left = floor_div(left, signed_power());
+      } else if (eat("/")) {
+        const Fraction right = signed_power();
+        left = {pool_.mul(left.top, right.bottom), pool_.mul(left.bottom, right.top)};
+        if (pool_.is_constant(left.bottom, 0)) return {};
+      } else if (eat("*")) {
+        left = mul(left, signed_power());
+      } else if (eat("%")) {
+        left = number(pool_.mod(whole(left), whole(signed_power())));
+      } else {
+        break;
+      }
+    }
+    return left;
+  }
+
+  Fraction signed_power() {
+    bool minus = false;
+    while (next_is("+") || next_is("-")) minus ^= text_[at_++] == '-';
+    return power(minus);
+  }
+
+  Fraction power(bool minus) {
+    skip_blanks();
+    const bool literal = at_ < text_.size() && digit(text_[at_]);
+    Fraction base = literal ? number_literal(minus) : primary();
+    const bool negated = literal && minus;  // so that int64's minimum can be read
+    if (!eat("**")) {
+      if (minus && !negated) base.top = pool_.neg(base.top);
+      return base;
+    }
+    if (negated) base.top = pool_.neg(base.top);  // -2**2 is -(2**2)
+    const auto exponent = integer(false);
+    if (!exponent || *exponent > kMaxPower) return {};
+    Fraction result = number(pool_.constant(1));
+    for (std::int64_t i = 0; i < *exponent; ++i) result = mul(result, base);
+    if (minus) result.top = pool_.neg(result.top);
+    return result;
+  }
+
+  std::optional<std::int64_t> integer(bool minus) {
+    skip_blanks();
+    const std::size_t start = at_;
+    while (at_ < text_.size() && digit(text_[at_])) ++at_;
+    std::string digits = minus ? "-" : "";
+    digits += text_.substr(start, at_ - start);
+    std::int64_t v = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
+    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    return v;
+  }
+
+  Fraction number_literal(bool minus) {
+    const auto v = integer(minus);
+    if (!v) return {};
+    Fraction f = number(pool_.constant(*v));
+    if (at_ >= text_.size() || text_[at_] != '.') return f;
+    ++at_;  // 0.5 is 5/10: the integer part does not carry the sign of -0.5, so digits are signed one by one
+    while (at_ < text_.size() && digit(text_[at_])) {
+      const DimId d = pool_.constant(minus ? -(text_[at_] - '0') : text_[at_] - '0');
+      f = {pool_.add(pool_.mul(f.top, pool_.constant(10)), d), pool_.mul(f.bottom, pool_.constant(10))};
+      ++at_;
+    }
+    return f;
+  }
+
+  Fraction primary() {
+    skip_blanks();
+    if (at_ >= text_.size()) return {};
+    if (eat("(")) {
+      const Fraction inside = sum();
+      return eat(")") ? inside : Fraction{};
+    }
+    if (!name_start(text_[at_])) return {};
+    const std::size_t start = at_;
+    while (at_ < text_.size() && name_char(text_[at_])) ++at_;
+    const std::string_view name = text_.substr(start, at_ - start);
+    if (eat("(")) {
+      for (const FunctionName& f : kFunctions)
+        if (f.name == name) return call(f.function);
+      return {};
+    }
+    const DimId symbol = pool_.find_symbol(name);
+    return symbol ? number(symbol) : Fraction{};
+  }
+
+  Fraction call(Function function) {
+    std::vector<Fraction> args;
+    do {
+      args.push_back(sum());
+      if (!args.back().top || !args.back().bottom || args.size() > kMaxDimOperands) return {};
+    } while (eat(","));
+    if (!eat(")")) return {};
+    const std::size_t n = args.size();
+    switch (function) {
+      case Function::Floor: return n == 1 ? number(pool_.floor_div(args[0].top, args[0].bottom)) : Fraction{};
+      case Function::Ceil: return n == 1 ? number(pool_.ceil_div(args[0].top, args[0].bottom)) : Fraction{};
+      case Function::Mod: return n == 2 ? number(pool_.mod(whole(args[0]), whole(args[1]))) : Fraction{};
+      case Function::FloorDiv: return n == 2 ? floor_div(args[0], args[1]) : Fraction{};
+      case Function::CeilDiv: return n == 2 ? number(pool_.ceil_div(whole(args[0]), whole(args[1]))) : Fraction{};
+      case Function::Min:
+      case Function::Max: break;
+    }
+    DimId result = whole(args[0]);
+    for (std::size_t i = 1; i < n; ++i) {
+      const DimId next = whole(args[i]);
+      result = function == Function::Min ? pool_.min(result, next) : pool_.max(result, next);
+    }
+    return number(result);
+  }
+
+  DimPool& pool_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int nesting_ = 0;
+};
+
+}  // namespace
+
+DimId DimPool::parse(std::string_view text) {
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  if (text.empty() || text.size() > kMaxTextLength) return {};
+  if (const DimId symbol = find_symbol(text)) return symbol;  // names may contain anything
+  return Parser(*this, text).run();
+}
+
+DimId DimPool::find_symbol(std::string_view name) const {
+  const auto found = s_->input_symbols.find(name);
+  return found == s_->input_symbols.end() ? DimId{} : s_->atoms[found->second].self;
+}
+
+}  // namespace graphopt
