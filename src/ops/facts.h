@@ -1,8 +1,8 @@
-// What graphopt knows about operators: one table, one row per operator (and per opset range where the meaning that a
-// row states changes). Passes and analyses ask this table; nothing else tells operators apart.
+// What graphopt knows about operators: one table, one row per operator (and per opset range where the meaning
+// that a row states changes). Passes and analyses ask this table; nothing else tells operators apart.
 //
-// Sources: the ONNX operator schemas (every row is compared with them by tests/unit/facts_schema_test.cpp), the
-// classes of methods/rewrites.md part a, the pad-state rules of methods/buckets.md 3.4.
+// Sources: the ONNX operator schemas (every row is compared with them by tests/unit/facts_schema_test.cpp),
+// the classes of methods/rewrites.md part a, the pad-state rules of methods/buckets.md 3.4.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class Role : std::uint8_t {
   Data,      // its elements go into the elements of the outputs
   Index,     // integers that choose elements (Gather's indices, OneHot's, ScatterND's)
   Shape,     // output dims depend on its values (Reshape's shape, Slice's starts, Range's limits, TopK's k)
-  Param,     // a small parameter by nature (epsilon-like, scales, zero points, axes that do not change rank, Clip bounds)
+  Param,     // a small parameter by nature (scales, zero points, axes that do not change dims, Clip's bounds)
   Weight,    // usually a constant tensor: Conv and Gemm weights and biases, recurrences
   TypeOnly,  // only its element type or shape is looked at (CastLike, RandomNormalLike)
   Control,   // decides what is executed (If's cond, Loop's trip count)
@@ -61,19 +61,28 @@ struct AxisFact {
 };
 
 // What a padded input dim does to the true part of the outputs (methods/buckets.md 3.4 in short form).
-enum class PadRule : std::uint8_t { Elementwise, ByAxis, NeedsNeutral, Shape, Opaque };
+enum class PadRule : std::uint8_t {
+  Elementwise,   // nothing: an element of the output sees one element of each operand
+  ByAxis,        // depends on which axis is padded, and where: layouts move, axes are joined, cut or indexed
+  NeedsNeutral,  // harmless on other axes; on an axis that is summed or searched the pad must be neutral
+  Shape,         // only dims are read: the true extent has to be known
+  Opaque,        // no rule
+};
 
 enum class Purity : std::uint8_t {
   Pure,           // a function of operands and attributes
   Random,         // two equal nodes are two draws
   ControlFlow,    // as pure as its bodies
-  Unknown,        // opaque: never moved, merged, folded; dropped only when all results are unused and the domain is standard
+  Unknown,        // opaque: never moved, merged, folded; dropped only when unused and of a standard domain
 };
 
 using AttrDefaultValue = std::variant<std::monostate, std::int64_t, float, std::string_view,
-                                      std::span<const std::int64_t>, std::span<const float>>;
+                                      std::span<const std::int64_t>, std::span<const float>,
+                                      std::span<const std::string_view>>;
 
-enum class AttrType : std::uint8_t { Int, Float, String, Ints, Floats, Strings, Tensor, Graph, SparseTensor, TypeProto, Tensors, Graphs };
+enum class AttrType : std::uint8_t {
+  Int, Float, String, Ints, Floats, Strings, Tensor, Graph, SparseTensor, TypeProto, Tensors, Graphs
+};
 
 struct AttrFact {
   std::string_view name;
@@ -104,7 +113,8 @@ struct OpFacts {
   std::string_view because;         // a few words that can be checked against the operator's ONNX text
 };
 
-// The row that holds for `kind` at `opset` of its domain; the row of Opaque when the operator does not exist there.
+// The row that holds for `kind` at `opset` of its domain; the row of Opaque when the operator does not exist
+// there.
 const OpFacts& facts(OpKind kind, int opset);
 
 // The kind of a name; OpKind::Opaque when the table does not know it. "ai.onnx" is "".
@@ -124,10 +134,14 @@ Role role_of(const OpFacts& row, std::size_t slot);
 // Newest opset of the default domain that the table was compared with.
 inline constexpr int kNewestOpset = 28;
 
-// --- questions that need a type (methods/rewrites.md b7) -----------------------------------------------------------
+// --- questions that need a type (methods/rewrites.md b7) ---------------------------------------------------
 // Elementwise kernels whose result for an element depends, bit for bit, on where it stands in the tensor
 // (vectorized main loop and scalar tail differ): Cos, Log, Max and Min of +-0, Pow with a scalar exponent ...
+// `type` is the element type of the first data operand. A Cast is judged by its source alone (see below for
+// both types). Max, Min and Clip say yes for all floating types: with a constant operand free of zeros they
+// are not. Operators that compute anything but one element from one element of each operand always say yes.
 bool position_dependent(OpKind kind, DType type);
+bool cast_position_dependent(DType from, DType to);
 // Do scalar and vector second operands give the same bits?
 bool scalar_equals_vector(OpKind kind, DType type);
 
