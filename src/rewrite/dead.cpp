@@ -1,0 +1,69 @@
+#include "rewrite/dead.h"
+
+#include "ops/facts.h"
+
+namespace graphopt {
+namespace {
+
+bool unused(const Model& m, NodeId n) {
+  for (const ValueId v : m.outputs(n))
+    if (v && (m.use_count(v) > 0 || m.value(v).pinned)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool removable(const Model& m, NodeId root) {
+  // Bodies are looked through with a stack; calls of functions are looked through once each.
+  std::vector<NodeId> todo{root};
+  std::vector<bool> seen(m.function_count());
+  const auto push_body = [&](GraphId g) {
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) todo.push_back(n);
+  };
+  while (!todo.empty()) {
+    const NodeId n = todo.back();
+    todo.pop_back();
+    const OpKind kind = m.kind(n);
+    if (kind == OpKind::FunctionCall) {
+      const FunctionId f = m.op(n).function;
+      if (seen[f.index()]) continue;
+      seen[f.index()] = true;
+      push_body(m.function(f).body);
+      continue;
+    }
+    switch (facts(kind, static_cast<int>(m.opset(n))).purity) {
+      case Purity::Pure:
+      case Purity::Random: break;
+      case Purity::ControlFlow:
+        for (const Attr& a : m.attrs(n))
+          for (const GraphId g : a.graphs) push_body(g);
+        break;
+      case Purity::Unknown: return false;
+    }
+  }
+  return true;
+}
+
+void DeadSweeper::uses_changed(ValueId v) {
+  const Value& value = m_.value(v);
+  if (value.use_count == 0 && value.def) candidates_.push_back(value.def);
+}
+
+// A result that became a constant leaves its node: it may have been the last one.
+void DeadSweeper::node_changed(NodeId n) {
+  if (!m_.is_return(n) && unused(m_, n)) candidates_.push_back(n);
+}
+
+std::uint64_t DeadSweeper::sweep() {
+  std::uint64_t erased = 0;
+  while (!candidates_.empty()) {
+    const NodeId n = candidates_.back();
+    candidates_.pop_back();
+    if (!m_.alive(n) || m_.is_return(n) || !unused(m_, n) || !removable(m_, n)) continue;
+    m_.erase(n);
+    ++erased;
+  }
+  return erased;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,104 @@
+#include "rewrite/engine.h"
+
+#include <vector>
+
+#include "rewrite/dead.h"
+
+namespace graphopt {
+namespace {
+
+// Nodes to be offered: those of this round, and those that changed during it. Facts about values stay true while
+// a round goes on (rewrites keep meanings), they are just not the sharpest; so inference is brought up to date once
+// per round and not once per rewrite, which would look at a Concat of 10^5 operands 10^5 times.
+class Worklist final : public Listener {
+ public:
+  explicit Worklist(Model& m) : m_(m), queued_(m.node_count()) { m_.add_listener(this); }
+  ~Worklist() override { m_.remove_listener(this); }
+  Worklist(const Worklist&) = delete;
+  Worklist& operator=(const Worklist&) = delete;
+
+  void push(NodeId n) {
+    if (m_.is_return(n)) return;
+    if (n.index() >= queued_.size()) queued_.resize(n.index() + 1);
+    if (queued_[n.index()]) return;
+    queued_[n.index()] = true;
+    next_.push_back(n);
+  }
+  // Starts the next round; false when nothing is left.
+  bool begin_round() {
+    now_.swap(next_);
+    next_.clear();
+    for (const NodeId n : now_) queued_[n.index()] = false;
+    return !now_.empty();
+  }
+  const std::vector<NodeId>& now() const { return now_; }
+
+  void node_added(NodeId n) override { node_changed(n); }
+  void node_changed(NodeId n) override {
+    push(n);
+    if (m_.is_return(n)) return;
+    for (const ValueId v : m_.outputs(n))
+      if (v) push_users_of(v);
+  }
+  void uses_changed(ValueId v) override {
+    // A pattern that wants a single use may fit now; it starts from the definition or from the user left.
+    const Value& value = m_.value(v);
+    if (value.def && m_.alive(value.def)) push(value.def);
+    if (value.use_count == 1) push(m_.user(value.first_use));
+  }
+  void value_became_constant(ValueId v) override { push_users_of(v); }
+
+ private:
+  void push_users_of(ValueId v) {
+    for (UseId u = m_.first_use(v); u; u = m_.next_use(u)) push(m_.user(u));
+  }
+
+  Model& m_;
+  std::vector<bool> queued_;
+  std::vector<NodeId> now_, next_;
+};
+
+}  // namespace
+
+std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
+  Model& m = c.model;
+  // Which rules start from which operator, in the order given.
+  std::vector<std::vector<Rule*>> by_kind(static_cast<std::size_t>(OpKind::Count));
+  for (Rule* r : rules) {
+    if (r->roots().empty())
+      for (auto& list : by_kind) list.push_back(r);
+    for (const OpKind k : r->roots()) by_kind[static_cast<std::size_t>(k)].push_back(r);
+  }
+
+  Worklist work(m);
+  DeadSweeper dead(m);
+  for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
+    if (!m.graph(GraphId{g}).alive) continue;
+    for (NodeId n = m.first_node(GraphId{g}); n; n = m.next_node(n))
+      if (!by_kind[static_cast<std::size_t>(m.kind(n))].empty()) work.push(n);
+  }
+
+  std::uint64_t count = 0;
+  while (!c.journal.exhausted() && work.begin_round()) {
+    for (const NodeId n : work.now()) {
+      // The first rule that matches is applied, again while one does.
+      while (m.alive(n)) {
+        Rule* fits = nullptr;
+        for (Rule* r : by_kind[static_cast<std::size_t>(m.kind(n))])
+          if (r->match(c, n)) {
+            fits = r;
+            break;
+          }
+        if (fits == nullptr || !c.journal.allow(m, n, fits->name())) break;
+        fits->apply(c, n);
+        ++fits->applied;
+        ++count;
+        dead.sweep();
+      }
+    }
+    c.infer.update();
+  }
+  return count;
+}
+
+}  // namespace graphopt
