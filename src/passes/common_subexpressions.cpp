@@ -1,0 +1,218 @@
+// common-subexpressions: computes equal things once.
+//
+// Problem: exporters read the same shape at every use and cast, unsqueeze and compare it anew in every layer.
+// Method: nodes are visited in topological order, graph by graph, with two tables of what came before.
+//   equal-node    same operator, same operands (the first two in any order where that is exact), same attributes
+//                 (absent = default), both pure: the later node's results become those of the earlier one.
+//   equal-value   inference knows every element of two small integer results as expressions, and they are the same
+//                 expressions: equal in every run although they may be computed in different ways.
+// As operands are replaced before their users are visited, one walk finds all.
+// Exact: a pure operator gives equal results for equal operands; equal expressions are proven equal.
+// Lowers: nodes. Ends: each rewrite leaves a node without use.
+// Left alone: random operators (two draws stay two), nodes with subgraphs, unknown operators, nodes whose optional
+// results differ, results that are outputs where the earlier value cannot take over the name.
+//
+//   a = Add (x, w)  b = Add (w, x)  y = Mul (a, b)      =>      a = Add (x, w)  y = Mul (a, a)
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/facts.h"
+#include "passes/pass.h"
+#include "rewrite/dead.h"
+
+namespace graphopt {
+namespace {
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+  h ^= x + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
+  return h * 0xBF58476D1CE4E5B9u;
+}
+
+bool same_content(const Model& m, const Attr& a, const Attr& b) {
+  if (a.kind != b.kind || a.ref != b.ref) return false;
+  if (a.ref) return true;
+  switch (a.kind) {
+    case AttrKind::Int: return a.i == b.i;
+    case AttrKind::Float: return std::bit_cast<std::uint32_t>(a.f) == std::bit_cast<std::uint32_t>(b.f);
+    case AttrKind::String: return a.s == b.s;
+    case AttrKind::Ints: return std::ranges::equal(a.ints, b.ints);
+    case AttrKind::Floats:
+      return std::ranges::equal(a.floats, b.floats, {}, [](float f) { return std::bit_cast<std::uint32_t>(f); },
+                                [](float f) { return std::bit_cast<std::uint32_t>(f); });
+    case AttrKind::Strings: return std::ranges::equal(a.strings, b.strings);
+    case AttrKind::Tensor: return a.tensor && b.tensor && m.content_hash(a.tensor) == m.content_hash(b.tensor);
+    default: return !a.proto.empty() && a.proto == b.proto;   // kinds that live in their bytes only
+  }
+}
+
+// Is `a` the default that holds where the attribute is absent?
+bool is_default(const AttrFact* fact, const Attr& a) {
+  if (fact == nullptr || a.ref) return false;
+  if (const auto* i = std::get_if<std::int64_t>(&fact->fallback)) return a.kind == AttrKind::Int && a.i == *i;
+  if (const auto* f = std::get_if<float>(&fact->fallback))
+    return a.kind == AttrKind::Float && std::bit_cast<std::uint32_t>(a.f) == std::bit_cast<std::uint32_t>(*f);
+  if (const auto* s = std::get_if<std::string_view>(&fact->fallback)) return a.kind == AttrKind::String && a.s == *s;
+  return false;
+}
+
+bool attributes_cover(const Model& m, const OpFacts& row, NodeId a, NodeId b) {
+  for (const Attr& x : m.attrs(a)) {
+    const Attr* y = m.find_attr(b, x.name);
+    if (y ? !same_content(m, x, *y) : !is_default(find_attribute(row, m.text(x.name)), x)) return false;
+  }
+  return true;
+}
+
+class CommonSubexpressions final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    Model& m = c.model;
+    const std::uint64_t before = counters_[0].value + counters_[1].value;
+    {
+      DeadSweeper dead(m);
+      for (std::size_t g = 0; g < m.graph_count(); ++g) {
+        const GraphId graph{g};
+        if (!m.graph(graph).alive) continue;
+        nodes_.clear();
+        values_.clear();
+        for (NodeId n = m.first_node(graph); n;) {
+          const NodeId next = m.next_node(n);   // merging n sweeps n and what only n read, which stands before it
+          if (!visit(c, n)) return counters_[0].value + counters_[1].value > before;
+          dead.sweep();
+          n = next;
+        }
+      }
+    }
+    return counters_[0].value + counters_[1].value > before;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  // False when the journal's budget is used up.
+  bool visit(PassContext& c, NodeId n) {
+    const Model& m = c.model;
+    const OpKind kind = m.kind(n);
+    if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return true;
+    const OpFacts& row = facts(kind, static_cast<int>(m.opset(n)));
+    if (row.purity != Purity::Pure) return true;
+    for (const Attr& a : m.attrs(n))
+      if (!a.graphs.empty()) return true;
+    return merge_node(c, n, row) && merge_value(c, n);
+  }
+
+  bool merge_node(PassContext& c, NodeId n, const OpFacts& row) {
+    Model& m = c.model;
+    auto& list = nodes_[key(m, n, row)];
+    for (const NodeId first : list) {
+      if (!m.alive(first) || !equal(m, first, n, row) || !replaceable(m, n, first)) continue;
+      if (!c.journal.allow(m, n, "equal-node")) return false;
+      for (std::size_t i = 0; i < m.output_count(n); ++i)
+        if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0) m.replace_all_uses(v, m.output(first, i));
+      ++counters_[0].value;
+      return true;
+    }
+    list.push_back(n);
+    return true;
+  }
+
+  bool merge_value(PassContext& c, NodeId n) {
+    Model& m = c.model;
+    const ValueId v = m.output(n, 0);
+    if (!m.alive(n) || m.output_count(n) != 1 || !v || m.use_count(v) == 0) return true;
+    const SymbolicTensor* s = c.infer.symbolic(v);
+    if (s == nullptr || s->elements.empty() || s->dtype != c.infer.dtype(v)) return true;
+    if (!is_int(s->dtype) && s->dtype != DType::Bool) return true;   // a zero of a floating type has a sign
+    std::vector<DimId> elements;
+    std::uint64_t h = mix(static_cast<std::uint64_t>(s->dtype), s->dims.size());
+    for (const std::int64_t d : s->dims) h = mix(h, static_cast<std::uint64_t>(d));
+    for (const DimId e : s->elements) {
+      if (!e) return true;
+      elements.push_back(m.dims.canonical(e));
+      h = mix(h, elements.back().index());
+    }
+    auto& list = values_[h];
+    for (const Known& k : list) {
+      if (!m.alive(k.value) || k.dtype != s->dtype || k.dims != s->dims || k.elements != elements) continue;
+      if (!m.can_replace(v, k.value)) continue;
+      if (!c.journal.allow(m, n, "equal-value")) return false;
+      m.replace_all_uses(v, k.value);
+      ++counters_[1].value;
+      return true;
+    }
+    list.push_back({v, s->dtype, s->dims, std::move(elements)});
+    return true;
+  }
+
+  static std::array<ValueId, 2> ordered(const Model& m, NodeId n) {
+    const ValueId a = m.input(n, 0), b = m.input(n, 1);
+    return a < b ? std::array{a, b} : std::array{b, a};
+  }
+
+  static std::uint64_t key(const Model& m, NodeId n, const OpFacts& row) {
+    std::uint64_t h = mix(m.node(n).op.index(), m.input_count(n));
+    std::size_t from = 0;
+    if (row.commutative && m.input_count(n) >= 2) {
+      for (const ValueId v : ordered(m, n)) h = mix(h, v.index());
+      from = 2;
+    }
+    for (std::size_t i = from; i < m.input_count(n); ++i) h = mix(h, m.input(n, i).index());
+    // Attributes with the same name and text more often than not; their contents decide in equal(). A node with a
+    // distinguishing integer attribute (axis, to, perm) should not share a bucket with its siblings, though.
+    std::uint64_t sum = 0;
+    for (const Attr& a : m.attrs(n)) {
+      if (is_default(find_attribute(row, m.text(a.name)), a)) continue;
+      std::uint64_t x = mix(a.name.index(), static_cast<std::uint64_t>(a.i));
+      for (const std::int64_t e : a.ints) x = mix(x, static_cast<std::uint64_t>(e));
+      sum += x;   // the order of attributes has no meaning
+    }
+    return mix(h, sum);
+  }
+
+  static bool equal(const Model& m, NodeId a, NodeId b, const OpFacts& row) {
+    if (m.node(a).op != m.node(b).op || m.input_count(a) != m.input_count(b) ||
+        m.output_count(a) < m.output_count(b))
+      return false;
+    std::size_t from = 0;
+    if (row.commutative && m.input_count(a) >= 2) {
+      if (ordered(m, a) != ordered(m, b)) return false;
+      from = 2;
+    }
+    for (std::size_t i = from; i < m.input_count(a); ++i)
+      if (m.input(a, i) != m.input(b, i)) return false;
+    return attributes_cover(m, row, a, b) && attributes_cover(m, row, b, a);
+  }
+
+  // Every used result of n has its counterpart in `first` that may stand for it. A variadic operator's number of
+  // results has a meaning (Split), so it must be the same.
+  static bool replaceable(const Model& m, NodeId n, NodeId first) {
+    if (m.output_count(n) != m.output_count(first)) return false;
+    for (std::size_t i = 0; i < m.output_count(n); ++i) {
+      const ValueId v = m.output(n, i);
+      if (v && m.use_count(v) > 0 && !m.can_replace(v, m.output(first, i))) return false;
+    }
+    return true;
+  }
+
+  struct Known {
+    ValueId value;
+    DType dtype;
+    std::vector<std::int64_t> dims;
+    std::vector<DimId> elements;
+  };
+  std::unordered_map<std::uint64_t, std::vector<NodeId>> nodes_;
+  std::unordered_map<std::uint64_t, std::vector<Known>> values_;
+  std::array<Counter, 2> counters_{{{"nodes", "nodes equal to an earlier one"},
+                                    {"values", "integer results proven equal to an earlier one"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo common_subexpressions = {
+    .name = "common-subexpressions", .summary = "compute equal nodes and equal integer values once",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<CommonSubexpressions>};
+
+}  // namespace graphopt

@@ -1,0 +1,193 @@
+// constant-folding: replaces results that are the same in every run by initializers.
+//
+// Problem: exports compute on constants (transposed weights, masks, scales) and, above all, on shapes.
+// Method: two rules from every pure node.
+//   constant   All operands are constants: the node is evaluated natively (ops/fold.h). Exact kernels give the bits of
+//              ONNX Runtime; those that may round otherwise are skipped under --exact.
+//   known      Inference knows every element of an integer or boolean result, though operands vary (Shape of a value
+//              with fixed dims, a comparison of dims that is decided for all sizes).
+// Exact: see above; a folded node is pure, so one evaluation is every evaluation. Lowers: nodes; the file may grow by
+// at most --fold-limit bytes per fold (size of the results less the size of operands that nothing else reads), so a
+// small node that makes a huge tensor stays a node.
+// Ends: each rewrite removes a node and makes none.
+// Left alone: quantization (a dequantized weight is bigger than its source and runtimes want the pair), results that
+// are outputs of subgraphs (ONNX Runtime wants these computed inside), random and unknown operators, pinned values.
+//
+//   s = Shape (x)            with x float[2,3]
+//   y = Reshape (z, s)       =>      <int64[2] s = {2, 3}>  y = Reshape (z, s)
+
+#include <array>
+#include <cstring>
+
+#include "ops/facts.h"
+#include "ops/fold.h"
+#include "passes/pass.h"
+#include "rewrite/engine.h"
+
+namespace graphopt {
+namespace {
+
+// Elements visited by one fold; above this the node is left to the runtime.
+constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 28;
+
+bool may_fold(const Model& m, NodeId n) {
+  switch (m.kind(n)) {
+    case OpKind::Opaque:
+    case OpKind::FunctionCall:
+    case OpKind::Constant:
+    case OpKind::DequantizeLinear:
+    case OpKind::QuantizeLinear: return false;
+    default: break;
+  }
+  if (facts(m.kind(n), static_cast<int>(m.opset(n))).purity != Purity::Pure) return false;
+  bool used = false;
+  for (const ValueId v : m.outputs(n)) {
+    if (!v) continue;
+    if (m.value(v).pinned) return false;
+    if (m.use_count(v) == 0) continue;
+    used = true;
+    if (m.value(v).graph != m.main() && m.is_graph_output(v)) return false;
+  }
+  return used;
+}
+
+void make_constants(Model& m, NodeId n, std::span<const TensorId> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ValueId v = m.output(n, i);
+    if (v && results[i] && m.use_count(v) > 0) m.make_constant(v, results[i]);
+  }
+}
+
+class FoldConstant final : public Rule {
+ public:
+  std::string_view name() const override { return "constant"; }
+  std::span<const OpKind> roots() const override { return {}; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    if (m.input_count(n) == 0 || !may_fold(m, n)) return false;
+    operands_.clear();
+    std::uint64_t freed = 0;
+    for (std::size_t i = 0; i < m.input_count(n); ++i) {
+      const ValueId v = m.input(n, i);
+      const TensorId t = v ? m.constant_of(v) : TensorId{};
+      if (v && !t) return false;
+      operands_.push_back(t);
+      if (t && m.use_count(v) == 1)
+        freed += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
+    }
+    const FoldExactness exactness = fold_exactness(m, n, operands_);
+    if (exactness == FoldExactness::No || (exactness == FoldExactness::Rounds && c.options.exact)) return false;
+    folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
+    if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
+    return folded_.refusal == FoldRefusal::None;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    std::vector<TensorId> results;
+    for (Tensor& t : folded_.results)
+      results.push_back(t.dtype == DType::Undefined ? TensorId{} : c.model.add_tensor(std::move(t)));
+    make_constants(c.model, n, results);
+  }
+
+  std::uint64_t too_big = 0;
+
+ private:
+  std::vector<TensorId> operands_;
+  Folded folded_;
+};
+
+// The numbers as elements of an integer type or Bool; nothing when one does not fit.
+template <class T>
+bool encode(std::span<const std::int64_t> numbers, std::string& raw) {
+  for (const std::int64_t x : numbers) {
+    const T e = static_cast<T>(x);
+    if (static_cast<std::int64_t>(e) != x || (x < 0 && !std::is_signed_v<T>)) return false;
+    raw.append(reinterpret_cast<const char*>(&e), sizeof e);
+  }
+  return true;
+}
+
+bool encode(DType type, std::span<const std::int64_t> numbers, std::string& raw) {
+  switch (type) {
+    case DType::Int64: return encode<std::int64_t>(numbers, raw);
+    case DType::Int32: return encode<std::int32_t>(numbers, raw);
+    case DType::Int16: return encode<std::int16_t>(numbers, raw);
+    case DType::Int8: return encode<std::int8_t>(numbers, raw);
+    case DType::UInt8: return encode<std::uint8_t>(numbers, raw);
+    case DType::UInt16: return encode<std::uint16_t>(numbers, raw);
+    case DType::UInt32: return encode<std::uint32_t>(numbers, raw);
+    case DType::Bool:
+      for (const std::int64_t x : numbers)
+        if (x != 0 && x != 1) return false;
+      return encode<std::uint8_t>(numbers, raw);
+    default: return false;   // a zero of a floating type has a sign that the lattice does not know
+  }
+}
+
+class FoldKnown final : public Rule {
+ public:
+  std::string_view name() const override { return "known"; }
+  std::span<const OpKind> roots() const override { return {}; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    if (!may_fold(m, n)) return false;
+    results_.clear();
+    for (const ValueId v : m.outputs(n)) {
+      results_.emplace_back();
+      if (!v || m.use_count(v) == 0) continue;
+      const SymbolicTensor* s = c.infer.symbolic(v);
+      const auto numbers = s ? c.infer.integers(v) : std::nullopt;
+      if (!numbers || s->dtype != c.infer.dtype(v)) return false;
+      Known& k = results_.back();
+      k.type = s->dtype;
+      k.dims = s->dims;
+      if (!encode(k.type, *numbers, k.raw)) return false;
+    }
+    return true;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    std::vector<TensorId> results;
+    for (Known& k : results_)
+      results.push_back(k.type == DType::Undefined ? TensorId{} : c.model.make_tensor(k.type, k.dims, std::move(k.raw)));
+    make_constants(c.model, n, results);
+  }
+
+ private:
+  struct Known {
+    DType type = DType::Undefined;
+    std::vector<std::int64_t> dims;
+    std::string raw;
+  };
+  std::vector<Known> results_;
+};
+
+class ConstantFolding final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    FoldConstant constant;
+    FoldKnown known;
+    Rule* const rules[] = {&constant, &known};
+    const bool changed = apply_rules(c, rules) > 0;
+    counters_[0].value += constant.applied;
+    counters_[1].value += known.applied;
+    counters_[2].value = constant.too_big;   // of the last run: what stays
+    return changed;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  std::array<Counter, 3> counters_{{{"folded", "nodes evaluated on constants"},
+                                    {"known", "results that inference knew"},
+                                    {"too-big", "nodes left because the file would grow beyond --fold-limit"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo constant_folding = {
+    .name = "constant-folding", .summary = "evaluate what is the same in every run",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<ConstantFolding>};
+
+}  // namespace graphopt

@@ -1,0 +1,96 @@
+// constant-shapes: writes the target of a Reshape as a constant of numbers, 0 (copy) and -1.
+//
+// Problem: exporters compute a Reshape's target at run time (Shape -> Gather -> Unsqueeze -> Concat), although most of
+// it is known: the chain costs nodes and hides the shape from every later pass and runtime.
+// Method: inference knows the dims of the result. Each dim becomes
+//   a number     if it is one (at least 1);
+//   0            if it equals the operand's dim at the same index, proven for all sizes;
+//   -1           otherwise, at most once.
+// Exact: the same dims. -1 is the number of elements over the product of the other dims, which is undefined where that
+// product is 0. So beside -1 every copied dim must be provably at least 1, or the original must hold -1 at the same
+// place, so that it is undefined at the same extents. A dim 0 in the target is refused (0 would copy).
+// Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target is not looked at again.
+// Left alone: opset < 5 (the target is an attribute), results of unknown rank, two dims that only the chain knows.
+//
+//   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
+//   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
+
+#include <array>
+#include <vector>
+
+#include "ops/attributes.h"
+#include "passes/pass.h"
+#include "rewrite/engine.h"
+
+namespace graphopt {
+namespace {
+
+constexpr OpKind kReshape[] = {OpKind::Reshape};
+
+class ConstantTarget final : public Rule {
+ public:
+  std::string_view name() const override { return "target"; }
+  std::span<const OpKind> roots() const override { return kReshape; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId x = m.input(n, 0), target = m.input(n, 1), y = m.output(n, 0);
+    if (m.opset(n) < 5 || !x || !target || !y || m.constant_of(target)) return false;
+    if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return false;
+    const auto from = c.infer.dims(x), to = c.infer.dims(y);
+    const SymbolicTensor* written = c.infer.symbolic(target);
+    target_.clear();
+    bool copies_may_be_empty = false;
+    std::ptrdiff_t open = -1;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (const auto number = m.dims.value(to[i])) {
+        if (*number < 1) return false;
+        target_.push_back(*number);
+      } else if (i < from.size() && m.dims.equal(from[i], to[i]) == Tri::Yes) {
+        target_.push_back(0);
+        if (m.dims.range(to[i]).low < 1) copies_may_be_empty = true;
+      } else {
+        if (open >= 0) return false;
+        open = static_cast<std::ptrdiff_t>(i);
+        target_.push_back(-1);
+      }
+    }
+    if (open < 0 || !copies_may_be_empty) return true;
+    const auto at = static_cast<std::size_t>(open);
+    return written && at < written->elements.size() && m.dims.is_constant(written->elements[at], -1);
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_shape";
+    const ValueId target = m.add_initializer(m.node(n).graph, base, m.make_int64s(target_));
+    m.set_operand(n, 1, target);
+    if (has_attr(m, n, names::allowzero)) m.remove_attr(n, names::allowzero);   // a 0 is a copy now
+  }
+
+ private:
+  std::vector<std::int64_t> target_;
+};
+
+class ConstantShapes final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    ConstantTarget rule;
+    Rule* const rules[] = {&rule};
+    const bool changed = apply_rules(c, rules) > 0;
+    counters_[0].value += rule.applied;
+    return changed;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  std::array<Counter, 1> counters_{{{"written", "Reshape targets that became constants"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo constant_shapes = {
+    .name = "constant-shapes", .summary = "write Reshape targets as constants of numbers, 0 and -1",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<ConstantShapes>};
+
+}  // namespace graphopt

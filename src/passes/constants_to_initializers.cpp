@@ -1,0 +1,66 @@
+// constants-to-initializers: turns Constant nodes into initializers of their graph.
+//
+// Problem: a constant may stand as a node or as an initializer; passes and runtimes are simpler with one form, and a
+// node costs more bytes than an initializer.
+// Method: the result of a Constant node whose value the reader could decode becomes an initializer of the same name.
+// Exact: the same tensor under the same name. Lowers: nodes. Ends: each rewrite removes a node.
+// Left alone: function bodies (they have no initializers) and models of IR version 3 or older (their initializers must
+// be inputs, which would change the interface); outputs of subgraphs; values with a reference attribute or a sparse
+// tensor; nodes whose result nobody reads (dead-code removes them).
+//
+//   c = Constant <value = float[1] {2}> ()      =>      <float[1] c = {2}>
+//   y = Mul (x, c)                                      y = Mul (x, c)
+
+#include <array>
+
+#include "passes/pass.h"
+#include "rewrite/engine.h"
+
+namespace graphopt {
+namespace {
+
+constexpr OpKind kConstant[] = {OpKind::Constant};
+
+class ToInitializer final : public Rule {
+ public:
+  std::string_view name() const override { return "to-initializer"; }
+  std::span<const OpKind> roots() const override { return kConstant; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId v = m.output(n, 0);
+    if (!v || !m.value(v).tensor || m.use_count(v) == 0 || m.ir_version < 4) return false;
+    GraphId root = m.node(n).graph;
+    while (m.graph(root).parent) root = m.graph(root).parent;
+    if (m.graph(root).function) return false;
+    return m.node(n).graph == m.main() || !m.is_graph_output(v);
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    const ValueId v = c.model.output(n, 0);
+    c.model.make_constant(v, c.model.value(v).tensor);
+  }
+};
+
+class ConstantsToInitializers final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    ToInitializer rule;
+    Rule* const rules[] = {&rule};
+    const bool changed = apply_rules(c, rules) > 0;
+    counters_[0].value += rule.applied;
+    return changed;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  std::array<Counter, 1> counters_{{{"moved", "Constant nodes that became initializers"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo constants_to_initializers = {
+    .name = "constants-to-initializers", .summary = "turn Constant nodes into initializers",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<ConstantsToInitializers>};
+
+}  // namespace graphopt

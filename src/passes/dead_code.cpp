@@ -1,0 +1,77 @@
+// dead-code: removes nodes whose results nobody reads, and initializers that nobody reads.
+//
+// Problem: exports and other passes leave both behind.
+// Method: every node that may vanish (rewrite/dead.h) and has no used result goes, from the last to the first, so that
+// what only it read goes in the same sweep; then initializers without a use.
+// Exact: what vanishes has no effect on any output. Lowers: nodes, bytes. Ends: removes only.
+// Left alone: nodes of unknown domains, inputs, initializers that are inputs (an overridable default is part of the
+// interface), what training info or quantization annotations name (pinned), model-local functions.
+//
+//   a = Relu (x)                    y = Neg (x)
+//   b = Exp (a)          =>
+//   y = Neg (x)
+
+#include <array>
+#include <vector>
+
+#include "passes/pass.h"
+#include "rewrite/dead.h"
+
+namespace graphopt {
+namespace {
+
+class DeadCode final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    Model& m = c.model;
+    const std::uint64_t before = counters_[0].value + counters_[1].value;
+    // Outer graphs have smaller ids than inner ones; walking from the last graph sees users before definitions only
+    // within a graph, so the sweeper looks after the rest.
+    DeadSweeper dead(m);
+    for (std::size_t g = m.graph_count(); g-- > 0;) {
+      const GraphId graph{g};
+      if (!m.graph(graph).alive) continue;
+      for (NodeId n = m.graph(graph).last; n && m.graph(graph).alive;) {
+        const NodeId prev = m.prev_node(n);
+        if (unused(m, n) && removable(m, n)) {
+          if (!c.journal.allow(m, n, "node")) return finish(before);
+          m.erase(n);
+          ++counters_[0].value;
+        }
+        n = prev;
+      }
+    }
+    counters_[0].value += dead.sweep();
+    for (std::size_t g = 0; g < m.graph_count(); ++g) {
+      const GraphId graph{g};
+      if (!m.graph(graph).alive) continue;
+      for (const ValueId v : m.graph(graph).initializers) {
+        const Value& value = m.value(v);
+        if (!value.alive || value.use_count > 0 || value.is_input || value.pinned) continue;
+        if (!c.journal.allow(m, v, "initializer")) return finish(before);
+        m.erase_initializer(v);
+        ++counters_[1].value;
+      }
+    }
+    return finish(before);
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  static bool unused(const Model& m, NodeId n) {
+    for (const ValueId v : m.outputs(n))
+      if (v && (m.use_count(v) > 0 || m.value(v).pinned)) return false;
+    return true;
+  }
+  bool finish(std::uint64_t before) const { return counters_[0].value + counters_[1].value > before; }
+
+  std::array<Counter, 2> counters_{{{"nodes", "dead nodes removed"}, {"initializers", "unused initializers removed"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo dead_code = {
+    .name = "dead-code", .summary = "remove nodes and initializers that nothing reads",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<DeadCode>};
+
+}  // namespace graphopt

@@ -1,0 +1,86 @@
+// drop-identity: gives the uses of an Identity's result the Identity's input, and of an inference Dropout the same.
+//
+// Problem: exporters leave Identity where a framework had a module without effect, and Dropout where training had one.
+// Method: peephole. Identity(x) => x. Dropout(x) => x when its mask is unused and it is in inference mode: from
+// opset 12 on training_mode absent or constant false; from 7 to 11 by definition; in opset 6 and 1 is_test must not be 0.
+// Exact: both copy their input. Lowers: nodes. Ends: each rewrite removes a node.
+// Left alone: a result that is an output where the input cannot take over its name (Model::can_replace), so
+// input -> Identity -> output stays.
+//
+//   a = Identity (x)      =>      y = Relu (x)
+//   y = Relu (a)
+
+#include <array>
+
+#include "ops/attributes.h"
+#include "passes/pass.h"
+#include "rewrite/engine.h"
+
+namespace graphopt {
+namespace {
+
+constexpr OpKind kIdentity[] = {OpKind::Identity};
+constexpr OpKind kDropout[] = {OpKind::Dropout};
+
+bool can_skip(const Model& m, NodeId n) { return m.can_replace(m.output(n, 0), m.input(n, 0)); }
+
+class DropIdentity final : public Rule {
+ public:
+  std::string_view name() const override { return "identity"; }
+  std::span<const OpKind> roots() const override { return kIdentity; }
+  bool match(const PassContext& c, NodeId n) override { return can_skip(c.model, n); }
+  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
+};
+
+class DropDropout final : public Rule {
+ public:
+  std::string_view name() const override { return "dropout"; }
+  std::span<const OpKind> roots() const override { return kDropout; }
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId mask = m.output(n, 1);
+    if (mask && m.use_count(mask) > 0) return false;
+    return inference_mode(m, n) && can_skip(m, n);
+  }
+  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
+
+ private:
+  static bool inference_mode(const Model& m, NodeId n) {
+    const std::int64_t opset = m.opset(n);
+    if (opset >= 12) {
+      const ValueId training = m.input(n, 2);
+      if (!training) return true;
+      const TensorId t = m.constant_of(training);
+      if (!t) return false;
+      const auto raw = m.raw(t);
+      return raw && raw->size() == 1 && (*raw)[0] == 0;
+    }
+    if (opset >= 7) return true;
+    return int_attr(m, n, names::is_test).value_or(0) != 0;
+  }
+};
+
+class DropIdentityPass final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    DropIdentity identity;
+    DropDropout dropout;
+    Rule* const rules[] = {&identity, &dropout};
+    const bool changed = apply_rules(c, rules) > 0;
+    counters_[0].value += identity.applied;
+    counters_[1].value += dropout.applied;
+    return changed;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  std::array<Counter, 2> counters_{{{"identity", "Identity nodes skipped"}, {"dropout", "inference Dropout nodes skipped"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo drop_identity = {
+    .name = "drop-identity", .summary = "remove Identity nodes and Dropout in inference mode",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<DropIdentityPass>};
+
+}  // namespace graphopt

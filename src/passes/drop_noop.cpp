@@ -1,0 +1,130 @@
+// drop-noop: removes nodes that provably return their first operand unchanged.
+//
+// Problem: exporters cast to the type a value has, reshape to the shape it has, slice all of an axis, concatenate one
+// part, transpose by the identity.
+// Method: peephole, one rule for all: a node whose result equals operand 0 element by element. Why each is exact:
+//   Cast, CastLike      the result's element type is the operand's: nothing is converted
+//   Reshape, Flatten, Squeeze, Unsqueeze     row-major order is kept, so equal dims mean an equal tensor
+//   Expand, Tile        equal dims: every axis was repeated once (or the tensor is empty on both sides)
+//   Transpose           perm is the identity, or the rank is below 2, or only axes of extent 1 move and dims stay
+//   Slice               every step is 1 and the dims stay: each axis starts at 0
+//   Pad                 all pads are constant zeros
+//   Concat, Sum, Max, Min, Mean of one operand; Split into one part     copies
+// Dims are equal when inference proves it for all sizes; the element type must be known and equal.
+// Lowers: nodes. Ends: each rewrite removes a node.
+// Left alone: a result that is an output where the operand cannot take over its name.
+//
+//   b = Transpose <perm = [0, 1]> (a)      =>      y = Relu (a)
+//   y = Relu (b)
+
+#include <algorithm>
+#include <array>
+
+#include "ops/attributes.h"
+#include "passes/pass.h"
+#include "rewrite/engine.h"
+
+namespace graphopt {
+namespace {
+
+constexpr OpKind kRoots[] = {
+    OpKind::Cast,   OpKind::CastLike, OpKind::Reshape, OpKind::Flatten, OpKind::Squeeze, OpKind::Unsqueeze,
+    OpKind::Expand, OpKind::Tile,     OpKind::Transpose, OpKind::Slice, OpKind::Pad,     OpKind::Concat,
+    OpKind::Sum,    OpKind::Max,      OpKind::Min,     OpKind::Mean,    OpKind::Split};
+
+class DropNoop final : public Rule {
+ public:
+  std::string_view name() const override { return "noop"; }
+  std::span<const OpKind> roots() const override { return kRoots; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId in = m.input(n, 0), out = m.output(n, 0);
+    return in && out && returns_operand(c, n, in, out) && m.can_replace(out, in);
+  }
+
+  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
+
+ private:
+  static bool returns_operand(const PassContext& c, NodeId n, ValueId in, ValueId out) {
+    const Model& m = c.model;
+    switch (m.kind(n)) {
+      case OpKind::Cast:
+      case OpKind::CastLike: {
+        const Type& from = c.infer.type_of(in);
+        const Type& to = c.infer.type_of(out);
+        return from.kind == TypeKind::Tensor && to.kind == TypeKind::Tensor && from.elem == to.elem &&
+               from.elem != DType::Undefined;
+      }
+      case OpKind::Concat:
+      case OpKind::Sum:
+      case OpKind::Max:
+      case OpKind::Min:
+      case OpKind::Mean: return m.input_count(n) == 1;
+      case OpKind::Split:
+        // A single part holds all of the axis, whatever the lengths say: they must add up to its extent.
+        return m.output_count(n) == 1;
+      case OpKind::Transpose: return is_identity_transpose(c, n, in, out);
+      case OpKind::Slice: return steps_are_one(m, n) && c.infer.same_shape(in, out);
+      case OpKind::Pad: return pads_are_zero(m, n);
+      default: return c.infer.same_shape(in, out);
+    }
+  }
+
+  static bool is_identity_transpose(const PassContext& c, NodeId n, ValueId in, ValueId out) {
+    const Model& m = c.model;
+    if (c.infer.has_rank(in) && c.infer.dims(in).size() < 2) return true;
+    const auto perm = ints_attr(m, n, names::perm);
+    if (!has_attr(m, n, names::perm) || !perm) return false;
+    if (std::ranges::is_sorted(*perm)) return true;
+    // Axes of extent 1 may stand anywhere: the others must keep their order, and the dims must stay.
+    if (!c.infer.same_shape(in, out) || perm->size() != c.infer.dims(in).size()) return false;
+    std::int64_t last = -1;
+    for (const std::int64_t axis : *perm) {
+      if (axis < 0 || static_cast<std::size_t>(axis) >= perm->size()) return false;
+      if (m.dims.is_constant(c.infer.dims(in)[static_cast<std::size_t>(axis)], 1)) continue;
+      if (axis < last) return false;
+      last = axis;
+    }
+    return true;
+  }
+
+  static bool steps_are_one(const Model& m, NodeId n) {
+    if (m.opset(n) < 10 || !m.input(n, 4)) return true;   // no steps: all 1
+    const auto steps = int_operand(m, n, 4);
+    return steps && std::ranges::all_of(*steps, [](std::int64_t s) { return s == 1; });
+  }
+
+  static bool pads_are_zero(const Model& m, NodeId n) {
+    const auto zero = [](std::int64_t p) { return p == 0; };
+    if (m.opset(n) >= 11) {
+      const auto pads = int_operand(m, n, 1);
+      return pads && std::ranges::all_of(*pads, zero);
+    }
+    const auto pads = ints_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings);
+    return pads && has_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings) && std::ranges::all_of(*pads, zero);
+  }
+};
+
+class DropNoopPass final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    DropNoop noop;
+    Rule* const rules[] = {&noop};
+    const bool changed = apply_rules(c, rules) > 0;
+    counters_[0].value += noop.applied;
+    return changed;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  std::array<Counter, 1> counters_{{{"removed", "nodes that returned their operand"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo drop_noop = {
+    .name = "drop-noop", .summary = "remove Cast, Reshape, Transpose, Slice, Concat ... that change nothing",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<DropNoopPass>};
+
+}  // namespace graphopt

@@ -1,0 +1,75 @@
+// drop-unused-outputs: leaves out optional results that nobody reads.
+//
+// Problem: nodes declare results (the mask of Dropout, the indices of MaxPool, the states of an LSTM) that a runtime
+// then computes and stores for nobody.
+// Method: an optional result without a use becomes an empty slot; empty slots at the end are cut off.
+// Exact: an optional result does not change the others. Lowers: bytes written at run time.
+// Ends: each rewrite removes a result.
+// Left alone: results of variadic operators (Split, If, Loop: their number has a meaning), required ones, operators
+// that are not pure, and BatchNormalization before opset 14, where the number of results says whether it trains.
+//
+//   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
+
+#include <algorithm>
+#include <array>
+
+#include "ops/facts.h"
+#include "passes/pass.h"
+#include "rewrite/engine.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::uint8_t kVariadic = 255;
+
+class DropUnused final : public Rule {
+ public:
+  std::string_view name() const override { return "unused-output"; }
+  std::span<const OpKind> roots() const override { return {}; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    if (m.output_count(n) < 2 || m.kind(n) == OpKind::Opaque || m.kind(n) == OpKind::FunctionCall) return false;
+    const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+    if (row.max_outputs == kVariadic || (row.purity != Purity::Pure && row.purity != Purity::Random)) return false;
+    if (m.kind(n) == OpKind::BatchNormalization && m.opset(n) < 14) return false;
+    // Slot 0 stays: some runtimes take a node without its first result for broken.
+    for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
+      if (droppable(m, m.output(n, i))) return true;
+    return false;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+    for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
+      if (droppable(m, m.output(n, i))) m.drop_output(n, i);
+    m.truncate_outputs(n);
+  }
+
+ private:
+  static bool droppable(const Model& m, ValueId v) { return v && m.use_count(v) == 0 && !m.value(v).pinned; }
+};
+
+class DropUnusedOutputs final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    DropUnused rule;
+    Rule* const rules[] = {&rule};
+    const bool changed = apply_rules(c, rules) > 0;
+    counters_[0].value += rule.applied;
+    return changed;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  std::array<Counter, 1> counters_{{{"nodes", "nodes that lost unused results"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo drop_unused_outputs = {
+    .name = "drop-unused-outputs", .summary = "leave out optional results that nothing reads",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<DropUnusedOutputs>};
+
+}  // namespace graphopt

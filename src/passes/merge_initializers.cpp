@@ -1,0 +1,121 @@
+// merge-initializers: keeps one of several initializers with equal contents.
+//
+// Problem: tied weights and repeated small constants (epsilons, axes, shape parts) are stored many times.
+// Method: initializers are grouped by element type and dims, then by a hash of a short sample of the payload, and only
+// then by a hash of all of it, so that most weights are never read. Equal ones become the first of them, in the order
+// of the file; one of an outer graph may serve an inner graph, not the other way round.
+// Exact: equal type, dims and bytes (compared, not only hashed). Lowers: bytes of the file.
+// Ends: each rewrite removes an initializer.
+// Left alone: initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned and
+// sparse ones.
+//
+//   <float[1] a = {2}, float[1] b = {2}>      =>      <float[1] a = {2}>
+//   y = Mul (x, a)  z = Add (y, b)                    y = Mul (x, a)  z = Add (y, a)
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kSample = 64;   // bytes at the start, in the middle and at the end of a payload
+
+struct Group {
+  std::vector<ValueId> members;   // in file order; outer graphs first
+};
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+  h ^= x + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
+  return h * 0xBF58476D1CE4E5B9u;
+}
+
+std::uint64_t type_key(const Tensor& t) {
+  std::uint64_t h = mix(static_cast<std::uint64_t>(t.dtype), t.dims.size());
+  for (const std::int64_t d : t.dims) h = mix(h, static_cast<std::uint64_t>(d));
+  return h;
+}
+
+std::uint64_t sample_key(const Model& m, TensorId id) {
+  if (m.tensor(id).dtype == DType::String) return m.content_hash(id).low;
+  const auto raw = m.raw(id);
+  if (!raw) return id.index();
+  const auto part = [&](std::size_t at) { return std::hash<std::string_view>{}(raw->substr(at, kSample)); };
+  std::uint64_t h = part(0);
+  if (raw->size() > kSample) h = mix(mix(h, part(raw->size() / 2)), part(raw->size() - std::min(raw->size(), kSample)));
+  return h;
+}
+
+bool equal(const Model& m, TensorId a, TensorId b) {
+  const Tensor& x = m.tensor(a);
+  const Tensor& y = m.tensor(b);
+  if (x.dtype != y.dtype || x.dims != y.dims) return false;
+  if (x.dtype == DType::String) {
+    const auto* s = m.strings(a);
+    const auto* t = m.strings(b);
+    return s && t && *s == *t;
+  }
+  const auto p = m.raw(a), q = m.raw(b);
+  return p && q && (p->data() == q->data() ? p->size() == q->size() : m.content_hash(a) == m.content_hash(b) && *p == *q);
+}
+
+class MergeInitializers final : public Pass {
+ public:
+  bool run(PassContext& c) override {
+    Model& m = c.model;
+    const std::uint64_t before = counters_[0].value;
+    std::unordered_map<std::uint64_t, Group> by_type;
+    for (std::size_t g = 0; g < m.graph_count(); ++g) {
+      const Graph& graph = m.graph(GraphId{g});
+      if (!graph.alive) continue;
+      for (const ValueId v : graph.initializers)
+        if (m.value(v).alive && m.constant_of(v)) by_type[type_key(m.tensor(m.value(v).tensor))].members.push_back(v);
+    }
+    // The map's order must not show in the result: groups are visited by their first member.
+    std::vector<Group*> groups;
+    for (auto& [key, group] : by_type)
+      if (group.members.size() > 1) groups.push_back(&group);
+    std::ranges::sort(groups, {}, [](const Group* g) { return g->members.front(); });
+    for (Group* g : groups)
+      if (!merge(c, *g)) break;
+    return counters_[0].value > before;
+  }
+  std::span<const Counter> counters() const override { return counters_; }
+
+ private:
+  // False when the journal's budget is used up.
+  bool merge(PassContext& c, const Group& group) {
+    Model& m = c.model;
+    std::unordered_map<std::uint64_t, std::vector<ValueId>> kept;
+    for (const ValueId v : group.members) {
+      auto& list = kept[sample_key(m, m.value(v).tensor)];
+      const auto same = std::ranges::find_if(list, [&](ValueId first) {
+        return m.can_replace(v, first) && equal(m, m.value(first).tensor, m.value(v).tensor);
+      });
+      if (same == list.end()) {
+        list.push_back(v);
+        continue;
+      }
+      if (!c.journal.allow(m, v, "equal")) return false;
+      m.replace_all_uses(v, *same);
+      m.erase_initializer(v);
+      ++counters_[0].value;
+    }
+    return true;
+  }
+
+  std::array<Counter, 1> counters_{{{"merged", "initializers equal to another"}}};
+};
+
+}  // namespace
+
+extern constinit const PassInfo merge_initializers = {
+    .name = "merge-initializers", .summary = "store equal initializers once",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<MergeInitializers>};
+
+}  // namespace graphopt

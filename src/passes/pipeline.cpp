@@ -1,0 +1,91 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ir/verify.h"
+#include "support/nearest.h"
+
+namespace graphopt {
+namespace {
+
+// Every pass lowers a cost, so rounds end by themselves; this only bounds the damage of a defect. It is reported.
+constexpr std::uint64_t kMaxRounds = 100;
+
+Error unknown_pass(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const PassInfo* p : all_passes()) known.push_back(p->name);
+  return Error{ErrorKind::Usage, {}, "there is no pass '" + name + "'", suggest(name, known, "passes")};
+}
+
+Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
+  for (const std::string& name : o.disabled)
+    if (!find_pass(name)) return unknown_pass(name);
+  std::vector<const PassInfo*> chosen;
+  for (const std::string& name : o.passes) {
+    const PassInfo* p = find_pass(name);
+    if (p == nullptr) return unknown_pass(name);
+    chosen.push_back(p);
+  }
+  if (o.passes.empty())
+    for (const PassInfo* p : all_passes())
+      if (p->level <= o.level) chosen.push_back(p);
+  std::erase_if(chosen, [&](const PassInfo* p) {
+    return std::ranges::count(o.disabled, p->name) > 0 || (o.pass.exact && p->exact == Exact::No);
+  });
+  return chosen;
+}
+
+}  // namespace
+
+Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const PipelineOptions& options) {
+  auto chosen = choose(options);
+  if (!chosen) return chosen.errors();
+  PipelineReport report;
+  Journal journal(options.rewrite_budget);
+  PassContext context{model, infer, journal, options.pass};
+  std::vector<std::unique_ptr<Pass>> passes;
+  for (const PassInfo* p : *chosen) {
+    passes.push_back(p->make());
+    report.passes.push_back({std::string(p->name), 0, 0, 0, {}});
+  }
+
+  // A pass is due when something changed since its own last run; all are due at first.
+  report.stopped = StopReason::Rounds;
+  std::size_t quiet = 0;   // passes in a row that changed nothing
+  while (report.rounds < kMaxRounds && quiet < passes.size()) {
+    ++report.rounds;
+    for (std::size_t i = 0; i < passes.size() && quiet < passes.size(); ++i) {
+      if (options.should_stop && options.should_stop()) {
+        report.stopped = StopReason::Stopped;
+        quiet = passes.size() + 1;
+        break;
+      }
+      PassReport& r = report.passes[i];
+      journal.begin_pass(r.name);
+      const std::uint64_t rewrites = journal.count();
+      const auto start = std::chrono::steady_clock::now();
+      const bool changed = passes[i]->run(context);
+      if (changed) infer.update();
+      r.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      ++r.runs;
+      r.changes += journal.count() - rewrites;
+      quiet = changed ? 0 : quiet + 1;
+      if (options.verify_each) {
+        if (auto broken = verify(model)) {
+          broken->what = "pass '" + r.name + "': " + broken->what;
+          return *broken;
+        }
+      }
+      if (options.after_pass) options.after_pass(r.name, model, changed);
+    }
+  }
+  if (quiet == passes.size()) report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    for (const Counter& c : passes[i]->counters()) report.passes[i].counters.emplace_back(c.name, c.value);
+  report.rewrites = journal.count();
+  report.last_rewrite = journal.last();
+  return report;
+}
+
+}  // namespace graphopt

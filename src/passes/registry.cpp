@@ -1,0 +1,35 @@
+// The one list of passes, in the order of --list-passes, which is the order of the pipeline. Each position has a reason.
+
+#include <algorithm>
+
+#include "passes/pass.h"
+
+namespace graphopt {
+
+extern const PassInfo constants_to_initializers, drop_identity, drop_noop, constant_folding, constant_shapes,
+    common_subexpressions, merge_initializers, drop_unused_outputs, dead_code;
+
+namespace {
+
+constexpr const PassInfo* kPasses[] = {
+    &constants_to_initializers,  // first: the others look for initializers
+    &drop_identity,              // before folding and merging: they compare operands by identity
+    &constant_folding,           // makes the operands that drop_noop and constant_shapes ask for
+    &drop_noop,
+    &constant_shapes,            // frees the chains that common_subexpressions would otherwise walk
+    &merge_initializers,         // before common_subexpressions: equal operands become the same operand
+    &common_subexpressions,
+    &drop_unused_outputs,
+    &dead_code,                  // last: takes what the others left
+};
+
+}  // namespace
+
+std::span<const PassInfo* const> all_passes() { return kPasses; }
+
+const PassInfo* find_pass(std::string_view name) {
+  const auto it = std::ranges::find(kPasses, name, [](const PassInfo* p) { return p->name; });
+  return it == std::end(kPasses) ? nullptr : *it;
+}
+
+}  // namespace graphopt
