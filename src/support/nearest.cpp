@@ -2,8 +2,8 @@
 // swap is edited again), computed row by row. Rows are cut off once everything in them exceeds the limit, and names
 // whose length alone puts them out of reach are not looked at: a model may have 10^6 inputs.
 //
-// How far a name may be off grows with its length (a third of the longer one, at least one letter), so that "dept" offers
-// "depth" and "-x" offers nothing. A word that a name begins or ends with, or contains as a whole part between
+// How far a name may be off grows with its length (a third of the longer one), so that "dept" offers "depth" and "x"
+// offers nothing. A word that a name begins or ends with, or contains as a whole part between
 // separators, is near as well: "fold" for "fold-constants".
 #include "support/nearest.h"
 
@@ -16,7 +16,7 @@ namespace {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::size_t reach(std::string_view word, std::string_view name) {
-  return std::max<std::size_t>(1, std::max(word.size(), name.size()) / 3);
+  return std::max(word.size(), name.size()) / 3;
 }
 
 bool starts_alike(std::string_view name, std::string_view word) {

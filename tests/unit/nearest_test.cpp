@@ -38,6 +38,7 @@ TEST(Nearest, NearestFirstThenInTheGivenOrder) {
 TEST(Nearest, OffersNothingFarOff) {
   EXPECT_EQ(nearest("zzz", Names{"depth", "grow"}), Names{});
   EXPECT_EQ(nearest("x", Names{"batch", "sequence"}), Names{});
+  EXPECT_EQ(nearest("4", Names{"0", "1", "22"}), Names{});
   EXPECT_EQ(nearest("", Names{"batch"}), Names{});
   EXPECT_EQ(nearest("batch", Names{}), Names{});
 }

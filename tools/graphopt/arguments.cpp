@@ -1,0 +1,240 @@
+// CLI11 splits the words; what the values mean is checked here, so that each wrong one is answered with what was
+// expected or with the names that are near it.
+#include "arguments.h"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "values.h"
+
+namespace graphopt::tool {
+namespace {
+
+constexpr const char* kWhat = "What to do";
+constexpr const char* kShapes = "Shapes";
+constexpr const char* kOutput = "Output";
+constexpr const char* kTrust = "Trust";
+constexpr const char* kPeople = "People";
+
+using Names = std::vector<std::string>;
+
+[[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view problem, std::string remedy) {
+  throw BadArgument{{ErrorKind::Usage, {},
+                     std::string(option) + ": '" + std::string(value) + "' " + std::string(problem), std::move(remedy)}};
+}
+
+// An option with one value, which `read` turns into what it means.
+template <class Read>
+CLI::Option* add(CLI::App& app, const char* group, const char* names, const char* value, const char* help, Read read) {
+  return app.add_option_function<std::string>(names, std::function<void(const std::string&)>(read), help)
+      ->option_text(value)->group(group)->take_last();
+}
+
+// The same, but it may be repeated; each time with one value.
+template <class Read>
+CLI::Option* add_repeated(CLI::App& app, const char* group, const char* names, const char* value, const char* help,
+                          Read read) {
+  const auto each = [read](const Names& values) {
+    for (const std::string& one : values) read(one);
+  };
+  return app.add_option_function<Names>(names, std::function<void(const Names&)>(each), help)
+      ->option_text(value)->group(group)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+// What `parse` makes of the value.
+template <class T, class Parse>
+auto parsed(T& to, const char* option, const char* problem, const char* remedy, Parse parse) {
+  return [&to, option, problem, remedy, parse](const std::string& text) {
+    const auto value = parse(text);
+    if (!value) refuse(option, text, problem, remedy);
+    to = *value;
+  };
+}
+
+// One of a few names.
+template <class T>
+auto chosen(T& to, const char* option, std::vector<std::pair<std::string, T>> choices) {
+  return [&to, option, choices](const std::string& text) {
+    Names names;
+    for (const auto& [name, value] : choices) {
+      if (name == text) {
+        to = value;
+        return;
+      }
+      names.push_back(name);
+    }
+    refuse(option, text, "is not one of its values", suggest_names(text, names, "values"));
+  };
+}
+
+auto bytes(std::uint64_t& to, const char* option) {
+  return parsed(to, option, "is not a size", "give bytes, as in 4096, 64K, 2M or 1G", parse_bytes);
+}
+
+// Pass names, separated by commas.
+auto pass_names(Names& to, const char* option) {
+  return [&to, option](const std::string& text) {
+    Names known;
+    for (const PassDescription& pass : list_passes()) known.emplace_back(pass.name);
+    std::string_view rest = text;
+    for (;;) {
+      const std::size_t comma = rest.find(',');
+      const std::string_view name = rest.substr(0, comma);
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        refuse(option, name, "is not a pass", suggest_names(name, known, "passes"));
+      }
+      to.emplace_back(name);
+      if (comma == std::string_view::npos) return;
+      rest.remove_prefix(comma + 1);
+    }
+  };
+}
+
+CLI::Option* flag(CLI::App& app, const char* group, const char* names, const char* help, bool& to) {
+  return app.add_flag(names, to, help)->group(group);
+}
+
+void add_limits(CLI::App& app, const char* group, ToolOptions& tool) {
+  add(app, group, "--max-memory", "BYTES", "end with status 5 rather than use more data than this",
+      bytes(tool.max_memory, "--max-memory"));
+  add(app, group, "--timeout", "TIME", "end with status 5 after this time (10, 0.5s, 5m)",
+      parsed(tool.timeout, "--timeout", "is not a time", "give seconds above 0, as in 10, 0.5s or 5m", parse_seconds));
+}
+
+void add_external_root(CLI::App& app, std::string& to) {
+  add(app, kOutput, "--external-root", "DIR", "external data may also be read from below DIR",
+      [&to](const std::string& text) { to = text; });
+}
+
+}  // namespace
+
+void add_what_options(CLI::App& app, Options& o, Requests& requests) {
+  add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 exact and local passes, 2 default, 3 all passes",
+      chosen(o.level, "-O", std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
+  flag(app, kWhat, "--exact", "only passes that keep every bit of the results", o.exact);
+  add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
+               pass_names(o.passes, "--passes"));
+  add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
+               pass_names(o.disabled, "--disable-pass"));
+  flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);
+  add(app, kWhat, "--stop-after", "STAGE", "load, infer or clean-up; what is there then is saved",
+      chosen(o.stop_after, "--stop-after",
+             std::vector<std::pair<std::string, Stage>>{
+                 {"load", Stage::Load}, {"infer", Stage::Infer}, {"clean-up", Stage::CleanUp}}));
+  add(app, kWhat, "--fold-limit", "BYTES", "what one folded constant may add to the model (default 64K)",
+      bytes(o.fold_limit, "--fold-limit"));
+}
+
+void add_shape_options(CLI::App& app, Options& o) {
+  add_repeated(app, kShapes, "--shape", "NAME=N,...", "fix an input's shape (-1 keeps a dim); repeat per input",
+               [&o](const std::string& text) {
+                 auto shape = parse_shape(text);
+                 if (!shape) refuse("--shape", text, "is not NAME=N,N,...", "give a shape as in --shape image=1,3,224,224");
+                 o.shapes.push_back(std::move(*shape));
+               });
+  add_repeated(app, kShapes, "--dim", "SYMBOL=N", "fix a symbol; SYMBOL=LOW..HIGH promises a range, repeat per symbol",
+               [&o](const std::string& text) {
+                 auto dim = parse_dim(text);
+                 if (!dim) {
+                   refuse("--dim", text, "is neither SYMBOL=N nor SYMBOL=LOW..HIGH",
+                          "give a number as in --dim batch=4, or a range as in --dim batch=1..64");
+                 }
+                 o.dims.push_back(std::move(*dim));
+               });
+  flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs", o.infer);
+}
+
+void add_output_options(CLI::App& app, Options& o) {
+  add(app, kOutput, "-o,--output", "FILE", "where the result goes; without it, a dry run",
+      [&o](const std::string& text) {
+        if (text.empty()) refuse("-o", text, "is not a file", "give a file, or '-' for stdout");
+        o.output = text;
+      });
+  add(app, kOutput, "--external-data", "WHEN", "weights in a file of their own: auto (default), always, never",
+      chosen(o.external_data, "--external-data",
+             std::vector<std::pair<std::string, ExternalData>>{{"auto", ExternalData::Auto},
+                                                               {"always", ExternalData::Always},
+                                                               {"never", ExternalData::Never}}));
+  add(app, kOutput, "--external-threshold", "BYTES", "from which size on a tensor goes there (default 1K)",
+      bytes(o.external_threshold, "--external-threshold"));
+  add_external_root(app, o.external_root);
+  flag(app, kOutput, "--force", "write over a write-protected file, or to a terminal", o.force);
+}
+
+void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
+  add(app, kTrust, "--check", "SEEDS", "compare before and after in ONNX Runtime (default: 1 seed)",
+      [&o](const std::string& text) {
+        const auto seeds = parse_integer(text);
+        if (!seeds || *seeds < 1 || *seeds > 1000) {
+          refuse("--check", text, "is not a number of seeds", "give 1 to 1000, as in --check=3");
+        }
+        o.check_seeds = static_cast<int>(*seeds);
+      });
+  add(app, kTrust, "--check-tolerance", "REL", "largest difference, relative (default by type: float 1e-4)",
+      parsed(o.check_tolerance, "--check-tolerance", "is not a tolerance", "give a number as in 1e-4; 0 wants equal values",
+             [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
+  flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model", o.bisect);
+  flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.verify_each);
+  add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library (default: $GRAPHOPT_ORT, then the system's)",
+      [&o](const std::string& text) { o.ort = text; });
+  add_limits(app, kTrust, tool);
+}
+
+void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& requests) {
+  add(app, kPeople, "--report", "FILE", "write all figures of the run as JSON",
+      [&tool](const std::string& text) { tool.report = text; });
+  add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
+               pass_names(o.print_after, "--print-after"));
+  flag(app, kPeople, "--time-passes", "print the time of each phase and pass", tool.time_passes);
+  app.add_flag_callback("-q,--quiet", [&tool] { tool.quiet = true; }, "errors only")->group(kPeople);
+  app.add_flag_function("-v,--verbose", [&tool](std::int64_t n) {
+        tool.log_level = n > 1 ? LogLevel::Debug : LogLevel::Info;
+      }, "say more; -vv: even more")->group(kPeople);
+  add(app, kPeople, "--log-level", "LEVEL", "error, warning (default), info, debug or trace",
+      chosen(tool.log_level, "--log-level",
+             std::vector<std::pair<std::string, LogLevel>>{{"error", LogLevel::Error}, {"warning", LogLevel::Warning},
+                                                           {"info", LogLevel::Info}, {"debug", LogLevel::Debug},
+                                                           {"trace", LogLevel::Trace}}));
+  using Choices = std::vector<std::pair<std::string, When>>;
+  add(app, kPeople, "--progress", "WHEN", "auto (default: on a terminal) or never",
+      chosen(tool.progress, "--progress", Choices{{"auto", When::Auto}, {"never", When::Never}}));
+  add(app, kPeople, "--color", "WHEN", "auto (default: on a terminal without NO_COLOR), always, never",
+      chosen(tool.color, "--color", Choices{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}));
+  flag(app, kPeople, "--version", "print the version and end", requests.version);
+  flag(app, kPeople, "-h,--help", "print this and end", requests.help);
+}
+
+void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
+  flag(app, kOutput, "--json", "print JSON", command.json);
+  add_external_root(app, command.inspect.external_root);
+  add_limits(app, kTrust, command.tool);
+  flag(app, kPeople, "--version", "print the version and end", requests.version);
+  flag(app, kPeople, "-h,--help", "print this and end", requests.help);
+}
+
+std::string help_text(const CLI::App& app, std::string_view head, std::string_view tail) {
+  constexpr std::size_t kColumn = 32;
+  std::string out(head);
+  std::string group;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) continue;
+    if (option->get_group() != group) {
+      group = option->get_group();
+      out += '\n' + group + ":\n";
+    }
+    std::string line = "  ";
+    for (const std::string& name : option->get_snames()) line += '-' + name + (option->get_lnames().empty() ? "" : ", ");
+    for (const std::string& name : option->get_lnames()) line += "--" + name;
+    if (option->get_name() == "--check") {
+      line += "[=SEEDS]";
+    } else if (!option->get_option_text().empty()) {
+      line += (option->get_lnames().empty() ? "" : " ") + option->get_option_text();
+    }
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
+    out += line + option->get_description() + '\n';
+  }
+  return out.append(tail);
+}
+
+}  // namespace graphopt::tool

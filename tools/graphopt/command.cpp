@@ -1,0 +1,176 @@
+// From words to a Command. Options may stand before and after IN; a first word 'inspect' is the subcommand (a file of
+// that name is ./inspect).
+#include "command.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+#include "graphopt/version.h"
+
+namespace graphopt::tool {
+namespace {
+
+constexpr std::string_view kUsage =
+    "Usage: graphopt IN [-o OUT] [options]      optimize a model; without -o only report\n"
+    "       graphopt inspect IN [--json]        show what is in a model\n\n"
+    "Makes ONNX models smaller and faster. IN and OUT may be '-' (stdin, stdout); OUT may be IN.\n";
+constexpr std::string_view kExamples =
+    "\nExamples:\n"
+    "  graphopt model.onnx -o small.onnx --check       and compare the results of both\n"
+    "  graphopt model.onnx --dim batch=1 --exact -o model.onnx\n"
+    "  graphopt export.onnx -o - | my-compiler -       nothing but the model goes to stdout\n\n"
+    "Exit status: 0 done, 1 usage, 2 unusable input, 3 check failed, 4 output not written, 5 limit\n"
+    "reached, 70 internal error.\n";
+constexpr std::string_view kInspectUsage =
+    "Usage: graphopt inspect IN [--json]\n\n"
+    "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n";
+
+Error usage(std::string what, std::string remedy) { return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)}; }
+
+// CLI11 would take the word behind a bare --check for its optional value.
+std::vector<std::string> words(int argc, const char* const* argv, int first) {
+  std::vector<std::string> out;
+  bool options = true;
+  for (int i = first; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--") options = false;
+    if (options && word == "--check") word += "=1";
+    out.push_back(std::move(word));
+  }
+  return {out.rbegin(), out.rend()};   // CLI11 takes them from the back
+}
+
+Error unknown_option(const CLI::App& app, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& one : option->get_lnames()) names.push_back("--" + one);
+  }
+  std::string remedy = suggest_names(name, names, "options");
+  if (!remedy.starts_with("did you mean")) remedy = "graphopt --help lists the options; a file of that name is ./" + word;
+  return usage("unknown option '" + name + "'", std::move(remedy));
+}
+
+// A word too many: an unknown option, a misspelt subcommand, or a second model.
+Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, const std::string& input) {
+  for (const std::string& word : rest) {
+    if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
+  }
+  const std::vector<std::string> verbs = {"inspect"};
+  struct stat unused = {};
+  const std::string remedy = suggest_names(input, verbs, "subcommands");
+  if (::stat(input.c_str(), &unused) != 0 && remedy.starts_with("did you mean")) {
+    return usage("unknown subcommand '" + input + "'", remedy);
+  }
+  return usage("'" + rest.front() + "' is a second model beside '" + input + "'",
+               "give one model; the output is named with -o");
+}
+
+// CLI11 says "--shape: 1 required NAME=N,... missing"; its kinds of errors all end here.
+Error from_cli(const CLI::ParseError& e) {
+  std::string what = e.what();
+  std::string remedy = "graphopt --help shows what each option takes";
+  const std::size_t missing = what.find(": 1 required ");
+  if (missing != std::string::npos) what = what.substr(0, missing) + ": its value is missing";
+  // Values of options are taken as text; what CLI11 itself converts is "true" and "false" of flags.
+  constexpr std::string_view kFlag = "Could not convert: ";
+  if (what.starts_with(kFlag)) what = what.substr(kFlag.size(), what.find(" = ") - kFlag.size()) + ": it takes no value";
+  return usage(std::move(what), std::move(remedy));
+}
+
+// Splits the words as the app's options say. Unknown words stay for the caller.
+Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> words) {
+  app.allow_extras();
+  app.add_option("IN", input);
+  try {
+    app.parse(std::move(words));
+  } catch (const BadArgument& bad) {
+    return bad.error;
+  } catch (const CLI::ParseError& e) {
+    return from_cli(e);
+  }
+  std::vector<std::string> rest = app.remaining();
+  std::erase(rest, "--");   // ends the options; CLI11 hands it back
+  if (!rest.empty()) return not_understood(app, rest, input);
+  return Done{};
+}
+
+std::string version_text() { return "graphopt " + std::string(version()) + '\n'; }
+
+std::string passes_text() {
+  std::string out;
+  for (const PassDescription& pass : list_passes()) {
+    std::string line(pass.name);
+    line.resize(std::max<std::size_t>(line.size() + 1, 26), ' ');
+    line += "-O" + std::to_string(pass.level) + (pass.exact ? "  exact   " : "  rounds  ");
+    out += line + std::string(pass.summary) + '\n';
+  }
+  return out;
+}
+
+Result<Command> parse_inspect(int argc, const char* const* argv) {
+  Command command;
+  Requests requests;
+  CLI::App app;
+  app.set_help_flag("");   // CLI11's own prints and ends; ours is a flag like any other
+  add_inspect_options(app, command, requests);
+  if (auto done = split(app, command.inspect.input, words(argc, argv, 2)); !done) return done.errors();
+  if (requests.help) {
+    command.text = help_text(app, kInspectUsage, "");
+  } else if (requests.version) {
+    command.text = version_text();
+  } else if (command.inspect.input.empty()) {
+    return usage("inspect: no model is named", "graphopt inspect IN, where IN is a file or '-'");
+  } else {
+    command.verb = Command::Verb::Inspect;
+    command.inspect.process_ends = true;
+  }
+  return command;
+}
+
+Result<Command> parse_optimize(int argc, const char* const* argv) {
+  Command command;
+  Requests requests;
+  Options& options = command.options;
+  CLI::App app;
+  app.set_help_flag("");
+  add_what_options(app, options, requests);
+  add_shape_options(app, options);
+  add_output_options(app, options);
+  add_trust_options(app, options, command.tool);
+  add_people_options(app, options, command.tool, requests);
+  if (auto done = split(app, options.input, words(argc, argv, 1)); !done) return done.errors();
+  if (requests.help) {
+    command.text = help_text(app, kUsage, kExamples);
+  } else if (requests.version) {
+    command.text = version_text();
+  } else if (requests.list_passes) {
+    command.text = passes_text();
+  } else if (options.input.empty()) {
+    return usage("no model is named", "graphopt IN -o OUT; graphopt --help shows more");
+  } else if (command.tool.report == "-" && options.output == "-") {
+    return usage("--report - and -o - both want stdout", "give one of them a file");
+  } else {
+    command.verb = Command::Verb::Optimize;
+    options.timeout = command.tool.timeout;
+    options.process_ends = true;
+  }
+  return command;
+}
+
+}  // namespace
+
+Result<Command> parse_command_line(int argc, const char* const* argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {   // the commonest question of build scripts
+    Command command;
+    command.text = version_text();
+    return command;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "inspect") return parse_inspect(argc, argv);
+  return parse_optimize(argc, argv);
+}
+
+}  // namespace graphopt::tool

@@ -1,0 +1,45 @@
+// What the command line asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "graphopt/error.h"
+#include "graphopt/inspect.h"
+#include "graphopt/optimize.h"
+#include "graphopt/options.h"
+
+namespace graphopt::tool {
+
+enum class When : std::uint8_t { Auto, Always, Never };
+
+// What concerns the process and the people before it, not the library.
+struct ToolOptions {
+  LogLevel log_level = LogLevel::Warning;
+  bool quiet = false;              // errors only
+  When progress = When::Auto;
+  When color = When::Auto;
+  bool time_passes = false;
+  std::string report;              // a file, or "-"
+  std::uint64_t max_memory = 0;    // bytes of data; 0: no limit
+  double timeout = 0;              // seconds; 0: no limit
+};
+
+struct Command {
+  enum class Verb : std::uint8_t { Print, Optimize, Inspect };
+  Verb verb = Verb::Print;
+  std::string text;                // Print: what goes to stdout (--help, --version, --list-passes)
+  Options options;                 // Optimize
+  InspectOptions inspect;          // Inspect
+  bool json = false;
+  ToolOptions tool;
+
+  const std::string& input() const { return verb == Verb::Inspect ? inspect.input : options.input; }
+};
+
+inline Place in_file(const std::string& path) { return {path, {}, {}, {}, {}}; }
+
+// Errors are of ErrorKind::Usage.
+Result<Command> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace graphopt::tool

@@ -1,0 +1,50 @@
+// What people see: everything here goes to stderr. stdout carries what was asked for, and nothing else.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "command.h"
+#include "graphopt/optimize.h"
+
+namespace graphopt::tool {
+
+class Log;        // log.h
+class Progress;   // progress.h
+
+// `text` with its control characters escaped: names come from files, and a hostile one must not drive a terminal.
+std::string visible(std::string_view text);
+
+// The user's view of a run: log lines, progress, model texts.
+class Console final : public Observer {
+ public:
+  explicit Console(const ToolOptions& options);
+  ~Console() override;
+
+  bool wants(LogLevel level) const override;
+  void log(LogLevel level, std::string_view message) override;
+  void phase(std::string_view name) override;
+  void step(std::string_view what, std::uint64_t done, std::uint64_t total) override;
+  void text(std::string_view pass, std::string_view model) override;
+
+  void error(const Error& error);
+  void print(std::string_view text);      // unless --quiet
+  // Ends the progress bar: nothing is drawn from now on.
+  void finish();
+  bool color() const { return color_; }
+
+ private:
+  const ToolOptions& options_;
+  bool color_;
+  std::unique_ptr<Progress> progress_;    // none when nobody looks
+  std::unique_ptr<Log> log_;              // made for the first line: most runs have none
+};
+
+// The tables of a run.
+std::string before_after_table(const Report& report, bool all_operators);
+std::string check_table(const Report::Check& check);
+std::string time_table(const Report& report);
+
+}  // namespace graphopt::tool

@@ -1,0 +1,43 @@
+// The progress bar: one line on a terminal for a phase that takes longer than a second.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace graphopt::tool {
+
+// A thread of its own draws, so that a phase which reports nothing for a while still shows that time passes.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void phase(std::string_view name);
+  void step(std::string_view what, std::uint64_t done, std::uint64_t total);
+  // Takes the bar off the screen, so that something else can be written there; it comes back with the next tick.
+  void clear();
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void run();
+  void draw();        // with the lock held
+  void erase_line();  // with the lock held
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::string phase_, what_;
+  std::uint64_t done_ = 0, total_ = 0;
+  Clock::time_point began_;
+  bool drawn_ = false, ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace graphopt::tool

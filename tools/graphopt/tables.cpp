@@ -1,0 +1,106 @@
+// The tables that a run ends with.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "console.h"
+
+namespace graphopt::tool {
+namespace {
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 10000) return fmt::format("{} B", bytes);
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 9999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  return fmt::format("{:.{}f} {}", value, value < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string change_text(std::uint64_t before, std::uint64_t after) {
+  if (before == after) return "";
+  return after > before ? fmt::format("+{}", after - before) : fmt::format("-{}", before - after);
+}
+
+struct Row {
+  std::string name;
+  std::uint64_t before = 0, after = 0;
+  std::uint64_t distance() const { return before > after ? before - after : after - before; }
+};
+
+void add_row(std::string& out, const std::string& name, std::uint64_t before, std::uint64_t after) {
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", name, before, after, change_text(before, after));
+}
+
+// Operators of both models, those whose number changed most first.
+std::vector<Row> operator_rows(const Report& report, bool all) {
+  std::map<std::string, Row> rows;
+  for (const auto& [name, n] : report.before.operators) rows[name].before = n;
+  for (const auto& [name, n] : report.after.operators) rows[name].after = n;
+  std::vector<Row> out;
+  for (auto& [name, row] : rows) {
+    if (!all && row.before == row.after) continue;
+    row.name = name;
+    out.push_back(row);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Row& a, const Row& b) { return a.distance() > b.distance(); });
+  return out;
+}
+
+}  // namespace
+
+std::string before_after_table(const Report& report, bool all_operators) {
+  const std::string to = report.output.empty() ? "nothing is written (no -o)" : visible(report.output);
+  std::string out = fmt::format("graphopt: {} -> {}, {:.3f} s\n", visible(report.input), to, report.seconds);
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "", "before", "after", "change");
+  add_row(out, "nodes", report.before.nodes, report.after.nodes);
+  constexpr std::size_t kRows = 16;   // the rest of the screen belongs to what came before
+  const std::vector<Row> rows = operator_rows(report, all_operators);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!all_operators && i == kRows) {
+      out += fmt::format("    and {} more kinds (-v shows all)\n", rows.size() - i);
+      break;
+    }
+    add_row(out, "  " + visible(rows[i].name), rows[i].before, rows[i].after);
+  }
+  if (report.before.constants + report.after.constants > 0) {
+    add_row(out, "Constant nodes", report.before.constants, report.after.constants);
+  }
+  add_row(out, "initializers", report.before.initializers, report.after.initializers);
+  if (report.after.bytes > 0) {
+    out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "size", size_text(report.before.bytes),
+                       size_text(report.after.bytes), change_text(report.before.bytes, report.after.bytes));
+  } else {
+    out += fmt::format("  {:<32}{:>12}\n", "size", size_text(report.before.bytes));
+  }
+  return out;
+}
+
+std::string check_table(const Report::Check& check) {
+  std::string out = fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);
+  out += fmt::format("  {:<32}{:>12}{:>12}\n", "output", "max abs", "max rel");
+  for (const Report::Difference& d : check.outputs) {
+    out += fmt::format("  {:<32}{:>12.3g}{:>12.3g}", visible(d.output), d.max_abs, d.max_rel);
+    if (d.random) out += "  random: type and shape only";
+    if (!d.problem.empty()) out += "  " + visible(d.problem);
+    out += '\n';
+  }
+  if (check.skipped > 0) out += fmt::format("  {} input sets were left out: the original does not run on them\n", check.skipped);
+  return out;
+}
+
+std::string time_table(const Report& report) {
+  std::string out = fmt::format("  {:<32}{:>10}{:>8}{:>10}\n", "time", "seconds", "runs", "rewrites");
+  for (const Report::Phase& phase : report.phases) {
+    out += fmt::format("  {:<32}{:>10.4f}\n", phase.name, phase.seconds);
+    if (phase.name != "clean-up") continue;
+    for (const Report::PassFigures& pass : report.passes) {
+      out += fmt::format("    {:<30}{:>10.4f}{:>8}{:>10}\n", pass.name, pass.seconds, pass.runs, pass.rewrites);
+    }
+  }
+  return out + fmt::format("  {:<32}{:>10.4f}\n", "all", report.seconds);
+}
+
+}  // namespace graphopt::tool
