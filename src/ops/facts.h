@@ -55,8 +55,10 @@ enum class AxisIn : std::uint8_t { None, Attribute, AttributeList, Operand, Oper
 struct AxisFact {
   AxisIn in = AxisIn::None;
   std::uint8_t operand = 0;       // for Operand, OperandList
-  std::int8_t fallback = 0;       // when the attribute or operand is absent (for lists: see `absent_means_all`)
-  bool absent_means_all = false;  // an absent list stands for all axes (reductions) or all unit dims (Squeeze)
+  std::int8_t fallback = 0;       // when the attribute or operand is absent
+  // An absent one stands for all axes (reductions, Compress: the flattened operand), for all unit dims
+  // (Squeeze), or for as many axes from the first as the other operands have entries (Slice, Pad).
+  bool absent_means_all = false;
   bool negative = false;          // negative values count from the end in this version
 };
 
@@ -114,7 +116,7 @@ struct OpFacts {
 };
 
 // The row that holds for `kind` at `opset` of its domain; the row of Opaque when the operator does not exist
-// there.
+// there, or when the opset is newer than the table. One that was removed gives its deprecated row, which is a barrier.
 const OpFacts& facts(OpKind kind, int opset);
 
 // The kind of a name; OpKind::Opaque when the table does not know it. "ai.onnx" is "".
@@ -138,8 +140,8 @@ inline constexpr int kNewestOpset = 28;
 // Elementwise kernels whose result for an element depends, bit for bit, on where it stands in the tensor
 // (vectorized main loop and scalar tail differ): Cos, Log, Max and Min of +-0, Pow with a scalar exponent ...
 // `type` is the element type of the first data operand. A Cast is judged by its source alone (see below for
-// both types). Max, Min and Clip say yes for all floating types: with a constant operand free of zeros they
-// are not. Operators that compute anything but one element from one element of each operand always say yes.
+// both types). Max and Min say yes for all floating types: with a constant operand free of zeros they are
+// not. Operators that compute anything but one element from one element of each operand say yes, too.
 bool position_dependent(OpKind kind, DType type);
 bool cast_position_dependent(DType from, DType to);
 // Do scalar and vector second operands give the same bits?
