@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "runtime/float_bits.h"
 

@@ -1,0 +1,301 @@
+// The original decides what is legal: a binding or a style of inputs that it refuses says nothing and another is
+// tried. What it accepted once is kept as the list of cases, with its results while they are small, so that further
+// comparisons with the same original (--bisect) run the new model only.
+#include "runtime/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "runtime/compare.h"
+#include "runtime/ort.h"
+
+namespace graphopt {
+namespace {
+
+constexpr double kNoiseLimit = 0.05, kNoiseFactor = 3;
+constexpr std::size_t kWantedBindings = 3;             // the usual one, one without equal sizes, one of ones
+constexpr std::size_t kEnoughBindings = 2;
+constexpr std::size_t kPatience = 4;                   // candidates after which kEnoughBindings is enough
+constexpr std::uint64_t kMaxKeptResults = std::uint64_t{256} << 20;
+
+struct Case {
+  Binding binding;
+  InputStyle style;
+  std::vector<HostValue> results;   // of the original; empty when not kept
+};
+
+std::uint64_t bytes_of(const HostValue& v) {
+  std::uint64_t bytes = v.raw.size();
+  for (const std::string& text : v.strings) bytes += sizeof text + text.size();
+  for (const HostValue& item : v.items) bytes += bytes_of(item);   // as deep as compare_values goes
+  return bytes;
+}
+
+std::string describe(const OutputDifference& d) {
+  if (!d.problem.empty()) return fmt::format("output '{}': {}", d.output, d.problem);
+  return fmt::format("output '{}' differs by {:.3g} (relative {:.3g})", d.output, d.max_abs, d.max_rel);
+}
+
+std::string describe(const CheckRun& run) {
+  return fmt::format("{}{}seed {}{}", run.binding, run.binding.empty() ? "" : ", ", run.seed, run.special ? ", special values" : "");
+}
+
+}  // namespace
+
+bool CheckRun::ok() const {
+  return broken.empty() && std::ranges::all_of(outputs, [](const OutputDifference& d) { return d.ok; });
+}
+
+struct Checker::State {
+  State(ModelSource o, const InputPlan& p, CheckOptions c) : original(std::move(o)), plan(&p), options(std::move(c)) {}
+
+  ModelSource original;
+  const InputPlan* plan;
+  CheckOptions options;
+  std::shared_ptr<Runtime> runtime;
+  std::unique_ptr<RuntimeSession> first;         // the original
+  std::unique_ptr<RuntimeSession> optimized_by_runtime;
+  bool noise_failed = false;
+  std::vector<Case> cases;
+  std::vector<CheckRun> skipped;
+  std::uint64_t kept = 0;
+  CheckReport refused;                           // why nothing can be compared; Verdict::NotRun
+  bool ready = false, prepared = false;
+
+  // Opens the runtime, loads the original, finds the cases. Once; false when nothing can be compared.
+  bool prepare();
+  bool prepare_runtime();
+  void find_cases();
+  bool try_case(const Binding& binding, InputStyle style);
+  void compare_case(RuntimeSession& second, const Case& c, CheckRun& run);
+  void judge(OutputDifference& d, const HostValue& was, const HostValue& is, std::size_t index, const std::vector<NamedValue>& feeds);
+  const HostValue* find(const std::vector<HostValue>& values, std::size_t index) const {
+    return index < values.size() ? &values[index] : nullptr;
+  }
+
+  // Of one case: computed when a difference asks for them.
+  std::optional<std::vector<HostValue>> again, noisy;
+};
+
+bool Checker::State::prepare_runtime() {
+  auto opened = Runtime::open(options.ort);
+  if (!opened) {
+    refused.why = opened.error().what;
+    refused.remedy = opened.error().remedy;
+    return false;
+  }
+  runtime = *std::move(opened);
+  refused.runtime = "ONNX Runtime " + runtime->version();
+  auto loaded = RuntimeSession::load(runtime, original, false);
+  if (!loaded) {
+    refused.why = fmt::format("{} does not load the original model: {}", refused.runtime, loaded.error().what);
+    refused.remedy = "this model cannot be checked here; without --check it is written unchecked";
+    return false;
+  }
+  first = *std::move(loaded);
+  return true;
+}
+
+bool Checker::State::prepare() {
+  if (prepared) return ready;
+  prepared = true;
+  if (!prepare_runtime()) return false;
+  find_cases();
+  ready = !cases.empty();
+  if (!ready) {
+    refused.runs = skipped;
+    refused.why = fmt::format("{} does not run the original model on any inputs that were made for it{}{}", refused.runtime,
+                              skipped.empty() ? "" : ": ", skipped.empty() ? "" : skipped.front().skipped);
+    refused.remedy = "give sizes that the model takes with --shape or --dim";
+  }
+  return ready;
+}
+
+// Runs the original; true when it accepts the inputs.
+bool Checker::State::try_case(const Binding& binding, InputStyle style) {
+  Case c{binding, style, {}};
+  CheckRun run{.binding = to_string(binding), .seed = style.seed, .special = style.special, .skipped = {}, .broken = {}, .outputs = {}};
+  const auto feeds = make_inputs(*plan, binding, style);
+  if (!feeds) {
+    run.skipped = "a dimension is negative or unknown, or the inputs are too large";
+    skipped.push_back(std::move(run));
+    return false;
+  }
+  auto results = first->run(*feeds);
+  if (!results) {
+    run.skipped = results.error().what;
+    skipped.push_back(std::move(run));
+    return false;
+  }
+  std::uint64_t bytes = 0;
+  for (const HostValue& v : *results) bytes += bytes_of(v);
+  if (kept + bytes <= kMaxKeptResults) {
+    kept += bytes;
+    c.results = *std::move(results);
+  }
+  cases.push_back(std::move(c));
+  return true;
+}
+
+void Checker::State::find_cases() {
+  const std::vector<Binding> candidates = candidate_bindings(*plan);
+  std::vector<Binding> accepted;
+  for (std::size_t i = 0; i < candidates.size() && accepted.size() < kWantedBindings; ++i) {
+    if (i >= kPatience && accepted.size() >= kEnoughBindings) break;
+    const auto turn = static_cast<unsigned>(accepted.size());
+    if (!try_case(candidates[i], {.seed = 0, .turn = turn})) continue;
+    accepted.push_back(candidates[i]);
+    for (int seed = 1; seed < options.seeds; ++seed)
+      try_case(candidates[i], {.seed = static_cast<std::uint64_t>(seed), .turn = turn + static_cast<unsigned>(seed)});
+  }
+  if (accepted.empty()) return;
+  // Awkward values and overridden defaults, together if the model takes that; conditions the other way.
+  const Binding& usual = accepted.front();
+  if (try_case(usual, {.seed = 0, .turn = 1, .special = true, .feed_defaults = true})) return;
+  try_case(usual, {.seed = 0, .turn = 1, .special = false, .feed_defaults = true});
+  if (!try_case(usual, {.seed = 0, .turn = 1, .special = true}) && accepted.size() == 1) try_case(usual, {.seed = 0, .turn = 1});
+}
+
+// One output. The cheap question first; another run of the original only where it could excuse a difference.
+void Checker::State::judge(OutputDifference& d, const HostValue& was, const HostValue& is, std::size_t index,
+                           const std::vector<NamedValue>& feeds) {
+  const Distance far = compare_values(was, is, options.tolerance);
+  d.max_abs = far.max_abs;
+  d.max_rel = far.max_rel;
+  d.ok = far.within;
+  d.problem = far.problem;
+  if (d.ok || !compare_types(was, is).empty()) return;
+
+  if (!again) {
+    auto ran = first->run(feeds);
+    again = ran ? *std::move(ran) : std::vector<HostValue>{};
+  }
+  if (const HostValue* second = find(*again, index))
+    if (!compare_values(was, *second, options.tolerance).within && compare_types(was, *second).empty()) {
+      d.max_abs = d.max_rel = 0;
+      d.problem.clear();
+      d.random = d.ok = true;
+      return;
+    }
+
+  if (!noisy) {
+    noisy.emplace();
+    if (!optimized_by_runtime && !noise_failed) {
+      auto loaded = RuntimeSession::load(runtime, original, true);
+      noise_failed = !loaded;
+      if (loaded) optimized_by_runtime = *std::move(loaded);
+    }
+    if (optimized_by_runtime)
+      if (auto ran = optimized_by_runtime->run(feeds)) noisy = *std::move(ran);
+  }
+  if (const HostValue* other = find(*noisy, index)) {
+    const Distance noise = compare_values(was, *other, options.tolerance);
+    d.noise = noise.max_rel;
+    // NaN and infinities that the runtime's own optimizations move excuse those that we move.
+    if (!d.problem.empty()) d.ok = !noise.problem.empty() && compare_types(was, *other).empty();
+    else d.ok = d.noise > 0 && d.noise <= kNoiseLimit && d.max_rel <= kNoiseFactor * d.noise;
+  }
+}
+
+void Checker::State::compare_case(RuntimeSession& second, const Case& c, CheckRun& run) {
+  run.binding = to_string(c.binding);
+  run.seed = c.style.seed;
+  run.special = c.style.special;
+  again.reset();
+  noisy.reset();
+  const auto feeds = make_inputs(*plan, c.binding, c.style);   // cannot fail: it worked before
+  if (!feeds) return;
+  std::vector<HostValue> fresh;
+  const std::vector<HostValue>* results = &c.results;
+  if (c.results.empty()) {
+    auto ran = first->run(*feeds);
+    if (!ran) {
+      run.skipped = ran.error().what;
+      return;
+    }
+    fresh = *std::move(ran);
+    results = &fresh;
+  }
+  auto got = second.run(*feeds);
+  if (!got) {
+    run.broken = got.error().what;
+    return;
+  }
+  for (std::size_t i = 0; i < first->outputs().size(); ++i) {
+    OutputDifference d;
+    d.output = first->outputs()[i];
+    const auto at = std::ranges::find(second.outputs(), d.output);
+    if (at == second.outputs().end()) {
+      d.ok = false;
+      d.problem = "is missing";
+    } else {
+      judge(d, (*results)[i], (*got)[static_cast<std::size_t>(at - second.outputs().begin())], i, *feeds);
+    }
+    run.outputs.push_back(std::move(d));
+  }
+}
+
+Checker::Checker(ModelSource original, const InputPlan& plan, CheckOptions options)
+    : s_(std::make_unique<State>(std::move(original), plan, std::move(options))) {}
+Checker::~Checker() = default;
+Checker::Checker(Checker&&) noexcept = default;
+Checker& Checker::operator=(Checker&&) noexcept = default;
+
+CheckReport Checker::check(const ModelSource& optimized) {
+  State& s = *s_;
+  if (!s.prepare()) return s.refused;
+  CheckReport report;
+  report.runtime = s.refused.runtime;
+  report.verdict = CheckReport::Verdict::Different;
+  auto loaded = RuntimeSession::load(s.runtime, optimized, false);
+  if (!loaded) {
+    report.why = fmt::format("{} loads the original model but not the optimized one: {}", report.runtime, loaded.error().what);
+    return report;
+  }
+  report.runs = s.skipped;
+  std::size_t compared = 0, bad = 0;
+  for (const Case& c : s.cases) {
+    CheckRun& run = report.runs.emplace_back();
+    s.compare_case(**loaded, c, run);
+    if (!run.skipped.empty()) continue;
+    ++compared;
+    if (!run.broken.empty() && bad++ == 0) report.why = fmt::format("the optimized model fails to run ({}): {}", describe(run), run.broken);
+    for (const OutputDifference& d : run.outputs) {
+      if (!d.ok && bad++ == 0) report.why = fmt::format("{} ({})", describe(d), describe(run));
+      const auto same = [&](const OutputDifference& w) { return w.output == d.output; };
+      const auto w = std::ranges::find_if(report.worst, same);
+      if (w == report.worst.end()) report.worst.push_back(d);
+      else if (std::make_tuple(!d.ok, !d.problem.empty(), d.max_rel) > std::make_tuple(!w->ok, !w->problem.empty(), w->max_rel)) *w = d;
+    }
+  }
+  if (bad > 1) report.why += fmt::format(", and {} more", bad - 1);
+  if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
+  if (report.verdict == CheckReport::Verdict::NotRun) report.why = "the original model ran once but not again";
+  return report;
+}
+
+CheckReport check_models(const ModelSource& original, const ModelSource& optimized, const InputPlan& plan,
+                         const CheckOptions& options) {
+  return Checker(original, plan, options).check(optimized);
+}
+
+std::optional<Error> to_error(const CheckReport& report, std::string file) {
+  Error e{.kind = ErrorKind::CheckFailed, .place = {}, .what = {}, .remedy = {}};
+  e.place.file = std::move(file);
+  switch (report.verdict) {
+    case CheckReport::Verdict::Same: return std::nullopt;
+    case CheckReport::Verdict::NotRun:
+      e.what = "not checked: " + report.why;
+      e.remedy = report.remedy;
+      return e;
+    case CheckReport::Verdict::Different: break;
+  }
+  e.what = "the optimized model does not compute the same: " + report.why;
+  e.remedy = "nothing was written; --bisect names the pass and the rewrite, --disable-pass leaves a pass out";
+  return e;
+}
+
+}  // namespace graphopt

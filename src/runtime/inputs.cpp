@@ -1,0 +1,371 @@
+// Draws values as the plan says. Every input has a stream of its own, so what one input gets does not depend on the others.
+#include "runtime/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "runtime/float_bits.h"
+#include "runtime/input_plan.h"
+#include "runtime/random.h"
+#include "support/checked.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::int64_t kSequenceLength = 3;
+
+// --- bindings ------------------------------------------------------------------------------------------------------
+
+// One attempt: a size per class of symbols, and a step by which further symbols of a class differ from the first.
+struct Attempt {
+  std::array<std::int64_t, kSymbolClasses> sizes;   // Batch Past Sequence Picture Feature Audio General Rank
+  std::array<std::int64_t, kSymbolClasses> steps;
+};
+
+constexpr std::array<std::int64_t, kSymbolClasses> kSame{};
+constexpr Attempt kAttempts[] = {
+    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},                           // what most models take
+    {{3, 5, 7, 96, 24, 6400, 5, 2}, {1, 1, 1, 32, 8, 800, 1, 0}},      // no two alike: shows what equal sizes hide
+    {{1, 1, 1, 32, 8, 1600, 1, 2}, kSame},                             // 1 broadcasts
+    {{3, 5, 7, 96, 24, 6400, 5, 2}, kSame},
+    {{1, 4, 12, 128, 32, 8000, 3, 3}, kSame},
+    {{4, 4, 4, 64, 16, 4000, 4, 1}, kSame},                            // one size for all that may have to agree
+    {{1, 8, 8, 224, 32, 16000, 8, 4}, kSame},
+    {{1, 1, 16, 256, 64, 32000, 16, 0}, kSame},
+    {{1, 16, 32, 320, 8, 16000, 32, 2}, kSame},
+    {{8, 8, 64, 512, 128, 48000, 64, 3}, kSame},
+    {{2, 2, 2, 2, 2, 2, 2, 2}, kSame},
+    {{1, 1, 128, 128, 4, 100, 128, 5}, kSame},
+    {{3, 3, 3, 3, 3, 3, 3, 1}, kSame},
+};
+
+// --- elements ------------------------------------------------------------------------------------------------------
+
+template <class T>
+void append(std::string& raw, T v) {
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &v, sizeof(T));
+  raw.append(bytes, sizeof(T));
+}
+
+template <class T>
+void append_int(std::string& raw, std::int64_t v) { append(raw, static_cast<T>(v)); }
+
+void append_number(std::string& raw, DType t, double v) {
+  switch (t) {
+    case DType::Float: return append(raw, static_cast<float>(v));
+    case DType::Double: return append(raw, v);
+    case DType::Float16: return append(raw, double_to_half(v));
+    case DType::BFloat16: return append(raw, double_to_bfloat16(v));
+    case DType::Complex64: append(raw, static_cast<float>(v)); return append(raw, static_cast<float>(-v / 2));
+    case DType::Complex128: append(raw, v); return append(raw, -v / 2);
+    default: return;
+  }
+}
+
+void append_integer(std::string& raw, DType t, std::int64_t v) {
+  switch (t) {
+    case DType::Bool: return append(raw, static_cast<std::uint8_t>(v != 0));
+    case DType::Int8: return append_int<std::int8_t>(raw, v);
+    case DType::UInt8: return append_int<std::uint8_t>(raw, v);
+    case DType::Int16: return append_int<std::int16_t>(raw, v);
+    case DType::UInt16: return append_int<std::uint16_t>(raw, v);
+    case DType::Int32: return append_int<std::int32_t>(raw, v);
+    case DType::UInt32: return append_int<std::uint32_t>(raw, v);
+    case DType::Int64: return append_int<std::int64_t>(raw, v);
+    case DType::UInt64: return append_int<std::uint64_t>(raw, v);
+    default: return append_number(raw, t, static_cast<double>(v));
+  }
+}
+
+bool whole_bytes(DType t) {
+  switch (t) {
+    case DType::Float: case DType::Double: case DType::Float16: case DType::BFloat16: case DType::Complex64:
+    case DType::Complex128: case DType::Bool: return true;
+    default: return is_int(t) && bits_of(t) >= 8;
+  }
+}
+
+// Finite but awkward, then what is not even that.
+constexpr double kAwkward[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30};
+constexpr double kExtreme[] = {1e4, -1e4, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()};
+
+constexpr std::string_view kWords[] = {"a", "b", "the quick fox", "", "Z", "42", "gr\xC3\xBC\xC3\x9F"};
+constexpr std::string_view kNumerals[] = {"1", "-3", "2.5", "0", "1e2", "7"};
+
+class Drawer {
+ public:
+  Drawer(const InputPlan::State& plan, const Binding& binding, InputStyle style, std::uint64_t max_bytes)
+      : plan_(plan), style_(style), left_(max_bytes) {
+    for (const PlannedSymbol& s : plan.symbols)
+      for (const DimBinding& b : binding)
+        if (b.symbol == s.name) bound_.push_back({s.id, b.value});
+  }
+
+  std::optional<std::vector<NamedValue>> draw() {
+    std::vector<NamedValue> out;
+    std::size_t conditions = 0;
+    for (const PlannedInput& input : plan_.inputs) {
+      if (input.has_default && !style_.feed_defaults) continue;
+      RandomStream random(input.name, style_.seed);
+      turn_ = style_.turn + (input.tensor.uses.meaning == Meaning::Condition ? conditions_shift(conditions++) : 0);
+      NamedValue made{input.name, {}};
+      if (!(input.has_default && input.fallback.kind == HostValue::Kind::Tensor ? change(input.fallback, input.tensor, random, made.value)
+                                                                              : draw_input(input, random, made.value)))
+        return std::nullopt;
+      out.push_back(std::move(made));
+    }
+    return out;
+  }
+
+ private:
+  // Conditions go the same way on the first two turns (all true, all false), then each its own.
+  std::size_t conditions_shift(std::size_t i) const { return style_.turn < 2 ? 0 : (style_.turn >> 1) * i; }
+
+  bool draw_input(const PlannedInput& input, RandomStream& random, HostValue& out) {
+    if (input.kind == TypeKind::Tensor) return draw_tensor(input.tensor, random, out);
+    if (input.kind == TypeKind::Sequence) {
+      out.kind = HostValue::Kind::Sequence;
+      for (std::int64_t i = 0; i < kSequenceLength; ++i)
+        if (!draw_tensor(input.tensor, random, out.items.emplace_back())) return false;
+      return true;
+    }
+    return draw_map(input, random, out);
+  }
+
+  bool draw_map(const PlannedInput& input, RandomStream& random, HostValue& out) {
+    const std::int64_t size = 2;
+    out.kind = HostValue::Kind::Map;
+    HostValue keys{.kind = HostValue::Kind::Tensor, .dtype = input.key, .dims = {size}, .raw = {}, .strings = {}, .items = {}};
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (input.key == DType::String) keys.strings.emplace_back(kWords[static_cast<std::size_t>(i)]);
+      else append_integer(keys.raw, input.key, i);
+    }
+    PlannedTensor values = input.tensor;
+    values.rank = {};
+    values.dims.clear();
+    HostValue drawn{.kind = HostValue::Kind::Tensor, .dtype = values.dtype, .dims = {size}, .raw = {}, .strings = {}, .items = {}};
+    if (!fill(values, random, drawn)) return false;
+    out.items = {std::move(keys), std::move(drawn)};
+    return true;
+  }
+
+  std::optional<std::int64_t> evaluate(DimId d) const { return d ? plan_.dims.evaluate(d, bound_) : std::nullopt; }
+
+  bool draw_tensor(const PlannedTensor& t, RandomStream& random, HostValue& out) {
+    out.kind = HostValue::Kind::Tensor;
+    out.dtype = t.dtype;
+    if (t.rank) {
+      const auto rank = evaluate(t.rank);
+      if (!rank) return false;
+      // A different size per axis, so that axes cannot be taken for each other.
+      for (std::int64_t axis = 0; axis < *rank; ++axis) out.dims.push_back(2 + axis);
+    }
+    for (const DimId d : t.dims) {
+      const auto extent = evaluate(d);
+      if (!extent || *extent < 0) return false;
+      out.dims.push_back(*extent);
+    }
+    return fill(t, random, out);
+  }
+
+  bool fill(const PlannedTensor& t, RandomStream& random, HostValue& out) {
+    std::optional<std::int64_t> n = 1;
+    for (const std::int64_t extent : out.dims) n = checked_mul(n, std::optional(extent));
+    if (!n) return false;
+    const auto bytes = t.dtype == DType::String ? checked_mul(*n, std::int64_t{32})
+                                                : checked_mul(*n, std::int64_t{std::max(1, bits_of(t.dtype) / 8)});
+    if (!bytes || static_cast<std::uint64_t>(*bytes) > left_) return false;
+    left_ -= static_cast<std::uint64_t>(*bytes);
+
+    const auto count = static_cast<std::size_t>(*n);
+    if (t.dtype == DType::String) {
+      for (std::size_t i = 0; i < count; ++i) out.strings.push_back(text(t, random));
+      return true;
+    }
+    if (!whole_bytes(t.dtype)) {
+      const auto packed = raw_size(t.dtype, count);
+      if (!packed) return false;
+      // Small floats have their NaNs and infinities at the upper end: the exponent's highest bit stays 0.
+      const bool small_float = is_float(t.dtype);
+      for (std::uint64_t i = 0; i < *packed; ++i) append(out.raw, static_cast<std::uint8_t>(random.bits() & (small_float ? 0x33 : 0xFF)));
+      return true;
+    }
+    out.raw.reserve(static_cast<std::size_t>(*bytes));
+    switch (t.fill) {
+      case Fill::Mask: masks(t, random, out, count); break;
+      case Fill::Positions: positions(t, out, count); break;
+      case Fill::Lengths:
+        for (std::size_t i = 0; i < count; ++i) append_integer(out.raw, t.dtype, random.between(1, 5));
+        break;
+      case Fill::Keys:
+        for (std::size_t i = 0; i < count; ++i)
+          append_integer(out.raw, t.dtype, t.uses.keys[random.bits() % t.uses.keys.size()]);
+        break;
+      case Fill::ByMeaning: by_meaning(t, random, out, count); break;
+      default: numbers(t, random, out, count); break;
+    }
+    return true;
+  }
+
+  std::string text(const PlannedTensor& t, RandomStream& random) const {
+    const std::uint64_t b = random.bits();
+    if (t.fill == Fill::Texts) return t.uses.texts[b % t.uses.texts.size()];
+    if (t.fill == Fill::ByMeaning) return std::string(kNumerals[b % std::size(kNumerals)]);
+    return std::string(kWords[b % std::size(kWords)]);
+  }
+
+  void numbers(const PlannedTensor& t, RandomStream& random, HostValue& out, std::size_t n) const {
+    const bool small = bits_of(t.dtype) == 8 && t.dtype != DType::Bool;
+    const double lean = turn_ % 2 == 0 ? 0.25 : -0.25;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t pick = style_.special ? random.bits() % 64 : 63;
+      if (t.dtype == DType::Bool) append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() >> 63));
+      else if (small) append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() & 0xFF));
+      else if (is_signed_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(style_.special ? -4 : 0, style_.special ? 5 : 3));
+      else if (is_unsigned_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(0, 3));
+      else if (pick < std::size(kAwkward)) append_number(out.raw, t.dtype, kAwkward[pick]);
+      else if (plan_.takes_specials && pick < std::size(kAwkward) + std::size(kExtreme) && i % 8 == 7)
+        append_number(out.raw, t.dtype, kExtreme[pick - std::size(kAwkward)]);
+      else append_number(out.raw, t.dtype, random.normal() + lean);
+    }
+  }
+
+  // 1 for a prefix of each row of the last axis; the first row is full, no row is empty.
+  void masks(const PlannedTensor& t, RandomStream& random, HostValue& out, std::size_t n) const {
+    const std::size_t row = out.dims.empty() ? 1 : static_cast<std::size_t>(out.dims.back());
+    std::size_t length = row;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i > 0 && i % row == 0) length = static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(row) + 1));
+      append_integer(out.raw, t.dtype, i % row < length ? 1 : 0);
+    }
+  }
+
+  void positions(const PlannedTensor& t, HostValue& out, std::size_t n) const {
+    const auto [low, high] = limits(t.uses);
+    const std::size_t row = out.dims.empty() ? 1 : static_cast<std::size_t>(out.dims.back());
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t at = low + static_cast<std::int64_t>(i % row);
+      append_integer(out.raw, t.dtype, t.uses.bounds.empty() ? at : std::clamp(at, low, std::max(low, high - 1)));
+    }
+  }
+
+  // [low, high) that all bounds allow; [low, low + 1) where they are unknown or leave nothing.
+  std::pair<std::int64_t, std::int64_t> limits(const InputUses& uses) const {
+    std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
+    for (const IndexBound& b : uses.bounds) {
+      const auto limit = evaluate(b.limit);
+      low = std::max(low, checked_ceil_div(-b.low, b.scale).value_or(0));
+      high = limit ? std::min(high, checked_floor_div(std::max<std::int64_t>(*limit, 0) / b.share - 1 - b.high, b.scale).value_or(0) + 1)
+                   : std::min(high, low + 1);
+    }
+    if (uses.bounds.empty()) high = 2;
+    return {low, std::max(high, low + 1)};
+  }
+
+  void by_meaning(const PlannedTensor& t, RandomStream& random, HostValue& out, std::size_t n) const {
+    const auto [low, high] = limits(t.uses);
+    const bool from_end = style_.special && is_signed_int(t.dtype) && !t.uses.bounds.empty() &&
+                          std::ranges::all_of(t.uses.bounds, &IndexBound::may_be_negative);
+    for (std::size_t i = 0; i < n; ++i) {
+      switch (t.uses.meaning) {
+        case Meaning::Index: append_integer(out.raw, t.dtype, random.between(from_end ? -high : low, high)); break;
+        case Meaning::Length: append_integer(out.raw, t.dtype, i == 0 ? high : random.between(1, high + 1)); break;
+        case Meaning::Condition: append_integer(out.raw, t.dtype, (turn_ + i) % 2 == 0 ? 1 : 0); break;
+        case Meaning::Divisor:
+          append_number_or_integer(out.raw, t.dtype, random.unit() + 0.5, random.between(1, 6));
+          break;
+        case Meaning::Small: append_integer(out.raw, t.dtype, random.between(1, 4)); break;
+        case Meaning::AxisZero: append_integer(out.raw, t.dtype, 0); break;
+        case Meaning::ScaleFactors: append_integer(out.raw, t.dtype, i < 2 ? 1 : 2); break;
+        case Meaning::Dims: append_integer(out.raw, t.dtype, fitting_dim(t.uses.dims, i, n)); break;
+        case Meaning::Positive: append_number_or_integer(out.raw, t.dtype, random.unit() * 1.9 + 0.1, random.between(1, 4)); break;
+        case Meaning::Inside: append_number_or_integer(out.raw, t.dtype, random.unit() * 1.8 - 0.9, 0); break;
+        case Meaning::Probability: append_number_or_integer(out.raw, t.dtype, random.unit(), random.between(0, 2)); break;
+        case Meaning::Data:
+        case Meaning::NumericText: append_integer(out.raw, t.dtype, 0); break;
+      }
+    }
+  }
+
+  static void append_number_or_integer(std::string& raw, DType t, double number, std::int64_t integer) {
+    if (is_float(t)) append_number(raw, t, number);
+    else append_integer(raw, t, integer);
+  }
+
+  // Element i of a shape of n elements for data with these dims: the dims themselves when there are as many; else all
+  // elements on the last axis.
+  std::int64_t fitting_dim(const std::vector<DimId>& dims, std::size_t i, std::size_t n) const {
+    if (n == dims.size()) return evaluate(dims[i]).value_or(1);
+    if (i + 1 < n) return 1;
+    std::optional<std::int64_t> all = 1;
+    for (const DimId d : dims) all = checked_mul(all, evaluate(d));
+    return all.value_or(1);
+  }
+
+  // A default that stays legal: floats are scaled and shifted but keep their sign, indices are drawn anew, other integers
+  // stay as they are.
+  bool change(const HostValue& fallback, const PlannedTensor& t, RandomStream& random, HostValue& out) {
+    const bool indices = t.uses.meaning == Meaning::Index || t.uses.meaning == Meaning::Condition;
+    out = fallback;
+    const bool floats = t.dtype == DType::Float || t.dtype == DType::Double;
+    if (indices && t.dtype == fallback.dtype) {
+      out.raw.clear();
+      return fill(t, random, out);
+    }
+    if (!floats || t.dtype != fallback.dtype) return true;
+    out.raw.clear();
+    const std::size_t width = t.dtype == DType::Float ? 4 : 8;
+    for (std::size_t at = 0; at + width <= fallback.raw.size(); at += width) {
+      double v = 0;
+      if (width == 8) std::memcpy(&v, fallback.raw.data() + at, 8);
+      else { float f = 0; std::memcpy(&f, fallback.raw.data() + at, 4); v = f; }
+      append_number(out.raw, t.dtype, v * 1.25 + (std::signbit(v) ? -0.125 : 0.125));
+    }
+    return true;
+  }
+
+  const InputPlan::State& plan_;
+  InputStyle style_;
+  std::uint64_t left_;
+  std::vector<DimPool::Binding> bound_;
+  std::size_t turn_ = 0;
+};
+
+}  // namespace
+
+std::string to_string(const Binding& b) {
+  std::string out;
+  for (const DimBinding& d : b) out += fmt::format("{}{}={}", out.empty() ? "" : " ", d.symbol, d.value);
+  return out;
+}
+
+std::vector<Binding> candidate_bindings(const InputPlan& plan) {
+  std::vector<Binding> out;
+  for (const Attempt& attempt : kAttempts) {
+    std::array<std::int64_t, kSymbolClasses> met{};
+    Binding binding;
+    for (const PlannedSymbol& s : plan.state().symbols) {
+      const auto c = static_cast<std::size_t>(s.cls);
+      const std::int64_t size = attempt.sizes[c] + attempt.steps[c] * met[c]++;
+      binding.push_back({s.name, std::clamp(size, s.range.low, std::max(s.range.low, s.range.high))});
+    }
+    const auto same = [&](const Binding& other) { return to_string(other) == to_string(binding); };
+    if (std::ranges::none_of(out, same)) out.push_back(std::move(binding));
+  }
+  return out;
+}
+
+std::optional<std::vector<NamedValue>> make_inputs(const InputPlan& plan, const Binding& binding, InputStyle style,
+                                                   std::uint64_t max_bytes) {
+  return Drawer(plan.state(), binding, style, max_bytes).draw();
+}
+
+}  // namespace graphopt
