@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Writes large regular ONNX graphs, quickly: the wire format by hand, since building 10^6 NodeProtos in Python takes minutes.
+
+  make_graph.py KIND NODES OUT.onnx
+
+Kinds (about NODES nodes each, subgraph bodies included):
+  chain       Relu, Neg, Add(., w), Identity, Sqrt, Reshape to the same shape ... one after the other
+  fan         one input read by NODES/2 unary nodes, all joined by one Sum per 1,000 and a Concat of these
+  ladder      two chains with a rung (Add) at every step
+  ifs         Ifs in a row, each nested 30 deep
+  loop        one Loop whose body is a chain
+  shapes      Shape, Gather, Unsqueeze, Concat, Reshape again and again, as exporters write it
+"""
+import struct
+import sys
+
+
+def varint(n):
+    out = bytearray()
+    while True:
+        b = n & 0x7F
+        n >>= 7
+        out.append(b | (0x80 if n else 0))
+        if not n:
+            return bytes(out)
+
+
+def field(number, payload):
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def text(number, s):
+    return field(number, s.encode())
+
+
+def number(field_number, v):
+    return varint(field_number << 3) + varint(v & (1 << 64) - 1)
+
+
+def node(op, inputs, outputs, *attributes):
+    return field(1, b"".join([text(1, i) for i in inputs] + [text(2, o) for o in outputs] + [text(4, op)] + list(attributes)))
+
+
+def attr_int(name, v):
+    return field(5, text(1, name) + number(3, v) + number(20, 2))
+
+
+def attr_graph(name, g):
+    return field(5, text(1, name) + field(6, g) + number(20, 5))
+
+
+def value(number_, name, dtype, dims):
+    shape = b"".join(field(1, number(1, d) if isinstance(d, int) else text(2, d)) for d in dims)
+    return field(number_, text(1, name) + field(2, field(1, number(1, dtype) + field(2, shape))))
+
+
+def int64s(name, values, scalar=False):
+    dims = b"" if scalar else number(1, len(values))
+    return field(5, dims + number(2, 7) + text(8, name) + field(9, struct.pack(f"<{len(values)}q", *values)))
+
+
+def floats(name, values):
+    return field(5, number(1, len(values)) + number(2, 1) + text(8, name) + field(9, struct.pack(f"<{len(values)}f", *values)))
+
+
+def chain_nodes(n, start, end, tag):
+    """n nodes from value `start` to value `end`."""
+    out, last = [], start
+    for i in range(n):
+        name = end if i == n - 1 else f"{tag}{i}"
+        k = i % 6
+        if k == 2:
+            out.append(node("Add", [last, "w"], [name]))
+        elif k == 5 and i != n - 1:
+            out.append(node("Reshape", [last, "same"], [name]))
+        else:
+            out.append(node(("Relu", "Neg", "", "Identity", "Sqrt", "Abs")[k], [last], [name]))
+        last = name
+    return out
+
+
+def graph(nodes, inputs, outputs, initializers=(), name="g"):
+    return b"".join(nodes) + text(2, name) + b"".join(initializers) + b"".join(inputs) + b"".join(outputs)
+
+
+def model(g):
+    return number(1, 8) + field(7, g) + field(8, text(1, "") + number(2, 17))
+
+
+CONSTANTS = [floats("w", [0.5, -1.0, 2.0, 0.0]), int64s("same", [0, 4])]
+
+
+def build(kind, n):
+    x, y = value(11, "x", 1, ["N", 4]), value(12, "y", 1, ["N", 4])
+    if kind == "chain":
+        return graph(chain_nodes(n, "x", "y", "c"), [x], [y], CONSTANTS)
+    if kind == "fan":
+        ops, nodes, sums, group = ("Relu", "Neg", "Abs", "Exp", "Sqrt", "Identity"), [], [], []
+        for i in range(n // 2):
+            nodes.append(node("Add", ["x", f"k{i % 50}"], [f"a{i}"]))
+            nodes.append(node(ops[i % 6], [f"a{i}"], [f"b{i}"]))
+            group.append(f"b{i}")
+            if len(group) == 1000 or i == n // 2 - 1:
+                sums.append(f"s{i}")
+                nodes.append(node("Sum", group, [f"s{i}"]))
+                group = []
+        nodes.append(node("Concat", sums, ["y"], attr_int("axis", 0)))
+        constants = [floats(f"k{i}", [float(i), 1.0, 2.0, 3.0]) for i in range(50)]
+        return graph(nodes, [x], [value(12, "y", 1, ["M", 4])], constants)
+    if kind == "ladder":
+        nodes, p, q = [], "x", "x"
+        for i in range(n // 3):
+            nodes += [node("Relu", [p], [f"p{i}"]), node("Neg", [q], [f"q{i}"])]
+            last = i == n // 3 - 1
+            nodes.append(node("Add", [f"p{i}", f"q{i}"], ["y" if last else f"r{i}"]))
+            p, q = f"r{i}", f"q{i}"
+        return graph(nodes, [x], [y])
+    if kind == "ifs":
+        deep, nodes, last = 30, [], "x"
+        count = max(1, n // (2 * deep + 1))
+        for k in range(count):
+            out = "y" if k == count - 1 else f"o{k}"
+            inner = None
+            for d in range(deep):
+                t, e = f"t{k}_{d}", f"e{k}_{d}"
+                body = [node("Relu", [last], [t])] if inner is None else [node("If", ["c"], [t], *inner)]
+                then = graph(body, [], [value(12, t, 1, ["N", 4])], name="t")
+                other = graph([node("Neg", [last], [e])], [], [value(12, e, 1, ["N", 4])], name="e")
+                inner = [attr_graph("then_branch", then), attr_graph("else_branch", other)]
+            nodes.append(node("If", ["c"], [out], *inner))
+            last = out
+        return graph(nodes, [x, value(11, "c", 9, [])], [y])
+    if kind == "loop":
+        body = graph([node("Identity", ["ci"], ["co"])] + chain_nodes(n - 2, "a", "b", "c"),
+                     [value(11, "i", 7, []), value(11, "ci", 9, []), value(11, "a", 1, ["N", 4])],
+                     [value(12, "co", 9, []), value(12, "b", 1, ["N", 4])], name="body")
+        return graph([node("Loop", ["trip", "", "x"], ["y"], attr_graph("body", body))], [x], [y],
+                     CONSTANTS + [int64s("trip", [3], scalar=True)])
+    if kind == "shapes":
+        nodes, last = [], "x"
+        for i in range(n // 6):
+            out = "y" if i == n // 6 - 1 else f"z{i}"
+            nodes += [node("Shape", [last], [f"s{i}"]), node("Gather", [f"s{i}", "zero"], [f"g{i}"]),
+                      node("Unsqueeze", [f"g{i}", "axes"], [f"u{i}"]), node("Concat", [f"u{i}", "rest"], [f"t{i}"], attr_int("axis", 0)),
+                      node("Reshape", [last, f"t{i}"], [f"r{i}"]), node("Abs" if i % 2 else "Neg", [f"r{i}"], [out])]
+            last = out
+        return graph(nodes, [x], [y], [int64s("zero", [0], scalar=True), int64s("axes", [0]), int64s("rest", [4])])
+    sys.exit(f"make_graph: no kind {kind}: chain, fan, ladder, ifs, loop, shapes")
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    with open(sys.argv[3], "wb") as f:
+        f.write(model(build(sys.argv[1], int(sys.argv[2]))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Golden tests: ONNX text in, pipeline line, ONNX text out, compared up to names and the order of independent nodes.
+
+  run.py GRAPHOPT [SHARED] [--only TEXT] [--update] [--list]
+
+A case is a file in a folder named after the pass that it is about:
+
+  # RUN: graphopt --passes=drop-identity          options; --verify-each is always added
+  # STAT: drop-identity.identity = 1              a counter of the report (any number of lines)
+  # SAME: rtol=0 atol=0                           how equal the outputs must be in ONNX Runtime (default: bit-equal)
+  # NORUN: reason                                 ONNX Runtime cannot run this model
+  # free text: why the rule applies, or must not
+  === before
+  ... ONNX text ...
+  === after            or:   === unchanged        (the rule must not apply)
+  ... ONNX text ...
+
+Each case is run three times: as it stands (compared with `after`, executed before and after on inputs that include
+NaN, infinities, signed zeros, denormals and extremes, run again on its own output, which must not change), with the dims of its
+inputs turned into symbols, and with its initializers turned into inputs (both executed only: another result is
+right there). --update rewrites the `after` parts; look at the diff before you commit it.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnx.printer
+from onnx import numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def read_case(path):
+    head, parts, name = [], {}, None
+    for line in open(path):
+        if line.startswith("=== "):
+            name = line[4:].strip()
+            parts[name] = []
+        elif name is None:
+            head.append(line)
+        else:
+            parts[name].append(line)
+    case = {"path": path, "stats": [], "options": [], "rtol": 0.0, "atol": 0.0, "norun": None, "head": "".join(head)}
+    for line in head:
+        if m := re.match(r"# RUN: graphopt\s*(.*)", line):
+            case["options"] = m[1].split()
+        elif m := re.match(r"# STAT: (\S+) = (\d+)", line):
+            case["stats"].append((m[1], int(m[2])))
+        elif m := re.match(r"# SAME: rtol=(\S+) atol=(\S+)", line):
+            case["rtol"], case["atol"] = float(m[1]), float(m[2])
+        elif m := re.match(r"# NORUN: (.*)", line):
+            case["norun"] = m[1]
+    case["before"] = "".join(parts["before"])
+    case["after"] = "".join(parts.get("after", parts["before"]))
+    case["unchanged"] = "unchanged" in parts
+    return case
+
+
+# ---- comparison up to names ------------------------------------------------------------------------------------------
+
+def tensor_text(t):
+    try:
+        a = numpy_helper.to_array(t)
+        return f"{t.data_type}{list(t.dims)}{a.tolist() if a.dtype == object else a.tobytes().hex()}"
+    except Exception:
+        return t.SerializeToString(deterministic=True).hex()
+
+
+def attribute_text(a, scope):
+    if a.ref_attr_name:
+        return f"{a.name}=@{a.ref_attr_name}"
+    if a.type == onnx.AttributeProto.GRAPH:
+        return f"{a.name}={{{graph_text(a.g, scope)}}}"
+    if a.type == onnx.AttributeProto.TENSOR:
+        return f"{a.name}={tensor_text(a.t)}"
+    b = onnx.AttributeProto()
+    b.CopyFrom(a)
+    b.doc_string = ""
+    return b.SerializeToString(deterministic=True).hex()
+
+
+def graph_text(g, outer):
+    """Canonical text: values are numbered in the order in which a walk from the outputs meets them."""
+    made = {o: n for n in g.node for o in n.output if o}
+    scope, names, lines, done = dict(outer), {}, [], set()
+    for i, v in enumerate(g.input):
+        scope[v.name] = f"in{i}"
+    for t in g.initializer:
+        if t.name not in scope or t.name in outer:
+            scope[t.name] = "c" + tensor_text(t)
+
+    def label(v):
+        if v == "":
+            return "-"
+        if v in made:
+            n = made[v]
+            emit(n)
+            return names[id(n)] + f".{list(n.output).index(v)}"
+        return scope.get(v, f"?{v}")
+
+    def emit(n):
+        if id(n) in done:
+            return
+        done.add(id(n))
+        operands = [label(v) for v in n.input]
+        for v in list(made):   # captured values must have labels before the subgraphs are written
+            if any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, v) for a in n.attribute):
+                scope[v] = label(v)
+        attrs = sorted(attribute_text(a, scope) for a in n.attribute)
+        names[id(n)] = f"n{len(names)}"
+        slots = "".join("1" if o else "0" for o in n.output)
+        lines.append(f"{names[id(n)]}={n.domain}.{n.op_type}{attrs}({','.join(operands)}){slots}")
+
+    outs = [f"{'' if outer else v.name}:{label(v.name)}" for v in g.output]
+    live = len(lines)
+    for n in g.node:
+        emit(n)
+    dead = sorted(re.sub(r"n\d+", "n", x) for x in lines[live:])
+    ins = [(v.name if not outer else "") + v.type.SerializeToString(deterministic=True).hex() for v in g.input]
+    return "\n".join([str(ins), *lines[:live], *dead, str(outs)])
+
+
+def uses(g, name):
+    return any(name in n.input or any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, name) for a in n.attribute)
+               for n in g.node) or any(o.name == name for o in g.output)
+
+
+def model_text(m):
+    functions = sorted(f"{f.domain}.{f.name}:" + graph_text(as_graph(f), {}) for f in m.functions)
+    return graph_text(m.graph, {}) + "\n" + "\n".join(functions)
+
+
+def as_graph(f):
+    g = onnx.GraphProto()
+    g.node.extend(f.node)
+    for kind, values in ((g.input, f.input), (g.output, f.output)):
+        for v in values:
+            kind.add(name=v)
+    return g
+
+
+# ---- execution -------------------------------------------------------------------------------------------------------
+
+SPECIAL = {"f": [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42, -3.5, 3.4e38, 1.0, -1.0]}
+
+
+def feeds_for(session, seed, sizes):
+    rng = np.random.default_rng(seed)
+    feeds = {}
+    for i in session.get_inputs():
+        shape = [d if isinstance(d, int) else sizes.get(d, 2) for d in i.shape]
+        kind = re.search(r"tensor\((\w+)\)", i.type)[1]
+        dtype = {"float": "float32", "double": "float64", "bool": "bool", "string": "object"}.get(kind, kind)
+        n = int(np.prod(shape))
+        if dtype == "object":
+            v = np.array([["a", "bb", ""][k % 3] for k in range(n)], object)
+        elif dtype == "bool":
+            v = rng.random(n) < 0.5
+        elif dtype.startswith(("int", "uint")):
+            info = np.iinfo(dtype)
+            v = rng.integers(0, 3, n)
+            if seed > 1 and n:
+                v[rng.integers(0, n)] = [info.min, info.max, 0][seed % 3]
+        else:
+            v = rng.standard_normal(n)
+            if seed > 0 and n:
+                special = np.array(SPECIAL["f"])
+                put = rng.random(n) < 0.3
+                v[put] = special[rng.integers(0, len(special), put.sum())]
+        with np.errstate(over="ignore"):
+            feeds[i.name] = np.asarray(v).astype(dtype).reshape(shape)
+    return feeds
+
+
+def session(m):
+    import onnxruntime as ort
+    o = ort.SessionOptions()
+    o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    o.log_severity_level = 4
+    o.intra_op_num_threads = 1
+    return ort.InferenceSession(m.SerializeToString(), o, providers=["CPUExecutionProvider"])
+
+
+def equal(x, y, rtol, atol):
+    if isinstance(x, list) or isinstance(y, list):
+        return isinstance(x, list) and isinstance(y, list) and len(x) == len(y) and all(equal(p, q, rtol, atol) for p, q in zip(x, y))
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    if x.dtype == object:
+        return (x == y).all()
+    if x.dtype.kind == "f" and (rtol or atol):
+        return np.allclose(x, y, rtol, atol, equal_nan=True)
+    if x.dtype.kind == "f":
+        nan = np.isnan(x) & np.isnan(y)
+        bits = f"u{x.dtype.itemsize}"
+        return bool(((x.view(bits) == y.view(bits)) | nan).all()) if x.size else True
+    return np.array_equal(x, y)
+
+
+def execute_both(a, b, case, sizes_list=({},)):
+    """None, or how the two differ. What the original cannot run says nothing about the other."""
+    try:
+        s = session(a)
+    except Exception:
+        return None
+    try:
+        t = session(b)
+    except Exception as e:
+        return f"ONNX Runtime does not load the result: {e}"
+    for sizes in sizes_list:
+        for seed in range(4):
+            feeds = feeds_for(s, seed, sizes)
+            try:
+                x = s.run(None, feeds)
+            except Exception:
+                continue
+            try:
+                y = t.run(None, feeds)
+            except Exception as e:
+                return f"the result does not run: {e}"
+            for o, p, q in zip(s.get_outputs(), x, y):
+                if not equal(p, q, case["rtol"], case["atol"]):
+                    return f"output {o.name} differs (seed {seed}, sizes {sizes}): {p} became {q}"
+    return None
+
+
+# ---- variants --------------------------------------------------------------------------------------------------------
+
+def symbolic(m):
+    v = onnx.ModelProto()
+    v.CopyFrom(m)
+    symbols = {}
+    for i in v.graph.input:
+        for d in i.type.tensor_type.shape.dim:
+            if d.HasField("dim_value"):
+                symbols.setdefault(f"d{d.dim_value}", d.dim_value)
+                d.dim_param = f"d{d.dim_value}"
+    for o in v.graph.output:
+        if o.type.HasField("tensor_type"):
+            for d in o.type.tensor_type.shape.dim:
+                d.Clear()
+    del v.graph.value_info[:]
+    return v, [dict(symbols), {s: 1 for s in symbols}, {s: 0 for s in symbols}]
+
+
+def overridable(m):
+    if m.ir_version < 4 or not m.graph.initializer:
+        return None
+    v = onnx.ModelProto()
+    v.CopyFrom(m)
+    have = {i.name for i in v.graph.input}
+    for t in v.graph.initializer:
+        if t.name not in have:
+            v.graph.input.append(onnx.helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)))
+    return v
+
+
+# ---- the run ---------------------------------------------------------------------------------------------------------
+
+def transform(tool, m, options, work):
+    source, target, report = (os.path.join(work, f) for f in ("in.onnx", "out.onnx", "report.json"))
+    onnx.save(m, source)
+    r = subprocess.run([tool, source, "-o", target, "--report", report, "--verify-each", "-q", *options], capture_output=True, text=True)
+    if r.returncode:
+        raise RuntimeError(f"exit status {r.returncode}: {r.stderr.strip()}")
+    return onnx.load(target), json.load(open(report)), open(target, "rb").read()
+
+
+def counters(report):
+    out = {}
+    for p in report["passes"]:
+        out[p["name"] + ".changes"] = p["changes"]
+        for k, v in p["counters"].items():
+            out[f"{p['name']}.{k}"] = v
+    return out
+
+
+def run_case(tool, case, work, update):
+    before = onnx.parser.parse_model(case["before"])
+    got, report, data = transform(tool, before, case["options"], work)
+    wrong = []
+    onnx.checker.check_model(got, full_check=not case["norun"])
+    if model_text(got) != model_text(onnx.parser.parse_model(case["after"])):
+        if update and not case["unchanged"]:
+            text = case["head"] + "=== before\n" + case["before"] + "=== after\n" + onnx.printer.to_text(got) + "\n"
+            open(case["path"], "w").write(text)
+        else:
+            wrong.append("result differs; it is\n" + onnx.printer.to_text(got))
+    have = counters(report)
+    wrong += [f"{k} is {have.get(k)}, not {n}" for k, n in case["stats"] if have.get(k) != n]
+    if case["norun"] is None:
+        if why := execute_both(before, got, case):
+            wrong.append(why)
+        try:
+            session(before)
+        except Exception as e:
+            wrong.append(f"the original does not load in ONNX Runtime (say NORUN and why): {e}")
+    _, _, again = transform(tool, got, case["options"], work)
+    if again != data:
+        wrong.append("a second run changes the result")
+    variant, sizes = symbolic(before)
+    changed, _, _ = transform(tool, variant, case["options"], work)
+    if why := execute_both(variant, changed, case, sizes):
+        wrong.append("with symbolic dims: " + why)
+    variant = overridable(before)
+    if variant is not None:
+        changed, _, _ = transform(tool, variant, case["options"], work)
+        if why := execute_both(variant, changed, case):
+            wrong.append("with initializers as inputs: " + why)
+    return wrong
+
+
+def main():
+    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    if not args:
+        sys.exit(__doc__)
+    tool = os.path.abspath(args[0])
+    files = sorted(os.path.join(d, f) for d, _, fs in os.walk(HERE) for f in fs if f.endswith(".txt") and only in os.path.join(d, f))
+    if "--list" in sys.argv:
+        print("\n".join(os.path.relpath(f, HERE) for f in files))
+        return 0
+    bad = 0
+    with tempfile.TemporaryDirectory() as work:
+        for f in files:
+            try:
+                wrong = run_case(tool, read_case(f), work, "--update" in sys.argv)
+            except Exception as e:
+                wrong = [f"{type(e).__name__}: {e}"]
+            if wrong:
+                bad += 1
+                print(f"FAILED {os.path.relpath(f, HERE)}\n  " + "\n  ".join(w.replace("\n", "\n    ") for w in wrong), flush=True)
+    print(f"{len(files) - bad} passed, {bad} failed")
+    return 1 if bad or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
