@@ -1,0 +1,145 @@
+// See attributes.h. An attribute's default is looked up only when the node does not have the attribute, so the usual
+// case costs a scan of the few attributes of the node.
+#include "ops/attributes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <variant>
+
+#include "ops/facts.h"
+
+namespace graphopt {
+namespace {
+
+const AttrDefaultValue* fallback_of(const Model& m, NodeId n, NameId name) {
+  const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+  const AttrFact* fact = find_attribute(row, m.text(name));
+  return fact == nullptr ? nullptr : &fact->fallback;
+}
+
+// The attribute as T (through `get`), or its default.
+template <class T, class Get>
+std::optional<T> value_of(const Model& m, NodeId n, NameId name, AttrKind kind, Get get) {
+  if (const Attr* a = m.find_attr(n, name)) {
+    if (a->kind != kind || a->ref) return std::nullopt;
+    return get(*a);
+  }
+  const AttrDefaultValue* fallback = fallback_of(m, n, name);
+  if (fallback == nullptr) return std::nullopt;
+  if (const T* v = std::get_if<T>(fallback)) return *v;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> int_attr(const Model& m, NodeId n, NameId name) {
+  return value_of<std::int64_t>(m, n, name, AttrKind::Int, [](const Attr& a) { return a.i; });
+}
+
+std::optional<float> float_attr(const Model& m, NodeId n, NameId name) {
+  return value_of<float>(m, n, name, AttrKind::Float, [](const Attr& a) { return a.f; });
+}
+
+std::optional<std::string_view> string_attr(const Model& m, NodeId n, NameId name) {
+  return value_of<std::string_view>(m, n, name, AttrKind::String, [](const Attr& a) { return a.s; });
+}
+
+std::optional<std::span<const std::int64_t>> ints_attr(const Model& m, NodeId n, NameId name) {
+  using List = std::span<const std::int64_t>;
+  return value_of<List>(m, n, name, AttrKind::Ints, [](const Attr& a) { return a.ints; });
+}
+
+std::optional<std::span<const float>> floats_attr(const Model& m, NodeId n, NameId name) {
+  using List = std::span<const float>;
+  return value_of<List>(m, n, name, AttrKind::Floats, [](const Attr& a) { return a.floats; });
+}
+
+TensorId tensor_attr(const Model& m, NodeId n, NameId name) {
+  const Attr* a = m.find_attr(n, name);
+  return a != nullptr && a->kind == AttrKind::Tensor && !a->ref ? a->tensor : TensorId{};
+}
+
+bool has_attr(const Model& m, NodeId n, NameId name) { return m.find_attr(n, name) != nullptr; }
+
+bool attributes_known(const Model& m, NodeId n) {
+  const std::span<const Attr> attrs = m.attrs(n);
+  if (attrs.empty()) return true;
+  const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+  return std::ranges::all_of(attrs, [&](const Attr& a) {
+    return !a.ref && find_attribute(row, m.text(a.name)) != nullptr;
+  });
+}
+
+std::optional<std::vector<std::int64_t>> int_elements(const Model& m, TensorId t) {
+  if (!t) return std::nullopt;
+  const DType dtype = m.tensor(t).dtype;
+  if (dtype != DType::Int64 && dtype != DType::Int32) return std::nullopt;
+  const std::int64_t count = m.tensor(t).elements;
+  if (count < 0 || count > kMaxIntList) return std::nullopt;
+  const std::optional<Bytes> raw = m.raw(t);
+  const std::size_t n = static_cast<std::size_t>(count);
+  if (!raw || raw->size() != n * (dtype == DType::Int64 ? 8 : 4)) return std::nullopt;
+  std::vector<std::int64_t> out(n);
+  if (dtype == DType::Int64) {
+    if (n > 0) std::memcpy(out.data(), raw->data(), n * 8);
+    return out;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    std::int32_t v = 0;
+    std::memcpy(&v, raw->data() + i * 4, 4);
+    out[i] = v;
+  }
+  return out;
+}
+
+std::optional<std::vector<std::int64_t>> int_operand(const Model& m, NodeId n, std::size_t slot) {
+  const ValueId v = m.input(n, slot);
+  return v ? int_elements(m, m.constant_of(v)) : std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> axes_of(const Model& m, NodeId n) {
+  const AxisFact& axis = facts(m.kind(n), static_cast<int>(m.opset(n))).axis;
+  using List = std::vector<std::int64_t>;
+  switch (axis.in) {
+    case AxisIn::None: return std::nullopt;
+    case AxisIn::Attribute: {
+      if (!has_attr(m, n, names::axis)) return List{axis.fallback};
+      const std::optional<std::int64_t> v = int_attr(m, n, names::axis);
+      return v ? std::optional<List>(List{*v}) : std::nullopt;
+    }
+    case AxisIn::AttributeList: {
+      if (!has_attr(m, n, names::axes)) return axis.absent_means_all ? std::optional<List>(List{}) : std::nullopt;
+      const auto v = ints_attr(m, n, names::axes);
+      return v ? std::optional<List>(List(v->begin(), v->end())) : std::nullopt;
+    }
+    case AxisIn::Operand:
+      if (!m.input(n, axis.operand)) return List{axis.fallback};
+      return int_operand(m, n, axis.operand);
+    case AxisIn::OperandList:
+      if (!m.input(n, axis.operand)) return axis.absent_means_all ? std::optional<List>(List{}) : std::nullopt;
+      return int_operand(m, n, axis.operand);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> normalize_axis(std::int64_t axis, std::size_t rank) {
+  const std::int64_t r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis >= r) return std::nullopt;
+  return axis < 0 ? axis + r : axis;
+}
+
+std::optional<std::vector<std::int64_t>> normalize_axes(std::span<const std::int64_t> axes, std::size_t rank) {
+  if (axes.size() > rank) return std::nullopt;
+  std::vector<bool> seen(rank);
+  std::vector<std::int64_t> out;
+  out.reserve(axes.size());
+  for (const std::int64_t a : axes) {
+    const std::optional<std::int64_t> v = normalize_axis(a, rank);
+    if (!v || seen[static_cast<std::size_t>(*v)]) return std::nullopt;
+    seen[static_cast<std::size_t>(*v)] = true;
+    out.push_back(*v);
+  }
+  return out;
+}
+
+}  // namespace graphopt
