@@ -1,0 +1,245 @@
+// The table of fold kernels, and what is checked for all of them.
+//
+// A row gives the oldest opset whose meaning the kernel implements, the operand whose element type counts, and for
+// which types the result is Exact or Rounds. Which types are Exact was found by running ONNX Runtime
+// (tests/equal/fold_against_ort.py repeats it); a type that is in neither set is not folded.
+#include "ops/fold.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ops/facts.h"
+#include "ops/fold_kernel.h"
+
+namespace graphopt {
+namespace folding {
+namespace {
+
+using Types = std::uint32_t;
+
+constexpr Types set_of(std::initializer_list<DType> types) {
+  Types s = 0;
+  for (const DType t : types) s |= Types{1} << static_cast<unsigned>(t);
+  return s;
+}
+
+constexpr Types kInts = set_of({DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8, DType::UInt16,
+                                DType::UInt32, DType::UInt64});
+constexpr Types kSigned = set_of({DType::Int8, DType::Int16, DType::Int32, DType::Int64});
+constexpr Types kUnsigned = kInts & ~kSigned;
+constexpr Types kIndex = set_of({DType::Int32, DType::Int64});
+constexpr Types kIeee = set_of({DType::Float, DType::Double});
+constexpr Types kHalf = set_of({DType::Float16});
+constexpr Types kBrain = set_of({DType::BFloat16});   // no kernel of ONNX Runtime to compare with: at most Rounds
+constexpr Types kFloats = kIeee | kHalf | kBrain;
+constexpr Types kBool = set_of({DType::Bool});
+constexpr Types kString = set_of({DType::String});
+constexpr Types kMovable =
+    kInts | kFloats | kBool | kString |
+    set_of({DType::Complex64, DType::Complex128, DType::Float8E4M3FN, DType::Float8E4M3FNUZ, DType::Float8E5M2,
+            DType::Float8E5M2FNUZ, DType::Float8E8M0});
+constexpr Types kAny = 0xFFFFFFFEu;
+constexpr Types kNone = 0;
+
+struct Row {
+  OpKind kind;
+  std::uint8_t since;
+  std::uint8_t typed;   // operand whose element type counts
+  Types exact;
+  Types rounds;
+  Kernel kernel;
+};
+
+constexpr Row kRows[] = {
+    {OpKind::Identity, 1, 0, kAny, kNone, fold_identity},
+    {OpKind::Reshape, 5, 0, kAny, kNone, fold_reshape},
+    {OpKind::Flatten, 1, 0, kAny, kNone, fold_flatten},
+    {OpKind::Squeeze, 1, 0, kAny, kNone, fold_squeeze},
+    {OpKind::Unsqueeze, 1, 0, kAny, kNone, fold_unsqueeze},
+    {OpKind::BitCast, 26, 0, kMovable & ~kString, kNone, fold_bit_cast},
+    {OpKind::Shape, 1, 0, kAny, kNone, fold_shape},
+    {OpKind::Size, 1, 0, kAny, kNone, fold_size},
+    {OpKind::Constant, 1, 0, kAny, kNone, fold_constant},
+    {OpKind::ConstantOfShape, 9, 0, kIndex, kNone, fold_constant_of_shape},
+    {OpKind::EyeLike, 9, 0, kAny, kNone, fold_eye_like},
+    {OpKind::Range, 11, 0, set_of({DType::Int16, DType::Int32, DType::Int64}) | kIeee, kNone, fold_range},
+
+    {OpKind::Transpose, 1, 0, kMovable, kNone, fold_transpose},
+    {OpKind::Slice, 1, 0, kMovable, kNone, fold_slice},
+    {OpKind::Concat, 4, 0, kMovable, kNone, fold_concat},
+    {OpKind::Split, 2, 0, kMovable, kNone, fold_split},
+    {OpKind::Expand, 8, 0, kMovable, kNone, fold_expand},
+    {OpKind::Tile, 6, 0, kMovable, kNone, fold_tile},
+    {OpKind::Pad, 2, 0, kMovable & ~kString, kNone, fold_pad},
+    {OpKind::Where, 9, 1, kMovable, kNone, fold_where},
+    {OpKind::Trilu, 14, 0, kMovable & ~kString, kNone, fold_trilu},
+    {OpKind::DepthToSpace, 1, 0, kMovable & ~kString, kNone, fold_depth_to_space},
+    {OpKind::SpaceToDepth, 1, 0, kMovable & ~kString, kNone, fold_space_to_depth},
+    {OpKind::ReverseSequence, 10, 0, kMovable, kNone, fold_reverse_sequence},
+
+    {OpKind::Gather, 1, 0, kMovable, kNone, fold_gather},
+    {OpKind::GatherElements, 11, 0, kMovable, kNone, fold_gather_elements},
+    {OpKind::GatherND, 11, 0, kMovable, kNone, fold_gather_nd},
+    {OpKind::Scatter, 9, 0, kMovable, kNone, fold_scatter_elements},
+    {OpKind::ScatterElements, 11, 0, kMovable, kNone, fold_scatter_elements},
+    {OpKind::ScatterND, 11, 0, kMovable, kNone, fold_scatter_nd},
+    {OpKind::Compress, 9, 0, kMovable, kNone, fold_compress},
+    {OpKind::NonZero, 9, 0, kInts | kFloats | kBool, kNone, fold_non_zero},
+    {OpKind::OneHot, 9, 2, kMovable, kNone, fold_one_hot},
+
+    {OpKind::Cast, 6, 0, kInts | kFloats | kBool, kNone, fold_cast},
+    {OpKind::CastLike, 15, 0, kInts | kFloats | kBool, kNone, fold_cast_like},
+
+    {OpKind::Add, 7, 0, kInts | kIeee | kHalf, kBrain, fold_arithmetic},
+    {OpKind::Sub, 7, 0, kInts | kIeee | kHalf, kBrain, fold_arithmetic},
+    {OpKind::Mul, 7, 0, kInts | kIeee | kHalf, kBrain, fold_arithmetic},
+    {OpKind::Div, 7, 0, kInts | kIeee | kHalf, kBrain, fold_arithmetic},
+    {OpKind::Mod, 10, 0, kInts | kIeee, kNone, fold_arithmetic},
+    {OpKind::Pow, 7, 0, kIndex, kNone, fold_arithmetic},
+    {OpKind::Sum, 8, 0, kIeee, kHalf | kBrain, fold_arithmetic},
+    {OpKind::Min, 8, 0, kInts | kIeee | kHalf, kBrain, fold_min_max},
+    {OpKind::Max, 8, 0, kInts | kIeee | kHalf, kBrain, fold_min_max},
+    {OpKind::BitShift, 11, 0, kUnsigned, kNone, fold_bits},
+    {OpKind::BitwiseAnd, 18, 0, kInts, kNone, fold_bits},
+    {OpKind::BitwiseOr, 18, 0, kInts, kNone, fold_bits},
+    {OpKind::BitwiseXor, 18, 0, kInts, kNone, fold_bits},
+
+    {OpKind::Equal, 7, 0, kInts | kFloats | kBool | kString, kNone, fold_compare},
+    {OpKind::Less, 7, 0, kInts | kFloats, kNone, fold_compare},
+    {OpKind::LessOrEqual, 12, 0, kInts | kFloats, kNone, fold_compare},
+    {OpKind::Greater, 7, 0, kInts | kFloats, kNone, fold_compare},
+    {OpKind::GreaterOrEqual, 12, 0, kInts | kFloats, kNone, fold_compare},
+    {OpKind::And, 7, 0, kBool, kNone, fold_logic},
+    {OpKind::Or, 7, 0, kBool, kNone, fold_logic},
+    {OpKind::Xor, 7, 0, kBool, kNone, fold_logic},
+    {OpKind::Not, 1, 0, kBool, kNone, fold_logic},
+    {OpKind::IsNaN, 9, 0, kFloats, kNone, fold_is_nan_inf},
+    {OpKind::IsInf, 10, 0, kFloats, kNone, fold_is_nan_inf},
+
+    {OpKind::Neg, 6, 0, kSigned | kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Abs, 6, 0, kInts | kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Sign, 9, 0, kInts | kIeee, kHalf | kBrain, fold_unary},
+    {OpKind::Floor, 6, 0, kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Ceil, 6, 0, kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Round, 11, 0, kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Sqrt, 6, 0, kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Reciprocal, 6, 0, kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::Relu, 6, 0, kSigned | kIeee | kHalf, kBrain, fold_unary},
+    {OpKind::BitwiseNot, 18, 0, kInts, kNone, fold_unary},
+    {OpKind::Clip, 6, 0, kInts | kIeee | kHalf, kBrain, fold_clip},
+    {OpKind::Exp, 6, 0, kNone, kFloats, fold_unary},
+    {OpKind::Log, 6, 0, kNone, kFloats, fold_unary},
+    {OpKind::Tanh, 6, 0, kNone, kFloats, fold_unary},
+    {OpKind::Sigmoid, 6, 0, kNone, kFloats, fold_unary},
+    {OpKind::Erf, 9, 0, kNone, kFloats, fold_unary},
+    {OpKind::Sin, 7, 0, kNone, kFloats, fold_unary},
+    {OpKind::Cos, 7, 0, kNone, kFloats, fold_unary},
+
+    {OpKind::ReduceSum, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ReduceProd, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ReduceMean, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ReduceMax, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ReduceMin, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ReduceSumSquare, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ReduceL1, 1, 0, kInts, kFloats, fold_reduce},
+    {OpKind::ArgMax, 1, 0, kInts | kIeee, kNone, fold_arg_reduce},
+    {OpKind::ArgMin, 1, 0, kInts | kIeee, kNone, fold_arg_reduce},
+    {OpKind::CumSum, 11, 0, kIndex, kFloats, fold_cum_sum},
+    {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
+};
+
+// Row of each kind, + 1; 0 for none.
+constexpr auto kIndexOfKind = [] {
+  std::array<std::uint8_t, kOpKindCount> index{};
+  for (std::size_t i = 0; i < std::size(kRows); ++i)
+    index[static_cast<std::size_t>(kRows[i].kind)] = static_cast<std::uint8_t>(i + 1);
+  return index;
+}();
+static_assert(std::size(kRows) < 255);
+
+const Row* row_of(OpKind kind) {
+  const std::size_t k = static_cast<std::size_t>(kind);
+  const std::uint8_t i = k < kOpKindCount ? kIndexOfKind[k] : std::uint8_t{0};
+  return i == 0 ? nullptr : &kRows[i - 1];
+}
+
+// Does the table of operators promise what a fold relies on?
+bool is_pure(const Model& m, NodeId n, const Row& row, std::size_t operand_count) {
+  const std::int64_t opset = m.opset(n);
+  if (opset < row.since || opset > kNewestOpset) return false;
+  const OpFacts& f = facts(row.kind, static_cast<int>(opset));
+  return f.kind == row.kind && !f.deprecated && f.purity == Purity::Pure && operand_count >= f.min_inputs &&
+         (f.max_inputs == 255 || operand_count <= f.max_inputs) && attributes_known(m, n);
+}
+
+bool in_set(Types types, DType t) {
+  const unsigned number = static_cast<unsigned>(t);
+  return number < 32 && ((types >> number) & 1u) != 0;
+}
+
+// The operand as kernels see it; nothing when its payload is broken.
+std::optional<Operand> open(const Model& m, TensorId id) {
+  Operand o;
+  if (!id) return o;
+  o.id = id;
+  if (m.tensor(id).dtype == DType::String) {
+    o.strings = m.strings(id);
+    if (o.strings == nullptr) return std::nullopt;
+  } else {
+    const std::optional<Bytes> raw = m.raw(id);
+    if (!raw) return std::nullopt;
+    o.data = raw->data();
+    const Tensor& t = m.tensor(id);
+    const auto size = t.elements < 0 ? std::nullopt : raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
+    if (!size || *size != raw->size()) return std::nullopt;
+  }
+  const Tensor& t = m.tensor(id);
+  const std::optional<std::int64_t> count = element_count(t.dims);
+  if (!count || *count != t.elements || t.dims.size() > kMaxRank) return std::nullopt;
+  if (o.strings != nullptr && static_cast<std::int64_t>(o.strings->size()) != *count) return std::nullopt;
+  o.dtype = t.dtype;
+  o.dims = t.dims;
+  o.elements = t.elements;
+  return o;
+}
+
+}  // namespace
+}  // namespace folding
+
+FoldExactness fold_exactness(const Model& m, NodeId n, std::span<const TensorId> operands) {
+  using namespace folding;
+  const Row* row = row_of(m.kind(n));
+  if (row == nullptr || !is_pure(m, n, *row, operands.size())) return FoldExactness::No;
+  if (operands.empty()) return row->kind == OpKind::Constant ? FoldExactness::Exact : FoldExactness::No;
+  if (row->typed >= operands.size() || !operands[row->typed]) return FoldExactness::No;
+  const DType t = m.tensor(operands[row->typed]).dtype;
+  if (in_set(row->exact, t)) return FoldExactness::Exact;
+  return in_set(row->rounds, t) ? FoldExactness::Rounds : FoldExactness::No;
+}
+
+Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const FoldLimits& limits) {
+  using namespace folding;
+  if (fold_exactness(m, n, operands) == FoldExactness::No) return {FoldRefusal::NotFoldable, {}};
+  const OpKind kind = m.kind(n);
+  const int opset = static_cast<int>(m.opset(n));
+  const std::size_t required = facts(kind, opset).min_inputs;
+
+  std::vector<Operand> opened;
+  opened.reserve(operands.size());
+  std::uint64_t longest_string = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::optional<Operand> o = open(m, operands[i]);
+    if (!o || (i < required && !*o)) return {FoldRefusal::BadOperands, {}};
+    if (o->strings != nullptr)
+      for (const std::string& s : *o->strings) longest_string = std::max<std::uint64_t>(longest_string, s.size());
+    opened.push_back(*o);
+  }
+  Run run{.m = m, .n = n, .kind = kind, .opset = opset, .operands = opened, .bytes_left = limits.max_result_bytes,
+          .work_left = limits.max_work, .longest_string = longest_string,
+          .results = std::vector<Tensor>(m.output_count(n))};
+  const FoldRefusal refusal = row_of(kind)->kernel(run);
+  if (refusal != FoldRefusal::None) return {refusal, {}};
+  return {FoldRefusal::None, std::move(run.results)};
+}
+
+}  // namespace graphopt

@@ -1,0 +1,328 @@
+// What fold kernels share, private to src/ops/fold*.cpp: operands, results that are sized before they are made, and
+// walks over strided tensors.
+//
+// A kernel reads Run::in, checks everything it relies on, asks Run::make for each result (which refuses what is too
+// big before anything is allocated) and emits it. Payloads may be unaligned (they lie in a mapped file), so elements
+// are read and written by memcpy. Index arithmetic is safe from overflow once the sizes are checked: an index never
+// exceeds the number of elements of a tensor that exists.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ops/attributes.h"
+#include "ops/fold.h"
+#include "support/checked.h"
+
+namespace graphopt::folding {
+
+using Dims = std::vector<std::int64_t>;
+using DimView = std::span<const std::int64_t>;
+
+inline constexpr FoldRefusal kDone = FoldRefusal::None;
+inline constexpr FoldRefusal kBad = FoldRefusal::BadOperands;
+inline constexpr FoldRefusal kNotFoldable = FoldRefusal::NotFoldable;
+inline constexpr FoldRefusal kTooBig = FoldRefusal::TooBig;
+
+// Higher ranks are refused: no operator needs them, and what walks over dims stays short.
+inline constexpr std::size_t kMaxRank = 64;
+
+struct Operand {
+  TensorId id;
+  DType dtype = DType::Undefined;
+  DimView dims;
+  std::int64_t elements = 0;
+  const char* data = nullptr;                        // raw form; null for strings
+  const std::vector<std::string>* strings = nullptr;
+
+  explicit operator bool() const { return id.valid(); }
+  std::size_t rank() const { return dims.size(); }
+};
+
+// A result that is being made. Raw bytes start as zeros, strings empty.
+struct Buffer {
+  DType dtype = DType::Undefined;
+  Dims dims;
+  std::int64_t elements = 0;
+  std::string raw;
+  std::vector<std::string> strings;
+
+  char* data() { return raw.data(); }
+};
+
+struct Run {
+  const Model& m;
+  NodeId n;
+  OpKind kind;
+  int opset;
+  std::span<const Operand> operands;
+  std::uint64_t bytes_left;
+  std::uint64_t work_left;
+  std::uint64_t longest_string = 0;                  // among the operands: bounds what a copied string costs
+  std::vector<Tensor> results;
+
+  // An empty operand beyond the last one.
+  const Operand& in(std::size_t i) const;
+  std::size_t inputs() const { return operands.size(); }
+
+  std::optional<std::int64_t> int_of(NameId name) const { return int_attr(m, n, name); }
+  bool has(NameId name) const { return has_attr(m, n, name); }
+
+  // Counts elements that a kernel visits beside those of its results.
+  FoldRefusal charge(std::int64_t elements);
+  // A buffer for a result. Refuses ranks, sizes and types that cannot be.
+  FoldRefusal make(DType dtype, Dims dims, Buffer& out);
+  // The result of an output slot; a slot that the node does not have is passed over.
+  void emit(std::size_t slot, Buffer&& buffer);
+  // The operand's payload under other dims (or another type of the same width), shared and not copied.
+  FoldRefusal emit_view(std::size_t slot, const Operand& from, DType dtype, Dims dims);
+};
+
+using Kernel = FoldRefusal (*)(Run&);
+
+// --- dims -----------------------------------------------------------------------------------------------------------
+// The product; nothing for a negative dim or when it does not fit. 0 when one of them is 0.
+std::optional<std::int64_t> element_count(DimView dims);
+// Elements between neighbours along each dim. Precondition: the tensor exists and is not empty.
+Dims row_major_strides(DimView dims);
+// NumPy's rule for two shapes; nothing when they do not fit.
+std::optional<Dims> broadcast_dims(DimView a, DimView b);
+// Strides of an operand read under broadcast dims: 0 where it repeats. Same precondition.
+Dims broadcast_strides(DimView dims, DimView out);
+// int32 and int64 operands as a list; nothing for others and for absent ones.
+std::optional<Dims> int_list(const Operand& o);
+std::optional<std::int64_t> int_scalar(const Operand& o);   // one element, of any rank
+
+// --- walking --------------------------------------------------------------------------------------------------------
+// N operands read along common dims, in row-major order of these.
+template <std::size_t N>
+struct Strided {
+  Dims dims;
+  std::array<Dims, N> strides;
+  std::array<std::int64_t, N> start = {};
+
+  // Drops dims of extent 1 and merges neighbours that all operands step through as one.
+  void simplify() {
+    std::size_t w = 0;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] == 1) continue;
+      bool merge = w > 0;
+      for (std::size_t k = 0; merge && k < N; ++k) merge = strides[k][w - 1] == strides[k][d] * dims[d];
+      if (merge) {
+        dims[w - 1] *= dims[d];
+        for (std::size_t k = 0; k < N; ++k) strides[k][w - 1] = strides[k][d];
+      } else {
+        dims[w] = dims[d];
+        for (std::size_t k = 0; k < N; ++k) strides[k][w] = strides[k][d];
+        ++w;
+      }
+    }
+    dims.resize(w);
+    for (Dims& s : strides) s.resize(w);
+  }
+};
+
+// f(out, offsets, steps, count) for each innermost row: `count` elements from index `out` on, operand k's at
+// offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
+template <std::size_t N, class F>
+bool for_each_row(Strided<N> s, F f) {
+  for (const std::int64_t d : s.dims)
+    if (d == 0) return true;
+  s.simplify();
+  std::array<std::int64_t, N> steps = {};
+  std::int64_t count = 1;
+  const std::size_t outer = s.dims.empty() ? 0 : s.dims.size() - 1;
+  if (!s.dims.empty()) {
+    count = s.dims[outer];
+    for (std::size_t k = 0; k < N; ++k) steps[k] = s.strides[k][outer];
+  }
+  Dims index(outer, 0);
+  std::array<std::int64_t, N> offsets = s.start;
+  for (std::int64_t out = 0;; out += count) {
+    if (!f(out, offsets, steps, count)) return false;
+    std::size_t d = outer;
+    for (; d > 0; --d) {
+      for (std::size_t k = 0; k < N; ++k) offsets[k] += s.strides[k][d - 1];
+      if (++index[d - 1] < s.dims[d - 1]) break;
+      index[d - 1] = 0;
+      for (std::size_t k = 0; k < N; ++k) offsets[k] -= s.strides[k][d - 1] * s.dims[d - 1];
+    }
+    if (d == 0) return true;
+  }
+}
+
+// --- elements -------------------------------------------------------------------------------------------------------
+template <class T>
+T load(const char* data, std::int64_t i) {
+  T v;
+  std::memcpy(&v, data + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return v;
+}
+template <class T>
+void store(char* data, std::int64_t i, T v) {
+  std::memcpy(data + i * static_cast<std::int64_t>(sizeof(T)), &v, sizeof(T));
+}
+
+float half_to_float(std::uint16_t h);
+std::uint16_t float_to_half(float f);        // to nearest, ties to even
+float bfloat16_to_float(std::uint16_t b);
+std::uint16_t float_to_bfloat16(float f);    // to nearest, ties to even
+
+// How elements of a type are kept and what they are computed in.
+template <DType D> struct Elem;
+template <class T, DType D>
+struct PlainElem {
+  using Value = T;
+  static constexpr DType kType = D;
+  static T get(const char* data, std::int64_t i) { return load<T>(data, i); }
+  static void put(char* data, std::int64_t i, T v) { store<T>(data, i, v); }
+};
+template <> struct Elem<DType::Float> : PlainElem<float, DType::Float> {};
+template <> struct Elem<DType::Double> : PlainElem<double, DType::Double> {};
+template <> struct Elem<DType::Int8> : PlainElem<std::int8_t, DType::Int8> {};
+template <> struct Elem<DType::Int16> : PlainElem<std::int16_t, DType::Int16> {};
+template <> struct Elem<DType::Int32> : PlainElem<std::int32_t, DType::Int32> {};
+template <> struct Elem<DType::Int64> : PlainElem<std::int64_t, DType::Int64> {};
+template <> struct Elem<DType::UInt8> : PlainElem<std::uint8_t, DType::UInt8> {};
+template <> struct Elem<DType::UInt16> : PlainElem<std::uint16_t, DType::UInt16> {};
+template <> struct Elem<DType::UInt32> : PlainElem<std::uint32_t, DType::UInt32> {};
+template <> struct Elem<DType::UInt64> : PlainElem<std::uint64_t, DType::UInt64> {};
+template <>
+struct Elem<DType::Bool> {   // any byte but 0 is true; written as 0 and 1
+  using Value = bool;
+  static constexpr DType kType = DType::Bool;
+  static bool get(const char* data, std::int64_t i) { return data[i] != 0; }
+  static void put(char* data, std::int64_t i, bool v) { data[i] = v ? 1 : 0; }
+};
+template <>
+struct Elem<DType::Float16> {
+  using Value = float;
+  static constexpr DType kType = DType::Float16;
+  static float get(const char* data, std::int64_t i) { return half_to_float(load<std::uint16_t>(data, i)); }
+  static void put(char* data, std::int64_t i, float v) { store(data, i, float_to_half(v)); }
+};
+template <>
+struct Elem<DType::BFloat16> {
+  using Value = float;
+  static constexpr DType kType = DType::BFloat16;
+  static float get(const char* data, std::int64_t i) { return bfloat16_to_float(load<std::uint16_t>(data, i)); }
+  static void put(char* data, std::int64_t i, float v) { store(data, i, float_to_bfloat16(v)); }
+};
+
+// f(Elem<...>{}) for the type, kNotFoldable for one that is not in the group.
+template <class F>
+FoldRefusal with_int(DType t, F f) {
+  switch (t) {
+    case DType::Int8: return f(Elem<DType::Int8>{});
+    case DType::Int16: return f(Elem<DType::Int16>{});
+    case DType::Int32: return f(Elem<DType::Int32>{});
+    case DType::Int64: return f(Elem<DType::Int64>{});
+    case DType::UInt8: return f(Elem<DType::UInt8>{});
+    case DType::UInt16: return f(Elem<DType::UInt16>{});
+    case DType::UInt32: return f(Elem<DType::UInt32>{});
+    case DType::UInt64: return f(Elem<DType::UInt64>{});
+    default: return kNotFoldable;
+  }
+}
+template <class F>
+FoldRefusal with_float(DType t, F f) {
+  switch (t) {
+    case DType::Float: return f(Elem<DType::Float>{});
+    case DType::Double: return f(Elem<DType::Double>{});
+    case DType::Float16: return f(Elem<DType::Float16>{});
+    case DType::BFloat16: return f(Elem<DType::BFloat16>{});
+    default: return kNotFoldable;
+  }
+}
+template <class F>
+FoldRefusal with_number(DType t, F f) {
+  return is_int(t) ? with_int(t, f) : with_float(t, f);
+}
+
+// Copies elements of one type from an operand into a result, by index.
+class Mover {
+ public:
+  // Precondition: same type, of whole bytes or String.
+  Mover(const Operand& from, Buffer& to);
+  void copy(std::int64_t to, std::int64_t from, std::int64_t count) const;
+  // count elements `step` apart.
+  void copy_strided(std::int64_t to, std::int64_t from, std::int64_t step, std::int64_t count) const;
+
+ private:
+  const char* from_;
+  char* to_;
+  const std::vector<std::string>* from_strings_;
+  std::vector<std::string>* to_strings_;
+  std::size_t width_;
+};
+
+// Makes a result of `dims`, read from `from` by strides and start, and emits it.
+FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides, std::int64_t start);
+
+// A type whose elements are whole bytes, or String: what Mover can move.
+bool movable(DType t);
+
+// --- kernels, by file -------------------------------------------------------------------------------------------------
+// fold_shape.cpp: what looks at shapes, or makes tensors from few numbers
+FoldRefusal fold_identity(Run& r);
+FoldRefusal fold_reshape(Run& r);
+FoldRefusal fold_flatten(Run& r);
+FoldRefusal fold_squeeze(Run& r);
+FoldRefusal fold_unsqueeze(Run& r);
+FoldRefusal fold_bit_cast(Run& r);
+FoldRefusal fold_shape(Run& r);
+FoldRefusal fold_size(Run& r);
+FoldRefusal fold_constant(Run& r);
+FoldRefusal fold_constant_of_shape(Run& r);
+FoldRefusal fold_eye_like(Run& r);
+FoldRefusal fold_range(Run& r);
+// fold_movement.cpp: elements change places by a rule
+FoldRefusal fold_transpose(Run& r);
+FoldRefusal fold_slice(Run& r);
+FoldRefusal fold_concat(Run& r);
+FoldRefusal fold_split(Run& r);
+FoldRefusal fold_expand(Run& r);
+FoldRefusal fold_tile(Run& r);
+FoldRefusal fold_pad(Run& r);
+FoldRefusal fold_where(Run& r);
+FoldRefusal fold_trilu(Run& r);
+FoldRefusal fold_depth_to_space(Run& r);
+FoldRefusal fold_space_to_depth(Run& r);
+FoldRefusal fold_reverse_sequence(Run& r);
+// fold_gather.cpp: elements chosen by integers
+FoldRefusal fold_gather(Run& r);
+FoldRefusal fold_gather_elements(Run& r);
+FoldRefusal fold_gather_nd(Run& r);
+FoldRefusal fold_scatter_elements(Run& r);
+FoldRefusal fold_scatter_nd(Run& r);
+FoldRefusal fold_compress(Run& r);
+FoldRefusal fold_non_zero(Run& r);
+FoldRefusal fold_one_hot(Run& r);
+// fold_cast.cpp
+FoldRefusal fold_cast(Run& r);
+FoldRefusal fold_cast_like(Run& r);
+// fold_arithmetic.cpp: + - * / and their kin, of two or more operands
+FoldRefusal fold_arithmetic(Run& r);
+FoldRefusal fold_min_max(Run& r);
+FoldRefusal fold_bits(Run& r);
+// fold_logic.cpp: results are bools
+FoldRefusal fold_compare(Run& r);
+FoldRefusal fold_logic(Run& r);
+FoldRefusal fold_is_nan_inf(Run& r);
+// fold_unary.cpp
+FoldRefusal fold_unary(Run& r);
+FoldRefusal fold_clip(Run& r);
+// fold_reduce.cpp
+FoldRefusal fold_reduce(Run& r);
+FoldRefusal fold_arg_reduce(Run& r);
+FoldRefusal fold_cum_sum(Run& r);
+FoldRefusal fold_top_k(Run& r);
+
+}  // namespace graphopt::folding

@@ -1,0 +1,126 @@
+// Elementwise kernels of one operand, and Clip.
+//
+// Exact ones: sign and rounding functions, Sqrt and Reciprocal (correctly rounded), Relu and Clip (a comparison and a
+// choice: NaN and -0 pass through). Transcendental functions are computed in double and rounded once: better than
+// what they stand for, and not the same bits.
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ops/fold_kernel.h"
+
+namespace graphopt::folding {
+namespace {
+
+// op(x, result) returns false where it has no answer.
+template <class E, class Op>
+FoldRefusal unary(Run& r, Op op) {
+  const Operand& data = r.in(0);
+  Buffer out;
+  if (const FoldRefusal no = r.make(E::kType, Dims(data.dims.begin(), data.dims.end()), out); no != kDone) return no;
+  for (std::int64_t i = 0; i < data.elements; ++i) {
+    typename E::Value v{};
+    if (!op(E::get(data.data, i), v)) return kBad;
+    E::put(out.data(), i, v);
+  }
+  r.emit(0, std::move(out));
+  return kDone;
+}
+
+template <class E>
+FoldRefusal unary_int(Run& r) {
+  using T = typename E::Value;
+  using U = std::make_unsigned_t<T>;
+  const auto negate = [](T x) { return static_cast<T>(U{0} - static_cast<U>(x)); };   // wraps
+  switch (r.kind) {
+    case OpKind::Neg: return unary<E>(r, [&](T x, T& v) { return v = negate(x), true; });
+    case OpKind::Abs: return unary<E>(r, [&](T x, T& v) { return v = x < T{0} ? negate(x) : x, true; });
+    case OpKind::Sign:
+      return unary<E>(r, [](T x, T& v) { return v = static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0)), true; });
+    case OpKind::Relu: return unary<E>(r, [](T x, T& v) { return v = x < T{0} ? T{0} : x, true; });
+    case OpKind::BitwiseNot: return unary<E>(r, [](T x, T& v) { return v = static_cast<T>(~x), true; });
+    default: return kNotFoldable;
+  }
+}
+
+double transcendental(OpKind kind, double x) {
+  switch (kind) {
+    case OpKind::Exp: return std::exp(x);
+    case OpKind::Log: return std::log(x);
+    case OpKind::Tanh: return std::tanh(x);
+    case OpKind::Sigmoid: return 1.0 / (1.0 + std::exp(-x));
+    case OpKind::Erf: return std::erf(x);
+    case OpKind::Sin: return std::sin(x);
+    case OpKind::Cos: return std::cos(x);
+    default: return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+template <class E>
+FoldRefusal unary_float(Run& r) {
+  using T = typename E::Value;
+  switch (r.kind) {
+    case OpKind::Neg: return unary<E>(r, [](T x, T& v) { return v = -x, true; });
+    case OpKind::Abs: return unary<E>(r, [](T x, T& v) { return v = std::abs(x), true; });
+    case OpKind::Sign:
+      return unary<E>(r, [](T x, T& v) { return v = x > 0 ? T{1} : x < 0 ? T{-1} : x == 0 ? T{0} : x, true; });
+    case OpKind::Floor: return unary<E>(r, [](T x, T& v) { return v = std::floor(x), true; });
+    case OpKind::Ceil: return unary<E>(r, [](T x, T& v) { return v = std::ceil(x), true; });
+    case OpKind::Round: return unary<E>(r, [](T x, T& v) { return v = std::nearbyint(x), true; });   // ties to even
+    case OpKind::Sqrt: return unary<E>(r, [](T x, T& v) { return v = std::sqrt(x), true; });
+    case OpKind::Reciprocal: return unary<E>(r, [](T x, T& v) { return v = T{1} / x, true; });
+    case OpKind::Relu: return unary<E>(r, [](T x, T& v) { return v = x < 0 ? T{0} : x, true; });
+    default:
+      return unary<E>(r, [kind = r.kind](T x, T& v) {
+        v = static_cast<T>(transcendental(kind, static_cast<double>(x)));
+        return true;
+      });
+  }
+}
+
+// A bound of Clip: an attribute before opset 11, then an optional scalar.
+template <class E>
+bool bound_of(const Run& r, NameId attribute, std::size_t slot, std::optional<typename E::Value>& bound) {
+  using T = typename E::Value;
+  if (r.opset < 11) {
+    if (!r.has(attribute)) return true;
+    const std::optional<float> v = float_attr(r.m, r.n, attribute);
+    if (!v || !std::is_same_v<T, float> || E::kType != DType::Float) return false;
+    bound = static_cast<T>(*v);
+    return true;
+  }
+  const Operand& o = r.in(slot);
+  if (!o) return true;
+  if (o.dtype != E::kType || o.elements != 1 || o.rank() != 0) return false;
+  bound = E::get(o.data, 0);
+  return true;
+}
+
+}  // namespace
+
+FoldRefusal fold_unary(Run& r) {
+  const DType type = r.in(0).dtype;
+  if (is_int(type)) return with_int(type, [&](auto elem) { return unary_int<decltype(elem)>(r); });
+  return with_float(type, [&](auto elem) { return unary_float<decltype(elem)>(r); });
+}
+
+FoldRefusal fold_clip(Run& r) {
+  return with_number(r.in(0).dtype, [&](auto elem) {
+    using E = decltype(elem);
+    using T = typename E::Value;
+    std::optional<T> low, high;
+    if (!bound_of<E>(r, names::min, 1, low) || !bound_of<E>(r, names::max, 2, high)) return kNotFoldable;
+    if ((low && *low != *low) || (high && *high != *high)) return kNotFoldable;   // NaN
+    if (low && high && *high < *low) return kNotFoldable;
+    return unary<E>(r, [&](T x, T& v) {
+      if constexpr (std::is_floating_point_v<T>) {
+        // Is an absent bound the largest number or infinity? Runtimes differ.
+        if (std::isinf(x) && !(x < 0 ? low : high)) return false;
+      }
+      v = low && x < *low ? *low : high && *high < x ? *high : x;
+      return true;
+    });
+  });
+}
+
+}  // namespace graphopt::folding
