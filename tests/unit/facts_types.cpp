@@ -137,7 +137,8 @@ TEST(TypePool, RecordsStayWhereTheyAreWhenThePoolGrowsAndMoves) {
   EXPECT_EQ(moved[wide].dims.size(), many.size());
   EXPECT_EQ(moved.size(), 50'003U);
   for (std::uint32_t i = 0; i < 50'000; ++i)
-    ASSERT_EQ(moved.tensor(DType::Float, std::array{DimId{i}, DimId{i * 2 + 1}, DimId{std::uint32_t{7}}}), ids[i]);
+    ASSERT_EQ(moved.tensor(DType::Float, std::array{DimId{i}, DimId{i * 2 + 1}, DimId{std::uint32_t{7}}}),
+              ids[i]);
 }
 
 }  // namespace
