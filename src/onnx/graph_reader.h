@@ -1,0 +1,124 @@
+// Builds graphs, nodes, values and functions of a Model from their bytes.
+//
+// Names are resolved through one array indexed by the id of the name: it says which value a name means here and now. A
+// subgraph puts its own values over those of the graphs around it and takes them off again at its end, so each look-up
+// is one load, however deep the nesting and however many names there are.
+//
+// A graph is read in two steps: first the fields of all nodes, which declares every result; then the nodes are made,
+// with their attributes and subgraphs, in the order of the file. So nodes may stand in any order; where one stands
+// before a node whose result it reads, the list is sorted afterwards (topology.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/model.h"
+#include "onnx/external.h"
+#include "onnx/problems.h"
+#include "onnx/wire.h"
+
+namespace graphopt {
+
+class GraphReader {
+ public:
+  GraphReader(Model& m, Problems& problems, ExternalFiles& external);
+
+  // In this order: all functions are declared, so that calls can be told from operators; then the main graph; then
+  // the bodies.
+  void declare_function(Bytes proto);
+  void read_main(Bytes graph, const std::vector<Bytes>& training);
+  void read_functions();
+  // Graphs whose nodes were put into another order than the file's.
+  const std::vector<GraphId>& sorted() const { return sorted_; }
+
+  // Opset imports out of OperatorSetIdProtos.
+  OpsetTable read_opsets(const std::vector<Bytes>& imports, const Place& place);
+
+ private:
+  struct Draft {                     // a node whose fields have been read
+    Bytes proto;
+    NameId name;
+    OpId op;
+    std::uint32_t first_name = 0;    // in operand_names_: inputs, then outputs
+    std::uint32_t inputs = 0, outputs = 0;
+    bool has_attributes = false, has_devices = false;
+  };
+  struct Level {                     // a graph that is being read
+    GraphId graph;
+    NodeId current;
+    bool unsorted = false;
+    std::size_t undo = 0;            // where its part of undo_ begins
+  };
+  struct Parts {                     // fields of a graph or function by kind; value_infos with their tags
+    std::vector<Bytes> nodes, initializers, sparse, inputs, outputs, value_infos, annotations;
+  };
+
+  // graph_reader.cpp
+  void read_graph(Bytes proto, GraphId g, int budget, const std::vector<Bytes>& training);
+  bool split_graph(Bytes proto, GraphId g, Parts& parts);
+  void read_body(GraphId g, Parts& parts, int budget);
+  void read_inputs(GraphId g, const std::vector<Bytes>& inputs, int budget);
+  void read_initializers(GraphId g, const Parts& parts);
+  void read_outputs(GraphId g, const std::vector<Bytes>& outputs, int budget);
+  void read_value_infos(GraphId g, const std::vector<Bytes>& infos, int budget);
+  void pin_annotated(const std::vector<Bytes>& annotations);
+  void pin_training(Bytes proto);
+  void pin_names_of_nodes(Bytes graph, int budget);
+  void pin(std::string_view name);
+
+  // node_reader.cpp
+  bool draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft);
+  void make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget);
+  void read_attributes(const Draft& draft, NodeId n, int budget);
+  bool read_attribute(Bytes proto, const Place& place, NodeId owner, int budget, Attr& a);
+  TensorId read_attribute_tensor(Bytes proto, const Place& place, std::string_view attribute);
+  void note_constant(NodeId n);
+  void pin_sharded(Bytes node);
+  OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);
+  void check_opset(GraphId g, OpId op, const Place& place);
+
+  // function_reader.cpp
+  void read_function(FunctionId f, Bytes proto);
+
+  void open(GraphId g);
+  void close();
+  ValueId& meaning(NameId name);
+  ValueId lookup(NameId name) const;
+  // A new value, or none (and a problem) when the graph has one of that name.
+  ValueId declare(GraphId g, std::string_view name, const char* what, bool input);
+  ValueId resolve(NameId name);
+  Place place(GraphId g, std::string slot = {}) const;
+  Place place(GraphId g, const Draft& draft, std::uint32_t index) const;
+  void fault(Place place, const Fault& fault);
+  NameId view(std::string_view text) { return m_.names.intern_view(text); }
+
+  Model& m_;
+  Problems& problems_;
+  ExternalFiles& external_;
+  NameId ai_onnx_;
+  std::vector<ValueId> meaning_;                           // by name
+  struct Undo { NameId name; ValueId before; };
+  std::vector<Undo> undo_;
+  std::vector<Level> levels_;
+  std::vector<NameId> operand_names_;
+  std::vector<ValueId> operands_, results_;                // of the node that is being made
+  std::vector<OpId> op_of_type_;                           // by name of the operator type: the last op that had it
+  struct FunctionKey {
+    NameId domain, name, overload;
+    friend auto operator<=>(const FunctionKey&, const FunctionKey&) = default;
+  };
+  struct FunctionHash {
+    std::size_t operator()(const FunctionKey& k) const {
+      return (std::size_t{k.domain.index()} * 0x9E3779B97F4A7C15u + k.name.index()) * 0x9E3779B97F4A7C15u + k.overload.index();
+    }
+  };
+  std::unordered_map<FunctionKey, FunctionId, FunctionHash> function_ids_;
+  std::vector<Bytes> function_protos_;
+  std::vector<std::uint64_t> missing_opsets_;              // (table, domain) that were reported
+  std::vector<GraphId> sorted_;
+};
+
+}  // namespace graphopt

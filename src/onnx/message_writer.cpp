@@ -1,0 +1,262 @@
+// Model, functions, graphs and value_info. Nodes and attributes: node_writer.cpp.
+#include "onnx/message_writer.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "onnx/fields.h"
+#include "onnx/types_wire.h"
+#include "support/file.h"
+
+namespace graphopt {
+
+namespace gf = field::graph;
+namespace mf = field::model;
+namespace ff = field::function;
+using wire::Field;
+using wire::Fields;
+using wire::Kind;
+
+namespace {
+
+constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+
+Bytes image_of(const Model& m) {
+  if (m.rest.empty()) return {};
+  const FileImage* image = FileImage::holding(m.rest.front());
+  return image != nullptr ? image->bytes() : Bytes{};
+}
+
+Field first_field(Bytes whole) {
+  Field f;
+  Fields(whole).next(f);
+  return f;
+}
+
+}  // namespace
+
+MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan)
+    : m_(m), plan_(plan), image_(image_of(m)), w_(image_), every_subgraph_(plan.moves() || !options.types.empty()) {
+  if (!options.types.empty()) types_.resize(m.value_count());
+  for (const TypeOverride& o : options.types) {
+    types_[o.value.index()] = o.type;
+    stale_.insert(m.value(o.value).name);
+  }
+  is_output_.resize(m.value_count(), false);
+  for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
+    const GraphId id{g};
+    if (!m.graph(id).alive) continue;
+    for (std::size_t i = 0; i < m.graph_output_count(id); ++i) {
+      const ValueId v = m.graph_output(id, i);
+      if (v && m.value(v).graph == id) is_output_[v.index()] = true;
+    }
+  }
+  collect_value_infos();
+}
+
+std::uint64_t MessageWriter::position(Bytes bytes, ValueId v) const {
+  const bool inside = !bytes.empty() && bytes.data() >= image_.data() && bytes.data() < image_.data() + image_.size();
+  if (inside) return static_cast<std::uint64_t>(bytes.data() - image_.data());
+  return image_.size() + v.index();
+}
+
+void MessageWriter::collect_value_infos() {
+  for (std::uint32_t i = 0; i < m_.value_count(); ++i) {
+    const ValueId v{i};
+    const Value& value = m_.value(v);
+    if (!value.alive) continue;
+    if (value.info_stale) stale_.insert(value.name);
+    if (value.is_input || is_output_[i] || !m_.graph(value.graph).alive) continue;
+    const bool info = value.info.data() != nullptr && !value.info_stale;
+    if (!info && !override_of(v)) continue;
+    if (!value.def && !value.is_initializer) continue;
+    infos_.push_back({value.graph, position(value.info, v), v, {}});
+  }
+  const auto keep = [this](GraphId g, std::span<const Bytes> rest, std::uint32_t number) {
+    for (const Bytes whole : rest) {
+      const Field f = first_field(whole);
+      if (f.number != number || f.kind != Kind::Length) continue;
+      const NameId name = stale_.empty() ? NameId{} : m_.names.find(value_info_name(f.bytes));
+      if (!name || !stale_.contains(name)) infos_.push_back({g, position(whole, {}), {}, whole});
+    }
+  };
+  for (std::uint32_t g = 0; g < m_.graph_count(); ++g) {
+    const Graph& graph = m_.graph(GraphId{g});
+    if (!graph.alive) continue;
+    if (graph.function) keep(GraphId{g}, m_.function(graph.function).rest, ff::kValueInfo);
+    else keep(GraphId{g}, graph.rest, gf::kValueInfo);
+  }
+  const auto order = [](const Info& a, const Info& b) {
+    return a.graph != b.graph ? a.graph < b.graph : a.position < b.position;
+  };
+  if (!std::ranges::is_sorted(infos_, order)) std::ranges::stable_sort(infos_, order);
+}
+
+std::vector<wire::Piece> MessageWriter::pieces() {
+  write_model();
+  return w_.take();
+}
+
+// Kept fields with numbers low..high, last to first, in the order of their numbers.
+void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high,
+                               std::initializer_list<std::uint32_t> skip) {
+  std::vector<Field> fields;
+  for (const Bytes whole : rest) {
+    const Field f = first_field(whole);
+    if (f.number < low || f.number > high || std::ranges::find(skip, f.number) != skip.end()) continue;
+    fields.push_back(f);
+  }
+  std::ranges::stable_sort(fields, {}, &Field::number);
+  for (auto it = fields.rbegin(); it != fields.rend(); ++it) w_.raw(it->whole);
+}
+
+// Opset imports as they stand in the file, if they say what the table says. False when nothing was written.
+bool MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table) {
+  std::vector<OpsetImport> now(table.begin(), table.end());
+  std::vector<Bytes> entries;
+  bool same = true;
+  for (const Bytes whole : rest) {
+    const Field f = first_field(whole);
+    if (f.number != number || f.kind != Kind::Length) continue;
+    entries.push_back(whole);
+    std::string_view domain;
+    std::int64_t version = 0;
+    Fields fields(f.bytes);
+    for (Field x; fields.next(x);) {
+      if (x.number == field::opset::kDomain) domain = x.bytes;
+      if (x.number == field::opset::kVersion) version = wire::as_int64(x);
+    }
+    if (domain == "ai.onnx") domain = {};
+    const auto it = std::ranges::find_if(table, [&](const OpsetImport& o) { return m_.text(o.domain) == domain; });
+    if (it == table.end() || it->version != version) same = false;
+    else std::erase_if(now, [&](const OpsetImport& o) { return o.domain == it->domain; });
+  }
+  if (same) {   // what a pass added comes behind what was there
+    for (auto it = now.rbegin(); it != now.rend(); ++it) {
+      const std::uint64_t end = w_.size();
+      w_.field_int(field::opset::kVersion, it->version);
+      if (it->domain != kEmptyName) w_.field_copy(field::opset::kDomain, m_.text(it->domain));
+      w_.close(number, end);
+    }
+    for (auto it = entries.rbegin(); it != entries.rend(); ++it) w_.raw(*it);
+    return true;
+  }
+  for (auto it = table.rbegin(); it != table.rend(); ++it) {
+    const std::uint64_t end = w_.size();
+    w_.field_int(field::opset::kVersion, it->version);
+    w_.field_copy(field::opset::kDomain, m_.text(it->domain));
+    w_.close(number, end);
+  }
+  return true;
+}
+
+void MessageWriter::write_model() {
+  write_rest(m_.rest, mf::kFunctions + 1, kNoLimit, {});
+  for (std::size_t i = m_.function_count(); i-- > 0;) write_function(m_.function(FunctionId{i}));
+  write_rest(m_.rest, mf::kOpsetImport + 1, mf::kFunctions, {});
+  write_opsets(m_.rest, mf::kOpsetImport, m_.opset_tables[0]);
+  const std::uint64_t end = w_.size();
+  write_graph(m_.main());
+  w_.close(mf::kGraph, end);
+  write_rest(m_.rest, mf::kIrVersion + 1, mf::kGraph, {});
+  std::int64_t version = -1;
+  for (const Bytes whole : m_.rest)
+    if (const Field f = first_field(whole); f.number == mf::kIrVersion) version = wire::as_int64(f);
+  if (version == m_.ir_version) write_rest(m_.rest, mf::kIrVersion, mf::kIrVersion, {});
+  else w_.field_int(mf::kIrVersion, m_.ir_version);
+}
+
+void MessageWriter::write_function(const Function& f) {
+  if (!m_.graph(f.body).alive) return;
+  const std::uint64_t end = w_.size();
+  const Graph& graph = m_.graph(f.body);
+  write_rest(f.rest, ff::kMetadata, kNoLimit, {});
+  if (f.overload && f.overload != kEmptyName) w_.field_copy(ff::kOverload, m_.text(f.overload));
+  write_value_infos(f.body, ff::kValueInfo);
+  for (auto it = f.defaults.rbegin(); it != f.defaults.rend(); ++it) write_attribute(*it, ff::kAttributeProto);
+  if (f.domain != kEmptyName) w_.field_copy(ff::kDomain, m_.text(f.domain));
+  write_opsets(f.rest, ff::kOpsetImport, m_.opset_tables[graph.opsets]);
+  write_rest(f.rest, ff::kDocString, ff::kDocString, {});
+  write_nodes(f.body, ff::kNode);
+  for (auto it = f.attributes.rbegin(); it != f.attributes.rend(); ++it) w_.field_copy(ff::kAttribute, m_.text(*it));
+  for (std::size_t i = m_.graph_output_count(f.body); i-- > 0;)
+    w_.field_copy(ff::kOutput, m_.text(m_.value(m_.graph_output(f.body, i)).name));
+  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it) w_.field_copy(ff::kInput, m_.text(m_.value(*it).name));
+  write_rest(f.rest, 0, ff::kInput - 1, {});
+  w_.field_copy(ff::kName, m_.text(f.name));
+  w_.close(mf::kFunctions, end);
+}
+
+// The content of a GraphProto.
+void MessageWriter::write_graph(GraphId g) {
+  const Graph& graph = m_.graph(g);
+  write_rest(graph.rest, gf::kSparseInitializer + 1, kNoLimit, {});
+  for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it)
+    if (m_.alive(*it) && m_.value(*it).is_sparse) write_sparse(*it);
+  write_rest(graph.rest, gf::kValueInfo + 1, gf::kSparseInitializer, {});
+  write_value_infos(g, gf::kValueInfo);
+  write_outputs(graph);
+  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it) write_value(gf::kInput, *it, m_.value(*it).info);
+  write_rest(graph.rest, gf::kInitializer + 1, gf::kInput, {});
+  for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it) {
+    const Value& v = m_.value(*it);
+    if (v.alive && v.is_initializer && !v.is_sparse && !as_constant_node(graph, *it)) write_initializer(*it);
+  }
+  write_rest(graph.rest, gf::kName + 1, gf::kInitializer, {});
+  const bool named = std::ranges::any_of(graph.rest, [](Bytes b) { return first_field(b).number == gf::kName; });
+  if (named) write_rest(graph.rest, gf::kName, gf::kName, {});
+  else if (graph.name && graph.name != kEmptyName) w_.field_copy(gf::kName, m_.text(graph.name));
+  write_nodes(g, gf::kNode);
+}
+
+void MessageWriter::write_nodes(GraphId g, std::uint32_t number) {
+  const Graph& graph = m_.graph(g);
+  for (NodeId n = graph.last; n; n = m_.prev_node(n)) write_node(n, number);
+  for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it)
+    if (as_constant_node(graph, *it)) write_constant_node(*it, number);
+}
+
+void MessageWriter::write_value_infos(GraphId g, std::uint32_t number) {
+  const auto [first, last] = std::ranges::equal_range(infos_, g, {}, &Info::graph);
+  for (auto it = last; it != first;) {
+    --it;
+    if (!it->value) w_.raw(it->whole);
+    else write_value(number, it->value, m_.value(it->value).info);
+  }
+}
+
+// A ValueInfoProto with the value's name: `info` word for word where it holds.
+void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
+  const Value& value = m_.value(v);
+  const std::string_view name = m_.text(value.name);
+  const TypeId type = override_of(v);
+  const bool stale = value.info_stale && !value.is_input;
+  if (!type && !stale && info.data() != nullptr && value_info_name(info) == name) return w_.field_bytes(number, info);
+  const std::uint64_t end = w_.size();
+  wire::BackwardWriter& w = w_;
+  write_value_info(w, m_, stale ? Bytes{} : info, name, type);
+  w_.close(number, end);
+}
+
+// A value can be more than one output, or an output and an input, each with a ValueInfoProto of its own: the entries
+// of the file are used again where name and place agree.
+void MessageWriter::write_outputs(const Graph& graph) {
+  std::vector<Bytes> entries;
+  for (const Bytes whole : graph.rest)
+    if (const Field f = first_field(whole); f.number == gf::kOutput && f.kind == Kind::Length) entries.push_back(f.bytes);
+  for (std::size_t i = m_.node(graph.ret).input_count; i-- > 0;) {
+    const ValueId v = m_.input(graph.ret, i);
+    if (!v) continue;
+    const std::string_view name = m_.text(m_.value(v).name);
+    Bytes info = m_.value(v).info;
+    if (i < entries.size() && value_info_name(entries[i]) == name) {
+      info = entries[i];
+    } else if (const auto it = std::ranges::find_if(entries, [&](Bytes e) { return value_info_name(e) == name; }); it != entries.end()) {
+      info = *it;
+    }
+    write_value(gf::kOutput, v, info);
+  }
+}
+
+}  // namespace graphopt

@@ -1,0 +1,65 @@
+// A Model as the bytes of a ModelProto. See wire.h for how, writer.h for what.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/model.h"
+#include "onnx/data_writer.h"
+#include "onnx/wire.h"
+#include "onnx/writer.h"
+
+namespace graphopt {
+
+class MessageWriter {
+ public:
+  MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan);
+
+  // The pieces of the message; they live as long as this writer and the model.
+  std::vector<wire::Piece> pieces();
+  std::uint64_t size() const { return w_.size(); }
+
+ private:
+  struct Info {                       // an entry of value_info
+    GraphId graph;
+    std::uint64_t position;           // in the file; entries that are not in it come last, by value
+    ValueId value;                    // none: `whole` is kept from the file
+    Bytes whole;
+  };
+
+  void collect_value_infos();
+  void write_model();
+  void write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high, std::initializer_list<std::uint32_t> skip);
+  bool write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table);
+  void write_function(const Function& f);
+  void write_graph(GraphId g);
+  void write_nodes(GraphId g, std::uint32_t number);
+  void write_value_infos(GraphId g, std::uint32_t number);
+  void write_outputs(const Graph& graph);
+  void write_value(std::uint32_t number, ValueId v, Bytes info);
+  void write_initializer(ValueId v);
+  void write_sparse(ValueId v);
+  void write_constant_node(ValueId v, std::uint32_t number);
+  bool as_constant_node(const Graph& graph, ValueId v) const;
+  void write_node(NodeId n, std::uint32_t number);
+  void write_attribute(const Attr& a, std::uint32_t number);
+  bool attribute_unchanged(const Attr& a) const;
+  void write_attribute_value(const Attr& a);
+  void write_payload_tensor(std::uint32_t number, TensorId t, std::string_view name, bool has_name);
+  TypeId override_of(ValueId v) const { return v.index() < types_.size() ? types_[v.index()] : TypeId{}; }
+  std::uint64_t position(Bytes bytes, ValueId v) const;
+
+  const Model& m_;
+  const DataPlan& plan_;
+  Bytes image_;
+  wire::BackwardWriter w_;
+  bool every_subgraph_;               // also those in which nothing changed: types or data may be others
+  std::vector<TypeId> types_;         // by value
+  std::vector<bool> is_output_;       // by value: of its own graph
+  std::vector<Info> infos_;           // sorted by graph, position
+  std::unordered_set<NameId> stale_;  // names of values about which kept entries may say what is not true any more
+};
+
+}  // namespace graphopt

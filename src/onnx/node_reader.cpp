@@ -1,0 +1,311 @@
+// Nodes and their attributes. See graph_reader.h.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "onnx/fields.h"
+#include "onnx/graph_reader.h"
+#include "onnx/tensor_wire.h"
+#include "ops/facts.h"
+#include "support/known_names.h"
+
+namespace graphopt {
+
+namespace nf = field::node;
+namespace af = field::attribute;
+using wire::Field;
+using wire::Fields;
+using wire::Kind;
+
+Place GraphReader::place(GraphId g, const Draft& draft, std::uint32_t index) const {
+  Place p = place_of(m_, g);
+  p.node = draft.name && draft.name != kEmptyName ? std::string(m_.text(draft.name)) : "#" + std::to_string(index);
+  if (!draft.op) return p;
+  const Op& op = m_.op(draft.op);
+  if (op.domain != kEmptyName) p.op = std::string(m_.text(op.domain)) + "::";
+  p.op += m_.text(op.type);
+  return p;
+}
+
+OpId GraphReader::find_op(std::string_view domain_text, std::string_view type_text, std::string_view overload_text) {
+  const NameId type = view(type_text);
+  NameId domain = view(domain_text);
+  if (domain == ai_onnx_) domain = kEmptyName;
+  const NameId overload = view(overload_text);
+  if (type.index() >= op_of_type_.size()) op_of_type_.resize(std::max<std::size_t>(m_.names.size(), type.index() + std::size_t{1}));
+  OpId& last = op_of_type_[type.index()];
+  if (last && m_.op(last).domain == domain && m_.op(last).overload == overload) return last;
+  OpKind kind = op_kind(m_.text(domain), type_text);
+  FunctionId function;
+  if (const auto it = function_ids_.find({domain, type, overload}); it != function_ids_.end()) {
+    function = it->second;
+    kind = OpKind::FunctionCall;
+  }
+  return last = m_.intern_op(kind, m_.text(domain), type_text, overload_text, function);
+}
+
+// Reads all fields but the attributes. False when the node cannot be used.
+bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft) {
+  draft.proto = proto;
+  draft.name = kEmptyName;
+  draft.first_name = static_cast<std::uint32_t>(operand_names_.size());
+  std::string_view type, domain, overload;
+  const char* broken = nullptr;
+  Fields fields(proto);
+  bool outputs_begun = false, mixed = false;
+  for (Field f; fields.next(f);) {
+    if (f.kind != Kind::Length) continue;
+    switch (f.number) {
+      case nf::kInput:
+        mixed = mixed || outputs_begun;
+        operand_names_.push_back(view(f.bytes));
+        ++draft.inputs;
+        break;
+      case nf::kOutput:
+        outputs_begun = true;
+        operand_names_.push_back(view(f.bytes));
+        ++draft.outputs;
+        break;
+      case nf::kName: draft.name = view(f.bytes); break;
+      case nf::kOpType: type = f.bytes; break;
+      case nf::kDomain: domain = f.bytes; break;
+      case nf::kOverload: overload = f.bytes; break;
+      case nf::kAttribute: draft.has_attributes = true; break;
+      case nf::kMetadata:
+        if (!wire::well_formed(f.bytes)) broken = "its metadata end in the middle";
+        break;
+      case nf::kDevices: draft.has_devices = true; break;
+      default: break;
+    }
+  }
+  if (mixed) {   // inputs behind outputs in the file: no writer does that, but it is allowed
+    operand_names_.resize(draft.first_name);
+    for (const std::uint32_t wanted : {std::uint32_t{nf::kInput}, std::uint32_t{nf::kOutput}}) {
+      Fields again(proto);
+      for (Field f; again.next(f);)
+        if (f.number == wanted && f.kind == Kind::Length) operand_names_.push_back(view(f.bytes));
+    }
+  }
+  if (fields.broken()) broken = fields.what();
+  if (broken != nullptr) {
+    problems_.add(place(g, draft, index), std::string("its bytes are broken: ") + broken, kDamaged);
+    return false;
+  }
+  if (type.empty()) {
+    problems_.add(place(g, draft, index), "it names no operator", kReport);
+    return false;
+  }
+  draft.op = find_op(domain, type, overload);
+  return true;
+}
+
+// What an operator means depends on the version of its domain, so the version must be stated. Of operators that
+// nobody knows nothing depends on it.
+void GraphReader::check_opset(GraphId g, OpId id, const Place& where) {
+  const Op& op = m_.op(id);
+  const std::uint64_t key = std::uint64_t{m_.graph(g).opsets} << 32 | op.domain.index();
+  if (std::ranges::find(missing_opsets_, key) != missing_opsets_.end()) return;
+  missing_opsets_.push_back(key);
+  const std::string domain = op.domain == kEmptyName ? std::string("ai.onnx") : std::string(m_.text(op.domain));
+  const std::string what = "the opset version of domain '" + domain + "' is not stated";
+  if (op.kind == OpKind::Opaque || op.kind == OpKind::FunctionCall) problems_.warn(where, what, "add it to opset_import");
+  else problems_.add(where, what, "add '" + domain + "' to the opset_import of the model (or of the function)");
+}
+
+void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget) {
+  operands_.clear();
+  results_.clear();
+  for (std::uint32_t k = 0; k < draft.inputs; ++k) {
+    const NameId name = operand_names_[draft.first_name + k];
+    ValueId v;
+    if (name != kEmptyName) {
+      v = resolve(name);
+      if (!v) {
+        Place p = place(g, draft, index);
+        p.slot = "input " + std::to_string(k) + " " + quoted(m_.text(name));
+        problems_.add(std::move(p), "no node, input or initializer gives it", "add what makes it, or correct the name");
+        if (problems_.full()) return;
+      }
+    }
+    operands_.push_back(v);
+  }
+  for (std::uint32_t k = 0; k < draft.outputs; ++k) {
+    const NameId name = operand_names_[draft.first_name + draft.inputs + k];
+    results_.push_back(name == kEmptyName ? ValueId{} : lookup(name));
+  }
+  const NodeId n = m_.add_node(g, draft.op, operands_, results_);
+  Node& node = m_.node_for_reader(n);
+  node.name = draft.name;
+  node.proto = draft.proto;
+  node.file_index = index;
+  levels_.back().current = n;
+  if (m_.opset(g, m_.op(draft.op).domain) == 0) check_opset(g, draft.op, place(g, draft, index));
+  if (draft.has_devices) pin_sharded(draft.proto);
+  if (!draft.has_attributes) return;
+  if (budget < 2) {
+    problems_.add(place(g, draft, index), "its attributes are nested deeper than the 100 levels of messages that ONNX readers accept",
+                  "put inner parts into functions of the model, or unroll them");
+    return;
+  }
+  read_attributes(draft, n, budget);
+  if (draft.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
+}
+
+// --- attributes -------------------------------------------------------------------------------------------------------
+
+void GraphReader::read_attributes(const Draft& draft, NodeId n, int budget) {
+  std::vector<Attr> attrs;
+  Fields fields(draft.proto);
+  for (Field f; fields.next(f);) {
+    if (f.number != nf::kAttribute || f.kind != Kind::Length) continue;
+    const Place where = problems_.full() ? Place{} : place_of(m_, n);
+    Attr a;
+    if (!read_attribute(f.bytes, where, n, budget, a)) continue;
+    if (std::ranges::find(attrs, a.name, &Attr::name) != attrs.end()) {
+      Place p = where;
+      p.slot = "attribute " + quoted(m_.text(a.name));
+      problems_.add(std::move(p), "it is there twice", "remove one of the two");
+    }
+    attrs.push_back(a);
+    if (problems_.full()) break;
+  }
+  m_.set_attrs_for_reader(n, attrs);
+}
+
+TensorId GraphReader::read_attribute_tensor(Bytes proto, const Place& where, std::string_view attribute) {
+  Tensor tensor;
+  std::string_view name;
+  if (const std::optional<Fault> f = read_tensor(proto, external_, tensor, name)) {
+    Place p = where;
+    p.slot = "attribute " + quoted(attribute);
+    fault(std::move(p), *f);
+  }
+  return m_.add_tensor(std::move(tensor));
+}
+
+bool GraphReader::read_attribute(Bytes proto, const Place& where, NodeId owner, int budget, Attr& a) {
+  a.proto = proto;
+  std::int64_t type = 0;
+  std::string_view name, ref;
+  bool has_ref = false, lists_broken = false;
+  std::vector<Bytes> tensors, graphs, strings;
+  std::vector<std::int64_t> ints;
+  std::vector<float> floats;
+  AttrKind seen = AttrKind::Undefined;   // by the fields that are there
+  Fields fields(proto);
+  for (Field f; fields.next(f);) {
+    const bool length = f.kind == Kind::Length;
+    switch (f.number) {
+      case af::kName: if (length) name = f.bytes; break;
+      case af::kType: if (f.kind == Kind::Varint) type = wire::as_int32(f); break;
+      case af::kRef: if (length) ref = f.bytes, has_ref = true; break;
+      case af::kFloat: if (f.kind == Kind::Fixed32) a.f = wire::as_float(f), seen = AttrKind::Float; break;
+      case af::kInt: if (f.kind == Kind::Varint) a.i = wire::as_int64(f), seen = AttrKind::Int; break;
+      case af::kString: if (length) a.s = f.bytes, seen = AttrKind::String; break;
+      case af::kTensor: if (length) tensors.push_back(f.bytes), seen = AttrKind::Tensor; break;
+      case af::kGraph: if (length) graphs.push_back(f.bytes), seen = AttrKind::Graph; break;
+      case af::kGraphs: if (length) graphs.push_back(f.bytes), seen = AttrKind::Graphs; break;
+      case af::kFloats: lists_broken |= !wire::append_floats(f, floats); seen = AttrKind::Floats; break;
+      case af::kInts: lists_broken |= !wire::append_varints(f, ints); seen = AttrKind::Ints; break;
+      case af::kStrings: if (length) strings.push_back(f.bytes), seen = AttrKind::Strings; break;
+      case af::kTensors: seen = AttrKind::Tensors; break;
+      case af::kTypeProto: seen = AttrKind::TypeProto; break;
+      case af::kTypeProtos: seen = AttrKind::TypeProtos; break;
+      case af::kSparse: seen = AttrKind::SparseTensor; break;
+      case af::kSparses: seen = AttrKind::SparseTensors; break;
+      default: break;
+    }
+  }
+  const auto bad = [&](std::string what, const char* remedy) {
+    Place p = where;
+    p.slot = "attribute " + quoted(name);
+    problems_.add(std::move(p), std::move(what), remedy);
+    return false;
+  };
+  if (fields.broken()) return bad(std::string("its bytes are broken: ") + fields.what(), kDamaged);
+  if (lists_broken) return bad("its list is broken", kDamaged);
+  if (name.empty()) return bad("it has no name", kReport);
+  if (has_ref && ref.empty()) has_ref = false;
+  a.name = view(name);
+  if (has_ref) a.ref = view(ref);
+  // Exporters of IR version 1 left the type out; a type that nobody knows is kept as bytes.
+  a.kind = type == 0 ? seen : type > 0 && type <= static_cast<int>(AttrKind::TypeProtos) ? static_cast<AttrKind>(type) : AttrKind::Undefined;
+  switch (a.kind) {
+    case AttrKind::Ints: a.ints = m_.keep(std::span<const std::int64_t>(ints)); break;
+    case AttrKind::Floats: a.floats = m_.keep(std::span<const float>(floats)); break;
+    case AttrKind::Strings: a.strings = m_.keep(std::span<const Bytes>(strings)); break;
+    case AttrKind::Tensor:
+      if (has_ref) break;
+      if (tensors.size() != 1) return bad("it is said to be a tensor, but holds " + std::to_string(tensors.size()), kReport);
+      a.tensor = read_attribute_tensor(tensors[0], where, name);
+      break;
+    case AttrKind::Graph:
+    case AttrKind::Graphs: {
+      if (has_ref) break;
+      if (a.kind == AttrKind::Graph && graphs.size() != 1)
+        return bad("it is said to be a graph, but holds " + std::to_string(graphs.size()), kReport);
+      if (!owner) return bad("a graph cannot be the default of a function's parameter", kReport);
+      std::vector<GraphId> ids;
+      for (const Bytes graph : graphs) {
+        const GraphId g = m_.add_graph(owner, a.name, m_.graph(m_.node(owner).graph).opsets);
+        ids.push_back(g);
+        read_graph(graph, g, budget - 3, {});
+      }
+      a.graphs = m_.keep(std::span<const GraphId>(ids));
+      break;
+    }
+    default: break;
+  }
+  return true;
+}
+
+// The result of a Constant node is known, in whichever of its forms the value is written.
+void GraphReader::note_constant(NodeId n) {
+  const ValueId v = m_.output(n, 0);
+  if (!v) return;
+  TensorId t;
+  for (const Attr& a : m_.attrs(n)) {
+    if (a.ref) continue;
+    const auto count = [](std::size_t size) { return std::array{static_cast<std::int64_t>(size)}; };
+    const auto bytes = [](const void* p, std::size_t size) { return size == 0 ? std::string() : std::string(static_cast<const char*>(p), size); };
+    const auto of_strings = [this](std::vector<std::string> strings, std::vector<std::int64_t> dims) {
+      Tensor made;
+      made.dtype = DType::String;
+      made.elements = static_cast<std::int64_t>(strings.size());
+      made.dims = std::move(dims);
+      auto owned = std::make_shared<Unpacked>();
+      owned->strings = std::move(strings);
+      made.owned = std::move(owned);
+      made.ready = true;
+      return m_.add_tensor(std::move(made));
+    };
+    if (a.name == known_name("value") && a.kind == AttrKind::Tensor) t = a.tensor;
+    if (a.name == known_name("value_int") && a.kind == AttrKind::Int) t = m_.make_int64(a.i);
+    if (a.name == known_name("value_ints") && a.kind == AttrKind::Ints) t = m_.make_int64s(a.ints);
+    if (a.name == known_name("value_float") && a.kind == AttrKind::Float)
+      t = m_.make_tensor(DType::Float, {}, bytes(&a.f, sizeof a.f));
+    if (a.name == known_name("value_floats") && a.kind == AttrKind::Floats)
+      t = m_.make_tensor(DType::Float, count(a.floats.size()), bytes(a.floats.data(), a.floats.size_bytes()));
+    if (a.name == known_name("value_string") && a.kind == AttrKind::String) t = of_strings({std::string(a.s)}, {});
+    if (a.name == known_name("value_strings") && a.kind == AttrKind::Strings)
+      t = of_strings({a.strings.begin(), a.strings.end()}, {static_cast<std::int64_t>(a.strings.size())});
+  }
+  if (t) m_.value_for_reader(v).tensor = t;
+}
+
+// A sharding specification names the tensors that it spreads over devices.
+void GraphReader::pin_sharded(Bytes node) {
+  Fields fields(node);
+  for (Field f; fields.next(f);) {
+    if (f.number != nf::kDevices || f.kind != Kind::Length) continue;
+    Fields device(f.bytes);
+    for (Field d; device.next(d);) {
+      if (d.number != field::devices::kShardingSpec || d.kind != Kind::Length) continue;
+      Fields spec(d.bytes);
+      for (Field s; spec.next(s);)
+        if (s.number == field::devices::kShardedTensor && s.kind == Kind::Length) pin(s.bytes);
+    }
+  }
+}
+
+}  // namespace graphopt

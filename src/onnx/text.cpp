@@ -1,0 +1,80 @@
+// ONNX text syntax, read by onnx's own parser, whose result goes through the same reader as any file.
+#include "onnx/text.h"
+
+#include <onnx/defs/parser.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kMaxNesting = 256;   // onnx's parser calls itself once per bracket
+
+// The deepest nesting of brackets outside strings and comments.
+std::size_t nesting(std::string_view text) {
+  std::size_t depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      else if (c == '"') in_string = false;
+      continue;
+    }
+    switch (c) {
+      case '"': in_string = true; break;
+      case '#': i = std::min(text.find('\n', i), text.size()); break;
+      case '(':
+      case '[':
+      case '{': deepest = std::max(deepest, ++depth); break;
+      case ')':
+      case ']':
+      case '}': if (depth > 0) --depth; break;
+      default: break;
+    }
+  }
+  return deepest;
+}
+
+}  // namespace
+
+bool looks_like_text(std::string_view bytes) {
+  // What a text can begin with that no ModelProto does: white space (fields 1, 2 and 4 with wrong wire types), '<', '#'.
+  if (bytes.empty()) return false;
+  const char first = bytes.front();
+  if (first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r') return true;
+  const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_';
+  if (!letter) return false;
+  // A graph's name comes first when the text has no header. Binary models have control characters early on.
+  return std::ranges::all_of(bytes.substr(0, 512), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 || c == '\n' || c == '\t' || c == '\r';
+  });
+}
+
+bool text_to_binary(std::string_view text, Problems& problems, std::string& binary) {
+  const char* const remedy = "see https://onnx.ai/onnx/repo-docs/Syntax.html for the syntax";
+  if (nesting(text) > kMaxNesting) {
+    problems.add({}, "the text has brackets nested deeper than " + std::to_string(kMaxNesting) + " levels", "nest less, or use the binary form");
+    return false;
+  }
+  std::string what;
+  try {   // onnx's parser reports by status, but number conversions inside it throw
+    onnx::ModelProto model;
+    onnx::OnnxParser parser(text);
+    const onnx::Common::Status status = parser.Parse(model);
+    if (status.IsOK() && parser.EndOfInput()) {
+      if (model.SerializeToString(&binary)) return true;
+      what = "the model is too large for the binary form";
+    } else {
+      what = status.IsOK() ? "there is more text behind the model" : status.ErrorMessage();
+    }
+  } catch (const std::exception& e) {
+    what = std::string("a number in it does not fit its type (") + e.what() + ")";
+  }
+  problems.add({}, "it begins like ONNX text, but is not right: " + what, remedy);
+  return false;
+}
+
+}  // namespace graphopt

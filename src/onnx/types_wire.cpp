@@ -1,0 +1,295 @@
+// See types_wire.h. Types are nested (a sequence of optionals of ...), and functions here call themselves once per
+// level: the reader admits at most wire::kMaxDepth levels.
+#include "onnx/types_wire.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "onnx/fields.h"
+
+namespace graphopt {
+namespace {
+
+namespace ty = field::type;
+using wire::Field;
+using wire::Fields;
+using wire::Kind;
+
+const char* const kTooDeep = "messages are nested deeper than 100 levels, which no ONNX reader accepts";
+
+// An exporter writes "2*batch + 1" as well as "batch"; the former has one of these.
+bool may_be_expression(std::string_view name) { return name.find_first_of("+-*/%(),") != std::string_view::npos; }
+
+DType element_type(std::int64_t number) { return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined; }
+
+class TypeReader {
+ public:
+  TypeReader(Model& m, DimNames names) : m_(m), names_(names) {}
+
+  const char* broken = nullptr;
+
+  TypeId read(Bytes proto, int depth) {
+    if (depth <= 0) return fail(kTooDeep);
+    TypeId out = m_.types.unknown();
+    Fields fields(proto);
+    for (Field f; fields.next(f);) {
+      if (f.kind != Kind::Length) continue;
+      switch (f.number) {
+        case ty::kTensor: out = tensor(f.bytes, depth - 1, false); break;
+        case ty::kSparse: out = tensor(f.bytes, depth - 1, true); break;
+        case ty::kSequence: out = wrapped(f.bytes, depth - 1, false); break;
+        case ty::kOptional: out = wrapped(f.bytes, depth - 1, true); break;
+        case ty::kMap: out = map(f.bytes, depth - 1); break;
+        case ty::kOpaque: out = m_.types.opaque(); break;
+        default: break;
+      }
+    }
+    if (fields.broken()) return fail(fields.what());
+    return out;
+  }
+
+ private:
+  TypeId fail(const char* what) {
+    if (broken == nullptr) broken = what;
+    return m_.types.unknown();
+  }
+
+  TypeId wrapped(Bytes proto, int depth, bool optional) {
+    if (depth <= 0) return fail(kTooDeep);
+    TypeId inner = m_.types.unknown();
+    // Elements of a sequence may differ in their dims, so a name there binds nothing.
+    const DimNames names = std::exchange(names_, optional ? names_ : DimNames::Claims);
+    Fields fields(proto);
+    for (Field f; fields.next(f);)
+      if (f.number == 1 && f.kind == Kind::Length) inner = read(f.bytes, depth - 1);
+    names_ = names;
+    if (fields.broken()) return fail(fields.what());
+    return optional ? m_.types.optional(inner) : m_.types.sequence(inner);
+  }
+
+  TypeId map(Bytes proto, int depth) {
+    if (depth <= 0) return fail(kTooDeep);
+    DType key = DType::Undefined;
+    TypeId value = m_.types.unknown();
+    const DimNames names = std::exchange(names_, DimNames::Claims);
+    Fields fields(proto);
+    for (Field f; fields.next(f);) {
+      if (f.number == field::map_type::kKey && f.kind == Kind::Varint) key = element_type(wire::as_int32(f));
+      if (f.number == field::map_type::kValue && f.kind == Kind::Length) value = read(f.bytes, depth - 1);
+    }
+    names_ = names;
+    if (fields.broken()) return fail(fields.what());
+    return m_.types.map(key, value);
+  }
+
+  TypeId tensor(Bytes proto, int depth, bool sparse) {
+    if (depth <= 2) return fail(kTooDeep);
+    DType elem = DType::Undefined;
+    bool has_rank = false;
+    dims_.clear();
+    Fields fields(proto);
+    for (Field f; fields.next(f);) {
+      if (f.number == field::tensor_type::kElem && f.kind == Kind::Varint) elem = element_type(wire::as_int32(f));
+      if (f.number != field::tensor_type::kShape || f.kind != Kind::Length) continue;
+      has_rank = true;
+      Fields shape(f.bytes);
+      for (Field d; shape.next(d);)
+        if (d.number == field::shape::kDim && d.kind == Kind::Length) dims_.push_back(dim(d.bytes));
+      if (shape.broken()) return fail(shape.what());
+    }
+    if (fields.broken()) return fail(fields.what());
+    if (sparse) return m_.types.sparse(elem, has_rank, dims_);
+    return has_rank ? m_.types.tensor(elem, dims_) : m_.types.tensor(elem);
+  }
+
+  DimId dim(Bytes proto) {
+    DimId out;
+    Fields fields(proto);
+    for (Field f; fields.next(f);) {
+      if (f.number == field::dim::kValue && f.kind == Kind::Varint)   // -1 is how some exporters write "unknown"
+        out = wire::as_int64(f) >= 0 ? m_.dims.constant(wire::as_int64(f)) : DimId{};
+      if (f.number == field::dim::kParam && f.kind == Kind::Length) out = named(f.bytes);
+    }
+    if (fields.broken()) fail(fields.what());
+    return out;
+  }
+
+  DimId named(std::string_view name) {
+    if (names_ == DimNames::Claims || name.empty()) return {};
+    if (may_be_expression(name))
+      if (const DimId d = m_.dims.parse(name)) return d;
+    return m_.dims.symbol(name);
+  }
+
+  Model& m_;
+  DimNames names_;
+  std::vector<DimId> dims_;
+};
+
+// The first field of that number; empty view with null data when there is none. Protobuf keeps the last of a scalar
+// and merges messages; files that repeat them are not made by anything that is known.
+Bytes find(Bytes proto, std::uint32_t number) {
+  Bytes out;
+  Fields fields(proto);
+  for (Field f; fields.next(f);)
+    if (f.number == number && f.kind == Kind::Length) out = f.bytes;
+  return out;
+}
+
+// --- writing ----------------------------------------------------------------------------------------------------------
+
+std::vector<Field> fields_of(Bytes proto) {
+  std::vector<Field> out;
+  Fields fields(proto);
+  for (Field f; fields.next(f);) out.push_back(f);
+  std::ranges::stable_sort(out, {}, &Field::number);
+  return out;
+}
+
+class TypeWriter {
+ public:
+  TypeWriter(wire::BackwardWriter& w, const Model& m) : w_(w), m_(m) {}
+
+  // The content of a TypeProto: `old` with what `type` knows.
+  void write(Bytes old, TypeId id) {
+    const Type& type = m_.types[id];
+    const std::uint32_t number = field_of(type.kind);
+    const std::vector<Field> fields = fields_of(old);
+    bool done = number == 0;
+    for (auto it = fields.rbegin(); it != fields.rend(); ++it) {
+      const bool is_value = it->number <= 9 && it->number != ty::kDenotation;
+      if (!is_value || number == 0) {
+        if (!done && it->number < number) done = member(number, type, {});
+        w_.raw(it->whole);
+      } else if (it->number == number && !done) {
+        done = member(number, type, it->bytes);
+      }
+    }
+    if (!done) member(number, type, {});
+  }
+
+ private:
+  static std::uint32_t field_of(TypeKind kind) {
+    switch (kind) {
+      case TypeKind::Tensor: return ty::kTensor;
+      case TypeKind::SparseTensor: return ty::kSparse;
+      case TypeKind::Sequence: return ty::kSequence;
+      case TypeKind::Map: return ty::kMap;
+      case TypeKind::Optional: return ty::kOptional;
+      default: return 0;   // Opaque and Unknown: the old bytes know more
+    }
+  }
+
+  bool member(std::uint32_t number, const Type& type, Bytes old) {
+    const std::uint64_t end = w_.size();
+    switch (type.kind) {
+      case TypeKind::Tensor:
+      case TypeKind::SparseTensor: tensor(type, old); break;
+      case TypeKind::Map: {
+        const std::uint64_t value_end = w_.size();
+        write(find(old, field::map_type::kValue), type.inner);
+        w_.close(field::map_type::kValue, value_end);
+        w_.field_varint(field::map_type::kKey, static_cast<std::uint64_t>(type.elem));
+        break;
+      }
+      default: {
+        const std::uint64_t inner_end = w_.size();
+        write(find(old, 1), type.inner);
+        w_.close(1, inner_end);
+      }
+    }
+    w_.close(number, end);
+    return true;
+  }
+
+  void tensor(const Type& type, Bytes old) {
+    const std::vector<Field> fields = fields_of(old);
+    Bytes old_shape;
+    bool has_shape = type.has_rank;
+    for (const Field& f : fields)
+      if (f.number == field::tensor_type::kShape && f.kind == Kind::Length) old_shape = f.bytes, has_shape = true;
+    for (auto it = fields.rbegin(); it != fields.rend(); ++it)
+      if (it->number > field::tensor_type::kShape) w_.raw(it->whole);
+    if (has_shape) {
+      const std::uint64_t end = w_.size();
+      if (type.has_rank) shape(type, old_shape);
+      else w_.raw(old_shape);
+      w_.close(field::tensor_type::kShape, end);
+    }
+    if (type.elem != DType::Undefined)
+      return w_.field_varint(field::tensor_type::kElem, static_cast<std::uint64_t>(type.elem));
+    for (const Field& f : fields)
+      if (f.number == field::tensor_type::kElem) w_.raw(f.whole);
+  }
+
+  void shape(const Type& type, Bytes old) {
+    std::vector<Bytes> old_dims;
+    for (const Field& f : fields_of(old)) {
+      if (f.number == field::shape::kDim && f.kind == Kind::Length) old_dims.push_back(f.bytes);
+      else w_.raw(f.whole);
+    }
+    const bool same_rank = old_dims.size() == type.dims.size();
+    for (std::size_t i = type.dims.size(); i-- > 0;) {
+      const std::uint64_t end = w_.size();
+      dim(type.dims[i], same_rank ? old_dims[i] : Bytes{});
+      w_.close(field::shape::kDim, end);
+    }
+  }
+
+  void dim(DimId id, Bytes old) {
+    if (!id) return w_.raw(old);
+    const std::vector<Field> fields = fields_of(old);
+    for (auto it = fields.rbegin(); it != fields.rend(); ++it)
+      if (it->number > field::dim::kParam) w_.raw(it->whole);
+    if (const std::optional<std::int64_t> v = m_.dims.value(id)) w_.field_int(field::dim::kValue, *v);
+    else w_.field_copy(field::dim::kParam, m_.dims.print(id));
+  }
+
+  wire::BackwardWriter& w_;
+  const Model& m_;
+};
+
+}  // namespace
+
+std::string_view value_info_name(Bytes info) { return find(info, field::value_info::kName); }
+
+std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int depth, TypeId& type) {
+  type = m.types.unknown();
+  TypeReader reader(m, names);
+  Fields fields(info);
+  for (Field f; fields.next(f);)
+    if (f.number == field::value_info::kType && f.kind == Kind::Length) type = reader.read(f.bytes, depth - 1);
+  if (reader.broken == kTooDeep) return Fault{kTooDeep, "flatten the type, or export the model again"};
+  const char* broken = fields.broken() ? fields.what() : reader.broken;
+  if (broken != nullptr) return Fault{std::string("its type is broken: ") + broken, kDamaged};
+  return std::nullopt;
+}
+
+void declare_symbols(Model& m, Bytes info) {
+  // Tensors at the top alone: dims of what a sequence or a map holds differ from element to element.
+  const Bytes shape = find(find(find(info, field::value_info::kType), ty::kTensor), field::tensor_type::kShape);
+  Fields fields(shape);
+  for (Field f; fields.next(f);) {
+    if (f.number != field::shape::kDim || f.kind != Kind::Length) continue;
+    const Bytes name = find(f.bytes, field::dim::kParam);
+    if (!name.empty() && !may_be_expression(name)) m.dims.symbol(name);
+  }
+}
+
+void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type) {
+  const std::vector<Field> fields = fields_of(old);
+  for (auto it = fields.rbegin(); it != fields.rend(); ++it)
+    if (it->number > field::value_info::kType) w.raw(it->whole);
+  const Bytes old_type = find(old, field::value_info::kType);
+  if (type && m.types[type].kind != TypeKind::Unknown) {
+    const std::uint64_t end = w.size();
+    TypeWriter(w, m).write(old_type, type);
+    w.close(field::value_info::kType, end);
+  } else if (old_type.data() != nullptr) {
+    w.field_bytes(field::value_info::kType, old_type);
+  }
+  w.field_copy(field::value_info::kName, name);
+}
+
+}  // namespace graphopt

@@ -1,0 +1,460 @@
+// See file.h. The lists that signal handlers read are arrays and chains of atomics: they are changed under a lock and
+// can be read at any moment, half-done changes included.
+#include "support/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kGather = 256 * 1024;        // small pieces are written in lots of this size
+constexpr std::uint64_t kWorthCopying = 64 * 1024;   // below this, a system call per range costs more than a copy
+
+std::string reason(int error) {
+  std::array<char, 128> text{};
+  return strerror_r(error, text.data(), text.size());  // the GNU one
+}
+
+// --- the list of images ---------------------------------------------------------------------------------------------
+
+struct Listed {
+  std::atomic<const FileImage*> image{nullptr};
+  std::atomic<std::uintptr_t> begin{0}, end{0};
+  std::atomic<Listed*> next{nullptr};
+};
+
+std::atomic<Listed*> first_listed{nullptr};
+std::mutex list_lock;
+
+// --- the table of temporary files -----------------------------------------------------------------------------------
+
+struct Temporary {
+  std::atomic<bool> used{false};
+  std::array<char, PATH_MAX> path{};
+};
+std::array<Temporary, 8> temporaries;
+std::mutex temporaries_lock;
+
+int note_temporary(const std::string& path) {
+  if (path.size() >= PATH_MAX) return -1;
+  const std::scoped_lock lock(temporaries_lock);
+  for (std::size_t i = 0; i < temporaries.size(); ++i) {
+    if (temporaries[i].used.load()) continue;
+    std::memcpy(temporaries[i].path.data(), path.c_str(), path.size() + 1);
+    temporaries[i].used.store(true);
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void forget_temporary(int slot) {
+  if (slot >= 0) temporaries[static_cast<std::size_t>(slot)].used.store(false);
+}
+
+Error input_error(const std::string& path, int error) {
+  Error e{ErrorKind::Input, {}, {}, {}};
+  e.place.file = path;
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: e.what = "there is no such file"; e.remedy = "check the path"; break;
+    case EACCES:
+    case EPERM: e.what = "it may not be read"; e.remedy = "ask its owner for the right to read it"; break;
+    case EISDIR: e.what = "it is a folder"; e.remedy = "give the path of a model file"; break;
+    default: e.what = "it cannot be read: " + reason(error); e.remedy = "check the file and the disk"; break;
+  }
+  return e;
+}
+
+}  // namespace
+
+// --- FileImage ------------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<const FileImage>> FileImage::open(const std::string& path, std::uint64_t max_bytes) {
+  if (path == "-") {
+    const int fd = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0) return input_error("-", errno);
+    return adopt(fd, path, max_bytes);
+  }
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return input_error(path, errno);
+  return adopt(fd, path, max_bytes);
+}
+
+Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::string& path, std::uint64_t max_bytes) {
+  const auto fail = [fd, &path](int error) {
+    ::close(fd);
+    return input_error(path, error);
+  };
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return fail(errno);
+  if (S_ISDIR(info.st_mode)) return fail(EISDIR);
+  const std::shared_ptr<FileImage> image(new FileImage);
+  image->path_ = path;
+  // A file whose reading has begun (`tool < file` after somebody took a part) is read from where it stands.
+  const bool from_start = S_ISREG(info.st_mode) && ::lseek(fd, 0, SEEK_CUR) == 0;
+  if (from_start && info.st_size > 0) {
+    void* map = ::mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map != MAP_FAILED) {
+      image->data_ = static_cast<const char*>(map);
+      image->size_ = static_cast<std::size_t>(info.st_size);
+      image->fd_ = fd;
+      image->enlist();
+      return std::shared_ptr<const FileImage>(image);
+    }
+  }
+  std::string& memory = image->memory_;
+  for (;;) {
+    const std::size_t old_size = memory.size();
+    memory.resize(old_size + std::max<std::size_t>(64 * 1024, old_size / 2));
+    const ssize_t n = ::read(fd, memory.data() + old_size, memory.size() - old_size);
+    memory.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n < 0 && errno != EINTR) return fail(errno);
+    if (n == 0) break;
+    if (max_bytes > 0 && memory.size() > max_bytes) {
+      ::close(fd);
+      Error e{ErrorKind::Limit, {}, "it is larger than --max-memory allows", "give a regular file, which is mapped, or a larger --max-memory"};
+      e.place.file = path;
+      return e;
+    }
+  }
+  ::close(fd);
+  image->data_ = memory.data();
+  image->size_ = memory.size();
+  image->enlist();
+  return std::shared_ptr<const FileImage>(image);
+}
+
+std::shared_ptr<const FileImage> FileImage::from_memory(std::string bytes, std::string path) {
+  const std::shared_ptr<FileImage> image(new FileImage);
+  image->memory_ = std::move(bytes);
+  image->data_ = image->memory_.data();
+  image->size_ = image->memory_.size();
+  image->path_ = std::move(path);
+  image->enlist();
+  return image;
+}
+
+// Entries are used again but never freed, so a handler can walk the chain at any moment.
+void FileImage::enlist() {
+  const std::scoped_lock lock(list_lock);
+  Listed* entry = first_listed.load();
+  while (entry != nullptr && entry->image.load() != nullptr) entry = entry->next.load();
+  const bool fresh = entry == nullptr;
+  if (fresh) entry = new Listed;
+  entry->begin.store(reinterpret_cast<std::uintptr_t>(data_));
+  entry->end.store(reinterpret_cast<std::uintptr_t>(data_) + size_);
+  entry->image.store(this);
+  if (!fresh) return;
+  entry->next.store(first_listed.load());
+  first_listed.store(entry);
+}
+
+FileImage::~FileImage() {
+  {
+    const std::scoped_lock lock(list_lock);
+    for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load())
+      if (l->image.load() == this) {
+        l->begin.store(0);
+        l->end.store(0);
+        l->image.store(nullptr);
+      }
+  }
+  if (fd_ < 0) return;
+  ::munmap(const_cast<char*>(data_), size_);
+  ::close(fd_);
+}
+
+bool FileImage::still_whole() const {
+  if (fd_ < 0) return true;
+  struct stat info {};
+  return ::fstat(fd_, &info) == 0 && static_cast<std::size_t>(info.st_size) >= size_;
+}
+
+const FileImage* FileImage::holding(std::string_view bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load())
+    if (begin >= l->begin.load() && begin + bytes.size() <= l->end.load()) return l->image.load();
+  return nullptr;
+}
+
+const char* image_path_at(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load()) {
+    const FileImage* image = l->image.load();
+    // A map covers whole pages: the fault may lie behind the last byte.
+    if (image != nullptr && image->mapped() && at >= l->begin.load() && at < l->end.load() + 65536) return image->path_.c_str();
+  }
+  return nullptr;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool same_folder(const std::string& a, const std::string& b) {
+  struct stat x {}, y {};
+  return ::stat(a.c_str(), &x) == 0 && ::stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+// --- OutputFile -----------------------------------------------------------------------------------------------------
+
+Error OutputFile::failure(int error) const {
+  Error e{ErrorKind::Output, {}, {}, {}};
+  e.place.file = path_;
+  const std::string folder = folder_of(target_);
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT: e.what = "there is no space left for it"; e.remedy = "free some space, or give -o a path on another disk"; break;
+    case EPIPE: e.what = "the program that reads it has gone"; e.remedy = "check the command behind the pipe"; break;
+    case EISDIR: e.what = "it is a folder"; e.remedy = "give -o the path of a file in it"; break;
+    case ENOENT:
+    case ENOTDIR:
+      e.what = "the folder '" + folder + "' is not there";
+      e.remedy = "make it with: mkdir -p '" + folder + "'";
+      break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      e.what = "nothing may be written there: " + reason(error);
+      e.remedy = "give -o a path in a folder where you may write";
+      break;
+    case EFBIG: e.what = "the file would be larger than this system allows"; e.remedy = "raise the limit (ulimit -f), or use another disk"; break;
+    case ENAMETOOLONG: e.what = "the name is too long"; e.remedy = "give -o a shorter path"; break;
+    default: e.what = "it cannot be written: " + reason(error); e.remedy = "check the path given with -o and its disk"; break;
+  }
+  return e;
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
+  OutputFile out;
+  out.path_ = path;
+  out.target_ = path;
+  if (path == "-") {
+    out.fd_ = STDOUT_FILENO;
+    struct stat info {};
+    if (::fstat(out.fd_, &info) != 0) return out.failure(errno);
+    if (!force && ::isatty(out.fd_)) {
+      Error e = out.failure(0);
+      e.what = "a binary model would be written to the terminal";
+      e.remedy = "give -o a file, redirect the output, or add --force";
+      return e;
+    }
+    return out;
+  }
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return out.failure(EISDIR);
+  if (path.empty() || path.back() == '/') return out.failure(ENOENT);
+  if (exists && !S_ISREG(info.st_mode)) {
+    out.fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (out.fd_ < 0) return out.failure(errno);
+    out.owned_fd_ = true;
+    return out;
+  }
+  if (char* real = exists ? ::realpath(path.c_str(), nullptr) : nullptr) {
+    out.target_ = real;
+    std::free(real);
+  }
+  // Replacing needs no right on the old file itself; asking for it keeps a write-protected file from being replaced.
+  if (!force && exists && ::access(out.target_.c_str(), W_OK) != 0) return out.failure(errno);
+  const std::string folder = folder_of(out.target_);
+  const mode_t mode = 0666;
+  out.fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  if (out.fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
+    for (unsigned attempt = 0; attempt < 1000 && out.fd_ < 0; ++attempt) {
+      out.temporary_ = folder + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      out.slot_ = note_temporary(out.temporary_);
+      out.fd_ = ::open(out.temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
+      if (out.fd_ >= 0) break;
+      const int error = errno;
+      forget_temporary(std::exchange(out.slot_, -1));
+      out.temporary_.clear();
+      if (error != EEXIST) return out.failure(error);
+    }
+  }
+  if (out.fd_ < 0) return out.failure(errno);
+  out.owned_fd_ = true;
+  out.regular_ = true;
+  if (exists) ::fchmod(out.fd_, info.st_mode & 07777);
+  return out;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept { *this = std::move(other); }
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this == &other) return *this;
+  discard();
+  path_ = std::move(other.path_);
+  target_ = std::move(other.target_);
+  temporary_ = std::exchange(other.temporary_, {});
+  slot_ = std::exchange(other.slot_, -1);
+  fd_ = std::exchange(other.fd_, -1);
+  regular_ = other.regular_;
+  owned_fd_ = std::exchange(other.owned_fd_, false);
+  finished_ = other.finished_;
+  size_ = other.size_;
+  pending_ = std::move(other.pending_);
+  return *this;
+}
+
+OutputFile::~OutputFile() { discard(); }
+
+void OutputFile::discard() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  forget_temporary(std::exchange(slot_, -1));
+  if (owned_fd_ && fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+  owned_fd_ = false;
+}
+
+Status OutputFile::write_out(const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::write(fd_, data, std::min<std::size_t>(size, std::size_t{1} << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failure(errno == EFAULT ? EIO : errno);
+    if (n == 0) return failure(EIO);
+    data += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return Done{};
+}
+
+Status OutputFile::flush() {
+  Status s = write_out(pending_.data(), pending_.size());
+  pending_.clear();
+  return s;
+}
+
+Status OutputFile::write(std::string_view bytes) {
+  size_ += bytes.size();
+  if (pending_.size() + bytes.size() <= kGather) {
+    if (pending_.capacity() < kGather) pending_.reserve(kGather);
+    pending_.append(bytes);
+    return Done{};
+  }
+  if (Status s = flush(); !s) return s;
+  if (bytes.size() < kGather) {
+    pending_.append(bytes);
+    return Done{};
+  }
+  return write_out(bytes.data(), bytes.size());
+}
+
+Status OutputFile::copy(const FileImage& from, std::uint64_t offset, std::uint64_t length) {
+  if (offset > from.bytes().size() || length > from.bytes().size() - offset) return failure(EINVAL);
+  if (!from.mapped() || length < kWorthCopying) return write(from.bytes().substr(offset, length));
+  if (Status s = flush(); !s) return s;
+  const auto shrunk = [&from] {
+    Error e{ErrorKind::Input, {}, "the file became shorter while it was read", "run again when nothing else writes to it"};
+    e.place.file = from.path();
+    return e;
+  };
+  if (!from.still_whole()) return shrunk();
+  std::uint64_t at = offset;
+  const std::uint64_t end = offset + length;
+  while (at < end) {
+    std::uint64_t stop = end;
+    if (regular_) {
+      const off_t data = ::lseek(from.descriptor(), static_cast<off_t>(at), SEEK_DATA);
+      const std::uint64_t begin = data >= 0 ? std::min(static_cast<std::uint64_t>(data), end) : errno == ENXIO ? end : at;
+      if (begin > at) {
+        if (!from.still_whole()) return shrunk();
+        if (::lseek(fd_, static_cast<off_t>(begin - at), SEEK_CUR) < 0) return failure(errno);
+        size_ += begin - at;
+        at = begin;
+        if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0) return failure(errno);
+        continue;
+      }
+      const off_t hole = ::lseek(from.descriptor(), static_cast<off_t>(at), SEEK_HOLE);
+      if (hole > static_cast<off_t>(at)) stop = std::min(static_cast<std::uint64_t>(hole), end);
+    }
+    while (at < stop) {
+      auto in = static_cast<off_t>(at);
+      const std::size_t wanted = std::min<std::uint64_t>(stop - at, std::uint64_t{1} << 30);
+      const ssize_t n = regular_ ? ::copy_file_range(from.descriptor(), &in, fd_, nullptr, wanted, 0) : -1;
+      if (n > 0) {
+        at += static_cast<std::uint64_t>(n);
+        size_ += static_cast<std::uint64_t>(n);
+        continue;
+      }
+      if (n == 0) return shrunk();
+      if (regular_ && errno == EINTR) continue;
+      if (regular_ && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return failure(errno);
+      // Across file systems, or a kernel that cannot: through the map.
+      if (Status s = write_out(from.bytes().data() + at, stop - at); !s) return s;
+      size_ += stop - at;
+      at = stop;
+    }
+  }
+  return Done{};
+}
+
+Status OutputFile::skip_to(std::uint64_t offset) {
+  static constexpr std::array<char, 4096> kZeros{};
+  while (size_ < offset) {
+    const std::size_t n = std::min<std::uint64_t>(kZeros.size(), offset - size_);
+    if (Status s = write({kZeros.data(), n}); !s) return s;
+  }
+  return Done{};
+}
+
+Status OutputFile::finish() {
+  if (finished_) return Done{};
+  if (Status s = flush(); !s) return s;
+  if (regular_ && ::fsync(fd_) != 0 && errno != EINVAL) return failure(errno);
+  finished_ = true;
+  return Done{};
+}
+
+Status OutputFile::commit() {
+  if (Status s = finish(); !s) return s;
+  if (!regular_) {
+    if (owned_fd_ && ::close(std::exchange(fd_, -1)) != 0) return failure(errno);
+    owned_fd_ = false;
+    return Done{};
+  }
+  if (temporary_.empty()) {
+    // An unnamed file cannot replace a named one: it gets a name of its own first.
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+    for (unsigned attempt = 0;; ++attempt) {
+      temporary_ = folder_of(target_) + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      slot_ = note_temporary(temporary_);
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) break;
+      const int error = errno;
+      forget_temporary(std::exchange(slot_, -1));
+      temporary_.clear();
+      if (error != EEXIST || attempt == 1000) return failure(error);
+    }
+  }
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return failure(errno);
+  temporary_.clear();
+  forget_temporary(std::exchange(slot_, -1));
+  const int fd = std::exchange(fd_, -1);
+  owned_fd_ = false;
+  ::close(fd);
+  return Done{};
+}
+
+void remove_temporary_files() noexcept {
+  for (Temporary& t : temporaries)
+    if (t.used.load()) ::unlink(t.path.data());
+}
+
+}  // namespace graphopt
