@@ -170,6 +170,16 @@ bool DimPool::State::linked(const DimPoly& p) const {
   return true;
 }
 
+// No symbol has an alias. A canonical expression is so, unless it stayed as it was because of the limits.
+bool DimPool::State::settled(const DimPoly& p) const {
+  for (const std::uint32_t atom : atoms_of(p)) {
+    if (atoms[atom].alias) return false;
+    for (const DimId arg : args_of(atoms[atom]))
+      if (!settled(poly(arg))) return false;
+  }
+  return true;
+}
+
 // The symbol that d == 0 gives in terms of the others, if any: a fresh one, then one that stood alone on a side of
 // the equation, then the youngest.
 std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId side_a, DimId side_b) {
@@ -182,6 +192,7 @@ std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId si
     DimPoly one, rest;
     if (!split(d, atom, true, one, rest) || !is_const(one) || contains(rest, atom)) continue;
     const bool fresh = atoms[atom].symbol_kind == SymbolKind::Fresh;
+    if (atoms[atom].alias || !settled(rest)) continue;  // else aliases could form a cycle
     if (!fresh && !linked(rest)) continue;  // an input symbol never becomes less known
     const bool alone = atoms[atom].self == side_a || atoms[atom].self == side_b;
     const int rank = (fresh ? 4 : 0) + (alone ? 2 : 1);

@@ -195,6 +195,7 @@ struct DimPool::State {
   bool narrowed(const DimPoly& p, Range value, Changes& changes);
   void apply(const Changes& changes);
   bool linked(const DimPoly& p) const;
+  bool settled(const DimPoly& p) const;
 
   // --- dim_text.cpp -----------------------------------------------------------------------------------------
   std::string print(DimId a) const;
