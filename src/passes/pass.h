@@ -7,27 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "infer/infer.h"
-#include "ir/model.h"
-#include "rewrite/journal.h"
+#include "rewrite/context.h"
 
 namespace graphopt {
-
-struct PassOptions {
-  std::uint64_t fold_limit = 64 * 1024;   // bytes that one folded constant may add to the file
-  bool exact = false;                     // bit-exact rewrites only
-};
 
 struct Counter {
   std::string_view name, text;
   std::uint64_t value = 0;
-};
-
-struct PassContext {
-  Model& model;
-  Inference& infer;
-  Journal& journal;
-  const PassOptions& options;
 };
 
 class Pass {

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "passes/pass.h"
+#include "rewrite/context.h"
 
 namespace graphopt {
 

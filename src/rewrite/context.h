@@ -1,0 +1,24 @@
+// What passes and rules work on.
+#pragma once
+
+#include <cstdint>
+
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "rewrite/journal.h"
+
+namespace graphopt {
+
+struct PassOptions {
+  std::uint64_t fold_limit = 64 * 1024;   // bytes that one folded constant may add to the file
+  bool exact = false;                     // bit-exact rewrites only
+};
+
+struct PassContext {
+  Model& model;
+  Inference& infer;
+  Journal& journal;
+  const PassOptions& options;
+};
+
+}  // namespace graphopt
