@@ -68,8 +68,9 @@ class Inference final : public Listener {
   void value_replaced(ValueId old_value, ValueId new_value) override;
   void value_became_constant(ValueId v) override;
 
+  struct State;   // src/infer/state.h; nobody else's business
+
  private:
-  struct State;
   std::unique_ptr<State> s_;
 };
 

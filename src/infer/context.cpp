@@ -1,0 +1,164 @@
+// What rules read and state: operands, attributes with defaults, broadcasting, results.
+#include "infer/context.h"
+
+#include <algorithm>
+
+namespace graphopt {
+
+NodeContext::NodeContext(Inference::State& state, NodeId node)
+    : s(state), m(state.m), dims(state.m.dims), n(node), kind(state.m.kind(node)) {
+  if (output_count() > 64) stated_more_.assign(output_count() - 64, false);
+}
+
+int NodeContext::opset() const {
+  const std::int64_t v = m.opset(n);
+  return static_cast<int>(std::clamp<std::int64_t>(v, 0, 1'000'000));
+}
+
+TypeId NodeContext::type_id(std::size_t i) const {
+  const ValueId v = in(i);
+  return v ? s.type(v) : m.types.unknown();
+}
+
+const SymbolicTensor* NodeContext::sym(std::size_t i) const {
+  const ValueId v = in(i);
+  return v ? s.symbolic(v) : nullptr;
+}
+
+std::optional<Ints> NodeContext::ints(std::size_t i) const {
+  const SymbolicTensor* t = sym(i);
+  if (!t) return std::nullopt;
+  Ints out;
+  out.reserve(t->elements.size());
+  for (const DimId d : t->elements) {
+    const auto v = d ? dims.value(d) : std::nullopt;
+    if (!v) return std::nullopt;
+    out.push_back(*v);
+  }
+  return out;
+}
+
+std::optional<std::int64_t> NodeContext::scalar(std::size_t i) const {
+  const SymbolicTensor* t = sym(i);
+  if (!t || t->elements.size() != 1 || !t->elements[0]) return std::nullopt;
+  return dims.value(t->elements[0]);
+}
+
+const Attr* NodeContext::attr(NameId name) const { return s.resolve(n, m.find_attr(n, name)); }
+
+const Attr* NodeContext::attr(std::string_view name) const {
+  for (const Attr& a : m.attrs(n))
+    if (m.text(a.name) == name) return s.resolve(n, &a);
+  return nullptr;
+}
+
+std::int64_t NodeContext::attr_int(NameId name, std::int64_t fallback) const {
+  const Attr* a = attr(name);
+  return a && a->kind == AttrKind::Int ? a->i : fallback;
+}
+
+std::int64_t NodeContext::attr_int(std::string_view name, std::int64_t fallback) const {
+  const Attr* a = attr(name);
+  return a && a->kind == AttrKind::Int ? a->i : fallback;
+}
+
+std::int64_t NodeContext::attr_int(NameId name) const {
+  const Attr* a = attr(name);
+  if (a && a->kind == AttrKind::Int) return a->i;
+  const AttrFact* fact = find_attribute(facts(kind, opset()), m.text(name));
+  const auto* fallback = fact ? std::get_if<std::int64_t>(&fact->fallback) : nullptr;
+  return fallback ? *fallback : 0;
+}
+
+std::optional<std::int64_t> NodeContext::maybe_int(NameId name) const {
+  const Attr* a = attr(name);
+  return a && a->kind == AttrKind::Int ? std::optional(a->i) : std::nullopt;
+}
+
+std::optional<Ints> NodeContext::attr_ints(NameId name) const {
+  const Attr* a = attr(name);
+  if (!a || a->kind != AttrKind::Ints) return std::nullopt;
+  return Ints(a->ints.begin(), a->ints.end());
+}
+
+std::string_view NodeContext::attr_string(NameId name, std::string_view fallback) const {
+  const Attr* a = attr(name);
+  return a && a->kind == AttrKind::String ? a->s : fallback;
+}
+
+// A run needs a == b, or one of them 1. So: where one side cannot be 1, the result is that side (the other is equal to
+// it or 1). Where both may be 1 the result is a or b, unless they are known to be equal.
+DimId NodeContext::broadcast(DimId a, DimId b) {
+  if (a == b || !a || !b) return a == b ? a : DimId{};
+  const auto va = dims.value(a), vb = dims.value(b);
+  if (va && *va == 1) return b;
+  if (vb && *vb == 1) return a;
+  if (va && vb) return a == b ? a : DimId{};
+  if (va) return a;
+  if (vb) return b;
+  const DimId one = dims.constant(1);
+  if (dims.equal(a, b) == Tri::Yes) return a;
+  const bool a_big = dims.equal(a, one) == Tri::No, b_big = dims.equal(b, one) == Tri::No;
+  if (a_big && b_big) same(a, b);
+  if (a_big) return a;
+  if (b_big) return b;
+  return {};
+}
+
+Dims NodeContext::broadcast(std::span<const DimId> a, std::span<const DimId> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  Dims out(a.begin(), a.end());
+  const std::size_t shift = a.size() - b.size();
+  for (std::size_t i = 0; i < b.size(); ++i) out[shift + i] = broadcast(a[shift + i], b[i]);
+  return out;
+}
+
+void NodeContext::same(DimId a, DimId b) {
+  if (a == b || !a || !b || m.node(n).graph != m.main()) return;
+  dims.assert_equal(a, b);
+}
+
+std::optional<std::size_t> NodeContext::axis(std::int64_t a, std::int64_t rank) {
+  if (a < -rank || a >= rank) return std::nullopt;
+  return static_cast<std::size_t>(a < 0 ? a + rank : a);
+}
+
+DimId NodeContext::fresh(std::size_t output, std::uint32_t slot, Range range) {
+  return s.fresh(m.output(n, output), slot, range);
+}
+
+void NodeContext::set(std::size_t i, TypeId type, SymbolicTensor* symbolic) {
+  if (i >= output_count()) return;
+  if (i < 64) stated_ |= std::uint64_t{1} << i;
+  else stated_more_[i - 64] = true;
+  const ValueId v = m.output(n, i);
+  if (v) s.commit(v, type, symbolic);
+}
+
+void NodeContext::tensor(std::size_t i, DType elem) { set(i, m.types.tensor(elem)); }
+
+void NodeContext::tensor(std::size_t i, DType elem, std::span<const DimId> d, SymbolicTensor* symbolic) {
+  if (!has_output(i)) return;
+  Dims named;
+  for (std::size_t k = 0; k < d.size(); ++k) {
+    if (d[k]) continue;
+    if (named.empty()) named.assign(d.begin(), d.end());
+    named[k] = fresh(i, static_cast<std::uint32_t>(k));
+  }
+  set(i, m.types.tensor(elem, named.empty() ? d : std::span<const DimId>(named)), symbolic);
+}
+
+void NodeContext::symbolic(std::size_t i, SymbolicTensor t) {
+  Dims d;
+  for (const std::int64_t k : t.dims) d.push_back(constant(k));
+  tensor(i, t.dtype, d, &t);
+}
+
+void NodeContext::finish() {
+  for (std::size_t i = 0; i < output_count(); ++i) {
+    const bool stated = i < 64 ? (stated_ >> i & 1) != 0 : stated_more_[i - 64];
+    if (!stated) set(i, m.types.unknown());
+  }
+}
+
+}  // namespace graphopt

@@ -1,0 +1,269 @@
+// The driver: walks graphs in order, keeps facts, listens to the model.
+//
+// Cost: the first walk looks at each node once. Afterwards only users of values whose facts changed are looked at,
+// lowest order first, so that a node is inferred at most once per update (bodies of loops: until they are stable).
+#include <algorithm>
+
+#include "infer/context.h"
+
+namespace graphopt {
+
+void Inference::State::grow() {
+  const std::size_t values = m.value_count();
+  if (types.size() < values) {
+    types.resize(values, m.types.unknown());
+    sym.resize(values, kNoSymbolic);
+  }
+  if (queued.size() < m.node_count()) queued.resize(m.node_count(), false);
+}
+
+// --- walking ----------------------------------------------------------------------------------------------------------
+
+TypeId Inference::State::input_type(ValueId v) {
+  const Value& value = m.value(v);
+  TypeId t = value.declared ? value.declared : m.types.unknown();
+  const Type* type = &m.types[t];
+  if (type->kind == TypeKind::Unknown && value.tensor) {   // an overridable default without a ValueInfo
+    const Tensor& x = m.tensor(value.tensor);
+    return m.types.tensor(x.dtype);
+  }
+  const std::string_view name = m.text(value.name);
+  for (const InferOptions::InputShape& shape : options.shapes) {
+    if (shape.input != name || type->kind != TypeKind::Tensor) continue;
+    if (type->has_rank && type->dims.size() != shape.dims.size()) continue;
+    std::vector<DimId> d(shape.dims.size());
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      const DimId old = type->has_rank ? type->dims[i] : DimId{};
+      d[i] = old;
+      if (shape.dims[i] < 0) continue;
+      d[i] = m.dims.constant(shape.dims[i]);
+      if (old) m.dims.assert_equal(old, d[i]);            // the symbol has this value everywhere else, too
+    }
+    t = m.types.tensor(type->elem, d);
+    type = &m.types[t];
+  }
+  return name_unknown_dims(t, v);
+}
+
+void Inference::State::seed_main_inputs() {
+  for (const InferOptions::DimRange& r : options.ranges) {
+    const DimId d = m.dims.symbol(r.symbol);
+    if (r.range.low == r.range.high) m.dims.assert_equal(d, m.dims.constant(r.range.low));
+    else m.dims.assert_range(d, r.range);
+  }
+  for (const ValueId v : m.graph_inputs(m.main())) types[v.index()] = input_type(v);
+}
+
+void Inference::State::start_graph(GraphId g) {
+  for (const ValueId v : m.graph(g).initializers) {
+    const Value& value = m.value(v);
+    if (!value.alive || value.is_input) continue;
+    if (value.is_sparse) {
+      types[v.index()] = value.declared ? value.declared : m.types.unknown();
+      continue;
+    }
+    if (!value.tensor) continue;
+    const Tensor& t = m.tensor(value.tensor);
+    std::vector<DimId> d;
+    d.reserve(t.dims.size());
+    for (const std::int64_t k : t.dims) d.push_back(m.dims.constant(k));
+    types[v.index()] = m.types.tensor(t.dtype, d);
+    if (m.constant_of(v)) sym[v.index()] = kNotLooked;
+  }
+}
+
+void Inference::State::walk(GraphId g) {
+  const GraphId outer_full = full_graph;
+  GraphWalk& w = walks[g];                      // references into the map stay valid when it grows
+  const bool outer_active = w.active;
+  w.active = true;
+  if (!w.visited) {
+    full_graph = g;
+    start_graph(g);
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) infer_node(n);
+    w.visited = true;
+    ++w.steps;
+  }
+  full_graph = {};
+  while (!w.heap.empty()) {
+    const NodeId n{w.heap.top().second};
+    w.heap.pop();
+    queued[n.index()] = false;
+    ++w.steps;
+    if (m.alive(n) && m.node(n).graph == g) infer_node(n);
+  }
+  full_graph = outer_full;
+  w.active = outer_active;
+}
+
+void Inference::State::infer_node(NodeId n) {
+  if (m.is_return(n)) return;
+  if (depth > 0 && body_budget > 0) --body_budget;
+  NodeContext c(*this, n);
+  if (const Rule rule = rule_for(c.kind)) rule(c);
+  else onnx.infer(c);
+  c.finish();
+  inferred += m.output_count(n);
+}
+
+void Inference::State::queue_node(NodeId n) {
+  while (n) {
+    const GraphId g = m.node(n).graph;
+    const auto it = walks.find(g);
+    if (it == walks.end() || !it->second.visited) return;     // will be walked in full, if at all
+    GraphWalk& w = it->second;
+    if (!m.is_return(n)) {
+      if (queued[n.index()]) return;                          // then its owners are, too
+      queued[n.index()] = true;
+      w.heap.emplace(m.node(n).order, n.index());
+    }
+    if (w.active) return;
+    const Graph& graph = m.graph(g);
+    if (graph.function) {
+      const auto users = callers.find(graph.function);
+      if (users == callers.end()) return;
+      forget_body_facts(graph.function);
+      for (const NodeId call : users->second)
+        if (m.alive(call) && !queued[call.index()]) queue_node(call);
+      return;
+    }
+    n = graph.owner;
+  }
+}
+
+void Inference::State::queue_users(ValueId v) {
+  if (m.value(v).graph == full_graph) return;                 // they come later in this walk
+  for (UseId u = m.first_use(v); u; u = m.next_use(u)) queue_node(m.user(u));
+}
+
+void Inference::State::collect_calls() {
+  if (m.function_count() == 0) return;
+  for (std::size_t i = 0; i < m.node_count(); ++i) {
+    const NodeId n{i};
+    if (m.alive(n) && m.kind(n) == OpKind::FunctionCall) callers[m.op(n).function].push_back(n);
+  }
+}
+
+// --- the interface ----------------------------------------------------------------------------------------------------
+
+Inference::Inference(Model& model, InferOptions options)
+    : s_(std::make_unique<State>(model, std::move(options))) {
+  model.add_listener(this);
+}
+
+Inference::~Inference() { s_->m.remove_listener(this); }
+
+void Inference::run() {
+  State& s = *s_;
+  s.grow();
+  s.ran = true;
+  s.pending.clear();
+  s.pending_values.clear();
+  s.walks.clear();
+  s.body_facts.clear();
+  s.callers.clear();
+  s.queued.assign(s.queued.size(), false);
+  s.first_epoch = s.m.dims.epoch();
+  s.body_budget = 16 * s.m.node_count() + 200'000;
+  s.seed_main_inputs();
+  s.collect_calls();
+  s.walk(s.m.main());
+  s.check_claims();
+}
+
+void Inference::update() {
+  State& s = *s_;
+  if (!s.ran) return run();
+  if (s.pending.empty() && s.pending_values.empty()) return;
+  s.grow();
+  s.body_budget = 16 * s.m.node_count() + 200'000;
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> values;
+  nodes.swap(s.pending);
+  values.swap(s.pending_values);
+  for (const ValueId v : values) {
+    if (!s.m.alive(v)) continue;
+    s.see_constant(v);
+    s.queue_users(v);
+  }
+  for (const NodeId n : nodes) {
+    if (!s.m.alive(n)) continue;
+    if (s.m.kind(n) == OpKind::FunctionCall) {
+      std::vector<NodeId>& calls = s.callers[s.m.op(n).function];
+      if (std::find(calls.begin(), calls.end(), n) == calls.end()) calls.push_back(n);
+    }
+    s.queue_node(n);
+  }
+  s.walk(s.m.main());
+}
+
+TypeId Inference::type(ValueId v) const {
+  const State& s = *s_;
+  if (!v) return s.m.types.unknown();
+  if (s.is_in_function(s.m.value(v).graph)) {
+    const auto it = s.body_facts.find(v);
+    return it == s.body_facts.end() ? s.m.types.unknown() : s.canonical(it->second);
+  }
+  return s.type(v);
+}
+
+const Type& Inference::type_of(ValueId v) const { return s_->m.types[type(v)]; }
+
+std::span<const DimId> Inference::dims(ValueId v) const {
+  const Type& t = type_of(v);
+  return t.kind == TypeKind::Tensor && t.has_rank ? t.dims : std::span<const DimId>{};
+}
+
+bool Inference::has_rank(ValueId v) const {
+  const Type& t = type_of(v);
+  return t.kind == TypeKind::Tensor && t.has_rank;
+}
+
+DType Inference::dtype(ValueId v) const {
+  const Type& t = type_of(v);
+  return t.kind == TypeKind::Tensor ? t.elem : DType::Undefined;
+}
+
+const SymbolicTensor* Inference::symbolic(ValueId v) const {
+  const State& s = *s_;
+  if (!v) return nullptr;
+  // Elements inside a function's body hold for one call only, unless they are constants.
+  if (s.is_in_function(s.m.value(v).graph) && !s.m.constant_of(v)) return nullptr;
+  return s.symbolic(v);
+}
+
+std::optional<std::vector<std::int64_t>> Inference::integers(ValueId v) const {
+  const SymbolicTensor* t = symbolic(v);
+  if (!t) return std::nullopt;
+  std::vector<std::int64_t> out;
+  out.reserve(t->elements.size());
+  for (const DimId d : t->elements) {
+    const auto value = d ? s_->m.dims.value(d) : std::nullopt;
+    if (!value) return std::nullopt;
+    out.push_back(*value);
+  }
+  return out;
+}
+
+bool Inference::same_shape(ValueId a, ValueId b) const {
+  if (a == b) return true;
+  const Type &x = type_of(a), &y = type_of(b);
+  if (x.kind != TypeKind::Tensor || y.kind != TypeKind::Tensor || !x.has_rank || !y.has_rank) return false;
+  if (x.dims.size() != y.dims.size()) return false;
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    if (!x.dims[i] || !y.dims[i]) return false;
+    if (x.dims[i] != y.dims[i] && s_->m.dims.equal(x.dims[i], y.dims[i]) != Tri::Yes) return false;
+  }
+  return true;
+}
+
+std::uint64_t Inference::inferred() const { return s_->inferred; }
+std::span<const FalseClaim> Inference::false_claims() const { return s_->false_claims; }
+
+void Inference::node_added(NodeId n) { s_->pending.push_back(n); }
+void Inference::node_changed(NodeId n) { s_->pending.push_back(n); }
+void Inference::node_erased(NodeId) {}                       // whoever used its results was told of the replacement
+void Inference::value_replaced(ValueId, ValueId new_value) { s_->pending_values.push_back(new_value); }
+void Inference::value_became_constant(ValueId v) { s_->pending_values.push_back(v); }
+
+}  // namespace graphopt

@@ -1,0 +1,278 @@
+#include "infer/onnx_context.h"
+
+#include <algorithm>
+#include <charconv>
+#include <list>
+#include <unordered_map>
+
+#include <onnx/defs/operator_sets.h>
+#include <onnx/defs/operator_sets_ml.h>
+#include <onnx/defs/operator_sets_preview.h>
+#include <onnx/defs/operator_sets_training.h>
+#include <onnx/defs/schema.h>
+#include <onnx/defs/shape_inference.h>
+
+#include "infer/context.h"
+
+namespace graphopt {
+namespace {
+
+// --- schemas, one at a time ---------------------------------------------------------------------------------------------
+
+struct SchemaEntry {
+  std::string_view domain, name;
+  int version;
+  onnx::OpSchema (*make)();
+};
+
+consteval std::string_view domain_of(std::string_view tag) {
+  if (tag == "OnnxML") return "ai.onnx.ml";
+  if (tag == "OnnxPreview") return "ai.onnx.preview";
+  return "";
+}
+
+#define GRAPHOPT_SCHEMA(domain, version, name) \
+  {domain_of(#domain), #name, version, &onnx::GetOpSchema<onnx::ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(domain, version, name)>},
+constexpr SchemaEntry kSchemas[] = {
+#include "onnx_schema_list.inc"
+};
+#undef GRAPHOPT_SCHEMA
+
+// The same key for both: which schema holds for an operator at a version.
+struct SchemaKey {
+  OpId op;
+  int version;
+  friend bool operator==(const SchemaKey&, const SchemaKey&) = default;
+};
+struct SchemaHash {
+  std::size_t operator()(const SchemaKey& k) const { return k.op.index() * std::size_t{1000003} + static_cast<std::size_t>(k.version); }
+};
+
+// Dims travel through onnx's functions as texts that no file can hold.
+constexpr char kDimMark = '\x01';
+constexpr std::int64_t kMaxConstant = 4096;                // elements of an operand shown to onnx's functions
+
+void to_dim(const DimPool& dims, DimId d, onnx::TensorShapeProto_Dimension& out) {
+  if (!d) return;
+  if (const auto v = dims.value(d)) out.set_dim_value(*v);
+  else out.set_dim_param(kDimMark + std::to_string(d.index()));
+}
+
+void to_proto(const Model& m, const Type& t, onnx::TypeProto& out) {
+  switch (t.kind) {
+    case TypeKind::Tensor: {
+      auto* x = out.mutable_tensor_type();
+      x->set_elem_type(static_cast<int>(t.elem));
+      if (!t.has_rank) return;
+      auto* shape = x->mutable_shape();
+      for (const DimId d : t.dims) to_dim(m.dims, d, *shape->add_dim());
+      return;
+    }
+    case TypeKind::SparseTensor: {
+      auto* x = out.mutable_sparse_tensor_type();
+      x->set_elem_type(static_cast<int>(t.elem));
+      if (!t.has_rank) return;
+      auto* shape = x->mutable_shape();
+      for (const DimId d : t.dims) to_dim(m.dims, d, *shape->add_dim());
+      return;
+    }
+    case TypeKind::Sequence: return to_proto(m, m.types[t.inner], *out.mutable_sequence_type()->mutable_elem_type());
+    case TypeKind::Optional: return to_proto(m, m.types[t.inner], *out.mutable_optional_type()->mutable_elem_type());
+    case TypeKind::Map:
+      out.mutable_map_type()->set_key_type(static_cast<int>(t.elem));
+      return to_proto(m, m.types[t.inner], *out.mutable_map_type()->mutable_value_type());
+    default: return;
+  }
+}
+
+DimId from_dim(Model& m, const onnx::TensorShapeProto_Dimension& d) {
+  if (d.has_dim_value()) return d.dim_value() >= 0 ? m.dims.constant(d.dim_value()) : DimId{};
+  const std::string& text = d.dim_param();
+  if (!d.has_dim_param() || text.size() < 2 || text[0] != kDimMark) return {};
+  std::uint32_t index = 0;
+  std::from_chars(text.data() + 1, text.data() + text.size(), index);
+  return DimId{index};
+}
+
+TypeId from_proto(Model& m, const onnx::TypeProto& t) {
+  const auto elem = [](int e) { return e > 0 && e < 256 ? static_cast<DType>(e) : DType::Undefined; };
+  const auto dims = [&](const onnx::TensorShapeProto& shape) {
+    Dims d;
+    for (const auto& x : shape.dim()) d.push_back(from_dim(m, x));
+    return d;
+  };
+  switch (t.value_case()) {
+    case onnx::TypeProto::kTensorType: {
+      const auto& x = t.tensor_type();
+      if (elem(x.elem_type()) == DType::Undefined) return m.types.unknown();
+      return x.has_shape() ? m.types.tensor(elem(x.elem_type()), dims(x.shape())) : m.types.tensor(elem(x.elem_type()));
+    }
+    case onnx::TypeProto::kSparseTensorType: {
+      const auto& x = t.sparse_tensor_type();
+      return m.types.sparse(elem(x.elem_type()), x.has_shape(), x.has_shape() ? dims(x.shape()) : Dims{});
+    }
+    case onnx::TypeProto::kSequenceType: return m.types.sequence(from_proto(m, t.sequence_type().elem_type()));
+    case onnx::TypeProto::kOptionalType: return m.types.optional(from_proto(m, t.optional_type().elem_type()));
+    case onnx::TypeProto::kMapType:
+      return m.types.map(elem(t.map_type().key_type()), from_proto(m, t.map_type().value_type()));
+    default: return m.types.unknown();
+  }
+}
+
+bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::AttributeProto& out) {
+  if (a.kind == AttrKind::Graph || a.kind == AttrKind::Graphs) return false;
+  if (!a.proto.empty() && !out.ParseFromArray(a.proto.data(), static_cast<int>(a.proto.size()))) return false;
+  if (a.proto.empty()) {
+    out.set_type(static_cast<onnx::AttributeProto_AttributeType>(a.kind));
+    switch (a.kind) {
+      case AttrKind::Float: out.set_f(a.f); break;
+      case AttrKind::Int: out.set_i(a.i); break;
+      case AttrKind::String: out.set_s(std::string(a.s)); break;
+      case AttrKind::Ints: for (const auto v : a.ints) out.add_ints(v); break;
+      case AttrKind::Floats: for (const auto v : a.floats) out.add_floats(v); break;
+      case AttrKind::Strings: for (const auto v : a.strings) out.add_strings(std::string(v)); break;
+      case AttrKind::Tensor: {
+        const Tensor& t = m.tensor(a.tensor);
+        auto* p = out.mutable_t();
+        p->set_data_type(static_cast<int>(t.dtype));
+        for (const auto d : t.dims) p->add_dims(d);
+        if (const auto raw = m.raw(a.tensor); raw && t.elements <= kMaxConstant) p->set_raw_data(raw->data(), raw->size());
+        break;
+      }
+      default: return false;
+    }
+  }
+  out.set_name(std::string(name));
+  out.clear_ref_attr_name();
+  return true;
+}
+
+// --- what a function sees -----------------------------------------------------------------------------------------------
+
+class Context final : public onnx::InferenceContext {
+ public:
+  explicit Context(NodeContext& c) : c_(c), inputs_(c.input_count()), outputs_(c.output_count()),
+                                     tensors_(c.input_count()), shapes_(c.input_count()) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (c.has(i)) to_proto(c.m, c.type(i), inputs_[i]);
+  }
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    for (const auto& [known, proto] : attributes_)
+      if (known == name) return proto ? &*proto : nullptr;
+    const Attr* a = c_.attr(std::string_view(name));
+    auto& slot = attributes_.emplace_back(name, std::nullopt).second;
+    onnx::AttributeProto proto;
+    if (a && to_proto(c_.m, *a, name, proto)) slot = std::move(proto);
+    return slot ? &*slot : nullptr;
+  }
+  std::size_t getNumInputs() const override { return inputs_.size(); }
+  const onnx::TypeProto* getInputType(std::size_t i) const override {
+    return i < inputs_.size() && inputs_[i].value_case() != onnx::TypeProto::VALUE_NOT_SET ? &inputs_[i] : nullptr;
+  }
+  bool hasInput(std::size_t i) const override { return c_.has(i); }
+  const onnx::TensorProto* getInputData(std::size_t i) const override {
+    if (i >= inputs_.size() || !c_.has(i)) return nullptr;
+    if (tensors_[i]) return &*tensors_[i];
+    onnx::TensorProto t;
+    if (!constant(i, t)) return nullptr;
+    tensors_[i] = std::move(t);
+    return &*tensors_[i];
+  }
+  const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
+  const onnx::TensorShapeProto* getSymbolicInput(std::size_t i) const override {
+    const SymbolicTensor* t = i < inputs_.size() ? c_.sym(i) : nullptr;
+    if (!t || t->dims.size() > 1 || (t->dtype != DType::Int64 && t->dtype != DType::Int32)) return nullptr;
+    if (!shapes_[i]) {
+      onnx::TensorShapeProto shape;
+      for (const DimId d : t->elements) to_dim(c_.dims, d, *shape.add_dim());
+      shapes_[i] = std::move(shape);
+    }
+    return &*shapes_[i];
+  }
+  std::size_t getNumOutputs() const override { return outputs_.size(); }
+  onnx::TypeProto* getOutputType(std::size_t i) override { return i < outputs_.size() ? &outputs_[i] : nullptr; }
+  bool hasOutput(std::size_t i) override { return c_.has_output(i); }
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
+
+  const onnx::TypeProto& output(std::size_t i) const { return outputs_[i]; }
+
+ private:
+  bool constant(std::size_t i, onnx::TensorProto& out) const {
+    if (const TensorId id = c_.m.constant_of(c_.in(i))) {
+      const Tensor& t = c_.m.tensor(id);
+      if (t.elements > kMaxConstant || t.dtype == DType::String) return false;
+      const auto raw = c_.m.raw(id);
+      if (!raw) return false;
+      out.set_data_type(static_cast<int>(t.dtype));
+      for (const auto d : t.dims) out.add_dims(d);
+      out.set_raw_data(raw->data(), raw->size());
+      return true;
+    }
+    const SymbolicTensor* t = c_.sym(i);
+    const auto values = t && (t->dtype == DType::Int64 || t->dtype == DType::Int32) ? c_.ints(i) : std::nullopt;
+    if (!values) return false;
+    out.set_data_type(static_cast<int>(t->dtype));
+    for (const auto d : t->dims) out.add_dims(d);
+    for (const auto v : *values) {
+      if (t->dtype == DType::Int64) out.add_int64_data(v);
+      else out.add_int32_data(static_cast<std::int32_t>(v));
+    }
+    return true;
+  }
+
+  NodeContext& c_;
+  std::vector<onnx::TypeProto> inputs_, outputs_;
+  mutable std::vector<std::optional<onnx::TensorProto>> tensors_;
+  mutable std::vector<std::optional<onnx::TensorShapeProto>> shapes_;
+  mutable std::list<std::pair<std::string, std::optional<onnx::AttributeProto>>> attributes_;
+};
+
+}  // namespace
+
+struct OnnxRules::State {
+  Model& m;
+  std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
+  std::unordered_map<SchemaKey, onnx::InferenceFunction, SchemaHash> functions;   // empty: there is none
+  std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
+
+  onnx::InferenceFunction& find(OpId op, int version) {
+    const auto [it, added] = functions.try_emplace(SchemaKey{op, version});
+    if (!added) return it->second;
+    if (by_name.empty())
+      for (const SchemaEntry& e : kSchemas) by_name[e.name].push_back(&e);
+    const std::string_view domain = m.text(m.op(op).domain), name = m.text(m.op(op).type);
+    const SchemaEntry* best = nullptr;
+    if (const auto entries = by_name.find(name); entries != by_name.end())
+      for (const SchemaEntry* e : entries->second)
+        if (e->domain == domain && e->version <= version && (!best || best->version < e->version)) best = e;
+    if (!best) return it->second;
+    auto schema = schemas.find(best);
+    if (schema == schemas.end()) schema = schemas.emplace(best, best->make()).first;
+    if (schema->second.has_type_and_shape_inference_function())
+      it->second = schema->second.GetTypeAndShapeInferenceFunction();
+    return it->second;
+  }
+};
+
+OnnxRules::OnnxRules(Model& model) : s_(std::make_unique<State>(model)) {}
+OnnxRules::~OnnxRules() = default;
+
+void OnnxRules::infer(NodeContext& c) {
+  // The functions throw, on models that are wrong and where they meet something unexpected: then nothing is known.
+  try {
+    onnx::InferenceFunction& f = s_->find(c.m.node(c.n).op, c.opset());
+    if (!f) return;
+    Context context(c);
+    f(context);
+    for (std::size_t i = 0; i < c.output_count(); ++i) {
+      if (!c.has_output(i)) continue;
+      const TypeId t = from_proto(c.m, context.output(i));
+      c.set(i, c.s.name_unknown_dims(t, c.m.output(c.n, i)));
+    }
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace graphopt

@@ -1,0 +1,135 @@
+// The own rules, by family. Each is a function of one node; rules_table.cpp says which operator has which.
+#pragma once
+
+#include "infer/context.h"
+
+namespace graphopt::rules {
+
+// rules_elementwise.cpp
+void unary(NodeContext& c);            // result like operand 0
+void unary_value(NodeContext& c);      // the same, with values: Neg, Abs, Floor, ...
+void binary(NodeContext& c);           // Add, Sub, Mul, Div, Mod, Pow, BitShift, And, Or, ...
+void compare(NodeContext& c);          // bool result
+void predicate(NodeContext& c);        // IsNaN, IsInf: bool result like operand 0
+void variadic(NodeContext& c);         // Sum, Mean, Min, Max
+void where(NodeContext& c);
+void cast(NodeContext& c);
+void cast_like(NodeContext& c);
+void clip(NodeContext& c);
+void like_first(NodeContext& c);       // several results, each absent or like operand 0 (PRelu, Softmax, ...)
+void dropout(NodeContext& c);
+
+// rules_shape.cpp
+void constant(NodeContext& c);
+void shape(NodeContext& c);
+void size(NodeContext& c);
+void constant_of_shape(NodeContext& c);
+void range(NodeContext& c);
+void reshape(NodeContext& c);
+void expand(NodeContext& c);
+void squeeze(NodeContext& c);
+void unsqueeze(NodeContext& c);
+void flatten(NodeContext& c);
+void random_like(NodeContext& c);
+void random_shape(NodeContext& c);
+void eye_like(NodeContext& c);
+
+// rules_movement.cpp
+void concat(NodeContext& c);
+void split(NodeContext& c);
+void slice(NodeContext& c);
+void gather(NodeContext& c);
+void gather_elements(NodeContext& c);
+void gather_nd(NodeContext& c);
+void transpose(NodeContext& c);
+void tile(NodeContext& c);
+void pad(NodeContext& c);
+void depth_to_space(NodeContext& c);
+void space_to_depth(NodeContext& c);
+void one_hot(NodeContext& c);
+void non_zero(NodeContext& c);
+void compress(NodeContext& c);
+void unique(NodeContext& c);
+
+// rules_reduce.cpp
+void reduce(NodeContext& c);
+void arg_extreme(NodeContext& c);
+void top_k(NodeContext& c);
+void cum_sum(NodeContext& c);
+
+// rules_conv_pool.cpp
+void conv(NodeContext& c);
+void conv_transpose(NodeContext& c);
+void pool(NodeContext& c);
+void global_pool(NodeContext& c);
+void resize(NodeContext& c);
+void roi_align(NodeContext& c);
+void non_max_suppression(NodeContext& c);
+void grid_sample(NodeContext& c);
+
+// rules_matmul.cpp
+void matmul(NodeContext& c);
+void gemm(NodeContext& c);
+void einsum(NodeContext& c);
+void attention(NodeContext& c);
+void rotary_embedding(NodeContext& c);
+
+// rules_norm.cpp
+void batch_normalization(NodeContext& c);
+void layer_normalization(NodeContext& c);
+void instance_normalization(NodeContext& c);
+
+// rules_rnn.cpp
+void recurrent(NodeContext& c);
+
+// rules_quant.cpp
+void quantize_linear(NodeContext& c);
+void dequantize_linear(NodeContext& c);
+void dynamic_quantize_linear(NodeContext& c);
+void qlinear_conv(NodeContext& c);
+void qlinear_matmul(NodeContext& c);
+
+// rules_control.cpp
+void if_node(NodeContext& c);
+void loop(NodeContext& c);
+void scan(NodeContext& c);
+void function_call(NodeContext& c);
+
+// rules_sequence.cpp
+void sequence_construct(NodeContext& c);
+void sequence_empty(NodeContext& c);
+void sequence_insert(NodeContext& c);
+void sequence_erase(NodeContext& c);
+void sequence_at(NodeContext& c);
+void sequence_length(NodeContext& c);
+void split_to_sequence(NodeContext& c);
+void concat_from_sequence(NodeContext& c);
+void optional_make(NodeContext& c);
+void optional_has_element(NodeContext& c);
+void optional_get_element(NodeContext& c);
+
+// rules_ml.cpp
+void ml_scaler(NodeContext& c);
+void ml_one_hot(NodeContext& c);
+void ml_classifier(NodeContext& c);
+void ml_zip_map(NodeContext& c);
+void opaque(NodeContext& c);           // an operator that nobody knows
+
+// rules_contrib.cpp
+void ms_like_first(NodeContext& c);
+void ms_skip_norm(NodeContext& c);
+void ms_matmul(NodeContext& c);
+void ms_matmul_nbits(NodeContext& c);
+void ms_attention(NodeContext& c);
+void ms_multi_head_attention(NodeContext& c);
+void ms_group_query_attention(NodeContext& c);
+void ms_embed_layer_norm(NodeContext& c);
+void ms_binary(NodeContext& c);
+void ms_fused_gemm(NodeContext& c);
+
+// What several families share: the shape of a pooling or convolution window.
+// floor or ceil((in + begin + end - (dilation * (kernel - 1) + 1)) / stride) + 1
+DimId window_extent(NodeContext& c, DimId in, std::int64_t kernel, std::int64_t begin, std::int64_t end,
+                    std::int64_t stride, std::int64_t dilation, bool ceil_mode);
+
+}  // namespace graphopt::rules

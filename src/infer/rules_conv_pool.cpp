@@ -1,0 +1,260 @@
+// Convolutions, pooling, Resize, regions of interest.
+#include <algorithm>
+#include <cmath>
+
+#include "infer/rules.h"
+#include "infer/values.h"
+#include "support/checked.h"
+
+namespace graphopt::rules {
+namespace {
+
+// Attributes of a window over `spatial` axes, with the defaults filled in; false when they do not fit.
+struct Window {
+  Ints kernel, stride, dilation, begin, end;
+  std::string_view auto_pad;
+};
+
+bool read_window(NodeContext& c, std::size_t spatial, Window& w) {
+  const auto list = [&](NameId name, std::size_t n, std::int64_t fallback) -> Ints {
+    auto given = c.attr_ints(name);
+    return given && !given->empty() ? *given : Ints(n, fallback);
+  };
+  w.stride = list(names::strides, spatial, 1);
+  w.dilation = list(names::dilations, spatial, 1);
+  Ints pads = list(names::pads, 2 * spatial, 0);
+  w.auto_pad = c.attr_string(names::auto_pad, "NOTSET");
+  if (w.auto_pad == "VALID") pads.assign(2 * spatial, 0);
+  if (w.stride.size() != spatial || w.dilation.size() != spatial || pads.size() != 2 * spatial) return false;
+  const auto sane = [](const Ints& v, std::int64_t low) {
+    return std::ranges::all_of(v, [&](std::int64_t x) { return x >= low && x < std::int64_t{1} << 31; });
+  };
+  if (!sane(w.stride, 1) || !sane(w.dilation, 1) || !sane(pads, -(std::int64_t{1} << 31))) return false;
+  w.begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
+  w.end.assign(pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end());
+  return true;
+}
+
+bool same_padding(const Window& w) { return w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER"; }
+
+// Result extents of axes 2, 3, ...; none where unknown.
+void window_extents(NodeContext& c, std::span<const DimId> x, const Window& w, bool ceil_mode, Dims& out) {
+  for (std::size_t i = 0; i < w.stride.size(); ++i) {
+    const DimId in = x[i + 2];
+    if (same_padding(w)) out.push_back(c.dims.ceil_div(in, c.constant(w.stride[i])));
+    else if (w.kernel[i] < 1) out.push_back({});
+    else out.push_back(window_extent(c, in, w.kernel[i], w.begin[i], w.end[i], w.stride[i], w.dilation[i], ceil_mode));
+  }
+}
+
+Dims unknown_like(const NodeContext& c, DimId first, DimId second) {
+  Dims d(c.shape(0).size());
+  if (!d.empty()) d[0] = first;
+  if (d.size() > 1) d[1] = second;
+  return d;
+}
+
+void elem_only(NodeContext& c, DType elem) {
+  if (elem != DType::Undefined) c.tensor(0, elem);
+}
+
+// Kernel extents: the attribute, else the weight's dims.
+bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& out) {
+  if (const auto given = c.attr_ints(names::kernel_shape); given && given->size() == spatial) {
+    out = *given;
+    return std::ranges::all_of(out, [](std::int64_t k) { return k >= 1 && k < std::int64_t{1} << 31; });
+  }
+  if (!c.ranked(weight) || c.shape(weight).size() != spatial + 2) return false;
+  out.clear();
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const auto k = c.value(c.shape(weight)[i + 2]);
+    if (!k || *k < 1) return false;
+    out.push_back(*k);
+  }
+  return true;
+}
+
+}  // namespace
+
+DimId window_extent(NodeContext& c, DimId in, std::int64_t kernel, std::int64_t begin, std::int64_t end,
+                    std::int64_t stride, std::int64_t dilation, bool ceil_mode) {
+  const auto reach = checked_mul(checked_sub(kernel, 1), std::optional(dilation));
+  const auto rest = reach ? checked_sub(begin + end - 1, *reach) : std::nullopt;
+  if (!in || !rest) return {};
+  const DimId span = c.dims.add(in, c.constant(*rest)), s = c.constant(stride), one = c.constant(1);
+  if (!ceil_mode) return c.dims.add(c.dims.floor_div(span, s), one);
+  // A last window that would start in the end pad is left out.
+  const DimId all = c.dims.add(c.dims.ceil_div(span, s), one);
+  const DimId starts = c.dims.ceil_div(c.dims.add(in, c.constant(begin)), s);
+  return c.dims.min(all, starts);
+}
+
+void conv(NodeContext& c) {
+  const DType elem = c.kind == OpKind::ConvInteger ? DType::Int32 : c.elem(0);
+  const std::size_t weight = 1;
+  if (!c.ranked(0) || c.rank(0) < 2) {
+    if (c.ranked(weight) && elem != DType::Undefined) {
+      Dims d(c.shape(weight).size());
+      if (d.size() >= 2) d[1] = c.shape(weight)[0];
+      return c.tensor(0, elem, d);
+    }
+    return elem_only(c, elem);
+  }
+  const auto x = c.shape(0);
+  const std::size_t spatial = x.size() - 2;
+  const DimId channels = c.ranked(weight) && c.shape(weight).size() == x.size() ? c.shape(weight)[0] : DimId{};
+  if (channels) c.same(x[1], c.dims.mul(c.shape(weight)[1], c.constant(c.attr_int(names::group, 1))));
+  Window w;
+  if (!read_window(c, spatial, w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
+  const bool kernel = kernel_of(c, weight, spatial, w.kernel);
+  if (!kernel && !same_padding(w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
+  Dims d{x[0], channels};
+  window_extents(c, x, w, false, d);
+  c.tensor(0, elem, d);
+}
+
+void conv_transpose(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (!c.ranked(0) || c.rank(0) < 2) return elem_only(c, elem);
+  const auto x = c.shape(0);
+  const std::size_t spatial = x.size() - 2;
+  const bool weighted = c.ranked(1) && c.shape(1).size() == x.size();
+  const DimId channels = weighted ? c.dims.mul(c.shape(1)[1], c.constant(c.attr_int(names::group, 1))) : DimId{};
+  if (weighted) c.same(x[1], c.shape(1)[0]);
+  Window w;
+  auto extra = c.attr_ints(names::output_padding);
+  if (!extra || extra->empty()) extra = Ints(spatial, 0);
+  Dims d{x[0], channels};
+  if (const auto given = c.attr_ints(names::output_shape); given && !given->empty()) {
+    const std::size_t skip = given->size() == x.size() ? 2 : 0;
+    for (std::size_t i = skip; i < given->size(); ++i) d.push_back((*given)[i] >= 0 ? c.constant((*given)[i]) : DimId{});
+    if (d.size() != x.size()) return c.tensor(0, elem, unknown_like(c, x[0], channels));
+    return c.tensor(0, elem, d);
+  }
+  if (!read_window(c, spatial, w) || !kernel_of(c, 1, spatial, w.kernel) || extra->size() != spatial)
+    return c.tensor(0, elem, unknown_like(c, x[0], channels));
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const DimId stride = c.constant(w.stride[i]);
+    if (same_padding(w)) {
+      d.push_back(c.dims.mul(x[i + 2], stride));
+      continue;
+    }
+    const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
+    const auto rest = reach ? checked_add(*reach, (*extra)[i] + 1 - w.begin[i] - w.end[i]) : std::nullopt;
+    d.push_back(rest ? c.dims.add(c.dims.mul(stride, c.dims.sub(x[i + 2], c.constant(1))), c.constant(*rest)) : DimId{});
+  }
+  if (std::ranges::any_of(*extra, [](std::int64_t e) { return e != 0; }) && same_padding(w))
+    return c.tensor(0, elem, unknown_like(c, x[0], channels));
+  c.tensor(0, elem, d);
+}
+
+void pool(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (!c.ranked(0) || c.rank(0) < 2) {
+    elem_only(c, elem);
+    return c.tensor(1, DType::Int64);
+  }
+  const auto x = c.shape(0);
+  const std::size_t spatial = x.size() - 2;
+  Window w;
+  Dims d{x[0], x[1]};
+  const auto kernel = c.attr_ints(names::kernel_shape);
+  const bool ceil_mode = c.attr_int(names::ceil_mode, 0) != 0;
+  if (kernel && kernel->size() == spatial && read_window(c, spatial, w)) {
+    w.kernel = *kernel;
+    // Versions of the runtime differ in whether a last window in the end pad is left out.
+    const bool doubtful = ceil_mode && std::ranges::any_of(w.end, [](std::int64_t e) { return e != 0; });
+    if (std::ranges::any_of(w.kernel, [](std::int64_t k) { return k < 1 || k >= std::int64_t{1} << 31; })) d.resize(x.size());
+    else window_extents(c, x, w, ceil_mode, d);
+    if (doubtful)
+      for (std::size_t i = 2; i < d.size(); ++i)
+        if (!d[i] || !c.value(d[i])) d[i] = {};
+  } else {
+    d.resize(x.size());
+  }
+  c.tensor(0, elem, d);
+  if (c.has_output(1)) {
+    Dims named(c.m.types[c.s.type(c.m.output(c.n, 0))].dims.begin(), c.m.types[c.s.type(c.m.output(c.n, 0))].dims.end());
+    c.tensor(1, DType::Int64, named);
+  }
+}
+
+void global_pool(NodeContext& c) {
+  if (!c.ranked(0) || c.rank(0) < 2) return elem_only(c, c.elem(0));
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  for (std::size_t i = 2; i < d.size(); ++i) d[i] = c.constant(1);
+  c.tensor(0, c.elem(0), d);
+}
+
+void resize(NodeContext& c) {
+  if (!c.ranked(0)) return elem_only(c, c.elem(0));
+  const auto x = c.shape(0);
+  const bool old = c.opset() < 11;                        // X, scales
+  const std::size_t scales_at = old ? 1 : 2;
+  std::vector<std::size_t> axes;
+  if (const auto given = c.opset() >= 18 ? c.attr_ints(names::axes) : std::nullopt) {
+    for (const std::int64_t a : *given) {
+      const auto k = NodeContext::axis(a, c.rank(0));
+      if (!k) return c.tensor(0, c.elem(0), Dims(x.size()));
+      axes.push_back(*k);
+    }
+  } else {
+    for (std::size_t i = 0; i < x.size(); ++i) axes.push_back(i);
+  }
+  Dims d(x.begin(), x.end());
+  for (const std::size_t k : axes) d[k] = {};
+  const std::string_view policy = c.attr_string(names::keep_aspect_ratio_policy, "stretch");
+  if (!old && c.has(3)) {
+    const SymbolicTensor* sizes = c.sym(3);
+    if (sizes && sizes->elements.size() == axes.size() && policy == "stretch")
+      for (std::size_t i = 0; i < axes.size(); ++i) d[axes[i]] = sizes->elements[i];
+    return c.tensor(0, c.elem(0), d);
+  }
+  // floor(extent * scale), with the scale in float32.
+  const TensorId t = c.has(scales_at) ? c.m.constant_of(c.in(scales_at)) : TensorId{};
+  const auto raw = t ? c.m.raw(t) : std::nullopt;
+  const std::string_view crop = c.attr_string(names::coordinate_transformation_mode, "half_pixel");
+  if (raw && c.m.tensor(t).dtype == DType::Float && raw->size() >= 4 * axes.size() &&
+      c.m.tensor(t).elements == static_cast<std::int64_t>(axes.size()) && crop != "tf_crop_and_resize") {
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      float scale = 0;
+      std::copy_n(raw->data() + 4 * i, 4, reinterpret_cast<char*>(&scale));
+      const DimId in = x[axes[i]];
+      const double rounded = std::floor(static_cast<double>(scale));
+      const auto extent = c.value(in);
+      if (scale > 0 && scale < 1e6f && static_cast<double>(scale) == rounded)
+        d[axes[i]] = c.dims.mul(in, c.constant(static_cast<std::int64_t>(rounded)));
+      else if (scale > 0 && extent && *extent < 1 << 24) {
+        // The runtime multiplies in float32 or in double, depending on its version: both must agree.
+        const double wide = std::floor(static_cast<double>(scale) * static_cast<double>(*extent));
+        const float narrow = std::floor(scale * static_cast<float>(*extent));
+        if (static_cast<double>(narrow) == wide && wide < 1e15) d[axes[i]] = c.constant(static_cast<std::int64_t>(wide));
+      }
+    }
+  }
+  c.tensor(0, c.elem(0), d);
+}
+
+void roi_align(NodeContext& c) {
+  DimId d[] = {DimId{}, DimId{}, c.constant(c.attr_int(names::output_height, 1)), c.constant(c.attr_int(names::output_width, 1))};
+  if (c.ranked(1) && c.rank(1) > 0) d[0] = c.shape(1)[0];
+  if (c.ranked(0) && c.rank(0) == 4) d[1] = c.shape(0)[1];
+  if (c.ranked(1) && c.ranked(2) && c.rank(1) == 2 && c.rank(2) == 1) c.same(c.shape(1)[0], c.shape(2)[0]);
+  if (c.elem(0) != DType::Undefined) c.tensor(0, c.elem(0), d);
+}
+
+void non_max_suppression(NodeContext& c) {
+  const DimId d[] = {DimId{}, c.constant(3)};
+  c.tensor(0, DType::Int64, d);
+}
+
+void grid_sample(NodeContext& c) {
+  if (!c.ranked(0) || !c.ranked(1) || c.rank(0) != c.rank(1) || c.rank(0) < 3) return elem_only(c, c.elem(0));
+  const auto x = c.shape(0), grid = c.shape(1);
+  c.same(x[0], grid[0]);
+  Dims d{x[0], x[1]};
+  d.insert(d.end(), grid.begin() + 1, grid.end() - 1);
+  c.tensor(0, c.elem(0), d);
+}
+
+}  // namespace graphopt::rules

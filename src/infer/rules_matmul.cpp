@@ -1,0 +1,140 @@
+// Contractions: MatMul, Gemm, Einsum, Attention. Contracted dims are equal in every run: the pool is told.
+#include <algorithm>
+#include <array>
+
+#include "infer/rules.h"
+
+namespace graphopt::rules {
+namespace {
+
+void elem_only(NodeContext& c, DType elem) {
+  if (elem != DType::Undefined) c.tensor(0, elem);
+}
+
+}  // namespace
+
+void matmul(NodeContext& c) {
+  const DType elem = c.kind == OpKind::MatMulInteger ? DType::Int32 : c.elem(0) != DType::Undefined ? c.elem(0) : c.elem(1);
+  if (!c.ranked(0) || !c.ranked(1) || c.rank(0) < 1 || c.rank(1) < 1) return elem_only(c, elem);
+  const auto a = c.shape(0), b = c.shape(1);
+  c.same(a.back(), b.size() == 1 ? b[0] : b[b.size() - 2]);
+  Dims d = c.broadcast(a.first(a.size() > 2 ? a.size() - 2 : 0), b.first(b.size() > 2 ? b.size() - 2 : 0));
+  if (a.size() > 1) d.push_back(a[a.size() - 2]);
+  if (b.size() > 1) d.push_back(b.back());
+  c.tensor(0, elem, d);
+}
+
+void gemm(NodeContext& c) {
+  const bool ta = c.attr_int(names::transA, 0) != 0, tb = c.attr_int(names::transB, 0) != 0;
+  const bool fits_a = c.ranked(0) && c.rank(0) == 2, fits_b = c.ranked(1) && c.rank(1) == 2;
+  const DimId d[] = {fits_a ? c.shape(0)[ta ? 1 : 0] : DimId{}, fits_b ? c.shape(1)[tb ? 0 : 1] : DimId{}};
+  if (fits_a && fits_b) c.same(c.shape(0)[ta ? 0 : 1], c.shape(1)[tb ? 1 : 0]);
+  const DType elem = c.elem(0) != DType::Undefined ? c.elem(0) : c.elem(1);
+  if (elem != DType::Undefined) c.tensor(0, elem, d);
+}
+
+// Letters to dims. An ellipsis stands for leading dims that broadcast.
+void einsum(NodeContext& c) {
+  const DType elem = c.elem(0);
+  std::string text;
+  for (const char ch : c.attr_string(names::equation, ""))
+    if (ch != ' ') text += ch;
+  const std::size_t arrow = text.find("->");
+  const std::string left = text.substr(0, arrow);
+  std::array<DimId, 256> dim{};
+  std::array<int, 256> count{};
+  Dims ellipsis;
+  bool has_ellipsis = false, ok = true;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < c.input_count() && ok; ++i) {
+    const std::size_t comma = std::min(left.find(',', at), left.size());
+    const std::string term = left.substr(at, comma - at);
+    at = comma + 1;
+    const std::size_t dots = term.find("...");
+    const std::size_t letters = term.size() - (dots == std::string::npos ? 0 : 3);
+    if (!c.ranked(i) || c.shape(i).size() < letters || (dots == std::string::npos && c.shape(i).size() != letters)) {
+      ok = false;
+      break;
+    }
+    const auto x = c.shape(i);
+    std::size_t k = 0;
+    for (std::size_t p = 0; p < term.size(); ++p) {
+      if (p == dots) {
+        has_ellipsis = true;
+        const std::size_t more = x.size() - letters;
+        ellipsis = c.broadcast(ellipsis, x.subspan(k, more));
+        k += more;
+        p += 2;
+        continue;
+      }
+      const auto letter = static_cast<unsigned char>(term[p]);
+      ++count[letter];
+      // ONNX Runtime lets a letter's dim 1 broadcast.
+      dim[letter] = count[letter] == 1 ? x[k] : c.broadcast(dim[letter], x[k]);
+      ++k;
+    }
+  }
+  if (!ok) return elem_only(c, elem);
+  Dims d;
+  if (arrow == std::string::npos) {
+    if (has_ellipsis) d = ellipsis;
+    for (std::size_t letter = 0; letter < 256; ++letter)
+      if (count[letter] == 1) d.push_back(dim[letter]);
+  } else {
+    const std::string right = text.substr(arrow + 2);
+    for (std::size_t p = 0; p < right.size(); ++p) {
+      if (right.compare(p, 3, "...") == 0) {
+        d.insert(d.end(), ellipsis.begin(), ellipsis.end());
+        p += 2;
+      } else {
+        d.push_back(dim[static_cast<unsigned char>(right[p])]);
+      }
+    }
+  }
+  c.tensor(0, elem, d);
+}
+
+// ai.onnx Attention (opset 23): Q, K, V, mask, past_key, past_value; Y, present_key, present_value, qk.
+// 3-D operands are (batch, length, heads * size), 4-D ones (batch, heads, length, size).
+void attention(NodeContext& c) {
+  if (!c.ranked(0) || !c.ranked(1) || !c.ranked(2)) return elem_only(c, c.elem(0));
+  const auto q = c.shape(0), k = c.shape(1), v = c.shape(2);
+  if (q.size() != k.size() || q.size() != v.size() || (q.size() != 3 && q.size() != 4)) return elem_only(c, c.elem(0));
+  const bool flat = q.size() == 3;
+  const std::int64_t heads = c.attr_int(names::q_num_heads, 0), kv_heads = c.attr_int(names::kv_num_heads, 0);
+  if (flat && (heads < 1 || kv_heads < 1)) return elem_only(c, c.elem(0));
+  const DimId q_heads = flat ? c.constant(heads) : q[1], k_heads = flat ? c.constant(kv_heads) : k[1];
+  const DimId q_length = flat ? q[1] : q[2], k_length = flat ? k[1] : k[2], v_length = flat ? v[1] : v[2];
+  const auto per_head = [&](DimId d) { return flat ? c.dims.exact_div(d, c.constant(kv_heads)) : d; };
+  const DimId k_size = per_head(flat ? k[2] : k[3]), v_size = per_head(flat ? v[2] : v[3]);
+  c.same(k_length, v_length);
+  if (flat) {
+    const DimId d[] = {q[0], q[1], v_size ? c.dims.mul(q_heads, v_size) : DimId{}};
+    c.tensor(0, c.elem(0), d);
+  } else {
+    const DimId d[] = {q[0], q[1], q[2], v[3]};
+    c.tensor(0, c.elem(0), d);
+  }
+  const auto total = [&](std::size_t past, DimId length) -> DimId {
+    if (!c.has(past)) return length;
+    if (!c.ranked(past) || c.rank(past) != 4) return {};
+    return c.dims.add(c.shape(past)[2], length);
+  };
+  const DimId all_k = total(4, k_length), all_v = total(5, v_length);
+  if (c.has_output(1)) {
+    const DimId d[] = {k[0], k_heads, all_k, k_size};
+    c.tensor(1, c.elem(1), d);
+  }
+  if (c.has_output(2)) {
+    const DimId d[] = {v[0], k_heads, all_v, v_size};
+    c.tensor(2, c.elem(2), d);
+  }
+  if (c.has_output(3)) {
+    const DimId d[] = {q[0], q_heads, q_length, all_k};
+    c.tensor(3, c.elem(0), d);
+  }
+}
+
+void rotary_embedding(NodeContext& c) { c.set(0, c.type_id(0)); }
+
+}  // namespace graphopt::rules

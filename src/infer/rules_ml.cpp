@@ -1,0 +1,60 @@
+// Some of ai.onnx.ml, and operators that nobody knows.
+#include "infer/rules.h"
+
+namespace graphopt::rules {
+
+void ml_scaler(NodeContext& c) {
+  if (c.ranked(0)) c.tensor(0, DType::Float, c.shape(0));
+  else c.tensor(0, DType::Float);
+}
+
+void ml_one_hot(NodeContext& c) {
+  const Attr* a = c.attr("cats_int64s");
+  const Attr* b = c.attr("cats_strings");
+  const std::size_t n = a && !a->ints.empty() ? a->ints.size() : b ? b->strings.size() : 0;
+  if (!c.ranked(0)) return c.tensor(0, DType::Float);
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  d.push_back(n > 0 ? c.constant(static_cast<std::int64_t>(n)) : DimId{});
+  c.tensor(0, DType::Float, d);
+}
+
+// Label and scores of one row of the operand each. A vector is one row.
+void ml_classifier(NodeContext& c) {
+  const Attr* ints = c.attr("classlabels_int64s");
+  if (!ints) ints = c.attr("classlabels_ints");
+  const Attr* strings = c.attr("classlabels_strings");
+  const bool text = strings && !strings->strings.empty();
+  const std::size_t n = text ? strings->strings.size() : ints ? ints->ints.size() : 0;
+  const DimId rows = !c.ranked(0) ? DimId{} : c.rank(0) == 1 ? c.constant(1) : c.rank(0) == 2 ? c.shape(0)[0] : DimId{};
+  const DimId label[] = {rows};
+  c.tensor(0, text ? DType::String : DType::Int64, label);
+  const DimId score[] = {rows, n > 1 ? c.constant(static_cast<std::int64_t>(n)) : DimId{}};
+  c.tensor(1, DType::Float, score);
+}
+
+void ml_zip_map(NodeContext& c) {
+  const Attr* text = c.attr("classlabels_strings");
+  const bool strings = text && !text->strings.empty();
+  c.set(0, c.m.types.sequence(c.m.types.map(strings ? DType::String : DType::Int64, c.m.types.tensor(DType::Float, {}))));
+}
+
+// Nothing contradicts what the file says of such a result, so its element type, rank and numbers are taken; names of
+// symbols are not: exporters give one name to dims that differ.
+void opaque(NodeContext& c) {
+  for (std::size_t i = 0; i < c.output_count(); ++i) {
+    const ValueId v = c.m.output(c.n, i);
+    if (!v || !c.m.value(v).declared) continue;
+    const Type& t = c.m.types[c.m.value(v).declared];
+    if (t.kind != TypeKind::Tensor) {
+      c.set(i, c.m.value(v).declared);
+    } else if (!t.has_rank) {
+      c.tensor(i, t.elem);
+    } else {
+      Dims d;
+      for (const DimId x : t.dims) d.push_back(x && c.value(x) ? x : DimId{});
+      c.tensor(i, t.elem, d);
+    }
+  }
+}
+
+}  // namespace graphopt::rules

@@ -1,0 +1,507 @@
+// Operators that move elements: Concat, Slice, Gather, Transpose, ... Small integer operands are moved element by element.
+#include <algorithm>
+#include <numeric>
+
+#include "infer/rules.h"
+#include "infer/values.h"
+
+namespace graphopt::rules {
+namespace {
+
+const SymbolicTensor* cheap_sym(NodeContext& c, std::size_t i) {
+  const ValueId v = c.in(i);
+  return v && c.s.sym[v.index()] != Inference::State::kNoSymbolic ? c.sym(i) : nullptr;
+}
+
+bool too_many(const NodeContext& c, std::span<const std::int64_t> dims) {
+  const auto n = count_of(dims);
+  return !n || static_cast<std::uint64_t>(*n) > c.s.options.max_elements;
+}
+
+void elem_only(NodeContext& c, std::size_t output, std::size_t operand) {
+  if (c.elem(operand) != DType::Undefined) c.tensor(output, c.elem(operand));
+}
+
+}  // namespace
+
+void concat(NodeContext& c) {
+  const std::size_t n = c.input_count();
+  std::size_t ranked = n;
+  for (std::size_t i = 0; i < n && ranked == n; ++i)
+    if (c.ranked(i)) ranked = i;
+  if (ranked == n) return elem_only(c, 0, 0);
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
+  if (!axis) return elem_only(c, 0, 0);
+  // ONNX Runtime leaves out operands without elements whatever their other dims are, so these dims are equal only where
+  // nothing can be empty: a dim of the result is taken from an operand whose other dims cannot be 0, or when all agree.
+  Dims d(c.shape(ranked).begin(), c.shape(ranked).end());
+  DimId sum = c.constant(0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool known = c.ranked(i) && c.shape(i).size() == d.size();
+    sum = known && sum ? c.dims.add(sum, c.shape(i)[*axis]) : DimId{};
+    for (std::size_t k = 0; k < d.size(); ++k) {
+      if (k == *axis || (known && d[k] == c.shape(i)[k])) continue;
+      const DimId x = known ? c.shape(i)[k] : DimId{};
+      if (!x || !d[k] || c.dims.equal(d[k], x) != Tri::Yes) {
+        const bool number = x && c.value(x), was_number = d[k] && c.value(d[k]);
+        // A number and a symbol: the run takes the number, or one side is empty and left out.
+        const auto never_empty = [&](std::size_t operand) {
+          if (!c.ranked(operand)) return false;
+          for (const DimId y : c.shape(operand))
+            if (c.dims.equal(y, c.constant(0)) != Tri::No) return false;
+          return true;
+        };
+        if (was_number && never_empty(ranked)) continue;
+        d[k] = number && never_empty(i) ? x : DimId{};
+      }
+    }
+  }
+  d[*axis] = sum;
+  std::optional<SymbolicTensor> value;
+  if (has_values(c.elem(ranked)) && d.size() == 1) {
+    value = SymbolicTensor{c.elem(ranked), {0}, {}};
+    for (std::size_t i = 0; i < n && value; ++i) {
+      const SymbolicTensor* t = cheap_sym(c, i);
+      const auto length = c.ranked(i) && c.rank(i) == 1 ? c.value(c.shape(i)[0]) : std::nullopt;
+      if (t && t->dims.size() == 1) value->elements.insert(value->elements.end(), t->elements.begin(), t->elements.end());
+      else if (length && *length >= 0 && *length <= 64) value->elements.resize(value->elements.size() + static_cast<std::size_t>(*length));
+      else value.reset();
+      if (value && value->elements.size() > c.s.options.max_elements) value.reset();
+    }
+    if (value) value->dims[0] = static_cast<std::int64_t>(value->elements.size());
+  } else if (has_values(c.elem(ranked)) && c.sym(0) && n <= 64) {
+    // Of higher rank: all operands must be known.
+    std::vector<const SymbolicTensor*> parts;
+    std::int64_t along = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const SymbolicTensor* t = cheap_sym(c, i);
+      if (!t || t->dims.size() != d.size()) { parts.clear(); break; }
+      parts.push_back(t);
+      along += t->dims[*axis];
+    }
+    if (!parts.empty()) {
+      SymbolicTensor r{c.elem(ranked), parts[0]->dims, {}};
+      r.dims[*axis] = along;
+      bool fits = !too_many(c, r.dims);
+      for (const SymbolicTensor* t : parts)
+        for (std::size_t k = 0; k < d.size(); ++k) fits &= k == *axis || t->dims[k] == r.dims[k];
+      if (fits) {
+        const auto outer = count_of(std::span(r.dims).first(*axis)).value_or(0);
+        const auto inner = count_of(std::span(r.dims).subspan(*axis + 1)).value_or(0);
+        for (std::int64_t o = 0; o < outer; ++o)
+          for (const SymbolicTensor* t : parts) {
+            const std::int64_t chunk = t->dims[*axis] * inner;
+            r.elements.insert(r.elements.end(), t->elements.begin() + o * chunk, t->elements.begin() + (o + 1) * chunk);
+          }
+        value = std::move(r);
+      }
+    }
+  }
+  c.tensor(0, c.elem(ranked), d, value ? &*value : nullptr);
+}
+
+void split(NodeContext& c) {
+  const std::size_t n = c.output_count();
+  const DType elem = c.elem(0);
+  if (!c.ranked(0)) {
+    for (std::size_t i = 0; i < n; ++i) elem_only(c, i, 0);
+    return;
+  }
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
+  if (!axis) return;
+  std::optional<Ints> sizes;
+  Dims symbolic_sizes;
+  if (c.opset() >= 13) {
+    if (const SymbolicTensor* t = c.has(1) ? c.sym(1) : nullptr; t && t->elements.size() == n) symbolic_sizes = t->elements;
+    else if (c.has(1)) symbolic_sizes.assign(n, DimId{});
+  } else if (const auto given = c.attr_ints(names::split); given && given->size() == n) {
+    for (const std::int64_t v : *given) symbolic_sizes.push_back(c.constant(v));
+  }
+  const DimId whole = c.shape(0)[*axis];
+  if (symbolic_sizes.empty()) {
+    // Equal parts; from opset 18 the last one may be smaller, if num_outputs is given. The attribute decides the
+    // rounding, the number of results is that of the node.
+    const auto v = c.value(whole);
+    const auto parts = static_cast<std::int64_t>(n);
+    if (c.opset() >= 18) {
+      const DimId part = c.dims.ceil_div(whole, c.constant(parts));
+      for (std::size_t i = 0; i < n; ++i) {
+        if (v) {
+          const std::int64_t size = (*v + parts - 1) / parts;
+          const auto at = static_cast<std::int64_t>(i);
+          symbolic_sizes.push_back(c.constant(std::clamp<std::int64_t>(*v - at * size, 0, size)));
+        } else if (const DimId exact = c.dims.exact_div(whole, c.constant(parts)); exact) {
+          symbolic_sizes.push_back(exact);
+        } else if (i == 0) {
+          symbolic_sizes.push_back(part);
+        } else {
+          symbolic_sizes.push_back(DimId{});
+        }
+      }
+    } else {
+      const DimId part = c.dims.exact_div(whole, c.constant(parts));
+      // Not divisible: the run fails.
+      symbolic_sizes.assign(n, part ? part : c.dims.floor_div(whole, c.constant(parts)));
+    }
+  }
+  const SymbolicTensor* x = cheap_sym(c, 0);
+  std::int64_t begin = 0;
+  bool known = x && x->dims.size() == 1;
+  std::optional<SymbolicTensor> source;
+  if (known) source = *x;
+  for (std::size_t i = 0; i < n; ++i) {
+    Dims d(c.shape(0).begin(), c.shape(0).end());
+    d[*axis] = symbolic_sizes[i];
+    const auto size = symbolic_sizes[i] ? c.value(symbolic_sizes[i]) : std::nullopt;
+    known = known && size && *size >= 0 && begin + *size <= source->dims[0];
+    if (known) {
+      SymbolicTensor t{source->dtype, {*size}, {}};
+      t.elements.assign(source->elements.begin() + begin, source->elements.begin() + begin + *size);
+      begin += *size;
+      c.tensor(i, elem, d, &t);
+    } else {
+      c.tensor(i, elem, d);
+    }
+  }
+}
+
+namespace {
+
+// The number of elements that start:end:step takes from an axis of extent n, as an expression. Bounds below 0 count from
+// the end, then they are clamped: to 0..n for step > 0, to -1..n-1 (start) for step < 0.
+DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step) {
+  DimPool& p = c.dims;
+  const DimId zero = p.constant(0), one = p.constant(1);
+  if (!n || !start || !end || step == 0) return {};
+  const auto from_end = [&](DimId x) -> DimId {
+    if (p.less(x, zero) == Tri::Yes) return p.add(x, n);
+    if (p.less_equal(zero, x) == Tri::Yes) return x;
+    return {};
+  };
+  constexpr std::int64_t kFar = std::int64_t{1} << 31;   // what exporters write for "to the end": 2^31-1, 2^63-1
+  const auto s_number = p.value(start), e_number = p.value(end);
+  const auto far_up = [&](std::optional<std::int64_t> v) { return v && *v >= kFar - 1; };
+  const auto far_down = [&](std::optional<std::int64_t> v) { return v && *v <= -(kFar - 1); };
+  // An axis of 2^31 or more elements would end there; the extent must be proven smaller, or the bound be the type's.
+  const auto all_of_it = [&](std::optional<std::int64_t> v) {
+    return far_up(v) && (*v >= Range::kMax || p.range(n).high <= *v);
+  };
+  if (step > 0) {
+    DimId b = far_down(s_number) ? zero : from_end(start);
+    DimId e = all_of_it(e_number) ? n : from_end(end);
+    if (!b || !e) return {};
+    b = p.min(p.max(b, zero), n);
+    e = p.min(p.max(e, zero), n);
+    const DimId span = p.sub(e, b);
+    return p.max(step == 1 ? span : p.ceil_div(span, p.constant(step)), zero);
+  }
+  const DimId last = p.sub(n, one);
+  DimId b = all_of_it(s_number) ? last : from_end(start);
+  DimId e = far_down(e_number) ? p.constant(-1) : from_end(end);
+  if (!b || !e) return {};
+  b = p.min(p.max(b, p.constant(-1)), last);
+  e = p.max(e, p.constant(-1));
+  const DimId span = p.sub(b, e);
+  return p.max(step == -1 ? span : p.ceil_div(span, p.constant(-step)), zero);
+}
+
+}  // namespace
+
+void slice(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (!c.ranked(0)) return elem_only(c, 0, 0);
+  const std::int64_t rank = c.rank(0);
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  Dims starts, ends;
+  std::optional<Ints> axes, steps;
+  bool axes_absent = false;
+  if (c.opset() < 10) {
+    const auto s = c.attr_ints(names::starts), e = c.attr_ints(names::ends);
+    axes = c.attr_ints(names::axes);
+    axes_absent = !axes;
+    if (!s || !e) return c.tensor(0, elem, Dims(d.size()));
+    for (const std::int64_t v : *s) starts.push_back(c.constant(v));
+    for (const std::int64_t v : *e) ends.push_back(c.constant(v));
+    steps = Ints(starts.size(), 1);
+  } else {
+    axes_absent = !c.has(3);
+    if (!axes_absent) axes = c.ints(3);
+    const auto list = [&](std::size_t i) -> std::optional<Dims> {
+      if (const SymbolicTensor* t = c.sym(i)) return t->elements;
+      if (!c.ranked(i) || c.rank(i) != 1) return std::nullopt;
+      const auto n = c.value(c.shape(i)[0]);
+      return n && *n >= 0 && *n <= 64 ? std::optional(Dims(static_cast<std::size_t>(*n))) : std::nullopt;
+    };
+    const auto s = list(1), e = list(2);
+    const std::size_t n = s ? s->size() : e ? e->size() : axes ? axes->size() : d.size();
+    starts = s ? *s : Dims(n);
+    ends = e ? *e : Dims(n);
+    if (c.has(4)) steps = c.ints(4);
+    else steps = Ints(n, 1);
+    if (!s && !e && axes_absent) return c.tensor(0, elem, Dims(d.size()));
+  }
+  if (axes_absent) {
+    axes = Ints(starts.size());
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  if (!axes || axes->size() != starts.size() || axes->size() != ends.size()) return c.tensor(0, elem, Dims(d.size()));
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto k = NodeContext::axis((*axes)[i], rank);
+    if (!k) return c.tensor(0, elem, Dims(d.size()));
+    const bool step_known = steps && steps->size() == axes->size();
+    d[*k] = step_known ? sliced(c, c.shape(0)[*k], starts[i], ends[i], (*steps)[i]) : DimId{};
+  }
+  std::optional<SymbolicTensor> value;
+  if (const SymbolicTensor* t = cheap_sym(c, 0); t && steps && steps->size() == axes->size()) {
+    Ints first(t->dims.size(), 0), step(t->dims.size(), 1), out = t->dims;
+    bool all = true;
+    for (std::size_t i = 0; i < axes->size() && all; ++i) {
+      const auto k = NodeContext::axis((*axes)[i], rank);
+      const auto s = starts[i] ? c.value(starts[i]) : std::nullopt;
+      const auto count = d[*k] ? c.value(d[*k]) : std::nullopt;
+      const std::int64_t n = t->dims[*k];
+      all = s && count && *count >= 0;
+      if (!all) break;
+      const std::int64_t at = *s < 0 ? (*s < -n ? -1 - n : *s) + n : *s;
+      first[*k] = std::clamp<std::int64_t>(at, 0, (*steps)[i] > 0 ? n : std::max<std::int64_t>(n - 1, 0));
+      step[*k] = (*steps)[i];
+      out[*k] = *count;
+    }
+    if (all && !too_many(c, out)) {
+      const auto strides = strides_of(t->dims);
+      value = pick(*t, out, [&](const Ints& at) {
+        std::int64_t index = 0;
+        for (std::size_t k = 0; k < at.size(); ++k) index += (first[k] + at[k] * step[k]) * strides[k];
+        return index;
+      });
+    }
+  }
+  c.tensor(0, elem, d, value ? &*value : nullptr);
+}
+
+void gather(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (!c.ranked(0) || !c.ranked(1)) return elem_only(c, 0, 0);
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
+  if (!axis) return elem_only(c, 0, 0);
+  const auto data = c.shape(0), index = c.shape(1);
+  Dims d(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(*axis));
+  d.insert(d.end(), index.begin(), index.end());
+  d.insert(d.end(), data.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, data.end());
+  std::optional<SymbolicTensor> value;
+  if (const SymbolicTensor* t = cheap_sym(c, 0); t && *axis == 0) {
+    if (const SymbolicTensor* at = c.sym(1)) {
+      const std::int64_t n = t->dims[0];
+      const std::int64_t row = count_of(std::span(t->dims).subspan(1)).value_or(0);
+      SymbolicTensor r{t->dtype, at->dims, {}};
+      r.dims.insert(r.dims.end(), t->dims.begin() + 1, t->dims.end());
+      bool ok = !too_many(c, r.dims);
+      for (std::size_t i = 0; i < at->elements.size() && ok; ++i) {
+        const auto v = at->elements[i] ? c.value(at->elements[i]) : std::nullopt;
+        if (!v) {                                       // some row
+          r.elements.resize(r.elements.size() + static_cast<std::size_t>(row));
+          continue;
+        }
+        const std::int64_t k = *v < 0 ? *v + n : *v;
+        ok = k >= 0 && k < n;                           // else the run fails
+        if (ok) r.elements.insert(r.elements.end(), t->elements.begin() + k * row, t->elements.begin() + (k + 1) * row);
+      }
+      if (ok) value = std::move(r);
+    }
+  }
+  c.tensor(0, elem, d, value ? &*value : nullptr);
+}
+
+void gather_elements(NodeContext& c) {
+  if (c.ranked(1)) c.tensor(0, c.elem(0), c.shape(1));
+  else if (c.ranked(0)) c.tensor(0, c.elem(0), Dims(c.shape(0).size()));
+  else elem_only(c, 0, 0);
+}
+
+void gather_nd(NodeContext& c) {
+  if (!c.ranked(0) || !c.ranked(1) || c.rank(1) < 1) return elem_only(c, 0, 0);
+  const auto data = c.shape(0), index = c.shape(1);
+  const auto depth = c.value(index.back());
+  const std::int64_t batch = c.attr_int(names::batch_dims, 0);
+  if (!depth || *depth < 1 || batch < 0 || batch + *depth > c.rank(0) || batch >= c.rank(1)) return elem_only(c, 0, 0);
+  Dims d(index.begin(), index.end() - 1);
+  d.insert(d.end(), data.begin() + static_cast<std::ptrdiff_t>(batch + *depth), data.end());
+  c.tensor(0, c.elem(0), d);
+}
+
+void transpose(NodeContext& c) {
+  if (!c.ranked(0)) return elem_only(c, 0, 0);
+  const auto from = c.shape(0);
+  auto perm = c.attr_ints(names::perm);
+  if (!perm) {
+    perm = Ints(from.size());
+    std::iota(perm->rbegin(), perm->rend(), 0);
+  }
+  if (perm->size() != from.size()) return elem_only(c, 0, 0);
+  Dims d;
+  for (const std::int64_t p : *perm) {
+    if (p < 0 || p >= c.rank(0)) return elem_only(c, 0, 0);
+    d.push_back(from[static_cast<std::size_t>(p)]);
+  }
+  std::optional<SymbolicTensor> value;
+  if (const SymbolicTensor* t = cheap_sym(c, 0); t && t->dims.size() == d.size()) {
+    Ints out;
+    for (const std::int64_t p : *perm) out.push_back(t->dims[static_cast<std::size_t>(p)]);
+    const auto strides = strides_of(t->dims);
+    value = pick(*t, out, [&](const Ints& at) {
+      std::int64_t index = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) index += at[k] * strides[static_cast<std::size_t>((*perm)[k])];
+      return index;
+    });
+  }
+  c.tensor(0, c.elem(0), d, value ? &*value : nullptr);
+}
+
+void tile(NodeContext& c) {
+  if (!c.ranked(0) || c.opset() < 6) return elem_only(c, 0, 0);
+  const SymbolicTensor* r = c.sym(1);
+  Dims d(c.shape(0).size());
+  if (r && r->elements.size() == d.size())
+    for (std::size_t i = 0; i < d.size(); ++i)
+      if (r->elements[i]) d[i] = c.dims.mul(c.shape(0)[i], r->elements[i]);
+  std::optional<SymbolicTensor> value;
+  if (const SymbolicTensor* t = cheap_sym(c, 0)) {
+    Ints out;
+    for (const DimId k : d)
+      if (const auto v = k ? c.value(k) : std::nullopt) out.push_back(*v);
+    if (out.size() == d.size() && !too_many(c, out)) {
+      const auto strides = strides_of(t->dims);
+      value = pick(*t, out, [&](const Ints& at) {
+        std::int64_t index = 0;
+        for (std::size_t k = 0; k < at.size(); ++k) index += at[k] % t->dims[k] * strides[k];
+        return index;
+      });
+    }
+  }
+  c.tensor(0, c.elem(0), d, value ? &*value : nullptr);
+}
+
+void pad(NodeContext& c) {
+  if (!c.ranked(0)) return elem_only(c, 0, 0);
+  const auto rank = c.shape(0).size();
+  Dims pads;
+  if (c.opset() < 11) {
+    auto given = c.attr_ints(names::pads);
+    if (!given) given = c.attr_ints(names::paddings);
+    if (given) for (const std::int64_t v : *given) pads.push_back(c.constant(v));
+  } else if (const SymbolicTensor* t = c.sym(1)) {
+    pads = t->elements;
+  }
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  if (c.opset() >= 18 && c.has(3)) {
+    const auto given = c.ints(3);
+    if (!given) return c.tensor(0, c.elem(0), Dims(rank));
+    axes.clear();
+    for (const std::int64_t a : *given) {
+      const auto k = NodeContext::axis(a, c.rank(0));
+      if (!k) return c.tensor(0, c.elem(0), Dims(rank));
+      axes.push_back(*k);
+    }
+  }
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  const bool known = pads.size() == 2 * axes.size();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    DimId& x = d[axes[i]];
+    const DimId b = known ? pads[i] : DimId{}, e = known ? pads[i + axes.size()] : DimId{};
+    x = x && b && e ? c.dims.add(c.dims.add(x, b), e) : DimId{};
+  }
+  c.tensor(0, c.elem(0), d);
+}
+
+void depth_to_space(NodeContext& c) {
+  if (!c.ranked(0) || c.rank(0) != 4) return elem_only(c, 0, 0);
+  const std::int64_t b = c.attr_int(names::blocksize, 0);
+  if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
+  const auto x = c.shape(0);
+  const DimId block = c.constant(b);
+  // Channels that are no multiple of b*b make the run fail.
+  const DimId d[] = {x[0], c.dims.floor_div(x[1], c.constant(b * b)), c.dims.mul(x[2], block), c.dims.mul(x[3], block)};
+  c.tensor(0, c.elem(0), d);
+}
+
+void space_to_depth(NodeContext& c) {
+  if (!c.ranked(0) || c.rank(0) != 4) return elem_only(c, 0, 0);
+  const std::int64_t b = c.attr_int(names::blocksize, 0);
+  if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
+  const auto x = c.shape(0);
+  const DimId block = c.constant(b);
+  const DimId d[] = {x[0], c.dims.mul(x[1], c.constant(b * b)), c.dims.floor_div(x[2], block), c.dims.floor_div(x[3], block)};
+  c.tensor(0, c.elem(0), d);
+}
+
+void one_hot(NodeContext& c) {
+  if (!c.ranked(0)) return elem_only(c, 0, 2);
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, -1), c.rank(0) + 1);
+  if (!axis) return elem_only(c, 0, 2);
+  const SymbolicTensor* depth = c.sym(1);
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  d.insert(d.begin() + static_cast<std::ptrdiff_t>(*axis), depth && depth->elements.size() == 1 ? depth->elements[0] : DimId{});
+  c.tensor(0, c.elem(2), d);
+}
+
+void non_zero(NodeContext& c) {
+  DimId count, rank;
+  if (c.ranked(0)) {
+    rank = c.constant(std::max<std::int64_t>(c.rank(0), 1));
+    if (c.rank(0) == 0) rank = DimId{};                  // a scalar's coordinates: versions differ
+    const NodeId def = c.m.value(c.in(0)).def;
+    // Exporters write positions as NonZero(ConstantOfShape(s, 1)): every element counts.
+    if (def && c.m.kind(def) == OpKind::ConstantOfShape) {
+      const Attr* a = c.s.resolve(def, c.m.find_attr(def, names::value));
+      const auto fill = a && a->tensor ? c.s.decode(a->tensor) : std::nullopt;
+      if (fill && fill->elements.size() == 1 && fill->elements[0])
+        count = c.dims.is_constant(fill->elements[0], 0) ? c.constant(0) : c.dims.product(c.shape(0));
+    }
+    if (const SymbolicTensor* t = count ? nullptr : cheap_sym(c, 0)) {
+      std::int64_t n = 0;
+      bool all = true;
+      for (const DimId d : t->elements) {
+        const Tri zero = d ? c.dims.equal(d, c.constant(0)) : Tri::Unknown;
+        all &= zero != Tri::Unknown;
+        n += zero == Tri::No ? 1 : 0;
+      }
+      if (all) count = c.constant(n);
+    }
+  }
+  const DimId d[] = {rank, count};
+  c.tensor(0, DType::Int64, d);
+}
+
+void compress(NodeContext& c) {
+  const auto given = c.maybe_int(names::axis);
+  if (!given) {
+    const DimId d[] = {DimId{}};
+    return c.tensor(0, c.elem(0), d);
+  }
+  if (!c.ranked(0)) return elem_only(c, 0, 0);
+  const auto axis = NodeContext::axis(*given, c.rank(0));
+  if (!axis) return elem_only(c, 0, 0);
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  d[*axis] = {};
+  c.tensor(0, c.elem(0), d);
+}
+
+void unique(NodeContext& c) {
+  const DimId count = c.fresh(0, 1000);                   // all four results count the same
+  const DimId one[] = {count};
+  const auto given = c.maybe_int(names::axis);
+  const auto axis = given && c.ranked(0) ? NodeContext::axis(*given, c.rank(0)) : std::nullopt;
+  if (!given) c.tensor(0, c.elem(0), one);
+  else if (axis) {
+    Dims d(c.shape(0).begin(), c.shape(0).end());
+    d[*axis] = count;
+    c.tensor(0, c.elem(0), d);
+  } else elem_only(c, 0, 0);
+  c.tensor(1, DType::Int64, one);
+  const DimId inverse[] = {!given ? (c.ranked(0) ? c.dims.product(c.shape(0)) : DimId{}) : axis ? c.shape(0)[*axis] : DimId{}};
+  c.tensor(2, DType::Int64, inverse);
+  c.tensor(3, DType::Int64, one);
+}
+
+}  // namespace graphopt::rules

@@ -1,0 +1,36 @@
+// Normalizations: the first result is like the operand, further ones are statistics.
+#include "infer/rules.h"
+
+namespace graphopt::rules {
+
+void batch_normalization(NodeContext& c) {
+  if (c.ranked(0) && c.rank(0) > 1)
+    for (std::size_t i = 1; i < 5 && i < c.input_count(); ++i)
+      if (c.ranked(i) && c.rank(i) == 1) c.same(c.shape(0)[1], c.shape(i)[0]);
+  c.set(0, c.type_id(0));
+  for (std::size_t i = 1; i < c.output_count(); ++i) {
+    const std::size_t like = i == 1 || i == 3 ? 3 : 4;    // mean, variance
+    if (c.has(like)) c.set(i, c.type_id(like));
+  }
+}
+
+void layer_normalization(NodeContext& c) {
+  c.set(0, c.type_id(0));
+  if (c.output_count() < 2) return;
+  const std::int64_t stash = c.attr_int(names::stash_type, 1);
+  const DType elem = stash > 0 && stash < 256 ? static_cast<DType>(stash) : DType::Float;
+  const auto axis = c.ranked(0) ? NodeContext::axis(c.attr_int(names::axis, -1), c.rank(0)) : std::nullopt;
+  for (std::size_t i = 1; i < c.output_count(); ++i) {
+    if (!axis) {
+      c.tensor(i, elem);
+      continue;
+    }
+    Dims d(c.shape(0).begin(), c.shape(0).end());
+    for (std::size_t k = *axis; k < d.size(); ++k) d[k] = c.constant(1);
+    c.tensor(i, elem, d);
+  }
+}
+
+void instance_normalization(NodeContext& c) { c.set(0, c.type_id(0)); }
+
+}  // namespace graphopt::rules

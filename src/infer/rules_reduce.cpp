@@ -1,0 +1,120 @@
+// Reductions, ArgMax, TopK, CumSum.
+#include <algorithm>
+
+#include "infer/rules.h"
+#include "infer/values.h"
+
+namespace graphopt::rules {
+namespace {
+
+// From this opset on the axes are an operand.
+int axes_operand_since(OpKind kind) { return kind == OpKind::ReduceSum ? 13 : 18; }
+
+std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bool>& drop, bool keep) {
+  const ValueId v = c.in(0);
+  if (!v || c.s.sym[v.index()] == Inference::State::kNoSymbolic) return std::nullopt;
+  if (c.kind != OpKind::ReduceProd && c.kind != OpKind::ReduceSum && c.kind != OpKind::ReduceMin && c.kind != OpKind::ReduceMax)
+    return std::nullopt;
+  const SymbolicTensor* t = c.sym(0);
+  if (!t || !has_values(t->dtype) || t->dtype == DType::Bool || t->dims.size() != drop.size()) return std::nullopt;
+  SymbolicTensor r{t->dtype, {}, {}};
+  Ints full;                                              // dims of the result with 1 on dropped axes
+  for (std::size_t k = 0; k < drop.size(); ++k) {
+    full.push_back(drop[k] ? 1 : t->dims[k]);
+    if (!drop[k] || keep) r.dims.push_back(full.back());
+  }
+  const bool product = c.kind == OpKind::ReduceProd, sum = c.kind == OpKind::ReduceSum;
+  if (t->elements.empty() && !product && !sum) return std::nullopt;
+  const auto n = count_of(full);
+  if (!n) return std::nullopt;
+  r.elements.assign(static_cast<std::size_t>(*n), product ? c.constant(1) : sum ? c.constant(0) : DimId{});
+  std::vector<bool> first(r.elements.size(), true);
+  const auto to = broadcast_index(t->dims, full);
+  for (std::size_t i = 0; i < t->elements.size(); ++i) {
+    DimId& out = r.elements[to[i]];
+    const DimId x = t->elements[i];
+    if (product) out = out && x ? c.dims.mul(out, x) : DimId{};
+    else if (sum) out = out && x ? c.dims.add(out, x) : DimId{};
+    else if (first[to[i]]) out = x;
+    else if (!out || !x) out = {};
+    else out = c.kind == OpKind::ReduceMin ? c.dims.min(out, x) : c.dims.max(out, x);
+    first[to[i]] = false;
+    out = fit(c.dims, t->dtype, out);                     // also partial results: floats round on the way
+  }
+  return r;
+}
+
+}  // namespace
+
+void reduce(NodeContext& c) {
+  const DType elem = c.elem(0);
+  const bool keep = c.attr_int(names::keepdims, 1) != 0;
+  const bool by_operand = c.opset() >= axes_operand_since(c.kind);
+  const bool absent = by_operand ? !c.has(1) : !c.attr(names::axes);
+  std::optional<Ints> axes;
+  if (absent) axes = Ints{};
+  else axes = by_operand ? c.ints(1) : c.attr_ints(names::axes);
+  if (!c.ranked(0)) {
+    if (absent && !keep && elem != DType::Undefined && c.attr_int(names::noop_with_empty_axes, 0) == 0)
+      return c.tensor(0, elem, {});
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
+  const auto all = c.shape(0);
+  if (!axes) {
+    if (keep) return c.tensor(0, elem, Dims(all.size()));
+    const DType index = c.elem(1);
+    const auto n = index != DType::Undefined && c.ranked(1) && c.rank(1) == 1 ? c.value(c.shape(1)[0]) : std::nullopt;
+    if (n && *n > 0 && *n <= c.rank(0)) return c.tensor(0, elem, Dims(all.size() - static_cast<std::size_t>(*n)));
+    return c.tensor(0, elem);
+  }
+  std::vector<bool> drop(all.size(), axes->empty());
+  if (axes->empty() && by_operand && c.attr_int(names::noop_with_empty_axes, 0) != 0)
+    return c.set(0, c.type_id(0));
+  for (const std::int64_t a : *axes) {
+    const auto k = NodeContext::axis(a, c.rank(0));
+    if (!k) return c.tensor(0, elem);
+    drop[*k] = true;
+  }
+  Dims d;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (!drop[k]) d.push_back(all[k]);
+    else if (keep) d.push_back(c.constant(1));
+  }
+  auto value = reduced_value(c, drop, keep);
+  c.tensor(0, elem, d, value ? &*value : nullptr);
+}
+
+void arg_extreme(NodeContext& c) {
+  if (!c.ranked(0)) return c.tensor(0, DType::Int64);
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
+  if (!axis) return c.tensor(0, DType::Int64);
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  if (c.attr_int(names::keepdims, 1) != 0) d[*axis] = c.constant(1);
+  else d.erase(d.begin() + static_cast<std::ptrdiff_t>(*axis));
+  c.tensor(0, DType::Int64, d);
+}
+
+void top_k(NodeContext& c) {
+  if (!c.ranked(0)) {
+    if (c.elem(0) != DType::Undefined) c.tensor(0, c.elem(0));
+    return c.tensor(1, DType::Int64);
+  }
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, -1), c.rank(0));
+  if (!axis) return;
+  DimId k;
+  if (c.opset() < 10) {
+    if (const auto given = c.maybe_int(names::k)) k = c.constant(*given);
+  } else if (const SymbolicTensor* t = c.sym(1); t && t->elements.size() == 1) {
+    k = t->elements[0];
+  }
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  if (!k) k = c.fresh(0, 1000);                           // both results have the same
+  d[*axis] = k;
+  c.tensor(0, c.elem(0), d);
+  c.tensor(1, DType::Int64, d);
+}
+
+void cum_sum(NodeContext& c) { c.set(0, c.type_id(0)); }
+
+}  // namespace graphopt::rules

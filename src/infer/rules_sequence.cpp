@@ -1,0 +1,123 @@
+// Sequences and optionals. The element type of a sequence says what holds for all its elements.
+#include "infer/rules.h"
+
+namespace graphopt::rules {
+namespace {
+
+TypeId element_of(const NodeContext& c, std::size_t i) {
+  const Type& t = c.type(i);
+  return (t.kind == TypeKind::Sequence || t.kind == TypeKind::Optional) && t.inner ? t.inner : c.m.types.unknown();
+}
+
+// An element's type as one value's: dims that only all elements share or not become that value's symbols.
+void state_element(NodeContext& c, std::size_t i, TypeId t) {
+  const ValueId v = c.m.output(c.n, i);
+  if (v) c.set(i, c.s.name_unknown_dims(t, v));
+}
+
+DType int_elem(const NodeContext& c, NameId name, DType fallback) {
+  const auto given = c.maybe_int(name);
+  return given && *given > 0 && *given < 256 ? static_cast<DType>(*given) : fallback;
+}
+
+}  // namespace
+
+void sequence_construct(NodeContext& c) {
+  if (c.input_count() == 0) return;
+  TypeId t = c.type_id(0);
+  for (std::size_t i = 1; i < c.input_count(); ++i) t = c.s.join(t, c.type_id(i));
+  c.set(0, c.m.types.sequence(t));
+}
+
+void sequence_empty(NodeContext& c) {
+  c.set(0, c.m.types.sequence(c.m.types.tensor(int_elem(c, names::dtype, DType::Float))));
+}
+
+void sequence_insert(NodeContext& c) {
+  if (c.type(0).kind != TypeKind::Sequence) return;
+  // Into a sequence that is surely empty, what is inserted decides.
+  const NodeId def = c.m.value(c.in(0)).def;
+  const bool empty = def && c.m.kind(def) == OpKind::SequenceEmpty;
+  c.set(0, c.m.types.sequence(empty ? c.type_id(1) : c.s.join(element_of(c, 0), c.type_id(1))));
+}
+
+void sequence_erase(NodeContext& c) { c.set(0, c.type_id(0)); }
+
+void sequence_at(NodeContext& c) {
+  if (c.type(0).kind == TypeKind::Sequence) state_element(c, 0, element_of(c, 0));
+}
+
+void sequence_length(NodeContext& c) {
+  SymbolicTensor t{DType::Int64, {}, {DimId{}}};
+  const NodeId def = c.has(0) ? c.m.value(c.in(0)).def : NodeId{};
+  if (def && c.m.kind(def) == OpKind::SequenceConstruct) t.elements[0] = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
+  if (def && c.m.kind(def) == OpKind::SequenceEmpty) t.elements[0] = c.constant(0);
+  c.symbolic(0, std::move(t));
+}
+
+void split_to_sequence(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (elem == DType::Undefined) return;
+  const auto axis = c.ranked(0) ? NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0)) : std::nullopt;
+  if (!axis) return c.set(0, c.m.types.sequence(c.m.types.tensor(elem)));
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  d[*axis] = {};
+  const bool drop = !c.has(1) && c.attr_int(names::keepdims, 1) == 0;
+  if (drop) d.erase(d.begin() + static_cast<std::ptrdiff_t>(*axis));
+  else if (!c.has(1)) d[*axis] = c.constant(1);
+  else if (const auto size = c.scalar(1); size && c.ranked(1) && c.rank(1) == 0 && *size > 0) {
+    const auto whole = c.value(c.shape(0)[*axis]);
+    if (whole && *whole % *size == 0) d[*axis] = c.constant(*size);
+  }
+  c.set(0, c.m.types.sequence(c.m.types.tensor(elem, d)));
+}
+
+void concat_from_sequence(NodeContext& c) {
+  const Type& t = c.m.types[element_of(c, 0)];
+  if (t.kind != TypeKind::Tensor) return;
+  const bool stack = c.attr_int(names::new_axis, 0) != 0;
+  const auto given = c.maybe_int(names::axis);
+  if (!t.has_rank || !given) return c.tensor(0, t.elem);
+  Dims d(t.dims.begin(), t.dims.end());
+  const auto rank = static_cast<std::int64_t>(d.size()) + (stack ? 1 : 0);
+  const auto axis = NodeContext::axis(*given, rank);
+  if (!axis) return c.tensor(0, t.elem);
+  // How many elements there are is known for a sequence made in one place.
+  DimId n;
+  const NodeId def = c.m.value(c.in(0)).def;
+  if (def && c.m.kind(def) == OpKind::SequenceConstruct) n = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
+  if (stack) {
+    d.insert(d.begin() + static_cast<std::ptrdiff_t>(*axis), n);
+    return c.tensor(0, t.elem, d);
+  }
+  d[*axis] = {};
+  if (n) {
+    DimId sum = c.constant(0);
+    for (std::size_t i = 0; i < c.m.input_count(def) && sum; ++i) {
+      const Type& part = c.m.types[c.s.type(c.m.input(def, i))];
+      sum = part.has_rank && part.dims.size() == d.size() ? c.dims.add(sum, part.dims[*axis]) : DimId{};
+    }
+    d[*axis] = sum;
+  }
+  // With an empty operand the other dims may differ (see concat): they are the elements' only where all agree, which
+  // the element type says.
+  c.tensor(0, t.elem, d);
+}
+
+void optional_make(NodeContext& c) {
+  if (c.has(0)) return c.set(0, c.m.types.optional(c.type_id(0)));
+}
+
+void optional_has_element(NodeContext& c) {
+  SymbolicTensor t{DType::Bool, {}, {DimId{}}};
+  if (!c.has(0)) t.elements[0] = c.constant(0);
+  else if (c.type(0).kind == TypeKind::Tensor || c.type(0).kind == TypeKind::Sequence) t.elements[0] = c.constant(1);
+  c.symbolic(0, std::move(t));
+}
+
+void optional_get_element(NodeContext& c) {
+  if (c.type(0).kind == TypeKind::Optional) state_element(c, 0, element_of(c, 0));
+  else c.set(0, c.type_id(0));
+}
+
+}  // namespace graphopt::rules

@@ -1,0 +1,399 @@
+// Operators that read or make shapes: Shape, Reshape, Expand, Range, Squeeze, ...
+#include <algorithm>
+
+#include "infer/rules.h"
+#include "infer/values.h"
+
+namespace graphopt::rules {
+namespace {
+
+// The dims that a shape operand names; nothing when not even its length is known. Unknown elements are none.
+std::optional<Dims> shape_operand(NodeContext& c, std::size_t i) {
+  if (const SymbolicTensor* t = c.sym(i); t && t->dims.size() <= 1) return t->elements;
+  if (!c.ranked(i) || c.rank(i) != 1) return std::nullopt;
+  const auto n = c.value(c.shape(i)[0]);
+  if (!n || *n < 0 || *n > 64) return std::nullopt;       // more axes than any runtime takes
+  return Dims(static_cast<std::size_t>(*n));
+}
+
+// An element that is an extent. A negative one makes the operator fail.
+DimId extent(NodeContext& c, DimId d) {
+  const auto v = d ? c.value(d) : std::nullopt;
+  return v && *v < 0 ? DimId{} : d;
+}
+
+std::optional<std::int64_t> known_length(NodeContext& c, std::size_t i) {
+  const auto d = shape_operand(c, i);
+  return d ? std::optional(static_cast<std::int64_t>(d->size())) : std::nullopt;
+}
+
+// Axes of an attribute or operand, as given.
+std::optional<Ints> axes_of(NodeContext& c, int operand_since) {
+  if (c.opset() >= operand_since) return c.has(1) ? c.ints(1) : std::nullopt;
+  return c.attr_ints(names::axes);
+}
+
+SymbolicTensor scalar_of(DType t, DimId d) { return {t, {}, {d}}; }
+
+}  // namespace
+
+void constant(NodeContext& c) {
+  const ValueId v = c.m.output(c.n, 0);
+  if (v && c.m.value(v).tensor) {
+    const Tensor& t = c.m.tensor(c.m.value(v).tensor);
+    Dims d;
+    for (const std::int64_t k : t.dims) d.push_back(c.constant(k));
+    c.tensor(0, t.dtype, d);
+    if (c.m.constant_of(v)) c.s.see_constant(v);
+    return;
+  }
+  if (const Attr* a = c.attr(names::value_int); a && a->kind == AttrKind::Int)
+    return c.symbolic(0, scalar_of(DType::Int64, c.constant(a->i)));
+  if (const Attr* a = c.attr(names::value_ints); a && a->kind == AttrKind::Ints) {
+    SymbolicTensor t{DType::Int64, {static_cast<std::int64_t>(a->ints.size())}, {}};
+    for (const std::int64_t i : a->ints) t.elements.push_back(c.constant(i));
+    return c.symbolic(0, std::move(t));
+  }
+  if (c.attr(names::value_float)) return c.tensor(0, DType::Float, {});
+  if (c.attr(names::value_string)) return c.tensor(0, DType::String, {});
+  if (const Attr* a = c.attr(names::value_floats)) {
+    const DimId d[] = {c.constant(static_cast<std::int64_t>(a->floats.size()))};
+    return c.tensor(0, DType::Float, d);
+  }
+  if (const Attr* a = c.attr(names::value_strings)) {
+    const DimId d[] = {c.constant(static_cast<std::int64_t>(a->strings.size()))};
+    return c.tensor(0, DType::String, d);
+  }
+  if (const Attr* a = c.attr(names::value); a && a->tensor) {     // the caller's tensor, inside a function
+    const Tensor& t = c.m.tensor(a->tensor);
+    auto value = c.s.decode(a->tensor);
+    Dims d;
+    for (const std::int64_t k : t.dims) d.push_back(c.constant(k));
+    c.tensor(0, t.dtype, d, value ? &*value : nullptr);
+  }
+}
+
+void shape(NodeContext& c) {
+  if (!c.ranked(0)) {
+    const DimId d[] = {DimId{}};
+    return c.tensor(0, DType::Int64, d);
+  }
+  const auto all = c.shape(0);
+  const auto n = static_cast<std::int64_t>(all.size());
+  std::int64_t start = 0, end = n;
+  if (c.opset() >= 15) {
+    start = c.attr_int(names::start, 0);
+    end = c.attr_int(names::end, n);
+    if (start < 0) start += n;
+    if (end < 0) end += n;
+    start = std::clamp<std::int64_t>(start, 0, n);
+    end = std::clamp<std::int64_t>(end, start, n);
+  }
+  SymbolicTensor t{DType::Int64, {end - start}, {}};
+  t.elements.assign(all.begin() + start, all.begin() + end);
+  c.symbolic(0, std::move(t));
+}
+
+void size(NodeContext& c) {
+  c.symbolic(0, scalar_of(DType::Int64, c.ranked(0) ? c.dims.product(c.shape(0)) : DimId{}));
+}
+
+void constant_of_shape(NodeContext& c) {
+  const Attr* a = c.attr(names::value);
+  DType elem = DType::Float;
+  DimId fill = c.constant(0);
+  if (a && a->tensor) {
+    elem = c.m.tensor(a->tensor).dtype;
+    const auto value = c.s.decode(a->tensor);
+    fill = value && value->elements.size() == 1 ? value->elements[0] : DimId{};
+  }
+  auto d = shape_operand(c, 0);
+  if (!d) return c.tensor(0, elem);
+  Ints numbers;
+  for (DimId& x : *d) {
+    x = extent(c, x);
+    const auto v = x ? c.value(x) : std::nullopt;
+    if (v) numbers.push_back(*v);
+  }
+  const auto n = numbers.size() == d->size() ? count_of(numbers) : std::nullopt;
+  if (fill && n && static_cast<std::uint64_t>(*n) <= c.s.options.max_elements && has_values(elem)) {
+    SymbolicTensor t{elem, numbers, Dims(static_cast<std::size_t>(*n), fill)};
+    return c.tensor(0, elem, *d, &t);
+  }
+  c.tensor(0, elem, *d);
+}
+
+// ceil((limit - start) / delta), at least 0.
+void range(NodeContext& c) {
+  const DType elem = c.elem(0) != DType::Undefined ? c.elem(0) : c.elem(1) != DType::Undefined ? c.elem(1) : c.elem(2);
+  const auto one = [&](std::size_t i) -> DimId {
+    const SymbolicTensor* t = c.sym(i);
+    return t && t->elements.size() == 1 ? t->elements[0] : DimId{};
+  };
+  const DimId start = one(0), limit = one(1), delta = one(2);
+  DimId n;
+  const auto step = delta ? c.value(delta) : std::nullopt;
+  // Floats: ONNX Runtime computes ceil((limit - start) / delta) in double, exact for integers below 2^53.
+  if (start && limit && step && *step != 0) {
+    const DimId span = c.dims.sub(limit, start);
+    n = *step == 1 ? span : *step == -1 ? c.dims.neg(span) : c.dims.ceil_div(*step > 0 ? span : c.dims.neg(span), c.constant(*step > 0 ? *step : -*step));
+    if (n) n = c.dims.max(n, c.constant(0));
+  }
+  const auto count = n ? c.value(n) : std::nullopt;
+  const DimId d[] = {n};
+  if (count && *count >= 0 && static_cast<std::uint64_t>(*count) <= std::min<std::size_t>(c.s.options.max_elements, 1024)) {
+    SymbolicTensor t{elem, {*count}, {}};
+    DimId x = start;
+    for (std::int64_t i = 0; i < *count; ++i) {
+      t.elements.push_back(fit(c.dims, elem, x));
+      x = c.dims.add(x, delta);
+    }
+    return c.tensor(0, elem, d, &t);
+  }
+  if (elem != DType::Undefined) c.tensor(0, elem, d);
+}
+
+namespace {
+
+// The element of a Reshape's shape at axis i. With allowzero = 0 an element that is 0 in a run copies the operand's dim,
+// so a symbolic element is that extent only where it cannot be 0, or where the operand's dim is 0 with it.
+DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
+  if (!d) return {};
+  const auto v = c.value(d);
+  const bool ranked = c.ranked(0);
+  const DimId old = ranked && i < c.shape(0).size() ? c.shape(0)[i] : DimId{};
+  if (v) return *v > 0 || (*v == 0 && allow_zero) ? c.constant(*v) : *v == 0 ? old : DimId{};
+  const Range r = c.dims.range(d);
+  if (r.low < 0) {
+    // -1 may be meant. Where the run gives a value below -1 it fails.
+    return {};
+  }
+  return d;
+}
+
+}  // namespace
+
+void reshape(NodeContext& c) {
+  if (c.opset() > 0 && c.opset() < 5) {
+    const auto given = c.attr_ints(names::shape);
+    if (!given) return;
+    Dims d;
+    bool infer = false;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < given->size(); ++i) {
+      const std::int64_t v = (*given)[i];
+      d.push_back(v > 0 ? c.constant(v) : v == 0 && c.ranked(0) && i < c.shape(0).size() ? c.shape(0)[i] : DimId{});
+      if (v == -1) { infer = true; at = i; }
+    }
+    if (infer && c.ranked(0)) {
+      Dims rest = d;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
+      d[at] = c.dims.exact_div(c.dims.product(c.shape(0)), c.dims.product(rest), true);
+    }
+    return c.tensor(0, c.elem(0), d);
+  }
+  const DType elem = c.elem(0);
+  const auto wanted = shape_operand(c, 1);
+  if (!wanted) {
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
+  const bool allow_zero = c.opset() >= 14 && c.attr_int(names::allowzero, 0) != 0;
+  Dims d(wanted->size());
+  std::optional<std::size_t> unknown;        // the one axis that follows from the others
+  std::size_t unknowns = 0;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    const DimId w = (*wanted)[i];
+    d[i] = reshape_extent(c, w, i, allow_zero);
+    if (d[i]) continue;
+    ++unknowns;
+    unknown = i;
+  }
+  if (unknowns == 1 && c.ranked(0)) {
+    // The elements are as many as before. Where the other dims' product is 0 in a run, a -1 makes the run fail (ONNX
+    // Runtime and the specification refuse to choose), so the product may be divided by. An unknown element that is no
+    // -1 may be anything then.
+    const DimId w = (*wanted)[*unknown];
+    const bool minus_one = w && c.dims.is_constant(w, -1);
+    Dims rest = d;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*unknown));
+    // Dims that stand on both sides cancel; what is left is smaller than the limits of the pool.
+    Dims before(c.shape(0).begin(), c.shape(0).end());
+    bool sure = true;
+    for (auto it = rest.begin(); it != rest.end();) {
+      const auto same = std::find(before.begin(), before.end(), *it);
+      if (same == before.end()) { ++it; continue; }
+      if (!minus_one && c.dims.equal(*it, c.constant(0)) != Tri::No) sure = false;
+      before.erase(same);
+      it = rest.erase(it);
+    }
+    if (sure) {
+      const DimId all = c.dims.product(before), others = c.dims.product(rest);
+      if (all && others) {
+        d[*unknown] = c.dims.exact_div(all, others, minus_one);
+        // Not divisible as a polynomial: the run fails unless it is divisible as a number, so floor is exact too.
+        if (!d[*unknown] && minus_one) d[*unknown] = c.dims.floor_div(all, others);
+      }
+    }
+  }
+  std::optional<SymbolicTensor> value;
+  const ValueId x = c.in(0);
+  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
+    if (const SymbolicTensor* t = c.sym(0)) {
+      Ints numbers;
+      for (const DimId k : d)
+        if (const auto v = k ? c.value(k) : std::nullopt) numbers.push_back(*v);
+      if (numbers.size() == d.size() && count_of(numbers) == static_cast<std::int64_t>(t->elements.size()))
+        value = SymbolicTensor{t->dtype, numbers, t->elements};
+    }
+  }
+  if (elem != DType::Undefined) c.tensor(0, elem, d, value ? &*value : nullptr);
+}
+
+void expand(NodeContext& c) {
+  const DType elem = c.elem(0);
+  const auto wanted = shape_operand(c, 1);
+  if (!wanted || !c.ranked(0)) {
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
+  Dims d = *wanted;
+  for (DimId& x : d) x = extent(c, x);
+  d = c.broadcast(c.shape(0), d);
+  std::optional<SymbolicTensor> value;
+  const ValueId x = c.in(0);
+  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
+    if (const SymbolicTensor* t = c.sym(0)) {
+      SymbolicTensor target{t->dtype, {}, {}};
+      for (const DimId k : d)
+        if (const auto v = k ? c.value(k) : std::nullopt) target.dims.push_back(*v);
+      if (target.dims.size() == d.size()) {
+        const auto n = count_of(target.dims);
+        if (n && static_cast<std::uint64_t>(*n) <= c.s.options.max_elements) {
+          for (const std::uint32_t i : broadcast_index(target.dims, t->dims)) target.elements.push_back(t->elements[i]);
+          value = std::move(target);
+        }
+      }
+    }
+  }
+  c.tensor(0, elem, d, value ? &*value : nullptr);
+}
+
+namespace {
+
+// Same elements, other unit dims.
+void unit_dims_changed(NodeContext& c, const Dims& d) {
+  const ValueId x = c.in(0);
+  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
+    if (const SymbolicTensor* t = c.sym(0)) {
+      SymbolicTensor r{t->dtype, {}, t->elements};
+      for (const DimId k : d)
+        if (const auto v = k ? c.value(k) : std::nullopt) r.dims.push_back(*v);
+      if (r.dims.size() == d.size() && count_of(r.dims) == static_cast<std::int64_t>(r.elements.size()))
+        return c.tensor(0, c.elem(0), d, &r);
+    }
+  }
+  c.tensor(0, c.elem(0), d);
+}
+
+}  // namespace
+
+void squeeze(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (!c.ranked(0)) {
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
+  const auto given = axes_of(c, 13);
+  const bool absent = c.opset() >= 13 ? !c.has(1) : !c.attr(names::axes);
+  const auto all = c.shape(0);
+  Dims d;
+  if (absent) {
+    for (const DimId x : all) {
+      if (c.is_one(x)) continue;
+      // A dim that may be 1 is dropped when it is: not even the rank is known.
+      if (!x || c.dims.equal(x, c.constant(1)) != Tri::No) return c.tensor(0, elem);
+      d.push_back(x);
+    }
+    return unit_dims_changed(c, d);
+  }
+  if (!given) {
+    // The number of axes says the rank.
+    const auto n = known_length(c, 1);
+    if (n && *n <= c.rank(0) && c.opset() >= 13) return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));
+    return c.tensor(0, elem);
+  }
+  std::vector<bool> drop(all.size(), false);
+  for (const std::int64_t a : *given) {
+    const auto k = NodeContext::axis(a, c.rank(0));
+    if (!k) return c.tensor(0, elem);
+    drop[*k] = true;
+    c.same(all[*k], c.constant(1));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!drop[i]) d.push_back(all[i]);
+  unit_dims_changed(c, d);
+}
+
+void unsqueeze(NodeContext& c) {
+  const DType elem = c.elem(0);
+  const auto given = axes_of(c, 13);
+  if (!c.ranked(0)) {
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
+  if (!given) {
+    const auto n = c.opset() >= 13 ? known_length(c, 1) : std::nullopt;
+    if (n) return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) + *n)));
+    return c.tensor(0, elem);
+  }
+  const auto rank = c.rank(0) + static_cast<std::int64_t>(given->size());
+  std::vector<bool> unit(static_cast<std::size_t>(rank), false);
+  for (const std::int64_t a : *given) {
+    const auto k = NodeContext::axis(a, rank);
+    if (!k || unit[*k]) return c.tensor(0, elem);
+    unit[*k] = true;
+  }
+  Dims d;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < unit.size(); ++i) d.push_back(unit[i] ? c.constant(1) : c.shape(0)[next++]);
+  unit_dims_changed(c, d);
+}
+
+void flatten(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (!c.ranked(0)) {
+    const DimId d[] = {DimId{}, DimId{}};
+    if (elem != DType::Undefined) c.tensor(0, elem, d);
+    return;
+  }
+  std::int64_t axis = c.attr_int(names::axis, 1);
+  if (axis < 0) axis += c.rank(0);
+  if (axis < 0 || axis > c.rank(0)) return c.tensor(0, elem);
+  const auto all = c.shape(0);
+  const DimId d[] = {c.dims.product(all.first(static_cast<std::size_t>(axis))),
+                     c.dims.product(all.subspan(static_cast<std::size_t>(axis)))};
+  c.tensor(0, elem, d);
+}
+
+void random_like(NodeContext& c) {
+  const auto given = c.maybe_int(names::dtype);
+  const DType elem = given && *given > 0 && *given < 256 ? static_cast<DType>(*given) : c.elem(0);
+  if (elem == DType::Undefined) return;
+  if (c.ranked(0)) c.tensor(0, elem, c.shape(0));
+  else c.tensor(0, elem);
+}
+
+void random_shape(NodeContext& c) {
+  const std::int64_t given = c.attr_int(names::dtype, 1);
+  const DType elem = given > 0 && given < 256 ? static_cast<DType>(given) : DType::Float;
+  const auto shape = c.attr_ints(names::shape);
+  if (!shape) return c.tensor(0, elem);
+  Dims d;
+  for (const std::int64_t v : *shape) d.push_back(v >= 0 ? c.constant(v) : DimId{});
+  c.tensor(0, elem, d);
+}
+
+void eye_like(NodeContext& c) { random_like(c); }
+
+}  // namespace graphopt::rules
