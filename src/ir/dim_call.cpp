@@ -255,28 +255,42 @@ struct DimPool::State::Operands {
 };
 
 DimId DimPool::State::extremum(DimAtomKind kind, std::vector<DimPoly> list) {
+  // value = whole + factor * extremum(operands). What leaves an operand can uncover a nested call in it: again then.
   Operands operands{*this, kind, std::move(list)};
-  if (!operands.flatten()) return {};
-  operands.drop_dominated();
-  if (operands.list.size() == 1) return intern(operands.list[0]);
-  DimPoly part;
-  if (!operands.common_part(part)) return {};
-  std::int64_t g = 0;
-  for (DimPoly& p : operands.list) {
-    if (!add(p, part, -1, p)) return {};
-    g = std::gcd(g, content(p, true));
+  DimPoly whole;
+  std::int64_t factor = 1;
+  for (int step = 0; step < kMaxRuleSteps; ++step) {
+    const std::size_t count = operands.list.size();
+    if (!operands.flatten()) return {};
+    const bool flattened = operands.list.size() != count;
+    operands.drop_dominated();
+    DimPoly part;
+    if (operands.list.size() == 1) {
+      return add(whole, operands.list[0], factor, whole) ? intern(whole) : DimId{};
+    }
+    if (!operands.common_part(part) || !add(whole, part, factor, whole)) return {};
+    std::int64_t g = 0;
+    for (DimPoly& p : operands.list) {
+      if (!add(p, part, -1, p)) return {};
+      g = std::gcd(g, content(p, true));
+    }
+    if (g > 1) {
+      for (DimPoly& p : operands.list)
+        for (DimTerm& t : p) t.coef /= g;
+      const auto product = checked_mul(factor, g);
+      if (!product) return {};
+      factor = *product;
+    }
+    if (!flattened && part.empty() && g <= 1) break;
   }
   std::vector<DimId> ids;
-  for (DimPoly& p : operands.list) {
-    if (g > 1)
-      for (DimTerm& t : p) t.coef /= g;
+  for (const DimPoly& p : operands.list) {
     ids.push_back(intern(p));
     if (!ids.back()) return {};
   }
   std::ranges::sort(ids);
   const DimId atom = call(kind, std::move(ids));
-  if (!atom || !add(part, poly(atom), g > 1 ? g : 1, part)) return {};
-  return intern(part);
+  return atom && add(whole, poly(atom), factor, whole) ? intern(whole) : DimId{};
 }
 
 }  // namespace graphopt
