@@ -1,8 +1,8 @@
 // The operators that graphopt knows, as numbers: passes and analyses compare these, never names.
 //
-// Within a group the kinds stand in the byte order of the names, so that op_kind() can search the table of names
-// that src/ops/facts.cpp keeps in the same order (checked by the compiler). Numbers are not written to any file:
-// a new operator may be inserted where its name belongs.
+// Within a group the kinds stand in the byte order of the names, so that op_kind() can search them (checked by
+// the compiler, src/ops/facts.cpp). Numbers are not written to any file: a new operator may be inserted where
+// its name belongs.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // Element types, and the pool of value types.
 //
-// A type is interned: its record and its dims are stored once, in chunks that never move, so a Type and the span of its
-// dims stay valid for the life of the pool. Equal records are found by an open-addressing table of ids; a model has few
-// distinct types, but a graph of 10^6 nodes with symbolic dims may have as many types as nodes, so the table keeps 32
-// bits of each hash and grows without reading the records.
+// A type is interned: its record and its dims are stored once, in chunks that never move, so a Type and the
+// span of its dims stay valid for the life of the pool. Equal records are found by an open-addressing table
+// of ids; a model has few distinct types, but a graph of 10^6 nodes with symbolic dims may have as many types
+// as nodes, so the table keeps 32 bits of each hash and grows without reading the records.
 #include "ir/types.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ struct DTypeRow {
   Family family;
 };
 
-// Indexed by DType. Bool, complex and string are of no numeric family: nothing that asks is_float or is_int wants them.
+// Indexed by DType. Bool, complex and string are of no numeric family: nothing that asks is_float or is_int
+// wants them.
 constexpr DTypeRow kRows[] = {
     {"undefined", 0, Family::Other},
     {"float", 32, Family::Float},
@@ -68,7 +69,8 @@ int bits_of(DType t) { return row(t) ? row(t)->bits : 0; }
 std::optional<std::uint64_t> raw_size(DType t, std::uint64_t elements) {
   const auto bits = static_cast<std::uint64_t>(bits_of(t));
   if (bits == 0) return std::nullopt;
-  // Whole groups of eight elements take `bits` bytes, so that only the byte count can overflow, not the bit count.
+  // Whole groups of eight elements take `bits` bytes, so that only the byte count can overflow, not the bit
+  // count.
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(elements / 8, bits, &bytes)) return std::nullopt;
   if (__builtin_add_overflow(bytes, (elements % 8 * bits + 7) / 8, &bytes)) return std::nullopt;
@@ -124,7 +126,8 @@ constexpr Type kUnknown{};
 }  // namespace
 
 struct TypePool::State {
-  State() : seed(reinterpret_cast<std::uintptr_t>(this) * 0x2545F4914F6CDD1DU), slots(64, Slot{kFree, 0}) {}
+  State()
+      : seed(reinterpret_cast<std::uintptr_t>(this) * 0x2545F4914F6CDD1DU), slots(64, Slot{kFree, 0}) {}
 
   Type& record(std::uint32_t id) { return chunks[id >> kChunkBits][id & (kChunkSize - 1)]; }
 

@@ -115,8 +115,8 @@ struct OpFacts {
   std::string_view because;         // a few words that can be checked against the operator's ONNX text
 };
 
-// The row that holds for `kind` at `opset` of its domain; the row of Opaque when the operator does not exist
-// there, or when the opset is newer than the table. One that was removed gives its deprecated row, which is a barrier.
+// The row that holds for `kind` at `opset` of its domain; the row of Opaque when the operator is not there, or
+// the opset is newer than the table. One that was removed gives its deprecated row, which is a barrier.
 const OpFacts& facts(OpKind kind, int opset);
 
 // The kind of a name; OpKind::Opaque when the table does not know it. "ai.onnx" is "".

@@ -1,14 +1,14 @@
 // The pool of interned strings.
 //
-// Problem: a model of 10^6 nodes brings some 10^6 names, most of them twice or more, and each is looked up at least
-// twice. Method: the entries (pointer and length, in the order of interning, so an id is an index) lie in chunks that
-// never move; an open-addressing table with linear probing holds for each entry its id and 32 bits of its hash. The
-// table is at most three quarters full, and growing it needs no text: the home of an entry follows from the kept bits
-// (a table never has more than 2^32 slots), so a cache miss per name is paid only where two texts are compared.
-// That is 16 bytes for an entry and 11 to 22 for its slots.
+// Problem: a model of 10^6 nodes brings some 10^6 names, most of them twice or more, and each is looked up at
+// least twice. Method: the entries (pointer and length, in the order of interning, so an id is an index) lie
+// in chunks that never move; an open-addressing table with linear probing holds for each entry its id and 32
+// bits of its hash. The table is at most three quarters full, and growing it needs no text: the home of an
+// entry follows from the kept bits (a table never has more than 2^32 slots), so a cache miss per name is paid
+// only where two texts are compared. That is 16 bytes for an entry and 11 to 22 for its slots.
 //
-// The hash is XXH3 with a seed that differs from pool to pool: a file cannot be made so that all its names fall into
-// one row of slots. Ids follow the order of interning alone, so no result depends on the seed.
+// The hash is XXH3 with a seed that differs from pool to pool: a file cannot be made so that all its names
+// fall into one row of slots. Ids follow the order of interning alone, so no result depends on the seed.
 #include "support/string_pool.h"
 
 #include <algorithm>
