@@ -1,6 +1,6 @@
 // The operators that graphopt knows, as numbers: passes and analyses compare these, never names.
 //
-// Within a group the kinds stand in the byte order of the names, so that op_kind() can search them (checked by
+// Within a group the kinds stand in the byte order of names, so that op_kind() can search them (checked by
 // the compiler, src/ops/facts.cpp). Numbers are not written to any file: a new operator may be inserted where
 // its name belongs.
 #pragma once

@@ -115,7 +115,7 @@ struct OpFacts {
   std::string_view because;         // a few words that can be checked against the operator's ONNX text
 };
 
-// The row that holds for `kind` at `opset` of its domain; the row of Opaque when the operator is not there, or
+// The row that holds for `kind` at `opset` of its domain; Opaque's row when the operator is not there, or
 // the opset is newer than the table. One that was removed gives its deprecated row, which is a barrier.
 const OpFacts& facts(OpKind kind, int opset);
 
