@@ -1,8 +1,6 @@
 // graphopt IN [-o OUT]
 #include "graphopt/optimize.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,9 +52,6 @@ Status save_report(const Report& report, const std::string& path) {
 
 int run_optimize(const Command& command, Console& console) {
   const Options& options = command.options;
-  if (options.output == "-" && !options.force && ::isatty(STDOUT_FILENO) == 1) {
-    return fail({{ErrorKind::Usage, {}, "-o -: stdout is a terminal", "redirect it, or give --force"}}, console);
-  }
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, options.input);
   Watched observer(console);
   const Result<Report> report = optimize(options, observer);

@@ -1,0 +1,171 @@
+// inspect(): loads, infers, and tells; nothing is changed.
+#include "graphopt/inspect.h"
+
+#include <map>
+#include <new>
+
+#include "driver/figures.h"
+#include "driver/shapes.h"
+#include "driver/type_text.h"
+#include "infer/infer.h"
+#include "onnx/reader.h"
+#include "onnx/text.h"
+#include "support/file.h"
+
+namespace graphopt {
+namespace {
+
+struct Inspector {
+  Model model;
+  std::optional<Inference> inference;
+  Inspection out;
+
+  std::string name(ValueId v) const { return std::string(model.text(model.value(v).name)); }
+
+  void head();
+  void interface();
+  void symbols();
+  void weights();
+  void functions();
+  void shapes();
+  void unknown_operators();
+  void problems(const std::vector<Warning>& warnings);
+};
+
+void Inspector::head() {
+  out.file = model.file;
+  out.ir_version = model.ir_version;
+  out.graph = model.text(model.graph(model.main()).name);
+  for (const OpsetImport& o : model.opset_tables[0]) {
+    const std::string_view domain = model.text(o.domain);
+    out.opsets.push_back({domain.empty() ? "ai.onnx" : std::string(domain), o.version});
+  }
+  out.figures = count_model(model);
+  out.figures.bytes = model.file_bytes;
+  out.external_bytes = model.external_data_bytes;
+  out.model_bytes = model.file_bytes - model.external_data_bytes;
+}
+
+void Inspector::interface() {
+  for (const ValueId v : model.graph_inputs(model.main())) {
+    out.inputs.push_back({name(v), type_text(model, model.value(v).declared), model.value(v).is_initializer});
+  }
+  for (std::size_t i = 0; i < model.graph_output_count(model.main()); ++i) {
+    const ValueId v = model.graph_output(model.main(), i);
+    if (v) out.outputs.push_back({name(v), type_text(model, inference->type(v)), false});
+  }
+}
+
+void Inspector::symbols() {
+  std::map<DimId, std::size_t> index;
+  for (const DimId s : input_symbols(model)) {
+    index[s] = out.symbols.size();
+    out.symbols.push_back({std::string(model.dims.symbol_name(s)), {}});
+  }
+  for (const ValueId v : model.graph_inputs(model.main())) {
+    for (const DimId d : model.types[model.value(v).declared].dims) {
+      if (!d) continue;
+      for (const DimId s : model.dims.symbols_of(d)) {
+        std::vector<std::string>& inputs = out.symbols[index[s]].inputs;
+        if (inputs.empty() || inputs.back() != name(v)) inputs.push_back(name(v));
+      }
+    }
+  }
+}
+
+void Inspector::weights() {
+  for (std::size_t i = 0; i < model.tensor_count(); ++i) {
+    const Tensor& t = model.tensor(TensorId{i});
+    const auto size = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
+    if (size) out.weight_bytes += *size;
+  }
+}
+
+void Inspector::functions() {
+  for (std::size_t i = 0; i < model.function_count(); ++i) {
+    const Function& f = model.function(FunctionId{i});
+    std::string text = std::string(model.text(f.domain)) + "::" + std::string(model.text(f.name));
+    if (!model.text(f.overload).empty()) text += ':' + std::string(model.text(f.overload));
+    out.functions.push_back({std::move(text), model.graph(f.body).node_count});
+  }
+}
+
+void Inspector::shapes() {
+  for (std::size_t i = 0; i < model.node_count(); ++i) {
+    const NodeId n{i};
+    if (!model.alive(n) || model.is_return(n) || model.node(n).graph != model.main()) continue;
+    for (const ValueId v : model.outputs(n)) {
+      if (!v) continue;
+      ++out.shapes.values;
+      const Type& t = inference->type_of(v);
+      const bool ranked = t.kind != TypeKind::Unknown && (t.kind != TypeKind::Tensor || t.has_rank);
+      if (!ranked) continue;
+      ++out.shapes.ranked;
+      bool linked = true;
+      for (const DimId d : t.dims) linked = linked && d && model.dims.linked(d);
+      if (linked) ++out.shapes.linked;
+    }
+  }
+}
+
+void Inspector::unknown_operators() {
+  std::map<std::string, std::uint64_t> found;
+  for (std::size_t i = 0; i < model.node_count(); ++i) {
+    const NodeId n{i};
+    if (!model.alive(n) || model.is_return(n) || model.kind(n) != OpKind::Opaque) continue;
+    ++found[operator_name(model, model.node(n).op)];
+  }
+  for (const auto& [op, n] : found) out.opaque.push_back({op, n});
+}
+
+void Inspector::problems(const std::vector<Warning>& warnings) {
+  for (const Warning& w : warnings) {
+    const std::string place = to_string(w.place);
+    out.problems.push_back(place + (place.empty() ? "" : ": ") + w.what + (w.remedy.empty() ? "" : " (" + w.remedy + ")"));
+  }
+  for (const FalseClaim& claim : inference->false_claims()) {
+    out.problems.push_back("value_info of '" + name(claim.value) + "' says " + claim.declared +
+                           ", which cannot be: it is " + claim.inferred);
+  }
+}
+
+Result<Inspection> run(const InspectOptions& options) {
+  std::vector<Warning> warnings;
+  Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
+  if (!image) return image.errors();
+  const bool text = looks_like_text((*image)->bytes());
+  Result<Model> model = (*image)->mapped()
+                            ? load_model({options.input, options.external_root, 0}, warnings)
+                            : load_model_from_memory(std::string((*image)->bytes()), options.input,
+                                                     options.input == "-" ? "." : folder_of(options.input), warnings);
+  if (!model) return model.errors();
+  auto inspector = std::make_unique<Inspector>();
+  inspector->model = *std::move(model);
+  inspector->inference.emplace(inspector->model, InferOptions{});
+  inspector->inference->run();
+  inspector->out.format = text ? "text" : "protobuf";
+  inspector->head();
+  inspector->interface();
+  inspector->symbols();
+  inspector->weights();
+  inspector->functions();
+  inspector->shapes();
+  inspector->unknown_operators();
+  inspector->problems(warnings);
+  Inspection out = std::move(inspector->out);
+  if (options.process_ends) (void)inspector.release();
+  return out;
+}
+
+}  // namespace
+
+Result<Inspection> inspect(const InspectOptions& options) {
+  try {
+    return run(options);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::Limit, {options.input, {}, {}, {}, {}}, "there is not enough memory",
+                 "give --max-memory more, or a machine with more"};
+  }
+}
+
+}  // namespace graphopt

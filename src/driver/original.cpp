@@ -1,0 +1,36 @@
+#include "driver/original.h"
+
+#include "onnx/problems.h"
+#include "onnx/text.h"
+#include "support/file.h"
+
+namespace graphopt {
+
+Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& options, std::vector<Warning>& warnings) {
+  Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
+  if (!image) return image.errors();
+  auto out = std::make_unique<OriginalModel>();
+  out->path = options.input;
+  out->external_root = options.external_root;
+  out->folder = options.input == "-" ? "." : folder_of(options.input);
+  out->in_memory = !(*image)->mapped();
+  if (out->in_memory) out->bytes = (*image)->bytes();
+  if (looks_like_text((*image)->bytes())) {
+    Problems problems(options.input, warnings);
+    if (!text_to_binary((*image)->bytes(), problems, out->binary)) return problems.take();
+  }
+  return out;
+}
+
+Result<Model> OriginalModel::load(std::vector<Warning>& warnings) const {
+  if (in_memory) return load_model_from_memory(bytes, path, folder, warnings);
+  return load_model({path, external_root, 0}, warnings);
+}
+
+ModelSource OriginalModel::source() const {
+  if (!binary.empty()) return {{}, binary, folder};
+  if (in_memory) return {{}, bytes, folder};
+  return {path, {}, {}};
+}
+
+}  // namespace graphopt

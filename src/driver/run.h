@@ -1,0 +1,74 @@
+// One run of optimize(): its phases share this state. See run.cpp.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graphopt/optimize.h"
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "onnx/writer.h"
+#include "passes/pipeline.h"
+
+namespace graphopt {
+
+class Checker;
+struct OriginalModel;
+
+// A model and what is known about it. Inference listens to the model, so they move and die together.
+struct Work {
+  Model model;
+  std::optional<Inference> inference;
+  std::size_t file_values = 0;     // that the file had; values with later ids were made by passes
+};
+
+class Run {
+ public:
+  Run(const Options& options, Observer& observer);
+  ~Run();
+  Result<Report> all();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // The phases, in their order.
+  Status load();
+  Status infer();
+  Status clean_up();
+  Status check();
+  Status save();
+
+  Status find_culprit(Checker& checker);   // run_check.cpp, as check()
+
+  struct Phase {
+    const char* name;
+    Status (Run::*run)();
+    bool wanted;
+  };
+  Status run_phase(const Phase& phase);
+  bool wants_passes() const;
+  bool wants_check() const { return options_.check_seeds > 0 || options_.bisect; }
+  bool wants_inference() const;
+
+  std::vector<TypeOverride> types_of(Work& work) const;   // to be written
+  Status start_inference(Work& work);
+  Result<PipelineReport> run_passes(Work& work, std::uint64_t rewrite_budget, bool observed);
+  void warn(std::string text);
+  void report_claims();
+  void report_passes(const PipelineReport& pipeline);
+  bool out_of_time() const;
+  Error stopped() const;
+
+  const Options& options_;
+  Observer& observer_;
+  const Clock::time_point start_;
+  std::optional<Clock::time_point> deadline_;
+  Report report_;
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<OriginalModel> original_;   // when there is a check
+};
+
+}  // namespace graphopt

@@ -1,0 +1,30 @@
+#include "driver/saving.h"
+
+#include <limits>
+
+#include "onnx/data_writer.h"
+#include "onnx/message_writer.h"
+
+namespace graphopt {
+
+Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types, const std::string& folder) {
+  SaveOptions options;
+  options.path = folder + "/model";   // nothing is written there: it says from where data files are found
+  options.types = types;
+  const DataPlan plan(model, options, false, false);
+  MessageWriter writer(model, options, plan);
+  const std::vector<wire::Piece> pieces = writer.pieces();
+  folder_ = folder;
+  bytes_.clear();
+  if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
+    return Error{ErrorKind::CheckFailed, {model.file, {}, {}, {}, {}},
+                 "not checked: the model has " + std::to_string(writer.size()) +
+                     " bytes, more than ONNX Runtime takes in one piece",
+                 "leave --check out, or keep the weights in external data"};
+  }
+  bytes_.reserve(writer.size());
+  for (const wire::Piece& piece : pieces) bytes_.append(piece.data, piece.size);
+  return Done{};
+}
+
+}  // namespace graphopt

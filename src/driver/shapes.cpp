@@ -1,0 +1,246 @@
+#include "driver/shapes.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "driver/type_text.h"
+#include "support/nearest.h"
+
+namespace graphopt {
+namespace {
+
+Error usage(const Model& m, std::string what, std::string remedy) {
+  return {ErrorKind::Usage, {m.file, {}, {}, {}, {}}, std::move(what), std::move(remedy)};
+}
+
+std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\''; }
+
+// The dims that a type states, through sequences and optionals.
+std::span<const DimId> dims_of(const Model& m, TypeId id) {
+  const Type* t = &m.types[id];
+  while (t->kind == TypeKind::Sequence || t->kind == TypeKind::Optional || t->kind == TypeKind::Map) t = &m.types[t->inner];
+  return t->dims;
+}
+
+// Values that the options give to symbols, and who said so.
+struct Bound {
+  std::int64_t low = 0, high = 0;
+  std::string by;
+};
+using Bounds = std::map<DimId, Bound>;
+
+std::string text_of(const Bound& b) {
+  return b.low == b.high ? std::to_string(b.low) : std::to_string(b.low) + ".." + std::to_string(b.high);
+}
+
+// Adds what `by` says to what is known; both must be able to hold.
+std::optional<Error> bind(const Model& m, Bounds& bounds, DimId symbol, Bound b) {
+  const auto [at, fresh] = bounds.try_emplace(symbol, b);
+  if (fresh) return std::nullopt;
+  Bound& old = at->second;
+  if (b.low > old.high || b.high < old.low) {
+    return usage(m, b.by + " makes symbol " + quoted(m.dims.symbol_name(symbol)) + " " + text_of(b) + ", but " + old.by +
+                     " makes it " + text_of(old), "leave one of them out, or let them agree");
+  }
+  if (b.high - b.low < old.high - old.low) old.by = b.by;
+  old.low = std::max(old.low, b.low);
+  old.high = std::min(old.high, b.high);
+  return std::nullopt;
+}
+
+std::optional<Error> bind_dim(const Model& m, Bounds& bounds, const std::vector<DimId>& symbols, const DimOption& d) {
+  for (const DimId s : symbols) {
+    if (m.dims.symbol_name(s) == d.symbol) return bind(m, bounds, s, {d.low, d.high, "--dim " + d.symbol + '=' + text_of({d.low, d.high, {}})});
+  }
+  std::vector<std::string> names;
+  for (const DimId s : symbols) names.emplace_back(m.dims.symbol_name(s));
+  return usage(m, "--dim: the model's inputs have no symbol " + quoted(d.symbol), suggest(d.symbol, names, "symbols of the inputs"));
+}
+
+std::string option_text(const ShapeOption& s) {
+  std::string out = "--shape " + s.input + '=';
+  for (std::size_t i = 0; i < s.dims.size(); ++i) out += (i > 0 ? "," : "") + std::to_string(s.dims[i]);
+  return out;
+}
+
+ValueId find_input(const Model& m, std::string_view name) {
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    if (m.text(m.value(v).name) == name) return v;
+  }
+  return {};
+}
+
+std::optional<Error> bind_shape(const Model& m, Bounds& bounds, const ShapeOption& s) {
+  const ValueId v = find_input(m, s.input);
+  if (!v) {
+    std::vector<std::string_view> names;
+    for (const ValueId input : m.graph_inputs(m.main())) names.push_back(m.text(m.value(input).name));
+    return usage(m, "--shape: the model has no input " + quoted(s.input), suggest(s.input, names, "inputs"));
+  }
+  const TypeId type = m.value(v).declared;
+  const Type& t = m.types[type];
+  const std::string says = "the model says " + type_text(m, type);
+  if (t.kind != TypeKind::Tensor) {
+    return usage(m, "--shape: input " + quoted(s.input) + " is no tensor: " + says, "give shapes to inputs that are tensors");
+  }
+  if (!t.has_rank) return std::nullopt;
+  if (t.dims.size() != s.dims.size()) {
+    return usage(m, option_text(s) + " has rank " + std::to_string(s.dims.size()) + "; " + says,
+                 "give " + std::to_string(t.dims.size()) + " dims; -1 keeps one as it is");
+  }
+  for (std::size_t i = 0; i < s.dims.size(); ++i) {
+    const DimId d = t.dims[i];
+    if (!d || s.dims[i] < 0) continue;
+    if (const auto number = m.dims.value(d); number && *number != s.dims[i]) {
+      return usage(m, option_text(s) + " contradicts the model in dim " + std::to_string(i) + ": " + says,
+                   "only dims that the model leaves open can be fixed; -1 keeps one as it is");
+    }
+    if (!m.dims.is_symbol(d)) continue;
+    if (auto error = bind(m, bounds, d, {s.dims[i], s.dims[i], option_text(s)})) return error;
+  }
+  return std::nullopt;
+}
+
+// Dims such as "2*batch": do they have the value that --shape gives them once their symbols have theirs?
+std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, const ShapeOption& s) {
+  const auto dims = dims_of(m, m.value(find_input(m, s.input)).declared);
+  std::vector<DimPool::Binding> binding;
+  for (const auto& [symbol, b] : bounds) {
+    if (b.low == b.high) binding.push_back({symbol, b.low});
+  }
+  for (std::size_t i = 0; i < std::min(dims.size(), s.dims.size()); ++i) {
+    if (!dims[i] || s.dims[i] < 0 || m.dims.is_symbol(dims[i])) continue;
+    const auto value = m.dims.evaluate(dims[i], binding);
+    if (value && *value != s.dims[i]) {
+      return usage(m, option_text(s) + ": dim " + std::to_string(i) + " is " + m.dims.print(dims[i]) + ", which is " +
+                       std::to_string(*value) + " with the other options",
+                   "let the numbers agree; -1 keeps a dim as it is");
+    }
+  }
+  return std::nullopt;
+}
+
+// Which type a value's ValueInfo states. None: what the file says about it stays (nothing, when it says nothing). Dims
+// that the type leaves open stay as the file has them.
+class WrittenTypes {
+ public:
+  WrittenTypes(Model& model, const Inference& inference, const Options& options, std::size_t file_values, bool passes_ran)
+      : model_(model), inference_(inference), infer_(options.infer), file_values_(file_values) {
+    specialized_ = !options.shapes.empty() ||
+                   std::ranges::any_of(options.dims, [](const DimOption& d) { return d.low == d.high; });
+    if (!infer_ && !passes_ran) return;
+    wrong_.resize(model.value_count(), false);
+    for (const FalseClaim& claim : inference.false_claims()) wrong_[claim.value.index()] = true;
+  }
+
+  TypeId of(ValueId v) const {
+    const Value& value = model_.value(v);
+    if (value.is_input) return specialized_ && value.graph == model_.main() ? numbers_only(v) : TypeId{};
+    if (value.is_initializer) return {};                        // it is its own type
+    if (in_function(value.graph)) return {};                    // true for one call only
+    const TypeId found = inference_.type(v);
+    if (model_.types[found].kind == TypeKind::Unknown) return {};
+    if (infer_) return found;
+    const bool wrong = v.index() < wrong_.size() && wrong_[v.index()];
+    if (wrong || value.info_stale || v.index() >= file_values_) return without_fresh_names(found);
+    return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
+  }
+
+ private:
+  bool in_function(GraphId g) const {
+    if (model_.function_count() == 0) return false;
+    while (model_.graph(g).parent) g = model_.graph(g).parent;
+    return model_.graph(g).function.valid();
+  }
+
+  // The numbers that inference found where the file has none; none when there is nothing to write.
+  TypeId numbers_only(ValueId v) const {
+    const Type declared = model_.types[model_.value(v).declared];   // copies: the pool grows below
+    const Type found = inference_.type_of(v);
+    if (found.kind != TypeKind::Tensor || !found.has_rank) return {};
+    if (declared.has_rank && declared.dims.size() != found.dims.size()) return {};
+    bool any = false;
+    std::vector<DimId> dims(found.dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (!found.dims[i] || !model_.dims.value(found.dims[i])) continue;
+      dims[i] = found.dims[i];   // canonical: a number that the file has, too, has the same id
+      any = any || !declared.has_rank || declared.dims[i] != found.dims[i];
+    }
+    return any ? model_.types.tensor(found.elem, dims) : TypeId{};
+  }
+
+  // A name that inference made up says nothing to a reader of the file: such dims stay open.
+  TypeId without_fresh_names(TypeId id) const {
+    const Type type = model_.types[id];
+    if (type.kind != TypeKind::Tensor || !type.has_rank) return id;
+    std::vector<DimId> dims(type.dims.begin(), type.dims.end());
+    for (DimId& d : dims) {
+      if (d && !model_.dims.linked(d)) d = {};
+    }
+    return model_.types.tensor(type.elem, dims);
+  }
+
+  Model& model_;
+  const Inference& inference_;
+  bool specialized_ = false, infer_;
+  std::size_t file_values_;
+  std::vector<bool> wrong_;   // by value: the file's claim was false
+};
+
+}  // namespace
+
+std::vector<DimId> input_symbols(const Model& m) {
+  std::vector<DimId> out;
+  std::vector<bool> seen;   // by id
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    for (const DimId d : dims_of(m, m.value(v).declared)) {
+      if (!d) continue;
+      for (const DimId s : m.dims.symbols_of(d)) {
+        if (s.index() >= seen.size()) seen.resize(s.index() + 1, false);
+        if (!seen[s.index()]) out.push_back(s);
+        seen[s.index()] = true;
+      }
+    }
+  }
+  return out;
+}
+
+Result<InferOptions> shape_options(const Model& m, const Options& options) {
+  Bounds bounds;
+  const std::vector<DimId> symbols = input_symbols(m);
+  for (const DimOption& d : options.dims) {
+    if (auto error = bind_dim(m, bounds, symbols, d)) return *error;
+  }
+  std::map<std::string_view, const ShapeOption*> given;
+  for (const ShapeOption& s : options.shapes) {
+    const auto [at, fresh] = given.try_emplace(s.input, &s);
+    if (!fresh && at->second->dims != s.dims) {
+      return usage(m, option_text(s) + " contradicts " + option_text(*at->second), "give one shape per input");
+    }
+    if (auto error = bind_shape(m, bounds, s)) return *error;
+  }
+  for (const ShapeOption& s : options.shapes) {
+    if (auto error = check_expressions(m, bounds, s)) return *error;
+  }
+  InferOptions out;
+  for (const auto& [symbol, b] : bounds) {
+    out.ranges.push_back({std::string(m.dims.symbol_name(symbol)), {b.low, std::min(b.high, Range::kMax)}});
+  }
+  for (const ShapeOption& s : options.shapes) out.shapes.push_back({s.input, s.dims});
+  return out;
+}
+
+std::vector<TypeOverride> written_types(Model& model, const Inference& inference, const Options& options,
+                                        std::size_t file_values, bool passes_ran) {
+  const WrittenTypes types(model, inference, options, file_values, passes_ran);
+  std::vector<TypeOverride> out;
+  for (std::size_t i = 0; i < model.value_count(); ++i) {
+    const ValueId v{i};
+    if (!model.alive(v)) continue;
+    if (const TypeId type = types.of(v)) out.push_back({v, type});
+  }
+  return out;
+}
+
+}  // namespace graphopt
