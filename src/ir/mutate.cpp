@@ -411,15 +411,18 @@ void Model::rename(ValueId v, NameId name) {
 
 void Model::make_constant(ValueId v, TensorId t) {
   Value& val = values_[v.index()];
-  if (val.def) {
-    const NodeId n = val.def;
+  const NodeId n = val.def;
+  if (n) {
     output_slots_[nodes_[n.index()].first_output + val.def_slot] = {};
     touch(n);
   }
   val.def = {};
   val.def_slot = 0;
   mark_initializer(v, t);
-  tell([v](Listener& l) { l.value_became_constant(v); });
+  tell([&](Listener& l) {
+    if (n) l.node_changed(n);
+    l.value_became_constant(v);
+  });
 }
 
 void Model::erase_initializer(ValueId v) {
