@@ -1,0 +1,65 @@
+"""What the tests of the command line share: running the tool, and small models."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+class Tool:
+    def __init__(self, binary):
+        self.binary = str(pathlib.Path(binary).resolve())
+
+    def __call__(self, *words, stdin=None, env=None, cwd=None, timeout=120):
+        """Runs graphopt; the answer has .returncode, .stdout (bytes) and .stderr (text)."""
+        e = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+        e.update(env or {})
+        done = subprocess.run([self.binary, *map(str, words)], input=stdin, capture_output=True, env=e, cwd=cwd, timeout=timeout)
+        done.stderr = done.stderr.decode(errors="replace")
+        return done
+
+
+def model(extra_nodes=(), batch="batch"):
+    """y = Relu(Identity(x)) + w, with a symbol, an Identity to remove and a subexpression to fold."""
+    w = numpy_helper.from_array(np.arange(3, dtype=np.float32), "w")
+    half = numpy_helper.from_array(np.full(3, 0.5, np.float32), "half")
+    nodes = [helper.make_node("Identity", ["x"], ["i"], "id"), helper.make_node("Relu", ["i"], ["r"], "relu"),
+             helper.make_node("Add", ["w", "half"], ["c"], "const"), helper.make_node("Add", ["r", "c"], ["y"], "add"),
+             *extra_nodes]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 3])], [w, half])
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def long_model(nodes):
+    """A chain that no pass shortens."""
+    chain = [helper.make_node("Tanh" if i % 2 else "Sigmoid", [f"v{i}"], [f"v{i + 1}"]) for i in range(nodes)]
+    graph = helper.make_graph(chain, "g", [helper.make_tensor_value_info("v0", TensorProto.FLOAT, ["n"])],
+                              [helper.make_tensor_value_info(f"v{nodes}", TensorProto.FLOAT, ["n"])])
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def expect(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(map(str, what)))
+
+
+def main(namespace):
+    """Runs every function test_* of a script with (tool, an empty folder)."""
+    tool = Tool(sys.argv[1])
+    failed = 0
+    tests = [(n, f) for n, f in namespace.items() if n.startswith("test_")]
+    for name, test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                test(tool, pathlib.Path(folder))
+            except Exception:
+                failed += 1
+                print(f"FAILED {name}\n{traceback.format_exc()}")
+    print(f"{len(tests) - failed} of {len(tests)} passed")
+    return 1 if failed else 0
