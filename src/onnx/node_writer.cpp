@@ -98,25 +98,36 @@ void MessageWriter::write_node(NodeId n, std::uint32_t number) {
   if (!changed && every_subgraph_) changed = !std::ranges::all_of(m_.attrs(n), [this](const Attr& a) { return attribute_unchanged(a); });
   if (!changed) return w_.field_bytes(number, node.proto);
   const std::uint64_t end = w_.size();
+  const Op& op = m_.op(n);
   std::vector<Field> kept;
+  // Texts that are the same are kept as they are written, "ai.onnx" and present but empty ones included.
+  Field name, domain, overload;
   Fields fields(node.proto);
   for (Field f; fields.next(f);) {
     const bool ours = f.kind == Kind::Length && f.number <= nf::kOverload && f.number != nf::kDocString;
     if (!ours) kept.push_back(f);
+    else if (f.number == nf::kName) name = f;
+    else if (f.number == nf::kDomain) domain = f;
+    else if (f.number == nf::kOverload) overload = f;
   }
+  const auto text = [this](std::uint32_t field_number, const Field& old, NameId now) {
+    const std::string_view wanted = now ? m_.text(now) : std::string_view{};
+    const bool standard = field_number == nf::kDomain && old.bytes == "ai.onnx" && wanted.empty();
+    if (!old.whole.empty() && (old.bytes == wanted || standard)) w_.raw(old.whole);
+    else if (!wanted.empty()) w_.field_copy(field_number, wanted);
+  };
   std::ranges::stable_sort(kept, {}, &Field::number);
   const auto keep_from = [&](std::uint32_t low) {
     for (; !kept.empty() && kept.back().number >= low; kept.pop_back()) w_.raw(kept.back().whole);
   };
-  const Op& op = m_.op(n);
   keep_from(nf::kMetadata);
-  if (op.overload && op.overload != kEmptyName) w_.field_copy(nf::kOverload, m_.text(op.overload));
-  if (op.domain != kEmptyName) w_.field_copy(nf::kDomain, m_.text(op.domain));
+  text(nf::kOverload, overload, op.overload);
+  text(nf::kDomain, domain, op.domain);
   keep_from(nf::kDocString);
   const std::span<const Attr> attrs = m_.attrs(n);
   for (auto it = attrs.rbegin(); it != attrs.rend(); ++it) write_attribute(*it, nf::kAttribute);
   w_.field_copy(nf::kOpType, m_.text(op.type));
-  if (node.name && node.name != kEmptyName) w_.field_copy(nf::kName, m_.text(node.name));
+  text(nf::kName, name, node.name);
   const auto name_of = [this](ValueId v) { return v ? m_.text(m_.value(v).name) : std::string_view{}; };
   for (std::size_t i = m_.output_count(n); i-- > 0;) w_.field_copy(nf::kOutput, name_of(m_.output(n, i)));
   for (std::size_t i = m_.input_count(n); i-- > 0;) w_.field_copy(nf::kInput, name_of(m_.input(n, i)));
