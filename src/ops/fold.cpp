@@ -96,7 +96,7 @@ constexpr Row kRows[] = {
     {OpKind::Div, 7, 0, kInts | kIeee | kHalf, kBrain, fold_arithmetic},
     {OpKind::Mod, 10, 0, kInts | kIeee, kNone, fold_arithmetic},
     {OpKind::Pow, 7, 0, kIndex, kNone, fold_arithmetic},
-    {OpKind::Sum, 8, 0, kIeee, kHalf | kBrain, fold_arithmetic},
+    {OpKind::Sum, 8, 0, kIeee, kNone, fold_arithmetic},
     {OpKind::Min, 8, 0, kInts | kIeee | kHalf, kBrain, fold_min_max},
     {OpKind::Max, 8, 0, kInts | kIeee | kHalf, kBrain, fold_min_max},
     {OpKind::BitShift, 11, 0, kUnsigned, kNone, fold_bits},
@@ -118,7 +118,7 @@ constexpr Row kRows[] = {
 
     {OpKind::Neg, 6, 0, kSigned | kIeee | kHalf, kBrain, fold_unary},
     {OpKind::Abs, 6, 0, kInts | kIeee | kHalf, kBrain, fold_unary},
-    {OpKind::Sign, 9, 0, kInts | kIeee, kHalf | kBrain, fold_unary},
+    {OpKind::Sign, 9, 0, kInts | kIeee, kNone, fold_unary},
     {OpKind::Floor, 6, 0, kIeee | kHalf, kBrain, fold_unary},
     {OpKind::Ceil, 6, 0, kIeee | kHalf, kBrain, fold_unary},
     {OpKind::Round, 11, 0, kIeee | kHalf, kBrain, fold_unary},

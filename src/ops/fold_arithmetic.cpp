@@ -4,6 +4,7 @@
 // float has more than twice their digits and two more.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ops/fold_binary.h"
 
@@ -23,13 +24,20 @@ bool divide(T a, T b, T& v) {
   return true;
 }
 
-// Sign of the divisor (fmod = 0) or of the dividend.
+// Does a double hold v exactly?
+template <class T>
+bool exact_in_double(T v) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  return std::cmp_less_equal(v, kExact) && std::cmp_greater_equal(v, -kExact);
+}
+
+// Sign of the divisor (fmod = 0) or of the dividend; the latter is computed in doubles by ONNX Runtime.
 template <class T>
 bool modulo(T a, T b, bool as_c, T& v) {
   if constexpr (std::is_floating_point_v<T>) {
     v = std::fmod(a, b);   // exact
   } else {
-    if (b == 0) return false;
+    if (b == 0 || (as_c && !(exact_in_double(a) && exact_in_double(b)))) return false;
     if constexpr (std::is_signed_v<T>) {
       if (b == -1) {
         v = 0;

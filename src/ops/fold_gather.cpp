@@ -70,6 +70,8 @@ FoldRefusal fold_gather(Run& r) {
   if (const FoldRefusal no = r.make(data.dtype, std::move(dims), out); no != kDone) return no;
   if (out.elements > 0) {
     const std::int64_t outer = product(data.dims, 0, a), inner = product(data.dims, a + 1, data.rank());
+    // ONNX Runtime 1.31 copies only the first string of each row.
+    if (data.dtype == DType::String && inner > 1) return kNotFoldable;
     const Mover mover(data, out);
     std::int64_t to = 0;
     for (std::int64_t o = 0; o < outer; ++o)
@@ -314,7 +316,7 @@ FoldRefusal fold_one_hot(Run& r) {
   const std::optional<Indices> indices = indices_of(index);
   const std::optional<std::int64_t> depth = int_scalar(r.in(1)), given = r.int_of(names::axis);
   if (!indices || !depth || !given) return kNotFoldable;   // indices and depth of other types too
-  if (*depth <= 0 || values.rank() != 1 || values.elements != 2) return kBad;
+  if (*depth <= 0 || values.rank() != 1 || values.elements != 2 || index.rank() == 0) return kBad;
   const auto axis = normalize_axis(*given, index.rank() + 1);
   if (!axis || (*given < -1 && r.opset < 11)) return kBad;
   Dims dims = copy_of(index.dims);

@@ -1,6 +1,7 @@
 // Kernels that move elements by a rule. Most are one strided read of an operand (Transpose, Slice, Expand, Tile,
 // Split, DepthToSpace): the rule gives dims, strides and a start, emit_strided does the rest.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -244,11 +245,29 @@ FoldRefusal fold_tile(Run& r) {
   return kDone;
 }
 
+namespace {
+
+// Has the tensor a -0? (A sign bit and nothing else.)
+bool has_negative_zero(const Operand& o) {
+  const auto search = [&](auto elem) {
+    for (std::int64_t i = 0; i < o.elements; ++i) {
+      const auto v = elem.get(o.data, i);
+      if (v == 0 && std::signbit(v)) return kNotFoldable;
+    }
+    return kDone;
+  };
+  return is_float(o.dtype) && with_float(o.dtype, search) != kDone;
+}
+
+}  // namespace
+
+// ONNX Runtime merges the two selections by arithmetic, which loses the sign of a zero in some layouts.
 FoldRefusal fold_where(Run& r) {
   const Operand& condition = r.in(0);
   const Operand& yes = r.in(1);
   const Operand& no_operand = r.in(2);
   if (condition.dtype != DType::Bool || yes.dtype != no_operand.dtype) return kBad;
+  if (has_negative_zero(yes) || has_negative_zero(no_operand)) return kNotFoldable;
   std::optional<Dims> dims = broadcast_dims(condition.dims, yes.dims);
   if (dims) dims = broadcast_dims(*dims, no_operand.dims);
   if (!dims) return kBad;

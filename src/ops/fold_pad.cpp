@@ -92,6 +92,7 @@ FoldRefusal fold_pad(Run& r) {
   if (!pads || !value) return kBad;
 
   const std::size_t rank = data.rank();
+  if (rank == 0) return kNotFoldable;   // ONNX Runtime takes no scalars
   Dims dims(rank);
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t extent = data.dims[d], before = (*pads)[d], after = (*pads)[rank + d];
@@ -111,9 +112,7 @@ FoldRefusal fold_pad(Run& r) {
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, dims, out); no != kDone) return no;
   const std::int64_t width = static_cast<std::int64_t>(value->size());
-  if (out.elements > 0 && rank == 0) {
-    std::memcpy(out.data(), data.data, value->size());
-  } else if (out.elements > 0) {
+  if (out.elements > 0) {
     std::vector<Dims> sources(rank);
     for (std::size_t d = 0; d < rank; ++d) {
       sources[d].resize(static_cast<std::size_t>(dims[d]));

@@ -20,6 +20,7 @@ struct Axes {
   Dims strides;              // of the result, seen from the operand: 0 along reduced axes
   std::int64_t count = 1;    // elements that go into one result
   bool noop = false;
+  bool negative = false;     // one was written as counting from the end
 };
 
 std::optional<Axes> axes_to_reduce(const Run& r) {
@@ -42,6 +43,7 @@ std::optional<Axes> axes_to_reduce(const Run& r) {
     given.assign(list->begin(), list->end());
     if (r.opset < 11 && std::ranges::any_of(given, [](std::int64_t v) { return v < 0; })) return std::nullopt;
   }
+  a.negative = std::ranges::any_of(given, [](std::int64_t v) { return v < 0; });
   const auto keep = r.int_of(names::keepdims);
   const auto axes = normalize_axes(given, data.rank());
   if (!keep || !axes) return std::nullopt;
@@ -185,6 +187,8 @@ FoldRefusal fold_reduce(Run& r) {
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, axes->dims, out); no != kDone) return no;
   const bool extreme = r.kind == OpKind::ReduceMax || r.kind == OpKind::ReduceMin;
+  // ONNX Runtime does not reduce along negative axes of empty tensors.
+  if (data.elements == 0 && axes->negative) return kNotFoldable;
   // Of nothing there is no mean and no largest element that all versions agree on.
   if (data.elements == 0 && out.elements > 0 && (extreme || r.kind == OpKind::ReduceMean)) return kBad;
   FoldRefusal no = kDone;
