@@ -97,6 +97,25 @@ constexpr double kAwkward[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30};
 constexpr double kExtreme[] = {1e4, -1e4, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                                std::numeric_limits<double>::quiet_NaN()};
 
+// Which elements of a tensor are special. Awkward values come again and again; extreme ones once per tensor: a NaN
+// spreads, and one is enough. Every value has its turn where there are elements enough, whatever the random bits.
+class Specials {
+ public:
+  Specials(std::size_t n, std::uint64_t bits, bool extremes)
+      : kinds_(std::size(kAwkward) + (extremes ? std::size(kExtreme) : 0)),
+        spacing_(std::clamp<std::size_t>(n / kinds_, 2, 5)), first_(bits % spacing_), turn_((bits >> 8) % kinds_) {}
+
+  const double* at(std::size_t i) const {
+    if (i % spacing_ != first_) return nullptr;
+    const std::size_t k = i / spacing_ + turn_, which = k % kinds_;
+    if (which < std::size(kAwkward)) return &kAwkward[which];
+    return i / spacing_ < kinds_ ? &kExtreme[which - std::size(kAwkward)] : nullptr;
+  }
+
+ private:
+  std::size_t kinds_, spacing_, first_, turn_;
+};
+
 constexpr std::string_view kWords[] = {"a", "b", "the quick fox", "", "Z", "42", "gr\xC3\xBC\xC3\x9F"};
 constexpr std::string_view kNumerals[] = {"1", "-3", "2.5", "0", "1e2", "7"};
 
@@ -225,15 +244,14 @@ class Drawer {
   void numbers(const PlannedTensor& t, RandomStream& random, HostValue& out, std::size_t n) const {
     const bool small = bits_of(t.dtype) == 8 && t.dtype != DType::Bool;
     const double lean = turn_ % 2 == 0 ? 0.25 : -0.25;
+    const std::int64_t low = style_.special ? -4 : 0, high = style_.special ? 5 : 3;
+    const Specials specials(n, style_.special ? random.bits() : 0, plan_.takes_specials);
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t pick = style_.special ? random.bits() % 64 : 63;
       if (t.dtype == DType::Bool) append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() >> 63));
       else if (small) append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() & 0xFF));
-      else if (is_signed_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(style_.special ? -4 : 0, style_.special ? 5 : 3));
-      else if (is_unsigned_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(0, 3));
-      else if (pick < std::size(kAwkward)) append_number(out.raw, t.dtype, kAwkward[pick]);
-      else if (plan_.takes_specials && pick < std::size(kAwkward) + std::size(kExtreme) && i % 8 == 7)
-        append_number(out.raw, t.dtype, kExtreme[pick - std::size(kAwkward)]);
+      else if (is_signed_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(low, high));
+      else if (is_unsigned_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(0, high));
+      else if (const double* special = style_.special ? specials.at(i) : nullptr) append_number(out.raw, t.dtype, *special);
       else append_number(out.raw, t.dtype, random.normal() + lean);
     }
   }
@@ -346,6 +364,8 @@ std::string to_string(const Binding& b) {
   for (const DimBinding& d : b) out += fmt::format("{}{}={}", out.empty() ? "" : " ", d.symbol, d.value);
   return out;
 }
+
+bool has_defaults(const InputPlan& plan) { return std::ranges::any_of(plan.state().inputs, &PlannedInput::has_default); }
 
 std::vector<Binding> candidate_bindings(const InputPlan& plan) {
   std::vector<Binding> out;

@@ -47,6 +47,9 @@ class InputPlan {
 // Call it before the passes: they may remove what tells how an input is used.
 InputPlan plan_inputs(const Model& model, const Inference& infer);
 
+// Are there initializers that a caller may override?
+bool has_defaults(const InputPlan& plan);
+
 // Bindings of the plan's symbols, the most likely legal one first. Each list holds every symbol once.
 std::vector<Binding> candidate_bindings(const InputPlan& plan);
 
