@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 class Tool:
     def __init__(self, binary):
         self.binary = str(pathlib.Path(binary).resolve())
+        self.sanitized = b"__asan_init" in pathlib.Path(binary).read_bytes()
 
     def __call__(self, *words, stdin=None, env=None, cwd=None, timeout=120):
         """Runs graphopt; the answer has .returncode, .stdout (bytes) and .stderr (text)."""
