@@ -107,7 +107,7 @@ void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, s
     if (f.number < low || f.number > high || std::ranges::find(skip, f.number) != skip.end()) continue;
     fields.push_back(f);
   }
-  std::ranges::stable_sort(fields, {}, &Field::number);
+  std::ranges::stable_sort(fields, {}, wire::rank_of);
   for (auto it = fields.rbegin(); it != fields.rend(); ++it) w_.raw(it->whole);
 }
 

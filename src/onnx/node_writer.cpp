@@ -116,7 +116,7 @@ void MessageWriter::write_node(NodeId n, std::uint32_t number) {
     if (!old.whole.empty() && (old.bytes == wanted || standard)) w_.raw(old.whole);
     else if (!wanted.empty()) w_.field_copy(field_number, wanted);
   };
-  std::ranges::stable_sort(kept, {}, &Field::number);
+  std::ranges::stable_sort(kept, {}, wire::rank_of);
   const auto keep_from = [&](std::uint32_t low) {
     for (; !kept.empty() && kept.back().number >= low; kept.pop_back()) w_.raw(kept.back().whole);
   };
@@ -158,7 +158,7 @@ void MessageWriter::write_attribute(const Attr& a, std::uint32_t number) {
   Fields fields(a.proto);
   for (Field f; fields.next(f);)
     if (f.number != replaced) kept.push_back(f);
-  std::ranges::stable_sort(kept, {}, &Field::number);
+  std::ranges::stable_sort(kept, {}, wire::rank_of);
   for (; !kept.empty() && kept.back().number > replaced; kept.pop_back()) w_.raw(kept.back().whole);
   write_attribute_value(a);
   for (; !kept.empty(); kept.pop_back()) w_.raw(kept.back().whole);

@@ -316,7 +316,7 @@ void write_tensor(wire::BackwardWriter& w, const Tensor& t, const TensorForm& fo
       kept.push_back(f);
     }
   }
-  std::ranges::stable_sort(kept, {}, &Field::number);
+  std::ranges::stable_sort(kept, {}, wire::rank_of);
   const auto keep_above = [&](std::uint32_t low) {   // writes kept fields numbered `low` and above, last to first
     while (!kept.empty() && kept.back().number >= low) {
       w.raw(kept.back().whole);

@@ -143,7 +143,7 @@ std::vector<Field> fields_of(Bytes proto) {
   std::vector<Field> out;
   Fields fields(proto);
   for (Field f; fields.next(f);) out.push_back(f);
-  std::ranges::stable_sort(out, {}, &Field::number);
+  std::ranges::stable_sort(out, {}, wire::rank_of);
   return out;
 }
 

@@ -31,6 +31,9 @@ struct Field {
   Bytes whole;               // with its tag
 };
 
+// Known fields are written by number, and unknown ones behind them in the order in which they came.
+inline std::uint32_t rank_of(const Field& f) { return f.number < 64 ? f.number : 64; }
+
 // 0 when `p` holds no whole varint of at most ten bytes; else its length.
 std::size_t read_varint(const char* p, const char* end, std::uint64_t& value);
 
