@@ -281,6 +281,13 @@ class Model {
   // The value's definition is cut off (its node keeps an empty output slot) and it becomes an initializer; name and
   // uses stay. Precondition: it is the result of a node.
   void make_constant(ValueId v, TensorId t);
+  // Cuts a result off its node (which keeps an empty slot) so that another node can define it. Uses stay.
+  ValueId detach_output(NodeId n, std::size_t slot);
+  // Moves everything that subgraph g holds in front of its owner, into the owner's graph; g is empty afterwards, its
+  // return node still reads what were its outputs. Values whose name something else in the model has get a new one:
+  // `holders` says how many values have each name (count_names, once for many calls). Precondition: g has no inputs.
+  void inline_subgraph(GraphId g, std::vector<std::uint32_t>& holders);
+  std::vector<std::uint32_t> count_names() const;
   // Erases a node without used results, its subgraphs, and its results.
   void erase(NodeId n);
   void erase_initializer(ValueId v);                          // without uses, not an input

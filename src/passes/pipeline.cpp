@@ -50,9 +50,11 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
     report.passes.push_back({std::string(p->name), 0, 0, 0, {}});
   }
 
-  // A pass is due when something changed since its own last run; all are due at first.
+  // Incremental inference keeps what it knew of values whose definition did not change; a fresh look may know more
+  // (it is what the next run on the result would have). So a fixed point counts only if it survives one.
   report.stopped = StopReason::Rounds;
   std::size_t quiet = 0;   // passes in a row that changed nothing
+  std::uint64_t rewrites_at_fresh_look = 0;
   while (report.rounds < kMaxRounds && quiet < passes.size()) {
     ++report.rounds;
     for (std::size_t i = 0; i < passes.size() && quiet < passes.size(); ++i) {
@@ -78,6 +80,11 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
         }
       }
       if (options.after_pass) options.after_pass(r.name, model, changed);
+    }
+    if (quiet == passes.size() && journal.count() > rewrites_at_fresh_look && !journal.exhausted()) {
+      rewrites_at_fresh_look = journal.count();
+      infer.run();
+      quiet = 0;
     }
   }
   if (quiet == passes.size()) report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;

@@ -6,8 +6,8 @@
 
 namespace graphopt {
 
-extern const PassInfo constants_to_initializers, drop_identity, drop_noop, constant_folding, constant_shapes,
-    common_subexpressions, merge_initializers, drop_unused_outputs, dead_code;
+extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop, constant_shapes,
+    merge_initializers, common_subexpressions, drop_unused_outputs, dead_code;
 
 namespace {
 
@@ -15,6 +15,7 @@ constexpr const PassInfo* kPasses[] = {
     &constants_to_initializers,  // first: the others look for initializers
     &drop_identity,              // before folding and merging: they compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes ask for
+    &inline_if,                  // right after its condition became a constant
     &drop_noop,
     &constant_shapes,            // frees the chains that common_subexpressions would otherwise walk
     &merge_initializers,         // before common_subexpressions: equal operands become the same operand

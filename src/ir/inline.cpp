@@ -1,0 +1,60 @@
+// Model: taking a subgraph apart into the graph around it.
+
+#include "ir/model.h"
+
+namespace graphopt {
+
+ValueId Model::detach_output(NodeId n, std::size_t slot) {
+  ValueId& out = output_slots_[nodes_[n.index()].first_output + slot];
+  const ValueId v = out;
+  if (!v) return v;
+  values_[v.index()].def = {};
+  values_[v.index()].def_slot = 0;
+  out = {};
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
+  return v;
+}
+
+std::vector<std::uint32_t> Model::count_names() const {
+  std::vector<std::uint32_t> holders(names.size());
+  for (const Value& v : values_)
+    if (v.alive && v.name) ++holders[v.name.index()];
+  return holders;
+}
+
+void Model::inline_subgraph(GraphId g, std::vector<std::uint32_t>& holders) {
+  const NodeId owner = graphs_[g.index()].owner;
+  const GraphId outer = graphs_[g.index()].parent;
+
+  // Names were unique in the scope of g. In the outer graph they must not meet those of other values, wherever these
+  // stand: a sibling's body may use the same. (A count that is too high, since values went, costs a needless new name.)
+  const auto move_value = [&](ValueId v) {
+    values_[v.index()].graph = outer;
+    const NameId name = values_[v.index()].name;
+    if (name.index() >= holders.size() || holders[name.index()] < 2) return;
+    --holders[name.index()];
+    rename(v, fresh_name(text(name)));
+  };
+
+  for (const ValueId v : graphs_[g.index()].initializers)
+    if (values_[v.index()].alive) {
+      move_value(v);
+      graphs_[outer.index()].initializers.push_back(v);
+    }
+  graphs_[g.index()].initializers.clear();
+
+  while (const NodeId n = graphs_[g.index()].first) {
+    unlink_node(n);
+    link_node(n, outer, owner);
+    touch(n);
+    for (const ValueId v : outputs(n))
+      if (v) move_value(v);
+    for (const Attr& a : attrs(n))
+      for (const GraphId inner : a.graphs) graphs_[inner.index()].parent = outer;
+    tell([n](Listener& l) { l.node_changed(n); });
+  }
+  mark_dirty(outer);
+}
+
+}  // namespace graphopt
