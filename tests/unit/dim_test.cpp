@@ -93,6 +93,7 @@ TEST_F(Dim, DivisionRules) {
   EXPECT_FALSE(pool.mod(s, t).valid());
   EXPECT_EQ(pool.ceil_div(s, pos), pool.floor_div(pool.add(pool.add(s, pos), c(-1)), pos));
   EXPECT_EQ(pool.floor_div(pool.add(s, pos), pos), pool.add(pool.floor_div(s, pos), c(1)));
+  EXPECT_EQ(pool.print(pool.ceil_div(s, pos)), "floor((pos + s - 1)/(pos))");  // no negative numerators
   EXPECT_EQ(pool.floor_div(pool.floor_div(s, pos), pos2), pool.floor_div(s, pool.mul(pos, pos2)));
   const DimId small = pool.symbol("small", {0, 3});
   EXPECT_EQ(pool.floor_div(small, c(4)), c(0));
