@@ -12,46 +12,55 @@
 namespace graphopt {
 
 struct InspectOptions {
-  std::string input;                   // a file; "-" is stdin
+  std::string input;  // a file; "-" is stdin
   std::string external_root;
-  bool process_ends = false;           // as in Options
+  bool process_ends = false;  // as in Options
 };
 
 struct Inspection {
-  std::string file, format;            // format: "protobuf", "text"
+  std::string file, format;  // format: "protobuf", "text"
   std::int64_t ir_version = 0;
   std::string producer, producer_version, graph;
 
-  struct Opset { std::string domain; std::int64_t version = 0; };
-  std::vector<Opset> opsets;           // "ai.onnx" is written out
+  struct Opset {
+    std::string domain;
+    std::int64_t version = 0;
+  };
+  std::vector<Opset> opsets;  // "ai.onnx" is written out
 
   struct Value {
-    std::string name, type;            // type: "float[batch,3,224,224]"
-    bool has_default = false;          // an input that is an initializer, too
+    std::string name, type;    // type: "float[batch,3,224,224]"
+    bool has_default = false;  // an input that is an initializer, too
   };
   std::vector<Value> inputs, outputs;  // of outputs: what inference found
 
   struct Symbol {
     std::string name;
-    std::vector<std::string> inputs;   // that have it
+    std::vector<std::string> inputs;  // that have it
   };
-  std::vector<Symbol> symbols;         // dims of inputs that a run binds
+  std::vector<Symbol> symbols;  // dims of inputs that a run binds
 
   ModelFigures figures;
   std::uint64_t model_bytes = 0, external_bytes = 0, weight_bytes = 0;
 
   struct Function {
-    std::string name;                  // "domain::name", with ":overload" when there is one
+    std::string name;  // "domain::name", with ":overload" when there is one
     std::uint64_t nodes = 0;
   };
   std::vector<Function> functions;
 
   // Dims of all values that inference decided. linked: numbers and expressions over the symbols of inputs.
-  struct Shapes { std::uint64_t values = 0, ranked = 0, linked = 0; };
+  struct Shapes {
+    std::uint64_t values = 0, ranked = 0, linked = 0;
+  };
   Shapes shapes;
 
-  struct OpaqueOperator { std::string name; std::uint64_t nodes = 0; };
-  std::vector<OpaqueOperator> opaque;  // operators that graphopt has no facts about; they are kept as they are
+  struct OpaqueOperator {
+    std::string name;
+    std::uint64_t nodes = 0;
+  };
+  std::vector<OpaqueOperator>
+      opaque;  // operators that graphopt has no facts about; they are kept as they are
 
   std::vector<std::string> problems;
 };

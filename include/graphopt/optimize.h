@@ -1,5 +1,5 @@
-// The library's one verb. It never prints, ends the process, or installs a handler: whoever calls it hears of progress
-// and of what goes on through an Observer, and of failures through the Result.
+// The library's one verb. It never prints, ends the process, or installs a handler: whoever calls it hears of
+// progress and of what goes on through an Observer, and of failures through the Result.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class LogLevel : std::uint8_t { Trace, Debug, Info, Warning, Error };
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual bool wants(LogLevel) const { return false; }            // spares the text of what nobody reads
+  virtual bool wants(LogLevel) const { return false; }  // spares the text of what nobody reads
   virtual void log(LogLevel, std::string_view message) { (void)message; }
   // A phase of the run begins: "load", "infer", "clean-up", "check", "save".
   virtual void phase(std::string_view name) { (void)name; }
@@ -30,28 +30,29 @@ class Observer {
   }
   // The model's text after a pass of Options::print_after.
   virtual void text(std::string_view pass, std::string_view model) { (void)pass, (void)model; }
-  virtual bool stop_requested() { return false; }                 // true ends the run with ErrorKind::Limit
+  virtual bool stop_requested() { return false; }  // true ends the run with ErrorKind::Limit
 };
 
 // Loads, infers, cleans up, checks, saves. On failure nothing is written and there is at least one error.
 Result<Report> optimize(const Options& options, Observer& observer);
 
-// --- for front ends ------------------------------------------------------------------------------------------------
+// --- for front ends ------------------------------------------------------------------------------------------
 
 struct PassDescription {
   std::string_view name, summary;
   bool exact = false;
-  int level = 0;                       // runs from this level on
+  int level = 0;  // runs from this level on
 };
 std::vector<PassDescription> list_passes();
 
-// The remedy of a name that does not exist: "did you mean 'a' or 'b'?", or the names there are. kind: a plural.
+// The remedy of a name that does not exist: "did you mean 'a' or 'b'?", or the names there are. kind: a
+// plural.
 std::string suggest_names(std::string_view word, std::span<const std::string> names, std::string_view kind);
 
 // For signal handlers (async-signal-safe): removes the unfinished output of this process's runs.
 void discard_unfinished_output() noexcept;
-// For a SIGBUS handler: the path of the model or data file that is mapped at this address; null when none is. Such a
-// file was cut short while it was read.
+// For a SIGBUS handler: the path of the model or data file that is mapped at this address; null when none is.
+// Such a file was cut short while it was read.
 const char* mapped_file_at(const void* address) noexcept;
 
 }  // namespace graphopt

@@ -1,4 +1,5 @@
-// What a run shall do, in the groups of --help. Plain data: the command line fills it from text, a program by hand.
+// What a run shall do, in the groups of --help. Plain data: the command line fills it from text, a program by
+// hand.
 #pragma once
 
 #include <cstdint>
@@ -12,56 +13,57 @@ namespace graphopt {
 enum class Stage : std::uint8_t { Load, Infer, CleanUp };
 
 enum class ExternalData : std::uint8_t {
-  Auto,     // weights stay where they were; models above 2 GiB get a data file
+  Auto,  // weights stay where they were; models above 2 GiB get a data file
   Always,
   Never,
 };
 
-struct ShapeOption {                   // --shape NAME=1,3,224,224
+struct ShapeOption {  // --shape NAME=1,3,224,224
   std::string input;
-  std::vector<std::int64_t> dims;      // -1 keeps the dim as it is
+  std::vector<std::int64_t> dims;  // -1 keeps the dim as it is
 };
 
-struct DimOption {                     // --dim SYMBOL=VALUE: low == high; --dim SYMBOL=LOW..HIGH
+struct DimOption {  // --dim SYMBOL=VALUE: low == high; --dim SYMBOL=LOW..HIGH
   std::string symbol;
   std::int64_t low = 0;
   std::int64_t high = 0;
 };
 
 struct Options {
-  std::string input;                   // a file; "-" is stdin
-  std::string output;                  // a file, which may be the input; "-" is stdout; empty: a dry run
+  std::string input;   // a file; "-" is stdin
+  std::string output;  // a file, which may be the input; "-" is stdout; empty: a dry run
 
   // What to do
-  int level = 2;                       // 0 load and save; 1 exact and local; 2 default; 3 all passes
-  bool exact = false;                  // bit-exact passes only
-  std::vector<std::string> passes;     // exactly these, in this order, until none changes anything; empty: by level
+  int level = 2;       // 0 load and save; 1 exact and local; 2 default; 3 all passes
+  bool exact = false;  // bit-exact passes only
+  std::vector<std::string>
+      passes;  // exactly these, in this order, until none changes anything; empty: by level
   std::vector<std::string> disabled;
   Stage stop_after = Stage::CleanUp;
-  std::uint64_t fold_limit = 64 * 1024;   // bytes that one folded constant may add
+  std::uint64_t fold_limit = 64 * 1024;  // bytes that one folded constant may add
 
-  // Shapes. A single value is written into the types of inputs, so it changes what the model accepts; a range is a
-  // promise of the user that inference may use, and is not written.
+  // Shapes. A single value is written into the types of inputs, so it changes what the model accepts; a range
+  // is a promise of the user that inference may use, and is not written.
   std::vector<ShapeOption> shapes;
   std::vector<DimOption> dims;
-  bool infer = false;                  // write what inference found into value_info and outputs
+  bool infer = false;  // write what inference found into value_info and outputs
 
   // Output
   ExternalData external_data = ExternalData::Auto;
-  std::uint64_t external_threshold = 1024;   // bytes from which a tensor goes to the data file
-  std::string external_root;           // folder that external data may be read from, beside the model's own
-  bool force = false;                  // overwrite a write-protected output
+  std::uint64_t external_threshold = 1024;  // bytes from which a tensor goes to the data file
+  std::string external_root;  // folder that external data may be read from, beside the model's own
+  bool force = false;         // overwrite a write-protected output
 
   // Trust
-  int check_seeds = 0;                 // 0: no check
+  int check_seeds = 0;  // 0: no check
   std::optional<double> check_tolerance;
-  bool bisect = false;                 // a check that fails is followed by a search for the rewrite; implies a check
+  bool bisect = false;  // a check that fails is followed by a search for the rewrite; implies a check
   bool verify_each = false;
-  double timeout = 0;                  // seconds; 0: none. Looked at between passes and stages; saving is not cut short
-  std::string ort;                     // ONNX Runtime's library; empty: searched for
+  double timeout = 0;  // seconds; 0: none. Looked at between passes and stages; saving is not cut short
+  std::string ort;     // ONNX Runtime's library; empty: searched for
 
   // People
-  std::vector<std::string> print_after;   // passes after which the observer gets the model's text
+  std::vector<std::string> print_after;  // passes after which the observer gets the model's text
 
   // The caller ends the process after the call: the model is not taken apart, which saves time on large ones.
   bool process_ends = false;

@@ -10,27 +10,30 @@
 
 namespace graphopt {
 
-// One counting rule for all figures: the nodes of the main graph and of every subgraph; a call of a model-local
-// function counts as the nodes of its body, once per call, the call itself not. Constant nodes hold data and are
-// counted apart.
+// One counting rule for all figures: the nodes of the main graph and of every subgraph; a call of a
+// model-local function counts as the nodes of its body, once per call, the call itself not. Constant nodes
+// hold data and are counted apart.
 struct ModelFigures {
   std::uint64_t nodes = 0;
   std::uint64_t constants = 0;
-  std::uint64_t initializers = 0;      // of the main graph
-  std::uint64_t subgraphs = 0;         // each function that is called counts once
-  std::uint64_t calls = 0;             // of functions, each function's body counted once
-  std::uint64_t bytes = 0;             // the file plus external data; 0 when nothing was written
-  std::map<std::string, std::uint64_t> operators;   // "Conv", "com.microsoft::Attention"; without Constant
+  std::uint64_t initializers = 0;                  // of the main graph
+  std::uint64_t subgraphs = 0;                     // each function that is called counts once
+  std::uint64_t calls = 0;                         // of functions, each function's body counted once
+  std::uint64_t bytes = 0;                         // the file plus external data; 0 when nothing was written
+  std::map<std::string, std::uint64_t> operators;  // "Conv", "com.microsoft::Attention"; without Constant
 };
 
 struct Report {
-  std::string version;                 // of graphopt
-  std::string input, output;           // as the user typed them; no output: a dry run
+  std::string version;        // of graphopt
+  std::string input, output;  // as the user typed them; no output: a dry run
   ModelFigures before, after;
 
-  struct Phase { std::string name; double seconds = 0; };
-  std::vector<Phase> phases;           // in their order
-  double seconds = 0;                  // from the call to the return
+  struct Phase {
+    std::string name;
+    double seconds = 0;
+  };
+  std::vector<Phase> phases;  // in their order
+  double seconds = 0;         // from the call to the return
 
   struct PassFigures {
     std::string name;
@@ -40,18 +43,20 @@ struct Report {
   };
   std::vector<PassFigures> passes;
   std::uint64_t rounds = 0, rewrites = 0;
-  std::string stopped;                 // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
+  std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
 
   struct InferenceFigures {
-    std::uint64_t values = 0;          // of the model, when inference had run once
-    std::uint64_t inferred = 0;        // values that were inferred, each time counted
-    std::uint64_t again = 0;           // of these, after passes began to change the model
+    std::uint64_t values = 0;    // of the model, when inference had run once
+    std::uint64_t inferred = 0;  // values that were inferred, each time counted
+    std::uint64_t again = 0;     // of these, after passes began to change the model
     double again_per_rewrite = 0;
   };
-  std::optional<InferenceFigures> inference;   // nothing when it did not run
+  std::optional<InferenceFigures> inference;  // nothing when it did not run
 
-  struct WrongClaim { std::string value, declared, inferred; };
-  std::vector<WrongClaim> false_claims;   // value_info of the file that inference contradicts
+  struct WrongClaim {
+    std::string value, declared, inferred;
+  };
+  std::vector<WrongClaim> false_claims;  // value_info of the file that inference contradicts
 
   struct Difference {
     std::string output;
@@ -60,15 +65,18 @@ struct Report {
     std::string problem;
   };
   struct Check {
-    std::string verdict;               // "same"; a check that found anything else ends the run
-    std::string runtime;               // "ONNX Runtime 1.31.1"
-    std::uint64_t runs = 0, skipped = 0;   // input sets: compared; not accepted by the original
-    std::vector<Difference> outputs;   // the largest difference of each output over all runs
+    std::string verdict;                  // "same"; a check that found anything else ends the run
+    std::string runtime;                  // "ONNX Runtime 1.31.1"
+    std::uint64_t runs = 0, skipped = 0;  // input sets: compared; not accepted by the original
+    std::vector<Difference> outputs;      // the largest difference of each output over all runs
   };
   std::optional<Check> check;
 
-  struct File { std::string path; std::uint64_t bytes = 0; };
-  std::vector<File> files;             // what was written; the model first
+  struct File {
+    std::string path;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<File> files;  // what was written; the model first
 
   std::vector<std::string> warnings;
 };

@@ -1,7 +1,7 @@
-// One sweep over the node array counts operators per "root" (the main graph, or the function whose body holds the
-// node, at whatever depth); then each function's counts are added as often as it is called. No recursion: functions are
-// taken in an order in which callers come before callees (Kahn), which exists because the reader refuses functions
-// that call themselves.
+// One sweep over the node array counts operators per "root" (the main graph, or the function whose body holds
+// the node, at whatever depth); then each function's counts are added as often as it is called. No recursion:
+// functions are taken in an order in which callers come before callees (Kahn), which exists because the
+// reader refuses functions that call themselves.
 #include "driver/figures.h"
 
 #include <limits>
@@ -17,7 +17,8 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > kMost - b ? kMost : a + b; }
 std::uint64_t multiply(std::uint64_t a, std::uint64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
-// The function whose body holds each graph; none for those of the main graph. Owners are made before what they own.
+// The function whose body holds each graph; none for those of the main graph. Owners are made before what
+// they own.
 std::vector<FunctionId> root_functions(const Model& m) {
   std::vector<FunctionId> root(m.graph_count());
   for (std::size_t g = 0; g < m.graph_count(); ++g) {
@@ -25,7 +26,8 @@ std::vector<FunctionId> root_functions(const Model& m) {
     root[g] = graph.function;
     // Up to an ancestor that is known: an owner may have been made after its graph.
     for (GraphId up = graph.parent; !root[g] && up; up = m.graph(up).parent) {
-      root[g] = m.graph(up).function ? m.graph(up).function : (up.index() < g ? root[up.index()] : FunctionId{});
+      root[g] =
+          m.graph(up).function ? m.graph(up).function : (up.index() < g ? root[up.index()] : FunctionId{});
       if (up.index() < g) break;
     }
   }
@@ -97,7 +99,7 @@ ModelFigures count_model(const Model& m) {
   const std::vector<std::uint64_t> times = times_run(calls);
   const auto times_of = [&](FunctionId f) { return f ? times[f.index()] : 1; };
 
-  std::vector<std::uint64_t> per_op;   // by OpId
+  std::vector<std::uint64_t> per_op;  // by OpId
   for (std::size_t i = 0; i < m.node_count(); ++i) {
     const Node& n = m.node(NodeId{i});
     if (!counts(m, n)) continue;
@@ -121,7 +123,7 @@ ModelFigures count_model(const Model& m) {
       out.constants = add(out.constants, per_op[i]);
       continue;
     }
-    std::uint64_t& total = out.operators[operator_name(m, op)];   // overloads share a name
+    std::uint64_t& total = out.operators[operator_name(m, op)];  // overloads share a name
     total = add(total, per_op[i]);
     out.nodes = add(out.nodes, per_op[i]);
   }

@@ -15,8 +15,8 @@ ModelFigures count_model(const Model& model);
 // "Conv", "com.microsoft::Attention".
 std::string operator_name(const Model& model, OpId op);
 
-// How often the body of each function runs through per run of the main graph's nodes, calls by calls. Saturates: calls
-// that double at each of 64 levels are a file of a few kilobytes.
+// How often the body of each function runs through per run of the main graph's nodes, calls by calls.
+// Saturates: calls that double at each of 64 levels are a file of a few kilobytes.
 std::vector<std::uint64_t> calls_per_function(const Model& model);
 
 }  // namespace graphopt

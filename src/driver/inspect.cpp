@@ -121,7 +121,8 @@ void Inspector::unknown_operators() {
 void Inspector::problems(const std::vector<Warning>& warnings) {
   for (const Warning& w : warnings) {
     const std::string place = to_string(w.place);
-    out.problems.push_back(place + (place.empty() ? "" : ": ") + w.what + (w.remedy.empty() ? "" : " (" + w.remedy + ")"));
+    out.problems.push_back(place + (place.empty() ? "" : ": ") + w.what +
+                           (w.remedy.empty() ? "" : " (" + w.remedy + ")"));
   }
   for (const FalseClaim& claim : inference->false_claims()) {
     out.problems.push_back("value_info of '" + name(claim.value) + "' says " + claim.declared +
@@ -134,10 +135,11 @@ Result<Inspection> run(const InspectOptions& options) {
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
   if (!image) return image.errors();
   const bool text = looks_like_text((*image)->bytes());
-  Result<Model> model = (*image)->mapped()
-                            ? load_model({options.input, options.external_root, 0}, warnings)
-                            : load_model_from_memory(std::string((*image)->bytes()), options.input,
-                                                     options.input == "-" ? "." : folder_of(options.input), warnings);
+  Result<Model> model =
+      (*image)->mapped()
+          ? load_model({options.input, options.external_root, 0}, warnings)
+          : load_model_from_memory(std::string((*image)->bytes()), options.input,
+                                   options.input == "-" ? "." : folder_of(options.input), warnings);
   if (!model) return model.errors();
   auto inspector = std::make_unique<Inspector>();
   inspector->model = *std::move(model);
@@ -163,7 +165,9 @@ Result<Inspection> inspect(const InspectOptions& options) {
   try {
     return run(options);
   } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::Limit, {options.input, {}, {}, {}, {}}, "there is not enough memory",
+    return Error{ErrorKind::Limit,
+                 {options.input, {}, {}, {}, {}},
+                 "there is not enough memory",
                  "give --max-memory more, or a machine with more"};
   }
 }

@@ -1,5 +1,5 @@
-// Report and Inspection as JSON. Fields keep the order in which the structs have them; text that is not UTF-8 (names in
-// models may be anything) has its wrong bytes replaced.
+// Report and Inspection as JSON. Fields keep the order in which the structs have them; text that is not UTF-8
+// (names in models may be anything) has its wrong bytes replaced.
 #include <nlohmann/json.hpp>
 
 #include "graphopt/inspect.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;   // of both; grows when a field changes its meaning or goes away
+constexpr int kFormat = 1;  // of both; grows when a field changes its meaning or goes away
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
 
@@ -33,16 +33,29 @@ Json to(const ModelFigures& f) {
 Json to(const Report::PassFigures& p) {
   Json counters = Json::object();
   for (const auto& [name, n] : p.counters) counters[name] = n;
-  return {{"name", p.name}, {"runs", p.runs}, {"rewrites", p.rewrites}, {"seconds", p.seconds}, {"counters", counters}};
+  return {{"name", p.name},
+          {"runs", p.runs},
+          {"rewrites", p.rewrites},
+          {"seconds", p.seconds},
+          {"counters", counters}};
 }
 
 Json to(const Report::Check& c) {
   Json outputs = Json::array();
   for (const Report::Difference& d : c.outputs) {
-    outputs.push_back({{"output", d.output}, {"max_abs", number(d.max_abs)}, {"max_rel", number(d.max_rel)},
-                       {"noise", number(d.noise)}, {"random", d.random}, {"ok", d.ok}, {"problem", d.problem}});
+    outputs.push_back({{"output", d.output},
+                       {"max_abs", number(d.max_abs)},
+                       {"max_rel", number(d.max_rel)},
+                       {"noise", number(d.noise)},
+                       {"random", d.random},
+                       {"ok", d.ok},
+                       {"problem", d.problem}});
   }
-  return {{"verdict", c.verdict}, {"runtime", c.runtime}, {"runs", c.runs}, {"skipped", c.skipped}, {"outputs", outputs}};
+  return {{"verdict", c.verdict},
+          {"runtime", c.runtime},
+          {"runs", c.runs},
+          {"skipped", c.skipped},
+          {"outputs", outputs}};
 }
 
 Json to(const std::vector<Inspection::Value>& values) {
@@ -56,8 +69,8 @@ Json to(const std::vector<Inspection::Value>& values) {
 }  // namespace
 
 std::string to_json(const Report& r) {
-  Json out = {{"format_number", kFormat}, {"version", r.version}, {"input", r.input},
-              {"output", r.output}, {"before", to(r.before)}, {"after", to(r.after)}, {"seconds", r.seconds}};
+  Json out = {{"format_number", kFormat}, {"version", r.version}, {"input", r.input},    {"output", r.output},
+              {"before", to(r.before)},   {"after", to(r.after)}, {"seconds", r.seconds}};
   Json& phases = out["phases"] = Json::array();
   for (const Report::Phase& p : r.phases) phases.push_back({{"name", p.name}, {"seconds", p.seconds}});
   Json& passes = out["passes"] = Json::array();
@@ -67,8 +80,10 @@ std::string to_json(const Report& r) {
   out["stopped"] = r.stopped;
   Json& inference = out["inference"] = nullptr;
   if (r.inference) {
-    inference = {{"values", r.inference->values}, {"inferred", r.inference->inferred},
-                 {"again", r.inference->again}, {"again_per_rewrite", r.inference->again_per_rewrite}};
+    inference = {{"values", r.inference->values},
+                 {"inferred", r.inference->inferred},
+                 {"again", r.inference->again},
+                 {"again_per_rewrite", r.inference->again_per_rewrite}};
   }
   Json& claims = out["false_claims"] = Json::array();
   for (const Report::WrongClaim& c : r.false_claims) {
@@ -82,8 +97,10 @@ std::string to_json(const Report& r) {
 }
 
 std::string to_json(const Inspection& in) {
-  Json out = {{"format_number", kFormat}, {"file", in.file}, {"format", in.format}, {"ir_version", in.ir_version},
-              {"producer", in.producer}, {"producer_version", in.producer_version}, {"graph", in.graph}};
+  Json out = {{"format_number", kFormat}, {"file", in.file},
+              {"format", in.format},      {"ir_version", in.ir_version},
+              {"producer", in.producer},  {"producer_version", in.producer_version},
+              {"graph", in.graph}};
   Json& opsets = out["opsets"] = Json::object();
   for (const auto& o : in.opsets) opsets[o.domain] = o.version;
   out["inputs"] = to(in.inputs);

@@ -6,7 +6,8 @@
 
 namespace graphopt {
 
-Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& options, std::vector<Warning>& warnings) {
+Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& options,
+                                                           std::vector<Warning>& warnings) {
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
   if (!image) return image.errors();
   auto out = std::make_unique<OriginalModel>();

@@ -18,14 +18,14 @@ struct OriginalModel {
   // Reads stdin and pipes to their end: they can be read only once.
   static Result<std::unique_ptr<OriginalModel>> open(const Options& options, std::vector<Warning>& warnings);
 
-  Result<Model> load(std::vector<Warning>& warnings) const;   // a fresh copy each time
-  ModelSource source() const;                                 // binary, as ONNX Runtime wants it
+  Result<Model> load(std::vector<Warning>& warnings) const;  // a fresh copy each time
+  ModelSource source() const;                                // binary, as ONNX Runtime wants it
 
   std::string path, external_root, folder;
-  bool in_memory = false;   // `bytes` is all there is
+  bool in_memory = false;  // `bytes` is all there is
   std::string bytes;
-  std::string binary;       // what the text says, for a model in text syntax
-  InputPlan plan;           // made before the passes
+  std::string binary;  // what the text says, for a model in text syntax
+  InputPlan plan;      // made before the passes
 };
 
 }  // namespace graphopt

@@ -1,6 +1,6 @@
-// A run, as a list of named phases. After each of them the model is whole: a run that stops there can save it.
+// A run, as a list of named phases. After each the model is whole: a run that stops there can save it.
 //
-//   load      the file's content is in the IR; every name resolves, every size is true, nothing leads outside the file
+//   load      the IR holds the file's content; every name resolves, every size is true, nothing leads outside
 //   infer     every value has a type that holds in all runs; claims of the file that do not hold are known
 //   clean-up  the passes have nothing left to do; the verifier accepts what they made
 //   check     the result computes what the original computes, as far as the inputs that were tried can tell
@@ -20,14 +20,16 @@
 
 namespace graphopt {
 
-Run::Run(const Options& options, Observer& observer) : options_(options), observer_(observer), start_(Clock::now()) {
+Run::Run(const Options& options, Observer& observer)
+    : options_(options), observer_(observer), start_(Clock::now()) {
   if (options.timeout > 0) {
-    deadline_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.timeout));
+    deadline_ =
+        start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.timeout));
   }
 }
 
 Run::~Run() {
-  if (options_.process_ends) (void)work_.release();   // freeing 10^6 nodes one by one helps nobody
+  if (options_.process_ends) (void)work_.release();  // freeing 10^6 nodes one by one helps nobody
 }
 
 Result<Report> Run::all() {
@@ -71,7 +73,7 @@ bool Run::wants_inference() const {
          !options_.shapes.empty() || !options_.dims.empty();
 }
 
-// --- load -----------------------------------------------------------------------------------------------------------
+// --- load ----------------------------------------------------------------------------------------------------
 
 Status Run::load() {
   std::vector<Warning> warnings;
@@ -81,7 +83,8 @@ Status Run::load() {
     if (!original) return original.errors();
     original_ = *std::move(original);
   }
-  Result<Model> model = original_ ? original_->load(warnings) : load_model({options_.input, options_.external_root, 0}, warnings);
+  Result<Model> model = original_ ? original_->load(warnings)
+                                  : load_model({options_.input, options_.external_root, 0}, warnings);
   if (!model) return model.errors();
   work->model = *std::move(model);
   work->file_values = work->model.value_count();
@@ -95,7 +98,7 @@ Status Run::load() {
   return Done{};
 }
 
-// --- infer ----------------------------------------------------------------------------------------------------------
+// --- infer ---------------------------------------------------------------------------------------------------
 
 Status Run::start_inference(Work& work) {
   Result<InferOptions> shapes = shape_options(work.model, options_);
@@ -113,23 +116,26 @@ Status Run::infer() {
     if (work_->model.alive(ValueId{v})) ++report_.inference->values;
   }
   report_claims();
-  if (original_) original_->plan = plan_inputs(work_->model, *work_->inference);   // passes may remove what it reads
+  if (original_)
+    original_->plan = plan_inputs(work_->model, *work_->inference);  // passes may remove what it reads
   return Done{};
 }
 
 void Run::report_claims() {
   const Model& m = work_->model;
   for (const FalseClaim& claim : work_->inference->false_claims()) {
-    report_.false_claims.push_back({std::string(m.text(m.value(claim.value).name)), claim.declared, claim.inferred});
+    report_.false_claims.push_back(
+        {std::string(m.text(m.value(claim.value).name)), claim.declared, claim.inferred});
   }
   if (report_.false_claims.empty()) return;
   const Report::WrongClaim& first = report_.false_claims.front();
   const std::size_t others = report_.false_claims.size() - 1;
   warn(m.file + ": value_info of '" + first.value + "' says " + first.declared + ", which cannot be: it is " +
-       first.inferred + (others > 0 ? " (and " + std::to_string(others) + " more such claims)" : "") + "; not trusted");
+       first.inferred + (others > 0 ? " (and " + std::to_string(others) + " more such claims)" : "") +
+       "; not trusted");
 }
 
-// --- clean-up -------------------------------------------------------------------------------------------------------
+// --- clean-up ------------------------------------------------------------------------------------------------
 
 Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget, bool observed) {
   PipelineOptions o;
@@ -145,7 +151,8 @@ Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget,
     o.after_pass = [this, &steps](std::string_view pass, const Model& model, bool changed) {
       observer_.step(pass, ++steps, 0);
       if (observer_.wants(LogLevel::Debug)) {
-        observer_.log(LogLevel::Debug, std::string(pass) + (changed ? ": changed the model" : ": nothing to do"));
+        observer_.log(LogLevel::Debug,
+                      std::string(pass) + (changed ? ": changed the model" : ": nothing to do"));
       }
       for (const std::string& name : options_.print_after) {
         if (name == pass) observer_.text(pass, print(model));
@@ -166,7 +173,8 @@ Status Run::clean_up() {
   Report::InferenceFigures& inference = *report_.inference;
   inference.inferred = work_->inference->inferred();
   inference.again = inference.inferred - inferred_before;
-  if (done->rewrites > 0) inference.again_per_rewrite = static_cast<double>(inference.again) / static_cast<double>(done->rewrites);
+  if (done->rewrites > 0)
+    inference.again_per_rewrite = static_cast<double>(inference.again) / static_cast<double>(done->rewrites);
   if (auto broken = verify(work_->model)) return *broken;
   report_.after = count_model(work_->model);
   return Done{};
@@ -185,9 +193,9 @@ void Run::report_passes(const PipelineReport& pipeline) {
   }
 }
 
-// --- check: run_check.cpp -------------------------------------------------------------------------------------------
+// --- check: run_check.cpp ------------------------------------------------------------------------------------
 
-// --- save -----------------------------------------------------------------------------------------------------------
+// --- save ----------------------------------------------------------------------------------------------------
 
 std::vector<TypeOverride> Run::types_of(Work& work) const {
   if (!work.inference) return {};
@@ -214,18 +222,21 @@ Status Run::save() {
   return Done{};
 }
 
-// --- everywhere -----------------------------------------------------------------------------------------------------
+// --- everywhere ----------------------------------------------------------------------------------------------
 
 void Run::warn(std::string text) {
   observer_.log(LogLevel::Warning, text);
   report_.warnings.push_back(std::move(text));
 }
 
-bool Run::out_of_time() const { return observer_.stop_requested() || (deadline_ && Clock::now() >= *deadline_); }
+bool Run::out_of_time() const {
+  return observer_.stop_requested() || (deadline_ && Clock::now() >= *deadline_);
+}
 
 Error Run::stopped() const {
   const Place place{options_.input, {}, {}, {}, {}};
-  if (!deadline_ || Clock::now() < *deadline_) return {ErrorKind::Limit, place, "the run was stopped; nothing was written", "run it again"};
+  if (!deadline_ || Clock::now() < *deadline_)
+    return {ErrorKind::Limit, place, "the run was stopped; nothing was written", "run it again"};
   return {ErrorKind::Limit, place, "--timeout: the time is over; nothing was written",
           "give it more time, or fewer passes (-O1, --passes)"};
 }
@@ -234,7 +245,9 @@ Result<Report> optimize(const Options& options, Observer& observer) {
   try {
     return Run(options, observer).all();
   } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::Limit, {options.input, {}, {}, {}, {}}, "there is not enough memory; nothing was written",
+    return Error{ErrorKind::Limit,
+                 {options.input, {}, {}, {}, {}},
+                 "there is not enough memory; nothing was written",
                  "give --max-memory more, or a machine with more"};
   }
 }

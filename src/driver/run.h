@@ -22,7 +22,7 @@ struct OriginalModel;
 struct Work {
   Model model;
   std::optional<Inference> inference;
-  std::size_t file_values = 0;     // that the file had; values with later ids were made by passes
+  std::size_t file_values = 0;  // that the file had; values with later ids were made by passes
 };
 
 class Run {
@@ -41,7 +41,7 @@ class Run {
   Status check();
   Status save();
 
-  Status find_culprit(Checker& checker);   // run_check.cpp, as check()
+  Status find_culprit(Checker& checker);  // run_check.cpp, as check()
 
   struct Phase {
     const char* name;
@@ -53,7 +53,7 @@ class Run {
   bool wants_check() const { return options_.check_seeds > 0 || options_.bisect; }
   bool wants_inference() const;
 
-  std::vector<TypeOverride> types_of(Work& work) const;   // to be written
+  std::vector<TypeOverride> types_of(Work& work) const;  // to be written
   Status start_inference(Work& work);
   Result<PipelineReport> run_passes(Work& work, std::uint64_t rewrite_budget, bool observed);
   void warn(std::string text);
@@ -68,7 +68,7 @@ class Run {
   std::optional<Clock::time_point> deadline_;
   Report report_;
   std::unique_ptr<Work> work_;
-  std::unique_ptr<OriginalModel> original_;   // when there is a check
+  std::unique_ptr<OriginalModel> original_;  // when there is a check
 };
 
 }  // namespace graphopt

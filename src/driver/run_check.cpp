@@ -1,4 +1,5 @@
-// The check phase: original and result run in ONNX Runtime and are compared; a difference can be traced to a rewrite.
+// The check phase: original and result run in ONNX Runtime and are compared; a difference can be traced to a
+// rewrite.
 #include "driver/original.h"
 #include "driver/run.h"
 #include "driver/saving.h"
@@ -24,15 +25,19 @@ Report::Check figures_of(const CheckReport& check) {
 Status Run::check() {
   // A check that cannot run is a check that failed: who asked for it wants to know.
   Checker checker(original_->source(), original_->plan,
-                  {.seeds = std::max(1, options_.check_seeds), .tolerance = options_.check_tolerance, .ort = options_.ort});
+                  {.seeds = std::max(1, options_.check_seeds),
+                   .tolerance = options_.check_tolerance,
+                   .ort = options_.ort});
   SavedInMemory result;
-  if (Status saved = result.save(work_->model, types_of(*work_), original_->folder); !saved) return saved.errors();
+  if (Status saved = result.save(work_->model, types_of(*work_), original_->folder); !saved)
+    return saved.errors();
   const CheckReport report = checker.check(result.source());
   if (report.verdict == CheckReport::Verdict::Same) {
     report_.check = figures_of(report);
     return Done{};
   }
-  if (report.verdict == CheckReport::Verdict::NotRun || !options_.bisect) return *to_error(report, options_.input);
+  if (report.verdict == CheckReport::Verdict::NotRun || !options_.bisect)
+    return *to_error(report, options_.input);
   observer_.log(LogLevel::Info, "the results differ: " + report.why + "; looking for the rewrite");
   return find_culprit(checker);
 }
@@ -44,7 +49,7 @@ Status Run::find_culprit(Checker& checker) {
   const auto make = [&](std::uint64_t budget) -> Result<BisectStep> {
     if (out_of_time()) return stopped();
     observer_.step("bisect", ++steps, 0);
-    std::vector<Warning> warnings;   // told already
+    std::vector<Warning> warnings;  // told already
     Result<Model> model = original_->load(warnings);
     if (!model) return model.errors();
     work = std::make_unique<Work>();
@@ -58,23 +63,26 @@ Status Run::find_culprit(Checker& checker) {
       step.rewrites = done->rewrites;
       step.last = done->last_rewrite;
     }
-    if (Status done = saved.save(work->model, types_of(*work), original_->folder); !done) return done.errors();
+    if (Status done = saved.save(work->model, types_of(*work), original_->folder); !done)
+      return done.errors();
     step.model = saved.source();
     return step;
   };
-  Result<BisectReport> found = bisect(make, [&checker](const ModelSource& model) { return checker.check(model); });
+  Result<BisectReport> found =
+      bisect(make, [&checker](const ModelSource& model) { return checker.check(model); });
   if (!found) return found.errors();
   const Place place{options_.input, {}, {}, {}, {}};
   switch (found->outcome) {
     case BisectReport::Outcome::Found:
-      return Error{ErrorKind::CheckFailed, place,
-                   "broken by " + to_string(*found) + ": " + found->check.why,
-                   "nothing was written; --disable-pass " + found->culprit.pass + " leaves the pass out; please report it"};
+      return Error{ErrorKind::CheckFailed, place, "broken by " + to_string(*found) + ": " + found->check.why,
+                   "nothing was written; --disable-pass " + found->culprit.pass +
+                       " leaves the pass out; please report it"};
     case BisectReport::Outcome::Saving:
       return Error{ErrorKind::CheckFailed, place, "differs before the first rewrite: " + found->check.why,
                    "nothing was written; please report the model: loading and saving broke it"};
     case BisectReport::Outcome::Clean:
-      return Error{ErrorKind::CheckFailed, place, "the results differed once and agreed when the passes ran again",
+      return Error{ErrorKind::CheckFailed, place,
+                   "the results differed once and agreed when the passes ran again",
                    "nothing was written; run --check again: the model may not be deterministic"};
     case BisectReport::Outcome::NotRun: break;
   }

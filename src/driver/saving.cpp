@@ -7,9 +7,10 @@
 
 namespace graphopt {
 
-Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types, const std::string& folder) {
+Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types,
+                           const std::string& folder) {
   SaveOptions options;
-  options.path = folder + "/model";   // nothing is written there: it says from where data files are found
+  options.path = folder + "/model";  // nothing is written there: it says from where data files are found
   options.types = types;
   const DataPlan plan(model, options, false, false);
   MessageWriter writer(model, options, plan);
@@ -17,7 +18,8 @@ Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> typ
   folder_ = folder;
   bytes_.clear();
   if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
-    return Error{ErrorKind::CheckFailed, {model.file, {}, {}, {}, {}},
+    return Error{ErrorKind::CheckFailed,
+                 {model.file, {}, {}, {}, {}},
                  "not checked: the model has " + std::to_string(writer.size()) +
                      " bytes, more than ONNX Runtime takes in one piece",
                  "leave --check out, or keep the weights in external data"};

@@ -19,7 +19,8 @@ std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\
 // The dims that a type states, through sequences and optionals.
 std::span<const DimId> dims_of(const Model& m, TypeId id) {
   const Type* t = &m.types[id];
-  while (t->kind == TypeKind::Sequence || t->kind == TypeKind::Optional || t->kind == TypeKind::Map) t = &m.types[t->inner];
+  while (t->kind == TypeKind::Sequence || t->kind == TypeKind::Optional || t->kind == TypeKind::Map)
+    t = &m.types[t->inner];
   return t->dims;
 }
 
@@ -40,8 +41,10 @@ std::optional<Error> bind(const Model& m, Bounds& bounds, DimId symbol, Bound b)
   if (fresh) return std::nullopt;
   Bound& old = at->second;
   if (b.low > old.high || b.high < old.low) {
-    return usage(m, b.by + " makes symbol " + quoted(m.dims.symbol_name(symbol)) + " " + text_of(b) + ", but " + old.by +
-                     " makes it " + text_of(old), "leave one of them out, or let them agree");
+    return usage(m,
+                 b.by + " makes symbol " + quoted(m.dims.symbol_name(symbol)) + " " + text_of(b) + ", but " +
+                     old.by + " makes it " + text_of(old),
+                 "leave one of them out, or let them agree");
   }
   if (b.high - b.low < old.high - old.low) old.by = b.by;
   old.low = std::max(old.low, b.low);
@@ -49,13 +52,16 @@ std::optional<Error> bind(const Model& m, Bounds& bounds, DimId symbol, Bound b)
   return std::nullopt;
 }
 
-std::optional<Error> bind_dim(const Model& m, Bounds& bounds, const std::vector<DimId>& symbols, const DimOption& d) {
+std::optional<Error> bind_dim(const Model& m, Bounds& bounds, const std::vector<DimId>& symbols,
+                              const DimOption& d) {
   for (const DimId s : symbols) {
-    if (m.dims.symbol_name(s) == d.symbol) return bind(m, bounds, s, {d.low, d.high, "--dim " + d.symbol + '=' + text_of({d.low, d.high, {}})});
+    if (m.dims.symbol_name(s) == d.symbol)
+      return bind(m, bounds, s, {d.low, d.high, "--dim " + d.symbol + '=' + text_of({d.low, d.high, {}})});
   }
   std::vector<std::string> names;
   for (const DimId s : symbols) names.emplace_back(m.dims.symbol_name(s));
-  return usage(m, "--dim: the model's inputs have no symbol " + quoted(d.symbol), suggest(d.symbol, names, "symbols of the inputs"));
+  return usage(m, "--dim: the model's inputs have no symbol " + quoted(d.symbol),
+               suggest(d.symbol, names, "symbols of the inputs"));
 }
 
 std::string option_text(const ShapeOption& s) {
@@ -82,7 +88,8 @@ std::optional<Error> bind_shape(const Model& m, Bounds& bounds, const ShapeOptio
   const Type& t = m.types[type];
   const std::string says = "the model says " + type_text(m, type);
   if (t.kind != TypeKind::Tensor) {
-    return usage(m, "--shape: input " + quoted(s.input) + " is no tensor: " + says, "give shapes to inputs that are tensors");
+    return usage(m, "--shape: input " + quoted(s.input) + " is no tensor: " + says,
+                 "give shapes to inputs that are tensors");
   }
   if (!t.has_rank) return std::nullopt;
   if (t.dims.size() != s.dims.size()) {
@@ -113,19 +120,21 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
     if (!dims[i] || s.dims[i] < 0 || m.dims.is_symbol(dims[i])) continue;
     const auto value = m.dims.evaluate(dims[i], binding);
     if (value && *value != s.dims[i]) {
-      return usage(m, option_text(s) + ": dim " + std::to_string(i) + " is " + m.dims.print(dims[i]) + ", which is " +
-                       std::to_string(*value) + " with the other options",
+      return usage(m,
+                   option_text(s) + ": dim " + std::to_string(i) + " is " + m.dims.print(dims[i]) +
+                       ", which is " + std::to_string(*value) + " with the other options",
                    "let the numbers agree; -1 keeps a dim as it is");
     }
   }
   return std::nullopt;
 }
 
-// Which type a value's ValueInfo states. None: what the file says about it stays (nothing, when it says nothing). Dims
-// that the type leaves open stay as the file has them.
+// Which type a value's ValueInfo states. None: what the file says about it stays (nothing, when it says
+// nothing). Dims that the type leaves open stay as the file has them.
 class WrittenTypes {
  public:
-  WrittenTypes(Model& model, const Inference& inference, const Options& options, std::size_t file_values, bool passes_ran)
+  WrittenTypes(Model& model, const Inference& inference, const Options& options, std::size_t file_values,
+               bool passes_ran)
       : model_(model), inference_(inference), infer_(options.infer), file_values_(file_values) {
     specialized_ = !options.shapes.empty() ||
                    std::ranges::any_of(options.dims, [](const DimOption& d) { return d.low == d.high; });
@@ -137,8 +146,8 @@ class WrittenTypes {
   TypeId of(ValueId v) const {
     const Value& value = model_.value(v);
     if (value.is_input) return specialized_ && value.graph == model_.main() ? numbers_only(v) : TypeId{};
-    if (value.is_initializer) return {};                        // it is its own type
-    if (in_function(value.graph)) return {};                    // true for one call only
+    if (value.is_initializer) return {};      // it is its own type
+    if (in_function(value.graph)) return {};  // true for one call only
     const TypeId found = inference_.type(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     if (infer_) return found;
@@ -156,7 +165,7 @@ class WrittenTypes {
 
   // The numbers that inference found where the file has none; none when there is nothing to write.
   TypeId numbers_only(ValueId v) const {
-    const Type declared = model_.types[model_.value(v).declared];   // copies: the pool grows below
+    const Type declared = model_.types[model_.value(v).declared];  // copies: the pool grows below
     const Type found = inference_.type_of(v);
     if (found.kind != TypeKind::Tensor || !found.has_rank) return {};
     if (declared.has_rank && declared.dims.size() != found.dims.size()) return {};
@@ -164,7 +173,7 @@ class WrittenTypes {
     std::vector<DimId> dims(found.dims.size());
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if (!found.dims[i] || !model_.dims.value(found.dims[i])) continue;
-      dims[i] = found.dims[i];   // canonical: a number that the file has, too, has the same id
+      dims[i] = found.dims[i];  // canonical: a number that the file has, too, has the same id
       any = any || !declared.has_rank || declared.dims[i] != found.dims[i];
     }
     return any ? model_.types.tensor(found.elem, dims) : TypeId{};
@@ -185,14 +194,14 @@ class WrittenTypes {
   const Inference& inference_;
   bool specialized_ = false, infer_;
   std::size_t file_values_;
-  std::vector<bool> wrong_;   // by value: the file's claim was false
+  std::vector<bool> wrong_;  // by value: the file's claim was false
 };
 
 }  // namespace
 
 std::vector<DimId> input_symbols(const Model& m) {
   std::vector<DimId> out;
-  std::vector<bool> seen;   // by id
+  std::vector<bool> seen;  // by id
   for (const ValueId v : m.graph_inputs(m.main())) {
     for (const DimId d : dims_of(m, m.value(v).declared)) {
       if (!d) continue;
@@ -216,7 +225,8 @@ Result<InferOptions> shape_options(const Model& m, const Options& options) {
   for (const ShapeOption& s : options.shapes) {
     const auto [at, fresh] = given.try_emplace(s.input, &s);
     if (!fresh && at->second->dims != s.dims) {
-      return usage(m, option_text(s) + " contradicts " + option_text(*at->second), "give one shape per input");
+      return usage(m, option_text(s) + " contradicts " + option_text(*at->second),
+                   "give one shape per input");
     }
     if (auto error = bind_shape(m, bounds, s)) return *error;
   }

@@ -1,9 +1,9 @@
-// Near names by edit distance: Damerau and Levenshtein's, in its restricted form (no text between the letters of a
-// swap is edited again), computed row by row. Rows are cut off once everything in them exceeds the limit, and names
-// whose length alone puts them out of reach are not looked at: a model may have 10^6 inputs.
+// Near names by edit distance: Damerau and Levenshtein's, in its restricted form (no text between the letters
+// of a swap is edited again), computed row by row. Rows are cut off once everything in them exceeds the
+// limit, and names whose length alone puts them out of reach are not looked at: a model may have 10^6 inputs.
 //
-// How far a name may be off grows with its length (a third of the longer one), so that "dept" offers "depth" and "x"
-// offers nothing. A word that a name begins or ends with, or contains as a whole part between
+// How far a name may be off grows with its length (a third of the longer one), so that "dept" offers "depth"
+// and "x" offers nothing. A word that a name begins or ends with, or contains as a whole part between
 // separators, is near as well: "fold" for "fold-constants".
 #include "support/nearest.h"
 
@@ -21,7 +21,8 @@ std::size_t reach(std::string_view word, std::string_view name) {
 
 bool starts_alike(std::string_view name, std::string_view word) {
   if (word.size() < 3 || name.size() <= word.size()) return false;
-  return std::equal(word.begin(), word.end(), name.begin(), [](char a, char b) { return lower(a) == lower(b); });
+  return std::equal(word.begin(), word.end(), name.begin(),
+                    [](char a, char b) { return lower(a) == lower(b); });
 }
 
 // Does `name` consist of parts ("fold-constants": fold, constants), one of which is `word`?
@@ -35,7 +36,9 @@ bool has_part(std::string_view name, std::string_view word) {
   return false;
 }
 
-std::vector<std::string_view> views(std::span<const std::string> names) { return {names.begin(), names.end()}; }
+std::vector<std::string_view> views(std::span<const std::string> names) {
+  return {names.begin(), names.end()};
+}
 
 }  // namespace
 
@@ -55,7 +58,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
       }
       best = std::min(best, row[j]);
     }
-    // A swap may reach back over one row, so one hopeless row proves nothing; two do, and best grows with the rows.
+    // A swap may reach back over one row, so one hopeless row proves nothing; two do, and best grows with the
+    // rows.
     if (best > limit + 1) return limit + 1;
     before.swap(last);
     last.swap(row);
@@ -63,7 +67,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
   return std::min(last[b.size()], limit + 1);
 }
 
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> names, std::size_t count) {
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> names,
+                                 std::size_t count) {
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string_view name : names) {
     const std::size_t limit = reach(word, name);
@@ -74,7 +79,8 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
       found.emplace_back(limit + 1, name);
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   // Beside a name that is one letter off, one that is four letters off only confuses.
   std::vector<std::string> out;
   for (const auto& [distance, name] : found) {
@@ -84,7 +90,8 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   return out;
 }
 
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names, std::size_t count) {
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names,
+                                 std::size_t count) {
   return nearest(word, views(names), count);
 }
 
@@ -104,7 +111,8 @@ std::string suggest(std::string_view word, std::span<const std::string_view> nam
   out = std::string(kind) + ": ";
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += ", ";
-    if (i > 0 && out.size() + names[i].size() > kLine) return out + "... (" + std::to_string(names.size()) + " in all)";
+    if (i > 0 && out.size() + names[i].size() > kLine)
+      return out + "... (" + std::to_string(names.size()) + " in all)";
     out += names[i];
   }
   return out;

@@ -15,9 +15,9 @@ TEST(Nearest, DistanceCountsEachEditOnce) {
   EXPECT_EQ(edit_distance("", "abc", 3), 3u);
   EXPECT_EQ(edit_distance("dept", "depth", 3), 1u);
   EXPECT_EQ(edit_distance("kitten", "sitting", 5), 3u);
-  EXPECT_EQ(edit_distance("batch", "bathc", 3), 1u);      // neighbours swapped
+  EXPECT_EQ(edit_distance("batch", "bathc", 3), 1u);  // neighbours swapped
   EXPECT_EQ(edit_distance("Batch", "bAtCH", 3), 0u);
-  EXPECT_EQ(edit_distance("ca", "abc", 3), 3u);           // the restricted form: 3, not 2
+  EXPECT_EQ(edit_distance("ca", "abc", 3), 3u);  // the restricted form: 3, not 2
 }
 
 TEST(Nearest, DistanceStopsAboveTheLimit) {
@@ -31,7 +31,7 @@ TEST(Nearest, DistanceStopsAboveTheLimit) {
 
 TEST(Nearest, NearestFirstThenInTheGivenOrder) {
   const Names names = {"depth", "fewest", "grow", "dep"};
-  EXPECT_EQ(nearest("dept", names), (Names{"depth", "dep"}));   // both 1 off
+  EXPECT_EQ(nearest("dept", names), (Names{"depth", "dep"}));  // both 1 off
   EXPECT_EQ(nearest("grwo", names), (Names{"grow"}));
 }
 

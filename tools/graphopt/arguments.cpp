@@ -1,5 +1,5 @@
-// CLI11 splits the words; what the values mean is checked here, so that each wrong one is answered with what was
-// expected or with the names that are near it.
+// CLI11 splits the words; what the values mean is checked here, so that each wrong one is answered with what
+// was expected or with the names that are near it.
 #include "arguments.h"
 
 #include <functional>
@@ -19,27 +19,37 @@ constexpr const char* kPeople = "People";
 
 using Names = std::vector<std::string>;
 
-[[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view problem, std::string remedy) {
-  throw BadArgument{{ErrorKind::Usage, {},
-                     std::string(option) + ": '" + std::string(value) + "' " + std::string(problem), std::move(remedy)}};
+[[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view problem,
+                         std::string remedy) {
+  throw BadArgument{{ErrorKind::Usage,
+                     {},
+                     std::string(option) + ": '" + std::string(value) + "' " + std::string(problem),
+                     std::move(remedy)}};
 }
 
 // An option with one value, which `read` turns into what it means.
 template <class Read>
-CLI::Option* add(CLI::App& app, const char* group, const char* names, const char* value, const char* help, Read read) {
+CLI::Option* add(CLI::App& app, const char* group, const char* names, const char* value, const char* help,
+                 Read read) {
   return app.add_option_function<std::string>(names, std::function<void(const std::string&)>(read), help)
-      ->option_text(value)->group(group)->take_last();
+      ->option_text(value)
+      ->group(group)
+      ->take_last();
 }
 
 // The same, but it may be repeated; each time with one value.
 template <class Read>
-CLI::Option* add_repeated(CLI::App& app, const char* group, const char* names, const char* value, const char* help,
-                          Read read) {
+CLI::Option* add_repeated(CLI::App& app, const char* group, const char* names, const char* value,
+                          const char* help, Read read) {
   const auto each = [read](const Names& values) {
     for (const std::string& one : values) read(one);
   };
   return app.add_option_function<Names>(names, std::function<void(const Names&)>(each), help)
-      ->option_text(value)->group(group)->expected(1)->take_all()->allow_extra_args(false);
+      ->option_text(value)
+      ->group(group)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 // What `parse` makes of the value.
@@ -99,7 +109,8 @@ void add_limits(CLI::App& app, const char* group, ToolOptions& tool) {
   add(app, group, "--max-memory", "BYTES", "end with status 5 rather than use more data than this",
       bytes(tool.max_memory, "--max-memory"));
   add(app, group, "--timeout", "TIME", "end with status 5 after this time (10, 0.5s, 5m)",
-      parsed(tool.timeout, "--timeout", "is not a time", "give seconds above 0, as in 10, 0.5s or 5m", parse_seconds));
+      parsed(tool.timeout, "--timeout", "is not a time", "give seconds above 0, as in 10, 0.5s or 5m",
+             parse_seconds));
 }
 
 void add_external_root(CLI::App& app, std::string& to) {
@@ -111,7 +122,8 @@ void add_external_root(CLI::App& app, std::string& to) {
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
   add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 exact and local passes, 2 default, 3 all passes",
-      chosen(o.level, "-O", std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
+      chosen(o.level, "-O",
+             std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
   flag(app, kWhat, "--exact", "only passes that keep every bit of the results", o.exact);
   add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
                pass_names(o.passes, "--passes"));
@@ -127,13 +139,16 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
 }
 
 void add_shape_options(CLI::App& app, Options& o) {
-  add_repeated(app, kShapes, "--shape", "NAME=N,...", "fix an input's shape (-1 keeps a dim); repeat per input",
-               [&o](const std::string& text) {
+  add_repeated(app, kShapes, "--shape", "NAME=N,...",
+               "fix an input's shape (-1 keeps a dim); repeat per input", [&o](const std::string& text) {
                  auto shape = parse_shape(text);
-                 if (!shape) refuse("--shape", text, "is not NAME=N,N,...", "give a shape as in --shape image=1,3,224,224");
+                 if (!shape)
+                   refuse("--shape", text, "is not NAME=N,N,...",
+                          "give a shape as in --shape image=1,3,224,224");
                  o.shapes.push_back(std::move(*shape));
                });
-  add_repeated(app, kShapes, "--dim", "SYMBOL=N", "fix a symbol; SYMBOL=LOW..HIGH promises a range, repeat per symbol",
+  add_repeated(app, kShapes, "--dim", "SYMBOL=N",
+               "fix a symbol; SYMBOL=LOW..HIGH promises a range, repeat per symbol",
                [&o](const std::string& text) {
                  auto dim = parse_dim(text);
                  if (!dim) {
@@ -151,7 +166,8 @@ void add_output_options(CLI::App& app, Options& o) {
         if (text.empty()) refuse("-o", text, "is not a file", "give a file, or '-' for stdout");
         o.output = text;
       });
-  add(app, kOutput, "--external-data", "WHEN", "weights in a file of their own: auto (default), always, never",
+  add(app, kOutput, "--external-data", "WHEN",
+      "weights in a file of their own: auto (default), always, never",
       chosen(o.external_data, "--external-data",
              std::vector<std::pair<std::string, ExternalData>>{{"auto", ExternalData::Auto},
                                                                {"always", ExternalData::Always},
@@ -172,7 +188,8 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
         o.check_seeds = static_cast<int>(*seeds);
       });
   add(app, kTrust, "--check-tolerance", "REL", "largest difference, relative (default by type: float 1e-4)",
-      parsed(o.check_tolerance, "--check-tolerance", "is not a tolerance", "give a number as in 1e-4; 0 wants equal values",
+      parsed(o.check_tolerance, "--check-tolerance", "is not a tolerance",
+             "give a number as in 1e-4; 0 wants equal values",
              [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
   flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model", o.bisect);
   flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.verify_each);
@@ -188,19 +205,24 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
                pass_names(o.print_after, "--print-after"));
   flag(app, kPeople, "--time-passes", "print the time of each phase and pass", tool.time_passes);
   app.add_flag_callback("-q,--quiet", [&tool] { tool.quiet = true; }, "errors only")->group(kPeople);
-  app.add_flag_function("-v,--verbose", [&tool](std::int64_t n) {
-        tool.log_level = n > 1 ? LogLevel::Debug : LogLevel::Info;
-      }, "say more; -vv: even more")->group(kPeople);
+  app.add_flag_function(
+         "-v,--verbose",
+         [&tool](std::int64_t n) { tool.log_level = n > 1 ? LogLevel::Debug : LogLevel::Info; },
+         "say more; -vv: even more")
+      ->group(kPeople);
   add(app, kPeople, "--log-level", "LEVEL", "error, warning (default), info, debug or trace",
       chosen(tool.log_level, "--log-level",
-             std::vector<std::pair<std::string, LogLevel>>{{"error", LogLevel::Error}, {"warning", LogLevel::Warning},
-                                                           {"info", LogLevel::Info}, {"debug", LogLevel::Debug},
+             std::vector<std::pair<std::string, LogLevel>>{{"error", LogLevel::Error},
+                                                           {"warning", LogLevel::Warning},
+                                                           {"info", LogLevel::Info},
+                                                           {"debug", LogLevel::Debug},
                                                            {"trace", LogLevel::Trace}}));
   using Choices = std::vector<std::pair<std::string, When>>;
   add(app, kPeople, "--progress", "WHEN", "auto (default: on a terminal) or never",
       chosen(tool.progress, "--progress", Choices{{"auto", When::Auto}, {"never", When::Never}}));
   add(app, kPeople, "--color", "WHEN", "auto (default: on a terminal without NO_COLOR), always, never",
-      chosen(tool.color, "--color", Choices{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}));
+      chosen(tool.color, "--color",
+             Choices{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}));
   flag(app, kPeople, "--version", "print the version and end", requests.version);
   flag(app, kPeople, "-h,--help", "print this and end", requests.help);
 }
@@ -224,7 +246,8 @@ std::string help_text(const CLI::App& app, std::string_view head, std::string_vi
       out += '\n' + group + ":\n";
     }
     std::string line = "  ";
-    for (const std::string& name : option->get_snames()) line += '-' + name + (option->get_lnames().empty() ? "" : ", ");
+    for (const std::string& name : option->get_snames())
+      line += '-' + name + (option->get_lnames().empty() ? "" : ", ");
     for (const std::string& name : option->get_lnames()) line += "--" + name;
     if (option->get_name() == "--check") {
       line += "[=SEEDS]";

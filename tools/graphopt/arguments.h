@@ -9,8 +9,8 @@
 
 namespace graphopt::tool {
 
-// Thrown by the callback of an option whose value is wrong, caught where the command line is parsed. (CLI11 reports
-// by exceptions, too.)
+// Thrown by the callback of an option whose value is wrong, caught where the command line is parsed. (CLI11
+// reports by exceptions, too.)
 struct BadArgument {
   Error error;
 };

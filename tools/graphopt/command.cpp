@@ -1,5 +1,5 @@
-// From words to a Command. Options may stand before and after IN; a first word 'inspect' is the subcommand (a file of
-// that name is ./inspect).
+// From words to a Command. Options may stand before and after IN; a first word 'inspect' is the subcommand (a
+// file of that name is ./inspect).
 #include "command.h"
 
 #include <sys/stat.h>
@@ -28,7 +28,9 @@ constexpr std::string_view kInspectUsage =
     "Usage: graphopt inspect IN [--json]\n\n"
     "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n";
 
-Error usage(std::string what, std::string remedy) { return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)}; }
+Error usage(std::string what, std::string remedy) {
+  return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
+}
 
 // CLI11 would take the word behind a bare --check for its optional value.
 std::vector<std::string> words(int argc, const char* const* argv, int first) {
@@ -40,7 +42,7 @@ std::vector<std::string> words(int argc, const char* const* argv, int first) {
     if (options && word == "--check") word += "=1";
     out.push_back(std::move(word));
   }
-  return {out.rbegin(), out.rend()};   // CLI11 takes them from the back
+  return {out.rbegin(), out.rend()};  // CLI11 takes them from the back
 }
 
 Error unknown_option(const CLI::App& app, const std::string& word) {
@@ -50,7 +52,8 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
     for (const std::string& one : option->get_lnames()) names.push_back("--" + one);
   }
   std::string remedy = suggest_names(name, names, "options");
-  if (!remedy.starts_with("did you mean")) remedy = "graphopt --help lists the options; a file of that name is ./" + word;
+  if (!remedy.starts_with("did you mean"))
+    remedy = "graphopt --help lists the options; a file of that name is ./" + word;
   return usage("unknown option '" + name + "'", std::move(remedy));
 }
 
@@ -77,7 +80,8 @@ Error from_cli(const CLI::ParseError& e) {
   if (missing != std::string::npos) what = what.substr(0, missing) + ": its value is missing";
   // Values of options are taken as text; what CLI11 itself converts is "true" and "false" of flags.
   constexpr std::string_view kFlag = "Could not convert: ";
-  if (what.starts_with(kFlag)) what = what.substr(kFlag.size(), what.find(" = ") - kFlag.size()) + ": it takes no value";
+  if (what.starts_with(kFlag))
+    what = what.substr(kFlag.size(), what.find(" = ") - kFlag.size()) + ": it takes no value";
   return usage(std::move(what), std::move(remedy));
 }
 
@@ -93,7 +97,7 @@ Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> w
     return from_cli(e);
   }
   std::vector<std::string> rest = app.remaining();
-  std::erase(rest, "--");   // ends the options; CLI11 hands it back
+  std::erase(rest, "--");  // ends the options; CLI11 hands it back
   if (!rest.empty()) return not_understood(app, rest, input);
   return Done{};
 }
@@ -115,7 +119,7 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
   Command command;
   Requests requests;
   CLI::App app;
-  app.set_help_flag("");   // CLI11's own prints and ends; ours is a flag like any other
+  app.set_help_flag("");  // CLI11's own prints and ends; ours is a flag like any other
   add_inspect_options(app, command, requests);
   if (auto done = split(app, command.inspect.input, words(argc, argv, 2)); !done) return done.errors();
   if (requests.help) {
@@ -164,7 +168,7 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
 }  // namespace
 
 Result<Command> parse_command_line(int argc, const char* const* argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--version") {   // the commonest question of build scripts
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {  // the commonest question of build scripts
     Command command;
     command.text = version_text();
     return command;

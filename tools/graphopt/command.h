@@ -16,21 +16,21 @@ enum class When : std::uint8_t { Auto, Always, Never };
 // What concerns the process and the people before it, not the library.
 struct ToolOptions {
   LogLevel log_level = LogLevel::Warning;
-  bool quiet = false;              // errors only
+  bool quiet = false;  // errors only
   When progress = When::Auto;
   When color = When::Auto;
   bool time_passes = false;
-  std::string report;              // a file, or "-"
-  std::uint64_t max_memory = 0;    // bytes of data; 0: no limit
-  double timeout = 0;              // seconds; 0: no limit
+  std::string report;            // a file, or "-"
+  std::uint64_t max_memory = 0;  // bytes of data; 0: no limit
+  double timeout = 0;            // seconds; 0: no limit
 };
 
 struct Command {
   enum class Verb : std::uint8_t { Print, Optimize, Inspect };
   Verb verb = Verb::Print;
-  std::string text;                // Print: what goes to stdout (--help, --version, --list-passes)
-  Options options;                 // Optimize
-  InspectOptions inspect;          // Inspect
+  std::string text;        // Print: what goes to stdout (--help, --version, --list-passes)
+  Options options;         // Optimize
+  InspectOptions inspect;  // Inspect
   bool json = false;
   ToolOptions tool;
 

@@ -13,9 +13,10 @@ namespace {
 
 bool want_color(When when) {
   if (when != When::Auto) return when == When::Always;
-  const char* no_color = std::getenv("NO_COLOR");   // no-color.org: any value but an empty one
+  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any value but an empty one
   const char* term = std::getenv("TERM");
-  return !(no_color && *no_color) && ::isatty(STDERR_FILENO) == 1 && !(term && std::string_view(term) == "dumb");
+  return !(no_color && *no_color) && ::isatty(STDERR_FILENO) == 1 &&
+         !(term && std::string_view(term) == "dumb");
 }
 
 void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }

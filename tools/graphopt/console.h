@@ -11,10 +11,11 @@
 
 namespace graphopt::tool {
 
-class Log;        // log.h
-class Progress;   // progress.h
+class Log;       // log.h
+class Progress;  // progress.h
 
-// `text` with its control characters escaped: names come from files, and a hostile one must not drive a terminal.
+// `text` with its control characters escaped: names come from files, and a hostile one must not drive a
+// terminal.
 std::string visible(std::string_view text);
 
 // The user's view of a run: log lines, progress, model texts.
@@ -30,7 +31,7 @@ class Console final : public Observer {
   void text(std::string_view pass, std::string_view model) override;
 
   void error(const Error& error);
-  void print(std::string_view text);      // unless --quiet
+  void print(std::string_view text);  // unless --quiet
   // Ends the progress bar: nothing is drawn from now on.
   void finish();
   bool color() const { return color_; }
@@ -38,8 +39,8 @@ class Console final : public Observer {
  private:
   const ToolOptions& options_;
   bool color_;
-  std::unique_ptr<Progress> progress_;    // none when nobody looks
-  std::unique_ptr<Log> log_;              // made for the first line: most runs have none
+  std::unique_ptr<Progress> progress_;  // none when nobody looks
+  std::unique_ptr<Log> log_;            // made for the first line: most runs have none
 };
 
 // The tables of a run.

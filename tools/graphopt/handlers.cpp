@@ -1,4 +1,5 @@
-// Handlers may only make system calls and read memory that nobody changes, so their texts are made beforehand.
+// Handlers may only make system calls and read memory that nobody changes, so their texts are made
+// beforehand.
 #include "handlers.h"
 
 #include <sys/resource.h>
@@ -40,12 +41,12 @@ void on_interrupt(int signal) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
-  ::raise(signal);   // pending until this handler returns; then it ends the process
+  ::raise(signal);  // pending until this handler returns; then it ends the process
   errno = before;
 }
 
 void on_bus_error(int signal, siginfo_t* info, void*) {
-  if (mapped_file_at(info->si_addr) == nullptr) {   // not a mapped model: a defect, and worth a core
+  if (mapped_file_at(info->si_addr) == nullptr) {  // not a mapped model: a defect, and worth a core
     on_interrupt(signal);
     return;
   }
@@ -63,7 +64,7 @@ void on_alarm(int) {
 void handle(int signal, void (*handler)(int)) {
   struct sigaction now = {};
   ::sigaction(signal, nullptr, &now);
-  if (now.sa_handler == SIG_IGN) return;   // nohup, or a shell's background job
+  if (now.sa_handler == SIG_IGN) return;  // nohup, or a shell's background job
   struct sigaction action = {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
@@ -73,8 +74,10 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 void install_handlers(const std::string& input) {
-  keep(shrank_text, to_string(Error{ErrorKind::Input, in_file(input), "a file of the model was cut short while it was read",
-                                    "run again when nothing writes to it any more"}) + '\n');
+  keep(shrank_text, to_string(Error{ErrorKind::Input, in_file(input),
+                                    "a file of the model was cut short while it was read",
+                                    "run again when nothing writes to it any more"}) +
+                        '\n');
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_interrupt);
   struct sigaction bus = {};
   bus.sa_sigaction = on_bus_error;
@@ -87,14 +90,16 @@ void install_handlers(const std::string& input) {
 }
 
 void start_watchdog(double seconds, const std::string& input) {
-  keep(timeout_text, to_string(Error{ErrorKind::Limit, in_file(input), "--timeout: the time is over; nothing was written",
-                                     "give it more time, or fewer passes (-O1, --passes)"}) + '\n');
+  keep(timeout_text,
+       to_string(Error{ErrorKind::Limit, in_file(input), "--timeout: the time is over; nothing was written",
+                       "give it more time, or fewer passes (-O1, --passes)"}) +
+           '\n');
   struct sigaction action = {};
   action.sa_handler = on_alarm;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGALRM, &action, nullptr);
-  const double grace = seconds + std::clamp(seconds * 0.1, 0.1, 2.0);   // the library's own answer says more
+  const double grace = seconds + std::clamp(seconds * 0.1, 0.1, 2.0);  // the library's own answer says more
   itimerval timer = {};
   timer.it_value.tv_sec = static_cast<time_t>(grace);
   timer.it_value.tv_usec = static_cast<suseconds_t>((grace - std::floor(grace)) * 1e6);

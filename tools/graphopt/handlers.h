@@ -1,4 +1,5 @@
-// What the process does when the system interrupts it. Process-wide, so it belongs to the tool, not to the library.
+// What the process does when the system interrupts it. Process-wide, so it belongs to the tool, not to the
+// library.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@ namespace graphopt::tool {
 // SIGPIPE: ignored, so that a closed pipe is a failed write like any other.
 void install_handlers(const std::string& input);
 
-// --timeout, for what the library cannot interrupt (one long pass, ONNX Runtime): a little after the time is over,
-// the process ends with status 5. stop_watchdog() when the output begins to be written: it is finished then.
+// --timeout, for what the library cannot interrupt (one long pass, ONNX Runtime): a little after the time is
+// over, the process ends with status 5. stop_watchdog() when the output begins to be written: it is finished
+// then.
 void start_watchdog(double seconds, const std::string& input);
 void stop_watchdog();
 

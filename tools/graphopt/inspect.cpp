@@ -24,21 +24,25 @@ void add_values(std::string& out, std::string_view title, const std::vector<Insp
   if (values.empty()) return;
   heading(out, fmt::format("{} ({})", title, values.size()));
   for (const Inspection::Value& v : values) {
-    out += fmt::format("  {:<32} {}{}\n", visible(v.name), visible(v.type), v.has_default ? "  (has a default)" : "");
+    out += fmt::format("  {:<32} {}{}\n", visible(v.name), visible(v.type),
+                       v.has_default ? "  (has a default)" : "");
   }
 }
 
 void add_operators(std::string& out, const ModelFigures& figures) {
-  std::vector<std::pair<std::string, std::uint64_t>> operators(figures.operators.begin(), figures.operators.end());
-  std::stable_sort(operators.begin(), operators.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  heading(out, fmt::format("operators ({} nodes, {} subgraphs, {} Constant nodes, {} initializers)", figures.nodes,
-                           figures.subgraphs, figures.constants, figures.initializers));
+  std::vector<std::pair<std::string, std::uint64_t>> operators(figures.operators.begin(),
+                                                               figures.operators.end());
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  heading(out, fmt::format("operators ({} nodes, {} subgraphs, {} Constant nodes, {} initializers)",
+                           figures.nodes, figures.subgraphs, figures.constants, figures.initializers));
   for (const auto& [name, n] : operators) out += fmt::format("  {:<32} {:>8}\n", visible(name), n);
 }
 
 std::string text_of(const Inspection& in) {
   std::string out = fmt::format("{}: {}, IR version {}", visible(in.file), in.format, in.ir_version);
-  if (!in.producer.empty()) out += fmt::format(", made by {} {}", visible(in.producer), visible(in.producer_version));
+  if (!in.producer.empty())
+    out += fmt::format(", made by {} {}", visible(in.producer), visible(in.producer_version));
   out += '\n';
   std::vector<std::string> opsets;
   for (const auto& o : in.opsets) opsets.push_back(fmt::format("{} {}", visible(o.domain), o.version));
@@ -46,13 +50,14 @@ std::string text_of(const Inspection& in) {
   out += fmt::format("  {:<32} {} bytes\n", "model file", in.model_bytes);
   if (in.external_bytes > 0) out += fmt::format("  {:<32} {} bytes\n", "external data", in.external_bytes);
   out += fmt::format("  {:<32} {} bytes\n", "weights", in.weight_bytes);
-  out += fmt::format("  {:<32} {} values: {} with a rank, {} with dims in numbers and symbols\n", "shapes found",
-                     in.shapes.values, in.shapes.ranked, in.shapes.linked);
+  out += fmt::format("  {:<32} {} values: {} with a rank, {} with dims in numbers and symbols\n",
+                     "shapes found", in.shapes.values, in.shapes.ranked, in.shapes.linked);
   add_values(out, "inputs", in.inputs);
   add_values(out, "outputs", in.outputs);
   if (!in.symbols.empty()) {
     heading(out, fmt::format("symbols ({})", in.symbols.size()));
-    for (const auto& s : in.symbols) out += fmt::format("  {:<32} in {}\n", visible(s.name), visible(join(s.inputs)));
+    for (const auto& s : in.symbols)
+      out += fmt::format("  {:<32} in {}\n", visible(s.name), visible(join(s.inputs)));
   }
   add_operators(out, in.figures);
   if (!in.functions.empty()) {

@@ -1,5 +1,5 @@
-// spdlog with one sink of our own making; its registry of loggers is not touched, so nothing is set up before the
-// first line.
+// spdlog with one sink of our own making; its registry of loggers is not touched, so nothing is set up before
+// the first line.
 #include "log.h"
 
 #include <spdlog/logger.h>
@@ -24,8 +24,8 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 
 struct Log::State {
   State(LogLevel lowest, bool color)
-      : sink(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
-            color ? spdlog::color_mode::always : spdlog::color_mode::never)),
+      : sink(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(color ? spdlog::color_mode::always
+                                                                             : spdlog::color_mode::never)),
         logger("graphopt", sink) {
     sink->set_pattern("graphopt: %^%l:%$ %v");
     logger.set_level(to_spdlog(lowest));

@@ -15,9 +15,11 @@
 namespace graphopt::tool {
 
 Status write_stdout(std::string_view text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written) return Done{};
-  return Error{ErrorKind::Output, in_file("stdout"), std::string("could not be written: ") + std::strerror(errno),
+  return Error{ErrorKind::Output, in_file("stdout"),
+               std::string("could not be written: ") + std::strerror(errno),
                "see whether its reader has ended or its disk is full"};
 }
 
@@ -45,7 +47,8 @@ int run(int argc, char** argv) {
   if (command->tool.max_memory > 0 && !limit_memory(command->tool.max_memory)) {
     console.log(LogLevel::Warning, "--max-memory: the system does not take the limit; it is not in force");
   }
-  return command->verb == Command::Verb::Inspect ? run_inspect(*command, console) : run_optimize(*command, console);
+  return command->verb == Command::Verb::Inspect ? run_inspect(*command, console)
+                                                 : run_optimize(*command, console);
 }
 
 std::string command_line(int argc, char** argv) {
@@ -63,17 +66,24 @@ int main(int argc, char** argv) {
   try {
     status = tool::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fputs("graphopt: error: out of memory; nothing was written\n  help: give --max-memory more, or a machine with more\n",
-               stderr);
+    std::fputs(
+        "graphopt: error: out of memory; nothing was written\n  help: give --max-memory more, or a machine "
+        "with more\n",
+        stderr);
     status = static_cast<int>(ErrorKind::Limit);
   } catch (const std::exception& e) {
-    const Error error{ErrorKind::Internal, {}, std::string("a defect of graphopt: ") + e.what(),
-                      "please report it with the model, the command line (graphopt" + tool::command_line(argc, argv) +
-                          ") and the version (" + std::string(version()) + ")"};
+    const Error error{ErrorKind::Internal,
+                      {},
+                      std::string("a defect of graphopt: ") + e.what(),
+                      "please report it with the model, the command line (graphopt" +
+                          tool::command_line(argc, argv) + ") and the version (" + std::string(version()) +
+                          ")"};
     std::fputs((to_string(error) + '\n').c_str(), stderr);
   } catch (...) {
-    std::fputs("graphopt: error: a defect of graphopt: an unknown exception\n"
-               "  help: please report it with the model, the command line and graphopt --version\n", stderr);
+    std::fputs(
+        "graphopt: error: a defect of graphopt: an unknown exception\n"
+        "  help: please report it with the model, the command line and graphopt --version\n",
+        stderr);
   }
   // Everything is written: what is left in memory is the system's to take back.
   std::fflush(stdout);

@@ -21,7 +21,9 @@ class Watched final : public Observer {
     if (name == "save") stop_watchdog();
     console_.phase(name);
   }
-  void step(std::string_view what, std::uint64_t done, std::uint64_t total) override { console_.step(what, done, total); }
+  void step(std::string_view what, std::uint64_t done, std::uint64_t total) override {
+    console_.step(what, done, total);
+  }
   void text(std::string_view pass, std::string_view model) override { console_.text(pass, model); }
 
  private:
@@ -30,7 +32,8 @@ class Watched final : public Observer {
 
 Status write_file(const std::string& path, std::string_view text) {
   const auto failure = [&path](int error) {
-    return Error{ErrorKind::Output, in_file(path), std::string("the report could not be written: ") + std::strerror(error),
+    return Error{ErrorKind::Output, in_file(path),
+                 std::string("the report could not be written: ") + std::strerror(error),
                  "give --report a file in a folder that can be written to"};
   };
   std::FILE* file = std::fopen(path.c_str(), "wb");
@@ -62,7 +65,8 @@ int run_optimize(const Command& command, Console& console) {
   if (report->check) console.print(check_table(*report->check));
   if (command.tool.time_passes) console.print(time_table(*report));
   if (!command.tool.report.empty()) {
-    if (const Status saved = save_report(*report, command.tool.report); !saved) return fail(saved.errors(), console);
+    if (const Status saved = save_report(*report, command.tool.report); !saved)
+      return fail(saved.errors(), console);
   }
   return 0;
 }

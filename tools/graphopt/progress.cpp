@@ -88,7 +88,7 @@ void Progress::draw() {
     const double part = std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
     std::fill_n(bar.begin(), static_cast<std::size_t>(part * static_cast<double>(kBar)), '#');
     share = fmt::format(" {:3.0f} %", part * 100);
-  } else {   // nobody knows how much is left: a block that wanders
+  } else {  // nobody knows how much is left: a block that wanders
     const auto at = static_cast<std::size_t>(seconds * 5) % (kBar - 3);
     std::fill_n(bar.begin() + static_cast<std::ptrdiff_t>(at), 4, '#');
   }

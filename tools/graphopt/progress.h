@@ -21,7 +21,8 @@ class Progress {
 
   void phase(std::string_view name);
   void step(std::string_view what, std::uint64_t done, std::uint64_t total);
-  // Takes the bar off the screen, so that something else can be written there; it comes back with the next tick.
+  // Takes the bar off the screen, so that something else can be written there; it comes back with the next
+  // tick.
   void clear();
   void stop();
 

@@ -45,7 +45,8 @@ std::vector<Row> operator_rows(const Report& report, bool all) {
     row.name = name;
     out.push_back(row);
   }
-  std::stable_sort(out.begin(), out.end(), [](const Row& a, const Row& b) { return a.distance() > b.distance(); });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Row& a, const Row& b) { return a.distance() > b.distance(); });
   return out;
 }
 
@@ -56,7 +57,7 @@ std::string before_after_table(const Report& report, bool all_operators) {
   std::string out = fmt::format("graphopt: {} -> {}, {:.3f} s\n", visible(report.input), to, report.seconds);
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "", "before", "after", "change");
   add_row(out, "nodes", report.before.nodes, report.after.nodes);
-  constexpr std::size_t kRows = 16;   // the rest of the screen belongs to what came before
+  constexpr std::size_t kRows = 16;  // the rest of the screen belongs to what came before
   const std::vector<Row> rows = operator_rows(report, all_operators);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!all_operators && i == kRows) {
@@ -79,7 +80,8 @@ std::string before_after_table(const Report& report, bool all_operators) {
 }
 
 std::string check_table(const Report::Check& check) {
-  std::string out = fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);
+  std::string out =
+      fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);
   out += fmt::format("  {:<32}{:>12}{:>12}\n", "output", "max abs", "max rel");
   for (const Report::Difference& d : check.outputs) {
     out += fmt::format("  {:<32}{:>12.3g}{:>12.3g}", visible(d.output), d.max_abs, d.max_rel);
@@ -87,7 +89,8 @@ std::string check_table(const Report::Check& check) {
     if (!d.problem.empty()) out += "  " + visible(d.problem);
     out += '\n';
   }
-  if (check.skipped > 0) out += fmt::format("  {} input sets were left out: the original does not run on them\n", check.skipped);
+  if (check.skipped > 0)
+    out += fmt::format("  {} input sets were left out: the original does not run on them\n", check.skipped);
   return out;
 }
 
@@ -97,7 +100,8 @@ std::string time_table(const Report& report) {
     out += fmt::format("  {:<32}{:>10.4f}\n", phase.name, phase.seconds);
     if (phase.name != "clean-up") continue;
     for (const Report::PassFigures& pass : report.passes) {
-      out += fmt::format("    {:<30}{:>10.4f}{:>8}{:>10}\n", pass.name, pass.seconds, pass.runs, pass.rewrites);
+      out +=
+          fmt::format("    {:<30}{:>10.4f}{:>8}{:>10}\n", pass.name, pass.seconds, pass.runs, pass.rewrites);
     }
   }
   return out + fmt::format("  {:<32}{:>10.4f}\n", "all", report.seconds);

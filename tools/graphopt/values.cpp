@@ -43,10 +43,14 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   int shift = 0;
   if (!text.empty()) {
     switch (text.back()) {
-      case 'k': case 'K': shift = 10; break;
-      case 'm': case 'M': shift = 20; break;
-      case 'g': case 'G': shift = 30; break;
-      case 't': case 'T': shift = 40; break;
+      case 'k':
+      case 'K': shift = 10; break;
+      case 'm':
+      case 'M': shift = 20; break;
+      case 'g':
+      case 'G': shift = 30; break;
+      case 't':
+      case 'T': shift = 40; break;
       default: break;
     }
   }
@@ -76,7 +80,7 @@ std::optional<double> parse_seconds(std::string_view text) {
     text.remove_suffix(1);
   }
   const auto number = parse_number(text);
-  constexpr double kYear = 3600.0 * 24 * 366;   // what timers can hold is not much more
+  constexpr double kYear = 3600.0 * 24 * 366;  // what timers can hold is not much more
   if (!number || *number <= 0 || *number * scale > kYear) return std::nullopt;
   return *number * scale;
 }
@@ -98,7 +102,7 @@ std::optional<ShapeOption> parse_shape(std::string_view text) {
     shape.dims.push_back(*dim);
     if (comma == std::string_view::npos) break;
     value.remove_prefix(comma + 1);
-    if (value.empty()) return std::nullopt;   // "1,"
+    if (value.empty()) return std::nullopt;  // "1,"
   }
   return shape;
 }

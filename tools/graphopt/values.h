@@ -9,10 +9,11 @@
 
 namespace graphopt::tool {
 
-std::optional<std::int64_t> parse_integer(std::string_view text);       // "-12"; nothing else before or behind it
-std::optional<std::uint64_t> parse_bytes(std::string_view text);        // "4096", "64K", "2M", "1.5G" (powers of 1024)
-std::optional<double> parse_seconds(std::string_view text);             // "10", "0.5", "10s", "5m", "1h"; above 0
-std::optional<double> parse_tolerance(std::string_view text);           // "1e-4"; finite, not negative
+std::optional<std::int64_t> parse_integer(std::string_view text);  // "-12"; nothing else before or behind it
+std::optional<std::uint64_t> parse_bytes(
+    std::string_view text);                                    // "4096", "64K", "2M", "1.5G" (powers of 1024)
+std::optional<double> parse_seconds(std::string_view text);    // "10", "0.5", "10s", "5m", "1h"; above 0
+std::optional<double> parse_tolerance(std::string_view text);  // "1e-4"; finite, not negative
 
 // "NAME=1,3,224,224"; -1 keeps a dim; "NAME=" is a scalar. The name may hold '='.
 std::optional<ShapeOption> parse_shape(std::string_view text);
