@@ -85,9 +85,6 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
   for (Field f; fields.next(f);) {
     if (f.kind == Kind::Length) {
       switch (f.number) {
-        case ff::kName:
-        case ff::kDomain:
-        case ff::kOverload: continue;
         case ff::kInput: parts.inputs.push_back(f.bytes); continue;
         case ff::kOutput: parts.outputs.push_back(f.bytes); continue;
         case ff::kAttribute: attributes.push_back(view(f.bytes)); continue;

@@ -99,20 +99,26 @@ std::vector<wire::Piece> MessageWriter::pieces() {
 }
 
 // Kept fields with numbers low..high, last to first, in the order of their numbers.
-void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high,
-                               std::initializer_list<std::uint32_t> skip) {
+void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high) {
   std::vector<Field> fields;
   for (const Bytes whole : rest) {
     const Field f = first_field(whole);
-    if (f.number < low || f.number > high || std::ranges::find(skip, f.number) != skip.end()) continue;
+    if (f.number < low || f.number > high) continue;
     fields.push_back(f);
   }
   std::ranges::stable_sort(fields, {}, wire::rank_of);
   for (auto it = fields.rbegin(); it != fields.rend(); ++it) w_.raw(it->whole);
 }
 
-// Opset imports as they stand in the file, if they say what the table says. False when nothing was written.
-bool MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table) {
+// A text that the file may state, present but empty or otherwise spelled; else `now`.
+void MessageWriter::write_text(std::span<const Bytes> rest, std::uint32_t number, NameId now) {
+  for (auto it = rest.rbegin(); it != rest.rend(); ++it)
+    if (first_field(*it).number == number) return w_.raw(*it);
+  if (now && now != kEmptyName) w_.field_copy(number, m_.text(now));
+}
+
+// Opset imports as they stand in the file, if they say what the table says.
+void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table) {
   std::vector<OpsetImport> now(table.begin(), table.end());
   std::vector<Bytes> entries;
   bool same = true;
@@ -140,7 +146,7 @@ bool MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
       w_.close(number, end);
     }
     for (auto it = entries.rbegin(); it != entries.rend(); ++it) w_.raw(*it);
-    return true;
+    return;
   }
   for (auto it = table.rbegin(); it != table.rend(); ++it) {
     const std::uint64_t end = w_.size();
@@ -148,22 +154,21 @@ bool MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
     w_.field_copy(field::opset::kDomain, m_.text(it->domain));
     w_.close(number, end);
   }
-  return true;
 }
 
 void MessageWriter::write_model() {
-  write_rest(m_.rest, mf::kFunctions + 1, kNoLimit, {});
+  write_rest(m_.rest, mf::kFunctions + 1, kNoLimit);
   for (std::size_t i = m_.function_count(); i-- > 0;) write_function(m_.function(FunctionId{i}));
-  write_rest(m_.rest, mf::kOpsetImport + 1, mf::kFunctions, {});
+  write_rest(m_.rest, mf::kOpsetImport + 1, mf::kFunctions);
   write_opsets(m_.rest, mf::kOpsetImport, m_.opset_tables[0]);
   const std::uint64_t end = w_.size();
   write_graph(m_.main());
   w_.close(mf::kGraph, end);
-  write_rest(m_.rest, mf::kIrVersion + 1, mf::kGraph, {});
+  write_rest(m_.rest, mf::kIrVersion + 1, mf::kGraph);
   std::int64_t version = -1;
   for (const Bytes whole : m_.rest)
     if (const Field f = first_field(whole); f.number == mf::kIrVersion) version = wire::as_int64(f);
-  if (version == m_.ir_version) write_rest(m_.rest, mf::kIrVersion, mf::kIrVersion, {});
+  if (version == m_.ir_version) write_rest(m_.rest, mf::kIrVersion, mf::kIrVersion);
   else w_.field_int(mf::kIrVersion, m_.ir_version);
 }
 
@@ -171,42 +176,40 @@ void MessageWriter::write_function(const Function& f) {
   if (!m_.graph(f.body).alive) return;
   const std::uint64_t end = w_.size();
   const Graph& graph = m_.graph(f.body);
-  write_rest(f.rest, ff::kMetadata, kNoLimit, {});
-  if (f.overload && f.overload != kEmptyName) w_.field_copy(ff::kOverload, m_.text(f.overload));
+  write_rest(f.rest, ff::kMetadata, kNoLimit);
+  write_text(f.rest, ff::kOverload, f.overload);
   write_value_infos(f.body, ff::kValueInfo);
   for (auto it = f.defaults.rbegin(); it != f.defaults.rend(); ++it) write_attribute(*it, ff::kAttributeProto);
-  if (f.domain != kEmptyName) w_.field_copy(ff::kDomain, m_.text(f.domain));
+  write_text(f.rest, ff::kDomain, f.domain);
   write_opsets(f.rest, ff::kOpsetImport, m_.opset_tables[graph.opsets]);
-  write_rest(f.rest, ff::kDocString, ff::kDocString, {});
+  write_rest(f.rest, ff::kDocString, ff::kDocString);
   write_nodes(f.body, ff::kNode);
   for (auto it = f.attributes.rbegin(); it != f.attributes.rend(); ++it) w_.field_copy(ff::kAttribute, m_.text(*it));
   for (std::size_t i = m_.graph_output_count(f.body); i-- > 0;)
     w_.field_copy(ff::kOutput, m_.text(m_.value(m_.graph_output(f.body, i)).name));
   for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it) w_.field_copy(ff::kInput, m_.text(m_.value(*it).name));
-  write_rest(f.rest, 0, ff::kInput - 1, {});
-  w_.field_copy(ff::kName, m_.text(f.name));
+  write_rest(f.rest, ff::kName + 1, ff::kInput - 1);
+  write_text(f.rest, ff::kName, f.name);
   w_.close(mf::kFunctions, end);
 }
 
 // The content of a GraphProto.
 void MessageWriter::write_graph(GraphId g) {
   const Graph& graph = m_.graph(g);
-  write_rest(graph.rest, gf::kSparseInitializer + 1, kNoLimit, {});
+  write_rest(graph.rest, gf::kSparseInitializer + 1, kNoLimit);
   for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it)
     if (m_.alive(*it) && m_.value(*it).is_sparse) write_sparse(*it);
-  write_rest(graph.rest, gf::kValueInfo + 1, gf::kSparseInitializer, {});
+  write_rest(graph.rest, gf::kValueInfo + 1, gf::kSparseInitializer);
   write_value_infos(g, gf::kValueInfo);
   write_outputs(graph);
   for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it) write_value(gf::kInput, *it, m_.value(*it).info);
-  write_rest(graph.rest, gf::kInitializer + 1, gf::kInput, {});
+  write_rest(graph.rest, gf::kInitializer + 1, gf::kInput);
   for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it) {
     const Value& v = m_.value(*it);
     if (v.alive && v.is_initializer && !v.is_sparse && !as_constant_node(graph, *it)) write_initializer(*it);
   }
-  write_rest(graph.rest, gf::kName + 1, gf::kInitializer, {});
-  const bool named = std::ranges::any_of(graph.rest, [](Bytes b) { return first_field(b).number == gf::kName; });
-  if (named) write_rest(graph.rest, gf::kName, gf::kName, {});
-  else if (graph.name && graph.name != kEmptyName) w_.field_copy(gf::kName, m_.text(graph.name));
+  write_rest(graph.rest, gf::kName + 1, gf::kInitializer);
+  write_text(graph.rest, gf::kName, graph.name);
   write_nodes(g, gf::kNode);
 }
 

@@ -31,8 +31,9 @@ class MessageWriter {
 
   void collect_value_infos();
   void write_model();
-  void write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high, std::initializer_list<std::uint32_t> skip);
-  bool write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table);
+  void write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high);
+  void write_text(std::span<const Bytes> rest, std::uint32_t number, NameId now);
+  void write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table);
   void write_function(const Function& f);
   void write_graph(GraphId g);
   void write_nodes(GraphId g, std::uint32_t number);
