@@ -17,20 +17,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <unordered_map>
 #include <vector>
 
 #include "ops/facts.h"
 #include "passes/pass.h"
 #include "rewrite/dead.h"
+#include "support/hash_chains.h"
 
 namespace graphopt {
 namespace {
-
-std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
-  h ^= x + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
-  return h * 0xBF58476D1CE4E5B9u;
-}
 
 bool same_content(const Model& m, const Attr& a, const Attr& b) {
   if (a.kind != b.kind || a.ref != b.ref) return false;
@@ -77,8 +72,8 @@ class CommonSubexpressions final : public Pass {
       for (std::size_t g = 0; g < m.graph_count(); ++g) {
         const GraphId graph{g};
         if (!m.graph(graph).alive) continue;
-        nodes_.clear();
-        values_.clear();
+        nodes_.reset(m.graph(graph).node_count);
+        values_.reset(0);
         for (NodeId n = m.first_node(graph); n;) {
           const NodeId next = m.next_node(n);   // merging n sweeps n and what only n read, which stands before it
           if (!visit(c, n)) return counters_[0].value + counters_[1].value > before;
@@ -106,16 +101,20 @@ class CommonSubexpressions final : public Pass {
 
   bool merge_node(PassContext& c, NodeId n, const OpFacts& row) {
     Model& m = c.model;
-    auto& list = nodes_[key(m, n, row)];
-    for (const NodeId first : list) {
-      if (!m.alive(first) || !equal(m, first, n, row) || !replaceable(m, n, first)) continue;
-      if (!c.journal.allow(m, n, "equal-node")) return false;
-      for (std::size_t i = 0; i < m.output_count(n); ++i)
-        if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0) m.replace_all_uses(v, m.output(first, i));
-      ++counters_[0].value;
+    const std::uint64_t hash = key(m, n, row);
+    const NodeId* first = nodes_.find(hash, [&](NodeId candidate) {
+      return m.alive(candidate) && equal(m, candidate, n, row);
+    });
+    if (first == nullptr) {
+      nodes_.insert(hash, n);
       return true;
     }
-    list.push_back(n);
+    // Only the first of equal nodes is ever in the table: 10^5 equal outputs must not be compared with each other.
+    if (!replaceable(m, n, *first)) return true;
+    if (!c.journal.allow(m, n, "equal-node")) return false;
+    for (std::size_t i = 0; i < m.output_count(n); ++i)
+      if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0) m.replace_all_uses(v, m.output(*first, i));
+    ++counters_[0].value;
     return true;
   }
 
@@ -127,23 +126,24 @@ class CommonSubexpressions final : public Pass {
     if (s == nullptr || s->elements.empty() || s->dtype != c.infer.dtype(v)) return true;
     if (!is_int(s->dtype) && s->dtype != DType::Bool) return true;   // a zero of a floating type has a sign
     std::vector<DimId> elements;
-    std::uint64_t h = mix(static_cast<std::uint64_t>(s->dtype), s->dims.size());
-    for (const std::int64_t d : s->dims) h = mix(h, static_cast<std::uint64_t>(d));
+    std::uint64_t h = mix_hash(static_cast<std::uint64_t>(s->dtype), s->dims.size());
+    for (const std::int64_t d : s->dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
     for (const DimId e : s->elements) {
       if (!e) return true;
       elements.push_back(m.dims.canonical(e));
-      h = mix(h, elements.back().index());
+      h = mix_hash(h, elements.back().index());
     }
-    auto& list = values_[h];
-    for (const Known& k : list) {
-      if (!m.alive(k.value) || k.dtype != s->dtype || k.dims != s->dims || k.elements != elements) continue;
-      if (!m.can_replace(v, k.value)) continue;
-      if (!c.journal.allow(m, n, "equal-value")) return false;
-      m.replace_all_uses(v, k.value);
-      ++counters_[1].value;
+    const Known* first = values_.find(h, [&](const Known& k) {
+      return m.alive(k.value) && k.dtype == s->dtype && k.dims == s->dims && k.elements == elements;
+    });
+    if (first == nullptr) {
+      values_.insert(h, {v, s->dtype, s->dims, std::move(elements)});
       return true;
     }
-    list.push_back({v, s->dtype, s->dims, std::move(elements)});
+    if (!m.can_replace(v, first->value)) return true;
+    if (!c.journal.allow(m, n, "equal-value")) return false;
+    m.replace_all_uses(v, first->value);
+    ++counters_[1].value;
     return true;
   }
 
@@ -153,23 +153,23 @@ class CommonSubexpressions final : public Pass {
   }
 
   static std::uint64_t key(const Model& m, NodeId n, const OpFacts& row) {
-    std::uint64_t h = mix(m.node(n).op.index(), m.input_count(n));
+    std::uint64_t h = mix_hash(m.node(n).op.index(), m.input_count(n));
     std::size_t from = 0;
     if (row.commutative && m.input_count(n) >= 2) {
-      for (const ValueId v : ordered(m, n)) h = mix(h, v.index());
+      for (const ValueId v : ordered(m, n)) h = mix_hash(h, v.index());
       from = 2;
     }
-    for (std::size_t i = from; i < m.input_count(n); ++i) h = mix(h, m.input(n, i).index());
+    for (std::size_t i = from; i < m.input_count(n); ++i) h = mix_hash(h, m.input(n, i).index());
     // Attributes with the same name and text more often than not; their contents decide in equal(). A node with a
     // distinguishing integer attribute (axis, to, perm) should not share a bucket with its siblings, though.
     std::uint64_t sum = 0;
     for (const Attr& a : m.attrs(n)) {
       if (is_default(find_attribute(row, m.text(a.name)), a)) continue;
-      std::uint64_t x = mix(a.name.index(), static_cast<std::uint64_t>(a.i));
-      for (const std::int64_t e : a.ints) x = mix(x, static_cast<std::uint64_t>(e));
+      std::uint64_t x = mix_hash(a.name.index(), static_cast<std::uint64_t>(a.i));
+      for (const std::int64_t e : a.ints) x = mix_hash(x, static_cast<std::uint64_t>(e));
       sum += x;   // the order of attributes has no meaning
     }
-    return mix(h, sum);
+    return mix_hash(h, sum);
   }
 
   static bool equal(const Model& m, NodeId a, NodeId b, const OpFacts& row) {
@@ -203,8 +203,8 @@ class CommonSubexpressions final : public Pass {
     std::vector<std::int64_t> dims;
     std::vector<DimId> elements;
   };
-  std::unordered_map<std::uint64_t, std::vector<NodeId>> nodes_;
-  std::unordered_map<std::uint64_t, std::vector<Known>> values_;
+  HashChains<NodeId> nodes_;
+  HashChains<Known> values_;
   std::array<Counter, 2> counters_{{{"nodes", "nodes equal to an earlier one"},
                                     {"values", "integer results proven equal to an earlier one"}}};
 };

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "passes/pass.h"
+#include "support/hash_chains.h"
 
 namespace graphopt {
 namespace {
@@ -30,14 +31,9 @@ struct Group {
   std::vector<ValueId> members;   // in file order; outer graphs first
 };
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
-  h ^= x + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
-  return h * 0xBF58476D1CE4E5B9u;
-}
-
 std::uint64_t type_key(const Tensor& t) {
-  std::uint64_t h = mix(static_cast<std::uint64_t>(t.dtype), t.dims.size());
-  for (const std::int64_t d : t.dims) h = mix(h, static_cast<std::uint64_t>(d));
+  std::uint64_t h = mix_hash(static_cast<std::uint64_t>(t.dtype), t.dims.size());
+  for (const std::int64_t d : t.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
   return h;
 }
 
@@ -47,7 +43,7 @@ std::uint64_t sample_key(const Model& m, TensorId id) {
   if (!raw) return id.index();
   const auto part = [&](std::size_t at) { return std::hash<std::string_view>{}(raw->substr(at, kSample)); };
   std::uint64_t h = part(0);
-  if (raw->size() > kSample) h = mix(mix(h, part(raw->size() / 2)), part(raw->size() - std::min(raw->size(), kSample)));
+  if (raw->size() > kSample) h = mix_hash(mix_hash(h, part(raw->size() / 2)), part(raw->size() - std::min(raw->size(), kSample)));
   return h;
 }
 
@@ -91,18 +87,31 @@ class MergeInitializers final : public Pass {
   // False when the journal's budget is used up.
   bool merge(PassContext& c, const Group& group) {
     Model& m = c.model;
-    std::unordered_map<std::uint64_t, std::vector<ValueId>> kept;
+    HashChains<ValueId> by_sample;    // the first of each sample: its payload is hashed only when a second comes
+    HashChains<ValueId> by_content;
+    by_sample.reset(group.members.size());
+    by_content.reset(0);
     for (const ValueId v : group.members) {
-      auto& list = kept[sample_key(m, m.value(v).tensor)];
-      const auto same = std::ranges::find_if(list, [&](ValueId first) {
-        return m.can_replace(v, first) && equal(m, m.value(first).tensor, m.value(v).tensor);
-      });
-      if (same == list.end()) {
-        list.push_back(v);
+      const TensorId tensor = m.value(v).tensor;
+      const std::uint64_t sample = sample_key(m, tensor);
+      const ValueId* alike = by_sample.find(sample, [](ValueId) { return true; });
+      if (alike == nullptr) {
+        by_sample.insert(sample, v);
         continue;
       }
+      const auto find = [&](ValueId of) {
+        return by_content.find(m.content_hash(m.value(of).tensor).low,
+                               [&](ValueId k) { return equal(m, m.value(k).tensor, m.value(of).tensor); });
+      };
+      if (find(*alike) == nullptr) by_content.insert(m.content_hash(m.value(*alike).tensor).low, *alike);
+      const ValueId* first = find(v);
+      if (first == nullptr) {
+        by_content.insert(m.content_hash(tensor).low, v);
+        continue;
+      }
+      if (!m.can_replace(v, *first)) continue;
       if (!c.journal.allow(m, v, "equal")) return false;
-      m.replace_all_uses(v, *same);
+      m.replace_all_uses(v, *first);
       m.erase_initializer(v);
       ++counters_[0].value;
     }
