@@ -1,0 +1,59 @@
+// The list of passes is what docs/adding-a-pass.md promises.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "passes/pass.h"
+#include "passes/pipeline.h"
+
+namespace graphopt {
+namespace {
+
+const std::filesystem::path kRoot = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+
+TEST(Passes, EachIsNamedOnceAndDescribed) {
+  std::set<std::string_view> names;
+  for (const PassInfo* p : all_passes()) {
+    EXPECT_TRUE(names.insert(p->name).second) << p->name;
+    EXPECT_FALSE(p->summary.empty()) << p->name;
+    EXPECT_LE(p->name.size() + p->summary.size(), 90u) << p->name << ": the summary does not fit a help line";
+    EXPECT_EQ(find_pass(p->name), p);
+    EXPECT_GE(p->level, 1);
+  }
+  EXPECT_EQ(find_pass("no-such-pass"), nullptr);
+}
+
+TEST(Passes, EachHasGoldenCasesThatApplyAndThatMustNot) {
+  if (!std::filesystem::exists(kRoot / "tests/golden")) GTEST_SKIP() << "the sources are not where they were compiled";
+  for (const PassInfo* p : all_passes()) {
+    int applies = 0, keeps = 0;
+    const std::filesystem::path folder = kRoot / "tests/golden" / p->name;
+    ASSERT_TRUE(std::filesystem::is_directory(folder)) << p->name << " has no golden folder";
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      (text.str().find("\n=== unchanged") == std::string::npos ? applies : keeps) += 1;
+    }
+    EXPECT_GT(applies, 0) << p->name;
+    EXPECT_GT(keeps, 0) << p->name;
+  }
+}
+
+TEST(Passes, AnUnknownNameIsAUsageErrorWithTheNearest) {
+  Model m;
+  Inference infer(m, {});
+  PipelineOptions o;
+  o.passes = {"drop-identitty"};
+  const auto r = run_pipeline(m, infer, o);
+  ASSERT_FALSE(r.ok());
+  EXPECT_EQ(r.error().kind, ErrorKind::Usage);
+  EXPECT_NE(r.error().remedy.find("drop-identity"), std::string::npos) << r.error().remedy;
+}
+
+}  // namespace
+}  // namespace graphopt
