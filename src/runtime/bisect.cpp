@@ -28,8 +28,8 @@ Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t
     return report;
   }
 
-  // Invariant: with `fails` rewrites the model fails; with `passes` it passes (checked, but for the assumption about 0,
-  // which is made good below).
+  // Invariant: with `fails` rewrites the model fails; with `passes` it passes (checked, but for the
+  // assumption about 0, which is made good below).
   std::uint64_t passes = 0, fails = report.rewrites;
   bool passes_known = false;
   while (fails - passes > 1 || !passes_known) {
@@ -71,7 +71,8 @@ Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t
 
 std::string to_string(const BisectReport& report) {
   switch (report.outcome) {
-    case BisectReport::Outcome::Clean: return fmt::format("all {} rewrites keep the results", report.rewrites);
+    case BisectReport::Outcome::Clean:
+      return fmt::format("all {} rewrites keep the results", report.rewrites);
     case BisectReport::Outcome::NotRun: return "not bisected: " + report.check.why;
     case BisectReport::Outcome::Saving:
       return "the model differs before the first rewrite: loading and saving it changes what it computes";

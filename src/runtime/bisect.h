@@ -1,9 +1,9 @@
 // --bisect: which rewrite breaks a model?
 //
-// Rewrites are numbered in the order of the run (rewrite/journal.h), and a run with budget n does the first n of
-// them, so the models of budgets 0, 1, 2 ... form a line from the original to the result. Binary search finds an n whose
-// model fails while that of n - 1 passes. That holds on lines that change sides more than once, too: the search keeps
-// a passing budget below a failing one at every step.
+// Rewrites are numbered in the order of the run (rewrite/journal.h), and a run with budget n does the first n
+// of them, so the models of budgets 0, 1, 2 ... form a line from the original to the result. Binary search
+// finds an n whose model fails while that of n - 1 passes. That holds on lines that change sides more than
+// once, too: the search keeps a passing budget below a failing one at every step.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct BisectReport {
   int steps = 0;                 // models that were made and compared
 };
 
-// `make` runs the pipeline on a fresh copy of the model with a budget; `check` compares (Checker::check). Their errors end
-// the search.
+// `make` runs the pipeline on a fresh copy of the model with a budget; `check` compares (Checker::check).
+// Their errors end the search.
 Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t budget)>& make,
                             const std::function<CheckReport(const ModelSource&)>& check);
 

@@ -1,6 +1,6 @@
-// The original decides what is legal: a binding or a style of inputs that it refuses says nothing and another is
-// tried. What it accepted once is kept as the list of cases, with its results while they are small, so that further
-// comparisons with the same original (--bisect) run the new model only.
+// The original decides what is legal: a binding or a style of inputs that it refuses says nothing and another
+// is tried. What it accepted once is kept as the list of cases, with its results while they are small, so
+// that further comparisons with the same original (--bisect) run the new model only.
 #include "runtime/check.h"
 
 #include <fmt/format.h>
@@ -40,7 +40,8 @@ std::string describe(const OutputDifference& d) {
 }
 
 std::string describe(const CheckRun& run) {
-  return fmt::format("{}{}seed {}{}", run.binding, run.binding.empty() ? "" : ", ", run.seed, run.special ? ", special values" : "");
+  return fmt::format("{}{}seed {}{}", run.binding, run.binding.empty() ? "" : ", ", run.seed,
+                     run.special ? ", special values" : "");
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ bool CheckRun::ok() const {
 }
 
 struct Checker::State {
-  State(ModelSource o, const InputPlan& p, CheckOptions c) : original(std::move(o)), plan(&p), options(std::move(c)) {}
+  State(ModelSource o, const InputPlan& p, CheckOptions c)
+      : original(std::move(o)), plan(&p), options(std::move(c)) {}
 
   ModelSource original;
   const InputPlan* plan;
@@ -71,7 +73,8 @@ struct Checker::State {
   void find_cases();
   bool try_case(const Binding& binding, InputStyle style);
   void compare_case(RuntimeSession& second, const Case& c, CheckRun& run);
-  void judge(OutputDifference& d, const HostValue& was, const HostValue& is, std::size_t index, const std::vector<NamedValue>& feeds);
+  void judge(OutputDifference& d, const HostValue& was, const HostValue& is, std::size_t index,
+             const std::vector<NamedValue>& feeds);
   const HostValue* find(const std::vector<HostValue>& values, std::size_t index) const {
     return index < values.size() ? &values[index] : nullptr;
   }
@@ -91,7 +94,8 @@ bool Checker::State::prepare_runtime() {
   refused.runtime = "ONNX Runtime " + runtime->version();
   auto loaded = RuntimeSession::load(runtime, original, false);
   if (!loaded) {
-    refused.why = fmt::format("{} does not load the original model: {}", refused.runtime, loaded.error().what);
+    refused.why =
+        fmt::format("{} does not load the original model: {}", refused.runtime, loaded.error().what);
     refused.remedy = "this model cannot be checked here; without --check it is written unchecked";
     return false;
   }
@@ -107,8 +111,9 @@ bool Checker::State::prepare() {
   ready = !cases.empty();
   if (!ready) {
     refused.runs = skipped;
-    refused.why = fmt::format("{} does not run the original model on any inputs that were made for it{}{}", refused.runtime,
-                              skipped.empty() ? "" : ": ", skipped.empty() ? "" : skipped.front().skipped);
+    refused.why = fmt::format("{} does not run the original model on any inputs that were made for it{}{}",
+                              refused.runtime, skipped.empty() ? "" : ": ",
+                              skipped.empty() ? "" : skipped.front().skipped);
     refused.remedy = "give sizes that the model takes with --shape or --dim";
   }
   return ready;
@@ -117,7 +122,12 @@ bool Checker::State::prepare() {
 // Runs the original; true when it accepts the inputs.
 bool Checker::State::try_case(const Binding& binding, InputStyle style) {
   Case c{binding, style, {}};
-  CheckRun run{.binding = to_string(binding), .seed = style.seed, .special = style.special, .skipped = {}, .broken = {}, .outputs = {}};
+  CheckRun run{.binding = to_string(binding),
+               .seed = style.seed,
+               .special = style.special,
+               .skipped = {},
+               .broken = {},
+               .outputs = {}};
   const auto feeds = make_inputs(*plan, binding, style);
   if (!feeds) {
     run.skipped = "a dimension is negative or unknown, or the inputs are too large";
@@ -149,13 +159,15 @@ void Checker::State::find_cases() {
     if (!try_case(candidates[i], {.seed = 0, .turn = turn})) continue;
     accepted.push_back(candidates[i]);
     for (int seed = 1; seed < options.seeds; ++seed)
-      try_case(candidates[i], {.seed = static_cast<std::uint64_t>(seed), .turn = turn + static_cast<unsigned>(seed)});
+      try_case(candidates[i],
+               {.seed = static_cast<std::uint64_t>(seed), .turn = turn + static_cast<unsigned>(seed)});
   }
   if (accepted.empty()) return;
   // On the usual binding again: awkward values, overridden defaults, conditions the other way.
   const Binding& usual = accepted.front();
   bool other_turn = try_case(usual, {.seed = 0, .turn = 1, .special = true});
-  if (has_defaults(*plan)) other_turn |= try_case(usual, {.seed = 0, .turn = 1, .special = false, .feed_defaults = true});
+  if (has_defaults(*plan))
+    other_turn |= try_case(usual, {.seed = 0, .turn = 1, .special = false, .feed_defaults = true});
   if (!other_turn && accepted.size() == 1) try_case(usual, {.seed = 0, .turn = 1});
 }
 
@@ -252,7 +264,8 @@ CheckReport Checker::check(const ModelSource& optimized) {
   report.verdict = CheckReport::Verdict::Different;
   auto loaded = RuntimeSession::load(s.runtime, optimized, false);
   if (!loaded) {
-    report.why = fmt::format("{} loads the original model but not the optimized one: {}", report.runtime, loaded.error().what);
+    report.why = fmt::format("{} loads the original model but not the optimized one: {}", report.runtime,
+                             loaded.error().what);
     return report;
   }
   report.runs = s.skipped;
@@ -262,18 +275,22 @@ CheckReport Checker::check(const ModelSource& optimized) {
     s.compare_case(**loaded, c, run);
     if (!run.skipped.empty()) continue;
     ++compared;
-    if (!run.broken.empty() && bad++ == 0) report.why = fmt::format("the optimized model fails to run ({}): {}", describe(run), run.broken);
+    if (!run.broken.empty() && bad++ == 0)
+      report.why = fmt::format("the optimized model fails to run ({}): {}", describe(run), run.broken);
     for (const OutputDifference& d : run.outputs) {
       if (!d.ok && bad++ == 0) report.why = fmt::format("{} ({})", describe(d), describe(run));
       const auto same = [&](const OutputDifference& w) { return w.output == d.output; };
       const auto w = std::ranges::find_if(report.worst, same);
       if (w == report.worst.end()) report.worst.push_back(d);
-      else if (std::make_tuple(!d.ok, !d.problem.empty(), d.max_rel) > std::make_tuple(!w->ok, !w->problem.empty(), w->max_rel)) *w = d;
+      else if (std::make_tuple(!d.ok, !d.problem.empty(), d.max_rel) >
+               std::make_tuple(!w->ok, !w->problem.empty(), w->max_rel))
+        *w = d;
     }
   }
   if (bad > 1) report.why += fmt::format(", and {} more", bad - 1);
   if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
-  if (report.verdict == CheckReport::Verdict::NotRun) report.why = "the original model ran once but not again";
+  if (report.verdict == CheckReport::Verdict::NotRun)
+    report.why = "the original model ran once but not again";
   return report;
 }
 

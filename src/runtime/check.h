@@ -1,10 +1,10 @@
-// --check: do two models compute the same? Both run in ONNX Runtime, its own optimizations off, on the same legal
-// inputs (runtime/inputs.h), for two bindings of the symbols and any number of seeds.
+// --check: do two models compute the same? Both run in ONNX Runtime, its own optimizations off, on the same
+// legal inputs (runtime/inputs.h), for several bindings of the symbols and any number of seeds.
 //
 // An output passes when type, shape and the places of NaN and infinities agree, and
 //   - integers, Bool, strings: every element is equal;
-//   - floats: the largest difference over the largest finite magnitude of the original's output is at most the tolerance
-//     (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2, or the one given);
+//   - floats: the largest difference over the largest finite magnitude of the original's output is at most the
+//     tolerance (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2, or the one given);
 //   - or at most three times what the original itself shows between ONNX Runtime without and with its own
 //     optimizations, when that is below 0.05 (`noise`: ties of ArgMax, steps of quantization).
 // An output that differs between two runs of the original (random operators) is held to type and shape.
@@ -28,7 +28,7 @@ namespace graphopt {
 struct CheckOptions {
   int seeds = 1;                      // input sets per binding
   std::optional<double> tolerance;    // for floating-point outputs, relative
-  std::string ort;                    // --ort: the library, or a folder that holds it; empty: runtime/ort.h says where
+  std::string ort;  // --ort: the library, or a folder that holds it; empty: runtime/ort.h says where
 };
 
 struct OutputDifference {

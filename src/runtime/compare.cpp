@@ -1,6 +1,7 @@
 // Elements are read as doubles one by one: the comparison costs far less than the runs before it.
 //
-// Integers are compared as bits (a double has no room for all int64), and only their distance is taken in double.
+// Integers are compared as bits (a double has no room for all int64), and only their distance is taken in
+// double.
 #include "runtime/compare.h"
 
 #include <fmt/format.h>
@@ -108,7 +109,8 @@ Distance compare_floats(const HostValue& a, const HostValue& b, std::optional<do
   d.within = d.max_rel <= tolerance.value_or(default_tolerance(a.dtype));
   if (nans + infinities > 0) {
     d.within = false;
-    d.problem = fmt::format("{} NaN and {} infinities differ, first at {}", nans, infinities, index_text(a.dims, first, per_element));
+    d.problem = fmt::format("{} NaN and {} infinities differ, first at {}", nans, infinities,
+                            index_text(a.dims, first, per_element));
   }
   return d;
 }
@@ -117,7 +119,8 @@ Distance compare_floats(const HostValue& a, const HostValue& b, std::optional<do
 unsigned small_element(const std::string& raw, std::size_t i, int bits) {
   const std::size_t at = i * static_cast<std::size_t>(bits);
   unsigned window = static_cast<unsigned char>(raw[at / 8]);
-  if (at / 8 + 1 < raw.size()) window |= static_cast<unsigned>(static_cast<unsigned char>(raw[at / 8 + 1])) << 8;
+  if (at / 8 + 1 < raw.size())
+    window |= static_cast<unsigned>(static_cast<unsigned char>(raw[at / 8 + 1])) << 8;
   return (window >> (at % 8)) & ((1u << bits) - 1);
 }
 
@@ -144,7 +147,9 @@ Distance compare_exactly(const HostValue& a, const HostValue& b) {
 
 // The worse of two: a problem first, then what is outside the tolerance, then the larger number.
 void take_worse(Distance& worst, Distance d) {
-  const auto rank = [](const Distance& x) { return std::make_tuple(!x.problem.empty(), !x.within, x.max_rel); };
+  const auto rank = [](const Distance& x) {
+    return std::make_tuple(!x.problem.empty(), !x.within, x.max_rel);
+  };
   const double far = std::max(worst.max_abs, d.max_abs);
   if (rank(d) > rank(worst)) worst = std::move(d);
   worst.max_abs = far;
@@ -165,9 +170,11 @@ std::string compare_outside(const HostValue& a, const HostValue& b) {
   if (a.kind != b.kind) return fmt::format("{} became {}", kind_name(a.kind), kind_name(b.kind));
   if (a.kind == HostValue::Kind::Tensor) {
     if (a.dtype != b.dtype) return fmt::format("type {} became {}", dtype_name(a.dtype), dtype_name(b.dtype));
-    if (a.dims != b.dims) return fmt::format("shape [{}] became [{}]", fmt::join(a.dims, ","), fmt::join(b.dims, ","));
+    if (a.dims != b.dims)
+      return fmt::format("shape [{}] became [{}]", fmt::join(a.dims, ","), fmt::join(b.dims, ","));
   }
-  if (a.items.size() != b.items.size()) return fmt::format("length {} became {}", a.items.size(), b.items.size());
+  if (a.items.size() != b.items.size())
+    return fmt::format("length {} became {}", a.items.size(), b.items.size());
   return {};
 }
 
@@ -193,14 +200,17 @@ Distance compare_values(const HostValue& a, const HostValue& b, std::optional<do
     worst.within = false;
     return worst;
   }
-  if (a.kind == HostValue::Kind::Tensor) return compared_as_floats(a.dtype) ? compare_floats(a, b, tolerance) : compare_exactly(a, b);
-  for (std::size_t i = 0; i < a.items.size(); ++i) take_worse(worst, compare_values(a.items[i], b.items[i], tolerance));
+  if (a.kind == HostValue::Kind::Tensor)
+    return compared_as_floats(a.dtype) ? compare_floats(a, b, tolerance) : compare_exactly(a, b);
+  for (std::size_t i = 0; i < a.items.size(); ++i)
+    take_worse(worst, compare_values(a.items[i], b.items[i], tolerance));
   return worst;
 }
 
 std::string compare_types(const HostValue& a, const HostValue& b) {
   std::string problem = compare_outside(a, b);
-  for (std::size_t i = 0; problem.empty() && i < a.items.size(); ++i) problem = compare_types(a.items[i], b.items[i]);
+  for (std::size_t i = 0; problem.empty() && i < a.items.size(); ++i)
+    problem = compare_types(a.items[i], b.items[i]);
   return problem;
 }
 

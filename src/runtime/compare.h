@@ -18,7 +18,8 @@ struct Distance {
 // 0 for types whose elements must be equal.
 double default_tolerance(DType t);
 
-Distance compare_values(const HostValue& original, const HostValue& optimized, std::optional<double> tolerance);
+Distance compare_values(const HostValue& original, const HostValue& optimized,
+                        std::optional<double> tolerance);
 // Do type and shape agree, whatever the elements are? The sentence that says why not, or "".
 std::string compare_types(const HostValue& original, const HostValue& optimized);
 

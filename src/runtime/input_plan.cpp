@@ -1,5 +1,5 @@
-// Types of inputs become dims over the plan's own symbols, uses become fills. Names decide only where types and uses say
-// nothing: a mask, a position, a length look like any other integers.
+// Types of inputs become dims over the plan's own symbols, uses become fills. Names decide only where types
+// and uses say nothing: a mask, a position, a length look like any other integers.
 #include "runtime/input_plan.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kMaxKeptDefault = 1 << 20;
 
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words, [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
+  return std::ranges::any_of(words,
+                             [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
 }
 
 std::string lower(std::string_view text) {
@@ -24,13 +25,14 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Copies expressions from the model's pool into the plan's. Symbols go by name; what an exporter wrote as a name but
-// reads as an expression over other names ("past + seq") becomes that expression.
+// Copies expressions from the model's pool into the plan's. Symbols go by name; what an exporter wrote as a
+// name but reads as an expression over other names ("past + seq") becomes that expression.
 class Translator {
  public:
   Translator(const DimPool& from, InputPlan::State& to) : from_(from), to_(to) {}
 
-  // To be called for all dims of all inputs before the first translate(). A dim without a name is shown as `place`.
+  // To be called for all dims of all inputs before the first translate(). A dim without a name is shown as
+  // `place`.
   void know_symbols(DimId d, const std::string& place) {
     if (!d) return;
     const bool lone = from_.is_symbol(d);
@@ -110,7 +112,8 @@ class Planner {
   // The tensor that a value is or holds. (Types are as deep as the file says: walk, not recursion.)
   const Type& tensor_type(ValueId v) const {
     TypeId id = infer_.type(v);
-    while (m_.types[id].kind == TypeKind::Optional || m_.types[id].kind == TypeKind::Sequence || m_.types[id].kind == TypeKind::Map)
+    while (m_.types[id].kind == TypeKind::Optional || m_.types[id].kind == TypeKind::Sequence ||
+           m_.types[id].kind == TypeKind::Map)
       id = m_.types[id].inner;
     return m_.types[id];
   }
@@ -131,7 +134,9 @@ class Planner {
       t.rank = translator_.make_symbol(input.name + ".rank", {0, 8}, SymbolClass::Rank);
     for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
       DimId d = translator_.translate(tensor.dims[axis]);
-      if (!d) d = translator_.make_symbol(fmt::format("{}.{}", input.name, axis), {0, Range::kMax}, SymbolClass::General);
+      if (!d)
+        d = translator_.make_symbol(fmt::format("{}.{}", input.name, axis), {0, Range::kMax},
+                                    SymbolClass::General);
       t.dims.push_back(d);
     }
     for (std::size_t axis = 0; axis < t.dims.size(); ++axis) classify(t, axis, input.name);
@@ -161,17 +166,22 @@ class Planner {
     const bool number = t.dtype != DType::String;
     const Meaning meaning = t.uses.meaning;
     const bool bounded = meaning == Meaning::Index || meaning == Meaning::Length;
-    if (!number) t.fill = !t.uses.texts.empty() ? Fill::Texts : meaning == Meaning::NumericText ? Fill::ByMeaning : Fill::Numbers;
+    if (!number)
+      t.fill = !t.uses.texts.empty()             ? Fill::Texts
+               : meaning == Meaning::NumericText ? Fill::ByMeaning
+                                                 : Fill::Numbers;
     else if (contains_any(name, {"mask"}) && !bounded) t.fill = Fill::Mask;
-    else if (is_int(t.dtype) && contains_any(name, {"position"}) && !contains_any(name, {"bias"})) t.fill = Fill::Positions;
+    else if (is_int(t.dtype) && contains_any(name, {"position"}) && !contains_any(name, {"bias"}))
+      t.fill = Fill::Positions;
     else if (meaning != Meaning::Data) t.fill = Fill::ByMeaning;
     else if (!t.uses.keys.empty() && is_int(t.dtype)) t.fill = Fill::Keys;
     else if (is_int(t.dtype) && contains_any(name, {"len"})) t.fill = Fill::Lengths;
   }
 
-  // --- symbols ---------------------------------------------------------------------------------------------------
+  // --- symbols ---------------------------------------------------------------------------------------------
   void classify(const PlannedTensor& t, std::size_t axis, std::string_view input) {
-    const auto it = std::ranges::find_if(p_.symbols, [&](const PlannedSymbol& s) { return s.id == t.dims[axis]; });
+    const auto it =
+        std::ranges::find_if(p_.symbols, [&](const PlannedSymbol& s) { return s.id == t.dims[axis]; });
     if (it == p_.symbols.end() || classified_.contains(it->name)) return;
     classified_.emplace(it->name, true);
     const std::string name = lower(it->name);
@@ -185,10 +195,13 @@ class Planner {
     const bool unnamed = name == fmt::format("{}.{}", lower(input), axis);
     SymbolClass& c = it->cls;
     if (!unnamed && contains_any(name, {"past", "cache", "kv"})) c = SymbolClass::Past;
-    else if (!unnamed && (contains_any(name, {"batch"}) || name == "n" || name == "b" || name == "bs")) c = SymbolClass::Batch;
+    else if (!unnamed && (contains_any(name, {"batch"}) || name == "n" || name == "b" || name == "bs"))
+      c = SymbolClass::Batch;
     else if (!unnamed && contains_any(name, {"sample", "audio", "wave"}) && axis > 0) c = SymbolClass::Audio;
-    else if (!unnamed && contains_any(name, {"height", "width", "pixel"})) c = picture || t.dims.size() < 4 ? SymbolClass::Picture : SymbolClass::Feature;
-    else if (!unnamed && contains_any(name, {"seq", "len", "tok", "time", "frame", "word", "ctx", "step"})) c = SymbolClass::Sequence;
+    else if (!unnamed && contains_any(name, {"height", "width", "pixel"}))
+      c = picture || t.dims.size() < 4 ? SymbolClass::Picture : SymbolClass::Feature;
+    else if (!unnamed && contains_any(name, {"seq", "len", "tok", "time", "frame", "word", "ctx", "step"}))
+      c = SymbolClass::Sequence;
     else if (axis == 0 && t.dims.size() > 1) c = SymbolClass::Batch;
     else if (planar && axis >= 2) c = picture ? SymbolClass::Picture : SymbolClass::Feature;
     else c = SymbolClass::General;
@@ -205,7 +218,8 @@ class Planner {
     }
   }
 
-  // A decoder with a cache: its attention mask covers past and present tokens, whatever name an exporter gave to that dim.
+  // A decoder with a cache: its attention mask covers past and present tokens, whatever name an exporter gave
+  // to that dim.
   void join_past_and_present() {
     std::map<DimId, int> uses;
     for (const PlannedInput& input : p_.inputs)
@@ -214,7 +228,8 @@ class Planner {
     for (const PlannedSymbol& s : p_.symbols)
       if (s.cls == SymbolClass::Past && !past) past = s.id;
     for (const PlannedInput& input : p_.inputs)
-      if (input.name.ends_with("input_ids") && !input.tensor.dims.empty() && p_.dims.is_symbol(input.tensor.dims.back()))
+      if (input.name.ends_with("input_ids") && !input.tensor.dims.empty() &&
+          p_.dims.is_symbol(input.tensor.dims.back()))
         present = input.tensor.dims.back();
     if (!past || !present) return;
     for (PlannedInput& input : p_.inputs) {
@@ -228,23 +243,24 @@ class Planner {
     }
   }
 
-  // --- special values --------------------------------------------------------------------------------------------
+  // --- special values --------------------------------------------------------------------------------------
   bool takes_specials() const {
     for (std::size_t i = 0; i < m_.node_count(); ++i) {
       const NodeId n{i};
       if (!m_.alive(n) || m_.is_return(n)) continue;
       switch (m_.kind(n)) {
         case OpKind::Cast: case OpKind::CastLike:
-          if (is_float(infer_.dtype(m_.input(n, 0))) && m_.output(n, 0) && !is_float(infer_.dtype(m_.output(n, 0))) &&
-              infer_.dtype(m_.output(n, 0)) != DType::Bool)
+          if (is_float(infer_.dtype(m_.input(n, 0))) && m_.output(n, 0) &&
+              !is_float(infer_.dtype(m_.output(n, 0))) && infer_.dtype(m_.output(n, 0)) != DType::Bool)
             return false;
           break;
-        case OpKind::Opaque: case OpKind::Loop: case OpKind::Scan: case OpKind::GridSample: case OpKind::RoiAlign:
-        case OpKind::MaxRoiPool: case OpKind::DeformConv: case OpKind::NonMaxSuppression: case OpKind::NonZero:
-        case OpKind::Compress: case OpKind::Resize: case OpKind::Upsample: case OpKind::AffineGrid: case OpKind::Range:
-        case OpKind::TopK: case OpKind::Unique: case OpKind::Multinomial: case OpKind::MsCropAndResize:
-        case OpKind::MsGridSample: case OpKind::MsBeamSearch: case OpKind::MsGreedySearch: case OpKind::MsSampling:
-        case OpKind::MsWhisperBeamSearch: case OpKind::MsMoE: case OpKind::MsQMoE:
+        case OpKind::Opaque: case OpKind::Loop: case OpKind::Scan: case OpKind::GridSample:
+        case OpKind::RoiAlign: case OpKind::MaxRoiPool: case OpKind::DeformConv:
+        case OpKind::NonMaxSuppression: case OpKind::NonZero: case OpKind::Compress: case OpKind::Resize:
+        case OpKind::Upsample: case OpKind::AffineGrid: case OpKind::Range: case OpKind::TopK:
+        case OpKind::Unique: case OpKind::Multinomial: case OpKind::MsCropAndResize:
+        case OpKind::MsGridSample: case OpKind::MsBeamSearch: case OpKind::MsGreedySearch:
+        case OpKind::MsSampling: case OpKind::MsWhisperBeamSearch: case OpKind::MsMoE: case OpKind::MsQMoE:
           return false;
         default: break;
       }

@@ -1,4 +1,5 @@
-// What an InputPlan holds. Seen by input_plan.cpp, which makes it, and inputs.cpp, which draws values from it.
+// What an InputPlan holds. Seen by input_plan.cpp, which makes it, and inputs.cpp, which draws values from
+// it.
 #pragma once
 
 #include <cstdint>

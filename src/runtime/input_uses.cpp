@@ -1,9 +1,9 @@
-// The walk carries what has happened to the input's value on the way (scaled, shifted, added to something unknown), so
-// that "position + 2 is looked up in a table of 514 rows" bounds the position by 512.
+// The walk carries what has happened to the input's value on the way (scaled, shifted, added to something
+// unknown), so that "position + 2 is looked up in a table of 514 rows" bounds the position by 512.
 //
-// It ends at operators that give the value a meaning (kSinks) and at those that make something else of it. Steps are
-// counted: a model in which a value goes everywhere is looked at in part, which can only miss a bound; the original then
-// refuses the input and --check tries another.
+// It ends at operators that give the value a meaning (kSinks) and at those that make something else of it.
+// Steps are counted: a model in which a value goes everywhere is looked at in part, which can only miss a
+// bound; the original then refuses the input and --check tries another.
 #include "runtime/input_uses.h"
 
 #include <algorithm>
@@ -127,14 +127,16 @@ bool keeps_values(OpKind kind, std::uint32_t slot) {
     case OpKind::Where: return slot > 0;
     case OpKind::ScatterElements: case OpKind::ScatterND: case OpKind::Scatter: return slot != 1;
     case OpKind::SequenceInsert: return slot < 2;
-    case OpKind::Identity: case OpKind::Cast: case OpKind::CastLike: case OpKind::Unsqueeze: case OpKind::Squeeze:
-    case OpKind::Reshape: case OpKind::Flatten: case OpKind::Transpose: case OpKind::Expand: case OpKind::Slice:
-    case OpKind::Split: case OpKind::Tile: case OpKind::Gather: case OpKind::GatherElements: case OpKind::GatherND:
-    case OpKind::Clip: case OpKind::Relu: case OpKind::Abs: case OpKind::Pad: case OpKind::Dropout: case OpKind::Trilu:
-    case OpKind::Floor: case OpKind::Ceil: case OpKind::Round: case OpKind::ReduceMax: case OpKind::ReduceMin:
-    case OpKind::SplitToSequence: case OpKind::SequenceAt: case OpKind::SequenceErase: case OpKind::ConcatFromSequence:
-    case OpKind::Optional: case OpKind::OptionalGetElement: case OpKind::DepthToSpace: case OpKind::SpaceToDepth:
-    case OpKind::ReverseSequence: case OpKind::CenterCropPad: case OpKind::Compress: case OpKind::TopK:
+    case OpKind::Identity: case OpKind::Cast: case OpKind::CastLike: case OpKind::Unsqueeze:
+    case OpKind::Squeeze: case OpKind::Reshape: case OpKind::Flatten: case OpKind::Transpose:
+    case OpKind::Expand: case OpKind::Slice: case OpKind::Split: case OpKind::Tile: case OpKind::Gather:
+    case OpKind::GatherElements: case OpKind::GatherND: case OpKind::Clip: case OpKind::Relu:
+    case OpKind::Abs: case OpKind::Pad: case OpKind::Dropout: case OpKind::Trilu: case OpKind::Floor:
+    case OpKind::Ceil: case OpKind::Round: case OpKind::ReduceMax: case OpKind::ReduceMin:
+    case OpKind::SplitToSequence: case OpKind::SequenceAt: case OpKind::SequenceErase:
+    case OpKind::ConcatFromSequence: case OpKind::Optional: case OpKind::OptionalGetElement:
+    case OpKind::DepthToSpace: case OpKind::SpaceToDepth: case OpKind::ReverseSequence:
+    case OpKind::CenterCropPad: case OpKind::Compress: case OpKind::TopK:
     case OpKind::Unique: case OpKind::MlArrayFeatureExtractor: return slot == 0;
     default: return false;
   }
@@ -185,7 +187,8 @@ class Walk {
       if (sink.kind == kind && sink.slot == slot) meet(way, n, sink);
     known_keys(n);
     if (enter(way, n, slot)) return;
-    if (kind == OpKind::Add || kind == OpKind::Sub || kind == OpKind::Mul || (kind == OpKind::Div && slot == 0))
+    if (kind == OpKind::Add || kind == OpKind::Sub || kind == OpKind::Mul ||
+        (kind == OpKind::Div && slot == 0))
       return calculate(way, n, slot);
     if (kind == OpKind::Cast && infer_.dtype(way.value) == DType::String) note(Meaning::NumericText);
     if (!keeps_values(kind, slot) && !keeps_truth(kind)) return;
@@ -196,7 +199,7 @@ class Walk {
 
   void note(Meaning meaning) { found_.meaning = std::max(found_.meaning, meaning); }
 
-  // --- subgraphs and functions -----------------------------------------------------------------------------------
+  // --- subgraphs and functions -----------------------------------------------------------------------------
   GraphId body_of(NodeId n) const {
     for (const Attr& a : m_.attrs(n))
       if (a.kind == AttrKind::Graph && !a.graphs.empty()) return a.graphs.front();
@@ -245,10 +248,11 @@ class Walk {
       return;
     }
     push_to(way, m_.output(owner, slot));
-    if (m_.kind(owner) == OpKind::Scan && way.low == 0 && way.high == 0) push_input(way, m_.node(ret).graph, slot);
+    if (m_.kind(owner) == OpKind::Scan && way.low == 0 && way.high == 0)
+      push_input(way, m_.node(ret).graph, slot);
   }
 
-  // --- arithmetic ------------------------------------------------------------------------------------------------
+  // --- arithmetic ------------------------------------------------------------------------------------------
   void calculate(const Way& way, NodeId n, std::uint32_t slot) {
     if (!is_int(infer_.dtype(way.value)) || slot > 1) return;
     const auto other = infer_.integers(m_.input(n, 1 - slot));
@@ -270,7 +274,9 @@ class Walk {
       next.low -= high;
       next.high -= low;
     } else if (kind == OpKind::Mul) {
-      if (low != high || low < 1 || low > kMaxFactor || std::max(std::abs(next.low), std::abs(next.high)) > kMaxFactor * kMaxFactor) return;
+      if (low != high || low < 1 || low > kMaxFactor ||
+          std::max(std::abs(next.low), std::abs(next.high)) > kMaxFactor * kMaxFactor)
+        return;
       next.scale *= low;
       next.low *= low;
       next.high *= low;
@@ -280,7 +286,7 @@ class Walk {
     push_to(next, m_.output(n, 0));
   }
 
-  // --- meanings --------------------------------------------------------------------------------------------------
+  // --- meanings --------------------------------------------------------------------------------------------
   std::int64_t attribute(NodeId n, NameId name, std::int64_t fallback) const {
     const Attr* a = m_.find_attr(n, name);
     return a != nullptr && a->kind == AttrKind::Int ? a->i : fallback;
@@ -290,37 +296,46 @@ class Walk {
     if (!v || !infer_.has_rank(v)) return {};
     const auto dims = infer_.dims(v);
     if (axis < 0) axis += static_cast<std::int64_t>(dims.size());
-    return axis >= 0 && axis < static_cast<std::int64_t>(dims.size()) ? dims[static_cast<std::size_t>(axis)] : DimId{};
+    return axis >= 0 && axis < static_cast<std::int64_t>(dims.size()) ? dims[static_cast<std::size_t>(axis)]
+                                                                      : DimId{};
   }
 
   void bound(const Way& way, DimId limit, bool may_be_negative) {
     if (!limit && !found_.bounds.empty()) return;     // what is unknown must not hide what is known
-    found_.bounds.push_back({limit, way.scale, way.low, way.high, way.share,
-                             may_be_negative && way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1});
+    found_.bounds.push_back(
+        {limit, way.scale, way.low, way.high, way.share,
+         may_be_negative && way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1});
   }
 
   void meet(const Way& way, NodeId n, const Sink& sink) {
     const ValueId other = m_.input(n, sink.other);
-    const bool scatter = sink.kind == OpKind::Gather || sink.kind == OpKind::GatherElements || sink.kind == OpKind::GatherND ||
-                         sink.kind == OpKind::ScatterElements || sink.kind == OpKind::ScatterND;
+    const bool scatter = sink.kind == OpKind::Gather || sink.kind == OpKind::GatherElements ||
+                         sink.kind == OpKind::GatherND || sink.kind == OpKind::ScatterElements ||
+                         sink.kind == OpKind::ScatterND;
     const bool negative = scatter && m_.opset(n) >= 11;
     switch (sink.rule) {
       case Rule::IndexOnAxis:
-        bound(way, dim_of(other, attribute(n, names::axis, sink.kind == OpKind::MlArrayFeatureExtractor ? -1 : 0)), negative);
+        bound(way,
+              dim_of(other, attribute(n, names::axis, sink.kind == OpKind::MlArrayFeatureExtractor ? -1 : 0)),
+              negative);
         break;
       case Rule::IndexEach: {
         if (!other || !infer_.has_rank(other)) { bound(way, {}, false); break; }
         const auto dims = infer_.dims(other);
-        const auto skip = static_cast<std::size_t>(std::max<std::int64_t>(0, attribute(n, names::batch_dims, 0)));
+        const auto skip =
+            static_cast<std::size_t>(std::max<std::int64_t>(0, attribute(n, names::batch_dims, 0)));
         const auto depth = m_.input(n, 1) ? dim_of(m_.input(n, 1), -1) : DimId{};
         const auto count = depth ? m_.dims.value(depth) : std::nullopt;
-        for (std::size_t i = skip; i < dims.size() && (!count || i < skip + static_cast<std::size_t>(*count)); ++i)
+        for (std::size_t i = skip; i < dims.size() && (!count || i < skip + static_cast<std::size_t>(*count));
+             ++i)
           bound(way, dims[i], negative);
         break;
       }
       case Rule::IndexRows: bound(way, dim_of(other, 0), false); break;
       case Rule::IndexClass: bound(way, dim_of(other, 1), false); break;
-      case Rule::LengthOnAxis: bound(way, dim_of(other, attribute(n, names::time_axis, attribute(n, names::layout, 0))), false); break;
+      case Rule::LengthOnAxis:
+        bound(way, dim_of(other, attribute(n, names::time_axis, attribute(n, names::layout, 0))), false);
+        break;
       case Rule::KOnAxis: bound(way, dim_of(other, attribute(n, names::axis, -1)), false); break;
       case Rule::Depth: {
         const SymbolicTensor* depth = infer_.symbolic(other);
@@ -362,6 +377,8 @@ class Walk {
 
 }  // namespace
 
-InputUses uses_of_input(const Model& model, const Inference& infer, ValueId input) { return Walk(model, infer).from(input); }
+InputUses uses_of_input(const Model& model, const Inference& infer, ValueId input) {
+  return Walk(model, infer).from(input);
+}
 
 }  // namespace graphopt

@@ -43,7 +43,8 @@ struct InputUses {
   std::vector<std::int64_t> keys;            // integers that a consumer knows
 };
 
-// A walk over use lists, through operators that keep values, into and out of subgraphs and functions. Bounded.
+// A walk over use lists, through operators that keep values, into and out of subgraphs and functions.
+// Bounded.
 InputUses uses_of_input(const Model& model, const Inference& infer, ValueId input);
 
 }  // namespace graphopt

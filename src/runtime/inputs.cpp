@@ -1,4 +1,5 @@
-// Draws values as the plan says. Every input has a stream of its own, so what one input gets does not depend on the others.
+// Draws values as the plan says. Every input has a stream of its own, so what one input gets does not depend
+// on the others.
 #include "runtime/inputs.h"
 
 #include <fmt/format.h>
@@ -20,9 +21,10 @@ namespace {
 
 constexpr std::int64_t kSequenceLength = 3;
 
-// --- bindings ------------------------------------------------------------------------------------------------------
+// --- bindings ----------------------------------------------------------------------------------------------
 
-// One attempt: a size per class of symbols, and a step by which further symbols of a class differ from the first.
+// One attempt: a size per class of symbols, and a step by which further symbols of a class differ from the
+// first.
 struct Attempt {
   std::array<std::int64_t, kSymbolClasses> sizes;   // Batch Past Sequence Picture Feature Audio General Rank
   std::array<std::int64_t, kSymbolClasses> steps;
@@ -30,12 +32,12 @@ struct Attempt {
 
 constexpr std::array<std::int64_t, kSymbolClasses> kSame{};
 constexpr Attempt kAttempts[] = {
-    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},                           // what most models take
-    {{3, 5, 7, 96, 24, 6400, 5, 2}, {1, 1, 1, 32, 8, 800, 1, 0}},      // no two alike: shows what equal sizes hide
-    {{1, 1, 1, 32, 8, 1600, 1, 2}, kSame},                             // 1 broadcasts
+    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},                        // what most models take
+    {{3, 5, 7, 96, 24, 6400, 5, 2}, {1, 1, 1, 32, 8, 800, 1, 0}},   // no two alike: shows what equal sizes hide
+    {{1, 1, 1, 32, 8, 1600, 1, 2}, kSame},                          // 1 broadcasts
     {{3, 5, 7, 96, 24, 6400, 5, 2}, kSame},
     {{1, 4, 12, 128, 32, 8000, 3, 3}, kSame},
-    {{4, 4, 4, 64, 16, 4000, 4, 1}, kSame},                            // one size for all that may have to agree
+    {{4, 4, 4, 64, 16, 4000, 4, 1}, kSame},                         // one size for all that may have to agree
     {{1, 8, 8, 224, 32, 16000, 8, 4}, kSame},
     {{1, 1, 16, 256, 64, 32000, 16, 0}, kSame},
     {{1, 16, 32, 320, 8, 16000, 32, 2}, kSame},
@@ -45,7 +47,7 @@ constexpr Attempt kAttempts[] = {
     {{3, 3, 3, 3, 3, 3, 3, 1}, kSame},
 };
 
-// --- elements ------------------------------------------------------------------------------------------------------
+// --- elements ----------------------------------------------------------------------------------------------
 
 template <class T>
 void append(std::string& raw, T v) {
@@ -94,16 +96,20 @@ bool whole_bytes(DType t) {
 
 // Finite but awkward, then what is not even that.
 constexpr double kAwkward[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30};
-constexpr double kExtreme[] = {1e4, -1e4, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+constexpr double kExtreme[] = {1e4, -1e4, std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity(),
                                std::numeric_limits<double>::quiet_NaN()};
 
-// Which elements of a tensor are special. Awkward values come again and again; extreme ones once per tensor: a NaN
-// spreads, and one is enough. Every value has its turn where there are elements enough, whatever the random bits.
+// Which elements of a tensor are special. Awkward values come again and again; extreme ones once per tensor:
+// a NaN spreads, and one is enough. Every value has its turn where there are elements enough, whatever the
+// random bits.
 class Specials {
  public:
   Specials(std::size_t n, std::uint64_t bits, bool extremes)
       : kinds_(std::size(kAwkward) + (extremes ? std::size(kExtreme) : 0)),
-        spacing_(std::clamp<std::size_t>(n / kinds_, 2, 5)), first_(bits % spacing_), turn_((bits >> 8) % kinds_) {}
+        spacing_(std::clamp<std::size_t>(n / kinds_, 2, 5)),
+        first_(bits % spacing_),
+        turn_((bits >> 8) % kinds_) {}
 
   const double* at(std::size_t i) const {
     if (i % spacing_ != first_) return nullptr;
@@ -134,10 +140,12 @@ class Drawer {
     for (const PlannedInput& input : plan_.inputs) {
       if (input.has_default && !style_.feed_defaults) continue;
       RandomStream random(input.name, style_.seed);
-      turn_ = style_.turn + (input.tensor.uses.meaning == Meaning::Condition ? conditions_shift(conditions++) : 0);
+      turn_ = style_.turn +
+              (input.tensor.uses.meaning == Meaning::Condition ? conditions_shift(conditions++) : 0);
       NamedValue made{input.name, {}};
-      if (!(input.has_default && input.fallback.kind == HostValue::Kind::Tensor ? change(input.fallback, input.tensor, random, made.value)
-                                                                              : draw_input(input, random, made.value)))
+      if (!(input.has_default && input.fallback.kind == HostValue::Kind::Tensor
+                ? change(input.fallback, input.tensor, random, made.value)
+                : draw_input(input, random, made.value)))
         return std::nullopt;
       out.push_back(std::move(made));
     }
@@ -162,7 +170,12 @@ class Drawer {
   bool draw_map(const PlannedInput& input, RandomStream& random, HostValue& out) {
     const std::int64_t size = 2;
     out.kind = HostValue::Kind::Map;
-    HostValue keys{.kind = HostValue::Kind::Tensor, .dtype = input.key, .dims = {size}, .raw = {}, .strings = {}, .items = {}};
+    HostValue keys{.kind = HostValue::Kind::Tensor,
+                   .dtype = input.key,
+                   .dims = {size},
+                   .raw = {},
+                   .strings = {},
+                   .items = {}};
     for (std::int64_t i = 0; i < size; ++i) {
       if (input.key == DType::String) keys.strings.emplace_back(kWords[static_cast<std::size_t>(i)]);
       else append_integer(keys.raw, input.key, i);
@@ -170,13 +183,20 @@ class Drawer {
     PlannedTensor values = input.tensor;
     values.rank = {};
     values.dims.clear();
-    HostValue drawn{.kind = HostValue::Kind::Tensor, .dtype = values.dtype, .dims = {size}, .raw = {}, .strings = {}, .items = {}};
+    HostValue drawn{.kind = HostValue::Kind::Tensor,
+                    .dtype = values.dtype,
+                    .dims = {size},
+                    .raw = {},
+                    .strings = {},
+                    .items = {}};
     if (!fill(values, random, drawn)) return false;
     out.items = {std::move(keys), std::move(drawn)};
     return true;
   }
 
-  std::optional<std::int64_t> evaluate(DimId d) const { return d ? plan_.dims.evaluate(d, bound_) : std::nullopt; }
+  std::optional<std::int64_t> evaluate(DimId d) const {
+    return d ? plan_.dims.evaluate(d, bound_) : std::nullopt;
+  }
 
   bool draw_tensor(const PlannedTensor& t, RandomStream& random, HostValue& out) {
     out.kind = HostValue::Kind::Tensor;
@@ -199,8 +219,9 @@ class Drawer {
     std::optional<std::int64_t> n = 1;
     for (const std::int64_t extent : out.dims) n = checked_mul(n, std::optional(extent));
     if (!n) return false;
-    const auto bytes = t.dtype == DType::String ? checked_mul(*n, std::int64_t{32})
-                                                : checked_mul(*n, std::int64_t{std::max(1, bits_of(t.dtype) / 8)});
+    const auto bytes = t.dtype == DType::String
+                           ? checked_mul(*n, std::int64_t{32})
+                           : checked_mul(*n, std::int64_t{std::max(1, bits_of(t.dtype) / 8)});
     if (!bytes || static_cast<std::uint64_t>(*bytes) > left_) return false;
     left_ -= static_cast<std::uint64_t>(*bytes);
 
@@ -214,7 +235,8 @@ class Drawer {
       if (!packed) return false;
       // Small floats have their NaNs and infinities at the upper end: the exponent's highest bit stays 0.
       const bool small_float = is_float(t.dtype);
-      for (std::uint64_t i = 0; i < *packed; ++i) append(out.raw, static_cast<std::uint8_t>(random.bits() & (small_float ? 0x33 : 0xFF)));
+      for (std::uint64_t i = 0; i < *packed; ++i)
+        append(out.raw, static_cast<std::uint8_t>(random.bits() & (small_float ? 0x33 : 0xFF)));
       return true;
     }
     out.raw.reserve(static_cast<std::size_t>(*bytes));
@@ -247,11 +269,13 @@ class Drawer {
     const std::int64_t low = style_.special ? -4 : 0, high = style_.special ? 5 : 3;
     const Specials specials(n, style_.special ? random.bits() : 0, plan_.takes_specials);
     for (std::size_t i = 0; i < n; ++i) {
-      if (t.dtype == DType::Bool) append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() >> 63));
+      if (t.dtype == DType::Bool)
+        append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() >> 63));
       else if (small) append_integer(out.raw, t.dtype, static_cast<std::int64_t>(random.bits() & 0xFF));
       else if (is_signed_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(low, high));
       else if (is_unsigned_int(t.dtype)) append_integer(out.raw, t.dtype, random.between(0, high));
-      else if (const double* special = style_.special ? specials.at(i) : nullptr) append_number(out.raw, t.dtype, *special);
+      else if (const double* special = style_.special ? specials.at(i) : nullptr)
+        append_number(out.raw, t.dtype, *special);
       else append_number(out.raw, t.dtype, random.normal() + lean);
     }
   }
@@ -261,7 +285,8 @@ class Drawer {
     const std::size_t row = out.dims.empty() ? 1 : static_cast<std::size_t>(out.dims.back());
     std::size_t length = row;
     for (std::size_t i = 0; i < n; ++i) {
-      if (i > 0 && i % row == 0) length = static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(row) + 1));
+      if (i > 0 && i % row == 0)
+        length = static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(row) + 1));
       append_integer(out.raw, t.dtype, i % row < length ? 1 : 0);
     }
   }
@@ -271,7 +296,8 @@ class Drawer {
     const std::size_t row = out.dims.empty() ? 1 : static_cast<std::size_t>(out.dims.back());
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t at = low + static_cast<std::int64_t>(i % row);
-      append_integer(out.raw, t.dtype, t.uses.bounds.empty() ? at : std::clamp(at, low, std::max(low, high - 1)));
+      append_integer(out.raw, t.dtype,
+                     t.uses.bounds.empty() ? at : std::clamp(at, low, std::max(low, high - 1)));
     }
   }
 
@@ -281,7 +307,10 @@ class Drawer {
     for (const IndexBound& b : uses.bounds) {
       const auto limit = evaluate(b.limit);
       low = std::max(low, checked_ceil_div(-b.low, b.scale).value_or(0));
-      high = limit ? std::min(high, checked_floor_div(std::max<std::int64_t>(*limit, 0) / b.share - 1 - b.high, b.scale).value_or(0) + 1)
+      high = limit ? std::min(high, checked_floor_div(
+                                        std::max<std::int64_t>(*limit, 0) / b.share - 1 - b.high, b.scale)
+                                            .value_or(0) +
+                                        1)
                    : std::min(high, low + 1);
     }
     if (uses.bounds.empty()) high = 2;
@@ -294,8 +323,12 @@ class Drawer {
                           std::ranges::all_of(t.uses.bounds, &IndexBound::may_be_negative);
     for (std::size_t i = 0; i < n; ++i) {
       switch (t.uses.meaning) {
-        case Meaning::Index: append_integer(out.raw, t.dtype, random.between(from_end ? -high : low, high)); break;
-        case Meaning::Length: append_integer(out.raw, t.dtype, i == 0 ? high : random.between(1, high + 1)); break;
+        case Meaning::Index:
+          append_integer(out.raw, t.dtype, random.between(from_end ? -high : low, high));
+          break;
+        case Meaning::Length:
+          append_integer(out.raw, t.dtype, i == 0 ? high : random.between(1, high + 1));
+          break;
         case Meaning::Condition: append_integer(out.raw, t.dtype, (turn_ + i) % 2 == 0 ? 1 : 0); break;
         case Meaning::Divisor:
           append_number_or_integer(out.raw, t.dtype, random.unit() + 0.5, random.between(1, 6));
@@ -304,9 +337,13 @@ class Drawer {
         case Meaning::AxisZero: append_integer(out.raw, t.dtype, 0); break;
         case Meaning::ScaleFactors: append_integer(out.raw, t.dtype, i < 2 ? 1 : 2); break;
         case Meaning::Dims: append_integer(out.raw, t.dtype, fitting_dim(t.uses.dims, i, n)); break;
-        case Meaning::Positive: append_number_or_integer(out.raw, t.dtype, random.unit() * 1.9 + 0.1, random.between(1, 4)); break;
+        case Meaning::Positive:
+          append_number_or_integer(out.raw, t.dtype, random.unit() * 1.9 + 0.1, random.between(1, 4));
+          break;
         case Meaning::Inside: append_number_or_integer(out.raw, t.dtype, random.unit() * 1.8 - 0.9, 0); break;
-        case Meaning::Probability: append_number_or_integer(out.raw, t.dtype, random.unit(), random.between(0, 2)); break;
+        case Meaning::Probability:
+          append_number_or_integer(out.raw, t.dtype, random.unit(), random.between(0, 2));
+          break;
         case Meaning::Data:
         case Meaning::NumericText: append_integer(out.raw, t.dtype, 0); break;
       }
@@ -318,8 +355,8 @@ class Drawer {
     else append_integer(raw, t, integer);
   }
 
-  // Element i of a shape of n elements for data with these dims: the dims themselves when there are as many; else all
-  // elements on the last axis.
+  // Element i of a shape of n elements for data with these dims: the dims themselves when there are as many;
+  // else all elements on the last axis.
   std::int64_t fitting_dim(const std::vector<DimId>& dims, std::size_t i, std::size_t n) const {
     if (n == dims.size()) return evaluate(dims[i]).value_or(1);
     if (i + 1 < n) return 1;
@@ -328,8 +365,8 @@ class Drawer {
     return all.value_or(1);
   }
 
-  // A default that stays legal: floats are scaled and shifted but keep their sign, indices are drawn anew, other integers
-  // stay as they are.
+  // A default that stays legal: floats are scaled and shifted but keep their sign, indices are drawn anew,
+  // other integers stay as they are.
   bool change(const HostValue& fallback, const PlannedTensor& t, RandomStream& random, HostValue& out) {
     const bool indices = t.uses.meaning == Meaning::Index || t.uses.meaning == Meaning::Condition;
     out = fallback;
@@ -365,7 +402,9 @@ std::string to_string(const Binding& b) {
   return out;
 }
 
-bool has_defaults(const InputPlan& plan) { return std::ranges::any_of(plan.state().inputs, &PlannedInput::has_default); }
+bool has_defaults(const InputPlan& plan) {
+  return std::ranges::any_of(plan.state().inputs, &PlannedInput::has_default);
+}
 
 std::vector<Binding> candidate_bindings(const InputPlan& plan) {
   std::vector<Binding> out;
@@ -383,8 +422,8 @@ std::vector<Binding> candidate_bindings(const InputPlan& plan) {
   return out;
 }
 
-std::optional<std::vector<NamedValue>> make_inputs(const InputPlan& plan, const Binding& binding, InputStyle style,
-                                                   std::uint64_t max_bytes) {
+std::optional<std::vector<NamedValue>> make_inputs(const InputPlan& plan, const Binding& binding,
+                                                   InputStyle style, std::uint64_t max_bytes) {
   return Drawer(plan.state(), binding, style, max_bytes).draw();
 }
 

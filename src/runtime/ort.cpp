@@ -1,8 +1,8 @@
-// ONNX Runtime behind its C API: every object it gives is held by an owner that releases it, every status becomes an
-// Error. The C++ header of ONNX Runtime is not used: it throws.
+// ONNX Runtime behind its C API: every object it gives is held by an owner that releases it, every status
+// becomes an Error. The C++ header of ONNX Runtime is not used: it throws.
 //
-// The library is never closed: it has threads and static objects that do not survive that. Its log goes to a function
-// that drops it: what matters comes back in the status.
+// The library is never closed: it has threads and static objects that do not survive that. Its log goes to a
+// function that drops it: what matters comes back in the status.
 #include "runtime/ort.h"
 
 #include <dlfcn.h>
@@ -81,8 +81,10 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
     s.file = file;
     s.version = base->GetVersionString();
     s.api = api;
-    auto failed = failure(*api, api->CreateEnvWithCustomLogger(drop_message, nullptr, ORT_LOGGING_LEVEL_FATAL, "graphopt", &s.env));
-    if (!failed) failed = failure(*api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &s.cpu));
+    auto failed = failure(*api, api->CreateEnvWithCustomLogger(drop_message, nullptr, ORT_LOGGING_LEVEL_FATAL,
+                                                               "graphopt", &s.env));
+    if (!failed)
+      failed = failure(*api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &s.cpu));
     if (!failed) failed = failure(*api, api->GetAllocatorWithDefaultOptions(&s.allocator));
     if (failed) {
       note(fmt::format("{}: {}", file, *failed));
@@ -90,11 +92,14 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
     }
     return runtime;
   }
-  if (places.named) return check_error(fmt::format("{}: ONNX Runtime cannot be opened: {}", places.origin, why), kHowToGetOne);
-  return check_error(why.empty() ? "ONNX Runtime was not found" : "ONNX Runtime was not found: " + why, kHowToGetOne);
+  if (places.named)
+    return check_error(fmt::format("{}: ONNX Runtime cannot be opened: {}", places.origin, why),
+                       kHowToGetOne);
+  return check_error(why.empty() ? "ONNX Runtime was not found" : "ONNX Runtime was not found: " + why,
+                     kHowToGetOne);
 }
 
-// ---- sessions -----------------------------------------------------------------------------------------------------
+// ---- sessions ---------------------------------------------------------------------------------------------
 
 struct RuntimeSession::State {
   State(std::shared_ptr<Runtime> r)
@@ -132,8 +137,8 @@ RuntimeSession::RuntimeSession() = default;
 RuntimeSession::~RuntimeSession() = default;
 const std::vector<std::string>& RuntimeSession::outputs() const { return s_->outputs; }
 
-Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Runtime> runtime, const ModelSource& model,
-                                                             bool optimize) {
+Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Runtime> runtime,
+                                                             const ModelSource& model, bool optimize) {
   std::unique_ptr<RuntimeSession> made(new RuntimeSession);
   made->s_ = std::make_unique<State>(std::move(runtime));
   State& s = *made->s_;
@@ -143,28 +148,38 @@ Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Run
   Owned<OrtSessionOptions> options(api, &OrtApi::ReleaseSessionOptions);
   auto failed = failure(api, api.CreateSessionOptions(options.out()));
   const auto step = [&](auto call) { if (!failed) failed = failure(api, call()); };
-  step([&] { return api.SetSessionGraphOptimizationLevel(options.get(), optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL); });
+  step([&] {
+    return api.SetSessionGraphOptimizationLevel(options.get(), optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
+  });
   step([&] { return api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_FATAL); });
   // Waiting threads that spin would take the time of whatever else runs in a build.
-  step([&] { return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowIntraOpSpinning, "0"); });
-  step([&] { return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowInterOpSpinning, "0"); });
+  step([&] {
+    return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowIntraOpSpinning, "0");
+  });
+  step([&] {
+    return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowInterOpSpinning, "0");
+  });
   // Plans of memory for given sizes: of no use for a few runs, each with other sizes.
   step([&] { return api.DisableMemPattern(options.get()); });
   if (model.path.empty() && !model.external_folder.empty())
     step([&] {
-      return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsModelExternalInitializersFileFolderPath,
+      return api.AddSessionConfigEntry(options.get(),
+                                       kOrtSessionOptionsModelExternalInitializersFileFolderPath,
                                        model.external_folder.c_str());
     });
   step([&] {
-    if (!model.path.empty()) return api.CreateSession(r.env, model.path.c_str(), options.get(), s.session.out());
-    return api.CreateSessionFromArray(r.env, model.bytes.data(), model.bytes.size(), options.get(), s.session.out());
+    if (!model.path.empty())
+      return api.CreateSession(r.env, model.path.c_str(), options.get(), s.session.out());
+    return api.CreateSessionFromArray(r.env, model.bytes.data(), model.bytes.size(), options.get(),
+                                      s.session.out());
   });
   Names inputs;
   const auto names = [&](auto count, auto name, Names& out) {
     if (!failed) failed = read_names(api, s.session.get(), r.allocator, count, name, out);
   };
   names(&OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName, inputs);
-  names(&OrtApi::SessionGetOverridableInitializerCount, &OrtApi::SessionGetOverridableInitializerName, inputs);
+  names(&OrtApi::SessionGetOverridableInitializerCount, &OrtApi::SessionGetOverridableInitializerName,
+        inputs);
   names(&OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName, s.outputs);
   if (failed) return check_error(*failed, "look at the operators and types that this ONNX Runtime supports");
   s.inputs = {inputs.begin(), inputs.end()};
@@ -191,8 +206,9 @@ Result<std::vector<HostValue>> RuntimeSession::run(std::span<const NamedValue> f
   for (const std::string& name : s_->outputs) output_names.push_back(name.c_str());
 
   std::vector<OrtValue*> results(s_->outputs.size(), nullptr);
-  if (auto failed = failure(api, api.Run(s_->session.get(), nullptr, feed_names.data(), feed_values.data(), feed_values.size(),
-                                         output_names.data(), output_names.size(), results.data())))
+  if (auto failed =
+          failure(api, api.Run(s_->session.get(), nullptr, feed_names.data(), feed_values.data(),
+                               feed_values.size(), output_names.data(), output_names.size(), results.data())))
     return check_error(*failed, remedy);
   std::vector<OwnedValue> owned;
   for (OrtValue* result : results) {

@@ -1,8 +1,9 @@
 // ONNX Runtime, opened at run time: everything but --check works without it.
 //
-// Found in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so, the Python
-// wheel in the cache that tools/setup fills. Any version from 1.21 on will do: the C API is versioned, and the headers
-// are those of 1.21. What the user named must work; only the places that nobody named are searched on.
+// Found in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so,
+// the Python wheel in the cache that tools/setup fills. Any version from 1.21 on will do: the C API is
+// versioned, and the headers are those of 1.21. What the user named must work; only the places that nobody
+// named are searched on.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ namespace graphopt {
 
 class Runtime {
  public:
-  // ErrorKind::CheckFailed when there is none. `path`: --ort; empty to search. A folder is searched for the library.
+  // ErrorKind::CheckFailed when there is none. `path`: --ort; empty to search. A folder is searched for the
+  // library.
   static Result<std::shared_ptr<Runtime>> open(const std::string& path);
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -41,8 +43,8 @@ class Runtime {
 // A loaded model. Errors hold ONNX Runtime's message, shortened to one line.
 class RuntimeSession {
  public:
-  static Result<std::unique_ptr<RuntimeSession>> load(std::shared_ptr<Runtime> runtime, const ModelSource& model,
-                                                  bool optimize);
+  static Result<std::unique_ptr<RuntimeSession>> load(std::shared_ptr<Runtime> runtime,
+                                                      const ModelSource& model, bool optimize);
   ~RuntimeSession();
   RuntimeSession(const RuntimeSession&) = delete;
   RuntimeSession& operator=(const RuntimeSession&) = delete;

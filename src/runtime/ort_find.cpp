@@ -1,4 +1,5 @@
-// Lists the candidates only; ort.cpp opens them. Directories are listed, never walked: a fixed number of them.
+// Lists the candidates only; ort.cpp opens them. Directories are listed, never walked: a fixed number of
+// them.
 #include "runtime/ort_find.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "libonnxruntime.so";
 
-// libonnxruntime.so* of a folder, the longest version last number first: names sort well enough (1.9 is too old anyway).
+// libonnxruntime.so* of a folder, the longest version last number first: names sort well enough (1.9 is too
+// old anyway).
 void add_libraries(const fs::path& folder, std::vector<std::string>& out) {
   std::vector<std::string> found;
   std::error_code failed;
@@ -27,7 +29,8 @@ void add_libraries(const fs::path& folder, std::vector<std::string>& out) {
 // FOLDER/lib*/python*/site-packages/onnxruntime/capi of a Python environment.
 void add_environment(const fs::path& environment, std::vector<std::string>& out) {
   std::error_code failed;
-  for (fs::directory_iterator it(environment / "lib", failed), end; !failed && it != end; it.increment(failed))
+  for (fs::directory_iterator it(environment / "lib", failed), end; !failed && it != end;
+       it.increment(failed))
     if (it->path().filename().string().starts_with("python"))
       add_libraries(it->path() / "site-packages" / "onnxruntime" / "capi", out);
 }
@@ -66,10 +69,11 @@ fs::path cache_folder() {
 OrtPlaces ort_places(const std::string& path) {
   OrtPlaces places;
   if (!path.empty()) return {true, "--ort", from_path(path)};
-  if (const std::string named = variable("GRAPHOPT_ORT"); !named.empty()) return {true, "GRAPHOPT_ORT", from_path(named)};
+  if (const std::string named = variable("GRAPHOPT_ORT"); !named.empty())
+    return {true, "GRAPHOPT_ORT", from_path(named)};
   places.files = {std::string(kPrefix), std::string(kPrefix) + ".1"};
-  for (const char* folder : {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-                             "/usr/lib", "/opt/onnxruntime/lib"})
+  for (const char* folder : {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                             "/usr/lib64", "/usr/lib", "/opt/onnxruntime/lib"})
     add_libraries(folder, places.files);
   add_environment(cache_folder() / "venv", places.files);
   return places;

@@ -1,6 +1,7 @@
 // Tensors go in without a copy and come out with one: results outlive the session's memory.
 //
-// Nesting is bounded by what ONNX Runtime makes (sequences of maps of tensors), so read() and make() may recurse.
+// Nesting is bounded by what ONNX Runtime makes (sequences of maps of tensors), so read() and make() may
+// recurse.
 #include "runtime/ort_values.h"
 
 #include <fmt/format.h>
@@ -30,7 +31,8 @@ std::string shorten(std::string_view text) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
   if (line.size() > kMessageLength) {
     std::size_t cut = kMessageLength;
-    while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) --cut;   // not inside a UTF-8 character
+    while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80)
+      --cut;  // not inside a UTF-8 character
     line.resize(cut);
     line += " ...";
   }
@@ -58,9 +60,11 @@ std::optional<std::string> OrtValues::make_tensor(const HostValue& value, OwnedV
   // Element types have the same numbers in ONNX and here.
   const auto type = static_cast<ONNXTensorElementDataType>(value.dtype);
   if (value.dtype != DType::String)
-    return failure(*api_, api_->CreateTensorWithDataAsOrtValue(cpu_, const_cast<char*>(value.raw.data()), value.raw.size(),
-                                                               value.dims.data(), value.dims.size(), type, out.out()));
-  if (auto failed = failure(*api_, api_->CreateTensorAsOrtValue(allocator_, value.dims.data(), value.dims.size(), type, out.out())))
+    return failure(*api_, api_->CreateTensorWithDataAsOrtValue(cpu_, const_cast<char*>(value.raw.data()),
+                                                               value.raw.size(), value.dims.data(),
+                                                               value.dims.size(), type, out.out()));
+  if (auto failed = failure(*api_, api_->CreateTensorAsOrtValue(allocator_, value.dims.data(),
+                                                                value.dims.size(), type, out.out())))
     return failed;
   if (value.strings.empty()) return std::nullopt;
   std::vector<const char*> texts;
@@ -117,7 +121,8 @@ std::optional<std::string> OrtValues::read_tensor(const OrtValue* value, HostVal
   if (!bytes) return fmt::format("elements of type {} are not compared", static_cast<int>(type));
   if (*bytes == 0) return std::nullopt;
   void* data = nullptr;                                   // the C API of the headers has no const form
-  if (auto failed = failure(*api_, api_->GetTensorMutableData(const_cast<OrtValue*>(value), &data))) return failed;
+  if (auto failed = failure(*api_, api_->GetTensorMutableData(const_cast<OrtValue*>(value), &data)))
+    return failed;
   out.raw.assign(static_cast<const char*>(data), *bytes);
   return std::nullopt;
 }
@@ -128,14 +133,17 @@ std::optional<std::string> OrtValues::read_strings(const OrtValue* value, HostVa
   if (auto failed = failure(*api_, api_->GetStringTensorDataLength(value, &length))) return failed;
   std::string text(length, '\0');
   std::vector<std::size_t> starts(out.strings.size());
-  if (auto failed = failure(*api_, api_->GetStringTensorContent(value, text.data(), length, starts.data(), starts.size())))
+  if (auto failed = failure(
+          *api_, api_->GetStringTensorContent(value, text.data(), length, starts.data(), starts.size())))
     return failed;
   starts.push_back(length);
-  for (std::size_t i = 0; i + 1 < starts.size(); ++i) out.strings[i] = text.substr(starts[i], starts[i + 1] - starts[i]);
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i)
+    out.strings[i] = text.substr(starts[i], starts[i + 1] - starts[i]);
   return std::nullopt;
 }
 
-std::optional<std::string> OrtValues::read_list(const OrtValue* value, HostValue::Kind kind, HostValue& out) const {
+std::optional<std::string> OrtValues::read_list(const OrtValue* value, HostValue::Kind kind,
+                                                HostValue& out) const {
   out.kind = kind;
   std::size_t count = 2;                                  // a map: its keys, its values
   if (kind == HostValue::Kind::Sequence)
@@ -143,7 +151,8 @@ std::optional<std::string> OrtValues::read_list(const OrtValue* value, HostValue
   out.items.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     OwnedValue item(*api_, &OrtApi::ReleaseValue);
-    if (auto failed = failure(*api_, api_->GetValue(value, static_cast<int>(i), allocator_, item.out()))) return failed;
+    if (auto failed = failure(*api_, api_->GetValue(value, static_cast<int>(i), allocator_, item.out())))
+      return failed;
     if (auto failed = read(item.get(), out.items[i])) return failed;
   }
   return std::nullopt;

@@ -18,7 +18,8 @@ class Owned {
  public:
   Owned(const OrtApi& api, void(ORT_API_CALL* OrtApi::*release)(T*)) : api_(&api), release_(release) {}
   ~Owned() { reset(); }
-  Owned(Owned&& other) noexcept : api_(other.api_), release_(other.release_), p_(std::exchange(other.p_, nullptr)) {}
+  Owned(Owned&& other) noexcept
+      : api_(other.api_), release_(other.release_), p_(std::exchange(other.p_, nullptr)) {}
   Owned& operator=(Owned&&) = delete;
   T* get() const { return p_; }
   T** out() { reset(); return &p_; }
@@ -46,7 +47,8 @@ class OrtValues {
   OrtValues(const OrtApi& api, const OrtMemoryInfo* cpu, OrtAllocator* allocator)
       : api_(&api), cpu_(cpu), allocator_(allocator) {}
 
-  // `value` must outlive `out`: payloads are not copied. Not for an absent optional, which the C API cannot make.
+  // `value` must outlive `out`: payloads are not copied. Not for an absent optional, which the C API cannot
+  // make.
   std::optional<std::string> make(const HostValue& value, OwnedValue& out) const;
   std::optional<std::string> read(const OrtValue* value, HostValue& out) const;
 

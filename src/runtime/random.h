@@ -1,5 +1,5 @@
-// Reproducible numbers: the same key gives the same stream on every machine. Integer arithmetic and exact floating-point
-// steps only.
+// Reproducible numbers: the same key gives the same stream on every machine. Integer arithmetic and exact
+// floating-point steps only.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@ namespace graphopt {
 
 class RandomStream {
  public:
-  // Streams of different texts or seeds have nothing to do with each other (FNV-1a of the text mixes into the state).
+  // Streams of different texts or seeds have nothing to do with each other (FNV-1a of the text mixes into the
+  // state).
   RandomStream(std::string_view text, std::uint64_t seed) : state_(14695981039346656037u) {
     for (const char c : text) state_ = (state_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
     state_ ^= seed * 0x9E3779B97F4A7C15u;

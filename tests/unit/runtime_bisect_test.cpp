@@ -115,8 +115,11 @@ TEST(Bisect, SaysPassRuleAndPlace) {
 }
 
 TEST(Bisect, ErrorsOfThePipelineArePassedOn) {
-  const auto r = bisect([](std::uint64_t) -> Result<BisectStep> { return Error{ErrorKind::Output, {}, "disk full", "free some"}; },
-                        [](const ModelSource&) { return CheckReport{}; });
+  const auto r = bisect(
+      [](std::uint64_t) -> Result<BisectStep> {
+        return Error{ErrorKind::Output, {}, "disk full", "free some"};
+      },
+      [](const ModelSource&) { return CheckReport{}; });
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(r.error().what, "disk full");
 }

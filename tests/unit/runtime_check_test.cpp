@@ -1,4 +1,5 @@
-// The check against ONNX Runtime, on pairs of models of which one is wrong on purpose. Skipped where no runtime is found.
+// The check against ONNX Runtime, on pairs of models of which one is wrong on purpose. Skipped where no
+// runtime is found.
 #include "runtime/check.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,8 @@ class Check : public testing::Test {
     if (auto runtime = Runtime::open(""); !runtime) GTEST_SKIP() << runtime.error().what;
   }
 
-  static CheckReport compare(const std::string& original, const std::string& optimized, CheckOptions options = {}) {
+  static CheckReport compare(const std::string& original, const std::string& optimized,
+                             CheckOptions options = {}) {
     const Planned a(original);
     EXPECT_EQ(a.problem, "");
     const std::string b = test::model_bytes(test::with_head(optimized));
@@ -31,19 +33,23 @@ class Check : public testing::Test {
     return check_models(test::source(a.bytes), test::source(b), a.plan, options);
   }
 
-  static void expect_different(const std::string& original, const std::string& optimized, const std::string& output) {
+  static void expect_different(const std::string& original, const std::string& optimized,
+                               const std::string& output) {
     const CheckReport self = compare(original, original);
     EXPECT_EQ(self.verdict, Verdict::Same) << self.why;
     const CheckReport r = compare(original, optimized);
     EXPECT_EQ(r.verdict, Verdict::Different) << r.why;
-    const auto bad = std::ranges::find_if(r.worst, [&](const OutputDifference& d) { return d.output == output; });
+    const auto bad =
+        std::ranges::find_if(r.worst, [&](const OutputDifference& d) { return d.output == output; });
     ASSERT_NE(bad, r.worst.end());
     EXPECT_FALSE(bad->ok);
   }
 };
 
 TEST_F(Check, AModelIsEqualToItselfUnderSeveralBindings) {
-  const std::string text = "g (float[batch, 3] x) => (float[batch, 2] y, float[batch, 3] z) <float[3, 2] w = {1,2,3,4,5,6}> { y = MatMul(x, w)\n z = Tanh(x) }";
+  const std::string text =
+      "g (float[batch, 3] x) => (float[batch, 2] y, float[batch, 3] z) <float[3, 2] w = {1,2,3,4,5,6}> { y = "
+      "MatMul(x, w)\n z = Tanh(x) }";
   const CheckReport r = compare(text, text, {.seeds = 2, .tolerance = 0.0, .ort = {}});
   EXPECT_EQ(r.verdict, Verdict::Same) << r.why;
   EXPECT_TRUE(r.runtime.starts_with("ONNX Runtime 1."));
@@ -52,13 +58,15 @@ TEST_F(Check, AModelIsEqualToItselfUnderSeveralBindings) {
   EXPECT_EQ(r.worst[0].max_abs, 0);
   std::vector<std::string> bindings;
   for (const CheckRun& run : r.runs) bindings.push_back(run.binding);
-  EXPECT_EQ(bindings, (std::vector<std::string>{"batch=2", "batch=2", "batch=3", "batch=3", "batch=1", "batch=1", "batch=2"}));
+  EXPECT_EQ(bindings, (std::vector<std::string>{"batch=2", "batch=2", "batch=3", "batch=3", "batch=1",
+                                                "batch=1", "batch=2"}));
   EXPECT_FALSE(to_error(r, "in.onnx").has_value());
 }
 
 TEST_F(Check, SeesAWrongWeight) {
   const std::string head = "g (float[n, 3] x) => (float[n, 2] y) <float[3, 2] w = {";
-  expect_different(head + "1,2,3,4,5,6}> { y = MatMul(x, w) }", head + "1,2,3,4.01,5,6}> { y = MatMul(x, w) }", "y");
+  expect_different(head + "1,2,3,4,5,6}> { y = MatMul(x, w) }",
+                   head + "1,2,3,4.01,5,6}> { y = MatMul(x, w) }", "y");
 }
 
 TEST_F(Check, ToleranceDecides) {
@@ -70,13 +78,14 @@ TEST_F(Check, ToleranceDecides) {
 
 TEST_F(Check, SeesASwappedOperand) {
   expect_different("g (float[n] a, float[n] b) => (float[n] y, float[n] z) { y = Sub(a, b)\n z = Add(a, b) }",
-                   "g (float[n] a, float[n] b) => (float[n] y, float[n] z) { y = Sub(b, a)\n z = Add(a, b) }", "y");
+                   "g (float[n] a, float[n] b) => (float[n] y, float[n] z) { y = Sub(b, a)\n z = Add(a, b) }",
+                   "y");
 }
 
 TEST_F(Check, SeesAWrongBranchWhicheverItIs) {
   const auto model = [](const std::string& first, const std::string& second) {
-    return "g (bool c, float[n] x) => (float[n] y) { y = If (c) <then_branch = a () => (float[n] r) { r = " + first +
-           "(x) }, else_branch = b () => (float[n] s) { s = " + second + "(x) }> }";
+    return "g (bool c, float[n] x) => (float[n] y) { y = If (c) <then_branch = a () => (float[n] r) { r = " +
+           first + "(x) }, else_branch = b () => (float[n] s) { s = " + second + "(x) }> }";
   };
   expect_different(model("Neg", "Abs"), model("Neg", "Neg"), "y");
   expect_different(model("Neg", "Abs"), model("Abs", "Abs"), "y");
@@ -84,9 +93,10 @@ TEST_F(Check, SeesAWrongBranchWhicheverItIs) {
 
 TEST_F(Check, SeesAWrongBranchOfAConditionMadeOfData) {
   const auto model = [](const std::string& first, const std::string& second) {
-    return "g (float[n, 64] x) => (float[n, 64] y) <float zero = {0}> { m = ReduceMean<keepdims = 0>(x)\n c = Greater(m, zero)\n"
-           "y = If (c) <then_branch = a () => (float[n, 64] r) { r = " + first +
-           "(x) }, else_branch = b () => (float[n, 64] s) { s = " + second + "(x) }> }";
+    return "g (float[n, 64] x) => (float[n, 64] y) <float zero = {0}> { m = ReduceMean<keepdims = 0>(x)\n c "
+           "= Greater(m, zero)\n"
+           "y = If (c) <then_branch = a () => (float[n, 64] r) { r = " +
+           first + "(x) }, else_branch = b () => (float[n, 64] s) { s = " + second + "(x) }> }";
   };
   expect_different(model("Neg", "Abs"), model("Neg", "Neg"), "y");
   expect_different(model("Neg", "Abs"), model("Abs", "Abs"), "y");
@@ -94,30 +104,42 @@ TEST_F(Check, SeesAWrongBranchOfAConditionMadeOfData) {
 
 TEST_F(Check, SeesWhatIsWrongForOneSizeOnly) {
   // Right unless the dim is 1; right when two dims happen to be equal.
-  expect_different("g (float[n, 2] x) => (float y) <int64 one = {1}> { s = Shape<start = 0, end = 1>(x)\n e = Equal(s, one)\n y = Cast<to = 1>(e) }",
-                   "g (float[n, 2] x) => (float y) <int64 one = {1}> { s = Shape<start = 0, end = 1>(x)\n e = Less(s, one)\n y = Cast<to = 1>(e) }", "y");
-  expect_different("g (float[p] x, float[q] z) => (int64[1] y) { y = Shape(x) }", "g (float[p] x, float[q] z) => (int64[1] y) { y = Shape(z) }", "y");
+  expect_different(
+      "g (float[n, 2] x) => (float y) <int64 one = {1}> { s = Shape<start = 0, end = 1>(x)\n e = Equal(s, "
+      "one)\n y = Cast<to = 1>(e) }",
+      "g (float[n, 2] x) => (float y) <int64 one = {1}> { s = Shape<start = 0, end = 1>(x)\n e = Less(s, "
+      "one)\n y = Cast<to = 1>(e) }",
+      "y");
+  expect_different("g (float[p] x, float[q] z) => (int64[1] y) { y = Shape(x) }",
+                   "g (float[p] x, float[q] z) => (int64[1] y) { y = Shape(z) }", "y");
 }
 
 TEST_F(Check, SeesWhatIsWrongForSpecialValuesOnly) {
   // NaN is neither above nor below; 1 / -0 is not 1 / 0.
   const std::string where = "g (float[64] x) => (float[64] y) <float zero = {0}, float one = {1}> { c = ";
-  expect_different(where + "GreaterOrEqual(x, zero)\n y = Where(c, x, one) }", where + "Less(x, zero)\n y = Where(c, one, x) }", "y");
-  expect_different("g (float[64] x) => (float[64] y) { y = Reciprocal(x) }",
-                   "g (float[64] x) => (float[64] y) <float zero = {0}> { p = Add(x, zero)\n y = Reciprocal(p) }", "y");
+  expect_different(where + "GreaterOrEqual(x, zero)\n y = Where(c, x, one) }",
+                   where + "Less(x, zero)\n y = Where(c, one, x) }", "y");
+  expect_different(
+      "g (float[64] x) => (float[64] y) { y = Reciprocal(x) }",
+      "g (float[64] x) => (float[64] y) <float zero = {0}> { p = Add(x, zero)\n y = Reciprocal(p) }", "y");
 }
 
 TEST_F(Check, SeesAFoldedDefault) {
   expect_different("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, -2}> { y = Mul(x, w) }",
-                   "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, -2}, float[2] k = {1, -2}> { y = Mul(x, k) }", "y");
+                   "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, -2}, float[2] k = {1, -2}> "
+                   "{ y = Mul(x, k) }",
+                   "y");
 }
 
 TEST_F(Check, SeesTypeShapeAndMissingOutputs) {
   const std::string a = "g (float[n] x) => (float[n] y, float[n] z) { y = Neg(x)\n z = Abs(x) }";
-  const CheckReport type = compare(a, "g (float[n] x) => (double[n] y, float[n] z) { v = Neg(x)\n y = Cast<to = 11>(v)\n z = Abs(x) }");
+  const CheckReport type = compare(
+      a, "g (float[n] x) => (double[n] y, float[n] z) { v = Neg(x)\n y = Cast<to = 11>(v)\n z = Abs(x) }");
   EXPECT_EQ(type.verdict, Verdict::Different);
   EXPECT_EQ(type.worst.at(0).problem, "type float became double");
-  const CheckReport shape = compare(a, "g (float[n] x) => (float[1, n] y, float[n] z) <int64[1] o = {0}> { v = Neg(x)\n y = Unsqueeze(v, o)\n z = Abs(x) }");
+  const CheckReport shape = compare(a,
+                                    "g (float[n] x) => (float[1, n] y, float[n] z) <int64[1] o = {0}> { v = "
+                                    "Neg(x)\n y = Unsqueeze(v, o)\n z = Abs(x) }");
   EXPECT_NE(shape.worst.at(0).problem.find("shape ["), std::string::npos);
   const CheckReport missing = compare(a, "g (float[n] x) => (float[n] y) { y = Neg(x) }");
   EXPECT_EQ(missing.verdict, Verdict::Different);
@@ -125,11 +147,15 @@ TEST_F(Check, SeesTypeShapeAndMissingOutputs) {
 }
 
 TEST_F(Check, RandomOutputsAreHeldToTypeAndShape) {
-  const std::string a = "g (float[64] x) => (float[64] y, float[64] z) { y = RandomNormalLike(x)\n z = Neg(x) }";
+  const std::string a =
+      "g (float[64] x) => (float[64] y, float[64] z) { y = RandomNormalLike(x)\n z = Neg(x) }";
   const CheckReport same = compare(a, a);
   EXPECT_EQ(same.verdict, Verdict::Same) << same.why;
   EXPECT_TRUE(same.worst.at(0).random || same.worst.at(0).max_abs == 0);
-  EXPECT_EQ(compare(a, "g (float[64] x) => (float[1, 64] y, float[64] z) { y = RandomNormal<shape = [1, 64]>()\n z = Neg(x) }").verdict,
+  EXPECT_EQ(compare(a,
+                    "g (float[64] x) => (float[1, 64] y, float[64] z) { y = RandomNormal<shape = [1, "
+                    "64]>()\n z = Neg(x) }")
+                .verdict,
             Verdict::Different);
 }
 
@@ -145,7 +171,8 @@ TEST_F(Check, RunsEveryKindOfInput) {
            "g (int32[n] x) => (int32[n] y) { y = Neg(x) }",
            "g (string[n] x) => (string[n] y) { y = StringConcat(x, x) }",
            "g (string[n] x) => (float[n] y) { y = Cast<to = 1>(x) }",
-           "g (string[n] x) => (int64[n] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = [\"p\", \"q\"], values_int64s = [1, 2]>(x) }",
+           "g (string[n] x) => (int64[n] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = [\"p\", \"q\"], "
+           "values_int64s = [1, 2]>(x) }",
            "g (seq(float[n]) x) => (int64 y) { y = SequenceLength(x) }",
            "g (seq(float[n]) x) => (float[m] y) { y = ConcatFromSequence<axis = 0>(x) }",
            "g (optional(float[n]) x) => (float[n] y) { y = OptionalGetElement(x) }",
@@ -180,7 +207,9 @@ TEST_F(Check, AnOperatorThatTheRuntimeLacksIsNotChecked) {
 
 TEST_F(Check, AModelThatNoInputSuitsIsNotChecked) {
   // Five elements cannot become [2, 3].
-  const std::string a = "g (float[5] x) => (float y) <int64[2] s = {2, 3}, int64 one = {1}> { k = Identity(s)\n y = Reshape(x, k) }";
+  const std::string a =
+      "g (float[5] x) => (float y) <int64[2] s = {2, 3}, int64 one = {1}> { k = Identity(s)\n y = Reshape(x, "
+      "k) }";
   const CheckReport r = compare(a, a);
   EXPECT_EQ(r.verdict, Verdict::NotRun) << r.why;
   EXPECT_FALSE(r.runs.empty());
@@ -188,8 +217,10 @@ TEST_F(Check, AModelThatNoInputSuitsIsNotChecked) {
 
 TEST_F(Check, AnOptimizedModelThatDoesNotLoadOrRunIsDifferent) {
   const std::string a = "g (float[n] x) => (float[n] y) { y = Neg(x) }";
-  EXPECT_EQ(compare(a, "g (float[n] x) => (float[n] y) { y = custom.Mystery(x) }").verdict, Verdict::Different);
-  const CheckReport r = compare(a, "g (float[n] x) => (float[k] y) <int64[1] s = {7919}> { y = Reshape(x, s) }");
+  EXPECT_EQ(compare(a, "g (float[n] x) => (float[n] y) { y = custom.Mystery(x) }").verdict,
+            Verdict::Different);
+  const CheckReport r =
+      compare(a, "g (float[n] x) => (float[k] y) <int64[1] s = {7919}> { y = Reshape(x, s) }");
   EXPECT_EQ(r.verdict, Verdict::Different);
   EXPECT_NE(r.why.find("fails to run"), std::string::npos) << r.why;
 }
@@ -199,7 +230,8 @@ TEST_F(Check, AFileIsReadWhereItLies) {
   const Planned a(text);
   const auto file = std::filesystem::path(testing::TempDir()) / "graphopt_runtime_check.onnx";
   std::ofstream(file, std::ios::binary) << a.bytes;
-  const CheckReport r = check_models(test::source(a.bytes), {.path = file.string(), .bytes = {}, .external_folder = {}}, a.plan, {});
+  const CheckReport r = check_models(test::source(a.bytes),
+                                     {.path = file.string(), .bytes = {}, .external_folder = {}}, a.plan, {});
   EXPECT_EQ(r.verdict, Verdict::Same) << r.why;
   std::filesystem::remove(file);
 }

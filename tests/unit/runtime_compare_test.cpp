@@ -27,8 +27,12 @@ HostValue tensor(DType dtype, std::vector<std::int64_t> dims, const std::vector<
   return v;
 }
 
-HostValue floats(const std::vector<float>& e) { return tensor(DType::Float, {static_cast<std::int64_t>(e.size())}, e); }
-HostValue int64s(const std::vector<std::int64_t>& e) { return tensor(DType::Int64, {static_cast<std::int64_t>(e.size())}, e); }
+HostValue floats(const std::vector<float>& e) {
+  return tensor(DType::Float, {static_cast<std::int64_t>(e.size())}, e);
+}
+HostValue int64s(const std::vector<std::int64_t>& e) {
+  return tensor(DType::Int64, {static_cast<std::int64_t>(e.size())}, e);
+}
 
 HostValue strings(std::vector<std::string> e) {
   HostValue v;
@@ -121,13 +125,17 @@ TEST(CompareValues, AnythingIsFarFromZeros) {
 }
 
 TEST(CompareValues, TypeAndShapeAreExact) {
-  EXPECT_EQ(compare_values(floats({1}), tensor<double>(DType::Double, {1}, {1}), {}).problem, "type float became double");
+  EXPECT_EQ(compare_values(floats({1}), tensor<double>(DType::Double, {1}, {1}), {}).problem,
+            "type float became double");
   EXPECT_EQ(compare_values(tensor<float>(DType::Float, {2, 3}, std::vector<float>(6)),
                            tensor<float>(DType::Float, {3, 2}, std::vector<float>(6)), {}).problem,
             "shape [2,3] became [3,2]");
-  EXPECT_EQ(compare_values(tensor<float>(DType::Float, {}, {1}), floats({1}), {}).problem, "shape [] became [1]");
+  EXPECT_EQ(compare_values(tensor<float>(DType::Float, {}, {1}), floats({1}), {}).problem,
+            "shape [] became [1]");
   EXPECT_TRUE(compare_values(floats({}), floats({}), {}).within);
-  EXPECT_FALSE(compare_values(tensor<float>(DType::Float, {0, 2}, {}), tensor<float>(DType::Float, {0, 3}, {}), {}).within);
+  EXPECT_FALSE(
+      compare_values(tensor<float>(DType::Float, {0, 2}, {}), tensor<float>(DType::Float, {0, 3}, {}), {})
+          .within);
 }
 
 TEST(CompareValues, IntegersAreExactWhereADoubleIsNot) {
@@ -140,7 +148,8 @@ TEST(CompareValues, IntegersAreExactWhereADoubleIsNot) {
 
 TEST(CompareValues, PackedElementsAreComparedOneByOne) {
   // Three 4-bit elements: the upper half of the second byte is padding.
-  const auto a = tensor<std::uint8_t>(DType::Int4, {3}, {0x21, 0x03}), same = tensor<std::uint8_t>(DType::Int4, {3}, {0x21, 0xF3});
+  const auto a = tensor<std::uint8_t>(DType::Int4, {3}, {0x21, 0x03}),
+             same = tensor<std::uint8_t>(DType::Int4, {3}, {0x21, 0xF3});
   const auto other = tensor<std::uint8_t>(DType::Int4, {3}, {0x31, 0x03});
   EXPECT_TRUE(compare_values(a, same, {}).within);
   EXPECT_FALSE(compare_values(a, other, {}).within);
@@ -148,7 +157,8 @@ TEST(CompareValues, PackedElementsAreComparedOneByOne) {
 }
 
 TEST(CompareValues, ComplexNumbersByTheirParts) {
-  const auto a = tensor<float>(DType::Complex64, {1}, {1, 2}), b = tensor<float>(DType::Complex64, {1}, {1, 2.1f});
+  const auto a = tensor<float>(DType::Complex64, {1}, {1, 2}),
+             b = tensor<float>(DType::Complex64, {1}, {1, 2.1f});
   EXPECT_TRUE(compare_values(a, a, {}).within);
   EXPECT_FALSE(compare_values(a, b, {}).within);
 }

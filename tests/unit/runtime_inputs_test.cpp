@@ -1,4 +1,5 @@
-// Are the inputs legal, and do they show what they are there to show? Bounds are worked out from the models by hand.
+// Are the inputs legal, and do they show what they are there to show? Bounds are worked out from the models
+// by hand.
 #include "runtime/inputs.h"
 
 #include <gtest/gtest.h>
@@ -40,10 +41,13 @@ const HostValue& named(const std::vector<NamedValue>& values, const std::string&
 }
 
 // The extremes of an int64 input over several seeds, special values included.
-std::pair<std::int64_t, std::int64_t> extremes(const Planned& p, const std::string& name, bool special = false) {
-  std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = std::numeric_limits<std::int64_t>::min();
+std::pair<std::int64_t, std::int64_t> extremes(const Planned& p, const std::string& name,
+                                               bool special = false) {
+  std::int64_t low = std::numeric_limits<std::int64_t>::max(),
+               high = std::numeric_limits<std::int64_t>::min();
   for (std::uint64_t seed = 0; seed < 40; ++seed)
-    for (const std::int64_t v : elements<std::int64_t>(named(draw(p, {.seed = seed, .turn = 0, .special = special}), name))) {
+    for (const std::int64_t v :
+         elements<std::int64_t>(named(draw(p, {.seed = seed, .turn = 0, .special = special}), name))) {
       low = std::min(low, v);
       high = std::max(high, v);
     }
@@ -51,7 +55,9 @@ std::pair<std::int64_t, std::int64_t> extremes(const Planned& p, const std::stri
 }
 
 TEST(Inputs, DimsOfOneSymbolAgreeAndExpressionsFollow) {
-  Planned p("g (float[batch, seq] a, float[seq, 3] b, float[batch, past_len, 4] c) => (float[batch, seq] y) { y = Identity(a) }");
+  Planned p(
+      "g (float[batch, seq] a, float[seq, 3] b, float[batch, past_len, 4] c) => (float[batch, seq] y) { y = "
+      "Identity(a) }");
   for (std::size_t i = 0; i < candidate_bindings(p.plan).size(); ++i) {
     const auto values = draw(p, {}, i);
     const auto &a = named(values, "a").dims, &b = named(values, "b").dims, &c = named(values, "c").dims;
@@ -74,7 +80,8 @@ TEST(Inputs, TheSecondBindingHasNoTwoSizesAlikeAndTheThirdIsOnes) {
 }
 
 TEST(Inputs, DecoderMaskCoversPastAndPresent) {
-  Planned p(R"(g (int64[batch, seq] input_ids, int64[batch, total] attention_mask, float[batch, 2, past_len, 4] past)
+  Planned p(
+      R"(g (int64[batch, seq] input_ids, int64[batch, total] attention_mask, float[batch, 2, past_len, 4] past)
                => (float[batch, 2, past_len, 4] y) { y = Identity(past) })");
   const auto values = draw(p);
   const std::int64_t seq = named(values, "input_ids").dims.at(1), past = named(values, "past").dims.at(2);
@@ -87,14 +94,16 @@ TEST(Inputs, UnknownDimsAndRanksGetSizes) {
   EXPECT_TRUE(named(values, "scalar").dims.empty());
   EXPECT_EQ(named(values, "scalar").raw.size(), 4u);
   std::set<std::size_t> ranks;
-  for (std::size_t i = 0; i < candidate_bindings(p.plan).size(); ++i) ranks.insert(named(draw(p, {}, i), "any").dims.size());
+  for (std::size_t i = 0; i < candidate_bindings(p.plan).size(); ++i)
+    ranks.insert(named(draw(p, {}, i), "any").dims.size());
   EXPECT_GE(ranks.size(), 4u);                            // an unknown rank is tried with several
   ASSERT_EQ(named(values, "some").dims.size(), 2u);
   EXPECT_EQ(named(values, "some").dims[1], 3);
 }
 
 TEST(Inputs, IndicesStayInTheTable) {
-  Planned p("g (int64[n] i) => (float y) <float[5, 2] t = {0,1,2,3,4,5,6,7,8,9}> { y = Gather<axis = 0>(t, i) }");
+  Planned p(
+      "g (int64[n] i) => (float y) <float[5, 2] t = {0,1,2,3,4,5,6,7,8,9}> { y = Gather<axis = 0>(t, i) }");
   const auto [low, high] = extremes(p, "i");
   EXPECT_EQ(low, 0);
   EXPECT_EQ(high, 4);
@@ -106,7 +115,8 @@ TEST(Inputs, IndicesStayInTheTable) {
 
 TEST(Inputs, ShiftsAndScalesOnTheWayNarrowTheRange) {
   // 0 <= 2 * i + 3 < 10: i in 0 .. 3. And i - 1 in a table of 10: i in 1 .. 10. Both: 1 .. 3.
-  Planned p(R"(g (int64[n] i) => (float y, float z) <float[10] t = {0,1,2,3,4,5,6,7,8,9}, int64 two = {2}, int64 three = {3}, int64 one = {1}> {
+  Planned p(
+      R"(g (int64[n] i) => (float y, float z) <float[10] t = {0,1,2,3,4,5,6,7,8,9}, int64 two = {2}, int64 three = {3}, int64 one = {1}> {
     d = Mul(two, i)
     e = Add(d, three)
     y = Gather(t, e)
@@ -118,12 +128,15 @@ TEST(Inputs, ShiftsAndScalesOnTheWayNarrowTheRange) {
 }
 
 TEST(Inputs, SumsOfUnknownsShareTheRange) {
-  Planned p("g (int64[n] i, int64[n] j) => (float y) <float[10] t = {0,1,2,3,4,5,6,7,8,9}> { s = Add(i, j)\n y = Gather(t, s) }");
+  Planned p(
+      "g (int64[n] i, int64[n] j) => (float y) <float[10] t = {0,1,2,3,4,5,6,7,8,9}> { s = Add(i, j)\n y = "
+      "Gather(t, s) }");
   EXPECT_LE(extremes(p, "i").second + extremes(p, "j").second, 9);
 }
 
 TEST(Inputs, IndicesAreFollowedIntoLoopsBranchesAndFunctions) {
-  Planned loop(R"(g (int64[n] i, int64 trips) => (float y) <float[3] t = {0,1,2}, bool go = {1}, float[1] zero = {0}> {
+  Planned loop(
+      R"(g (int64[n] i, int64 trips) => (float y) <float[3] t = {0,1,2}, bool go = {1}, float[1] zero = {0}> {
     out, y = Loop (trips, go, i) <body = b (int64 k, bool c, int64[n] state) => (bool c2, int64[n] state2, float[n] row) {
       c2 = Identity(c)
       state2 = Identity(state)
@@ -152,14 +165,18 @@ TEST(Inputs, DivisorsAreNeverZero) {
 }
 
 TEST(Inputs, LengthsFitTheSequence) {
-  Planned p("g (float[4, 2, 3] x, int64[2] n) => (float y) { y = ReverseSequence<time_axis = 0, batch_axis = 1>(x, n) }");
+  Planned p(
+      "g (float[4, 2, 3] x, int64[2] n) => (float y) { y = ReverseSequence<time_axis = 0, batch_axis = 1>(x, "
+      "n) }");
   const auto [low, high] = extremes(p, "n");
   EXPECT_GE(low, 1);
   EXPECT_EQ(high, 4);
 }
 
 TEST(Inputs, ShapesFitTheirData) {
-  Planned p("g (float[2, 3] x, int64[2] same, int64[1] flat) => (float y, float z) { y = Reshape(x, same)\n z = Reshape(x, flat) }");
+  Planned p(
+      "g (float[2, 3] x, int64[2] same, int64[1] flat) => (float y, float z) { y = Reshape(x, same)\n z = "
+      "Reshape(x, flat) }");
   const auto values = draw(p);
   EXPECT_EQ(elements<std::int64_t>(named(values, "same")), (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(elements<std::int64_t>(named(values, "flat")), (std::vector<std::int64_t>{6}));
@@ -174,9 +191,11 @@ TEST(Inputs, MasksLeaveSomethingInEveryRow) {
     const auto row = static_cast<std::size_t>(mask.dims.at(1));
     for (std::size_t at = 0; at < v.size(); at += row) {
       EXPECT_EQ(v[at], 1);
-      EXPECT_TRUE(std::is_sorted(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + row), std::greater<>()));
+      EXPECT_TRUE(std::is_sorted(v.begin() + static_cast<std::ptrdiff_t>(at),
+                                 v.begin() + static_cast<std::ptrdiff_t>(at + row), std::greater<>()));
     }
-    EXPECT_EQ(std::count(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(row), 1), static_cast<std::ptrdiff_t>(row));
+    EXPECT_EQ(std::count(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(row), 1),
+              static_cast<std::ptrdiff_t>(row));
   }
 }
 
@@ -210,9 +229,11 @@ TEST(Inputs, SpecialValuesAreThereAndStayAwayFromSizes) {
       }
     return std::make_tuple(negative_zero, nan, infinite);
   };
-  EXPECT_EQ(look(Planned("g (float[64] x) => (float[64] y) { y = Relu(x) }")), std::make_tuple(true, true, true));
+  EXPECT_EQ(look(Planned("g (float[64] x) => (float[64] y) { y = Relu(x) }")),
+            std::make_tuple(true, true, true));
   // A float that becomes an integer may be a size or an index.
-  EXPECT_EQ(look(Planned("g (float[64] x) => (int64[64] y) { y = Cast<to = 7>(x) }")), std::make_tuple(true, false, false));
+  EXPECT_EQ(look(Planned("g (float[64] x) => (int64[64] y) { y = Cast<to = 7>(x) }")),
+            std::make_tuple(true, false, false));
 }
 
 TEST(Inputs, DefaultsAreFedOnlyWhenAskedFor) {
@@ -220,7 +241,8 @@ TEST(Inputs, DefaultsAreFedOnlyWhenAskedFor) {
   ASSERT_EQ(p.problem, "");
   EXPECT_EQ(draw(p).size(), 1u);
   const auto values = draw(p, {.seed = 0, .turn = 0, .special = false, .feed_defaults = true});
-  EXPECT_EQ(elements<float>(named(values, "w")), (std::vector<float>{1.375f, -2.625f}));   // scaled and shifted, same signs
+  EXPECT_EQ(elements<float>(named(values, "w")),
+            (std::vector<float>{1.375f, -2.625f}));  // scaled and shifted, same signs
 }
 
 TEST(Inputs, TooLargeIsRefusedNotAllocated) {

@@ -23,10 +23,13 @@ inline std::string model_bytes(const std::string& text) {
 
 // The head of a model of the newest opset that ONNX Runtime 1.21 knows for sure.
 inline std::string with_head(const std::string& graph) {
-  return "<ir_version: 9, opset_import: [\"\": 20, \"ai.onnx.ml\": 3, \"custom\": 1, \"local\": 1]>\n" + graph;
+  return "<ir_version: 9, opset_import: [\"\": 20, \"ai.onnx.ml\": 3, \"custom\": 1, \"local\": 1]>\n" +
+         graph;
 }
 
-inline ModelSource source(const std::string& bytes) { return {.path = {}, .bytes = bytes, .external_folder = {}}; }
+inline ModelSource source(const std::string& bytes) {
+  return {.path = {}, .bytes = bytes, .external_folder = {}};
+}
 
 // Loaded, inferred, planned.
 struct Planned {
