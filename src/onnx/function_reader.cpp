@@ -113,7 +113,7 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
   const int budget = wire::kMaxDepth - 1;
   for (const Bytes bytes : defaults) {
     Attr a;
-    if (read_attribute(bytes, where, {}, budget, a)) values.push_back(a);
+    if (read_attribute(bytes, [&] { return where; }, {}, budget, a)) values.push_back(a);
   }
   m_.function_for_reader(id).defaults = std::move(values);
 

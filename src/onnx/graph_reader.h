@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -73,8 +74,10 @@ class GraphReader {
   bool draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft);
   void make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget);
   void read_attributes(const Draft& draft, NodeId n, int budget);
-  bool read_attribute(Bytes proto, const Place& place, NodeId owner, int budget, Attr& a);
-  TensorId read_attribute_tensor(Bytes proto, const Place& place, std::string_view attribute);
+  // A place costs several strings, and nearly no attribute has a problem: it is made when one is reported.
+  using PlaceOf = std::function<Place()>;
+  bool read_attribute(Bytes proto, const PlaceOf& place, NodeId owner, int budget, Attr& a);
+  TensorId read_attribute_tensor(Bytes proto, const PlaceOf& place, std::string_view attribute);
   void note_constant(NodeId n);
   void pin_sharded(Bytes node);
   OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);

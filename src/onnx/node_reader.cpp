@@ -155,14 +155,14 @@ void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, 
 
 void GraphReader::read_attributes(const Draft& draft, NodeId n, int budget) {
   std::vector<Attr> attrs;
+  const PlaceOf where = [this, n] { return place_of(m_, n); };
   Fields fields(draft.proto);
   for (Field f; fields.next(f);) {
     if (f.number != nf::kAttribute || f.kind != Kind::Length) continue;
-    const Place where = problems_.full() ? Place{} : place_of(m_, n);
     Attr a;
     if (!read_attribute(f.bytes, where, n, budget, a)) continue;
     if (std::ranges::find(attrs, a.name, &Attr::name) != attrs.end()) {
-      Place p = where;
+      Place p = where();
       p.slot = "attribute " + quoted(m_.text(a.name));
       problems_.add(std::move(p), "it is there twice", "remove one of the two");
     }
@@ -172,18 +172,18 @@ void GraphReader::read_attributes(const Draft& draft, NodeId n, int budget) {
   m_.set_attrs_for_reader(n, attrs);
 }
 
-TensorId GraphReader::read_attribute_tensor(Bytes proto, const Place& where, std::string_view attribute) {
+TensorId GraphReader::read_attribute_tensor(Bytes proto, const PlaceOf& where, std::string_view attribute) {
   Tensor tensor;
   std::string_view name;
   if (const std::optional<Fault> f = read_tensor(proto, external_, tensor, name)) {
-    Place p = where;
+    Place p = where();
     p.slot = "attribute " + quoted(attribute);
     fault(std::move(p), *f);
   }
   return m_.add_tensor(std::move(tensor));
 }
 
-bool GraphReader::read_attribute(Bytes proto, const Place& where, NodeId owner, int budget, Attr& a) {
+bool GraphReader::read_attribute(Bytes proto, const PlaceOf& where, NodeId owner, int budget, Attr& a) {
   a.proto = proto;
   std::int64_t type = 0;
   std::string_view name, ref;
@@ -217,7 +217,7 @@ bool GraphReader::read_attribute(Bytes proto, const Place& where, NodeId owner, 
     }
   }
   const auto bad = [&](std::string what, const char* remedy) {
-    Place p = where;
+    Place p = where();
     p.slot = "attribute " + quoted(name);
     problems_.add(std::move(p), std::move(what), remedy);
     return false;
