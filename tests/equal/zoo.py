@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-SHORT_BYTES = 6e6
+SHORT_BYTES = 16e6
 
 
 def main():
