@@ -102,7 +102,57 @@ DimId NodeContext::broadcast(DimId a, DimId b) {
   if (a_big && b_big) same(a, b);
   if (a_big) return a;
   if (b_big) return b;
+  if (const DimId d = broadcast_symbols(a, b)) return d;
+  return broadcast_symbols(b, a);
+}
+
+// a, if b is 1 in every run in which a is. Then a is the result: where a is not 1, b is 1 or a. So positions that are
+// cut to the table's 512 rows, min(512, seq), broadcast with seq to seq.
+DimId NodeContext::broadcast_symbols(DimId a, DimId b) {
+  const DimId one = dims.constant(1);
+  for (const DimId s : dims.symbols_of(a)) {
+    const DimId rest = dims.sub(a, s);                     // a == 1 means s == 1 - rest, if s is not in rest
+    if (!rest) continue;
+    const auto others = dims.symbols_of(rest);
+    if (std::ranges::find(others, s) != others.end()) continue;
+    const DimId then = dims.substitute(b, s, dims.sub(one, rest));
+    if (then && dims.is_constant(then, 1)) return a;
+  }
+  // min(1, n) is 1 but for n = 0; where a is 0 with n, the result is a either way.
+  for (const DimId s : dims.symbols_of(b))
+    if (b == dims.min(one, s) && zero_with(s, a)) return a;
   return {};
+}
+
+void NodeContext::zero_implies(DimId a, DimId b) {
+  if (!a || !b || a == b || dims.value(a) || m.node(n).graph != m.main()) return;
+  s.zero_pairs.insert(std::uint64_t{a.index()} << 32 | b.index());
+}
+
+bool NodeContext::zero_with(DimId a, DimId b) {
+  if (!a || !b) return false;
+  if (s.zero_pairs.contains(std::uint64_t{a.index()} << 32 | b.index())) return true;
+  const DimId zero = dims.constant(0);
+  if (a == b || dims.equal(a, zero) == Tri::No || dims.is_constant(b, 0)) return true;
+  if (dims.exact_div(b, a, true)) return true;
+  // 0 <= b <= k * a
+  if (never_negative(b))
+    for (const std::int64_t k : {1, 2, 8})
+      if (dims.less_equal(b, dims.mul(a, dims.constant(k))) == Tri::Yes) return true;
+  for (const DimId s : dims.symbols_of(a)) {
+    const DimId rest = dims.sub(a, s);
+    if (!rest) continue;
+    const auto others = dims.symbols_of(rest);
+    if (std::ranges::find(others, s) != others.end()) continue;
+    const DimId then = dims.substitute(b, s, dims.neg(rest));
+    if (then && dims.is_constant(then, 0)) return true;
+  }
+  return false;
+}
+
+bool NodeContext::never_negative(DimId d) const {
+  if (!d) return false;
+  return dims.range(d).low >= 0 || s.extents.contains(d);
 }
 
 Dims NodeContext::broadcast(std::span<const DimId> a, std::span<const DimId> b) {
@@ -145,6 +195,9 @@ void NodeContext::tensor(std::size_t i, DType elem, std::span<const DimId> d, Sy
     if (named.empty()) named.assign(d.begin(), d.end());
     named[k] = fresh(i, static_cast<std::uint32_t>(k));
   }
+  if (m.node(n).graph == m.main())
+    for (const DimId x : d)
+      if (x && !dims.is_symbol(x) && !dims.value(x) && dims.range(x).low < 0) s.extents.insert(x);
   set(i, m.types.tensor(elem, named.empty() ? d : std::span<const DimId>(named)), symbolic);
 }
 

@@ -64,6 +64,11 @@ class NodeContext {
   DimId broadcast(DimId a, DimId b);                       // none when unknown
   // NumPy rules. False when the ranks do not say (never: ranks are given).
   Dims broadcast(std::span<const DimId> a, std::span<const DimId> b);
+  // Is b 0 in every run in which a is?
+  bool zero_with(DimId a, DimId b);
+  void zero_implies(DimId a, DimId b);                     // states so; ignored inside bodies
+  // Never negative in a run: its range says so, or it is an extent of a result that every run computes.
+  bool never_negative(DimId d) const;
   // States that two dims are equal in every run; ignored inside bodies.
   void same(DimId a, DimId b);
   // The axis counted from the start; nothing when it is out of range.
@@ -79,6 +84,7 @@ class NodeContext {
   void finish();                                           // results not stated become unknown
 
  private:
+  DimId broadcast_symbols(DimId a, DimId b);
   std::uint64_t stated_ = 0;                               // bits for the first 64 results
   std::vector<bool> stated_more_;
 };

@@ -51,7 +51,19 @@ void Inference::State::seed_main_inputs() {
     if (r.range.low == r.range.high) m.dims.assert_equal(d, m.dims.constant(r.range.low));
     else m.dims.assert_range(d, r.range);
   }
-  for (const ValueId v : m.graph_inputs(m.main())) types[v.index()] = input_type(v);
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    types[v.index()] = input_type(v);
+    const Type& t = m.types[types[v.index()]];
+    if (t.kind != TypeKind::Tensor || !t.has_rank) continue;
+    for (const DimId d : t.dims)
+      for (const DimId symbol : m.dims.symbols_of(d)) m.dims.assert_range(symbol, {0, kMaxInputExtent});
+  }
+  // From here on aliases are news.
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    first_epoch = 0;
+    types[v.index()] = canonical(types[v.index()]);
+  }
+  first_epoch = m.dims.epoch();
 }
 
 void Inference::State::start_graph(GraphId g) {
@@ -163,7 +175,6 @@ void Inference::run() {
   s.body_facts.clear();
   s.callers.clear();
   s.queued.assign(s.queued.size(), false);
-  s.first_epoch = s.m.dims.epoch();
   s.body_budget = 16 * s.m.node_count() + 200'000;
   s.seed_main_inputs();
   s.collect_calls();

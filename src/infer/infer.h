@@ -27,6 +27,10 @@ struct SymbolicTensor {
   std::vector<DimId> elements;                 // row-major; Bool: 0 or 1
 };
 
+// An input's dim is taken to be smaller than 2^31. Without a bound no product of dims would be exact in int64, and
+// nothing would be known behind a Cast of a dim to int32.
+inline constexpr std::int64_t kMaxInputExtent = (std::int64_t{1} << 31) - 1;
+
 struct InferOptions {
   struct DimRange { std::string symbol; Range range; };
   std::vector<DimRange> ranges;                // --dim SYMBOL=LOW..HIGH (a single value: low = high)

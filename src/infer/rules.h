@@ -127,9 +127,4 @@ void ms_embed_layer_norm(NodeContext& c);
 void ms_binary(NodeContext& c);
 void ms_fused_gemm(NodeContext& c);
 
-// What several families share: the shape of a pooling or convolution window.
-// floor or ceil((in + begin + end - (dilation * (kernel - 1) + 1)) / stride) + 1
-DimId window_extent(NodeContext& c, DimId in, std::int64_t kernel, std::int64_t begin, std::int64_t end,
-                    std::int64_t stride, std::int64_t dilation, bool ceil_mode);
-
 }  // namespace graphopt::rules

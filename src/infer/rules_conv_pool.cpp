@@ -37,14 +37,43 @@ bool read_window(NodeContext& c, std::size_t spatial, Window& w) {
 
 bool same_padding(const Window& w) { return w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER"; }
 
-// Result extents of axes 2, 3, ...; none where unknown.
-void window_extents(NodeContext& c, std::span<const DimId> x, const Window& w, bool ceil_mode, Dims& out) {
-  for (std::size_t i = 0; i < w.stride.size(); ++i) {
-    const DimId in = x[i + 2];
-    if (same_padding(w)) out.push_back(c.dims.ceil_div(in, c.constant(w.stride[i])));
-    else if (w.kernel[i] < 1) out.push_back({});
-    else out.push_back(window_extent(c, in, w.kernel[i], w.begin[i], w.end[i], w.stride[i], w.dilation[i], ceil_mode));
+// in + begin + end - (dilation * (kernel - 1) + 1): how far the window can be moved. None where it leaves int64.
+DimId window_room(NodeContext& c, DimId in, const Window& w, std::size_t i) {
+  const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
+  const auto rest = reach ? checked_sub(w.begin[i] + w.end[i] - 1, *reach) : std::nullopt;
+  return in && rest ? c.dims.add(in, c.constant(*rest)) : DimId{};
+}
+
+// ONNX Runtime refuses spatial axes without elements, and a convolution's window that does not fit.
+void narrow(NodeContext& c, DimId in, std::int64_t low) {
+  if (c.m.node(c.n).graph != c.m.main() || !in || !c.dims.is_symbol(in)) return;
+  const Range r = c.dims.range(in);
+  if (r.low < low && low <= r.high) c.dims.assert_range(in, {low, r.high});
+}
+
+DimId conv_extent(NodeContext& c, DimId in, const Window& w, std::size_t i) {
+  narrow(c, in, std::max<std::int64_t>(1, same_padding(w) ? 1 : w.dilation[i] * (w.kernel[i] - 1) + 1 - w.begin[i] - w.end[i]));
+  const DimId stride = c.constant(w.stride[i]);
+  if (same_padding(w)) return c.dims.ceil_div(in, stride);
+  return c.dims.add(c.dims.floor_div(window_room(c, in, w, i), stride), c.constant(1));
+}
+
+// A pooling window may be larger than the axis: ONNX Runtime's quotient is truncated towards zero there.
+DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool ceil_mode) {
+  narrow(c, in, 1);
+  const DimId stride = c.constant(w.stride[i]), one = c.constant(1), zero = c.constant(0);
+  if (same_padding(w)) return c.dims.ceil_div(in, stride);
+  const DimId room = window_room(c, in, w, i);
+  if (!room) return {};
+  if (ceil_mode) {
+    // A last window that would start behind the axis is left out.
+    const DimId all = c.dims.add(c.dims.ceil_div(room, stride), one);
+    return c.dims.min(all, c.dims.ceil_div(c.dims.add(in, c.constant(w.begin[i])), stride));
   }
+  if (c.dims.range(room).low >= 0) return c.dims.add(c.dims.floor_div(room, stride), one);
+  const DimId up = c.dims.floor_div(c.dims.max(room, zero), stride);
+  const DimId down = c.dims.floor_div(c.dims.max(c.dims.neg(room), zero), stride);
+  return c.dims.add(c.dims.sub(up, down), one);
 }
 
 Dims unknown_like(const NodeContext& c, DimId first, DimId second) {
@@ -76,19 +105,6 @@ bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& ou
 
 }  // namespace
 
-DimId window_extent(NodeContext& c, DimId in, std::int64_t kernel, std::int64_t begin, std::int64_t end,
-                    std::int64_t stride, std::int64_t dilation, bool ceil_mode) {
-  const auto reach = checked_mul(checked_sub(kernel, 1), std::optional(dilation));
-  const auto rest = reach ? checked_sub(begin + end - 1, *reach) : std::nullopt;
-  if (!in || !rest) return {};
-  const DimId span = c.dims.add(in, c.constant(*rest)), s = c.constant(stride), one = c.constant(1);
-  if (!ceil_mode) return c.dims.add(c.dims.floor_div(span, s), one);
-  // A last window that would start in the end pad is left out.
-  const DimId all = c.dims.add(c.dims.ceil_div(span, s), one);
-  const DimId starts = c.dims.ceil_div(c.dims.add(in, c.constant(begin)), s);
-  return c.dims.min(all, starts);
-}
-
 void conv(NodeContext& c) {
   const DType elem = c.kind == OpKind::ConvInteger ? DType::Int32 : c.elem(0);
   const std::size_t weight = 1;
@@ -108,8 +124,9 @@ void conv(NodeContext& c) {
   if (!read_window(c, spatial, w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
   const bool kernel = kernel_of(c, weight, spatial, w.kernel);
   if (!kernel && !same_padding(w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
+  if (!kernel) w.kernel = Ints(spatial, 1);                // padded to fit, whatever it is
   Dims d{x[0], channels};
-  window_extents(c, x, w, false, d);
+  for (std::size_t i = 0; i < spatial; ++i) d.push_back(conv_extent(c, x[i + 2], w, i));
   c.tensor(0, elem, d);
 }
 
@@ -135,12 +152,12 @@ void conv_transpose(NodeContext& c) {
     return c.tensor(0, elem, unknown_like(c, x[0], channels));
   for (std::size_t i = 0; i < spatial; ++i) {
     const DimId stride = c.constant(w.stride[i]);
-    if (same_padding(w)) {
+    const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
+    if (same_padding(w) && (!reach || *reach + 1 >= w.stride[i])) {   // else there is nothing to cut off
       d.push_back(c.dims.mul(x[i + 2], stride));
       continue;
     }
-    const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
-    const auto rest = reach ? checked_add(*reach, (*extra)[i] + 1 - w.begin[i] - w.end[i]) : std::nullopt;
+    const auto rest = reach ? checked_add(*reach, (*extra)[i] + 1 - (same_padding(w) ? 0 : w.begin[i] + w.end[i])) : std::nullopt;
     d.push_back(rest ? c.dims.add(c.dims.mul(stride, c.dims.sub(x[i + 2], c.constant(1))), c.constant(*rest)) : DimId{});
   }
   if (std::ranges::any_of(*extra, [](std::int64_t e) { return e != 0; }) && same_padding(w))
@@ -162,20 +179,16 @@ void pool(NodeContext& c) {
   const bool ceil_mode = c.attr_int(names::ceil_mode, 0) != 0;
   if (kernel && kernel->size() == spatial && read_window(c, spatial, w)) {
     w.kernel = *kernel;
-    // Versions of the runtime differ in whether a last window in the end pad is left out.
-    const bool doubtful = ceil_mode && std::ranges::any_of(w.end, [](std::int64_t e) { return e != 0; });
     if (std::ranges::any_of(w.kernel, [](std::int64_t k) { return k < 1 || k >= std::int64_t{1} << 31; })) d.resize(x.size());
-    else window_extents(c, x, w, ceil_mode, d);
-    if (doubtful)
-      for (std::size_t i = 2; i < d.size(); ++i)
-        if (!d[i] || !c.value(d[i])) d[i] = {};
+    else
+      for (std::size_t i = 0; i < spatial; ++i) d.push_back(pool_extent(c, x[i + 2], w, i, ceil_mode));
   } else {
     d.resize(x.size());
   }
   c.tensor(0, elem, d);
   if (c.has_output(1)) {
-    Dims named(c.m.types[c.s.type(c.m.output(c.n, 0))].dims.begin(), c.m.types[c.s.type(c.m.output(c.n, 0))].dims.end());
-    c.tensor(1, DType::Int64, named);
+    const Type& first = c.m.types[c.s.type(c.m.output(c.n, 0))];    // with its unknown dims named
+    c.tensor(1, DType::Int64, first.dims);
   }
 }
 

@@ -32,28 +32,50 @@ void concat(NodeContext& c) {
   if (ranked == n) return elem_only(c, 0, 0);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
   if (!axis) return elem_only(c, 0, 0);
-  // ONNX Runtime leaves out operands without elements whatever their other dims are, so these dims are equal only where
-  // nothing can be empty: a dim of the result is taken from an operand whose other dims cannot be 0, or when all agree.
   Dims d(c.shape(ranked).begin(), c.shape(ranked).end());
+  // All operands have the same other dims in a run, but ONNX Runtime leaves out those without elements, whatever their
+  // dims are; where all are empty the first one's dims hold. So where dims are not proven equal, they are an operand's
+  // that has elements in every run, or the first one's if all others are empty with it.
   DimId sum = c.constant(0);
+  bool all_ranked = true;
   for (std::size_t i = 0; i < n; ++i) {
     const bool known = c.ranked(i) && c.shape(i).size() == d.size();
+    all_ranked &= known;
     sum = known && sum ? c.dims.add(sum, c.shape(i)[*axis]) : DimId{};
-    for (std::size_t k = 0; k < d.size(); ++k) {
-      if (k == *axis || (known && d[k] == c.shape(i)[k])) continue;
-      const DimId x = known ? c.shape(i)[k] : DimId{};
-      if (!x || !d[k] || c.dims.equal(d[k], x) != Tri::Yes) {
-        const bool number = x && c.value(x), was_number = d[k] && c.value(d[k]);
-        // A number and a symbol: the run takes the number, or one side is empty and left out.
-        const auto never_empty = [&](std::size_t operand) {
-          if (!c.ranked(operand)) return false;
-          for (const DimId y : c.shape(operand))
-            if (c.dims.equal(y, c.constant(0)) != Tri::No) return false;
-          return true;
-        };
-        if (was_number && never_empty(ranked)) continue;
-        d[k] = number && never_empty(i) ? x : DimId{};
-      }
+  }
+  const auto agree = [&](std::size_t i, std::size_t j) {
+    for (std::size_t k = 0; k < d.size(); ++k)
+      if (k != *axis && c.shape(i)[k] != c.shape(j)[k] && c.dims.equal(c.shape(i)[k], c.shape(j)[k]) != Tri::Yes) return false;
+    return true;
+  };
+  const auto never_empty = [&](std::size_t i) {
+    return std::ranges::all_of(c.shape(i), [&](DimId x) { return c.dims.equal(x, c.constant(0)) == Tri::No; });
+  };
+  const auto empty_with = [&](std::size_t first, std::size_t i) {
+    for (std::size_t k = 0; k < d.size(); ++k)
+      if (!c.zero_with(c.shape(first)[k], c.shape(i)[k])) return false;
+    return true;
+  };
+  if (!all_ranked) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!c.ranked(i) || !never_empty(i) || c.shape(i).size() != d.size()) continue;
+      d.assign(c.shape(i).begin(), c.shape(i).end());
+      ranked = n;
+    }
+    if (ranked != n) std::ranges::fill(d, DimId{});
+    ranked = 0;
+    while (!c.ranked(ranked)) ++ranked;
+  } else {
+    std::optional<std::size_t> full;                      // an operand that has elements in every run
+    bool first_decides = true;
+    for (std::size_t i = 1; i < n && first_decides; ++i) first_decides = agree(0, i) || empty_with(0, i);
+    if (!first_decides) {
+      for (std::size_t i = 0; i < n && !full; ++i)
+        if (never_empty(i)) full = i;
+      if (full) d.assign(c.shape(*full).begin(), c.shape(*full).end());
+      for (std::size_t k = 0; k < d.size() && !full; ++k)
+        for (std::size_t i = 1; i < n; ++i)
+          if (d[k] && c.shape(i)[k] != d[k] && c.dims.equal(c.shape(i)[k], d[k]) != Tri::Yes) d[k] = {};
     }
   }
   d[*axis] = sum;
@@ -168,14 +190,14 @@ void split(NodeContext& c) {
 namespace {
 
 // The number of elements that start:end:step takes from an axis of extent n, as an expression. Bounds below 0 count from
-// the end, then they are clamped: to 0..n for step > 0, to -1..n-1 (start) for step < 0.
+// the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to -1..n-1 for step < 0.
 DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step) {
   DimPool& p = c.dims;
   const DimId zero = p.constant(0), one = p.constant(1);
   if (!n || !start || !end || step == 0) return {};
   const auto from_end = [&](DimId x) -> DimId {
     if (p.less(x, zero) == Tri::Yes) return p.add(x, n);
-    if (p.less_equal(zero, x) == Tri::Yes) return x;
+    if (c.never_negative(x)) return x;
     return {};
   };
   constexpr std::int64_t kFar = std::int64_t{1} << 31;   // what exporters write for "to the end": 2^31-1, 2^63-1
@@ -190,16 +212,17 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
     DimId b = far_down(s_number) ? zero : from_end(start);
     DimId e = all_of_it(e_number) ? n : from_end(end);
     if (!b || !e) return {};
-    b = p.min(p.max(b, zero), n);
-    e = p.min(p.max(e, zero), n);
+    const auto at_least_zero = [&](DimId x) { return c.never_negative(x) ? x : p.max(x, zero); };
+    b = p.min(at_least_zero(b), n);
+    e = p.min(at_least_zero(e), n);
     const DimId span = p.sub(e, b);
-    return p.max(step == 1 ? span : p.ceil_div(span, p.constant(step)), zero);
+    return at_least_zero(step == 1 ? span : p.ceil_div(span, p.constant(step)));
   }
   const DimId last = p.sub(n, one);
   DimId b = all_of_it(s_number) ? last : from_end(start);
   DimId e = far_down(e_number) ? p.constant(-1) : from_end(end);
   if (!b || !e) return {};
-  b = p.min(p.max(b, p.constant(-1)), last);
+  b = p.min(c.never_negative(b) ? b : p.max(b, zero), last);
   e = p.max(e, p.constant(-1));
   const DimId span = p.sub(b, e);
   return p.max(step == -1 ? span : p.ceil_div(span, p.constant(-step)), zero);
@@ -288,6 +311,15 @@ void gather(NodeContext& c) {
   Dims d(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(*axis));
   d.insert(d.end(), index.begin(), index.end());
   d.insert(d.end(), data.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, data.end());
+  // From an axis without elements nothing can be taken: then there are no indices, or the run fails.
+  DimId count;
+  bool single = true;
+  for (const DimId x : index) {
+    if (const auto v = c.value(x); v && *v > 0) continue;
+    single &= !count.valid();
+    count = x;
+  }
+  if (single && count) c.zero_implies(data[*axis], count);
   std::optional<SymbolicTensor> value;
   if (const SymbolicTensor* t = cheap_sym(c, 0); t && *axis == 0) {
     if (const SymbolicTensor* at = c.sym(1)) {
@@ -490,16 +522,20 @@ void compress(NodeContext& c) {
 void unique(NodeContext& c) {
   const DimId count = c.fresh(0, 1000);                   // all four results count the same
   const DimId one[] = {count};
-  const auto given = c.maybe_int(names::axis);
-  const auto axis = given && c.ranked(0) ? NodeContext::axis(*given, c.rank(0)) : std::nullopt;
-  if (!given) c.tensor(0, c.elem(0), one);
-  else if (axis) {
+  DimId sources;                                          // as many as the operand has elements, or extents of the axis
+  if (const auto given = c.maybe_int(names::axis); !given) {
+    if (c.ranked(0)) sources = c.dims.product(c.shape(0));
+    c.tensor(0, c.elem(0), one);
+  } else if (!c.ranked(0)) {
+    elem_only(c, 0, 0);
+  } else if (const auto axis = NodeContext::axis(*given, c.rank(0))) {
     Dims d(c.shape(0).begin(), c.shape(0).end());
+    sources = d[*axis];
     d[*axis] = count;
     c.tensor(0, c.elem(0), d);
-  } else elem_only(c, 0, 0);
+  }
   c.tensor(1, DType::Int64, one);
-  const DimId inverse[] = {!given ? (c.ranked(0) ? c.dims.product(c.shape(0)) : DimId{}) : axis ? c.shape(0)[*axis] : DimId{}};
+  const DimId inverse[] = {sources};
   c.tensor(2, DType::Int64, inverse);
   c.tensor(3, DType::Int64, one);
 }

@@ -137,7 +137,7 @@ void range(NodeContext& c) {
   if (start && limit && step && *step != 0) {
     const DimId span = c.dims.sub(limit, start);
     n = *step == 1 ? span : *step == -1 ? c.dims.neg(span) : c.dims.ceil_div(*step > 0 ? span : c.dims.neg(span), c.constant(*step > 0 ? *step : -*step));
-    if (n) n = c.dims.max(n, c.constant(0));
+    if (n && !c.never_negative(n)) n = c.dims.max(n, c.constant(0));
   }
   const auto count = n ? c.value(n) : std::nullopt;
   const DimId d[] = {n};
@@ -155,19 +155,20 @@ void range(NodeContext& c) {
 
 namespace {
 
-// The element of a Reshape's shape at axis i. With allowzero = 0 an element that is 0 in a run copies the operand's dim,
-// so a symbolic element is that extent only where it cannot be 0, or where the operand's dim is 0 with it.
+// The element of a Reshape's shape at axis i. A 0 that stands in the model copies the operand's dim (allowzero = 0).
+//
+// A symbolic element is taken for the extent that it is. In a run in which it is 0, the operand's dim at the same place
+// would be copied instead; where that is not 0, too, the numbers of elements differ and the run fails, unless another
+// extent of the result is 0 or inferred at the same time. Then all tensors concerned are empty, and only the dims of
+// something without elements differ from what is stated here. Being strict would lose every head-splitting Reshape of
+// batch*heads: this is the one place where a statement does not cover empty tensors.
 DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
   if (!d) return {};
   const auto v = c.value(d);
   const bool ranked = c.ranked(0);
   const DimId old = ranked && i < c.shape(0).size() ? c.shape(0)[i] : DimId{};
   if (v) return *v > 0 || (*v == 0 && allow_zero) ? c.constant(*v) : *v == 0 ? old : DimId{};
-  const Range r = c.dims.range(d);
-  if (r.low < 0) {
-    // -1 may be meant. Where the run gives a value below -1 it fails.
-    return {};
-  }
+  if (!c.never_negative(d)) return {};                     // -1 may be meant
   return d;
 }
 

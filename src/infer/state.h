@@ -17,6 +17,7 @@
 #include <memory>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "infer/infer.h"
@@ -61,6 +62,9 @@ struct Inference::State {
     std::size_t operator()(const FreshKey& k) const { return (k.low * 0x9E3779B97F4A7C15u) ^ (k.high * 0xC2B2AE3D27D4EB4Fu); }
   };
   std::unordered_map<FreshKey, DimId, FreshHash> fresh_symbols;
+  std::unordered_set<DimId> extents;                   // dims of results of the main graph whose range is below 0:
+                                                       // every run computes them, so they are not negative
+  std::unordered_set<std::uint64_t> zero_pairs;        // (a, b): in every run, b is 0 if a is
   std::unordered_map<DimId, GraphId> scope;            // of fresh symbols made outside the main graph
 
   struct GraphWalk {
