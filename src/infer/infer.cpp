@@ -274,7 +274,9 @@ std::span<const FalseClaim> Inference::false_claims() const { return s_->false_c
 void Inference::node_added(NodeId n) { s_->pending.push_back(n); }
 void Inference::node_changed(NodeId n) { s_->pending.push_back(n); }
 void Inference::node_erased(NodeId) {}                       // whoever used its results was told of the replacement
-void Inference::value_replaced(ValueId, ValueId new_value) { s_->pending_values.push_back(new_value); }
+// Every user that changed hands has been told of by itself; the others of new_value see what they saw before. (Looking
+// at all users of a value that many are merged into would be quadratic.)
+void Inference::value_replaced(ValueId, ValueId) {}
 void Inference::value_became_constant(ValueId v) { s_->pending_values.push_back(v); }
 
 }  // namespace graphopt
