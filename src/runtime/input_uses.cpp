@@ -30,6 +30,7 @@ enum class Rule : std::uint8_t {
   LengthOnAxis,    // of operand `other`, on attribute time_axis, else 0
   KOnAxis,         // TopK
   OwnDims,         // the dims of operand `other`
+  OwnDim,          // the dim of operand `other` on the axis attribute
   Plain,           // `meaning` says it all
 };
 
@@ -85,8 +86,11 @@ constexpr Sink kSinks[] = {
     {OpKind::Slice, 2, Rule::OwnDims, 0, Meaning::Dims},
     {OpKind::Slice, 4, Rule::Plain, 0, Meaning::Divisor},
     {OpKind::Squeeze, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Unsqueeze, 1, Rule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Unsqueeze, 1, Rule::Plain, 0, Meaning::AxisList},
     {OpKind::CumSum, 1, Rule::Plain, 0, Meaning::AxisZero},
+    {OpKind::CumProd, 1, Rule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Split, 1, Rule::OwnDim, 0, Meaning::Parts},
+    {OpKind::SplitToSequence, 1, Rule::OwnDim, 0, Meaning::Parts},
     {OpKind::SequenceAt, 1, Rule::Plain, 0, Meaning::AxisZero},
     {OpKind::SequenceErase, 1, Rule::Plain, 0, Meaning::AxisZero},
     {OpKind::SequenceInsert, 2, Rule::Plain, 0, Meaning::AxisZero},
@@ -346,6 +350,10 @@ class Walk {
         // Only for a shape that is fed as it is; one element of it says nothing about the others.
         if (way.moved || !other || !infer_.has_rank(other)) return note(Meaning::Small);
         if (found_.dims.empty()) found_.dims.assign(infer_.dims(other).begin(), infer_.dims(other).end());
+        break;
+      case Rule::OwnDim:
+        if (way.moved) return note(Meaning::Small);
+        found_.dims.assign(1, dim_of(other, attribute(n, names::axis, 0)));
         break;
       case Rule::Plain: break;
     }

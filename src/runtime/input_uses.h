@@ -23,7 +23,9 @@ enum class Meaning : std::uint8_t {
   Divisor,       // never 0
   Small,         // an amount: trip counts, repeats, sizes of what is made
   AxisZero,      // a position or an axis: 0
+  AxisList,      // axes: 0, 1, 2 ...
   ScaleFactors,  // 1 or 2 per axis
+  Parts,         // sizes that add up to `dims`, which is one dim here
   Dims,          // `dims` one after the other: a shape that fits the data
 };
 

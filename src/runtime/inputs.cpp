@@ -335,6 +335,8 @@ class Drawer {
           break;
         case Meaning::Small: append_integer(out.raw, t.dtype, random.between(1, 4)); break;
         case Meaning::AxisZero: append_integer(out.raw, t.dtype, 0); break;
+        case Meaning::AxisList: append_integer(out.raw, t.dtype, static_cast<std::int64_t>(i)); break;
+        case Meaning::Parts: append_integer(out.raw, t.dtype, part(t.uses.dims, i, n)); break;
         case Meaning::ScaleFactors: append_integer(out.raw, t.dtype, i < 2 ? 1 : 2); break;
         case Meaning::Dims: append_integer(out.raw, t.dtype, fitting_dim(t.uses.dims, i, n)); break;
         case Meaning::Positive:
@@ -363,6 +365,13 @@ class Drawer {
     std::optional<std::int64_t> all = 1;
     for (const DimId d : dims) all = checked_mul(all, evaluate(d));
     return all.value_or(1);
+  }
+
+  // Part i of n of the one dim in `dims`: equal parts, what is left over in the last.
+  std::int64_t part(const std::vector<DimId>& dims, std::size_t i, std::size_t n) const {
+    const std::int64_t whole = dims.empty() ? 1 : evaluate(dims.front()).value_or(1);
+    const auto parts = static_cast<std::int64_t>(n);
+    return i + 1 < n ? whole / parts : whole - (parts - 1) * (whole / parts);
   }
 
   // A default that stays legal: floats are scaled and shifted but keep their sign, indices are drawn anew,

@@ -182,6 +182,15 @@ TEST(Inputs, ShapesFitTheirData) {
   EXPECT_EQ(elements<std::int64_t>(named(values, "flat")), (std::vector<std::int64_t>{6}));
 }
 
+TEST(Inputs, PartsAddUpAndAxesDiffer) {
+  Planned p(R"(g (float[7, 2] x, int64[3] parts, int64[2] axes) => (float a, float b, float c, float y) {
+    a, b, c = Split<axis = 0>(x, parts)
+    y = Unsqueeze(x, axes) })");
+  const auto values = draw(p);
+  EXPECT_EQ(elements<std::int64_t>(named(values, "parts")), (std::vector<std::int64_t>{2, 2, 3}));
+  EXPECT_EQ(elements<std::int64_t>(named(values, "axes")), (std::vector<std::int64_t>{0, 1}));
+}
+
 TEST(Inputs, MasksLeaveSomethingInEveryRow) {
   Planned p("g (int64[batch, seq] attention_mask) => (int64[batch, seq] y) { y = Identity(attention_mask) }");
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
