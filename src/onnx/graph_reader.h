@@ -81,7 +81,7 @@ class GraphReader {
   void note_constant(NodeId n);
   void pin_sharded(Bytes node);
   OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);
-  void check_opset(GraphId g, OpId op, const Place& place);
+  void check_opset(GraphId g, OpId op, NodeId n);
 
   // function_reader.cpp
   void read_function(FunctionId f, Bytes proto);

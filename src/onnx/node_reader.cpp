@@ -101,15 +101,15 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
 
 // What an operator means depends on the version of its domain, so the version must be stated. Of operators that
 // nobody knows nothing depends on it.
-void GraphReader::check_opset(GraphId g, OpId id, const Place& where) {
+void GraphReader::check_opset(GraphId g, OpId id, NodeId n) {
   const Op& op = m_.op(id);
   const std::uint64_t key = std::uint64_t{m_.graph(g).opsets} << 32 | op.domain.index();
   if (std::ranges::find(missing_opsets_, key) != missing_opsets_.end()) return;
   missing_opsets_.push_back(key);
   const std::string domain = op.domain == kEmptyName ? std::string("ai.onnx") : std::string(m_.text(op.domain));
   const std::string what = "the opset version of domain '" + domain + "' is not stated";
-  if (op.kind == OpKind::Opaque || op.kind == OpKind::FunctionCall) problems_.warn(where, what, "add it to opset_import");
-  else problems_.add(where, what, "add '" + domain + "' to the opset_import of the model (or of the function)");
+  if (op.kind == OpKind::Opaque || op.kind == OpKind::FunctionCall) problems_.warn(place_of(m_, n), what, "add it to opset_import");
+  else problems_.add(place_of(m_, n), what, "add '" + domain + "' to the opset_import of the model (or of the function)");
 }
 
 void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget) {
@@ -139,7 +139,7 @@ void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, 
   node.proto = draft.proto;
   node.file_index = index;
   levels_.back().current = n;
-  if (m_.opset(g, m_.op(draft.op).domain) == 0) check_opset(g, draft.op, place(g, draft, index));
+  if (m_.opset(g, m_.op(draft.op).domain) == 0) check_opset(g, draft.op, n);
   if (draft.has_devices) pin_sharded(draft.proto);
   if (!draft.has_attributes) return;
   if (budget < 2) {
@@ -234,11 +234,15 @@ bool GraphReader::read_attribute(Bytes proto, const PlaceOf& where, NodeId owner
     case AttrKind::Ints: a.ints = m_.keep(std::span<const std::int64_t>(ints)); break;
     case AttrKind::Floats: a.floats = m_.keep(std::span<const float>(floats)); break;
     case AttrKind::Strings: a.strings = m_.keep(std::span<const Bytes>(strings)); break;
-    case AttrKind::Tensor:
+    case AttrKind::Tensor: {
       if (has_ref) break;
       if (tensors.size() != 1) return bad("it is said to be a tensor, but holds " + std::to_string(tensors.size()), kReport);
-      a.tensor = read_attribute_tensor(tensors[0], where, name);
+      Tensor tensor;
+      std::string_view tensor_name;
+      if (const std::optional<Fault> f = read_tensor(tensors[0], external_, tensor, tensor_name)) fault(where(), *f);
+      a.tensor = m_.add_tensor(std::move(tensor));
       break;
+    }
     case AttrKind::Graph:
     case AttrKind::Graphs: {
       if (has_ref) break;
