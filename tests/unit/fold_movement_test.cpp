@@ -42,6 +42,14 @@ TEST(FoldSlice, ExtremeBounds) {
   EXPECT_TRUE(empty.result().raw.empty());
 }
 
+TEST(FoldSlice, BackwardsFromBeyondTheEnd) {
+  auto c = slice({3}, {7, 8, 9}, {kMax64}, {kMin64}, {0}, {-1});
+  ASSERT_EQ(c.fold(OpKind::Slice), kFolded);
+  EXPECT_EQ(c.i64s(), (Ints{9, 8, 7}));
+  // From before the first element: the first one by the operator's text, none by NumPy.
+  EXPECT_EQ(slice({3}, {7, 8, 9}, {-4}, {kMin64}, {0}, {-1}).fold(OpKind::Slice), kCannot);
+}
+
 TEST(FoldSlice, TwoAxes) {
   auto c = slice({2, 3}, {1, 2, 3, 4, 5, 6}, {-1, 1}, {0, 3}, {1, 0}, {-1, 1});
   ASSERT_EQ(c.fold(OpKind::Slice), kFolded);   // columns 2, 1 of row 1
@@ -202,6 +210,12 @@ TEST(FoldTile, RepeatsEachDim) {
   EXPECT_EQ(c.i64s(), (Ints{1, 2, 1, 2, 1, 2, 1, 2}));
 }
 
+TEST(FoldTile, RefusesNegativeRepeats) {
+  FoldCase c(13);
+  c.i64({2}, {1, 2}).i64({1}, {-1});
+  EXPECT_EQ(c.fold(OpKind::Tile), kBadOperands);
+}
+
 TEST(FoldBombs, AreRefusedBeforeAnythingIsAllocated) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 60;
   FoldCase tile(13);
@@ -272,6 +286,12 @@ TEST(FoldWhere, Broadcasts) {
   c.bools({2, 1}, {1, 0}).i64({2}, {1, 2}).i64({}, {7});
   ASSERT_EQ(c.fold(OpKind::Where), kFolded);
   EXPECT_EQ(c.i64s(), (Ints{1, 2, 7, 7}));
+}
+
+TEST(FoldWhere, LeavesTheSignOfZeroToTheRuntime) {
+  FoldCase c(9);
+  c.bools({2}, {1, 0}).f32({2}, {1, 2}).f32({}, {-0.f});
+  EXPECT_EQ(c.fold(OpKind::Where), kCannot);
 }
 
 TEST(FoldTrilu, DiagonalsFarOutside) {
