@@ -1,13 +1,14 @@
 // If, Loop, Scan and calls of the model's own functions: rules that infer bodies.
 //
-// If        both branches are inferred; what both agree on holds. A known condition chooses.
-// Loop      What is carried is widened until it is stable: first the initial facts, then what they have in common with
+// If        both branches are inferred; what both agree on holds. A known condition chooses. Loop      What
+// is carried is widened until it is stable: first the initial facts, then what they have in common with
 //           what the body returns, dims that differ becoming symbols of the body's input; after two rounds the dims,
 //           after three the whole type is given up, so there are at most five rounds.
 // Scan      the same; the number of rounds is the extent of the scanned axes.
 // Function  the body is inferred with the call's operands. Symbols made inside are renamed per call.
 //
-// A symbol made inside a body stands for one number per iteration (or call): it never leaves the body as it is.
+// A symbol made inside a body stands for one number per iteration (or call): it never leaves the body as it
+// is.
 #include <algorithm>
 
 #include "infer/rules.h"
@@ -91,6 +92,23 @@ bool Inference::State::enter(GraphId g) {
 namespace rules {
 namespace {
 
+// While its owner (or call) is looked at, what changes in a body concerns the body alone: without this, setting the
+// facts of a body's inputs would queue the owner again, which sets them again, without end.
+class BodyAtWork {
+ public:
+  BodyAtWork(Inference::State& s, GraphId body) : s_(s), body_(body), before_(s.walks[body].active) {
+    s_.walks[body_].active = true;
+  }
+  ~BodyAtWork() { s_.walks[body_].active = before_; }
+  BodyAtWork(const BodyAtWork&) = delete;
+  BodyAtWork& operator=(const BodyAtWork&) = delete;
+
+ private:
+  Inference::State& s_;
+  GraphId body_;
+  bool before_;
+};
+
 GraphId body_of(const NodeContext& c, NameId name) {
   const Attr* a = c.m.find_attr(c.n, name);
   return a && a->kind == AttrKind::Graph && a->graphs.size() == 1 ? a->graphs[0] : GraphId{};
@@ -111,8 +129,8 @@ void state_result(NodeContext& c, std::size_t i, TypeId t, std::optional<Symboli
 
 // What is carried from one iteration to the next.
 struct Carried {
-  ValueId inside;                                  // the body's input
-  std::size_t result;                              // of the body
+  ValueId inside;      // the body's input
+  std::size_t result;  // of the body
   TypeId type;
   std::optional<SymbolicTensor> value;
 };
@@ -142,7 +160,8 @@ bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
       if (x.inside) both = s.name_unknown_dims(both, x.inside);
       const auto value = export_symbolic(c, out ? s.symbolic(out) : nullptr, body);
       auto both_values = s.join(x.value ? &*x.value : nullptr, value ? &*value : nullptr);
-      if (both_values && std::ranges::none_of(both_values->elements, [](DimId d) { return d.valid(); })) both_values.reset();
+      if (both_values && std::ranges::none_of(both_values->elements, [](DimId d) { return d.valid(); }))
+        both_values.reset();
       const bool same_value = x.value.has_value() == both_values.has_value() &&
                               (!x.value || x.value->elements == both_values->elements);
       if (both == x.type && same_value) continue;
@@ -156,7 +175,8 @@ bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
     }
     if (stable) return true;
     if (round >= 4) {
-      // Types have three steps to fall, values two: this is not reached, but a wrong fact must not stand either.
+      // Types have three steps to fall, values two: this is not reached, but a wrong fact must not stand
+      // either.
       for (Carried& x : carried) {
         x.type = unknown;
         x.value.reset();
@@ -211,13 +231,15 @@ void loop(NodeContext& c) {
   const auto inputs = c.m.graph_inputs(body);
   const std::size_t n = c.input_count() > 2 ? c.input_count() - 2 : 0;
   if (inputs.size() != n + 2 || c.m.graph_output_count(body) < n + 1) return;
+  const BodyAtWork at_work(c.s, body);
   const TypeId flag = c.m.types.tensor(DType::Bool, {}), counter = c.m.types.tensor(DType::Int64, {});
   c.s.commit(inputs[0], counter, nullptr);
   std::vector<Carried> carried;
   // The condition is carried, too. Absent, it is true.
   std::optional<SymbolicTensor> condition;
   if (!c.has(1)) condition = SymbolicTensor{DType::Bool, {}, {c.constant(1)}};
-  else if (const SymbolicTensor* t = c.sym(1); t && t->elements.size() == 1) condition = SymbolicTensor{DType::Bool, {}, t->elements};
+  else if (const SymbolicTensor* t = c.sym(1); t && t->elements.size() == 1)
+    condition = SymbolicTensor{DType::Bool, {}, t->elements};
   carried.push_back({inputs[1], 0, flag, condition});
   for (std::size_t i = 0; i < n; ++i) {
     const SymbolicTensor* value = c.sym(i + 2);
@@ -230,9 +252,10 @@ void loop(NodeContext& c) {
   // With a condition that stays true there are max(M, 0) iterations.
   DimId trips;
   const SymbolicTensor* m = c.has(0) ? c.sym(0) : nullptr;
-  if (is_true(c, carried[0].value ? &*carried[0].value : nullptr) && m && m->elements.size() == 1 && m->elements[0])
+  if (is_true(c, carried[0].value ? &*carried[0].value : nullptr) && m && m->elements.size() == 1 &&
+      m->elements[0])
     trips = c.dims.max(m->elements[0], c.constant(0));
-  if (!trips && c.output_count() > n) trips = c.fresh(n, 1000);         // the same for all scan outputs
+  if (!trips && c.output_count() > n) trips = c.fresh(n, 1000);  // the same for all scan outputs
   for (std::size_t i = n; i < c.output_count(); ++i) {
     if (i + 1 >= c.m.graph_output_count(body)) break;
     const ValueId v = c.m.graph_output(body, i + 1);
@@ -247,6 +270,7 @@ void scan(NodeContext& c) {
   const std::size_t n = c.input_count() - static_cast<std::size_t>(scanned);
   const auto inputs = c.m.graph_inputs(body);
   if (inputs.size() != c.input_count() || c.m.graph_output_count(body) < n) return;
+  const BodyAtWork at_work(c.s, body);
   const auto in_axes = c.attr_ints(names::scan_input_axes), out_axes = c.attr_ints(names::scan_output_axes);
   DimId length;
   for (std::size_t i = n; i < c.input_count(); ++i) {
@@ -293,7 +317,8 @@ DimId renamed(NodeContext& c, DimId d, GraphId body) {
     const auto it = c.s.scope.find(symbol);
     if (it == c.s.scope.end() || !c.m.inside(it->second, body)) continue;
     constexpr std::uint64_t kCall = std::uint64_t{1} << 63;
-    const DimId by = c.s.fresh_keyed(kCall | c.n.index(), symbol.index(), c.m.node(c.n).graph, c.dims.range(symbol));
+    const DimId by =
+        c.s.fresh_keyed(kCall | c.n.index(), symbol.index(), c.m.node(c.n).graph, c.dims.range(symbol));
     d = c.dims.substitute(d, symbol, by);
     if (!d) return d;
   }
@@ -314,11 +339,13 @@ void function_call(NodeContext& c) {
   const FunctionId f = c.m.op(c.n).function;
   if (!f) return;
   Inference::State& s = c.s;
-  const bool nested = std::ranges::any_of(s.calls, [&](const CallFrame& frame) { return frame.function == f; });
+  const bool nested =
+      std::ranges::any_of(s.calls, [&](const CallFrame& frame) { return frame.function == f; });
   if (nested || s.calls.size() >= Inference::State::kMaxDepth || s.body_budget == 0) return;
   const Function& function = c.m.function(f);
   const GraphId body = function.body;
   const auto inputs = c.m.graph_inputs(body);
+  const BodyAtWork at_work(s, body);
   // What depends on the call's attributes is inferred anew.
   if (!function.attributes.empty() || !function.defaults.empty())
     for (const GraphId g : s.graphs_of(f)) s.walks[g].visited = false;
