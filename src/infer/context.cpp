@@ -86,8 +86,8 @@ std::string_view NodeContext::attr_string(NameId name, std::string_view fallback
   return a && a->kind == AttrKind::String ? a->s : fallback;
 }
 
-// A run needs a == b, or one of them 1. So: where one side cannot be 1, the result is that side (the other is equal to
-// it or 1). Where both may be 1 the result is a or b, unless they are known to be equal.
+// A run needs a == b, or one of them 1. So: where one side cannot be 1, the result is that side (the other is
+// equal to it or 1). Where both may be 1 the result is a or b, unless they are known to be equal.
 DimId NodeContext::broadcast(DimId a, DimId b) {
   if (a == b || !a || !b) return a == b ? a : DimId{};
   const auto va = dims.value(a), vb = dims.value(b);
@@ -106,12 +106,12 @@ DimId NodeContext::broadcast(DimId a, DimId b) {
   return broadcast_symbols(b, a);
 }
 
-// a, if b is 1 in every run in which a is. Then a is the result: where a is not 1, b is 1 or a. So positions that are
-// cut to the table's 512 rows, min(512, seq), broadcast with seq to seq.
+// a, if b is 1 in every run in which a is. Then a is the result: where a is not 1, b is 1 or a. So positions
+// that are cut to the table's 512 rows, min(512, seq), broadcast with seq to seq.
 DimId NodeContext::broadcast_symbols(DimId a, DimId b) {
   const DimId one = dims.constant(1);
   for (const DimId s : dims.symbols_of(a)) {
-    const DimId rest = dims.sub(a, s);                     // a == 1 means s == 1 - rest, if s is not in rest
+    const DimId rest = dims.sub(a, s);  // a == 1 means s == 1 - rest, if s is not in rest
     if (!rest) continue;
     const auto others = dims.symbols_of(rest);
     if (std::ranges::find(others, s) != others.end()) continue;

@@ -1,8 +1,9 @@
-// One node as a rule sees it: operands with what is known of them, attributes with their defaults, and results.
+// One node as a rule sees it: operands with what is known of them, attributes with their defaults, and
+// results.
 //
-// A rule reads and then states each result once. What it does not state is unknown. Dims given as none become fresh
-// symbols of that result. A rule must be right for all operands that the operator accepts; where an operand makes the
-// operator fail, anything may be stated, since there is no run that could contradict it.
+// A rule reads and then states each result once. What it does not state is unknown. Dims given as none become
+// fresh symbols of that result. A rule must be right for all operands that the operator accepts; where an
+// operand makes the operator fail, anything may be stated, since there is no run that could contradict it.
 #pragma once
 
 #include <optional>
@@ -28,45 +29,50 @@ class NodeContext {
   DimPool& dims;
   const NodeId n;
   const OpKind kind;
-  int opset() const;                                       // of the node's domain
+  int opset() const;  // of the node's domain
 
-  // --- operands ------------------------------------------------------------------------------------------------
+  // --- operands --------------------------------------------------------------------------------------------
   std::size_t input_count() const { return m.input_count(n); }
   std::size_t output_count() const { return m.output_count(n); }
   ValueId in(std::size_t i) const { return m.input(n, i); }
   bool has(std::size_t i) const { return in(i).valid(); }
   bool has_output(std::size_t i) const { return m.output(n, i).valid(); }
-  TypeId type_id(std::size_t i) const;                     // unknown() for an absent operand
+  TypeId type_id(std::size_t i) const;  // unknown() for an absent operand
   const Type& type(std::size_t i) const { return m.types[type_id(i)]; }
   bool is_tensor(std::size_t i) const { return type(i).kind == TypeKind::Tensor; }
   DType elem(std::size_t i) const { return type(i).elem; }
-  bool ranked(std::size_t i) const { const Type& t = type(i); return t.kind == TypeKind::Tensor && t.has_rank; }
+  bool ranked(std::size_t i) const {
+    const Type& t = type(i);
+    return t.kind == TypeKind::Tensor && t.has_rank;
+  }
   std::span<const DimId> shape(std::size_t i) const { return type(i).dims; }
-  std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }   // when ranked
+  std::int64_t rank(std::size_t i) const {
+    return static_cast<std::int64_t>(shape(i).size());
+  }  // when ranked
   const SymbolicTensor* sym(std::size_t i) const;
-  std::optional<Ints> ints(std::size_t i) const;           // all elements as numbers
-  std::optional<std::int64_t> scalar(std::size_t i) const; // the only element, as a number
+  std::optional<Ints> ints(std::size_t i) const;            // all elements as numbers
+  std::optional<std::int64_t> scalar(std::size_t i) const;  // the only element, as a number
 
-  // --- attributes ----------------------------------------------------------------------------------------------
-  const Attr* attr(NameId name) const;                     // references of functions resolved; null when absent
+  // --- attributes ------------------------------------------------------------------------------------------
+  const Attr* attr(NameId name) const;  // references of functions resolved; null when absent
   const Attr* attr(std::string_view name) const;
-  std::int64_t attr_int(NameId name) const;                // else the default of the operator table, else 0
+  std::int64_t attr_int(NameId name) const;  // else the default of the operator table, else 0
   std::int64_t attr_int(NameId name, std::int64_t fallback) const;
   std::int64_t attr_int(std::string_view name, std::int64_t fallback) const;
   std::optional<std::int64_t> maybe_int(NameId name) const;
   std::optional<Ints> attr_ints(NameId name) const;
   std::string_view attr_string(NameId name, std::string_view fallback) const;
 
-  // --- dims ----------------------------------------------------------------------------------------------------
+  // --- dims ------------------------------------------------------------------------------------------------
   DimId constant(std::int64_t v) { return dims.constant(v); }
   std::optional<std::int64_t> value(DimId d) const { return dims.value(d); }
   bool is_one(DimId d) const { return dims.is_constant(d, 1); }
-  DimId broadcast(DimId a, DimId b);                       // none when unknown
+  DimId broadcast(DimId a, DimId b);  // none when unknown
   // NumPy rules. False when the ranks do not say (never: ranks are given).
   Dims broadcast(std::span<const DimId> a, std::span<const DimId> b);
   // Is b 0 in every run in which a is?
   bool zero_with(DimId a, DimId b);
-  void zero_implies(DimId a, DimId b);                     // states so; ignored inside bodies
+  void zero_implies(DimId a, DimId b);  // states so; ignored inside bodies
   // Never negative in a run: its range says so, or it is an extent of a result that every run computes.
   bool never_negative(DimId d) const;
   // States that two dims are equal in every run; ignored inside bodies.
@@ -74,18 +80,18 @@ class NodeContext {
   // The axis counted from the start; nothing when it is out of range.
   static std::optional<std::size_t> axis(std::int64_t a, std::int64_t rank);
 
-  // --- results -------------------------------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------------------
   void set(std::size_t i, TypeId type, SymbolicTensor* symbolic = nullptr);
-  void tensor(std::size_t i, DType elem);                  // rank unknown
+  void tensor(std::size_t i, DType elem);  // rank unknown
   void tensor(std::size_t i, DType elem, std::span<const DimId> d, SymbolicTensor* symbolic = nullptr);
   // A small tensor of known elements: its type follows from it.
   void symbolic(std::size_t i, SymbolicTensor t);
   DimId fresh(std::size_t output, std::uint32_t slot, Range range = {});
-  void finish();                                           // results not stated become unknown
+  void finish();  // results not stated become unknown
 
  private:
   DimId broadcast_symbols(DimId a, DimId b);
-  std::uint64_t stated_ = 0;                               // bits for the first 64 results
+  std::uint64_t stated_ = 0;  // bits for the first 64 results
   std::vector<bool> stated_more_;
 };
 

@@ -1,7 +1,8 @@
 // The driver: walks graphs in order, keeps facts, listens to the model.
 //
-// Cost: the first walk looks at each node once. Afterwards only users of values whose facts changed are looked at,
-// lowest order first, so that a node is inferred at most once per update (bodies of loops: until they are stable).
+// Cost: the first walk looks at each node once. Afterwards only users of values whose facts changed are
+// looked at, lowest order first, so that a node is inferred at most once per update (bodies of loops: until
+// they are stable).
 #include <algorithm>
 
 #include "infer/context.h"
@@ -17,13 +18,13 @@ void Inference::State::grow() {
   if (queued.size() < m.node_count()) queued.resize(m.node_count(), false);
 }
 
-// --- walking ----------------------------------------------------------------------------------------------------------
+// --- walking -----------------------------------------------------------------------------------------------
 
 TypeId Inference::State::input_type(ValueId v) {
   const Value& value = m.value(v);
   TypeId t = value.declared ? value.declared : m.types.unknown();
   const Type* type = &m.types[t];
-  if (type->kind == TypeKind::Unknown && value.tensor) {   // an overridable default without a ValueInfo
+  if (type->kind == TypeKind::Unknown && value.tensor) {  // an overridable default without a ValueInfo
     const Tensor& x = m.tensor(value.tensor);
     return m.types.tensor(x.dtype);
   }
@@ -37,7 +38,7 @@ TypeId Inference::State::input_type(ValueId v) {
       d[i] = old;
       if (shape.dims[i] < 0) continue;
       d[i] = m.dims.constant(shape.dims[i]);
-      if (old) m.dims.assert_equal(old, d[i]);            // the symbol has this value everywhere else, too
+      if (old) m.dims.assert_equal(old, d[i]);  // the symbol has this value everywhere else, too
     }
     t = m.types.tensor(type->elem, d);
     type = &m.types[t];
@@ -86,7 +87,7 @@ void Inference::State::start_graph(GraphId g) {
 
 void Inference::State::walk(GraphId g) {
   const GraphId outer_full = full_graph;
-  GraphWalk& w = walks[g];                      // references into the map stay valid when it grows
+  GraphWalk& w = walks[g];  // references into the map stay valid when it grows
   const bool outer_active = w.active;
   w.active = true;
   if (!w.visited) {
@@ -122,10 +123,10 @@ void Inference::State::queue_node(NodeId n) {
   while (n) {
     const GraphId g = m.node(n).graph;
     const auto it = walks.find(g);
-    if (it == walks.end() || !it->second.visited) return;     // will be walked in full, if at all
+    if (it == walks.end() || !it->second.visited) return;  // will be walked in full, if at all
     GraphWalk& w = it->second;
     if (!m.is_return(n)) {
-      if (queued[n.index()]) return;                          // then its owners are, too
+      if (queued[n.index()]) return;  // then its owners are, too
       queued[n.index()] = true;
       w.heap.emplace(m.node(n).order, n.index());
     }
@@ -144,7 +145,7 @@ void Inference::State::queue_node(NodeId n) {
 }
 
 void Inference::State::queue_users(ValueId v) {
-  if (m.value(v).graph == full_graph) return;                 // they come later in this walk
+  if (m.value(v).graph == full_graph) return;  // they come later in this walk
   for (UseId u = m.first_use(v); u; u = m.next_use(u)) queue_node(m.user(u));
 }
 
@@ -156,7 +157,7 @@ void Inference::State::collect_calls() {
   }
 }
 
-// --- the interface ----------------------------------------------------------------------------------------------------
+// --- the interface -----------------------------------------------------------------------------------------
 
 Inference::Inference(Model& model, InferOptions options)
     : s_(std::make_unique<State>(model, std::move(options))) {
@@ -273,9 +274,9 @@ std::span<const FalseClaim> Inference::false_claims() const { return s_->false_c
 
 void Inference::node_added(NodeId n) { s_->pending.push_back(n); }
 void Inference::node_changed(NodeId n) { s_->pending.push_back(n); }
-void Inference::node_erased(NodeId) {}                       // whoever used its results was told of the replacement
-// Every user that changed hands has been told of by itself; the others of new_value see what they saw before. (Looking
-// at all users of a value that many are merged into would be quadratic.)
+void Inference::node_erased(NodeId) {}  // whoever used its results was told of the replacement
+// Every user that changed hands has been told of by itself; the others of new_value see what they saw before.
+// (Looking at all users of a value that many are merged into would be quadratic.)
 void Inference::value_replaced(ValueId, ValueId) {}
 void Inference::value_became_constant(ValueId v) { s_->pending_values.push_back(v); }
 

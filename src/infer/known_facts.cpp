@@ -1,5 +1,5 @@
-// The facts themselves: types and symbolic tensors by value, constants decoded on demand, fresh symbols, joins, and the
-// comparison with what the file claims.
+// The facts themselves: types and symbolic tensors by value, constants decoded on demand, fresh symbols,
+// joins, and the comparison with what the file claims.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -19,7 +19,7 @@ TypeId Inference::State::canonical(TypeId t) const {
   const Type& type = m.types[t];
   TypeId result = t;
   if (type.inner) {
-    const TypeId inner = canonical(type.inner);              // types nest a few levels: their depth is checked on load
+    const TypeId inner = canonical(type.inner);  // types nest a few levels: their depth is checked on load
     if (inner != type.inner) {
       if (type.kind == TypeKind::Sequence) result = m.types.sequence(inner);
       else if (type.kind == TypeKind::Optional) result = m.types.optional(inner);
@@ -32,7 +32,9 @@ TypeId Inference::State::canonical(TypeId t) const {
       changed |= c != x;
       x = c;
     }
-    if (changed) result = type.kind == TypeKind::Tensor ? m.types.tensor(type.elem, d) : m.types.sparse(type.elem, true, d);
+    if (changed)
+      result =
+          type.kind == TypeKind::Tensor ? m.types.tensor(type.elem, d) : m.types.sparse(type.elem, true, d);
   }
   canonical_types[t.index()] = {now, result};
   return result;
@@ -53,14 +55,15 @@ T load(const char* p) {
 }
 
 std::optional<std::int64_t> exact_integer(double x) {
-  if (!(std::fabs(x) <= 9007199254740992.0) || x != std::floor(x) || (x == 0 && std::signbit(x))) return std::nullopt;
+  if (!(std::fabs(x) <= 9007199254740992.0) || x != std::floor(x) || (x == 0 && std::signbit(x)))
+    return std::nullopt;
   return static_cast<std::int64_t>(x);
 }
 
 float from_half(std::uint16_t h) {
   const int exponent = h >> 10 & 31;
   const float mantissa = static_cast<float>(h & 1023);
-  const float magnitude = exponent == 31 ? NAN
+  const float magnitude = exponent == 31  ? NAN
                           : exponent == 0 ? std::ldexp(mantissa, -24)
                                           : std::ldexp(mantissa + 1024.0f, exponent - 25);
   return (h & 0x8000) != 0 ? -magnitude : magnitude;
@@ -85,7 +88,8 @@ std::optional<std::int64_t> element(DType t, const char* p, std::size_t i) {
     case DType::Double: return exact_integer(load<double>(p + 8 * i));
     case DType::Float16: return exact_integer(static_cast<double>(from_half(load<std::uint16_t>(p + 2 * i))));
     case DType::BFloat16:
-      return exact_integer(static_cast<double>(std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(p + 2 * i)} << 16)));
+      return exact_integer(
+          static_cast<double>(std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(p + 2 * i)} << 16)));
     default: return std::nullopt;
   }
 }
@@ -98,7 +102,8 @@ std::optional<SymbolicTensor> Inference::State::decode(TensorId id) const {
   const int bits = bits_of(t.dtype);
   if (bits < 8) return std::nullopt;
   const std::optional<Bytes> raw = m.raw(id);
-  if (!raw || raw->size() < static_cast<std::size_t>(t.elements) * static_cast<std::size_t>(bits / 8)) return std::nullopt;
+  if (!raw || raw->size() < static_cast<std::size_t>(t.elements) * static_cast<std::size_t>(bits / 8))
+    return std::nullopt;
   SymbolicTensor out{t.dtype, t.dims, {}};
   out.elements.reserve(static_cast<std::size_t>(t.elements));
   bool any = t.elements == 0;
@@ -160,7 +165,8 @@ void Inference::State::commit(ValueId v, TypeId t, SymbolicTensor* tensor) {
   }
   if (useful) {
     const SymbolicTensor* old = symbolic(v);
-    if (!old || old->dtype != tensor->dtype || old->dims != tensor->dims || old->elements != tensor->elements) {
+    if (!old || old->dtype != tensor->dtype || old->dims != tensor->dims ||
+        old->elements != tensor->elements) {
       forget_symbolic(v);
       sym[v.index()] = store(std::move(*tensor));
       changed = true;
@@ -186,7 +192,7 @@ void Inference::State::see_constant(ValueId v) {
   if (is_in_function(m.value(v).graph)) body_facts[v] = types[v.index()];
 }
 
-// --- fresh symbols ----------------------------------------------------------------------------------------------------
+// --- fresh symbols -----------------------------------------------------------------------------------------
 
 DimId Inference::State::fresh_keyed(std::uint64_t low, std::uint64_t high, GraphId where, Range range) {
   DimId& d = fresh_symbols[FreshKey{low, high}];
@@ -214,7 +220,7 @@ TypeId Inference::State::name_unknown_dims(TypeId t, ValueId v) {
   return changed ? m.types.tensor(type.elem, d) : t;
 }
 
-// --- what may leave a body, what holds for two ------------------------------------------------------------------------
+// --- what may leave a body, what holds for two -------------------------------------------------------------
 
 bool Inference::State::leaks(DimId d, GraphId body) const {
   if (!d || scope.empty() || m.dims.value(d)) return false;
@@ -230,8 +236,9 @@ TypeId Inference::State::export_type(TypeId t, GraphId body) {
   if (type.inner) {
     const TypeId inner = export_type(type.inner, body);
     if (inner == type.inner) return t;
-    return type.kind == TypeKind::Sequence ? m.types.sequence(inner)
-           : type.kind == TypeKind::Optional ? m.types.optional(inner) : t;
+    return type.kind == TypeKind::Sequence   ? m.types.sequence(inner)
+           : type.kind == TypeKind::Optional ? m.types.optional(inner)
+                                             : t;
   }
   if (type.kind != TypeKind::Tensor || !type.has_rank) return t;
   std::vector<DimId> d(type.dims.begin(), type.dims.end());
@@ -253,7 +260,8 @@ TypeId Inference::State::join(TypeId a, TypeId b) {
       if (!x.has_rank || !y.has_rank || x.dims.size() != y.dims.size()) return m.types.tensor(x.elem);
       std::vector<DimId> d(x.dims.begin(), x.dims.end());
       for (std::size_t i = 0; i < d.size(); ++i)
-        if (d[i] != y.dims[i] && (!d[i] || !y.dims[i] || m.dims.equal(d[i], y.dims[i]) != Tri::Yes)) d[i] = {};
+        if (d[i] != y.dims[i] && (!d[i] || !y.dims[i] || m.dims.equal(d[i], y.dims[i]) != Tri::Yes))
+          d[i] = {};
       return m.types.tensor(x.elem, d);
     }
     case TypeKind::Sequence: return m.types.sequence(join(x.inner, y.inner));
@@ -271,7 +279,7 @@ std::optional<SymbolicTensor> Inference::State::join(const SymbolicTensor* a, co
   return out;
 }
 
-// --- claims -----------------------------------------------------------------------------------------------------------
+// --- claims ------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -280,7 +288,8 @@ std::string text_of(const Model& m, const Type& t) {
     case TypeKind::Unknown: return "?";
     case TypeKind::Sequence: return "seq(" + text_of(m, m.types[t.inner]) + ")";
     case TypeKind::Optional: return "optional(" + text_of(m, m.types[t.inner]) + ")";
-    case TypeKind::Map: return "map(" + std::string(dtype_name(t.elem)) + ", " + text_of(m, m.types[t.inner]) + ")";
+    case TypeKind::Map:
+      return "map(" + std::string(dtype_name(t.elem)) + ", " + text_of(m, m.types[t.inner]) + ")";
     case TypeKind::Opaque: return "opaque";
     case TypeKind::Tensor:
     case TypeKind::SparseTensor: break;
@@ -304,7 +313,8 @@ bool contradict(const Model& m, const Type& a, const Type& b) {
   if (!a.has_rank || !b.has_rank) return false;
   if (a.dims.size() != b.dims.size()) return true;
   for (std::size_t i = 0; i < a.dims.size(); ++i)
-    if (a.dims[i] && b.dims[i] && a.dims[i] != b.dims[i] && m.dims.equal(a.dims[i], b.dims[i]) == Tri::No) return true;
+    if (a.dims[i] && b.dims[i] && a.dims[i] != b.dims[i] && m.dims.equal(a.dims[i], b.dims[i]) == Tri::No)
+      return true;
   return false;
 }
 

@@ -1,3 +1,5 @@
+// The InferenceContext that onnx's functions get, schemas made one at a time, and the way of types there and
+// back. Together with its header the only place of this layer that knows protobuf.
 #include "infer/onnx_context.h"
 
 #include <algorithm>
@@ -17,7 +19,7 @@
 namespace graphopt {
 namespace {
 
-// --- schemas, one at a time ---------------------------------------------------------------------------------------------
+// --- schemas, one at a time --------------------------------------------------------------------------------
 
 struct SchemaEntry {
   std::string_view domain, name;
@@ -32,7 +34,8 @@ consteval std::string_view domain_of(std::string_view tag) {
 }
 
 #define GRAPHOPT_SCHEMA(domain, version, name) \
-  {domain_of(#domain), #name, version, &onnx::GetOpSchema<onnx::ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(domain, version, name)>},
+  {domain_of(#domain), #name, version,         \
+   &onnx::GetOpSchema<onnx::ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(domain, version, name)>},
 constexpr SchemaEntry kSchemas[] = {
 #include "onnx_schema_list.inc"
 };
@@ -45,12 +48,14 @@ struct SchemaKey {
   friend bool operator==(const SchemaKey&, const SchemaKey&) = default;
 };
 struct SchemaHash {
-  std::size_t operator()(const SchemaKey& k) const { return k.op.index() * std::size_t{1000003} + static_cast<std::size_t>(k.version); }
+  std::size_t operator()(const SchemaKey& k) const {
+    return k.op.index() * std::size_t{1000003} + static_cast<std::size_t>(k.version);
+  }
 };
 
 // Dims travel through onnx's functions as texts that no file can hold.
 constexpr char kDimMark = '\x01';
-constexpr std::int64_t kMaxConstant = 4096;                // elements of an operand shown to onnx's functions
+constexpr std::int64_t kMaxConstant = 4096;  // elements of an operand shown to onnx's functions
 
 void to_dim(const DimPool& dims, DimId d, onnx::TensorShapeProto_Dimension& out) {
   if (!d) return;
@@ -76,8 +81,10 @@ void to_proto(const Model& m, const Type& t, onnx::TypeProto& out) {
       for (const DimId d : t.dims) to_dim(m.dims, d, *shape->add_dim());
       return;
     }
-    case TypeKind::Sequence: return to_proto(m, m.types[t.inner], *out.mutable_sequence_type()->mutable_elem_type());
-    case TypeKind::Optional: return to_proto(m, m.types[t.inner], *out.mutable_optional_type()->mutable_elem_type());
+    case TypeKind::Sequence:
+      return to_proto(m, m.types[t.inner], *out.mutable_sequence_type()->mutable_elem_type());
+    case TypeKind::Optional:
+      return to_proto(m, m.types[t.inner], *out.mutable_optional_type()->mutable_elem_type());
     case TypeKind::Map:
       out.mutable_map_type()->set_key_type(static_cast<int>(t.elem));
       return to_proto(m, m.types[t.inner], *out.mutable_map_type()->mutable_value_type());
@@ -105,14 +112,17 @@ TypeId from_proto(Model& m, const onnx::TypeProto& t) {
     case onnx::TypeProto::kTensorType: {
       const auto& x = t.tensor_type();
       if (elem(x.elem_type()) == DType::Undefined) return m.types.unknown();
-      return x.has_shape() ? m.types.tensor(elem(x.elem_type()), dims(x.shape())) : m.types.tensor(elem(x.elem_type()));
+      return x.has_shape() ? m.types.tensor(elem(x.elem_type()), dims(x.shape()))
+                           : m.types.tensor(elem(x.elem_type()));
     }
     case onnx::TypeProto::kSparseTensorType: {
       const auto& x = t.sparse_tensor_type();
       return m.types.sparse(elem(x.elem_type()), x.has_shape(), x.has_shape() ? dims(x.shape()) : Dims{});
     }
-    case onnx::TypeProto::kSequenceType: return m.types.sequence(from_proto(m, t.sequence_type().elem_type()));
-    case onnx::TypeProto::kOptionalType: return m.types.optional(from_proto(m, t.optional_type().elem_type()));
+    case onnx::TypeProto::kSequenceType:
+      return m.types.sequence(from_proto(m, t.sequence_type().elem_type()));
+    case onnx::TypeProto::kOptionalType:
+      return m.types.optional(from_proto(m, t.optional_type().elem_type()));
     case onnx::TypeProto::kMapType:
       return m.types.map(elem(t.map_type().key_type()), from_proto(m, t.map_type().value_type()));
     default: return m.types.unknown();
@@ -128,15 +138,22 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
       case AttrKind::Float: out.set_f(a.f); break;
       case AttrKind::Int: out.set_i(a.i); break;
       case AttrKind::String: out.set_s(std::string(a.s)); break;
-      case AttrKind::Ints: for (const auto v : a.ints) out.add_ints(v); break;
-      case AttrKind::Floats: for (const auto v : a.floats) out.add_floats(v); break;
-      case AttrKind::Strings: for (const auto v : a.strings) out.add_strings(std::string(v)); break;
+      case AttrKind::Ints:
+        for (const auto v : a.ints) out.add_ints(v);
+        break;
+      case AttrKind::Floats:
+        for (const auto v : a.floats) out.add_floats(v);
+        break;
+      case AttrKind::Strings:
+        for (const auto v : a.strings) out.add_strings(std::string(v));
+        break;
       case AttrKind::Tensor: {
         const Tensor& t = m.tensor(a.tensor);
         auto* p = out.mutable_t();
         p->set_data_type(static_cast<int>(t.dtype));
         for (const auto d : t.dims) p->add_dims(d);
-        if (const auto raw = m.raw(a.tensor); raw && t.elements <= kMaxConstant) p->set_raw_data(raw->data(), raw->size());
+        if (const auto raw = m.raw(a.tensor); raw && t.elements <= kMaxConstant)
+          p->set_raw_data(raw->data(), raw->size());
         break;
       }
       default: return false;
@@ -147,12 +164,16 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
   return true;
 }
 
-// --- what a function sees -----------------------------------------------------------------------------------------------
+// --- what a function sees ----------------------------------------------------------------------------------
 
 class Context final : public onnx::InferenceContext {
  public:
-  explicit Context(NodeContext& c) : c_(c), inputs_(c.input_count()), outputs_(c.output_count()),
-                                     tensors_(c.input_count()), shapes_(c.input_count()) {
+  explicit Context(NodeContext& c)
+      : c_(c),
+        inputs_(c.input_count()),
+        outputs_(c.output_count()),
+        tensors_(c.input_count()),
+        shapes_(c.input_count()) {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (c.has(i)) to_proto(c.m, c.type(i), inputs_[i]);
   }
@@ -168,7 +189,8 @@ class Context final : public onnx::InferenceContext {
   }
   std::size_t getNumInputs() const override { return inputs_.size(); }
   const onnx::TypeProto* getInputType(std::size_t i) const override {
-    return i < inputs_.size() && inputs_[i].value_case() != onnx::TypeProto::VALUE_NOT_SET ? &inputs_[i] : nullptr;
+    return i < inputs_.size() && inputs_[i].value_case() != onnx::TypeProto::VALUE_NOT_SET ? &inputs_[i]
+                                                                                           : nullptr;
   }
   bool hasInput(std::size_t i) const override { return c_.has(i); }
   const onnx::TensorProto* getInputData(std::size_t i) const override {
@@ -191,7 +213,9 @@ class Context final : public onnx::InferenceContext {
     return &*shapes_[i];
   }
   std::size_t getNumOutputs() const override { return outputs_.size(); }
-  onnx::TypeProto* getOutputType(std::size_t i) override { return i < outputs_.size() ? &outputs_[i] : nullptr; }
+  onnx::TypeProto* getOutputType(std::size_t i) override {
+    return i < outputs_.size() ? &outputs_[i] : nullptr;
+  }
   bool hasOutput(std::size_t i) override { return c_.has_output(i); }
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
 
@@ -210,7 +234,8 @@ class Context final : public onnx::InferenceContext {
       return true;
     }
     const SymbolicTensor* t = c_.sym(i);
-    const auto values = t && (t->dtype == DType::Int64 || t->dtype == DType::Int32) ? c_.ints(i) : std::nullopt;
+    const auto values =
+        t && (t->dtype == DType::Int64 || t->dtype == DType::Int32) ? c_.ints(i) : std::nullopt;
     if (!values) return false;
     out.set_data_type(static_cast<int>(t->dtype));
     for (const auto d : t->dims) out.add_dims(d);
@@ -233,7 +258,7 @@ class Context final : public onnx::InferenceContext {
 struct OnnxRules::State {
   Model& m;
   std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
-  std::unordered_map<SchemaKey, onnx::InferenceFunction, SchemaHash> functions;   // empty: there is none
+  std::unordered_map<SchemaKey, onnx::InferenceFunction, SchemaHash> functions;  // empty: there is none
   std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
 
   onnx::InferenceFunction& find(OpId op, int version) {
@@ -259,7 +284,8 @@ OnnxRules::OnnxRules(Model& model) : s_(std::make_unique<State>(model)) {}
 OnnxRules::~OnnxRules() = default;
 
 void OnnxRules::infer(NodeContext& c) {
-  // The functions throw, on models that are wrong and where they meet something unexpected: then nothing is known.
+  // The functions throw, on models that are wrong and where they meet something unexpected: then nothing is
+  // known.
   try {
     onnx::InferenceFunction& f = s_->find(c.m.node(c.n).op, c.opset());
     if (!f) return;

@@ -1,8 +1,9 @@
 // onnx's own per-operator inference functions, called on the IR.
 //
-// An operator without an own rule goes here: its schema is made when it is first asked for (the registry would make all
-// of them, which takes longer than our start-up), and its function is run on an InferenceContext that shows it the
-// operands' types, constants and symbolic values. Symbolic dims pass through as dim_param texts that hold the DimId.
+// An operator without an own rule goes here: its schema is made when it is first asked for (the registry
+// would make all of them, which takes longer than our start-up), and its function is run on an
+// InferenceContext that shows it the operands' types, constants and symbolic values. Symbolic dims pass
+// through as dim_param texts that hold the DimId.
 #pragma once
 
 #include <memory>

@@ -6,17 +6,16 @@
 namespace graphopt::rules {
 
 // rules_elementwise.cpp
-void unary(NodeContext& c);            // result like operand 0
-void unary_value(NodeContext& c);      // the same, with values: Neg, Abs, Floor, ...
-void binary(NodeContext& c);           // Add, Sub, Mul, Div, Mod, Pow, BitShift, And, Or, ...
-void compare(NodeContext& c);          // bool result
-void predicate(NodeContext& c);        // IsNaN, IsInf: bool result like operand 0
-void variadic(NodeContext& c);         // Sum, Mean, Min, Max
+void unary(NodeContext& c);        // result like operand 0
+void unary_value(NodeContext& c);  // the same, with values: Neg, Abs, Floor, ...
+void binary(NodeContext& c);       // Add, Sub, Mul, Div, Mod, Pow, BitShift, And, Or, ...
+void compare(NodeContext& c);      // bool result
+void predicate(NodeContext& c);    // IsNaN, IsInf: bool result like operand 0
+void variadic(NodeContext& c);     // Sum, Mean, Min, Max
 void where(NodeContext& c);
 void cast(NodeContext& c);
 void cast_like(NodeContext& c);
 void clip(NodeContext& c);
-void like_first(NodeContext& c);       // several results, each absent or like operand 0 (PRelu, Softmax, ...)
 void dropout(NodeContext& c);
 
 // rules_shape.cpp
@@ -86,8 +85,6 @@ void recurrent(NodeContext& c);
 void quantize_linear(NodeContext& c);
 void dequantize_linear(NodeContext& c);
 void dynamic_quantize_linear(NodeContext& c);
-void qlinear_conv(NodeContext& c);
-void qlinear_matmul(NodeContext& c);
 
 // rules_control.cpp
 void if_node(NodeContext& c);
@@ -113,7 +110,7 @@ void ml_scaler(NodeContext& c);
 void ml_one_hot(NodeContext& c);
 void ml_classifier(NodeContext& c);
 void ml_zip_map(NodeContext& c);
-void opaque(NodeContext& c);           // an operator that nobody knows
+void opaque(NodeContext& c);  // an operator that nobody knows
 
 // rules_contrib.cpp
 void ms_like_first(NodeContext& c);

@@ -29,7 +29,10 @@ void ms_like_first(NodeContext& c) { c.set(0, c.type_id(0)); }
 void ms_skip_norm(NodeContext& c) {
   c.set(0, c.type_id(0));
   for (std::size_t i = 1; i < 3 && i < c.output_count(); ++i) {
-    if (!c.ranked(0) || c.rank(0) < 1) { c.tensor(i, DType::Float); continue; }
+    if (!c.ranked(0) || c.rank(0) < 1) {
+      c.tensor(i, DType::Float);
+      continue;
+    }
     Dims d(c.shape(0).begin(), c.shape(0).end());
     d.back() = c.constant(1);
     c.tensor(i, DType::Float, d);
@@ -60,7 +63,8 @@ void ms_matmul_nbits(NodeContext& c) {
   last_dim(c, 0, n > 0 ? c.constant(n) : DimId{});
 }
 
-// input (batch, length, channels), weights (channels, 3 * hidden), bias, mask, past (2, batch, heads, past, size).
+// input (batch, length, channels), weights (channels, 3 * hidden), bias, mask, past (2, batch, heads, past,
+// size).
 void ms_attention(NodeContext& c) {
   const std::int64_t heads = c.attr_int("num_heads", 0);
   const Attr* sizes = c.attr("qkv_hidden_sizes");
@@ -99,7 +103,8 @@ void ms_multi_head_attention(NodeContext& c) {
   if (c.elem(0) != DType::Undefined) c.tensor(0, c.elem(0), Dims(3));
 }
 
-// query (batch, length, hidden), or packed (batch, length, (heads + 2 * kv) * size); past_key (batch, kv, past, size).
+// query (batch, length, hidden), or packed (batch, length, (heads + 2 * kv) * size); past_key (batch, kv,
+// past, size).
 void ms_group_query_attention(NodeContext& c) {
   const std::int64_t heads = c.attr_int("num_heads", 0), kv = c.attr_int("kv_num_heads", 0);
   const bool packed = !c.has(1);
@@ -136,7 +141,7 @@ void ms_embed_layer_norm(NodeContext& c) {
   if (elem != DType::Undefined) c.tensor(2, elem, result);
 }
 
-void ms_binary(NodeContext& c) {                           // bias added to the last axis
+void ms_binary(NodeContext& c) {  // bias added to the last axis
   like(c, 0, c.elem(0));
 }
 

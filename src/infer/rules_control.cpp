@@ -1,9 +1,9 @@
 // If, Loop, Scan and calls of the model's own functions: rules that infer bodies.
 //
-// If        both branches are inferred; what both agree on holds. A known condition chooses. Loop      What
-// is carried is widened until it is stable: first the initial facts, then what they have in common with
-//           what the body returns, dims that differ becoming symbols of the body's input; after two rounds the dims,
-//           after three the whole type is given up, so there are at most five rounds.
+// If        both branches are inferred; what both agree on holds. A known condition chooses.
+// Loop      What is carried is widened until it is stable: first the initial facts, then what they have in
+//           common with what the body returns, dims that differ becoming symbols of the body's input; after
+//           two rounds the dims, after three the whole type is given up, so there are at most five rounds.
 // Scan      the same; the number of rounds is the extent of the scanned axes.
 // Function  the body is inferred with the call's operands. Symbols made inside are renamed per call.
 //
@@ -92,8 +92,8 @@ bool Inference::State::enter(GraphId g) {
 namespace rules {
 namespace {
 
-// While its owner (or call) is looked at, what changes in a body concerns the body alone: without this, setting the
-// facts of a body's inputs would queue the owner again, which sets them again, without end.
+// While its owner (or call) is looked at, what changes in a body concerns the body alone: without this, setting
+// the facts of a body's inputs would queue the owner again, which sets them again, without end.
 class BodyAtWork {
  public:
   BodyAtWork(Inference::State& s, GraphId body) : s_(s), body_(body), before_(s.walks[body].active) {

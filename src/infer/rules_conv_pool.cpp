@@ -37,7 +37,8 @@ bool read_window(NodeContext& c, std::size_t spatial, Window& w) {
 
 bool same_padding(const Window& w) { return w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER"; }
 
-// in + begin + end - (dilation * (kernel - 1) + 1): how far the window can be moved. None where it leaves int64.
+// in + begin + end - (dilation * (kernel - 1) + 1): how far the window can be moved. None where it leaves
+// int64.
 DimId window_room(NodeContext& c, DimId in, const Window& w, std::size_t i) {
   const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
   const auto rest = reach ? checked_sub(w.begin[i] + w.end[i] - 1, *reach) : std::nullopt;
@@ -52,7 +53,9 @@ void narrow(NodeContext& c, DimId in, std::int64_t low) {
 }
 
 DimId conv_extent(NodeContext& c, DimId in, const Window& w, std::size_t i) {
-  narrow(c, in, std::max<std::int64_t>(1, same_padding(w) ? 1 : w.dilation[i] * (w.kernel[i] - 1) + 1 - w.begin[i] - w.end[i]));
+  narrow(c, in,
+         std::max<std::int64_t>(
+             1, same_padding(w) ? 1 : w.dilation[i] * (w.kernel[i] - 1) + 1 - w.begin[i] - w.end[i]));
   const DimId stride = c.constant(w.stride[i]);
   if (same_padding(w)) return c.dims.ceil_div(in, stride);
   return c.dims.add(c.dims.floor_div(window_room(c, in, w, i), stride), c.constant(1));
@@ -118,13 +121,14 @@ void conv(NodeContext& c) {
   }
   const auto x = c.shape(0);
   const std::size_t spatial = x.size() - 2;
-  const DimId channels = c.ranked(weight) && c.shape(weight).size() == x.size() ? c.shape(weight)[0] : DimId{};
+  const DimId channels =
+      c.ranked(weight) && c.shape(weight).size() == x.size() ? c.shape(weight)[0] : DimId{};
   if (channels) c.same(x[1], c.dims.mul(c.shape(weight)[1], c.constant(c.attr_int(names::group, 1))));
   Window w;
   if (!read_window(c, spatial, w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
   const bool kernel = kernel_of(c, weight, spatial, w.kernel);
   if (!kernel && !same_padding(w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
-  if (!kernel) w.kernel = Ints(spatial, 1);                // padded to fit, whatever it is
+  if (!kernel) w.kernel = Ints(spatial, 1);  // padded to fit, whatever it is
   Dims d{x[0], channels};
   for (std::size_t i = 0; i < spatial; ++i) d.push_back(conv_extent(c, x[i + 2], w, i));
   c.tensor(0, elem, d);
@@ -136,7 +140,8 @@ void conv_transpose(NodeContext& c) {
   const auto x = c.shape(0);
   const std::size_t spatial = x.size() - 2;
   const bool weighted = c.ranked(1) && c.shape(1).size() == x.size();
-  const DimId channels = weighted ? c.dims.mul(c.shape(1)[1], c.constant(c.attr_int(names::group, 1))) : DimId{};
+  const DimId channels =
+      weighted ? c.dims.mul(c.shape(1)[1], c.constant(c.attr_int(names::group, 1))) : DimId{};
   if (weighted) c.same(x[1], c.shape(1)[0]);
   Window w;
   auto extra = c.attr_ints(names::output_padding);
@@ -144,7 +149,8 @@ void conv_transpose(NodeContext& c) {
   Dims d{x[0], channels};
   if (const auto given = c.attr_ints(names::output_shape); given && !given->empty()) {
     const std::size_t skip = given->size() == x.size() ? 2 : 0;
-    for (std::size_t i = skip; i < given->size(); ++i) d.push_back((*given)[i] >= 0 ? c.constant((*given)[i]) : DimId{});
+    for (std::size_t i = skip; i < given->size(); ++i)
+      d.push_back((*given)[i] >= 0 ? c.constant((*given)[i]) : DimId{});
     if (d.size() != x.size()) return c.tensor(0, elem, unknown_like(c, x[0], channels));
     return c.tensor(0, elem, d);
   }
@@ -153,12 +159,15 @@ void conv_transpose(NodeContext& c) {
   for (std::size_t i = 0; i < spatial; ++i) {
     const DimId stride = c.constant(w.stride[i]);
     const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
-    if (same_padding(w) && (!reach || *reach + 1 >= w.stride[i])) {   // else there is nothing to cut off
+    if (same_padding(w) && (!reach || *reach + 1 >= w.stride[i])) {  // else there is nothing to cut off
       d.push_back(c.dims.mul(x[i + 2], stride));
       continue;
     }
-    const auto rest = reach ? checked_add(*reach, (*extra)[i] + 1 - (same_padding(w) ? 0 : w.begin[i] + w.end[i])) : std::nullopt;
-    d.push_back(rest ? c.dims.add(c.dims.mul(stride, c.dims.sub(x[i + 2], c.constant(1))), c.constant(*rest)) : DimId{});
+    const auto rest =
+        reach ? checked_add(*reach, (*extra)[i] + 1 - (same_padding(w) ? 0 : w.begin[i] + w.end[i]))
+              : std::nullopt;
+    d.push_back(rest ? c.dims.add(c.dims.mul(stride, c.dims.sub(x[i + 2], c.constant(1))), c.constant(*rest))
+                     : DimId{});
   }
   if (std::ranges::any_of(*extra, [](std::int64_t e) { return e != 0; }) && same_padding(w))
     return c.tensor(0, elem, unknown_like(c, x[0], channels));
@@ -179,7 +188,8 @@ void pool(NodeContext& c) {
   const bool ceil_mode = c.attr_int(names::ceil_mode, 0) != 0;
   if (kernel && kernel->size() == spatial && read_window(c, spatial, w)) {
     w.kernel = *kernel;
-    if (std::ranges::any_of(w.kernel, [](std::int64_t k) { return k < 1 || k >= std::int64_t{1} << 31; })) d.resize(x.size());
+    if (std::ranges::any_of(w.kernel, [](std::int64_t k) { return k < 1 || k >= std::int64_t{1} << 31; }))
+      d.resize(x.size());
     else
       for (std::size_t i = 0; i < spatial; ++i) d.push_back(pool_extent(c, x[i + 2], w, i, ceil_mode));
   } else {
@@ -187,7 +197,7 @@ void pool(NodeContext& c) {
   }
   c.tensor(0, elem, d);
   if (c.has_output(1)) {
-    const Type& first = c.m.types[c.s.type(c.m.output(c.n, 0))];    // with its unknown dims named
+    const Type& first = c.m.types[c.s.type(c.m.output(c.n, 0))];  // with its unknown dims named
     c.tensor(1, DType::Int64, first.dims);
   }
 }
@@ -202,7 +212,7 @@ void global_pool(NodeContext& c) {
 void resize(NodeContext& c) {
   if (!c.ranked(0)) return elem_only(c, c.elem(0));
   const auto x = c.shape(0);
-  const bool old = c.opset() < 11;                        // X, scales
+  const bool old = c.opset() < 11;  // X, scales
   const std::size_t scales_at = old ? 1 : 2;
   std::vector<std::size_t> axes;
   if (const auto given = c.opset() >= 18 ? c.attr_ints(names::axes) : std::nullopt) {
@@ -241,7 +251,8 @@ void resize(NodeContext& c) {
         // The runtime multiplies in float32 or in double, depending on its version: both must agree.
         const double wide = std::floor(static_cast<double>(scale) * static_cast<double>(*extent));
         const float narrow = std::floor(scale * static_cast<float>(*extent));
-        if (static_cast<double>(narrow) == wide && wide < 1e15) d[axes[i]] = c.constant(static_cast<std::int64_t>(wide));
+        if (static_cast<double>(narrow) == wide && wide < 1e15)
+          d[axes[i]] = c.constant(static_cast<std::int64_t>(wide));
       }
     }
   }
@@ -249,7 +260,8 @@ void resize(NodeContext& c) {
 }
 
 void roi_align(NodeContext& c) {
-  DimId d[] = {DimId{}, DimId{}, c.constant(c.attr_int(names::output_height, 1)), c.constant(c.attr_int(names::output_width, 1))};
+  DimId d[] = {DimId{}, DimId{}, c.constant(c.attr_int(names::output_height, 1)),
+               c.constant(c.attr_int(names::output_width, 1))};
   if (c.ranked(1) && c.rank(1) > 0) d[0] = c.shape(1)[0];
   if (c.ranked(0) && c.rank(0) == 4) d[1] = c.shape(0)[1];
   if (c.ranked(1) && c.ranked(2) && c.rank(1) == 2 && c.rank(2) == 1) c.same(c.shape(1)[0], c.shape(2)[0]);

@@ -1,4 +1,5 @@
-// Elementwise operators: results have the broadcast of the operands' dims; small integer operands are calculated.
+// Elementwise operators: results have the broadcast of the operands' dims; small integer operands are
+// calculated.
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +43,7 @@ DimId divide(NodeContext& c, DType type, DimId a, DimId b) {
 
 DimId modulo(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   if (!fmod && is_int(type)) return c.dims.mod(a, b);
-  const DimId zero = c.constant(0);   // fmod has the sign of the dividend: the same for a >= 0, b > 0
+  const DimId zero = c.constant(0);  // fmod has the sign of the dividend: the same for a >= 0, b > 0
   if (c.dims.less_equal(zero, a) == Tri::Yes && c.dims.less(zero, b) == Tri::Yes) return c.dims.mod(a, b);
   return {};
 }
@@ -63,10 +64,7 @@ DimId apply(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   switch (c.kind) {
     case OpKind::Add:
     case OpKind::Sum: return c.dims.add(a, b);
-    case OpKind::Sub: {
-      const DimId d = c.dims.sub(a, b);
-      return d;
-    }
+    case OpKind::Sub: return c.dims.sub(a, b);
     case OpKind::Mul: return c.dims.mul(a, b);
     case OpKind::Div: return divide(c, type, a, b);
     case OpKind::Mod: return modulo(c, type, a, b, fmod);
@@ -78,8 +76,9 @@ DimId apply(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   }
 }
 
-// A float result 0 may be -0 in the run: 0 * negative, 0 / negative. As an integer both are 0, and nothing that symbolic
-// values go through (Cast, Floor, comparisons, +, -, *) tells them apart, except a division by it, which is refused.
+// A float result 0 may be -0 in the run: 0 * negative, 0 / negative. As an integer both are 0, and nothing
+// that symbolic values go through (Cast, Floor, comparisons, +, -, *) tells them apart, except a division by
+// it, which is refused.
 std::optional<SymbolicTensor> calculate(NodeContext& c, DType type) {
   if (!has_values(type) || !all_may_have_values(c)) return std::nullopt;
   const SymbolicTensor *a = c.sym(0), *b = a ? c.sym(1) : nullptr;
@@ -134,10 +133,6 @@ DType common_elem(const NodeContext& c) {
 
 void unary(NodeContext& c) { c.set(0, c.type_id(0)); }
 
-void like_first(NodeContext& c) {
-  for (std::size_t i = 0; i < c.output_count(); ++i) c.set(i, c.type_id(0));
-}
-
 void predicate(NodeContext& c) {
   if (c.ranked(0)) c.tensor(0, DType::Bool, c.shape(0));
   else c.tensor(0, DType::Bool);
@@ -157,21 +152,22 @@ void unary_value(NodeContext& c) {
       case OpKind::Identity:
       case OpKind::Floor:
       case OpKind::Ceil:
-      case OpKind::Round: break;                   // integers
+      case OpKind::Round: break;  // integers
       case OpKind::Neg: d = c.dims.neg(d); break;
       case OpKind::Abs: d = c.dims.max(d, c.dims.neg(d)); break;
       case OpKind::Not: d = c.dims.sub(c.constant(1), d); break;
       case OpKind::Relu: d = c.dims.max(d, zero); break;
       case OpKind::Sign:
-        d = c.dims.less(zero, d) == Tri::Yes   ? c.constant(1)
-            : c.dims.less(d, zero) == Tri::Yes ? c.constant(-1)
+        d = c.dims.less(zero, d) == Tri::Yes    ? c.constant(1)
+            : c.dims.less(d, zero) == Tri::Yes  ? c.constant(-1)
             : c.dims.equal(d, zero) == Tri::Yes ? zero
                                                 : DimId{};
         break;
       case OpKind::Sqrt: {
         const auto v = c.value(d);
         const auto root = v && *v >= 0 && *v <= (std::int64_t{1} << 52)
-                              ? std::llround(std::sqrt(static_cast<double>(*v))) : -1;
+                              ? std::llround(std::sqrt(static_cast<double>(*v)))
+                              : -1;
         d = v && root >= 0 && root * root == *v ? c.constant(root) : DimId{};
         break;
       }
@@ -215,7 +211,10 @@ void variadic(NodeContext& c) {
   if (c.kind != OpKind::Mean && has_values(type) && all_may_have_values(c)) {
     for (std::size_t i = 0; i < c.input_count(); ++i) {
       const SymbolicTensor* x = c.sym(i);
-      if (!x) { value.reset(); break; }
+      if (!x) {
+        value.reset();
+        break;
+      }
       if (i == 0) value = *x;
       else if (value)
         value = zip(*value, *x, type, c.s.options.max_elements,
@@ -251,7 +250,8 @@ void where(NodeContext& c) {
       const SymbolicTensor* all[] = {cond, x, y};
       auto d = cond ? broadcast_dims(all, c.s.options.max_elements) : std::nullopt;
       if (d) {
-        const auto ic = broadcast_index(*d, cond->dims), ix = broadcast_index(*d, x->dims), iy = broadcast_index(*d, y->dims);
+        const auto ic = broadcast_index(*d, cond->dims), ix = broadcast_index(*d, x->dims),
+                   iy = broadcast_index(*d, y->dims);
         value = SymbolicTensor{type, *d, {}};
         for (std::size_t i = 0; i < ic.size(); ++i) {
           const DimId p = cond->elements[ic[i]], a = x->elements[ix[i]], b = y->elements[iy[i]];
@@ -288,7 +288,7 @@ void cast(NodeContext& c) {
   DType to = DType::Undefined;
   if (const Attr* a = c.attr(names::to)) {
     if (a->kind == AttrKind::Int && a->i > 0 && a->i < 256) to = static_cast<DType>(a->i);
-    else if (a->kind == AttrKind::String) {                      // opsets 1 to 5
+    else if (a->kind == AttrKind::String) {  // opsets 1 to 5
       std::string lower;
       for (const char ch : a->s) lower += static_cast<char>(ch >= 'A' && ch <= 'Z' ? ch + 32 : ch);
       to = dtype_from_name(lower).value_or(DType::Undefined);

@@ -14,7 +14,9 @@ void elem_only(NodeContext& c, DType elem) {
 }  // namespace
 
 void matmul(NodeContext& c) {
-  const DType elem = c.kind == OpKind::MatMulInteger ? DType::Int32 : c.elem(0) != DType::Undefined ? c.elem(0) : c.elem(1);
+  const DType elem = c.kind == OpKind::MatMulInteger ? DType::Int32
+                     : c.elem(0) != DType::Undefined ? c.elem(0)
+                                                     : c.elem(1);
   if (!c.ranked(0) || !c.ranked(1) || c.rank(0) < 1 || c.rank(1) < 1) return elem_only(c, elem);
   const auto a = c.shape(0), b = c.shape(1);
   c.same(a.back(), b.size() == 1 ? b[0] : b[b.size() - 2]);
@@ -52,7 +54,8 @@ void einsum(NodeContext& c) {
     at = comma + 1;
     const std::size_t dots = term.find("...");
     const std::size_t letters = term.size() - (dots == std::string::npos ? 0 : 3);
-    if (!c.ranked(i) || c.shape(i).size() < letters || (dots == std::string::npos && c.shape(i).size() != letters)) {
+    if (!c.ranked(i) || c.shape(i).size() < letters ||
+        (dots == std::string::npos && c.shape(i).size() != letters)) {
       ok = false;
       break;
     }
@@ -99,7 +102,8 @@ void einsum(NodeContext& c) {
 void attention(NodeContext& c) {
   if (!c.ranked(0) || !c.ranked(1) || !c.ranked(2)) return elem_only(c, c.elem(0));
   const auto q = c.shape(0), k = c.shape(1), v = c.shape(2);
-  if (q.size() != k.size() || q.size() != v.size() || (q.size() != 3 && q.size() != 4)) return elem_only(c, c.elem(0));
+  if (q.size() != k.size() || q.size() != v.size() || (q.size() != 3 && q.size() != 4))
+    return elem_only(c, c.elem(0));
   const bool flat = q.size() == 3;
   const std::int64_t heads = c.attr_int(names::q_num_heads, 0), kv_heads = c.attr_int(names::kv_num_heads, 0);
   if (flat && (heads < 1 || kv_heads < 1)) return elem_only(c, c.elem(0));

@@ -25,7 +25,10 @@ void ml_classifier(NodeContext& c) {
   const Attr* strings = c.attr("classlabels_strings");
   const bool text = strings && !strings->strings.empty();
   const std::size_t n = text ? strings->strings.size() : ints ? ints->ints.size() : 0;
-  const DimId rows = !c.ranked(0) ? DimId{} : c.rank(0) == 1 ? c.constant(1) : c.rank(0) == 2 ? c.shape(0)[0] : DimId{};
+  const DimId rows = !c.ranked(0)     ? DimId{}
+                     : c.rank(0) == 1 ? c.constant(1)
+                     : c.rank(0) == 2 ? c.shape(0)[0]
+                                      : DimId{};
   const DimId label[] = {rows};
   c.tensor(0, text ? DType::String : DType::Int64, label);
   const DimId score[] = {rows, n > 1 ? c.constant(static_cast<std::int64_t>(n)) : DimId{}};
@@ -35,11 +38,12 @@ void ml_classifier(NodeContext& c) {
 void ml_zip_map(NodeContext& c) {
   const Attr* text = c.attr("classlabels_strings");
   const bool strings = text && !text->strings.empty();
-  c.set(0, c.m.types.sequence(c.m.types.map(strings ? DType::String : DType::Int64, c.m.types.tensor(DType::Float, {}))));
+  c.set(0, c.m.types.sequence(
+               c.m.types.map(strings ? DType::String : DType::Int64, c.m.types.tensor(DType::Float, {}))));
 }
 
-// Nothing contradicts what the file says of such a result, so its element type, rank and numbers are taken; names of
-// symbols are not: exporters give one name to dims that differ.
+// Nothing contradicts what the file says of such a result, so its element type, rank and numbers are taken;
+// names of symbols are not: exporters give one name to dims that differ.
 void opaque(NodeContext& c) {
   for (std::size_t i = 0; i < c.output_count(); ++i) {
     const ValueId v = c.m.output(c.n, i);

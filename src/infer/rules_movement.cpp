@@ -1,4 +1,5 @@
-// Operators that move elements: Concat, Slice, Gather, Transpose, ... Small integer operands are moved element by element.
+// Operators that move elements: Concat, Slice, Gather, Transpose, ... Small integer operands are moved
+// element by element.
 #include <algorithm>
 #include <numeric>
 
@@ -33,9 +34,10 @@ void concat(NodeContext& c) {
   const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
   if (!axis) return elem_only(c, 0, 0);
   Dims d(c.shape(ranked).begin(), c.shape(ranked).end());
-  // All operands have the same other dims in a run, but ONNX Runtime leaves out those without elements, whatever their
-  // dims are; where all are empty the first one's dims hold. So where dims are not proven equal, they are an operand's
-  // that has elements in every run, or the first one's if all others are empty with it.
+  // All operands have the same other dims in a run, but ONNX Runtime leaves out those without elements,
+  // whatever their dims are; where all are empty the first one's dims hold. So where dims are not proven
+  // equal, they are an operand's that has elements in every run, or the first one's if all others are empty
+  // with it.
   DimId sum = c.constant(0);
   bool all_ranked = true;
   for (std::size_t i = 0; i < n; ++i) {
@@ -45,11 +47,14 @@ void concat(NodeContext& c) {
   }
   const auto agree = [&](std::size_t i, std::size_t j) {
     for (std::size_t k = 0; k < d.size(); ++k)
-      if (k != *axis && c.shape(i)[k] != c.shape(j)[k] && c.dims.equal(c.shape(i)[k], c.shape(j)[k]) != Tri::Yes) return false;
+      if (k != *axis && c.shape(i)[k] != c.shape(j)[k] &&
+          c.dims.equal(c.shape(i)[k], c.shape(j)[k]) != Tri::Yes)
+        return false;
     return true;
   };
   const auto never_empty = [&](std::size_t i) {
-    return std::ranges::all_of(c.shape(i), [&](DimId x) { return c.dims.equal(x, c.constant(0)) == Tri::No; });
+    return std::ranges::all_of(c.shape(i),
+                               [&](DimId x) { return c.dims.equal(x, c.constant(0)) == Tri::No; });
   };
   const auto empty_with = [&](std::size_t first, std::size_t i) {
     for (std::size_t k = 0; k < d.size(); ++k)
@@ -66,7 +71,7 @@ void concat(NodeContext& c) {
     ranked = 0;
     while (!c.ranked(ranked)) ++ranked;
   } else {
-    std::optional<std::size_t> full;                      // an operand that has elements in every run
+    std::optional<std::size_t> full;  // an operand that has elements in every run
     bool first_decides = true;
     for (std::size_t i = 1; i < n && first_decides; ++i) first_decides = agree(0, i) || empty_with(0, i);
     if (!first_decides) {
@@ -85,8 +90,10 @@ void concat(NodeContext& c) {
     for (std::size_t i = 0; i < n && value; ++i) {
       const SymbolicTensor* t = cheap_sym(c, i);
       const auto length = c.ranked(i) && c.rank(i) == 1 ? c.value(c.shape(i)[0]) : std::nullopt;
-      if (t && t->dims.size() == 1) value->elements.insert(value->elements.end(), t->elements.begin(), t->elements.end());
-      else if (length && *length >= 0 && *length <= 64) value->elements.resize(value->elements.size() + static_cast<std::size_t>(*length));
+      if (t && t->dims.size() == 1)
+        value->elements.insert(value->elements.end(), t->elements.begin(), t->elements.end());
+      else if (length && *length >= 0 && *length <= 64)
+        value->elements.resize(value->elements.size() + static_cast<std::size_t>(*length));
       else value.reset();
       if (value && value->elements.size() > c.s.options.max_elements) value.reset();
     }
@@ -97,7 +104,10 @@ void concat(NodeContext& c) {
     std::int64_t along = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const SymbolicTensor* t = cheap_sym(c, i);
-      if (!t || t->dims.size() != d.size()) { parts.clear(); break; }
+      if (!t || t->dims.size() != d.size()) {
+        parts.clear();
+        break;
+      }
       parts.push_back(t);
       along += t->dims[*axis];
     }
@@ -113,7 +123,8 @@ void concat(NodeContext& c) {
         for (std::int64_t o = 0; o < outer; ++o)
           for (const SymbolicTensor* t : parts) {
             const std::int64_t chunk = t->dims[*axis] * inner;
-            r.elements.insert(r.elements.end(), t->elements.begin() + o * chunk, t->elements.begin() + (o + 1) * chunk);
+            r.elements.insert(r.elements.end(), t->elements.begin() + o * chunk,
+                              t->elements.begin() + (o + 1) * chunk);
           }
         value = std::move(r);
       }
@@ -134,15 +145,16 @@ void split(NodeContext& c) {
   std::optional<Ints> sizes;
   Dims symbolic_sizes;
   if (c.opset() >= 13) {
-    if (const SymbolicTensor* t = c.has(1) ? c.sym(1) : nullptr; t && t->elements.size() == n) symbolic_sizes = t->elements;
+    if (const SymbolicTensor* t = c.has(1) ? c.sym(1) : nullptr; t && t->elements.size() == n)
+      symbolic_sizes = t->elements;
     else if (c.has(1)) symbolic_sizes.assign(n, DimId{});
   } else if (const auto given = c.attr_ints(names::split); given && given->size() == n) {
     for (const std::int64_t v : *given) symbolic_sizes.push_back(c.constant(v));
   }
   const DimId whole = c.shape(0)[*axis];
   if (symbolic_sizes.empty()) {
-    // Equal parts; from opset 18 the last one may be smaller, if num_outputs is given. The attribute decides the
-    // rounding, the number of results is that of the node.
+    // Equal parts; from opset 18 the last one may be smaller, if num_outputs is given. The attribute decides
+    // the rounding, the number of results is that of the node.
     const auto v = c.value(whole);
     const auto parts = static_cast<std::int64_t>(n);
     if (c.opset() >= 18) {
@@ -189,8 +201,9 @@ void split(NodeContext& c) {
 
 namespace {
 
-// The number of elements that start:end:step takes from an axis of extent n, as an expression. Bounds below 0 count from
-// the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to -1..n-1 for step < 0.
+// The number of elements that start:end:step takes from an axis of extent n, as an expression. Bounds below 0
+// count from the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to -1..n-1 for
+// step < 0.
 DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step) {
   DimPool& p = c.dims;
   const DimId zero = p.constant(0), one = p.constant(1);
@@ -200,11 +213,13 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
     if (c.never_negative(x)) return x;
     return {};
   };
-  constexpr std::int64_t kFar = std::int64_t{1} << 31;   // what exporters write for "to the end": 2^31-1, 2^63-1
+  constexpr std::int64_t kFar = std::int64_t{1}
+                                << 31;  // what exporters write for "to the end": 2^31-1, 2^63-1
   const auto s_number = p.value(start), e_number = p.value(end);
   const auto far_up = [&](std::optional<std::int64_t> v) { return v && *v >= kFar - 1; };
   const auto far_down = [&](std::optional<std::int64_t> v) { return v && *v <= -(kFar - 1); };
-  // An axis of 2^31 or more elements would end there; the extent must be proven smaller, or the bound be the type's.
+  // An axis of 2^31 or more elements would end there; the extent must be proven smaller, or the bound be the
+  // type's.
   const auto all_of_it = [&](std::optional<std::int64_t> v) {
     return far_up(v) && (*v >= Range::kMax || p.range(n).high <= *v);
   };
@@ -267,7 +282,8 @@ void slice(NodeContext& c) {
     axes = Ints(starts.size());
     std::iota(axes->begin(), axes->end(), 0);
   }
-  if (!axes || axes->size() != starts.size() || axes->size() != ends.size()) return c.tensor(0, elem, Dims(d.size()));
+  if (!axes || axes->size() != starts.size() || axes->size() != ends.size())
+    return c.tensor(0, elem, Dims(d.size()));
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto k = NodeContext::axis((*axes)[i], rank);
     if (!k) return c.tensor(0, elem, Dims(d.size()));
@@ -330,13 +346,15 @@ void gather(NodeContext& c) {
       bool ok = !too_many(c, r.dims);
       for (std::size_t i = 0; i < at->elements.size() && ok; ++i) {
         const auto v = at->elements[i] ? c.value(at->elements[i]) : std::nullopt;
-        if (!v) {                                       // some row
+        if (!v) {  // some row
           r.elements.resize(r.elements.size() + static_cast<std::size_t>(row));
           continue;
         }
         const std::int64_t k = *v < 0 ? *v + n : *v;
-        ok = k >= 0 && k < n;                           // else the run fails
-        if (ok) r.elements.insert(r.elements.end(), t->elements.begin() + k * row, t->elements.begin() + (k + 1) * row);
+        ok = k >= 0 && k < n;  // else the run fails
+        if (ok)
+          r.elements.insert(r.elements.end(), t->elements.begin() + k * row,
+                            t->elements.begin() + (k + 1) * row);
       }
       if (ok) value = std::move(r);
     }
@@ -355,7 +373,8 @@ void gather_nd(NodeContext& c) {
   const auto data = c.shape(0), index = c.shape(1);
   const auto depth = c.value(index.back());
   const std::int64_t batch = c.attr_int(names::batch_dims, 0);
-  if (!depth || *depth < 1 || batch < 0 || batch + *depth > c.rank(0) || batch >= c.rank(1)) return elem_only(c, 0, 0);
+  if (!depth || *depth < 1 || batch < 0 || batch + *depth > c.rank(0) || batch >= c.rank(1))
+    return elem_only(c, 0, 0);
   Dims d(index.begin(), index.end() - 1);
   d.insert(d.end(), data.begin() + static_cast<std::ptrdiff_t>(batch + *depth), data.end());
   c.tensor(0, c.elem(0), d);
@@ -382,7 +401,8 @@ void transpose(NodeContext& c) {
     const auto strides = strides_of(t->dims);
     value = pick(*t, out, [&](const Ints& at) {
       std::int64_t index = 0;
-      for (std::size_t k = 0; k < at.size(); ++k) index += at[k] * strides[static_cast<std::size_t>((*perm)[k])];
+      for (std::size_t k = 0; k < at.size(); ++k)
+        index += at[k] * strides[static_cast<std::size_t>((*perm)[k])];
       return index;
     });
   }
@@ -420,7 +440,8 @@ void pad(NodeContext& c) {
   if (c.opset() < 11) {
     auto given = c.attr_ints(names::pads);
     if (!given) given = c.attr_ints(names::paddings);
-    if (given) for (const std::int64_t v : *given) pads.push_back(c.constant(v));
+    if (given)
+      for (const std::int64_t v : *given) pads.push_back(c.constant(v));
   } else if (const SymbolicTensor* t = c.sym(1)) {
     pads = t->elements;
   }
@@ -453,7 +474,8 @@ void depth_to_space(NodeContext& c) {
   const auto x = c.shape(0);
   const DimId block = c.constant(b);
   // Channels that are no multiple of b*b make the run fail.
-  const DimId d[] = {x[0], c.dims.floor_div(x[1], c.constant(b * b)), c.dims.mul(x[2], block), c.dims.mul(x[3], block)};
+  const DimId d[] = {x[0], c.dims.floor_div(x[1], c.constant(b * b)), c.dims.mul(x[2], block),
+                     c.dims.mul(x[3], block)};
   c.tensor(0, c.elem(0), d);
 }
 
@@ -463,7 +485,8 @@ void space_to_depth(NodeContext& c) {
   if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
   const auto x = c.shape(0);
   const DimId block = c.constant(b);
-  const DimId d[] = {x[0], c.dims.mul(x[1], c.constant(b * b)), c.dims.floor_div(x[2], block), c.dims.floor_div(x[3], block)};
+  const DimId d[] = {x[0], c.dims.mul(x[1], c.constant(b * b)), c.dims.floor_div(x[2], block),
+                     c.dims.floor_div(x[3], block)};
   c.tensor(0, c.elem(0), d);
 }
 
@@ -473,7 +496,8 @@ void one_hot(NodeContext& c) {
   if (!axis) return elem_only(c, 0, 2);
   const SymbolicTensor* depth = c.sym(1);
   Dims d(c.shape(0).begin(), c.shape(0).end());
-  d.insert(d.begin() + static_cast<std::ptrdiff_t>(*axis), depth && depth->elements.size() == 1 ? depth->elements[0] : DimId{});
+  d.insert(d.begin() + static_cast<std::ptrdiff_t>(*axis),
+           depth && depth->elements.size() == 1 ? depth->elements[0] : DimId{});
   c.tensor(0, c.elem(2), d);
 }
 
@@ -481,7 +505,7 @@ void non_zero(NodeContext& c) {
   DimId count, rank;
   if (c.ranked(0)) {
     rank = c.constant(std::max<std::int64_t>(c.rank(0), 1));
-    if (c.rank(0) == 0) rank = DimId{};                  // a scalar's coordinates: versions differ
+    if (c.rank(0) == 0) rank = DimId{};  // a scalar's coordinates: versions differ
     const NodeId def = c.m.value(c.in(0)).def;
     // Exporters write positions as NonZero(ConstantOfShape(s, 1)): every element counts.
     if (def && c.m.kind(def) == OpKind::ConstantOfShape) {
@@ -520,9 +544,9 @@ void compress(NodeContext& c) {
 }
 
 void unique(NodeContext& c) {
-  const DimId count = c.fresh(0, 1000);                   // all four results count the same
+  const DimId count = c.fresh(0, 1000);  // all four results count the same
   const DimId one[] = {count};
-  DimId sources;                                          // as many as the operand has elements, or extents of the axis
+  DimId sources;  // as many as the operand has elements, or extents of the axis
   if (const auto given = c.maybe_int(names::axis); !given) {
     if (c.ranked(0)) sources = c.dims.product(c.shape(0));
     c.tensor(0, c.elem(0), one);

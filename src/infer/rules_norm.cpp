@@ -9,7 +9,7 @@ void batch_normalization(NodeContext& c) {
       if (c.ranked(i) && c.rank(i) == 1) c.same(c.shape(0)[1], c.shape(i)[0]);
   c.set(0, c.type_id(0));
   for (std::size_t i = 1; i < c.output_count(); ++i) {
-    const std::size_t like = i == 1 || i == 3 ? 3 : 4;    // mean, variance
+    const std::size_t like = i == 1 || i == 3 ? 3 : 4;  // mean, variance
     if (c.has(like)) c.set(i, c.type_id(like));
   }
 }

@@ -14,13 +14,15 @@ void like(NodeContext& c, DType elem) {
 
 void quantize_linear(NodeContext& c) {
   DType elem = c.has(2) ? c.elem(2) : DType::UInt8;
-  if (const auto given = c.maybe_int(names::output_dtype); given && *given > 0 && *given < 256) elem = static_cast<DType>(*given);
+  if (const auto given = c.maybe_int(names::output_dtype); given && *given > 0 && *given < 256)
+    elem = static_cast<DType>(*given);
   like(c, elem);
 }
 
 void dequantize_linear(NodeContext& c) {
   DType elem = c.opset() >= 19 || c.elem(1) != DType::Undefined ? c.elem(1) : DType::Float;
-  if (const auto given = c.maybe_int(names::output_dtype); given && *given > 0 && *given < 256) elem = static_cast<DType>(*given);
+  if (const auto given = c.maybe_int(names::output_dtype); given && *given > 0 && *given < 256)
+    elem = static_cast<DType>(*given);
   like(c, elem);
 }
 

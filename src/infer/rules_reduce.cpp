@@ -13,12 +13,14 @@ int axes_operand_since(OpKind kind) { return kind == OpKind::ReduceSum ? 13 : 18
 std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bool>& drop, bool keep) {
   const ValueId v = c.in(0);
   if (!v || c.s.sym[v.index()] == Inference::State::kNoSymbolic) return std::nullopt;
-  if (c.kind != OpKind::ReduceProd && c.kind != OpKind::ReduceSum && c.kind != OpKind::ReduceMin && c.kind != OpKind::ReduceMax)
+  if (c.kind != OpKind::ReduceProd && c.kind != OpKind::ReduceSum && c.kind != OpKind::ReduceMin &&
+      c.kind != OpKind::ReduceMax)
     return std::nullopt;
   const SymbolicTensor* t = c.sym(0);
-  if (!t || !has_values(t->dtype) || t->dtype == DType::Bool || t->dims.size() != drop.size()) return std::nullopt;
+  if (!t || !has_values(t->dtype) || t->dtype == DType::Bool || t->dims.size() != drop.size())
+    return std::nullopt;
   SymbolicTensor r{t->dtype, {}, {}};
-  Ints full;                                              // dims of the result with 1 on dropped axes
+  Ints full;  // dims of the result with 1 on dropped axes
   for (std::size_t k = 0; k < drop.size(); ++k) {
     full.push_back(drop[k] ? 1 : t->dims[k]);
     if (!drop[k] || keep) r.dims.push_back(full.back());
@@ -39,7 +41,7 @@ std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bo
     else if (!out || !x) out = {};
     else out = c.kind == OpKind::ReduceMin ? c.dims.min(out, x) : c.dims.max(out, x);
     first[to[i]] = false;
-    out = fit(c.dims, t->dtype, out);                     // also partial results: floats round on the way
+    out = fit(c.dims, t->dtype, out);  // also partial results: floats round on the way
   }
   return r;
 }
@@ -64,8 +66,10 @@ void reduce(NodeContext& c) {
   if (!axes) {
     if (keep) return c.tensor(0, elem, Dims(all.size()));
     const DType index = c.elem(1);
-    const auto n = index != DType::Undefined && c.ranked(1) && c.rank(1) == 1 ? c.value(c.shape(1)[0]) : std::nullopt;
-    if (n && *n > 0 && *n <= c.rank(0)) return c.tensor(0, elem, Dims(all.size() - static_cast<std::size_t>(*n)));
+    const auto n =
+        index != DType::Undefined && c.ranked(1) && c.rank(1) == 1 ? c.value(c.shape(1)[0]) : std::nullopt;
+    if (n && *n > 0 && *n <= c.rank(0))
+      return c.tensor(0, elem, Dims(all.size() - static_cast<std::size_t>(*n)));
     return c.tensor(0, elem);
   }
   std::vector<bool> drop(all.size(), axes->empty());
@@ -109,7 +113,7 @@ void top_k(NodeContext& c) {
     k = t->elements[0];
   }
   Dims d(c.shape(0).begin(), c.shape(0).end());
-  if (!k) k = c.fresh(0, 1000);                           // both results have the same
+  if (!k) k = c.fresh(0, 1000);  // both results have the same
   d[*axis] = k;
   c.tensor(0, c.elem(0), d);
   c.tensor(1, DType::Int64, d);

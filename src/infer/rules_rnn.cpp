@@ -1,5 +1,5 @@
-// RNN, GRU, LSTM: X (length, batch, input), W, R; Y (length, directions, batch, hidden), Y_h, Y_c. With layout 1 batch
-// comes first everywhere.
+// RNN, GRU, LSTM: X (length, batch, input), W, R; Y (length, directions, batch, hidden), Y_h, Y_c. With
+// layout 1 batch comes first everywhere.
 #include "infer/rules.h"
 
 namespace graphopt::rules {
@@ -19,8 +19,10 @@ void recurrent(NodeContext& c) {
   if (const auto size = c.maybe_int(names::hidden_size); size && *size > 0) hidden = c.constant(*size);
   else if (c.ranked(2) && c.rank(2) == 3) hidden = c.shape(2)[2];
   if (c.has_output(0)) {
-    const Dims d = batch_first ? Dims{batch, length, directions, hidden} : Dims{length, directions, batch, hidden};
-    if (c.opset() >= 7 || c.attr_int(names::output_sequence, 0) != 0 || c.kind == OpKind::RNN) c.tensor(0, elem, d);
+    const Dims d =
+        batch_first ? Dims{batch, length, directions, hidden} : Dims{length, directions, batch, hidden};
+    if (c.opset() >= 7 || c.attr_int(names::output_sequence, 0) != 0 || c.kind == OpKind::RNN)
+      c.tensor(0, elem, d);
     else c.tensor(0, elem);
   }
   const Dims d = batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};

@@ -6,7 +6,8 @@ namespace {
 
 TypeId element_of(const NodeContext& c, std::size_t i) {
   const Type& t = c.type(i);
-  return (t.kind == TypeKind::Sequence || t.kind == TypeKind::Optional) && t.inner ? t.inner : c.m.types.unknown();
+  return (t.kind == TypeKind::Sequence || t.kind == TypeKind::Optional) && t.inner ? t.inner
+                                                                                   : c.m.types.unknown();
 }
 
 // An element's type as one value's: dims that only all elements share or not become that value's symbols.
@@ -50,7 +51,8 @@ void sequence_at(NodeContext& c) {
 void sequence_length(NodeContext& c) {
   SymbolicTensor t{DType::Int64, {}, {DimId{}}};
   const NodeId def = c.has(0) ? c.m.value(c.in(0)).def : NodeId{};
-  if (def && c.m.kind(def) == OpKind::SequenceConstruct) t.elements[0] = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
+  if (def && c.m.kind(def) == OpKind::SequenceConstruct)
+    t.elements[0] = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
   if (def && c.m.kind(def) == OpKind::SequenceEmpty) t.elements[0] = c.constant(0);
   c.symbolic(0, std::move(t));
 }
@@ -85,7 +87,8 @@ void concat_from_sequence(NodeContext& c) {
   // How many elements there are is known for a sequence made in one place.
   DimId n;
   const NodeId def = c.m.value(c.in(0)).def;
-  if (def && c.m.kind(def) == OpKind::SequenceConstruct) n = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
+  if (def && c.m.kind(def) == OpKind::SequenceConstruct)
+    n = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
   if (stack) {
     d.insert(d.begin() + static_cast<std::ptrdiff_t>(*axis), n);
     return c.tensor(0, t.elem, d);
@@ -99,8 +102,8 @@ void concat_from_sequence(NodeContext& c) {
     }
     d[*axis] = sum;
   }
-  // With an empty operand the other dims may differ (see concat): they are the elements' only where all agree, which
-  // the element type says.
+  // With an empty operand the other dims may differ (see concat): they are the elements' only where all
+  // agree, which the element type says.
   c.tensor(0, t.elem, d);
 }
 
@@ -111,7 +114,8 @@ void optional_make(NodeContext& c) {
 void optional_has_element(NodeContext& c) {
   SymbolicTensor t{DType::Bool, {}, {DimId{}}};
   if (!c.has(0)) t.elements[0] = c.constant(0);
-  else if (c.type(0).kind == TypeKind::Tensor || c.type(0).kind == TypeKind::Sequence) t.elements[0] = c.constant(1);
+  else if (c.type(0).kind == TypeKind::Tensor || c.type(0).kind == TypeKind::Sequence)
+    t.elements[0] = c.constant(1);
   c.symbolic(0, std::move(t));
 }
 

@@ -12,7 +12,7 @@ std::optional<Dims> shape_operand(NodeContext& c, std::size_t i) {
   if (const SymbolicTensor* t = c.sym(i); t && t->dims.size() <= 1) return t->elements;
   if (!c.ranked(i) || c.rank(i) != 1) return std::nullopt;
   const auto n = c.value(c.shape(i)[0]);
-  if (!n || *n < 0 || *n > 64) return std::nullopt;       // more axes than any runtime takes
+  if (!n || *n < 0 || *n > 64) return std::nullopt;  // more axes than any runtime takes
   return Dims(static_cast<std::size_t>(*n));
 }
 
@@ -64,7 +64,7 @@ void constant(NodeContext& c) {
     const DimId d[] = {c.constant(static_cast<std::int64_t>(a->strings.size()))};
     return c.tensor(0, DType::String, d);
   }
-  if (const Attr* a = c.attr(names::value); a && a->tensor) {     // the caller's tensor, inside a function
+  if (const Attr* a = c.attr(names::value); a && a->tensor) {  // the caller's tensor, inside a function
     const Tensor& t = c.m.tensor(a->tensor);
     auto value = c.s.decode(a->tensor);
     Dims d;
@@ -125,7 +125,9 @@ void constant_of_shape(NodeContext& c) {
 
 // ceil((limit - start) / delta), at least 0.
 void range(NodeContext& c) {
-  const DType elem = c.elem(0) != DType::Undefined ? c.elem(0) : c.elem(1) != DType::Undefined ? c.elem(1) : c.elem(2);
+  const DType elem = c.elem(0) != DType::Undefined   ? c.elem(0)
+                     : c.elem(1) != DType::Undefined ? c.elem(1)
+                                                     : c.elem(2);
   const auto one = [&](std::size_t i) -> DimId {
     const SymbolicTensor* t = c.sym(i);
     return t && t->elements.size() == 1 ? t->elements[0] : DimId{};
@@ -136,12 +138,16 @@ void range(NodeContext& c) {
   // Floats: ONNX Runtime computes ceil((limit - start) / delta) in double, exact for integers below 2^53.
   if (start && limit && step && *step != 0) {
     const DimId span = c.dims.sub(limit, start);
-    n = *step == 1 ? span : *step == -1 ? c.dims.neg(span) : c.dims.ceil_div(*step > 0 ? span : c.dims.neg(span), c.constant(*step > 0 ? *step : -*step));
+    n = *step == 1 ? span
+        : *step == -1
+            ? c.dims.neg(span)
+            : c.dims.ceil_div(*step > 0 ? span : c.dims.neg(span), c.constant(*step > 0 ? *step : -*step));
     if (n && !c.never_negative(n)) n = c.dims.max(n, c.constant(0));
   }
   const auto count = n ? c.value(n) : std::nullopt;
   const DimId d[] = {n};
-  if (count && *count >= 0 && static_cast<std::uint64_t>(*count) <= std::min<std::size_t>(c.s.options.max_elements, 1024)) {
+  if (count && *count >= 0 &&
+      static_cast<std::uint64_t>(*count) <= std::min<std::size_t>(c.s.options.max_elements, 1024)) {
     SymbolicTensor t{elem, {*count}, {}};
     DimId x = start;
     for (std::int64_t i = 0; i < *count; ++i) {
@@ -155,20 +161,22 @@ void range(NodeContext& c) {
 
 namespace {
 
-// The element of a Reshape's shape at axis i. A 0 that stands in the model copies the operand's dim (allowzero = 0).
+// The element of a Reshape's shape at axis i. A 0 that stands in the model copies the operand's dim
+// (allowzero = 0).
 //
-// A symbolic element is taken for the extent that it is. In a run in which it is 0, the operand's dim at the same place
-// would be copied instead; where that is not 0, too, the numbers of elements differ and the run fails, unless another
-// extent of the result is 0 or inferred at the same time. Then all tensors concerned are empty, and only the dims of
-// something without elements differ from what is stated here. Being strict would lose every head-splitting Reshape of
-// batch*heads: this is the one place where a statement does not cover empty tensors.
+// A symbolic element is taken for the extent that it is. In a run in which it is 0, the operand's dim at the
+// same place would be copied instead; where that is not 0, too, the numbers of elements differ and the run
+// fails, unless another extent of the result is 0 or inferred at the same time. Then all tensors concerned
+// are empty, and only the dims of something without elements differ from what is stated here. Being strict
+// would lose every head-splitting Reshape of batch*heads: this is the one place where a statement does not
+// cover empty tensors.
 DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
   if (!d) return {};
   const auto v = c.value(d);
   const bool ranked = c.ranked(0);
   const DimId old = ranked && i < c.shape(0).size() ? c.shape(0)[i] : DimId{};
   if (v) return *v > 0 || (*v == 0 && allow_zero) ? c.constant(*v) : *v == 0 ? old : DimId{};
-  if (!c.never_negative(d)) return {};                     // -1 may be meant
+  if (!c.never_negative(d)) return {};  // -1 may be meant
   return d;
 }
 
@@ -183,8 +191,13 @@ void reshape(NodeContext& c) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < given->size(); ++i) {
       const std::int64_t v = (*given)[i];
-      d.push_back(v > 0 ? c.constant(v) : v == 0 && c.ranked(0) && i < c.shape(0).size() ? c.shape(0)[i] : DimId{});
-      if (v == -1) { infer = true; at = i; }
+      d.push_back(v > 0                                            ? c.constant(v)
+                  : v == 0 && c.ranked(0) && i < c.shape(0).size() ? c.shape(0)[i]
+                                                                   : DimId{});
+      if (v == -1) {
+        infer = true;
+        at = i;
+      }
     }
     if (infer && c.ranked(0)) {
       Dims rest = d;
@@ -201,7 +214,7 @@ void reshape(NodeContext& c) {
   }
   const bool allow_zero = c.opset() >= 14 && c.attr_int(names::allowzero, 0) != 0;
   Dims d(wanted->size());
-  std::optional<std::size_t> unknown;        // the one axis that follows from the others
+  std::optional<std::size_t> unknown;  // the one axis that follows from the others
   std::size_t unknowns = 0;
   for (std::size_t i = 0; i < d.size(); ++i) {
     const DimId w = (*wanted)[i];
@@ -211,9 +224,9 @@ void reshape(NodeContext& c) {
     unknown = i;
   }
   if (unknowns == 1 && c.ranked(0)) {
-    // The elements are as many as before. Where the other dims' product is 0 in a run, a -1 makes the run fail (ONNX
-    // Runtime and the specification refuse to choose), so the product may be divided by. An unknown element that is no
-    // -1 may be anything then.
+    // The elements are as many as before. Where the other dims' product is 0 in a run, a -1 makes the run
+    // fail (ONNX Runtime and the specification refuse to choose), so the product may be divided by. An
+    // unknown element that is no -1 may be anything then.
     const DimId w = (*wanted)[*unknown];
     const bool minus_one = w && c.dims.is_constant(w, -1);
     Dims rest = d;
@@ -223,7 +236,10 @@ void reshape(NodeContext& c) {
     bool sure = true;
     for (auto it = rest.begin(); it != rest.end();) {
       const auto same = std::find(before.begin(), before.end(), *it);
-      if (same == before.end()) { ++it; continue; }
+      if (same == before.end()) {
+        ++it;
+        continue;
+      }
       if (!minus_one && c.dims.equal(*it, c.constant(0)) != Tri::No) sure = false;
       before.erase(same);
       it = rest.erase(it);
@@ -232,7 +248,8 @@ void reshape(NodeContext& c) {
       const DimId all = c.dims.product(before), others = c.dims.product(rest);
       if (all && others) {
         d[*unknown] = c.dims.exact_div(all, others, minus_one);
-        // Not divisible as a polynomial: the run fails unless it is divisible as a number, so floor is exact too.
+        // Not divisible as a polynomial: the run fails unless it is divisible as a number, so floor is exact
+        // too.
         if (!d[*unknown] && minus_one) d[*unknown] = c.dims.floor_div(all, others);
       }
     }
@@ -271,7 +288,8 @@ void expand(NodeContext& c) {
       if (target.dims.size() == d.size()) {
         const auto n = count_of(target.dims);
         if (n && static_cast<std::uint64_t>(*n) <= c.s.options.max_elements) {
-          for (const std::uint32_t i : broadcast_index(target.dims, t->dims)) target.elements.push_back(t->elements[i]);
+          for (const std::uint32_t i : broadcast_index(target.dims, t->dims))
+            target.elements.push_back(t->elements[i]);
           value = std::move(target);
         }
       }
@@ -321,7 +339,8 @@ void squeeze(NodeContext& c) {
   if (!given) {
     // The number of axes says the rank.
     const auto n = known_length(c, 1);
-    if (n && *n <= c.rank(0) && c.opset() >= 13) return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));
+    if (n && *n <= c.rank(0) && c.opset() >= 13)
+      return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));
     return c.tensor(0, elem);
   }
   std::vector<bool> drop(all.size(), false);

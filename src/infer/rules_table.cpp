@@ -18,13 +18,14 @@ constexpr Table make_table() {
   Table t{};
   put(t, rules::opaque, K::Opaque);
   put(t, rules::function_call, K::FunctionCall);
-  put(t, rules::unary, K::Acos, K::Acosh, K::Asin, K::Asinh, K::Atan, K::Atanh, K::BitwiseNot, K::Celu, K::Cos, K::Cosh,
-      K::Elu, K::Erf, K::Exp, K::Gelu, K::HardSigmoid, K::HardSwish, K::Hardmax, K::LRN, K::LeakyRelu, K::Log,
-      K::LogSoftmax, K::LpNormalization, K::MeanVarianceNormalization, K::Mish, K::PRelu, K::Reciprocal, K::Selu,
-      K::Shrink, K::Sigmoid, K::Sin, K::Sinh, K::Softmax, K::Softplus, K::Softsign, K::Swish, K::Tan, K::Tanh,
-      K::ThresholdedRelu, K::Trilu, K::ScatterElements, K::ScatterND, K::Scatter, K::ReverseSequence,
-      K::GroupNormalization);
-  put(t, rules::unary_value, K::Identity, K::Neg, K::Abs, K::Floor, K::Ceil, K::Round, K::Sign, K::Not, K::Sqrt, K::Relu);
+  put(t, rules::unary, K::Acos, K::Acosh, K::Asin, K::Asinh, K::Atan, K::Atanh, K::BitwiseNot, K::Celu,
+      K::Cos, K::Cosh, K::Elu, K::Erf, K::Exp, K::Gelu, K::HardSigmoid, K::HardSwish, K::Hardmax, K::LRN,
+      K::LeakyRelu, K::Log, K::LogSoftmax, K::LpNormalization, K::MeanVarianceNormalization, K::Mish,
+      K::PRelu, K::Reciprocal, K::Selu, K::Shrink, K::Sigmoid, K::Sin, K::Sinh, K::Softmax, K::Softplus,
+      K::Softsign, K::Swish, K::Tan, K::Tanh, K::ThresholdedRelu, K::Trilu, K::ScatterElements, K::ScatterND,
+      K::Scatter, K::ReverseSequence, K::GroupNormalization);
+  put(t, rules::unary_value, K::Identity, K::Neg, K::Abs, K::Floor, K::Ceil, K::Round, K::Sign, K::Not,
+      K::Sqrt, K::Relu);
   put(t, rules::binary, K::Add, K::Sub, K::Mul, K::Div, K::Mod, K::Pow, K::And, K::Or, K::Xor, K::BitShift,
       K::BitwiseAnd, K::BitwiseOr, K::BitwiseXor);
   put(t, rules::compare, K::Equal, K::Less, K::LessOrEqual, K::Greater, K::GreaterOrEqual);
@@ -63,8 +64,8 @@ constexpr Table make_table() {
   put(t, rules::non_zero, K::NonZero);
   put(t, rules::compress, K::Compress);
   put(t, rules::unique, K::Unique);
-  put(t, rules::reduce, K::ReduceL1, K::ReduceL2, K::ReduceLogSum, K::ReduceLogSumExp, K::ReduceMax, K::ReduceMean,
-      K::ReduceMin, K::ReduceProd, K::ReduceSum, K::ReduceSumSquare);
+  put(t, rules::reduce, K::ReduceL1, K::ReduceL2, K::ReduceLogSum, K::ReduceLogSumExp, K::ReduceMax,
+      K::ReduceMean, K::ReduceMin, K::ReduceProd, K::ReduceSum, K::ReduceSumSquare);
   put(t, rules::arg_extreme, K::ArgMax, K::ArgMin);
   put(t, rules::top_k, K::TopK);
   put(t, rules::cum_sum, K::CumSum, K::CumProd);

@@ -1,16 +1,18 @@
 // What an Inference keeps, private to src/infer.
 //
-// Facts live in dense arrays by value: a TypeId and the number of a symbolic tensor (0: none), 8 bytes per value.
-// Everything else is sparse. A graph is walked once in full, in order; after that only nodes with changed operands are
-// looked at again, lowest order first, so that each node is inferred at most once per update.
+// Facts live in dense arrays by value: a TypeId and the number of a symbolic tensor (0: none), 8 bytes per
+// value. Everything else is sparse. A graph is walked once in full, in order; after that only nodes with
+// changed operands are looked at again, lowest order first, so that each node is inferred at most once per
+// update.
 //
-// Subgraphs: a node that owns graphs infers them from its own rule (bodies.cpp), so nesting is recursion, bounded by
-// kMaxDepth; what lies deeper is unknown. A change that reaches a node inside a body marks the owners up to the root.
-// Functions: the body's values hold the facts of the call that is looked at; when the call is done they are merged
-// into `body_facts`, which is what other calls and passes see.
+// Subgraphs: a node that owns graphs infers them from its own rule (bodies.cpp), so nesting is recursion,
+// bounded by kMaxDepth; what lies deeper is unknown. A change that reaches a node inside a body marks the
+// owners up to the root. Functions: the body's values hold the facts of the call that is looked at; when the
+// call is done they are merged into `body_facts`, which is what other calls and passes see.
 //
-// Fresh symbols are made once per (value, axis): inferring again gives the same symbol. `scope` remembers the graph in
-// which a symbol was made: one made inside a body stands for another number in every iteration, so it must not leave.
+// Fresh symbols are made once per (value, axis): inferring again gives the same symbol. `scope` remembers the
+// graph in which a symbol was made: one made inside a body stands for another number in every iteration, so
+// it must not leave.
 #pragma once
 
 #include <deque>
@@ -29,7 +31,7 @@ class NodeContext;
 
 struct Known {
   SymbolicTensor tensor;
-  std::uint32_t epoch = 0;   // of the pool when the elements were canonical
+  std::uint32_t epoch = 0;  // of the pool when the elements were canonical
 };
 
 // A frame of the stack of function calls under inference.
@@ -40,62 +42,66 @@ struct CallFrame {
 
 struct Inference::State {
   static constexpr int kMaxDepth = 100;
-  static constexpr std::uint32_t kNoSymbolic = 0;      // number in `sym`: nothing known
+  static constexpr std::uint32_t kNoSymbolic = 0;           // number in `sym`: nothing known
   static constexpr std::uint32_t kNotLooked = 0xFFFFFFFFu;  // a constant that nobody asked for yet
 
   Model& m;
   InferOptions options;
-  OnnxRules onnx;                                      // onnx's own functions
+  OnnxRules onnx;  // onnx's own functions
 
-  std::vector<TypeId> types;                           // by value
-  mutable std::vector<std::uint32_t> sym;              // by value
-  mutable std::deque<Known> known;                     // number - 1
+  std::vector<TypeId> types;               // by value
+  mutable std::vector<std::uint32_t> sym;  // by value
+  mutable std::deque<Known> known;         // number - 1
   mutable std::vector<std::uint32_t> free_known;
-  mutable std::vector<std::pair<std::uint32_t, TypeId>> canonical_types;   // by type: epoch, result
-  std::uint32_t first_epoch = 0;                       // of the pool when the first fact was made
+  mutable std::vector<std::pair<std::uint32_t, TypeId>> canonical_types;  // by type: epoch, result
+  std::uint32_t first_epoch = 0;  // of the pool when the first fact was made
 
   struct FreshKey {
     std::uint64_t low, high;
     friend bool operator==(const FreshKey&, const FreshKey&) = default;
   };
   struct FreshHash {
-    std::size_t operator()(const FreshKey& k) const { return (k.low * 0x9E3779B97F4A7C15u) ^ (k.high * 0xC2B2AE3D27D4EB4Fu); }
+    std::size_t operator()(const FreshKey& k) const {
+      return (k.low * 0x9E3779B97F4A7C15u) ^ (k.high * 0xC2B2AE3D27D4EB4Fu);
+    }
   };
   std::unordered_map<FreshKey, DimId, FreshHash> fresh_symbols;
-  std::unordered_set<DimId> extents;                   // dims of results of the main graph whose range is below 0:
-                                                       // every run computes them, so they are not negative
-  std::unordered_set<std::uint64_t> zero_pairs;        // (a, b): in every run, b is 0 if a is
-  std::unordered_map<DimId, GraphId> scope;            // of fresh symbols made outside the main graph
+  std::unordered_set<DimId> extents;             // dims of results of the main graph whose range is below 0:
+                                                 // every run computes them, so they are not negative
+  std::unordered_set<std::uint64_t> zero_pairs;  // (a, b): in every run, b is 0 if a is
+  std::unordered_map<DimId, GraphId> scope;      // of fresh symbols made outside the main graph
 
   struct GraphWalk {
-    bool visited = false;                              // walked in full at least once
-    bool active = false;                               // its owner looks at it now
-    std::uint64_t steps = 0;                           // grows with each node that was looked at
-    std::priority_queue<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::pair<std::uint64_t, std::uint32_t>>,
-                        std::greater<>> heap;          // (order, node)
+    bool visited = false;     // walked in full at least once
+    bool active = false;      // its owner looks at it now
+    std::uint64_t steps = 0;  // grows with each node that was looked at
+    std::priority_queue<std::pair<std::uint64_t, std::uint32_t>,
+                        std::vector<std::pair<std::uint64_t, std::uint32_t>>,
+                        std::greater<>>
+        heap;  // (order, node)
   };
   std::unordered_map<GraphId, GraphWalk> walks;
-  GraphId full_graph;                                  // that is walked in full now
-  std::vector<bool> queued;                            // by node
-  std::vector<NodeId> pending;                         // told by the model, not yet looked at
+  GraphId full_graph;           // that is walked in full now
+  std::vector<bool> queued;     // by node
+  std::vector<NodeId> pending;  // told by the model, not yet looked at
   std::vector<ValueId> pending_values;
 
   std::vector<CallFrame> calls;
   std::unordered_map<FunctionId, std::vector<NodeId>> callers;
   int depth = 0;
-  std::uint64_t body_budget = 0;                       // body nodes that may still be inferred; then loops widen at once
+  std::uint64_t body_budget = 0;  // body nodes that may still be inferred; then loops widen at once
   std::uint64_t inferred = 0;
   bool ran = false;
   std::vector<FalseClaim> false_claims;
 
   State(Model& model, InferOptions o) : m(model), options(std::move(o)), onnx(model) {}
 
-  // --- facts ---------------------------------------------------------------------------------------------------
+  // --- facts -----------------------------------------------------------------------------------------------
   void grow();
-  TypeId type(ValueId v) const;                        // canonical
+  TypeId type(ValueId v) const;  // canonical
   TypeId canonical(TypeId t) const;
   DimId canonical(DimId d) const { return m.dims.epoch() == first_epoch ? d : m.dims.canonical(d); }
-  const SymbolicTensor* symbolic(ValueId v) const;     // canonical; decodes constants
+  const SymbolicTensor* symbolic(ValueId v) const;  // canonical; decodes constants
   // Replaces the facts about v and queues the users when they differ from what was there.
   void commit(ValueId v, TypeId type, SymbolicTensor* symbolic);
   void forget_symbolic(ValueId v);
@@ -107,17 +113,17 @@ struct Inference::State {
   DimId fresh(ValueId v, std::uint32_t slot, Range range = {});
   DimId fresh_keyed(std::uint64_t low, std::uint64_t high, GraphId scope_graph, Range range);
 
-  // --- walking -------------------------------------------------------------------------------------------------
-  void start_graph(GraphId g);                         // facts of its inputs (main graph) and initializers
-  void walk(GraphId g);                                // everything queued; everything at all the first time
+  // --- walking ---------------------------------------------------------------------------------------------
+  void start_graph(GraphId g);  // facts of its inputs (main graph) and initializers
+  void walk(GraphId g);         // everything queued; everything at all the first time
   void infer_node(NodeId n);
   void seed_main_inputs();
   TypeId input_type(ValueId v);
   void collect_calls();
   void check_claims();
 
-  // --- bodies --------------------------------------------------------------------------------------------------
-  bool leaks(DimId d, GraphId body) const;             // does d contain a symbol made inside body?
+  // --- bodies ----------------------------------------------------------------------------------------------
+  bool leaks(DimId d, GraphId body) const;  // does d contain a symbol made inside body?
   // The fact as it may be used outside `body`: dims of the inside become unknown.
   TypeId export_type(TypeId t, GraphId body);
   // What holds for both. Unequal dims become none.
@@ -125,15 +131,16 @@ struct Inference::State {
   std::optional<SymbolicTensor> join(const SymbolicTensor* a, const SymbolicTensor* b);
   // none dims become fresh symbols of v.
   TypeId name_unknown_dims(TypeId t, ValueId v);
-  const Attr* resolve(NodeId n, const Attr* a) const;  // what an attribute reference inside a function stands for
+  const Attr* resolve(NodeId n,
+                      const Attr* a) const;  // what an attribute reference inside a function stands for
 
-  std::unordered_map<ValueId, TypeId> body_facts;      // of values inside functions: what holds for all calls
-  mutable std::vector<FunctionId> root_function;       // by graph; see is_in_function
-  FunctionId function_of(GraphId g) const;             // none outside functions
+  std::unordered_map<ValueId, TypeId> body_facts;  // of values inside functions: what holds for all calls
+  mutable std::vector<FunctionId> root_function;   // by graph; see is_in_function
+  FunctionId function_of(GraphId g) const;         // none outside functions
   bool is_in_function(GraphId g) const { return m.function_count() > 0 && function_of(g).valid(); }
   mutable std::unordered_map<FunctionId, std::vector<GraphId>> function_graphs;
   std::span<const GraphId> graphs_of(FunctionId f) const;
-  bool enter(GraphId g);                               // walks a body; false when it lies too deep
+  bool enter(GraphId g);  // walks a body; false when it lies too deep
   void forget_body_facts(FunctionId f);
   void merge_body_facts(FunctionId f);
 };

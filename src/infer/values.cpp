@@ -1,3 +1,4 @@
+// What fits into which type, and the index arithmetic of broadcasting; see values.h for the method.
 #include "infer/values.h"
 
 #include <algorithm>
@@ -46,7 +47,8 @@ std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
   return s;
 }
 
-std::optional<std::vector<std::int64_t>> broadcast_dims(std::span<const SymbolicTensor* const> operands, std::size_t limit) {
+std::optional<std::vector<std::int64_t>> broadcast_dims(std::span<const SymbolicTensor* const> operands,
+                                                        std::size_t limit) {
   std::vector<std::int64_t> out;
   for (const SymbolicTensor* t : operands) {
     if (t->dims.size() > out.size()) out.insert(out.begin(), t->dims.size() - out.size(), 1);
@@ -62,7 +64,8 @@ std::optional<std::vector<std::int64_t>> broadcast_dims(std::span<const Symbolic
   return out;
 }
 
-std::vector<std::uint32_t> broadcast_index(std::span<const std::int64_t> dims, std::span<const std::int64_t> from) {
+std::vector<std::uint32_t> broadcast_index(std::span<const std::int64_t> dims,
+                                           std::span<const std::int64_t> from) {
   const auto strides = strides_of(from);
   const std::size_t shift = dims.size() - from.size();
   const auto n = static_cast<std::size_t>(count_of(dims).value_or(0));

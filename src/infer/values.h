@@ -1,9 +1,9 @@
 // Arithmetic and movement of small tensors whose elements are symbolic.
 //
-// Integers: results are those of the mathematical integers; where the type could wrap, the element is unknown (int64
-// holds every extent and every product of extents that a run can have, so there only constants can leave the range,
-// which the pool notices). Floats: only integers that the type holds exactly; any operation whose exact result is such
-// an integer is exact in IEEE arithmetic.
+// Integers: results are those of the mathematical integers; where the type could wrap, the element is unknown
+// (int64 holds every extent and every product of extents that a run can have, so there only constants can
+// leave the range, which the pool notices). Floats: only integers that the type holds exactly; any operation
+// whose exact result is such an integer is exact in IEEE arithmetic.
 #pragma once
 
 #include <optional>
@@ -19,17 +19,20 @@ DimId fit(DimPool& dims, DType type, DimId d);
 // Does the type have symbolic values at all?
 bool has_values(DType type);
 
-std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims);   // nothing when it overflows
+std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims);  // nothing when it overflows
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims);
 
 // NumPy broadcasting of concrete dims; nothing when they do not fit or there are too many elements.
-std::optional<std::vector<std::int64_t>> broadcast_dims(std::span<const SymbolicTensor* const> operands, std::size_t limit);
+std::optional<std::vector<std::int64_t>> broadcast_dims(std::span<const SymbolicTensor* const> operands,
+                                                        std::size_t limit);
 // For each element of `dims` the index into an operand of dims `from`, broadcast.
-std::vector<std::uint32_t> broadcast_index(std::span<const std::int64_t> dims, std::span<const std::int64_t> from);
+std::vector<std::uint32_t> broadcast_index(std::span<const std::int64_t> dims,
+                                           std::span<const std::int64_t> from);
 
 // f(element of a, element of b) over the broadcast of both. Elements may be none.
 template <class F>
-std::optional<SymbolicTensor> zip(const SymbolicTensor& a, const SymbolicTensor& b, DType out, std::size_t limit, F f) {
+std::optional<SymbolicTensor> zip(const SymbolicTensor& a, const SymbolicTensor& b, DType out,
+                                  std::size_t limit, F f) {
   const SymbolicTensor* both[] = {&a, &b};
   auto d = broadcast_dims(both, limit);
   if (!d) return std::nullopt;

@@ -16,8 +16,9 @@ namespace graphopt {
 class InferCase {
  public:
   // `text` from the graph's name on; opset 21 of ai.onnx unless the header says something else.
-  explicit InferCase(const std::string& text, InferOptions options = {},
-                     const std::string& header = R"(<ir_version: 10, opset_import: ["" : 21, "local" : 1]>)") {
+  explicit InferCase(
+      const std::string& text, InferOptions options = {},
+      const std::string& header = R"(<ir_version: 10, opset_import: ["" : 21, "local" : 1]>)") {
     std::vector<Warning> warnings;
     auto loaded = load_model_from_memory(header + "\n" + text, "case", "", warnings);
     if (!loaded) {
@@ -49,7 +50,8 @@ class InferCase {
     out += '[';
     if (!t.has_rank) out += "...";
     for (std::size_t i = 0; t.has_rank && i < t.dims.size(); ++i)
-      out += (i > 0 ? ", " : "") + (model->dims.linked(t.dims[i]) ? model->dims.print(t.dims[i]) : std::string("fresh"));
+      out += (i > 0 ? ", " : "") +
+             (model->dims.linked(t.dims[i]) ? model->dims.print(t.dims[i]) : std::string("fresh"));
     return out + ']';
   }
 

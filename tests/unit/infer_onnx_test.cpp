@@ -1,5 +1,5 @@
-// The own rules against onnx's functions: on random small nodes with static shapes both must say the same, or onnx's
-// says less. Seeded; a failure prints the graph.
+// The own rules against onnx's functions: on random small nodes with static shapes both must say the same, or
+// onnx's says less. Seeded; a failure prints the graph.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -38,13 +38,14 @@ class Maker {
   }
   std::string ints(const std::vector<int>& v) {
     const std::string name = "c" + std::to_string(constants_++);
-    initializers_ += (initializers_.empty() ? "" : ", ") + std::string("int64[") + std::to_string(v.size()) + "] " + name +
-                     " = {" + list(v) + "}";
+    initializers_ += (initializers_.empty() ? "" : ", ") + std::string("int64[") + std::to_string(v.size()) +
+                     "] " + name + " = {" + list(v) + "}";
     return name;
   }
   std::string scalar(int v) {
     const std::string name = "c" + std::to_string(constants_++);
-    initializers_ += (initializers_.empty() ? "" : ", ") + std::string("int64 ") + name + " = {" + std::to_string(v) + "}";
+    initializers_ +=
+        (initializers_.empty() ? "" : ", ") + std::string("int64 ") + name + " = {" + std::to_string(v) + "}";
     return name;
   }
   static std::string list(const std::vector<int>& v) {
@@ -94,87 +95,208 @@ std::string Maker::window(std::size_t spatial, bool with_kernel, const std::vect
 std::string Maker::node() {
   const auto set = [](const std::string& name, int v) { return name + " = " + std::to_string(v); };
   switch (number(0, 31)) {
-    case 0: { const Shape s = shape(0, 4); const auto a = input(s), b = input(partner(s)); return "y = Add(" + (coin() ? a + ", " + b : b + ", " + a) + ")"; }
-    case 1: { const Shape s = shape(0, 4); return "y = Where(" + input(partner(s), "bool") + ", " + input(s) + ", " + input(partner(s)) + ")"; }
-    case 2: { const Shape s = shape(0, 3); return "y = Less(" + input(s) + ", " + input(partner(s)) + ")"; }
-    case 3: { const Shape s = shape(1, 4); const auto p = permutation(s.size()); return "y = Transpose <perm = [" + list(p) + "]> (" + input(s) + ")"; }
+    case 0: {
+      const Shape s = shape(0, 4);
+      const auto a = input(s), b = input(partner(s));
+      return "y = Add(" + (coin() ? a + ", " + b : b + ", " + a) + ")";
+    }
+    case 1: {
+      const Shape s = shape(0, 4);
+      return "y = Where(" + input(partner(s), "bool") + ", " + input(s) + ", " + input(partner(s)) + ")";
+    }
+    case 2: {
+      const Shape s = shape(0, 3);
+      return "y = Less(" + input(s) + ", " + input(partner(s)) + ")";
+    }
+    case 3: {
+      const Shape s = shape(1, 4);
+      const auto p = permutation(s.size());
+      return "y = Transpose <perm = [" + list(p) + "]> (" + input(s) + ")";
+    }
     case 4: {
-      Shape s = shape(1, 4), t = s; const int k = axis(s.size());
+      Shape s = shape(1, 4), t = s;
+      const int k = axis(s.size());
       t[static_cast<std::size_t>(k < 0 ? k + static_cast<int>(s.size()) : k)] = number(1, 5);
       return "y = Concat <" + set("axis", k) + "> (" + input(s) + ", " + input(t) + ")";
     }
-    case 5: { const Shape s = shape(1, 3), i = shape(0, 2); return "y = Gather <" + set("axis", axis(s.size())) + "> (" + input(s) + ", " + input(i, "int64") + ")"; }
+    case 5: {
+      const Shape s = shape(1, 3), i = shape(0, 2);
+      return "y = Gather <" + set("axis", axis(s.size())) + "> (" + input(s) + ", " + input(i, "int64") + ")";
+    }
     case 6: {
-      const Shape s = shape(1, 4); std::vector<int> starts, ends, steps, axes;
+      const Shape s = shape(1, 4);
+      std::vector<int> starts, ends, steps, axes;
       for (const int a : permutation(s.size())) {
         if (coin()) continue;
         axes.push_back(coin() ? a : a - static_cast<int>(s.size()));
-        starts.push_back(number(-7, 7)); ends.push_back(number(-7, 7)); steps.push_back(coin() ? number(1, 3) : -number(1, 3));
+        starts.push_back(number(-7, 7));
+        ends.push_back(number(-7, 7));
+        steps.push_back(coin() ? number(1, 3) : -number(1, 3));
       }
       if (axes.empty()) return "y = Relu(" + input(s) + ")";
-      return "y = Slice(" + input(s) + ", " + ints(starts) + ", " + ints(ends) + ", " + ints(axes) + ", " + ints(steps) + ")";
+      return "y = Slice(" + input(s) + ", " + ints(starts) + ", " + ints(ends) + ", " + ints(axes) + ", " +
+             ints(steps) + ")";
     }
     case 7: {
-      const Shape s = shape(1, 4); int n = 1; for (const int d : s) n *= d;
-      std::vector<int> to; int rest = n;
-      for (int i = 0; i < number(0, 3); ++i) { const int d = rest % 2 == 0 && coin() ? 2 : rest % 3 == 0 ? 3 : 1; to.push_back(d); rest /= d; }
+      const Shape s = shape(1, 4);
+      int n = 1;
+      for (const int d : s) n *= d;
+      std::vector<int> to;
+      int rest = n;
+      for (int i = 0; i < number(0, 3); ++i) {
+        const int d = rest % 2 == 0 && coin() ? 2 : rest % 3 == 0 ? 3 : 1;
+        to.push_back(d);
+        rest /= d;
+      }
       to.push_back(coin() ? -1 : rest);
       if (coin() && to[0] == s[0]) to[0] = 0;
       return "y = Reshape(" + input(s) + ", " + ints(to) + ")";
     }
-    case 8: { const Shape s = shape(0, 3); return "y = Expand(" + input(partner(s)) + ", " + ints(s) + ")"; }
-    case 9: { const Shape s = shape(1, 3); std::vector<int> r; for (std::size_t i = 0; i < s.size(); ++i) r.push_back(number(0, 3)); return "y = Tile(" + input(s) + ", " + ints(r) + ")"; }
-    case 10: { const Shape s = shape(0, 3); return "y = Unsqueeze(" + input(s) + ", " + ints({axis(s.size() + 1)}) + ")"; }
-    case 11: { Shape s = shape(1, 4); const int k = axis(s.size()); s[static_cast<std::size_t>(k < 0 ? k + static_cast<int>(s.size()) : k)] = 1; return "y = Squeeze(" + input(s) + ", " + ints({k}) + ")"; }
-    case 12: { const Shape s = shape(0, 4); return "y = Flatten <" + set("axis", number(-static_cast<int>(s.size()), static_cast<int>(s.size()))) + "> (" + input(s) + ")"; }
-    case 13: { const Shape s = shape(1, 4); return "y = ReduceSum <" + set("keepdims", number(0, 1)) + "> (" + input(s) + ", " + ints({axis(s.size())}) + ")"; }
-    case 14: { const Shape s = shape(1, 4); return "y = ReduceMax <" + set("keepdims", number(0, 1)) + "> (" + input(s) + ")"; }
-    case 15: { const Shape s = shape(1, 4); return "y = ArgMax <" + set("keepdims", number(0, 1)) + ", " + set("axis", axis(s.size())) + "> (" + input(s) + ")"; }
-    case 16: { const Shape s = shape(1, 3); return "y, z = TopK <" + set("axis", axis(s.size())) + "> (" + input(s) + ", " + ints({1}) + ")"; }
+    case 8: {
+      const Shape s = shape(0, 3);
+      return "y = Expand(" + input(partner(s)) + ", " + ints(s) + ")";
+    }
+    case 9: {
+      const Shape s = shape(1, 3);
+      std::vector<int> r;
+      for (std::size_t i = 0; i < s.size(); ++i) r.push_back(number(0, 3));
+      return "y = Tile(" + input(s) + ", " + ints(r) + ")";
+    }
+    case 10: {
+      const Shape s = shape(0, 3);
+      return "y = Unsqueeze(" + input(s) + ", " + ints({axis(s.size() + 1)}) + ")";
+    }
+    case 11: {
+      Shape s = shape(1, 4);
+      const int k = axis(s.size());
+      s[static_cast<std::size_t>(k < 0 ? k + static_cast<int>(s.size()) : k)] = 1;
+      return "y = Squeeze(" + input(s) + ", " + ints({k}) + ")";
+    }
+    case 12: {
+      const Shape s = shape(0, 4);
+      return "y = Flatten <" + set("axis", number(-static_cast<int>(s.size()), static_cast<int>(s.size()))) +
+             "> (" + input(s) + ")";
+    }
+    case 13: {
+      const Shape s = shape(1, 4);
+      return "y = ReduceSum <" + set("keepdims", number(0, 1)) + "> (" + input(s) + ", " +
+             ints({axis(s.size())}) + ")";
+    }
+    case 14: {
+      const Shape s = shape(1, 4);
+      return "y = ReduceMax <" + set("keepdims", number(0, 1)) + "> (" + input(s) + ")";
+    }
+    case 15: {
+      const Shape s = shape(1, 4);
+      return "y = ArgMax <" + set("keepdims", number(0, 1)) + ", " + set("axis", axis(s.size())) + "> (" +
+             input(s) + ")";
+    }
+    case 16: {
+      const Shape s = shape(1, 3);
+      return "y, z = TopK <" + set("axis", axis(s.size())) + "> (" + input(s) + ", " + ints({1}) + ")";
+    }
     case 17: {
-      const std::size_t spatial = static_cast<std::size_t>(number(1, 3)); Shape x{number(1, 3), 4}, w{6, 2}; std::vector<int> k;
-      for (std::size_t i = 0; i < spatial; ++i) { x.push_back(number(6, 12)); k.push_back(number(1, 3)); w.push_back(k.back()); }
+      const std::size_t spatial = static_cast<std::size_t>(number(1, 3));
+      Shape x{number(1, 3), 4}, w{6, 2};
+      std::vector<int> k;
+      for (std::size_t i = 0; i < spatial; ++i) {
+        x.push_back(number(6, 12));
+        k.push_back(number(1, 3));
+        w.push_back(k.back());
+      }
       return "y = Conv <group = 2, " + window(spatial, coin(), k) + "> (" + input(x) + ", " + input(w) + ")";
     }
     case 18: {
-      const std::size_t spatial = static_cast<std::size_t>(number(1, 2)); Shape x{number(1, 3), 4}, w{4, 3}; std::vector<int> k;
-      for (std::size_t i = 0; i < spatial; ++i) { x.push_back(number(6, 12)); k.push_back(number(2, 3)); w.push_back(k.back()); }
+      const std::size_t spatial = static_cast<std::size_t>(number(1, 2));
+      Shape x{number(1, 3), 4}, w{4, 3};
+      std::vector<int> k;
+      for (std::size_t i = 0; i < spatial; ++i) {
+        x.push_back(number(6, 12));
+        k.push_back(number(2, 3));
+        w.push_back(k.back());
+      }
       return "y = ConvTranspose <" + window(spatial, coin(), k) + "> (" + input(x) + ", " + input(w) + ")";
     }
     case 19: {
-      const std::size_t spatial = static_cast<std::size_t>(number(1, 2)); Shape x{number(1, 3), 4}; std::vector<int> k;
-      for (std::size_t i = 0; i < spatial; ++i) { x.push_back(number(6, 12)); k.push_back(number(1, 3)); }
-      // With ceil_mode onnx's function counts windows that start behind the axis, too; ONNX Runtime does not. They
-      // exist only where the stride is larger than the window.
+      const std::size_t spatial = static_cast<std::size_t>(number(1, 2));
+      Shape x{number(1, 3), 4};
+      std::vector<int> k;
+      for (std::size_t i = 0; i < spatial; ++i) {
+        x.push_back(number(6, 12));
+        k.push_back(number(1, 3));
+      }
+      // With ceil_mode onnx's function counts windows that start behind the axis, too; ONNX Runtime does not.
+      // They exist only where the stride is larger than the window.
       const std::string w = window(spatial, true, k);
-      const bool ceil = k == std::vector<int>(spatial, 3) && w.find("SAME") == std::string::npos && w.find("pads = [0") != std::string::npos;
+      const bool ceil = k == std::vector<int>(spatial, 3) && w.find("SAME") == std::string::npos &&
+                        w.find("pads = [0") != std::string::npos;
       return "y = MaxPool <" + w + ", " + set("ceil_mode", ceil ? 1 : 0) + "> (" + input(x) + ")";
     }
-    case 20: { const Shape s = shape(3, 5); return "y = GlobalAveragePool(" + input(s) + ")"; }
+    case 20: {
+      const Shape s = shape(3, 5);
+      return "y = GlobalAveragePool(" + input(s) + ")";
+    }
     case 21: {
-      Shape a = shape(2, 4), b = a; const std::size_t r = a.size(); b[r - 2] = a[r - 1]; b[r - 1] = number(1, 5);
+      Shape a = shape(2, 4), b = a;
+      const std::size_t r = a.size();
+      b[r - 2] = a[r - 1];
+      b[r - 1] = number(1, 5);
       if (coin()) b.erase(b.begin(), b.begin() + static_cast<int>(r) - 2);
       return "y = MatMul(" + input(a) + ", " + input(b) + ")";
     }
     case 22: {
-      const int ta = number(0, 1), tb = number(0, 1); const Shape a{ta ? 3 : 2, ta ? 2 : 3}, b{tb ? 4 : 3, tb ? 3 : 4};
-      return "y = Gemm <" + set("transA", ta) + ", " + set("transB", tb) + "> (" + input(a) + ", " + input(b) + ")";
+      const int ta = number(0, 1), tb = number(0, 1);
+      const Shape a{ta ? 3 : 2, ta ? 2 : 3}, b{tb ? 4 : 3, tb ? 3 : 4};
+      return "y = Gemm <" + set("transA", ta) + ", " + set("transB", tb) + "> (" + input(a) + ", " +
+             input(b) + ")";
     }
-    case 23: return "y = Einsum <equation = \"bhqd,bhkd->bhqk\"> (" + input({2, 3, 4, 5}) + ", " + input({2, 3, 6, 5}) + ")";
-    case 24: { const Shape s = shape(2, 4); return "y, m, i = LayerNormalization <" + set("axis", axis(s.size())) + "> (" + input(s) + ", " + input({s.back()}) + ")"; }
+    case 23:
+      return "y = Einsum <equation = \"bhqd,bhkd->bhqk\"> (" + input({2, 3, 4, 5}) + ", " +
+             input({2, 3, 6, 5}) + ")";
+    case 24: {
+      const Shape s = shape(2, 4);
+      return "y, m, i = LayerNormalization <" + set("axis", axis(s.size())) + "> (" + input(s) + ", " +
+             input({s.back()}) + ")";
+    }
     case 25: {
-      const int dirs = number(1, 2); const std::string d = dirs == 2 ? "bidirectional" : "forward";
-      return "y, h, c = LSTM <hidden_size = 4, direction = \"" + d + "\"> (" + input({5, 2, 3}) + ", " + input({dirs, 16, 3}) + ", " + input({dirs, 16, 4}) + ")";
+      const int dirs = number(1, 2);
+      const std::string d = dirs == 2 ? "bidirectional" : "forward";
+      return "y, h, c = LSTM <hidden_size = 4, direction = \"" + d + "\"> (" + input({5, 2, 3}) + ", " +
+             input({dirs, 16, 3}) + ", " + input({dirs, 16, 4}) + ")";
     }
-    case 26: { const Shape s = shape(1, 3); std::vector<int> p; for (std::size_t i = 0; i < 2 * s.size(); ++i) p.push_back(number(0, 2)); return "y = Pad(" + input(s) + ", " + ints(p) + ")"; }
-    case 27: { const Shape s = shape(1, 3), i = shape(1, 3); return "y = GatherElements(" + input(s) + ", " + input(Shape(s.size(), 2), "int64") + ")"; }
-    case 28: { const Shape s = shape(2, 4); return "y = GatherND(" + input(s) + ", " + input({3, number(1, static_cast<int>(s.size()))}, "int64") + ")"; }
-    case 29: { const Shape s = shape(1, 3); return "y = OneHot <" + set("axis", axis(s.size() + 1)) + "> (" + input(s, "int64") + ", " + scalar(7) + ", " + input({2}) + ")"; }
-    case 30: { const int b = number(1, 2); return "y = DepthToSpace <" + set("blocksize", b) + "> (" + input({1, 8, 3, 4}) + ")"; }
+    case 26: {
+      const Shape s = shape(1, 3);
+      std::vector<int> p;
+      for (std::size_t i = 0; i < 2 * s.size(); ++i) p.push_back(number(0, 2));
+      return "y = Pad(" + input(s) + ", " + ints(p) + ")";
+    }
+    case 27: {
+      const Shape s = shape(1, 3), i = shape(1, 3);
+      return "y = GatherElements(" + input(s) + ", " + input(Shape(s.size(), 2), "int64") + ")";
+    }
+    case 28: {
+      const Shape s = shape(2, 4);
+      return "y = GatherND(" + input(s) + ", " + input({3, number(1, static_cast<int>(s.size()))}, "int64") +
+             ")";
+    }
+    case 29: {
+      const Shape s = shape(1, 3);
+      return "y = OneHot <" + set("axis", axis(s.size() + 1)) + "> (" + input(s, "int64") + ", " + scalar(7) +
+             ", " + input({2}) + ")";
+    }
+    case 30: {
+      const int b = number(1, 2);
+      return "y = DepthToSpace <" + set("blocksize", b) + "> (" + input({1, 8, 3, 4}) + ")";
+    }
     default: {
-      Shape s = shape(1, 3); const int k = axis(s.size()); int& d = s[static_cast<std::size_t>(k < 0 ? k + static_cast<int>(s.size()) : k)];
+      Shape s = shape(1, 3);
+      const int k = axis(s.size());
+      int& d = s[static_cast<std::size_t>(k < 0 ? k + static_cast<int>(s.size()) : k)];
       d = number(2, 9);
-      if (coin()) { const int first = number(1, d - 1); return "y, z = Split <" + set("axis", k) + "> (" + input(s) + ", " + ints({first, d - first}) + ")"; }
+      if (coin()) {
+        const int first = number(1, d - 1);
+        return "y, z = Split <" + set("axis", k) + "> (" + input(s) + ", " + ints({first, d - first}) + ")";
+      }
       return "y, z = Split <num_outputs = 2, " + set("axis", k) + "> (" + input(s) + ")";
     }
   }
@@ -209,11 +331,12 @@ TEST(InferOnnx, OwnRulesAgreeWithOnnxFunctions) {
         const auto want = m.dims.value(other.dims[i]);
         if (!want) continue;
         ++compared;
-        EXPECT_EQ(m.dims.value(own.dims[i]), want) << "axis " << i << ", seed " << seed << ": " << maker.graph(node);
+        EXPECT_EQ(m.dims.value(own.dims[i]), want)
+            << "axis " << i << ", seed " << seed << ": " << maker.graph(node);
       }
     }
   }
-  EXPECT_GT(compared, 4000);                              // the comparison is not vacuous
+  EXPECT_GT(compared, 4000);  // the comparison is not vacuous
 }
 
 }  // namespace
