@@ -192,7 +192,7 @@ TEST(Model, RandomMutationsKeepTheInvariants) {
           break;
         case 3: {
           std::vector<ValueId> operands;
-          for (unsigned k = rng() % 5; k > 0; --k)
+          for (auto k = rng() % 5; k > 0; --k)
             if (const ValueId to = pick(at); s.m.alive(to)) operands.push_back(to);
           s.m.set_operands(s.m.value(v).def, operands);
           break;
