@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <unordered_map>
@@ -20,7 +21,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;       // large tensors start on a page, so that a runtime can map them
+constexpr std::uint64_t kPage = 4096;  // large tensors start on a page, so that a runtime can map them
 constexpr std::uint64_t kLarge = 64 * 1024;
 constexpr std::uint64_t kSmallAlignment = 64;
 
@@ -43,11 +44,6 @@ std::string_view location_of(Bytes proto) {
   return location;
 }
 
-bool same_file(const std::string& path, int fd) {
-  struct stat a {}, b {};
-  return ::stat(path.c_str(), &a) == 0 && ::fstat(fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 std::string resolved(const std::string& path) {
   char* real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return path;
@@ -61,7 +57,8 @@ std::string base_of(const std::string& path) { return path.substr(path.rfind('/'
 // Is it the name of a data file that belongs to the model file `model`?
 bool is_ours(std::string_view name, std::string_view model) {
   constexpr std::string_view kEnd = ".data";
-  if (name.size() != model.size() + 1 + 16 + kEnd.size() || !name.starts_with(model) || !name.ends_with(kEnd)) return false;
+  if (name.size() != model.size() + 1 + 16 + kEnd.size() || !name.starts_with(model) || !name.ends_with(kEnd))
+    return false;
   if (name[model.size()] != '.') return false;
   const std::string_view digits = name.substr(model.size() + 1, 16);
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -86,14 +83,15 @@ class Hasher {
   // The content of a range; holes of a sparse file are not read from it.
   void add(Bytes bytes) {
     const FileImage* image = FileImage::holding(bytes);
-    if (image == nullptr || !image->mapped()) return add(bytes.data(), bytes.size());
+    if (image == nullptr || image->descriptor() < 0) return add(bytes.data(), bytes.size());
     static constexpr std::array<char, 65536> kZeros{};
     const char* const base = image->bytes().data();
     auto at = static_cast<std::uint64_t>(bytes.data() - base);
     const std::uint64_t end = at + bytes.size();
     while (at < end) {
       const off_t data = ::lseek(image->descriptor(), static_cast<off_t>(at), SEEK_DATA);
-      std::uint64_t begin = data < 0 ? (errno == ENXIO ? end : at) : std::min(static_cast<std::uint64_t>(data), end);
+      std::uint64_t begin =
+          data < 0 ? (errno == ENXIO ? end : at) : std::min(static_cast<std::uint64_t>(data), end);
       for (; at < begin;) {
         const std::uint64_t n = std::min<std::uint64_t>(kZeros.size(), begin - at);
         add(kZeros.data(), n);
@@ -101,7 +99,8 @@ class Hasher {
       }
       if (at == end) break;
       const off_t hole = ::lseek(image->descriptor(), static_cast<off_t>(at), SEEK_HOLE);
-      const std::uint64_t stop = hole > static_cast<off_t>(at) ? std::min(static_cast<std::uint64_t>(hole), end) : end;
+      const std::uint64_t stop =
+          hole > static_cast<off_t>(at) ? std::min(static_cast<std::uint64_t>(hole), end) : end;
       add(base + at, stop - at);
       at = stop;
     }
@@ -126,7 +125,8 @@ bool DataPlan::found_from(const std::string& folder, const Tensor& t) {
   const std::string_view location = location_of(t.proto);
   for (const Known& k : known_)
     if (k.image == image && k.location == location) return k.found;
-  const bool found = !location.empty() && location.front() != '/' && same_file(folder + "/" + std::string(location), image->descriptor());
+  const bool found =
+      !location.empty() && location.front() != '/' && image->is_file(folder + "/" + std::string(location));
   known_.push_back({image, std::string(location), found});
   return found;
 }
@@ -145,7 +145,8 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
     seen[t.index()] = true;
     const Tensor& tensor = m.tensor(t);
     if (tensor.dtype == DType::String || bits_of(tensor.dtype) == 0) continue;
-    const std::uint64_t size = raw_size(tensor.dtype, static_cast<std::uint64_t>(tensor.elements)).value_or(0);
+    const std::uint64_t size =
+        raw_size(tensor.dtype, static_cast<std::uint64_t>(tensor.elements)).value_or(0);
     if (size == 0) {
       if (tensor.external) forms_[t.index()] = Form::Inline, moves_ = true;
       continue;
@@ -169,7 +170,8 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
   for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
     const Tensor& tensor = m.tensor(TensorId{i});
     if (seen[i] || !tensor.external) continue;
-    if (!files_allowed || options.external == External::Never || !found_from(folder, tensor)) forms_[i] = Form::Inline, moves_ = true;
+    if (!files_allowed || options.external == External::Never || !found_from(folder, tensor))
+      forms_[i] = Form::Inline, moves_ = true;
   }
   if (data.empty()) return;
   moves_ = true;
@@ -178,7 +180,7 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
 
 void DataPlan::lay_out(const Model& m, const std::vector<TensorId>& tensors, const std::string& target) {
   range_of_.assign(m.tensor_count(), 0xFFFFFFFFu);
-  std::unordered_map<const char*, std::uint32_t> shared;   // two tensors may view one range
+  std::unordered_map<const char*, std::uint32_t> shared;  // two tensors may view one range
   Hasher hash;
   for (const TensorId t : tensors) {
     const std::optional<Bytes> raw = m.raw(t);
@@ -186,7 +188,8 @@ void DataPlan::lay_out(const Model& m, const std::vector<TensorId>& tensors, con
       forms_[t.index()] = Form::AsIs;
       continue;
     }
-    if (const auto it = shared.find(raw->data()); it != shared.end() && ranges_[it->second].length == raw->size()) {
+    if (const auto it = shared.find(raw->data());
+        it != shared.end() && ranges_[it->second].length == raw->size()) {
       range_of_[t.index()] = it->second;
       continue;
     }
@@ -213,16 +216,20 @@ const DataRange* DataPlan::range(TensorId t) const {
 Status DataPlan::write(const Model&, const std::string& target, std::optional<OutputFile>& file) const {
   const std::string path = folder_of(target) + "/" + name_;
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) == size_) return Done{};
+  if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+      static_cast<std::uint64_t>(info.st_size) == size_)
+    return Done{};
   Result<OutputFile> created = OutputFile::create(path);
   if (!created) return created.errors();
   file.emplace(*std::move(created));
   for (const Slice& slice : data_) {
     if (Status s = file->skip_to(slice.offset); !s) return s;
     const FileImage* image = FileImage::holding(slice.bytes);
-    Status s = image != nullptr && image->mapped()
-                   ? file->copy(*image, static_cast<std::uint64_t>(slice.bytes.data() - image->bytes().data()), slice.bytes.size())
-                   : file->write(slice.bytes);
+    Status s =
+        image != nullptr && image->mapped()
+            ? file->copy(*image, static_cast<std::uint64_t>(slice.bytes.data() - image->bytes().data()),
+                         slice.bytes.size())
+            : file->write(slice.bytes);
     if (!s) return s;
   }
   return file->finish();
@@ -235,7 +242,8 @@ std::vector<std::string> locations(const Model& m, const DataPlan& plan) {
   };
   add(plan.file_name());
   for (std::uint32_t i = 0; i < m.tensor_count(); ++i)
-    if (m.tensor(TensorId{i}).external && plan.form(TensorId{i}) == DataPlan::Form::AsIs) add(location_of(m.tensor(TensorId{i}).proto));
+    if (m.tensor(TensorId{i}).external && plan.form(TensorId{i}) == DataPlan::Form::AsIs)
+      add(location_of(m.tensor(TensorId{i}).proto));
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -249,15 +257,16 @@ void remove_old_data(const Model& m, const std::string& target, const std::vecto
   if (dir == nullptr) return;
   while (const dirent* entry = ::readdir(dir)) {
     const std::string name = entry->d_name;
-    if (is_ours(name, base) && std::ranges::find(referred, name) == referred.end()) old.push_back(folder + "/" + name);
+    if (is_ours(name, base) && std::ranges::find(referred, name) == referred.end())
+      old.push_back(folder + "/" + name);
   }
   ::closedir(dir);
   if (old.empty()) return;
-  if (resolved(m.file) != target) {   // the model that was read may be a copy, with the same data file
+  if (resolved(m.file) != target) {  // the model that was read may be a copy, with the same data file
     for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
       const Tensor& t = m.tensor(TensorId{i});
       const FileImage* image = t.external ? FileImage::holding(t.raw) : nullptr;
-      if (image != nullptr) std::erase_if(old, [&](const std::string& path) { return same_file(path, image->descriptor()); });
+      if (image != nullptr) std::erase_if(old, [&](const std::string& path) { return image->is_file(path); });
     }
   }
   for (const std::string& path : old) ::unlink(path.c_str());

@@ -17,9 +17,9 @@ namespace graphopt {
 class DataPlan {
  public:
   enum class Form : std::uint8_t {
-    AsIs,      // its bytes in the file hold: inline, or external and still found from the target's folder
-    Inline,    // was external elsewhere: into the message
-    Data,      // into the new data file
+    AsIs,    // its bytes in the file hold: inline, or external and still found from the target's folder
+    Inline,  // was external elsewhere: into the message
+    Data,    // into the new data file
   };
 
   // `all_large`: every initializer from the threshold up becomes external, whatever the input did.
@@ -27,7 +27,7 @@ class DataPlan {
 
   Form form(TensorId t) const { return t.index() < forms_.size() ? forms_[t.index()] : Form::AsIs; }
   const DataRange* range(TensorId t) const;
-  bool moves() const { return moves_; }                        // some tensor is not AsIs
+  bool moves() const { return moves_; }  // some tensor is not AsIs
   bool has_data() const { return !data_.empty(); }
   bool keeps() const { return kept_bytes_ > 0; }
   std::uint64_t data_bytes() const { return size_; }
@@ -46,18 +46,22 @@ class DataPlan {
   void lay_out(const Model& m, const std::vector<TensorId>& tensors, const std::string& target);
 
   std::vector<Form> forms_;
-  std::vector<std::uint32_t> range_of_;                        // by tensor id, index into ranges_
+  std::vector<std::uint32_t> range_of_;  // by tensor id, index into ranges_
   std::vector<DataRange> ranges_;
   std::vector<Slice> data_;
   std::uint64_t size_ = 0, kept_bytes_ = 0;
   bool moves_ = false;
   std::string name_;
-  struct Known { const FileImage* image; std::string location; bool found; };
+  struct Known {
+    const FileImage* image;
+    std::string location;
+    bool found;
+  };
   std::vector<Known> known_;
 };
 
-// The data files of ours beside `target` (`name.<16 hex digits>.data`) that neither the model written there nor, when
-// it is another one, the model that was read refers to.
+// The data files of ours beside `target` (`name.<16 hex digits>.data`) that neither the model written there
+// nor, when it is another one, the model that was read refers to.
 void remove_old_data(const Model& m, const std::string& target, const std::vector<std::string>& referred);
 // Locations that the written model refers to.
 std::vector<std::string> locations(const Model& m, const DataPlan& plan);

@@ -48,7 +48,8 @@ bool goes_up(std::string_view location) {
 
 std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& out) {
   const std::string shown = quoted(location);
-  const std::string help_root = "give --external-root with the folder that holds the data, if you trust this model";
+  const std::string help_root =
+      "give --external-root with the folder that holds the data, if you trust this model";
   if (location.empty() || location.find('\0') != std::string::npos)
     return Fault{"the location of its external data is not a file name", kReport};
   const bool absolute = location.front() == '/';
@@ -60,7 +61,8 @@ std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& ou
   const std::string real_folder = real_path(folder_);
   const std::string real_root = root_.empty() ? std::string() : real_path(root_);
   if (!root_.empty() && real_root.empty())
-    return Fault{"the folder " + quoted(root_) + " of --external-root is not there", "check the path given with --external-root"};
+    return Fault{"the folder " + quoted(root_) + " of --external-root is not there",
+                 "check the path given with --external-root"};
   std::vector<std::string> candidates;
   if (absolute) candidates = {location};
   else candidates = {folder_ + "/" + location};
@@ -82,7 +84,8 @@ std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& ou
     struct stat info {};
     if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
       ::close(fd);
-      return Fault{"its weights are in " + shown + ", which is not a regular file", "put the data file there"};
+      return Fault{"its weights are in " + shown + ", which is not a regular file",
+                   "put the data file there"};
     }
     Result<std::shared_ptr<const FileImage>> image = FileImage::adopt(fd, candidate);
     if (!image) return Fault{"its weights are in " + shown + ": " + image.error().what, image.error().remedy};
@@ -96,19 +99,23 @@ std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& ou
                "put " + shown + " next to the model, or give --external-root DIR"};
 }
 
-std::optional<Fault> ExternalFiles::find(const ExternalEntry& entry, std::uint64_t size, std::string_view& bytes) {
+std::optional<Fault> ExternalFiles::find(const ExternalEntry& entry, std::uint64_t size,
+                                         std::string_view& bytes) {
   if (!entry.has_location) return Fault{"it has external data without a location", kReport};
   std::uint64_t offset = 0;
   if (entry.has_offset) {
     const std::optional<std::uint64_t> v = parse_number(entry.offset);
-    if (!v) return Fault{"the offset " + quoted(entry.offset) + " of its external data is not a number", kReport};
+    if (!v)
+      return Fault{"the offset " + quoted(entry.offset) + " of its external data is not a number", kReport};
     offset = *v;
   }
   if (entry.has_length) {
     const std::optional<std::uint64_t> v = parse_number(entry.length);
-    if (!v) return Fault{"the length " + quoted(entry.length) + " of its external data is not a number", kReport};
+    if (!v)
+      return Fault{"the length " + quoted(entry.length) + " of its external data is not a number", kReport};
     if (*v != size)
-      return Fault{"its external data have " + std::to_string(*v) + " bytes, but its type and dims need " + std::to_string(size),
+      return Fault{"its external data have " + std::to_string(*v) + " bytes, but its type and dims need " +
+                       std::to_string(size),
                    kReport};
   }
   const auto [it, fresh] = files_.try_emplace(std::string(entry.location));
@@ -122,8 +129,9 @@ std::optional<Fault> ExternalFiles::find(const ExternalEntry& entry, std::uint64
   if (file.reported) return Fault{};
   const std::string_view all = file.image->bytes();
   if (offset > all.size() || size > all.size() - offset)
-    return Fault{"its external data are bytes " + std::to_string(offset) + " and following of " + quoted(entry.location) + ", " +
-                     std::to_string(size) + " in number, but that file has only " + std::to_string(all.size()) + " bytes",
+    return Fault{"its external data are bytes " + std::to_string(offset) + " and following of " +
+                     quoted(entry.location) + ", " + std::to_string(size) +
+                     " in number, but that file has only " + std::to_string(all.size()) + " bytes",
                  "the data file is cut off or belongs to another model: copy it again"};
   bytes = all.substr(offset, size);
   return std::nullopt;
@@ -147,8 +155,10 @@ void ExternalFiles::check_overlaps(Problems& problems) {
     if (a.file != b.file || b.begin >= a.end || (a.begin == b.begin && a.end == b.end)) continue;
     Place place;
     place.slot = "tensor " + quoted(b.tensor);
-    problems.add(std::move(place),
-                 "its external data overlap those of tensor " + quoted(a.tensor) + " in '" + b.file->path() + "'", kReport);
+    problems.add(
+        std::move(place),
+        "its external data overlap those of tensor " + quoted(a.tensor) + " in '" + b.file->path() + "'",
+        kReport);
   }
 }
 

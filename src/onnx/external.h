@@ -1,8 +1,8 @@
 // External data: payloads of tensors in files beside the model.
 //
-// A model may come from a stranger, so a location is followed only inside the model's folder (and the folder that
-// --external-root names): no absolute path, no way up, no link that leads out. Ranges are checked against the file
-// and against each other: two tensors share all of a range or nothing of it.
+// A model may come from a stranger, so a location is followed only inside the model's folder (and the folder
+// that --external-root names): no absolute path, no way up, no link that leads out. Ranges are checked
+// against the file and against each other: two tensors share all of a range or nothing of it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace graphopt {
 
-struct ExternalEntry {                  // TensorProto.external_data
+struct ExternalEntry {  // TensorProto.external_data
   std::string_view location, offset, length;
   bool has_location = false, has_offset = false, has_length = false;
 };

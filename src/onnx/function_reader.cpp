@@ -15,6 +15,12 @@ using wire::Kind;
 
 OpsetTable GraphReader::read_opsets(const std::vector<Bytes>& imports, const Place& where) {
   OpsetTable table;
+  constexpr std::size_t kMostImports = 1000;  // tables are searched one by one
+  if (imports.size() > kMostImports) {
+    problems_.add(where, "it imports " + std::to_string(imports.size()) + " opsets",
+                  "keep those that its nodes use");
+    return table;
+  }
   for (const Bytes proto : imports) {
     std::string_view domain;
     std::int64_t version = 0;
@@ -29,7 +35,8 @@ OpsetTable GraphReader::read_opsets(const std::vector<Bytes>& imports, const Pla
       continue;
     }
     if (version < 1) {
-      problems_.add(where, "the opset version of domain " + quoted(shown) + " is " + std::to_string(version), kReport);
+      problems_.add(where, "the opset version of domain " + quoted(shown) + " is " + std::to_string(version),
+                    kReport);
       continue;
     }
     NameId name = view(domain);
@@ -37,8 +44,10 @@ OpsetTable GraphReader::read_opsets(const std::vector<Bytes>& imports, const Pla
     const auto known = std::ranges::find(table, name, &OpsetImport::domain);
     if (known == table.end()) table.push_back({name, version});
     else if (known->version != version)
-      problems_.add(where, "domain " + quoted(shown) + " has two opset versions, " + std::to_string(known->version) + " and " +
-                               std::to_string(version), "keep one of them");
+      problems_.add(where,
+                    "domain " + quoted(shown) + " has two opset versions, " + std::to_string(known->version) +
+                        " and " + std::to_string(version),
+                    "keep one of them");
   }
   return table;
 }
@@ -68,7 +77,8 @@ void GraphReader::declare_function(Bytes proto) {
   const FunctionId id = m_.add_function(std::move(f));
   function_protos_.push_back(proto);
   if (!function_ids_.emplace(key, id).second)
-    problems_.add(std::move(where), "the model has two functions of this name", "remove one, or give it an overload name");
+    problems_.add(std::move(where), "the model has two functions of this name",
+                  "remove one, or give it an overload name");
 }
 
 void GraphReader::read_functions() {
@@ -113,7 +123,7 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
   const int budget = wire::kMaxDepth - 1;
   for (const Bytes bytes : defaults) {
     Attr a;
-    if (read_attribute(bytes, [&] { return where; }, {}, budget, a)) values.push_back(a);
+    if (read_attribute(bytes, g, {}, budget, a)) values.push_back(a);
   }
   m_.function_for_reader(id).defaults = std::move(values);
 
@@ -126,7 +136,9 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
   for (const Bytes name : parts.outputs) {
     const ValueId v = name.empty() ? ValueId{} : lookup(view(name));
     if (v) outputs.push_back(v);
-    else problems_.add(place(g, "output " + quoted(name)), "no node or input gives it", "remove the output, or add what makes it");
+    else
+      problems_.add(place(g, "output " + quoted(name)), "no node or input gives it",
+                    "remove the output, or add what makes it");
   }
   m_.set_graph_outputs(g, outputs);
   read_value_infos(g, parts.value_infos, budget);

@@ -1,4 +1,5 @@
-// Graphs: inputs, initializers, outputs, value_info, and what names their values from outside. See graph_reader.h.
+// Graphs: inputs, initializers, outputs, value_info, and what names their values from outside. See
+// graph_reader.h.
 #include "onnx/graph_reader.h"
 
 #include <algorithm>
@@ -19,10 +20,11 @@ using wire::Kind;
 GraphReader::GraphReader(Model& m, Problems& problems, ExternalFiles& external)
     : m_(m), problems_(problems), external_(external), ai_onnx_(m.names.intern("ai.onnx")) {}
 
-// --- scopes ---------------------------------------------------------------------------------------------------------
+// --- scopes ------------------------------------------------------------------------------------------------
 
 ValueId& GraphReader::meaning(NameId name) {
-  if (name.index() >= meaning_.size()) meaning_.resize(std::max<std::size_t>(m_.names.size(), name.index() + std::size_t{1}));
+  if (name.index() >= meaning_.size())
+    meaning_.resize(std::max<std::size_t>(m_.names.size(), name.index() + std::size_t{1}));
   return meaning_[name.index()];
 }
 
@@ -45,7 +47,8 @@ ValueId GraphReader::declare(GraphId g, std::string_view text, const char* what,
   const NameId name = view(text);
   ValueId& now = meaning(name);
   if (now && m_.value(now).graph == g) {
-    problems_.add(place(g), std::string("it has two values named ") + quoted(text) + "; the second is " + what,
+    problems_.add(place(g),
+                  std::string("it has two values named ") + quoted(text) + "; the second is " + what,
                   "give every value of a graph a name of its own");
     return {};
   }
@@ -80,7 +83,7 @@ void GraphReader::fault(Place where, const Fault& f) {
   if (!f.what.empty()) problems_.add(std::move(where), f);
 }
 
-// --- graphs -----------------------------------------------------------------------------------------------------------
+// --- graphs ------------------------------------------------------------------------------------------------
 
 void GraphReader::read_main(Bytes graph, const std::vector<Bytes>& training) {
   read_graph(graph, m_.main(), wire::kMaxDepth - 1, training);
@@ -97,8 +100,10 @@ bool GraphReader::split_graph(Bytes proto, GraphId g, Parts& parts) {
         case gf::kSparseInitializer: parts.sparse.push_back(f.bytes); continue;
         case gf::kInput: parts.inputs.push_back(f.bytes); continue;
         case gf::kValueInfo: parts.value_infos.push_back(f.whole); continue;
-        case gf::kOutput: parts.outputs.push_back(f.bytes); break;   // its bytes are kept too: a value may be more
-                                                                     // than one output, or an input and an output
+        case gf::kOutput:
+          parts.outputs.push_back(f.bytes);
+          break;  // its bytes are kept too: a value may be more
+                  // than one output, or an input and an output
         case gf::kQuantization: parts.annotations.push_back(f.bytes); break;
         case gf::kName: graph.name = view(f.bytes); break;
         default: break;
@@ -113,7 +118,8 @@ bool GraphReader::split_graph(Bytes proto, GraphId g, Parts& parts) {
 
 void GraphReader::read_graph(Bytes proto, GraphId g, int budget, const std::vector<Bytes>& training) {
   if (budget < 0) {
-    problems_.add(place(g), "graphs are nested deeper than the 100 levels of messages that ONNX readers accept",
+    problems_.add(place(g),
+                  "graphs are nested deeper than the 100 levels of messages that ONNX readers accept",
                   "put inner parts into functions of the model, or unroll them");
     return;
   }
@@ -142,7 +148,8 @@ void GraphReader::read_body(GraphId g, Parts& parts, int budget) {
       if (name == kEmptyName) continue;
       ValueId& now = meaning(name);
       if (now && m_.value(now).graph == g) {
-        problems_.add(place(g, draft, i), "its result " + quoted(m_.text(name)) + " has the name of another value of the graph",
+        problems_.add(place(g, draft, i),
+                      "its result " + quoted(m_.text(name)) + " has the name of another value of the graph",
                       "give every value of a graph a name of its own");
         operand_names_[draft.first_name + draft.inputs + k] = kEmptyName;
         continue;
@@ -170,7 +177,8 @@ void GraphReader::read_inputs(GraphId g, const std::vector<Bytes>& inputs, int b
     const ValueId v = declare(g, name, "an input", true);
     if (!v) continue;
     TypeId type;
-    if (const std::optional<Fault> f = read_value_info(m_, info, main ? DimNames::Symbols : DimNames::Claims, budget, type))
+    if (const std::optional<Fault> f =
+            read_value_info(m_, info, main ? DimNames::Symbols : DimNames::Claims, budget, type))
       fault(place(g, "input " + quoted(name)), *f);
     m_.value_for_reader(v).info = info;
     m_.value_for_reader(v).declared = type;
@@ -184,7 +192,8 @@ void GraphReader::read_initializers(GraphId g, const Parts& parts) {
       return {};
     }
     const ValueId known = lookup(view(name));
-    if (known && m_.value(known).graph == g && m_.value(known).is_input && !m_.value(known).is_initializer) return known;
+    if (known && m_.value(known).graph == g && m_.value(known).is_input && !m_.value(known).is_initializer)
+      return known;
     return declare(g, name, what, false);
   };
   for (const Bytes proto : parts.initializers) {
@@ -209,7 +218,8 @@ void GraphReader::read_initializers(GraphId g, const Parts& parts) {
         fault(place(g, "sparse initializer " + quoted(name)), *fault_found);
     }
     if (fields.broken())
-      problems_.add(place(g, "sparse initializer " + quoted(name)), std::string("its bytes are broken: ") + fields.what(), kDamaged);
+      problems_.add(place(g, "sparse initializer " + quoted(name)),
+                    std::string("its bytes are broken: ") + fields.what(), kDamaged);
     const ValueId v = value_named(name, "a sparse initializer");
     if (!v) continue;
     m_.mark_initializer(v, {});
@@ -264,7 +274,7 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
   }
 }
 
-// --- names that something outside the graph's nodes mentions ------------------------------------------------------------
+// --- names that something outside the graph's nodes mentions -----------------------------------------------
 
 void GraphReader::pin(std::string_view name) {
   const NameId id = name.empty() ? NameId{} : m_.names.find(name);
@@ -292,19 +302,22 @@ void GraphReader::pin_training(Bytes proto) {
     if (f.kind != Kind::Length) continue;
     if (f.number == field::training::kInitialization || f.number == field::training::kAlgorithm) {
       pin_names_of_nodes(f.bytes, wire::kMaxDepth - 2);
-    } else if (f.number == field::training::kInitializationBinding || f.number == field::training::kUpdateBinding) {
+    } else if (f.number == field::training::kInitializationBinding ||
+               f.number == field::training::kUpdateBinding) {
       Fields entry(f.bytes);
       for (Field e; entry.next(e);)
         if (e.kind == Kind::Length) pin(e.bytes);
     }
   }
-  if (fields.broken()) problems_.add({}, std::string("its training information is broken: ") + fields.what(), kDamaged);
+  if (fields.broken())
+    problems_.add({}, std::string("its training information is broken: ") + fields.what(), kDamaged);
 }
 
 // Calls itself once per level of nested graphs, of which `budget` admits at most 33.
 void GraphReader::pin_names_of_nodes(Bytes graph, int budget) {
   if (budget < 0) {
-    problems_.add({}, "graphs of its training information are nested deeper than 100 levels of messages", kReport);
+    problems_.add({}, "graphs of its training information are nested deeper than 100 levels of messages",
+                  kReport);
     return;
   }
   Fields fields(graph);
@@ -319,7 +332,8 @@ void GraphReader::pin_names_of_nodes(Bytes graph, int budget) {
       if (x.number != field::node::kAttribute) continue;
       Fields attribute(x.bytes);
       for (Field a; attribute.next(a);)
-        if ((a.number == field::attribute::kGraph || a.number == field::attribute::kGraphs) && a.kind == Kind::Length)
+        if ((a.number == field::attribute::kGraph || a.number == field::attribute::kGraphs) &&
+            a.kind == Kind::Length)
           pin_names_of_nodes(a.bytes, budget - 3);
     }
   }

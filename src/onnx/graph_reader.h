@@ -1,19 +1,19 @@
 // Builds graphs, nodes, values and functions of a Model from their bytes.
 //
-// Names are resolved through one array indexed by the id of the name: it says which value a name means here and now. A
-// subgraph puts its own values over those of the graphs around it and takes them off again at its end, so each look-up
-// is one load, however deep the nesting and however many names there are.
+// Names are resolved through one array indexed by the id of the name: it says which value a name means here
+// and now. A subgraph puts its own values over those of the graphs around it and takes them off again at its
+// end, so each look-up is one load, however deep the nesting and however many names there are.
 //
-// A graph is read in two steps: first the fields of all nodes, which declares every result; then the nodes are made,
-// with their attributes and subgraphs, in the order of the file. So nodes may stand in any order; where one stands
-// before a node whose result it reads, the list is sorted afterwards (topology.h).
+// A graph is read in two steps: first the fields of all nodes, which declares every result; then the nodes
+// are made, with their attributes and subgraphs, in the order of the file. So nodes may stand in any order;
+// where one stands before a node whose result it reads, the list is sorted afterwards (topology.h).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/model.h"
@@ -27,8 +27,8 @@ class GraphReader {
  public:
   GraphReader(Model& m, Problems& problems, ExternalFiles& external);
 
-  // In this order: all functions are declared, so that calls can be told from operators; then the main graph; then
-  // the bodies.
+  // In this order: all functions are declared, so that calls can be told from operators; then the main graph;
+  // then the bodies.
   void declare_function(Bytes proto);
   void read_main(Bytes graph, const std::vector<Bytes>& training);
   void read_functions();
@@ -39,21 +39,21 @@ class GraphReader {
   OpsetTable read_opsets(const std::vector<Bytes>& imports, const Place& place);
 
  private:
-  struct Draft {                     // a node whose fields have been read
+  struct Draft {  // a node whose fields have been read
     Bytes proto;
     NameId name;
     OpId op;
-    std::uint32_t first_name = 0;    // in operand_names_: inputs, then outputs
+    std::uint32_t first_name = 0;  // in operand_names_: inputs, then outputs
     std::uint32_t inputs = 0, outputs = 0;
     bool has_attributes = false, has_devices = false;
   };
-  struct Level {                     // a graph that is being read
+  struct Level {  // a graph that is being read
     GraphId graph;
     NodeId current;
     bool unsorted = false;
-    std::size_t undo = 0;            // where its part of undo_ begins
+    std::size_t undo = 0;  // where its part of undo_ begins
   };
-  struct Parts {                     // fields of a graph or function by kind; value_infos with their tags
+  struct Parts {  // fields of a graph or function by kind; value_infos with their tags
     std::vector<Bytes> nodes, initializers, sparse, inputs, outputs, value_infos, annotations;
   };
 
@@ -75,9 +75,7 @@ class GraphReader {
   void make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget);
   void read_attributes(const Draft& draft, NodeId n, int budget);
   // A place costs several strings, and nearly no attribute has a problem: it is made when one is reported.
-  using PlaceOf = std::function<Place()>;
-  bool read_attribute(Bytes proto, const PlaceOf& place, NodeId owner, int budget, Attr& a);
-  TensorId read_attribute_tensor(Bytes proto, const PlaceOf& place, std::string_view attribute);
+  bool read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a);
   void note_constant(NodeId n);
   void pin_sharded(Bytes node);
   OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);
@@ -102,25 +100,29 @@ class GraphReader {
   Problems& problems_;
   ExternalFiles& external_;
   NameId ai_onnx_;
-  std::vector<ValueId> meaning_;                           // by name
-  struct Undo { NameId name; ValueId before; };
+  std::vector<ValueId> meaning_;  // by name
+  struct Undo {
+    NameId name;
+    ValueId before;
+  };
   std::vector<Undo> undo_;
   std::vector<Level> levels_;
   std::vector<NameId> operand_names_;
-  std::vector<ValueId> operands_, results_;                // of the node that is being made
-  std::vector<OpId> op_of_type_;                           // by name of the operator type: the last op that had it
+  std::vector<ValueId> operands_, results_;  // of the node that is being made
+  std::vector<OpId> op_of_type_;             // by name of the operator type: the last op that had it
   struct FunctionKey {
     NameId domain, name, overload;
     friend auto operator<=>(const FunctionKey&, const FunctionKey&) = default;
   };
   struct FunctionHash {
     std::size_t operator()(const FunctionKey& k) const {
-      return (std::size_t{k.domain.index()} * 0x9E3779B97F4A7C15u + k.name.index()) * 0x9E3779B97F4A7C15u + k.overload.index();
+      return (std::size_t{k.domain.index()} * 0x9E3779B97F4A7C15u + k.name.index()) * 0x9E3779B97F4A7C15u +
+             k.overload.index();
     }
   };
   std::unordered_map<FunctionKey, FunctionId, FunctionHash> function_ids_;
   std::vector<Bytes> function_protos_;
-  std::vector<std::uint64_t> missing_opsets_;              // (table, domain) that were reported
+  std::unordered_set<std::uint64_t> missing_opsets_;  // (table, domain) that were reported
   std::vector<GraphId> sorted_;
 };
 

@@ -37,7 +37,11 @@ Field first_field(Bytes whole) {
 }  // namespace
 
 MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan)
-    : m_(m), plan_(plan), image_(image_of(m)), w_(image_), every_subgraph_(plan.moves() || !options.types.empty()) {
+    : m_(m),
+      plan_(plan),
+      image_(image_of(m)),
+      w_(image_),
+      every_subgraph_(plan.moves() || !options.types.empty()) {
   if (!options.types.empty()) types_.resize(m.value_count());
   for (const TypeOverride& o : options.types) {
     types_[o.value.index()] = o.type;
@@ -56,7 +60,8 @@ MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const D
 }
 
 std::uint64_t MessageWriter::position(Bytes bytes, ValueId v) const {
-  const bool inside = !bytes.empty() && bytes.data() >= image_.data() && bytes.data() < image_.data() + image_.size();
+  const bool inside =
+      !bytes.empty() && bytes.data() >= image_.data() && bytes.data() < image_.data() + image_.size();
   if (inside) return static_cast<std::uint64_t>(bytes.data() - image_.data());
   return image_.size() + v.index();
 }
@@ -134,11 +139,12 @@ void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
       if (x.number == field::opset::kVersion) version = wire::as_int64(x);
     }
     if (domain == "ai.onnx") domain = {};
-    const auto it = std::ranges::find_if(table, [&](const OpsetImport& o) { return m_.text(o.domain) == domain; });
+    const auto it =
+        std::ranges::find_if(table, [&](const OpsetImport& o) { return m_.text(o.domain) == domain; });
     if (it == table.end() || it->version != version) same = false;
     else std::erase_if(now, [&](const OpsetImport& o) { return o.domain == it->domain; });
   }
-  if (same) {   // what a pass added comes behind what was there
+  if (same) {  // what a pass added comes behind what was there
     for (auto it = now.rbegin(); it != now.rend(); ++it) {
       const std::uint64_t end = w_.size();
       w_.field_int(field::opset::kVersion, it->version);
@@ -179,15 +185,18 @@ void MessageWriter::write_function(const Function& f) {
   write_rest(f.rest, ff::kMetadata, kNoLimit);
   write_text(f.rest, ff::kOverload, f.overload);
   write_value_infos(f.body, ff::kValueInfo);
-  for (auto it = f.defaults.rbegin(); it != f.defaults.rend(); ++it) write_attribute(*it, ff::kAttributeProto);
+  for (auto it = f.defaults.rbegin(); it != f.defaults.rend(); ++it)
+    write_attribute(*it, ff::kAttributeProto);
   write_text(f.rest, ff::kDomain, f.domain);
   write_opsets(f.rest, ff::kOpsetImport, m_.opset_tables[graph.opsets]);
   write_rest(f.rest, ff::kDocString, ff::kDocString);
   write_nodes(f.body, ff::kNode);
-  for (auto it = f.attributes.rbegin(); it != f.attributes.rend(); ++it) w_.field_copy(ff::kAttribute, m_.text(*it));
+  for (auto it = f.attributes.rbegin(); it != f.attributes.rend(); ++it)
+    w_.field_copy(ff::kAttribute, m_.text(*it));
   for (std::size_t i = m_.graph_output_count(f.body); i-- > 0;)
     w_.field_copy(ff::kOutput, m_.text(m_.value(m_.graph_output(f.body, i)).name));
-  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it) w_.field_copy(ff::kInput, m_.text(m_.value(*it).name));
+  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it)
+    w_.field_copy(ff::kInput, m_.text(m_.value(*it).name));
   write_rest(f.rest, ff::kName + 1, ff::kInput - 1);
   write_text(f.rest, ff::kName, f.name);
   w_.close(mf::kFunctions, end);
@@ -202,7 +211,8 @@ void MessageWriter::write_graph(GraphId g) {
   write_rest(graph.rest, gf::kValueInfo + 1, gf::kSparseInitializer);
   write_value_infos(g, gf::kValueInfo);
   write_outputs(graph);
-  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it) write_value(gf::kInput, *it, m_.value(*it).info);
+  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it)
+    write_value(gf::kInput, *it, m_.value(*it).info);
   write_rest(graph.rest, gf::kInitializer + 1, gf::kInput);
   for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it) {
     const Value& v = m_.value(*it);
@@ -235,19 +245,21 @@ void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
   const std::string_view name = m_.text(value.name);
   const TypeId type = override_of(v);
   const bool stale = value.info_stale && !value.is_input;
-  if (!type && !stale && info.data() != nullptr && value_info_name(info) == name) return w_.field_bytes(number, info);
+  if (!type && !stale && info.data() != nullptr && value_info_name(info) == name)
+    return w_.field_bytes(number, info);
   const std::uint64_t end = w_.size();
   wire::BackwardWriter& w = w_;
   write_value_info(w, m_, stale ? Bytes{} : info, name, type);
   w_.close(number, end);
 }
 
-// A value can be more than one output, or an output and an input, each with a ValueInfoProto of its own: the entries
-// of the file are used again where name and place agree.
+// A value can be more than one output, or an output and an input, each with a ValueInfoProto of its own: the
+// entries of the file are used again where name and place agree.
 void MessageWriter::write_outputs(const Graph& graph) {
   std::vector<Bytes> entries;
   for (const Bytes whole : graph.rest)
-    if (const Field f = first_field(whole); f.number == gf::kOutput && f.kind == Kind::Length) entries.push_back(f.bytes);
+    if (const Field f = first_field(whole); f.number == gf::kOutput && f.kind == Kind::Length)
+      entries.push_back(f.bytes);
   for (std::size_t i = m_.node(graph.ret).input_count; i-- > 0;) {
     const ValueId v = m_.input(graph.ret, i);
     if (!v) continue;
@@ -255,7 +267,9 @@ void MessageWriter::write_outputs(const Graph& graph) {
     Bytes info = m_.value(v).info;
     if (i < entries.size() && value_info_name(entries[i]) == name) {
       info = entries[i];
-    } else if (const auto it = std::ranges::find_if(entries, [&](Bytes e) { return value_info_name(e) == name; }); it != entries.end()) {
+    } else if (const auto it =
+                   std::ranges::find_if(entries, [&](Bytes e) { return value_info_name(e) == name; });
+               it != entries.end()) {
       info = *it;
     }
     write_value(gf::kOutput, v, info);

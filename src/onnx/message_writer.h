@@ -22,10 +22,10 @@ class MessageWriter {
   std::uint64_t size() const { return w_.size(); }
 
  private:
-  struct Info {                       // an entry of value_info
+  struct Info {  // an entry of value_info
     GraphId graph;
-    std::uint64_t position;           // in the file; entries that are not in it come last, by value
-    ValueId value;                    // none: `whole` is kept from the file
+    std::uint64_t position;  // in the file; entries that are not in it come last, by value
+    ValueId value;           // none: `whole` is kept from the file
     Bytes whole;
   };
 
@@ -56,11 +56,12 @@ class MessageWriter {
   const DataPlan& plan_;
   Bytes image_;
   wire::BackwardWriter w_;
-  bool every_subgraph_;               // also those in which nothing changed: types or data may be others
-  std::vector<TypeId> types_;         // by value
-  std::vector<bool> is_output_;       // by value: of its own graph
-  std::vector<Info> infos_;           // sorted by graph, position
-  std::unordered_set<NameId> stale_;  // names of values about which kept entries may say what is not true any more
+  bool every_subgraph_;          // also those in which nothing changed: types or data may be others
+  std::vector<TypeId> types_;    // by value
+  std::vector<bool> is_output_;  // by value: of its own graph
+  std::vector<Info> infos_;      // sorted by graph, position
+  std::unordered_set<NameId>
+      stale_;  // names of values about which kept entries may say what is not true any more
 };
 
 }  // namespace graphopt

@@ -1,5 +1,6 @@
 // Nodes and their attributes. See graph_reader.h.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -19,7 +20,8 @@ using wire::Kind;
 
 Place GraphReader::place(GraphId g, const Draft& draft, std::uint32_t index) const {
   Place p = place_of(m_, g);
-  p.node = draft.name && draft.name != kEmptyName ? std::string(m_.text(draft.name)) : "#" + std::to_string(index);
+  p.node =
+      draft.name && draft.name != kEmptyName ? std::string(m_.text(draft.name)) : "#" + std::to_string(index);
   if (!draft.op) return p;
   const Op& op = m_.op(draft.op);
   if (op.domain != kEmptyName) p.op = std::string(m_.text(op.domain)) + "::";
@@ -27,12 +29,14 @@ Place GraphReader::place(GraphId g, const Draft& draft, std::uint32_t index) con
   return p;
 }
 
-OpId GraphReader::find_op(std::string_view domain_text, std::string_view type_text, std::string_view overload_text) {
+OpId GraphReader::find_op(std::string_view domain_text, std::string_view type_text,
+                          std::string_view overload_text) {
   const NameId type = view(type_text);
   NameId domain = view(domain_text);
   if (domain == ai_onnx_) domain = kEmptyName;
   const NameId overload = view(overload_text);
-  if (type.index() >= op_of_type_.size()) op_of_type_.resize(std::max<std::size_t>(m_.names.size(), type.index() + std::size_t{1}));
+  if (type.index() >= op_of_type_.size())
+    op_of_type_.resize(std::max<std::size_t>(m_.names.size(), type.index() + std::size_t{1}));
   OpId& last = op_of_type_[type.index()];
   if (last && m_.op(last).domain == domain && m_.op(last).overload == overload) return last;
   OpKind kind = op_kind(m_.text(domain), type_text);
@@ -78,7 +82,7 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
       default: break;
     }
   }
-  if (mixed) {   // inputs behind outputs in the file: no writer does that, but it is allowed
+  if (mixed) {  // inputs behind outputs in the file: no writer does that, but it is allowed
     operand_names_.resize(draft.first_name);
     for (const std::uint32_t wanted : {std::uint32_t{nf::kInput}, std::uint32_t{nf::kOutput}}) {
       Fields again(proto);
@@ -99,17 +103,20 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
   return true;
 }
 
-// What an operator means depends on the version of its domain, so the version must be stated. Of operators that
-// nobody knows nothing depends on it.
+// What an operator means depends on the version of its domain, so the version must be stated. Of operators
+// that nobody knows nothing depends on it.
 void GraphReader::check_opset(GraphId g, OpId id, NodeId n) {
   const Op& op = m_.op(id);
   const std::uint64_t key = std::uint64_t{m_.graph(g).opsets} << 32 | op.domain.index();
-  if (std::ranges::find(missing_opsets_, key) != missing_opsets_.end()) return;
-  missing_opsets_.push_back(key);
-  const std::string domain = op.domain == kEmptyName ? std::string("ai.onnx") : std::string(m_.text(op.domain));
+  if (!missing_opsets_.insert(key).second) return;
+  const std::string domain =
+      op.domain == kEmptyName ? std::string("ai.onnx") : std::string(m_.text(op.domain));
   const std::string what = "the opset version of domain '" + domain + "' is not stated";
-  if (op.kind == OpKind::Opaque || op.kind == OpKind::FunctionCall) problems_.warn(place_of(m_, n), what, "add it to opset_import");
-  else problems_.add(place_of(m_, n), what, "add '" + domain + "' to the opset_import of the model (or of the function)");
+  if (op.kind == OpKind::Opaque || op.kind == OpKind::FunctionCall)
+    problems_.warn(place_of(m_, n), what, "add it to opset_import");
+  else
+    problems_.add(place_of(m_, n), what,
+                  "add '" + domain + "' to the opset_import of the model (or of the function)");
 }
 
 void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget) {
@@ -123,7 +130,8 @@ void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, 
       if (!v) {
         Place p = place(g, draft, index);
         p.slot = "input " + std::to_string(k) + " " + quoted(m_.text(name));
-        problems_.add(std::move(p), "no node, input or initializer gives it", "add what makes it, or correct the name");
+        problems_.add(std::move(p), "no node, input or initializer gives it",
+                      "add what makes it, or correct the name");
         if (problems_.full()) return;
       }
     }
@@ -143,7 +151,8 @@ void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, 
   if (draft.has_devices) pin_sharded(draft.proto);
   if (!draft.has_attributes) return;
   if (budget < 2) {
-    problems_.add(place(g, draft, index), "its attributes are nested deeper than the 100 levels of messages that ONNX readers accept",
+    problems_.add(place(g, draft, index),
+                  "its attributes are nested deeper than the 100 levels of messages that ONNX readers accept",
                   "put inner parts into functions of the model, or unroll them");
     return;
   }
@@ -151,39 +160,33 @@ void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, 
   if (draft.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
 }
 
-// --- attributes -------------------------------------------------------------------------------------------------------
+// --- attributes --------------------------------------------------------------------------------------------
 
 void GraphReader::read_attributes(const Draft& draft, NodeId n, int budget) {
   std::vector<Attr> attrs;
-  const PlaceOf where = [this, n] { return place_of(m_, n); };
   Fields fields(draft.proto);
   for (Field f; fields.next(f);) {
     if (f.number != nf::kAttribute || f.kind != Kind::Length) continue;
     Attr a;
-    if (!read_attribute(f.bytes, where, n, budget, a)) continue;
-    if (std::ranges::find(attrs, a.name, &Attr::name) != attrs.end()) {
-      Place p = where();
-      p.slot = "attribute " + quoted(m_.text(a.name));
-      problems_.add(std::move(p), "it is there twice", "remove one of the two");
-    }
+    if (!read_attribute(f.bytes, m_.node(n).graph, n, budget, a)) continue;
     attrs.push_back(a);
     if (problems_.full()) break;
+  }
+  if (attrs.size() > 1) {
+    std::vector<NameId> names;
+    for (const Attr& a : attrs) names.push_back(a.name);
+    std::ranges::sort(names);
+    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+      Place p = place_of(m_, n);
+      p.slot = "attribute " + quoted(m_.text(*twice));
+      problems_.add(std::move(p), "it is there twice", "remove one of the two");
+    }
   }
   m_.set_attrs_for_reader(n, attrs);
 }
 
-TensorId GraphReader::read_attribute_tensor(Bytes proto, const PlaceOf& where, std::string_view attribute) {
-  Tensor tensor;
-  std::string_view name;
-  if (const std::optional<Fault> f = read_tensor(proto, external_, tensor, name)) {
-    Place p = where();
-    p.slot = "attribute " + quoted(attribute);
-    fault(std::move(p), *f);
-  }
-  return m_.add_tensor(std::move(tensor));
-}
-
-bool GraphReader::read_attribute(Bytes proto, const PlaceOf& where, NodeId owner, int budget, Attr& a) {
+// Of a node, or (without one) the default of a function's parameter.
+bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a) {
   a.proto = proto;
   std::int64_t type = 0;
   std::string_view name, ref;
@@ -191,23 +194,49 @@ bool GraphReader::read_attribute(Bytes proto, const PlaceOf& where, NodeId owner
   std::vector<Bytes> tensors, graphs, strings;
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
-  AttrKind seen = AttrKind::Undefined;   // by the fields that are there
+  AttrKind seen = AttrKind::Undefined;  // by the fields that are there
   Fields fields(proto);
   for (Field f; fields.next(f);) {
     const bool length = f.kind == Kind::Length;
     switch (f.number) {
-      case af::kName: if (length) name = f.bytes; break;
-      case af::kType: if (f.kind == Kind::Varint) type = wire::as_int32(f); break;
-      case af::kRef: if (length) ref = f.bytes, has_ref = true; break;
-      case af::kFloat: if (f.kind == Kind::Fixed32) a.f = wire::as_float(f), seen = AttrKind::Float; break;
-      case af::kInt: if (f.kind == Kind::Varint) a.i = wire::as_int64(f), seen = AttrKind::Int; break;
-      case af::kString: if (length) a.s = f.bytes, seen = AttrKind::String; break;
-      case af::kTensor: if (length) tensors.push_back(f.bytes), seen = AttrKind::Tensor; break;
-      case af::kGraph: if (length) graphs.push_back(f.bytes), seen = AttrKind::Graph; break;
-      case af::kGraphs: if (length) graphs.push_back(f.bytes), seen = AttrKind::Graphs; break;
-      case af::kFloats: lists_broken |= !wire::append_floats(f, floats); seen = AttrKind::Floats; break;
-      case af::kInts: lists_broken |= !wire::append_varints(f, ints); seen = AttrKind::Ints; break;
-      case af::kStrings: if (length) strings.push_back(f.bytes), seen = AttrKind::Strings; break;
+      case af::kName:
+        if (length) name = f.bytes;
+        break;
+      case af::kType:
+        if (f.kind == Kind::Varint) type = wire::as_int32(f);
+        break;
+      case af::kRef:
+        if (length) ref = f.bytes, has_ref = true;
+        break;
+      case af::kFloat:
+        if (f.kind == Kind::Fixed32) a.f = wire::as_float(f), seen = AttrKind::Float;
+        break;
+      case af::kInt:
+        if (f.kind == Kind::Varint) a.i = wire::as_int64(f), seen = AttrKind::Int;
+        break;
+      case af::kString:
+        if (length) a.s = f.bytes, seen = AttrKind::String;
+        break;
+      case af::kTensor:
+        if (length) tensors.push_back(f.bytes), seen = AttrKind::Tensor;
+        break;
+      case af::kGraph:
+        if (length) graphs.push_back(f.bytes), seen = AttrKind::Graph;
+        break;
+      case af::kGraphs:
+        if (length) graphs.push_back(f.bytes), seen = AttrKind::Graphs;
+        break;
+      case af::kFloats:
+        lists_broken |= !wire::append_floats(f, floats);
+        seen = AttrKind::Floats;
+        break;
+      case af::kInts:
+        lists_broken |= !wire::append_varints(f, ints);
+        seen = AttrKind::Ints;
+        break;
+      case af::kStrings:
+        if (length) strings.push_back(f.bytes), seen = AttrKind::Strings;
+        break;
       case af::kTensors: seen = AttrKind::Tensors; break;
       case af::kTypeProto: seen = AttrKind::TypeProto; break;
       case af::kTypeProtos: seen = AttrKind::TypeProtos; break;
@@ -216,10 +245,13 @@ bool GraphReader::read_attribute(Bytes proto, const PlaceOf& where, NodeId owner
       default: break;
     }
   }
-  const auto bad = [&](std::string what, const char* remedy) {
-    Place p = where();
+  const auto where = [&] {
+    Place p = owner ? place_of(m_, owner) : place(in);
     p.slot = "attribute " + quoted(name);
-    problems_.add(std::move(p), std::move(what), remedy);
+    return p;
+  };
+  const auto bad = [&](std::string what, const char* remedy) {
+    problems_.add(where(), std::move(what), remedy);
     return false;
   };
   if (fields.broken()) return bad(std::string("its bytes are broken: ") + fields.what(), kDamaged);
@@ -229,17 +261,21 @@ bool GraphReader::read_attribute(Bytes proto, const PlaceOf& where, NodeId owner
   a.name = view(name);
   if (has_ref) a.ref = view(ref);
   // Exporters of IR version 1 left the type out; a type that nobody knows is kept as bytes.
-  a.kind = type == 0 ? seen : type > 0 && type <= static_cast<int>(AttrKind::TypeProtos) ? static_cast<AttrKind>(type) : AttrKind::Undefined;
+  a.kind = type == 0                                                    ? seen
+           : type > 0 && type <= static_cast<int>(AttrKind::TypeProtos) ? static_cast<AttrKind>(type)
+                                                                        : AttrKind::Undefined;
   switch (a.kind) {
     case AttrKind::Ints: a.ints = m_.keep(std::span<const std::int64_t>(ints)); break;
     case AttrKind::Floats: a.floats = m_.keep(std::span<const float>(floats)); break;
     case AttrKind::Strings: a.strings = m_.keep(std::span<const Bytes>(strings)); break;
     case AttrKind::Tensor: {
       if (has_ref) break;
-      if (tensors.size() != 1) return bad("it is said to be a tensor, but holds " + std::to_string(tensors.size()), kReport);
+      if (tensors.size() != 1)
+        return bad("it is said to be a tensor, but holds " + std::to_string(tensors.size()), kReport);
       Tensor tensor;
       std::string_view tensor_name;
-      if (const std::optional<Fault> f = read_tensor(tensors[0], external_, tensor, tensor_name)) fault(where(), *f);
+      if (const std::optional<Fault> f = read_tensor(tensors[0], external_, tensor, tensor_name))
+        fault(where(), *f);
       a.tensor = m_.add_tensor(std::move(tensor));
       break;
     }
@@ -271,7 +307,9 @@ void GraphReader::note_constant(NodeId n) {
   for (const Attr& a : m_.attrs(n)) {
     if (a.ref) continue;
     const auto count = [](std::size_t size) { return std::array{static_cast<std::int64_t>(size)}; };
-    const auto bytes = [](const void* p, std::size_t size) { return size == 0 ? std::string() : std::string(static_cast<const char*>(p), size); };
+    const auto bytes = [](const void* p, std::size_t size) {
+      return size == 0 ? std::string() : std::string(static_cast<const char*>(p), size);
+    };
     const auto of_strings = [this](std::vector<std::string> strings, std::vector<std::int64_t> dims) {
       Tensor made;
       made.dtype = DType::String;
@@ -290,7 +328,8 @@ void GraphReader::note_constant(NodeId n) {
       t = m_.make_tensor(DType::Float, {}, bytes(&a.f, sizeof a.f));
     if (a.name == known_name("value_floats") && a.kind == AttrKind::Floats)
       t = m_.make_tensor(DType::Float, count(a.floats.size()), bytes(a.floats.data(), a.floats.size_bytes()));
-    if (a.name == known_name("value_string") && a.kind == AttrKind::String) t = of_strings({std::string(a.s)}, {});
+    if (a.name == known_name("value_string") && a.kind == AttrKind::String)
+      t = of_strings({std::string(a.s)}, {});
     if (a.name == known_name("value_strings") && a.kind == AttrKind::Strings)
       t = of_strings({a.strings.begin(), a.strings.end()}, {static_cast<std::int64_t>(a.strings.size())});
   }

@@ -14,12 +14,14 @@ using wire::Field;
 using wire::Fields;
 using wire::Kind;
 
-// --- constants ----------------------------------------------------------------------------------------------------------
+// --- constants ---------------------------------------------------------------------------------------------
 
-void MessageWriter::write_payload_tensor(std::uint32_t number, TensorId t, std::string_view name, bool has_name) {
+void MessageWriter::write_payload_tensor(std::uint32_t number, TensorId t, std::string_view name,
+                                         bool has_name) {
   const Tensor& tensor = m_.tensor(t);
   const DataPlan::Form form = plan_.form(t);
-  if (form == DataPlan::Form::AsIs && !tensor.proto.empty() && tensor_name(tensor.proto) == name) return w_.field_bytes(number, tensor.proto);
+  if (form == DataPlan::Form::AsIs && !tensor.proto.empty() && tensor_name(tensor.proto) == name)
+    return w_.field_bytes(number, tensor.proto);
   TensorForm f;
   f.name = name;
   f.has_name = has_name;
@@ -64,8 +66,8 @@ void MessageWriter::write_sparse(ValueId v) {
   w_.close(gf::kSparseInitializer, end);
 }
 
-// Functions have no initializers, and before IR version 4 an initializer had to be an input, which a constant that a
-// pass made is not. There it is written as a Constant node before all others.
+// Functions have no initializers, and before IR version 4 an initializer had to be an input, which a constant
+// that a pass made is not. There it is written as a Constant node before all others.
 bool MessageWriter::as_constant_node(const Graph& graph, ValueId v) const {
   const Value& value = m_.value(v);
   if (!value.alive || !value.is_initializer || value.is_sparse || !value.tensor) return false;
@@ -73,7 +75,7 @@ bool MessageWriter::as_constant_node(const Graph& graph, ValueId v) const {
   const Graph* g = &graph;
   while (g->parent) g = &m_.graph(g->parent);
   if (!g->function && m_.ir_version >= 4) return false;
-  if (g->function) return false;   // a subgraph inside a function may have initializers
+  if (g->function) return false;  // a subgraph inside a function may have initializers
   return !value.is_input && tensor_name(m_.tensor(value.tensor).proto) != m_.text(value.name);
 }
 
@@ -90,12 +92,13 @@ void MessageWriter::write_constant_node(ValueId v, std::uint32_t number) {
   w_.close(number, end);
 }
 
-// --- nodes ----------------------------------------------------------------------------------------------------------------
+// --- nodes -------------------------------------------------------------------------------------------------
 
 void MessageWriter::write_node(NodeId n, std::uint32_t number) {
   const Node& node = m_.node(n);
   bool changed = node.dirty || node.proto.empty();
-  if (!changed && every_subgraph_) changed = !std::ranges::all_of(m_.attrs(n), [this](const Attr& a) { return attribute_unchanged(a); });
+  if (!changed && every_subgraph_)
+    changed = !std::ranges::all_of(m_.attrs(n), [this](const Attr& a) { return attribute_unchanged(a); });
   if (!changed) return w_.field_bytes(number, node.proto);
   const std::uint64_t end = w_.size();
   const Op& op = m_.op(n);
@@ -152,8 +155,9 @@ void MessageWriter::write_attribute(const Attr& a, std::uint32_t number) {
     return w_.close(number, end);
   }
   // Only what is inside its graphs or its tensor differs: the other fields stay.
-  const std::uint32_t replaced = a.tensor ? std::uint32_t{af::kTensor} : a.kind == AttrKind::Graph ? std::uint32_t{af::kGraph}
-                                                                                                   : std::uint32_t{af::kGraphs};
+  const std::uint32_t replaced = a.tensor                    ? std::uint32_t{af::kTensor}
+                                 : a.kind == AttrKind::Graph ? std::uint32_t{af::kGraph}
+                                                             : std::uint32_t{af::kGraphs};
   std::vector<Field> kept;
   Fields fields(a.proto);
   for (Field f; fields.next(f);)
@@ -193,7 +197,7 @@ void MessageWriter::write_attribute_value(const Attr& a) {
         w_.close(a.kind == AttrKind::Graph ? std::uint32_t{af::kGraph} : std::uint32_t{af::kGraphs}, end);
       }
       return;
-    default: return;   // other kinds are never made here: they have their bytes
+    default: return;  // other kinds are never made here: they have their bytes
   }
 }
 

@@ -27,7 +27,9 @@ class Problems {
     place.file = file_;
     errors_.push_back({kind, std::move(place), std::move(what), std::move(remedy)});
   }
-  void add(Place place, Fault fault) { add(std::move(place), std::move(fault.what), std::move(fault.remedy)); }
+  void add(Place place, Fault fault) {
+    add(std::move(place), std::move(fault.what), std::move(fault.remedy));
+  }
   void warn(Place place, std::string what, std::string remedy) {
     if (warnings_.size() >= kMaxErrors) return;
     place.file = file_;

@@ -53,14 +53,19 @@ bool split_model(Bytes bytes, Model& m, ModelParts& parts, Problems& problems) {
       continue;
     }
     m.rest.push_back(f.whole);
-    if (f.kind == Kind::Varint && f.number == mf::kIrVersion) m.ir_version = wire::as_int64(f), has_version = true;
+    if (f.kind == Kind::Varint && f.number == mf::kIrVersion)
+      m.ir_version = wire::as_int64(f), has_version = true;
     if (f.kind == Kind::Length && f.number == mf::kOpsetImport) parts.imports.push_back(f.bytes);
     if (f.kind == Kind::Length && f.number == mf::kTrainingInfo) parts.training.push_back(f.bytes);
   }
   if (fields.broken()) {
-    const std::string where = " (at byte " + std::to_string(fields.where() - bytes.data()) + " of " + std::to_string(bytes.size()) + ")";
-    if (has_version || parts.has_graph) problems.add({}, std::string("it is cut off or damaged: ") + fields.what() + where, kDamaged);
-    else problems.add({}, std::string("it is not an ONNX model: ") + fields.what() + where, "give a model in ONNX format, binary or text");
+    const std::string where = " (at byte " + std::to_string(fields.where() - bytes.data()) + " of " +
+                              std::to_string(bytes.size()) + ")";
+    if (has_version || parts.has_graph)
+      problems.add({}, std::string("it is cut off or damaged: ") + fields.what() + where, kDamaged);
+    else
+      problems.add({}, std::string("it is not an ONNX model: ") + fields.what() + where,
+                   "give a model in ONNX format, binary or text");
     return false;
   }
   if (!parts.has_graph) {
@@ -75,16 +80,22 @@ void check_version(const Model& m, Problems& problems) {
   if (m.ir_version == 0) {
     problems.add({}, "the model does not state its IR version", kReport);
   } else if (m.ir_version < kOldestIrVersion) {
-    problems.add({}, "it has IR version " + std::to_string(m.ir_version) + ", and the oldest that can be read is " + std::to_string(kOldestIrVersion),
+    problems.add({},
+                 "it has IR version " + std::to_string(m.ir_version) +
+                     ", and the oldest that can be read is " + std::to_string(kOldestIrVersion),
                  "export it again with a newer exporter");
   } else if (m.ir_version > kNewestIrVersion) {
-    problems.warn({}, "it has IR version " + std::to_string(m.ir_version) + ", newer than " + std::to_string(kNewestIrVersion) +
-                          ", the newest that is known here: what is new is kept as it is",
+    problems.warn({},
+                  "it has IR version " + std::to_string(m.ir_version) + ", newer than " +
+                      std::to_string(kNewestIrVersion) +
+                      ", the newest that is known here: what is new is kept as it is",
                   "check the result, or use a newer version of graphopt");
   }
   for (const OpsetImport& o : m.opset_tables[0])
     if (o.domain == kEmptyName && o.version > kNewestOpset)
-      problems.warn({}, "it has opset " + std::to_string(o.version) + ", newer than " + std::to_string(kNewestOpset) + ", the newest that is known here",
+      problems.warn({},
+                    "it has opset " + std::to_string(o.version) + ", newer than " +
+                        std::to_string(kNewestOpset) + ", the newest that is known here",
                     "check the result, or use a newer version of graphopt");
 }
 

@@ -1,9 +1,10 @@
 // Loads an ONNX model: binary or text syntax (told apart by content), with external data.
 //
-// Method: the file is mapped and its wire format is walked once. Names are interned as views into the map; every node,
-// tensor, type and attribute keeps its bytes, so what nobody changes is written again as it was; payloads of tensors
-// are not touched. What a later stage relies on is checked here: names resolve, nodes are in topological order (they
-// are put there when the file has them in another), sizes are true, functions do not call themselves.
+// Method: the file is mapped and its wire format is walked once. Names are interned as views into the map;
+// every node, tensor, type and attribute keeps its bytes, so what nobody changes is written again as it was;
+// payloads of tensors are not touched. What a later stage relies on is checked here: names resolve, nodes are
+// in topological order (they are put there when the file has them in another), sizes are true, functions do
+// not call themselves.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,15 @@ struct Warning {
 };
 
 struct LoadOptions {
-  std::string path;               // "-": standard input
-  std::string external_root;      // a further folder for external data; empty: only the model's own
-  std::uint64_t max_memory = 0;   // bytes that may be read into memory where a map is impossible; 0: no bound
+  std::string path;              // "-": standard input
+  std::string external_root;     // a further folder for external data; empty: only the model's own
+  std::uint64_t max_memory = 0;  // bytes that may be read into memory where a map is impossible; 0: no bound
 };
 
 // The model, or up to ten problems. The model keeps the files mapped.
 Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warnings);
-// The same for bytes in memory; `name` stands for the file in messages, external data are searched in `folder`.
+// The same for bytes in memory; `name` stands for the file in messages, external data are searched in
+// `folder`.
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
                                      std::vector<Warning>& warnings);
 

@@ -1,7 +1,7 @@
 // See tensor_wire.h.
 //
-// Payloads come in three kinds: raw_data, typed lists (float_data and double_data are raw already when packed in one
-// piece; lists of varints are unpacked when somebody asks, by decode()), and external data.
+// Payloads come in three kinds: raw_data, typed lists (float_data and double_data are raw already when packed
+// in one piece; lists of varints are unpacked when somebody asks, by decode()), and external data.
 #include "onnx/tensor_wire.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using wire::Kind;
 
 struct TypedField {
   std::uint32_t number;
-  std::uint64_t entries;   // that the field must have
+  std::uint64_t entries;  // that the field must have
 };
 
 // Which typed field holds elements of a type, and how many entries n elements take.
@@ -70,8 +70,8 @@ struct Parts {
   Bytes raw;
   bool has_raw = false, external = false, has_segment = false, broken = false;
   ExternalEntry entry;
-  Bytes floats, doubles;                   // when in one packed piece
-  std::uint64_t counts[12] = {};           // entries of the typed field with this number
+  Bytes floats, doubles;          // when in one packed piece
+  std::uint64_t counts[12] = {};  // entries of the typed field with this number
   std::uint32_t pieces[12] = {};
 };
 
@@ -81,12 +81,14 @@ void count_entries(const Field& f, Parts& p) {
   switch (f.number) {
     case tf::kFloats:
       if (f.kind == Kind::Fixed32) ++count;
-      else if (f.kind == Kind::Length && f.bytes.size() % 4 == 0) count += f.bytes.size() / 4, p.floats = f.bytes;
+      else if (f.kind == Kind::Length && f.bytes.size() % 4 == 0)
+        count += f.bytes.size() / 4, p.floats = f.bytes;
       else p.broken = true;
       break;
     case tf::kDoubles:
       if (f.kind == Kind::Fixed64) ++count;
-      else if (f.kind == Kind::Length && f.bytes.size() % 8 == 0) count += f.bytes.size() / 8, p.doubles = f.bytes;
+      else if (f.kind == Kind::Length && f.bytes.size() % 8 == 0)
+        count += f.bytes.size() / 8, p.doubles = f.bytes;
       else p.broken = true;
       break;
     case tf::kStrings:
@@ -168,7 +170,7 @@ void append_element(DType t, std::uint64_t value, std::string& raw) {
     case 16: append_as<std::uint16_t>(value, raw); break;
     case 32: append_as<std::uint32_t>(value, raw); break;
     case 64: append_as<std::uint64_t>(value, raw); break;
-    default: append_as<std::uint8_t>(value, raw); break;   // 8 bits; or a byte of packed smaller ones
+    default: append_as<std::uint8_t>(value, raw); break;  // 8 bits; or a byte of packed smaller ones
   }
 }
 
@@ -206,7 +208,7 @@ bool decode(Bytes proto, Unpacked& out) {
       const char* const end = at + f.bytes.size();
       while (at < end) {
         std::uint64_t v = 0;
-        at += wire::read_varint(at, end, v);   // counted when it was loaded: each one ends
+        at += wire::read_varint(at, end, v);  // counted when it was loaded: each one ends
         append_element(t, v, out.raw);
       }
     }
@@ -246,7 +248,7 @@ std::optional<Fault> read_tensor(Bytes proto, ExternalFiles& external, Tensor& o
     zero = zero || d == 0;
     if (const std::optional<std::int64_t> product = checked_mul(elements, d)) elements = *product;
     else overflow = true;
-    if (elements == 0) elements = 1;   // go on checking the other dims
+    if (elements == 0) elements = 1;  // go on checking the other dims
   }
   if (overflow && !zero) return Fault{"the product of its dims does not fit in 64 bits", kReport};
   out.elements = zero ? 0 : elements;
@@ -254,9 +256,11 @@ std::optional<Fault> read_tensor(Bytes proto, ExternalFiles& external, Tensor& o
 
   if (p.type == 0) return Fault{"it has no element type", kReport};
   const bool known = bits_of(out.dtype) != 0 || out.dtype == DType::String;
-  if (!known || p.has_segment) {         // kept as it is; nobody can look into it
-    if (p.external) return Fault{"its element type " + std::to_string(p.type) + " is unknown, so its external data cannot be found",
-                                 "a newer version of graphopt may know it"};
+  if (!known || p.has_segment) {  // kept as it is; nobody can look into it
+    if (p.external)
+      return Fault{
+          "its element type " + std::to_string(p.type) + " is unknown, so its external data cannot be found",
+          "a newer version of graphopt may know it"};
     return std::nullopt;
   }
 
@@ -273,7 +277,8 @@ std::optional<Fault> read_tensor(Bytes proto, ExternalFiles& external, Tensor& o
     }
     if (p.has_raw && (n > 0 || !p.raw.empty())) {
       if (p.raw.size() != *size)
-        return Fault{"its type and dims need " + count_text(*size, "byte") + ", but it holds " + count_text(p.raw.size(), "byte"),
+        return Fault{"its type and dims need " + count_text(*size, "byte") + ", but it holds " +
+                         count_text(p.raw.size(), "byte"),
                      kReport};
       out.raw = p.raw;
       out.ready = true;
@@ -287,13 +292,17 @@ std::optional<Fault> read_tensor(Bytes proto, ExternalFiles& external, Tensor& o
     if (out.dtype == DType::String) out.owned = std::make_shared<Unpacked>();
     return std::nullopt;
   }
-  if (n > (std::uint64_t{1} << 61)) return Fault{"its dims ask for more elements than any file holds", kReport};
+  if (n > (std::uint64_t{1} << 61))
+    return Fault{"its dims ask for more elements than any file holds", kReport};
   const TypedField typed = *typed_field(out.dtype, n);
   const std::uint64_t have = p.counts[typed.number];
   if (have != typed.entries)
-    return Fault{"its type and dims need " + std::to_string(typed.entries) + " elements" + ", but it holds " + std::to_string(have),
+    return Fault{"its type and dims need " + std::to_string(typed.entries) + " elements" + ", but it holds " +
+                     std::to_string(have),
                  kReport};
-  const Bytes packed = typed.number == tf::kFloats ? p.floats : typed.number == tf::kDoubles ? p.doubles : Bytes{};
+  const Bytes packed = typed.number == tf::kFloats    ? p.floats
+                       : typed.number == tf::kDoubles ? p.doubles
+                                                      : Bytes{};
   if (packed.data() != nullptr && p.pieces[typed.number] == 1) {
     out.raw = packed;
     out.ready = true;
@@ -309,20 +318,21 @@ void write_tensor(wire::BackwardWriter& w, const Tensor& t, const TensorForm& fo
   {
     Fields fields(t.proto);
     for (Field f; fields.next(f);) {
-      const bool payload = f.number == tf::kFloats || f.number == tf::kInt32s || f.number == tf::kStrings || f.number == tf::kInt64s ||
-                           f.number == tf::kRaw || f.number == tf::kDoubles || f.number == tf::kUint64s ||
-                           f.number == tf::kExternal || f.number == tf::kLocation;
+      const bool payload = f.number == tf::kFloats || f.number == tf::kInt32s || f.number == tf::kStrings ||
+                           f.number == tf::kInt64s || f.number == tf::kRaw || f.number == tf::kDoubles ||
+                           f.number == tf::kUint64s || f.number == tf::kExternal || f.number == tf::kLocation;
       if (f.number == tf::kName || (form.new_payload && payload)) continue;
       kept.push_back(f);
     }
   }
   std::ranges::stable_sort(kept, {}, wire::rank_of);
-  const auto keep_above = [&](std::uint32_t low) {   // writes kept fields numbered `low` and above, last to first
-    while (!kept.empty() && kept.back().number >= low) {
-      w.raw(kept.back().whole);
-      kept.pop_back();
-    }
-  };
+  const auto keep_above =
+      [&](std::uint32_t low) {  // writes kept fields numbered `low` and above, last to first
+        while (!kept.empty() && kept.back().number >= low) {
+          w.raw(kept.back().whole);
+          kept.pop_back();
+        }
+      };
   keep_above(tf::kLocation + 1);
   if (form.new_payload && form.range != nullptr) {
     w.field_varint(tf::kLocation, 1);

@@ -9,7 +9,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMaxNesting = 256;   // onnx's parser calls itself once per bracket
+constexpr std::size_t kMaxNesting = 256;  // onnx's parser calls itself once per bracket
 
 // The deepest nesting of brackets outside strings and comments.
 std::size_t nesting(std::string_view text) {
@@ -30,7 +30,9 @@ std::size_t nesting(std::string_view text) {
       case '{': deepest = std::max(deepest, ++depth); break;
       case ')':
       case ']':
-      case '}': if (depth > 0) --depth; break;
+      case '}':
+        if (depth > 0) --depth;
+        break;
       default: break;
     }
   }
@@ -40,10 +42,12 @@ std::size_t nesting(std::string_view text) {
 }  // namespace
 
 bool looks_like_text(std::string_view bytes) {
-  // What a text can begin with that no ModelProto does: white space (fields 1, 2 and 4 with wrong wire types), '<', '#'.
+  // What a text can begin with that no ModelProto does: white space (fields 1, 2 and 4 with wrong wire
+  // types), '<', '#'.
   if (bytes.empty()) return false;
   const char first = bytes.front();
-  if (first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r') return true;
+  if (first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r')
+    return true;
   const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_';
   if (!letter) return false;
   // A graph's name comes first when the text has no header. Binary models have control characters early on.
@@ -56,11 +60,12 @@ bool looks_like_text(std::string_view bytes) {
 bool text_to_binary(std::string_view text, Problems& problems, std::string& binary) {
   const char* const remedy = "see https://onnx.ai/onnx/repo-docs/Syntax.html for the syntax";
   if (nesting(text) > kMaxNesting) {
-    problems.add({}, "the text has brackets nested deeper than " + std::to_string(kMaxNesting) + " levels", "nest less, or use the binary form");
+    problems.add({}, "the text has brackets nested deeper than " + std::to_string(kMaxNesting) + " levels",
+                 "nest less, or use the binary form");
     return false;
   }
   std::string what;
-  try {   // onnx's parser reports by status, but number conversions inside it throw
+  try {  // onnx's parser reports by status, but number conversions inside it throw
     onnx::ModelProto model;
     onnx::OnnxParser parser(text);
     const onnx::Common::Status status = parser.Parse(model);

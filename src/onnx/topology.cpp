@@ -1,5 +1,5 @@
-// See topology.h. Kahn's method: nodes whose operands are all made wait in a heap by their place in the file. Called
-// for graphs only that are not sorted already, so nothing here is paid by a well-made file.
+// See topology.h. Kahn's method: nodes whose operands are all made wait in a heap by their place in the file.
+// Called for graphs only that are not sorted already, so nothing here is paid by a well-made file.
 #include "onnx/topology.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ std::string shown_node(const Model& m, NodeId n) {
 }
 
 // Follows operands backward among nodes that never became ready, until one comes up again.
-void report_cycle(const Model& m, GraphId g, const std::vector<NodeId>& nodes, const std::vector<std::vector<std::uint32_t>>& reads,
+void report_cycle(const Model& m, GraphId g, const std::vector<NodeId>& nodes,
+                  const std::vector<std::vector<std::uint32_t>>& reads,
                   const std::vector<std::uint32_t>& waits_for, Problems& problems) {
   std::vector<std::uint32_t> seen_at(nodes.size(), 0), path;
   std::uint32_t at = 0;
@@ -34,17 +35,19 @@ void report_cycle(const Model& m, GraphId g, const std::vector<NodeId>& nodes, c
       }
   }
   std::vector<std::uint32_t> cycle(path.begin() + (seen_at[at] - 1), path.end());
-  std::ranges::reverse(cycle);   // now from a node to one that reads it
+  std::ranges::reverse(cycle);  // now from a node to one that reads it
   std::ranges::rotate(cycle, std::ranges::min_element(cycle));
   std::string text;
   constexpr std::size_t kShown = 6;
-  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += shown_node(m, nodes[cycle[i]]) + " -> ";
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i)
+    text += shown_node(m, nodes[cycle[i]]) + " -> ";
   if (cycle.size() > kShown) text += "... (" + std::to_string(cycle.size()) + " nodes) -> ";
   text += shown_node(m, nodes[cycle.front()]);
   Place place = place_of(m, nodes[cycle.front()]);
   place.file = problems.file();
   (void)g;
-  problems.add(std::move(place), "nodes need each other's results in a circle: " + text, "break the circle: an ONNX graph has no cycles");
+  problems.add(std::move(place), "nodes need each other's results in a circle: " + text,
+               "break the circle: an ONNX graph has no cycles");
 }
 
 }  // namespace
@@ -135,8 +138,10 @@ void check_function_calls(const Model& m, Problems& problems) {
         const Function& f = m.function(call.callee);
         const std::string name = std::string(m.text(f.domain)) + "::" + std::string(m.text(f.name));
         problems.add(place_of(m, call.node),
-                     callee == top.function ? "the function calls itself"
-                                            : "it calls " + quoted(name) + ", which leads back to this call: functions call each other in a circle",
+                     callee == top.function
+                         ? "the function calls itself"
+                         : "it calls " + quoted(name) +
+                               ", which leads back to this call: functions call each other in a circle",
                      "ONNX functions cannot recur: use Loop, or remove the call");
       }
     }

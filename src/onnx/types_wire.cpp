@@ -1,5 +1,5 @@
-// See types_wire.h. Types are nested (a sequence of optionals of ...), and functions here call themselves once per
-// level: the reader admits at most wire::kMaxDepth levels.
+// See types_wire.h. Types are nested (a sequence of optionals of ...), and functions here call themselves
+// once per level: the reader admits at most wire::kMaxDepth levels.
 #include "onnx/types_wire.h"
 
 #include <algorithm>
@@ -19,9 +19,13 @@ using wire::Kind;
 const char* const kTooDeep = "messages are nested deeper than 100 levels, which no ONNX reader accepts";
 
 // An exporter writes "2*batch + 1" as well as "batch"; the former has one of these.
-bool may_be_expression(std::string_view name) { return name.find_first_of("+-*/%(),") != std::string_view::npos; }
+bool may_be_expression(std::string_view name) {
+  return name.find_first_of("+-*/%(),") != std::string_view::npos;
+}
 
-DType element_type(std::int64_t number) { return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined; }
+DType element_type(std::int64_t number) {
+  return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined;
+}
 
 class TypeReader {
  public:
@@ -90,7 +94,8 @@ class TypeReader {
     dims_.clear();
     Fields fields(proto);
     for (Field f; fields.next(f);) {
-      if (f.number == field::tensor_type::kElem && f.kind == Kind::Varint) elem = element_type(wire::as_int32(f));
+      if (f.number == field::tensor_type::kElem && f.kind == Kind::Varint)
+        elem = element_type(wire::as_int32(f));
       if (f.number != field::tensor_type::kShape || f.kind != Kind::Length) continue;
       has_rank = true;
       Fields shape(f.bytes);
@@ -107,7 +112,8 @@ class TypeReader {
     DimId out;
     Fields fields(proto);
     for (Field f; fields.next(f);) {
-      if (f.number == field::dim::kValue && f.kind == Kind::Varint)   // -1 is how some exporters write "unknown"
+      if (f.number == field::dim::kValue &&
+          f.kind == Kind::Varint)  // -1 is how some exporters write "unknown"
         out = wire::as_int64(f) >= 0 ? m_.dims.constant(wire::as_int64(f)) : DimId{};
       if (f.number == field::dim::kParam && f.kind == Kind::Length) out = named(f.bytes);
     }
@@ -127,8 +133,8 @@ class TypeReader {
   std::vector<DimId> dims_;
 };
 
-// The first field of that number; empty view with null data when there is none. Protobuf keeps the last of a scalar
-// and merges messages; files that repeat them are not made by anything that is known.
+// The first field of that number; empty view with null data when there is none. Protobuf keeps the last of a
+// scalar and merges messages; files that repeat them are not made by anything that is known.
 Bytes find(Bytes proto, std::uint32_t number) {
   Bytes out;
   Fields fields(proto);
@@ -137,7 +143,7 @@ Bytes find(Bytes proto, std::uint32_t number) {
   return out;
 }
 
-// --- writing ----------------------------------------------------------------------------------------------------------
+// --- writing -----------------------------------------------------------------------------------------------
 
 std::vector<Field> fields_of(Bytes proto) {
   std::vector<Field> out;
@@ -177,7 +183,7 @@ class TypeWriter {
       case TypeKind::Sequence: return ty::kSequence;
       case TypeKind::Map: return ty::kMap;
       case TypeKind::Optional: return ty::kOptional;
-      default: return 0;   // Opaque and Unknown: the old bytes know more
+      default: return 0;  // Opaque and Unknown: the old bytes know more
     }
   }
 
@@ -208,7 +214,8 @@ class TypeWriter {
     Bytes old_shape;
     bool has_shape = type.has_rank;
     for (const Field& f : fields)
-      if (f.number == field::tensor_type::kShape && f.kind == Kind::Length) old_shape = f.bytes, has_shape = true;
+      if (f.number == field::tensor_type::kShape && f.kind == Kind::Length)
+        old_shape = f.bytes, has_shape = true;
     for (auto it = fields.rbegin(); it != fields.rend(); ++it)
       if (it->number > field::tensor_type::kShape) w_.raw(it->whole);
     if (has_shape) {
@@ -259,7 +266,8 @@ std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int d
   TypeReader reader(m, names);
   Fields fields(info);
   for (Field f; fields.next(f);)
-    if (f.number == field::value_info::kType && f.kind == Kind::Length) type = reader.read(f.bytes, depth - 1);
+    if (f.number == field::value_info::kType && f.kind == Kind::Length)
+      type = reader.read(f.bytes, depth - 1);
   if (reader.broken == kTooDeep) return Fault{kTooDeep, "flatten the type, or export the model again"};
   const char* broken = fields.broken() ? fields.what() : reader.broken;
   if (broken != nullptr) return Fault{std::string("its type is broken: ") + broken, kDamaged};
@@ -268,7 +276,8 @@ std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int d
 
 void declare_symbols(Model& m, Bytes info) {
   // Tensors at the top alone: dims of what a sequence or a map holds differ from element to element.
-  const Bytes shape = find(find(find(info, field::value_info::kType), ty::kTensor), field::tensor_type::kShape);
+  const Bytes shape =
+      find(find(find(info, field::value_info::kType), ty::kTensor), field::tensor_type::kShape);
   Fields fields(shape);
   for (Field f; fields.next(f);) {
     if (f.number != field::shape::kDim || f.kind != Kind::Length) continue;
@@ -277,7 +286,8 @@ void declare_symbols(Model& m, Bytes info) {
   }
 }
 
-void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type) {
+void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name,
+                      TypeId type) {
   const std::vector<Field> fields = fields_of(old);
   for (auto it = fields.rbegin(); it != fields.rend(); ++it)
     if (it->number > field::value_info::kType) w.raw(it->whole);

@@ -13,7 +13,7 @@ namespace graphopt::wire {
 using google::protobuf::io::CodedOutputStream;
 
 std::size_t read_varint(const char* p, const char* end, std::uint64_t& value) {
-  if (p < end && (*p & 0x80) == 0) {   // nearly always
+  if (p < end && (*p & 0x80) == 0) {  // nearly always
     value = static_cast<std::uint8_t>(*p);
     return 1;
   }
@@ -134,7 +134,8 @@ bool Fields::next(Field& f) {
 
 bool well_formed(Bytes message) {
   Fields fields(message);
-  for (Field f; fields.next(f);) {}
+  for (Field f; fields.next(f);) {
+  }
   return !fields.broken();
 }
 
@@ -170,7 +171,7 @@ bool append_floats(const Field& f, std::vector<float>& out) {
   return true;
 }
 
-// --- BackwardWriter -------------------------------------------------------------------------------------------------
+// --- BackwardWriter ----------------------------------------------------------------------------------------
 
 char* BackwardWriter::room(std::size_t n) {
   if (n > left_) {
@@ -221,8 +222,8 @@ void BackwardWriter::tag(std::uint32_t number, Kind kind) {
 }
 
 void BackwardWriter::field_bytes(std::uint32_t number, Bytes content) {
-  // In the file the content stands behind its tag and length. If these are the bytes that would be written now, the
-  // whole field is one range of the file, and joins with its neighbours.
+  // In the file the content stands behind its tag and length. If these are the bytes that would be written
+  // now, the whole field is one range of the file, and joins with its neighbours.
   std::array<std::uint8_t, 16> head{};
   std::uint8_t* p = CodedOutputStream::WriteVarint32ToArray((number << 3) | 2, head.data());
   p = CodedOutputStream::WriteVarint64ToArray(content.size(), p);

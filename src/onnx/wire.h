@@ -1,12 +1,13 @@
 // Protobuf's wire format, as little of it as a walk needs.
 //
-// Reading: Fields steps over the fields of one message. It hands out views and copies nothing, so a field of 5 GiB
-// costs as much as one of 5 bytes. (protobuf's CodedInputStream counts in int and cannot see past 2 GiB.)
+// Reading: Fields steps over the fields of one message. It hands out views and copies nothing, so a field of
+// 5 GiB costs as much as one of 5 bytes. (protobuf's CodedInputStream counts in int and cannot see past 2
+// GiB.)
 //
-// Writing: BackwardWriter takes the pieces of a message from the last to the first. A length stands before what it
-// measures, so written backward each length is known when its turn comes: one pass, no sizes kept. Pieces that are
-// views of the model file are not copied, and a piece that ends where the one after it begins is joined with it: an
-// unchanged model is a handful of ranges, however many nodes it has.
+// Writing: BackwardWriter takes the pieces of a message from the last to the first. A length stands before
+// what it measures, so written backward each length is known when its turn comes: one pass, no sizes kept.
+// Pieces that are views of the model file are not copied, and a piece that ends where the one after it begins
+// is joined with it: an unchanged model is a handful of ranges, however many nodes it has.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,14 @@ using Bytes = std::string_view;
 
 enum class Kind : std::uint8_t { Varint = 0, Fixed64 = 1, Length = 2, Group = 3, GroupEnd = 4, Fixed32 = 5 };
 
-inline constexpr int kMaxDepth = 100;   // messages within messages, as protobuf takes them by default
+inline constexpr int kMaxDepth = 100;  // messages within messages, as protobuf takes them by default
 
 struct Field {
   std::uint32_t number = 0;
   Kind kind = Kind::Varint;
-  std::uint64_t value = 0;   // Varint, Fixed64, Fixed32
-  Bytes bytes;               // Length: the content; Group: all of it
-  Bytes whole;               // with its tag
+  std::uint64_t value = 0;  // Varint, Fixed64, Fixed32
+  Bytes bytes;              // Length: the content; Group: all of it
+  Bytes whole;              // with its tag
 };
 
 // Known fields are written by number, and unknown ones behind them in the order in which they came.
@@ -43,11 +44,14 @@ class Fields {
   // The next field; false at the end and at the first broken field.
   bool next(Field& f);
   bool broken() const { return what_ != nullptr; }
-  const char* what() const { return what_; }   // "a field is longer than what holds it", ...
-  const char* where() const { return p_; }     // of the broken field
+  const char* what() const { return what_; }  // "a field is longer than what holds it", ...
+  const char* where() const { return p_; }    // of the broken field
 
  private:
-  bool fail(const char* what) { what_ = what; return false; }
+  bool fail(const char* what) {
+    what_ = what;
+    return false;
+  }
   bool skip_group(std::uint32_t number);
 
   const char* p_;
@@ -75,8 +79,8 @@ class BackwardWriter {
   // `image`: bytes that outlive the writer and everything made of it (the model file); may be empty.
   explicit BackwardWriter(Bytes image) : image_(image) {}
 
-  std::uint64_t size() const { return size_; }             // written so far
-  void raw(Bytes bytes);                                   // outlives the writer; small ones are copied anyhow
+  std::uint64_t size() const { return size_; }  // written so far
+  void raw(Bytes bytes);                        // outlives the writer; small ones are copied anyhow
   void copy(Bytes bytes);
   void tag(std::uint32_t number, Kind kind);
   void varint(std::uint64_t value);
@@ -86,10 +90,12 @@ class BackwardWriter {
     varint(size_ - end_size);
     tag(number, Kind::Length);
   }
-  void field_bytes(std::uint32_t number, Bytes content);   // content outlives the writer
+  void field_bytes(std::uint32_t number, Bytes content);  // content outlives the writer
   void field_copy(std::uint32_t number, Bytes content);
   void field_varint(std::uint32_t number, std::uint64_t value);
-  void field_int(std::uint32_t number, std::int64_t value) { field_varint(number, static_cast<std::uint64_t>(value)); }
+  void field_int(std::uint32_t number, std::int64_t value) {
+    field_varint(number, static_cast<std::uint64_t>(value));
+  }
   void field_float(std::uint32_t number, float value);
 
   // The pieces, first to last. The writer is done.
@@ -103,9 +109,9 @@ class BackwardWriter {
   }
 
   Bytes image_;
-  std::vector<Piece> pieces_;                              // last to first
+  std::vector<Piece> pieces_;  // last to first
   std::vector<std::unique_ptr<char[]>> blocks_;
-  char* free_ = nullptr;                                   // free space ends here
+  char* free_ = nullptr;  // free space ends here
   std::size_t left_ = 0;
   std::uint64_t size_ = 0;
 };

@@ -1,4 +1,5 @@
-// See writer.h: plan where payloads go, make the message, write the data file, write the model, give both their names.
+// See writer.h: plan where payloads go, make the message, write the data file, write the model, give both
+// their names.
 #include "onnx/writer.h"
 
 #include <sys/stat.h>
@@ -14,15 +15,17 @@
 namespace graphopt {
 namespace {
 
-constexpr std::uint64_t kLargestMessage = std::numeric_limits<std::int32_t>::max();   // protobuf's own limit
+constexpr std::uint64_t kLargestMessage = std::numeric_limits<std::int32_t>::max();  // protobuf's own limit
 constexpr std::uint64_t kWorthCopying = 64 * 1024;
 
 Status write_pieces(const std::vector<wire::Piece>& pieces, OutputFile& out) {
   for (const wire::Piece& piece : pieces) {
     const Bytes bytes(piece.data, piece.size);
     const FileImage* image = piece.size >= kWorthCopying ? FileImage::holding(bytes) : nullptr;
-    Status s = image != nullptr ? out.copy(*image, static_cast<std::uint64_t>(bytes.data() - image->bytes().data()), bytes.size())
-                                : out.write(bytes);
+    Status s =
+        image != nullptr
+            ? out.copy(*image, static_cast<std::uint64_t>(bytes.data() - image->bytes().data()), bytes.size())
+            : out.write(bytes);
     if (!s) return s;
   }
   return Done{};
@@ -33,7 +36,10 @@ std::optional<Error> shrunk_input(const Model& m) {
   const auto check = [](Bytes bytes) -> std::optional<Error> {
     const FileImage* image = bytes.empty() ? nullptr : FileImage::holding(bytes);
     if (image == nullptr || image->still_whole()) return std::nullopt;
-    Error e{ErrorKind::Input, {}, "the file became shorter while it was read", "run again when nothing else writes to it"};
+    Error e{ErrorKind::Input,
+            {},
+            "the file became shorter while it was read",
+            "run again when nothing else writes to it"};
     e.place.file = image->path();
     return e;
   };
@@ -62,7 +68,8 @@ bool is_plain_file(const std::string& path) {
 Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
   if (std::optional<Error> e = shrunk_input(m)) return *std::move(e);
   struct stat before {};
-  const bool replaces = options.path != "-" && ::stat(options.path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
+  const bool replaces =
+      options.path != "-" && ::stat(options.path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
   const bool files_allowed = is_plain_file(options.path);
   Result<OutputFile> model_file = OutputFile::create(options.path, options.force);
   if (!model_file) return model_file.errors();
@@ -77,7 +84,11 @@ Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
     pieces = message->pieces();
   }
   if (message->size() > kLargestMessage) {
-    Error e{ErrorKind::Output, {}, "the model has " + std::to_string(message->size()) + " bytes, and a single ONNX file can have 2147483647 at most", {}};
+    Error e{ErrorKind::Output,
+            {},
+            "the model has " + std::to_string(message->size()) +
+                " bytes, and a single ONNX file can have 2147483647 at most",
+            {}};
     e.place.file = options.path;
     e.remedy = !files_allowed ? "give -o the path of a file, beside which a data file can stand"
                : options.external == SaveOptions::External::Never ? "leave out --external-data never"

@@ -1,5 +1,5 @@
-// See file.h. The lists that signal handlers read are arrays and chains of atomics: they are changed under a lock and
-// can be read at any moment, half-done changes included.
+// See file.h. The lists that signal handlers read are arrays and chains of atomics: they are changed under a
+// lock and can be read at any moment, half-done changes included.
 #include "support/file.h"
 
 #include <fcntl.h>
@@ -21,15 +21,17 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kGather = 256 * 1024;        // small pieces are written in lots of this size
-constexpr std::uint64_t kWorthCopying = 64 * 1024;   // below this, a system call per range costs more than a copy
+constexpr std::size_t kGather = 256 * 1024;  // small pieces are written in lots of this size
+constexpr int kMostDescriptors = 500;        // of the 1024 that a process usually may have
+constexpr std::uint64_t kWorthCopying =
+    64 * 1024;  // below this, a system call per range costs more than a copy
 
 std::string reason(int error) {
   std::array<char, 128> text{};
   return strerror_r(error, text.data(), text.size());  // the GNU one
 }
 
-// --- the list of images ---------------------------------------------------------------------------------------------
+// --- the list of images ------------------------------------------------------------------------------------
 
 struct Listed {
   std::atomic<const FileImage*> image{nullptr};
@@ -40,7 +42,7 @@ struct Listed {
 std::atomic<Listed*> first_listed{nullptr};
 std::mutex list_lock;
 
-// --- the table of temporary files -----------------------------------------------------------------------------------
+// --- the table of temporary files --------------------------------------------------------------------------
 
 struct Temporary {
   std::atomic<bool> used{false};
@@ -70,18 +72,30 @@ Error input_error(const std::string& path, int error) {
   e.place.file = path;
   switch (error) {
     case ENOENT:
-    case ENOTDIR: e.what = "there is no such file"; e.remedy = "check the path"; break;
+    case ENOTDIR:
+      e.what = "there is no such file";
+      e.remedy = "check the path";
+      break;
     case EACCES:
-    case EPERM: e.what = "it may not be read"; e.remedy = "ask its owner for the right to read it"; break;
-    case EISDIR: e.what = "it is a folder"; e.remedy = "give the path of a model file"; break;
-    default: e.what = "it cannot be read: " + reason(error); e.remedy = "check the file and the disk"; break;
+    case EPERM:
+      e.what = "it may not be read";
+      e.remedy = "ask its owner for the right to read it";
+      break;
+    case EISDIR:
+      e.what = "it is a folder";
+      e.remedy = "give the path of a model file";
+      break;
+    default:
+      e.what = "it cannot be read: " + reason(error);
+      e.remedy = "check the file and the disk";
+      break;
   }
   return e;
 }
 
 }  // namespace
 
-// --- FileImage ------------------------------------------------------------------------------------------------------
+// --- FileImage ---------------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<const FileImage>> FileImage::open(const std::string& path, std::uint64_t max_bytes) {
   if (path == "-") {
@@ -94,7 +108,8 @@ Result<std::shared_ptr<const FileImage>> FileImage::open(const std::string& path
   return adopt(fd, path, max_bytes);
 }
 
-Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::string& path, std::uint64_t max_bytes) {
+Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::string& path,
+                                                          std::uint64_t max_bytes) {
   const auto fail = [fd, &path](int error) {
     ::close(fd);
     return input_error(path, error);
@@ -111,7 +126,11 @@ Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::str
     if (map != MAP_FAILED) {
       image->data_ = static_cast<const char*>(map);
       image->size_ = static_cast<std::size_t>(info.st_size);
-      image->fd_ = fd;
+      image->mapped_ = true;
+      image->device_ = info.st_dev;
+      image->inode_ = info.st_ino;
+      if (fd < kMostDescriptors) image->fd_ = fd;
+      else ::close(fd);
       image->enlist();
       return std::shared_ptr<const FileImage>(image);
     }
@@ -126,7 +145,10 @@ Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::str
     if (n == 0) break;
     if (max_bytes > 0 && memory.size() > max_bytes) {
       ::close(fd);
-      Error e{ErrorKind::Limit, {}, "it is larger than --max-memory allows", "give a regular file, which is mapped, or a larger --max-memory"};
+      Error e{ErrorKind::Limit,
+              {},
+              "it is larger than --max-memory allows",
+              "give a regular file, which is mapped, or a larger --max-memory"};
       e.place.file = path;
       return e;
     }
@@ -173,9 +195,13 @@ FileImage::~FileImage() {
         l->image.store(nullptr);
       }
   }
-  if (fd_ < 0) return;
-  ::munmap(const_cast<char*>(data_), size_);
-  ::close(fd_);
+  if (mapped_) ::munmap(const_cast<char*>(data_), size_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool FileImage::is_file(const std::string& path) const {
+  struct stat info {};
+  return mapped_ && ::stat(path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
 bool FileImage::still_whole() const {
@@ -196,7 +222,8 @@ const char* image_path_at(const void* address) {
   for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load()) {
     const FileImage* image = l->image.load();
     // A map covers whole pages: the fault may lie behind the last byte.
-    if (image != nullptr && image->mapped() && at >= l->begin.load() && at < l->end.load() + 65536) return image->path_.c_str();
+    if (image != nullptr && image->mapped() && at >= l->begin.load() && at < l->end.load() + 65536)
+      return image->path_.c_str();
   }
   return nullptr;
 }
@@ -207,12 +234,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool same_folder(const std::string& a, const std::string& b) {
-  struct stat x {}, y {};
-  return ::stat(a.c_str(), &x) == 0 && ::stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-// --- OutputFile -----------------------------------------------------------------------------------------------------
+// --- OutputFile --------------------------------------------------------------------------------------------
 
 Error OutputFile::failure(int error) const {
   Error e{ErrorKind::Output, {}, {}, {}};
@@ -220,9 +242,18 @@ Error OutputFile::failure(int error) const {
   const std::string folder = folder_of(target_);
   switch (error) {
     case ENOSPC:
-    case EDQUOT: e.what = "there is no space left for it"; e.remedy = "free some space, or give -o a path on another disk"; break;
-    case EPIPE: e.what = "the program that reads it has gone"; e.remedy = "check the command behind the pipe"; break;
-    case EISDIR: e.what = "it is a folder"; e.remedy = "give -o the path of a file in it"; break;
+    case EDQUOT:
+      e.what = "there is no space left for it";
+      e.remedy = "free some space, or give -o a path on another disk";
+      break;
+    case EPIPE:
+      e.what = "the program that reads it has gone";
+      e.remedy = "check the command behind the pipe";
+      break;
+    case EISDIR:
+      e.what = "it is a folder";
+      e.remedy = "give -o the path of a file in it";
+      break;
     case ENOENT:
     case ENOTDIR:
       e.what = "the folder '" + folder + "' is not there";
@@ -234,9 +265,18 @@ Error OutputFile::failure(int error) const {
       e.what = "nothing may be written there: " + reason(error);
       e.remedy = "give -o a path in a folder where you may write";
       break;
-    case EFBIG: e.what = "the file would be larger than this system allows"; e.remedy = "raise the limit (ulimit -f), or use another disk"; break;
-    case ENAMETOOLONG: e.what = "the name is too long"; e.remedy = "give -o a shorter path"; break;
-    default: e.what = "it cannot be written: " + reason(error); e.remedy = "check the path given with -o and its disk"; break;
+    case EFBIG:
+      e.what = "the file would be larger than this system allows";
+      e.remedy = "raise the limit (ulimit -f), or use another disk";
+      break;
+    case ENAMETOOLONG:
+      e.what = "the name is too long";
+      e.remedy = "give -o a shorter path";
+      break;
+    default:
+      e.what = "it cannot be written: " + reason(error);
+      e.remedy = "check the path given with -o and its disk";
+      break;
   }
   return e;
 }
@@ -271,14 +311,16 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
     out.target_ = real;
     std::free(real);
   }
-  // Replacing needs no right on the old file itself; asking for it keeps a write-protected file from being replaced.
+  // Replacing needs no right on the old file itself; asking for it keeps a write-protected file from being
+  // replaced.
   if (!force && exists && ::access(out.target_.c_str(), W_OK) != 0) return out.failure(errno);
   const std::string folder = folder_of(out.target_);
   const mode_t mode = 0666;
   out.fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
   if (out.fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
     for (unsigned attempt = 0; attempt < 1000 && out.fd_ < 0; ++attempt) {
-      out.temporary_ = folder + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      out.temporary_ =
+          folder + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
       out.slot_ = note_temporary(out.temporary_);
       out.fd_ = ::open(out.temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
       if (out.fd_ >= 0) break;
@@ -359,10 +401,13 @@ Status OutputFile::write(std::string_view bytes) {
 
 Status OutputFile::copy(const FileImage& from, std::uint64_t offset, std::uint64_t length) {
   if (offset > from.bytes().size() || length > from.bytes().size() - offset) return failure(EINVAL);
-  if (!from.mapped() || length < kWorthCopying) return write(from.bytes().substr(offset, length));
+  if (from.descriptor() < 0 || length < kWorthCopying) return write(from.bytes().substr(offset, length));
   if (Status s = flush(); !s) return s;
   const auto shrunk = [&from] {
-    Error e{ErrorKind::Input, {}, "the file became shorter while it was read", "run again when nothing else writes to it"};
+    Error e{ErrorKind::Input,
+            {},
+            "the file became shorter while it was read",
+            "run again when nothing else writes to it"};
     e.place.file = from.path();
     return e;
   };
@@ -373,7 +418,9 @@ Status OutputFile::copy(const FileImage& from, std::uint64_t offset, std::uint64
     std::uint64_t stop = end;
     if (regular_) {
       const off_t data = ::lseek(from.descriptor(), static_cast<off_t>(at), SEEK_DATA);
-      const std::uint64_t begin = data >= 0 ? std::min(static_cast<std::uint64_t>(data), end) : errno == ENXIO ? end : at;
+      const std::uint64_t begin = data >= 0        ? std::min(static_cast<std::uint64_t>(data), end)
+                                  : errno == ENXIO ? end
+                                                   : at;
       if (begin > at) {
         if (!from.still_whole()) return shrunk();
         if (::lseek(fd_, static_cast<off_t>(begin - at), SEEK_CUR) < 0) return failure(errno);
@@ -434,7 +481,8 @@ Status OutputFile::commit() {
     // An unnamed file cannot replace a named one: it gets a name of its own first.
     const std::string self = "/proc/self/fd/" + std::to_string(fd_);
     for (unsigned attempt = 0;; ++attempt) {
-      temporary_ = folder_of(target_) + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      temporary_ = folder_of(target_) + "/.graphopt-" + std::to_string(::getpid()) + "-" +
+                   std::to_string(attempt) + ".tmp";
       slot_ = note_temporary(temporary_);
       if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) break;
       const int error = errno;

@@ -1,11 +1,14 @@
-// Files as the loader and the saver need them: images of input files, and output that appears whole or not at all.
+// Files as the loader and the saver need them: images of input files, and output that appears whole or not at
+// all.
 //
-// FileImage: the bytes of a file, mapped when it is a regular file, read into memory when it is a pipe. Nothing is
-// copied and nothing is touched before somebody reads it, so opening 6 GiB of weights costs microseconds.
+// FileImage: the bytes of a file, mapped when it is a regular file, read into memory when it is a pipe.
+// Nothing is copied and nothing is touched before somebody reads it, so opening 6 GiB of weights costs
+// microseconds.
 //
-// OutputFile: bytes go to an unnamed (or, where the file system has no such thing, hidden) file in the target's
-// folder; commit() makes them durable and gives them the target's name in one step. Until then the old file stays
-// as it is; a file that is never committed leaves nothing behind. Pipes and devices are written to directly.
+// OutputFile: bytes go to an unnamed (or, where the file system has no such thing, hidden) file in the
+// target's folder; commit() makes them durable and gives them the target's name in one step. Until then the
+// old file stays as it is; a file that is never committed leaves nothing behind. Pipes and devices are
+// written to directly.
 //
 // Two hooks are for a process-wide signal handler, which belongs to the tool: remove_temporary_files() and
 // image_path_at(). Both only read memory and make system calls, so they may be called at any moment.
@@ -24,10 +27,12 @@ namespace graphopt {
 
 class FileImage {
  public:
-  // `path` "-" is the standard input. `max_bytes` bounds what is read into memory (0: no bound); maps cost none.
+  // `path` "-" is the standard input. `max_bytes` bounds what is read into memory (0: no bound); maps cost
+  // none.
   static Result<std::shared_ptr<const FileImage>> open(const std::string& path, std::uint64_t max_bytes = 0);
   // The file behind a descriptor, which the image takes over; `path` is for messages.
-  static Result<std::shared_ptr<const FileImage>> adopt(int fd, const std::string& path, std::uint64_t max_bytes = 0);
+  static Result<std::shared_ptr<const FileImage>> adopt(int fd, const std::string& path,
+                                                        std::uint64_t max_bytes = 0);
   static std::shared_ptr<const FileImage> from_memory(std::string bytes, std::string path);
   ~FileImage();
   FileImage(const FileImage&) = delete;
@@ -35,8 +40,11 @@ class FileImage {
 
   std::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  int descriptor() const { return fd_; }                  // -1 when the bytes are in memory
-  bool mapped() const { return fd_ >= 0; }
+  bool mapped() const { return mapped_; }
+  // Of a mapped file; -1 when the bytes are in memory, and when so many files are open that this one was
+  // closed behind its map (some exporters write one file per tensor).
+  int descriptor() const { return fd_; }
+  bool is_file(const std::string& path) const;  // does the path lead to this (mapped) file?
   // Is the file still as long as it was? Reading a map behind the file's end kills the process.
   bool still_whole() const;
   // The image that holds all of `bytes`, if there is one.
@@ -50,19 +58,19 @@ class FileImage {
   const char* data_ = nullptr;
   std::size_t size_ = 0;
   int fd_ = -1;
+  bool mapped_ = false;
+  std::uint64_t device_ = 0, inode_ = 0;
   std::string path_;
   std::string memory_;
 };
 
-// Are both the same existing folder?
-bool same_folder(const std::string& a, const std::string& b);
 // The folder of a path, "." when the path has none.
 std::string folder_of(const std::string& path);
 
 class OutputFile {
  public:
-  // `path` "-" is the standard output. A symbolic link is followed: the file that it names is replaced. Without
-  // `force` a terminal is not written to and a write-protected file not replaced.
+  // `path` "-" is the standard output. A symbolic link is followed: the file that it names is replaced.
+  // Without `force` a terminal is not written to and a write-protected file not replaced.
   static Result<OutputFile> create(const std::string& path, bool force = false);
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
@@ -71,14 +79,14 @@ class OutputFile {
   bool regular() const { return regular_; }
   const std::string& target() const { return target_; }  // the file that is replaced, links followed
 
-  Status write(std::string_view bytes);                   // small pieces are gathered
-  // The same bytes, taken from a mapped file without passing through memory where the system can do that. Holes stay
-  // holes.
+  Status write(std::string_view bytes);  // small pieces are gathered
+  // The same bytes, taken from a mapped file without passing through memory where the system can do that.
+  // Holes stay holes.
   Status copy(const FileImage& from, std::uint64_t offset, std::uint64_t length);
-  Status skip_to(std::uint64_t offset);                   // zeros up to there
+  Status skip_to(std::uint64_t offset);  // zeros up to there
   std::uint64_t size() const { return size_; }
-  Status finish();                                        // writes what is pending and makes it durable
-  Status commit();                                        // the same, and gives it its name
+  Status finish();  // writes what is pending and makes it durable
+  Status commit();  // the same, and gives it its name
 
  private:
   OutputFile() = default;

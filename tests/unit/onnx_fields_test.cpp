@@ -126,7 +126,9 @@ TEST(OnnxFields, NumbersAreThoseOfTheSchema) {
 }
 
 // A newer onnx makes this red: its new fields want a look.
-TEST(OnnxFields, NewestVersionIsKnown) { EXPECT_EQ(kNewestIrVersion, static_cast<int>(onnx::Version::IR_VERSION)); }
+TEST(OnnxFields, NewestVersionIsKnown) {
+  EXPECT_EQ(kNewestIrVersion, static_cast<int>(onnx::Version::IR_VERSION));
+}
 
 }  // namespace
 }  // namespace graphopt

@@ -38,20 +38,28 @@ ValueId named(const Model& m, std::string_view name) {
 constexpr const char* kHeader = "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]>\n";
 
 TEST(Reader, SymbolsOfInputsAndClaimsOfOutputs) {
-  const Result<Model> m = load(parse(std::string(kHeader) + "g (float[n, 3, k] x, float[m] z) => (float[q, 3] y) { y = Relu(x) }"));
+  const Result<Model> m = load(
+      parse(std::string(kHeader) + "g (float[n, 3, k] x, float[m] z) => (float[q, 3] y) { y = Relu(x) }"));
   ASSERT_TRUE(m.ok());
   const Type& x = m->types[m->value(m->graph_inputs(m->main())[0]).declared];
   ASSERT_EQ(x.dims.size(), 3u);
   EXPECT_EQ(m->dims.print(x.dims[0]), "n");
   EXPECT_EQ(m->dims.value(x.dims[1]), 3);
   const Type& y = m->types[m->value(m->graph_output(m->main(), 0)).declared];
-  EXPECT_FALSE(y.dims[0].valid());   // a name in an output is a claim
+  EXPECT_FALSE(y.dims[0].valid());  // a name in an output is a claim
   EXPECT_EQ(m->dims.value(y.dims[1]), 3);
 }
 
 TEST(Reader, ExpressionsInInputDims) {
-  onnx::ModelProto p = parse(std::string(kHeader) + "g (float[a] x, float[n] z) => (float[] y) { y = Add(x, z) }");
-  p.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("2*n + 1");
+  onnx::ModelProto p =
+      parse(std::string(kHeader) + "g (float[a] x, float[n] z) => (float[] y) { y = Add(x, z) }");
+  p.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("2*n + 1");
   Result<Model> m = load(p);
   ASSERT_TRUE(m.ok());
   const DimId a = m->types[m->value(m->graph_inputs(m->main())[0]).declared].dims[0];
@@ -89,7 +97,9 @@ TEST(Reader, AnInnerNameHidesAnOuterOne) {
 }
 
 TEST(Reader, SortsWithTiesInTheOrderOfTheFile) {
-  onnx::ModelProto p = parse(std::string(kHeader) + "g (float[n] x) => (float[n] d) { a = Relu(x) b = Abs(x) c = Add(a, b) d = Neg(c) e = Exp(x) }");
+  onnx::ModelProto p =
+      parse(std::string(kHeader) +
+            "g (float[n] x) => (float[n] d) { a = Relu(x) b = Abs(x) c = Add(a, b) d = Neg(c) e = Exp(x) }");
   // File order: d, c, e, b, a  ->  e, b, a, c, d (c waits for a, d for c)
   const onnx::GraphProto old = p.graph();
   p.mutable_graph()->clear_node();
@@ -97,13 +107,15 @@ TEST(Reader, SortsWithTiesInTheOrderOfTheFile) {
   const Result<Model> m = load(p);
   ASSERT_TRUE(m.ok());
   std::string order;
-  for (NodeId n = m->first_node(m->main()); n; n = m->next_node(n)) order += m->text(m->value(m->output(n, 0)).name);
+  for (NodeId n = m->first_node(m->main()); n; n = m->next_node(n))
+    order += m->text(m->value(m->output(n, 0)).name);
   EXPECT_EQ(order, "ebacd");
   EXPECT_FALSE(verify(*m).has_value());
 }
 
 TEST(Reader, ConstantsInAllTheirForms) {
-  const Result<Model> m = load(parse(std::string(kHeader) + R"(g () => (int64 a, float[2] b, string[2] c, float[1] d) {
+  const Result<Model> m =
+      load(parse(std::string(kHeader) + R"(g () => (int64 a, float[2] b, string[2] c, float[1] d) {
       a = Constant <value_int = -3> ()
       b = Constant <value_floats = [0.5, -0.0]> ()
       c = Constant <value_strings = ["u", ""]> ()
@@ -128,7 +140,8 @@ TEST(Reader, ConstantsInAllTheirForms) {
 // Typed lists unpack to what raw_data would hold.
 TEST(Reader, TypedPayloads) {
   onnx::ModelProto p = parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) { y = Relu(x) }");
-  const auto add = [&p](const char* name, onnx::TensorProto::DataType type, std::initializer_list<std::int32_t> entries, int dim) {
+  const auto add = [&p](const char* name, onnx::TensorProto::DataType type,
+                        std::initializer_list<std::int32_t> entries, int dim) {
     onnx::TensorProto* t = p.mutable_graph()->add_initializer();
     t->set_name(name);
     t->set_data_type(type);
@@ -168,7 +181,9 @@ TEST(Reader, TypedPayloads) {
 }
 
 TEST(Reader, OverridableDefaultsAndPinnedValuesAreNoConstants) {
-  onnx::ModelProto p = parse(std::string(kHeader) + "g (float[n] x, float[1] w) => (float[n] y) <float[1] k = {1}, float[1] q = {1}> { t = Add(x, k) s = Add(t, q) y = Add(s, w) }");
+  onnx::ModelProto p = parse(std::string(kHeader) +
+                             "g (float[n] x, float[1] w) => (float[n] y) <float[1] k = {1}, float[1] q = "
+                             "{1}> { t = Add(x, k) s = Add(t, q) y = Add(s, w) }");
   onnx::TensorProto* w = p.mutable_graph()->add_initializer();
   *w = p.graph().initializer(0);
   w->set_name("w");
@@ -186,7 +201,8 @@ TEST(Reader, OverridableDefaultsAndPinnedValuesAreNoConstants) {
 }
 
 TEST(Reader, ACallOfAModelFunctionWinsOverAnOperator) {
-  const Result<Model> m = load(parse(std::string(kHeader) + R"(g (float[n] x) => (float[n] y) { t = my.Relu(x) y = Relu(t) }
+  const Result<Model> m =
+      load(parse(std::string(kHeader) + R"(g (float[n] x) => (float[n] y) { t = my.Relu(x) y = Relu(t) }
       <opset_import: ["" : 21], domain: "my"> Relu (a) => (b) { b = Abs(a) })"));
   ASSERT_TRUE(m.ok()) << to_string(m.error());
   const NodeId call = m->first_node(m->main());
@@ -197,7 +213,8 @@ TEST(Reader, ACallOfAModelFunctionWinsOverAnOperator) {
 }
 
 TEST(Reader, NothingIsDirtyAfterALoad) {
-  const Result<Model> m = load(parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) { y = Relu(x) }"));
+  const Result<Model> m =
+      load(parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) { y = Relu(x) }"));
   ASSERT_TRUE(m.ok());
   EXPECT_FALSE(m->graph(m->main()).dirty);
   EXPECT_FALSE(m->node(m->first_node(m->main())).dirty);

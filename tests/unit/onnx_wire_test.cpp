@@ -19,14 +19,16 @@ std::string joined(BackwardWriter& w) {
 
 const char* first_fault(const std::string& bytes) {
   Fields fields(bytes);
-  for (Field f; fields.next(f);) {}
+  for (Field f; fields.next(f);) {
+  }
   return fields.what();
 }
 
 TEST(Wire, ReadsEachKindOfField) {
   // 1: varint 300; 2: "ab"; 3: fixed32 1; 4: fixed64 2; group 5 {1: 7}; 2: ""
-  const std::string bytes = "\x08\xAC\x02\x12\x02"
-                            "ab\x1D\x01\0\0\0\x21\x02\0\0\0\0\0\0\0\x2B\x08\x07\x2C\x12\0"s;
+  const std::string bytes =
+      "\x08\xAC\x02\x12\x02"
+      "ab\x1D\x01\0\0\0\x21\x02\0\0\0\0\0\0\0\x2B\x08\x07\x2C\x12\0"s;
   Fields fields(bytes);
   Field f;
   ASSERT_TRUE(fields.next(f));
@@ -34,8 +36,9 @@ TEST(Wire, ReadsEachKindOfField) {
   EXPECT_EQ(f.value, 300u);
   ASSERT_TRUE(fields.next(f));
   EXPECT_EQ(f.bytes, "ab");
-  EXPECT_EQ(f.whole, "\x12\x02"
-                     "ab");
+  EXPECT_EQ(f.whole,
+            "\x12\x02"
+            "ab");
   ASSERT_TRUE(fields.next(f));
   EXPECT_EQ(f.kind, Kind::Fixed32);
   EXPECT_EQ(f.value, 1u);
@@ -52,8 +55,9 @@ TEST(Wire, ReadsEachKindOfField) {
 }
 
 TEST(Wire, EveryCutOfAFieldIsSeen) {
-  const std::string whole = "\x08\xAC\x02\x12\x02"
-                            "ab\x1D\x01\0\0\0\x21\x02\0\0\0\0\0\0\0\x2B\x08\x07\x2C"s;
+  const std::string whole =
+      "\x08\xAC\x02\x12\x02"
+      "ab\x1D\x01\0\0\0\x21\x02\0\0\0\0\0\0\0\x2B\x08\x07\x2C"s;
   const std::size_t borders[] = {0, 3, 7, 12, 21, whole.size()};
   for (std::size_t n = 0; n <= whole.size(); ++n) {
     const bool at_border = std::find(std::begin(borders), std::end(borders), n) != std::end(borders);
@@ -62,19 +66,20 @@ TEST(Wire, EveryCutOfAFieldIsSeen) {
 }
 
 TEST(Wire, RefusesWhatProtobufRefuses) {
-  EXPECT_NE(first_fault("\x00\x00"s), nullptr);                                       // field number 0
-  EXPECT_NE(first_fault("\x0E"s), nullptr);                                           // wire type 6
-  EXPECT_NE(first_fault("\x0C"s), nullptr);                                           // a group's end alone
-  EXPECT_NE(first_fault("\x0B\x14"s), nullptr);                                       // ended by another number
-  EXPECT_NE(first_fault("\x08" + std::string(10, '\xFF') + "\x01"), nullptr);         // eleven bytes of varint
-  EXPECT_NE(first_fault("\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"s), nullptr);   // length 2^64 - 1
-  EXPECT_NE(first_fault(std::string(200, '\x0B') + std::string(200, '\x0C')), nullptr);   // 200 groups deep
+  EXPECT_NE(first_fault("\x00\x00"s), nullptr);                                // field number 0
+  EXPECT_NE(first_fault("\x0E"s), nullptr);                                    // wire type 6
+  EXPECT_NE(first_fault("\x0C"s), nullptr);                                    // a group's end alone
+  EXPECT_NE(first_fault("\x0B\x14"s), nullptr);                                // ended by another number
+  EXPECT_NE(first_fault("\x08" + std::string(10, '\xFF') + "\x01"), nullptr);  // eleven bytes of varint
+  EXPECT_NE(first_fault("\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"s), nullptr);      // length 2^64 - 1
+  EXPECT_NE(first_fault(std::string(200, '\x0B') + std::string(200, '\x0C')), nullptr);  // 200 groups deep
   EXPECT_EQ(first_fault(std::string(100, '\x0B') + std::string(100, '\x0C')), nullptr);
 }
 
 TEST(Wire, NumbersRoundTrip) {
-  for (const std::uint64_t v : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, std::uint64_t{1} << 31, std::uint64_t{1} << 63,
-                                std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t v :
+       {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, std::uint64_t{1} << 31,
+        std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
     BackwardWriter w({});
     w.field_varint(3, v);
     const std::string bytes = joined(w);
@@ -89,7 +94,7 @@ TEST(Wire, NumbersRoundTrip) {
 TEST(Wire, ListsPackedOrNot) {
   std::vector<std::int64_t> ints;
   Field f;
-  const std::string packed = "\x3A\x0B\x05\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"s;   // 5, -1
+  const std::string packed = "\x3A\x0B\x05\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"s;  // 5, -1
   Fields fields(packed);
   ASSERT_TRUE(fields.next(f));
   ASSERT_TRUE(append_varints(f, ints));
@@ -121,7 +126,7 @@ TEST(Wire, NeighboursInTheImageBecomeOnePiece) {
 }
 
 TEST(Wire, AnotherTagOrALongLengthIsWrittenAnew) {
-  const std::string image = "\x0A\x83\0one"s;   // the length takes a byte too many
+  const std::string image = "\x0A\x83\0one"s;  // the length takes a byte too many
   BackwardWriter w(image);
   Field f;
   Fields(image).next(f);

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 
+#include <unistd.h>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 
 #include "onnx/reader.h"
 #include "onnx/writer.h"
@@ -27,7 +27,7 @@ class Writer : public testing::Test {
 
   static onnx::ModelProto parse(const std::string& text, const std::string& header = kHeader) {
     onnx::ModelProto m;
-    const std::string whole = header + text;   // the parser keeps a view
+    const std::string whole = header + text;  // the parser keeps a view
     onnx::OnnxParser parser(whole);
     const onnx::Common::Status s = parser.Parse(m);
     EXPECT_TRUE(s.IsOK()) << s.ErrorMessage();
@@ -53,7 +53,7 @@ class Writer : public testing::Test {
     EXPECT_EQ(saved->bytes, bytes.str().size());
     onnx::ModelProto out;
     EXPECT_TRUE(out.ParseFromString(bytes.str()));
-    EXPECT_EQ(out.SerializeAsString(), bytes.str());   // fields in protobuf's own order
+    EXPECT_EQ(out.SerializeAsString(), bytes.str());  // fields in protobuf's own order
     return out;
   }
 
@@ -68,7 +68,8 @@ class Writer : public testing::Test {
 };
 
 TEST_F(Writer, AChangedNodeKeepsWhatItHad) {
-  onnx::ModelProto p = parse("g (float[n] x) => (float[n] y) { a = Relu(x) y = LeakyRelu <alpha = 0.5> (a) }");
+  onnx::ModelProto p =
+      parse("g (float[n] x) => (float[n] y) { a = Relu(x) y = LeakyRelu <alpha = 0.5> (a) }");
   onnx::NodeProto* node = p.mutable_graph()->mutable_node(1);
   node->set_doc_string("doc");
   node->set_name("leaky");
@@ -90,7 +91,8 @@ TEST_F(Writer, MadeNodesAndAttributes) {
   const ValueId x = m.graph_inputs(m.main())[0];
   const NodeId relu = m.first_node(m.main());
   const ValueId operands[] = {x, {}, x};
-  const NodeId made = m.add_node_like(m.main(), m.intern_op(OpKind::Opaque, "my", "Op", "over"), operands, 2, "made", relu);
+  const NodeId made =
+      m.add_node_like(m.main(), m.intern_op(OpKind::Opaque, "my", "Op", "over"), operands, 2, "made", relu);
   m.set_attr_int(made, known_name("axis"), -1);
   const std::int64_t perm[] = {1, 0};
   m.set_attr_ints(made, known_name("perm"), perm);
@@ -127,7 +129,8 @@ TEST_F(Writer, AChangeInsideASubgraphAlone) {
   const NodeId neg = m.next_node(m.first_node(then_branch));
   m.set_operand(neg, 0, m.graph_inputs(m.main())[0]);
   onnx::ModelProto expected = p;
-  expected.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(1)->set_input(0, "x");
+  expected.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(1)->set_input(
+      0, "x");
   EXPECT_EQ(save(m).SerializeAsString(), expected.SerializeAsString());
 }
 
@@ -150,8 +153,10 @@ TEST_F(Writer, ConstantsOfAFunctionBecomeNodes) {
 }
 
 TEST_F(Writer, ConstantsBeforeIrVersion4BecomeNodes) {
-  onnx::ModelProto p = parse("g (float[n] x, float[1] w) => (float[n] y) { c = Constant <value = float[1] {3}> () t = Add(x, c) y = Add(t, w) }",
-                             "<ir_version: 3, opset_import: [\"\" : 8]>\n");
+  onnx::ModelProto p = parse(
+      "g (float[n] x, float[1] w) => (float[n] y) { c = Constant <value = float[1] {3}> () t = Add(x, c) y = "
+      "Add(t, w) }",
+      "<ir_version: 3, opset_import: [\"\" : 8]>\n");
   onnx::TensorProto* w = p.mutable_graph()->add_initializer();
   w->set_name("w");
   w->set_data_type(onnx::TensorProto::FLOAT);
@@ -193,7 +198,8 @@ TEST_F(Writer, StringTensors) {
 }
 
 TEST_F(Writer, StaleAndRemovedValueInfos) {
-  Model m = load(parse("g (float[n] x) => (float[n] y) <float[n] a, float[n] b> { a = Relu(x) b = Abs(a) y = Neg(b) }"));
+  Model m = load(
+      parse("g (float[n] x) => (float[n] y) <float[n] a, float[n] b> { a = Relu(x) b = Abs(a) y = Neg(b) }"));
   ASSERT_EQ(save(m).graph().value_info_size(), 2);
   m.value_for_reader(named(m, "a")).info_stale = true;
   const onnx::GraphProto g = save(m).graph();
@@ -202,7 +208,9 @@ TEST_F(Writer, StaleAndRemovedValueInfos) {
 }
 
 TEST_F(Writer, OverriddenTypes) {
-  onnx::ModelProto p = parse("g (float[n] x) => (float[q] y, float[] z) <float[k, unk] a> { a = Op(x) y = Neg(a) i = Op(a) z = Op(i) }");
+  onnx::ModelProto p = parse(
+      "g (float[n] x) => (float[q] y, float[] z) <float[k, unk] a> { a = Op(x) y = Neg(a) i = Op(a) z = "
+      "Op(i) }");
   onnx::ValueInfoProto* a = p.mutable_graph()->mutable_value_info(0);
   a->set_doc_string("doc");
   a->mutable_type()->set_denotation("IMAGE");
@@ -215,12 +223,13 @@ TEST_F(Writer, OverriddenTypes) {
                                 {named(m, "y"), m.types.tensor(DType::Float, five)},
                                 {named(m, "i"), m.types.sequence(m.types.tensor(DType::Int64))}};
   const onnx::GraphProto g = save(m, types).graph();
-  onnx::ValueInfoProto expected = *a;   // dim 0 is not known: its claim stays
+  onnx::ValueInfoProto expected = *a;  // dim 0 is not known: its claim stays
   expected.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("2*n");
   ASSERT_EQ(g.value_info_size(), 2);
   EXPECT_EQ(g.value_info(0).SerializeAsString(), expected.SerializeAsString());
   EXPECT_EQ(g.value_info(1).name(), "i");
-  EXPECT_EQ(g.value_info(1).type().sequence_type().elem_type().tensor_type().elem_type(), onnx::TensorProto::INT64);
+  EXPECT_EQ(g.value_info(1).type().sequence_type().elem_type().tensor_type().elem_type(),
+            onnx::TensorProto::INT64);
   EXPECT_EQ(g.output(0).type().tensor_type().shape().dim(0).dim_value(), 5);
   EXPECT_EQ(g.output(1).SerializeAsString(), p.graph().output(1).SerializeAsString());
 }
