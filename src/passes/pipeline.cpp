@@ -31,7 +31,7 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
     for (const PassInfo* p : all_passes())
       if (p->level <= o.level) chosen.push_back(p);
   std::erase_if(chosen, [&](const PassInfo* p) {
-    return std::ranges::count(o.disabled, p->name) > 0 || (o.pass.exact && p->exact == Exact::No);
+    return std::ranges::count(o.disabled, p->name) > 0 || ((o.pass.exact || o.level < 2) && p->exact == Exact::No);
   });
   return chosen;
 }
@@ -43,7 +43,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   if (!chosen) return chosen.errors();
   PipelineReport report;
   Journal journal(options.rewrite_budget);
-  PassContext context{model, infer, journal, options.pass};
+  PassOptions pass_options = options.pass;
+  pass_options.exact |= options.level < 2;   // -O1 keeps every bit
+  PassContext context{model, infer, journal, pass_options};
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());

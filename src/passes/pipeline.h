@@ -12,7 +12,7 @@
 namespace graphopt {
 
 struct PipelineOptions {
-  int level = 2;                              // -O0 runs nothing
+  int level = 2;                              // -O0 runs nothing, -O1 keeps every bit
   std::vector<std::string> passes;            // --passes: exactly these, in this order, to a fixed point; empty: by level
   std::vector<std::string> disabled;          // --disable-pass
   PassOptions pass;

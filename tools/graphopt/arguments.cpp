@@ -121,9 +121,9 @@ void add_external_root(CLI::App& app, std::string& to) {
 }  // namespace
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
-  add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 exact and local passes, 2 default, 3 all passes",
+  add(app, kWhat, "-O", "0|1|2", "0 load and save, 1 bit-exact passes, 2 default: may round otherwise",
       chosen(o.level, "-O",
-             std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
+             std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}}));
   flag(app, kWhat, "--exact", "only passes that keep every bit of the results", o.exact);
   add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
                pass_names(o.passes, "--passes"));
