@@ -34,7 +34,7 @@ struct Options {
   std::string output;  // a file, which may be the input; "-" is stdout; empty: a dry run
 
   // What to do
-  int level = 2;       // 0 load and save; 1 exact and local; 2 default; 3 all passes
+  int level = 2;       // 0 load and save; 1 bit-exact passes; 2 default
   bool exact = false;  // bit-exact passes only
   std::vector<std::string>
       passes;  // exactly these, in this order, until none changes anything; empty: by level
