@@ -16,14 +16,16 @@ ValueId Model::detach_output(NodeId n, std::size_t slot) {
   return v;
 }
 
-std::vector<std::uint32_t> Model::count_names() const {
-  std::vector<std::uint32_t> holders(names.size());
+NameHolders Model::count_names() const {
+  NameHolders holders{std::vector<std::uint32_t>(names.size()), std::vector<std::uint32_t>(names.size())};
   for (const Value& v : values_)
-    if (v.alive && v.name) ++holders[v.name.index()];
+    if (v.alive && v.name) ++holders.values[v.name.index()];
+  for (const Node& n : nodes_)
+    if (n.alive && n.name) ++holders.nodes[n.name.index()];
   return holders;
 }
 
-void Model::inline_subgraph(GraphId g, std::vector<std::uint32_t>& holders) {
+void Model::inline_subgraph(GraphId g, NameHolders& holders) {
   const NodeId owner = graphs_[g.index()].owner;
   const GraphId outer = graphs_[g.index()].parent;
 
@@ -32,9 +34,16 @@ void Model::inline_subgraph(GraphId g, std::vector<std::uint32_t>& holders) {
   const auto move_value = [&](ValueId v) {
     values_[v.index()].graph = outer;
     const NameId name = values_[v.index()].name;
-    if (name.index() >= holders.size() || holders[name.index()] < 2) return;
-    --holders[name.index()];
+    if (name.index() >= holders.values.size() || holders.values[name.index()] < 2) return;
+    --holders.values[name.index()];
     rename(v, fresh_name(text(name)));
+  };
+  // Runtimes refuse a graph with two nodes of one name; in two graphs that is allowed.
+  const auto name_node = [&](Node& n) {
+    if (n.name == kEmptyName || !n.name || n.name.index() >= holders.nodes.size()) return;
+    if (holders.nodes[n.name.index()] < 2) return;
+    --holders.nodes[n.name.index()];
+    n.name = fresh_name(text(n.name));
   };
 
   for (const ValueId v : graphs_[g.index()].initializers)
@@ -47,6 +56,7 @@ void Model::inline_subgraph(GraphId g, std::vector<std::uint32_t>& holders) {
   while (const NodeId n = graphs_[g.index()].first) {
     unlink_node(n);
     link_node(n, outer, owner);
+    name_node(nodes_[n.index()]);
     touch(n);
     for (const ValueId v : outputs(n))
       if (v) move_value(v);

@@ -78,6 +78,11 @@ struct Node {
   std::uint32_t file_index = 0xFFFFFFFFu;     // position in the file's graph, for messages
 };
 
+// How many values and how many nodes have each name, by NameId.
+struct NameHolders {
+  std::vector<std::uint32_t> values, nodes;
+};
+
 struct Use {
   ValueId value;                              // none: an empty optional operand
   NodeId user;
@@ -284,10 +289,10 @@ class Model {
   // Cuts a result off its node (which keeps an empty slot) so that another node can define it. Uses stay.
   ValueId detach_output(NodeId n, std::size_t slot);
   // Moves everything that subgraph g holds in front of its owner, into the owner's graph; g is empty afterwards, its
-  // return node still reads what were its outputs. Values whose name something else in the model has get a new one:
-  // `holders` says how many values have each name (count_names, once for many calls). Precondition: g has no inputs.
-  void inline_subgraph(GraphId g, std::vector<std::uint32_t>& holders);
-  std::vector<std::uint32_t> count_names() const;
+  // return node still reads what were its outputs. Values and nodes whose name another in the model has get a new one:
+  // `holders` comes from count_names, once for many calls. Precondition: g has no inputs.
+  void inline_subgraph(GraphId g, NameHolders& holders);
+  NameHolders count_names() const;
   // Erases a node without used results, its subgraphs, and its results.
   void erase(NodeId n);
   void erase_initializer(ValueId v);                          // without uses, not an input

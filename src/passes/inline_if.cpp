@@ -50,7 +50,7 @@ class InlineIf final : public Rule {
     Model& m = c.model;
     std::vector<ValueId> results;
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i) results.push_back(m.graph_output(taken_, i));
-    if (holders_.empty()) holders_ = m.count_names();
+    if (holders_.values.empty()) holders_ = m.count_names();
     m.inline_subgraph(taken_, holders_);
     m.set_graph_outputs(taken_, {});   // the branch's outputs are not outputs any more
     const OpId identity = m.intern_op(OpKind::Identity, op_domain(OpKind::Identity), op_name(OpKind::Identity));
@@ -69,7 +69,7 @@ class InlineIf final : public Rule {
 
  private:
   GraphId taken_;
-  std::vector<std::uint32_t> holders_;   // names in use, counted once
+  NameHolders holders_;   // names in use, counted once
 };
 
 class InlineIfPass final : public Pass {
