@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Random graphs before and after: the same bits in ONNX Runtime, at sizes with zeros and ones, with special values.
+
+  random_graphs.py GRAPHOPT [SHARED] [--count N] [--seed S] [--jobs N] [--keep DIR]
+
+Graph number i of a run is made from seed S + i (tests/property/_graphs.py) and goes through the tool
+  exactly (--exact), by default, with some passes in some order, all with --verify-each: the results have the bits of the
+      original's, NaNs being equal; the default may differ by 1e-5 in a graph that has functions which fold in other bits
+  twice: the second output has the first one's bytes
+  with a dim fixed, where it has one: the same results at that size
+  with -O0 --infer: every type, number and expression that is written holds in the runs
+and it must not gain nodes. Each graph runs at five bindings of its symbols, without the runtime's own optimizations; where
+the original does not run, nothing is compared. A failing graph is made small, written to DIR and printed with its seed.
+"""
+import argparse
+import collections
+import math
+import multiprocessing as mp
+import multiprocessing.connection
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper
+
+sys.path.insert(0, str(Path(__file__).parent))
+import _graphs  # noqa: E402
+import _shrink  # noqa: E402
+
+PASSES = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "merge-initializers",
+          "common-subexpressions", "drop-unused-outputs", "dead-code"]
+
+
+def session(model):
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return ort.InferenceSession(model if isinstance(model, bytes) else model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def run(model, feeds):
+    """Results by name for each feed; None for a feed that it refuses. A str when it does not load."""
+    try:
+        s = session(model)
+    except Exception as e:  # noqa: BLE001
+        return str(e)
+    names, known, results = [o.name for o in s.get_outputs()], {i.name for i in s.get_inputs() + s.get_overridable_initializers()}, []
+    for feed in feeds:
+        try:
+            results.append(dict(zip(names, s.run(None, {k: v for k, v in feed.items() if k in known}))))
+        except Exception:  # noqa: BLE001
+            results.append(None)
+    return results
+
+
+def same(a, b, rtol):
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind != "f":
+        return np.array_equal(a, b)
+    nan = np.isnan(a) & np.isnan(b)
+    a, b = np.where(nan, 0, a), np.where(nan, 0, b)
+    if a.tobytes() == b.tobytes():
+        return True
+    with np.errstate(all="ignore"):
+        return rtol > 0 and np.allclose(a, b, rtol, rtol)
+
+
+class Failure(Exception):
+    """kind: what went wrong, in a word; a shrunk graph must fail by the same kind."""
+
+    def __init__(self, kind, text):
+        super().__init__(f"{kind}: {text}")
+        self.kind = kind
+
+
+class Checker:
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, Path(folder)
+        self.source = self.folder / "in.onnx"
+
+    def optimize(self, *options, source=None, target="out.onnx"):
+        target = self.folder / target
+        target.unlink(missing_ok=True)
+        command = [self.tool, str(source or self.source), "-o", str(target), "-q", *options]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            raise Failure("hang", " ".join(options)) from None
+        if done.returncode != 0:
+            raise Failure(f"status {done.returncode}", f"{' '.join(options)}: {done.stderr.strip()[:400]}")
+        return target
+
+    def compare(self, before, target, feeds, rtol, what):
+        after = run(target.read_bytes(), feeds)
+        if isinstance(after, str):
+            raise Failure(f"{what}: not loaded", after[:300])
+        for k, (a, b) in enumerate(zip(before, after)):
+            if a is None:
+                continue
+            if b is None:
+                raise Failure(f"{what}: does not run", f"size {k}")
+            for name in a:
+                if not same(a[name], b[name], rtol):
+                    raise Failure(f"{what}: differs", f"size {k}, output {name}: {a[name].dtype}{a[name].shape} {a[name].ravel()[:6]} -> "
+                                  f"{b[name].dtype}{b[name].shape} {b[name].ravel()[:6]}")
+
+    def all(self, model, feeds, rounding, seed):
+        """Raises Failure. Returns how many sizes ran."""
+        self.source.write_bytes(model.SerializeToString())
+        before = run(model, feeds)
+        if isinstance(before, str):
+            return before
+        rng = random.Random(seed)
+        exact = self.optimize("--exact", "--verify-each", target="exact.onnx")
+        self.compare(before, exact, feeds, 0, "exact")
+        default = self.optimize("--verify-each")
+        data = default.read_bytes()
+        if data != exact.read_bytes():
+            self.compare(before, default, feeds, 1e-5 if rounding else 0, "default")
+        if count_nodes(onnx.load_from_string(data).graph) > count_nodes(model.graph):
+            raise Failure("more nodes", "")
+        again = self.optimize(source=default, target="again.onnx")
+        if again.read_bytes() != data:
+            raise Failure("second run", "differs from the first")
+        some = rng.sample(PASSES, rng.randint(1, 5))
+        self.compare(before, self.optimize("--exact", "--verify-each", "--passes=" + ",".join(some), target="some.onnx"), feeds, 0, "passes " + ",".join(some))
+        self.fixed(model, before, feeds, rng)
+        self.claims(model, feeds)
+        return sum(b is not None for b in before)
+
+    def fixed(self, model, before, feeds, rng):
+        """--dim: only the sizes that have the value are legal then."""
+        places = [(i.name, axis, d.dim_param) for i in model.graph.input for axis, d in enumerate(i.type.tensor_type.shape.dim) if d.dim_param in ("a", "b", "c")]
+        legal = [k for k in range(len(feeds)) if before[k] is not None]
+        if not places or not legal:
+            return
+        k = rng.choice(legal)
+        name, axis, symbol = rng.choice(places)
+        n = feeds[k][name].shape[axis]
+        chosen = [j for j in legal if all(feeds[j][i].shape[x] == n for i, x, s in places if s == symbol)]
+        target = self.optimize("--exact", f"--dim={symbol}={n}", target="fixed.onnx")
+        self.compare([before[j] for j in chosen], target, [feeds[j] for j in chosen], 0, "--dim")
+
+    def claims(self, model, feeds):
+        """What --infer writes against what the runs show, for the values of the main graph."""
+        written = onnx.load(self.optimize("-O0", "--infer", target="infer.onnx")).graph
+        claims = {v.name: v.type for v in [*written.value_info, *written.output] if v.type.HasField("tensor_type")}
+        wide = _shrink.copy(model)
+        outputs = {o.name for o in model.graph.output}
+        wide.graph.output.extend(helper.make_empty_tensor_value_info(o) for n in model.graph.node for o in n.output if o in claims and o not in outputs)
+        results = run(wide, feeds)
+        if isinstance(results, str):
+            return
+        for k, found in enumerate(results):
+            symbols = {}
+            for i in model.graph.input:
+                for axis, d in enumerate(i.type.tensor_type.shape.dim):
+                    if d.dim_param and i.name in feeds[k]:
+                        symbols[d.dim_param] = feeds[k][i.name].shape[axis]
+            known = dict(symbols)
+            for name, value in (found or {}).items():
+                self.claim(model, claims.get(name), name, value, known, k)
+
+    @staticmethod
+    def claim(model, claim, name, value, symbols, k):
+        if claim is None:
+            return
+        def wrong(text):
+            raise Failure("claim", f"'{name}' at size {k} is {value.dtype}{list(value.shape)}; {text}")
+        t = claim.tensor_type
+        if t.elem_type and t.elem_type != helper.np_dtype_to_tensor_dtype(value.dtype):
+            wrong(f"elem_type {t.elem_type}")
+        if not t.HasField("shape"):
+            return
+        if len(t.shape.dim) != value.ndim:
+            wrong(f"rank {len(t.shape.dim)}")
+        for d, n in zip(t.shape.dim, value.shape):
+            if d.HasField("dim_value") and d.dim_value != n:
+                wrong(f"dim {d.dim_value}")
+            if d.dim_param:
+                m = evaluate(d.dim_param, symbols)
+                if m is None and re.fullmatch(r"[^-+*/(), ]+", d.dim_param) and not d.dim_param.startswith(name):
+                    m = symbols.setdefault(d.dim_param, n)   # a fresh symbol is one number throughout a run
+                if m is not None and m != n:
+                    wrong(f"dim {d.dim_param} = {m}")
+
+
+def evaluate(text, symbols):
+    """An expression of --infer at these symbols; None when it has others."""
+    names = {"floor": math.floor, "min": min, "max": max, "mod": lambda a, b: a % b}
+    names.update({s: Fraction(n) for s, n in symbols.items() if s.isidentifier()})
+    if not set(re.findall(r"[A-Za-z_]\w*", text)) <= set(names):
+        return None
+    try:
+        return eval(text, {"__builtins__": {}}, names)  # noqa: S307 - names and numbers of our own graphs
+    except (SyntaxError, TypeError):
+        return None
+
+
+def count_nodes(graph):
+    return sum(n.op_type != "Constant" for n in graph.node) + sum(count_nodes(s) for s in _shrink.subgraphs(graph))
+
+
+def values_of(model, names, feeds):
+    m = _shrink.copy(model)
+    m.graph.output.extend(helper.make_empty_tensor_value_info(n) for n in names)
+    got = run(m, feeds)
+    if isinstance(got, str) or any(r is None for r in got):
+        return None
+    return [{n: r[n] for n in names} for r in got]
+
+
+def check_seed(tool, seed, folder, keep):
+    """(what to count it as, report or None)"""
+    try:
+        rng = random.Random(seed)
+        graph = _graphs.Graph(rng)
+        model, feeds = graph.model, graph.feeds(rng)
+    except Exception as e:  # noqa: BLE001
+        return "not made", f"seed {seed}: the generator failed: {type(e).__name__} {e}"
+    checker = Checker(tool, folder)
+    try:
+        ran = checker.all(model, feeds, graph.rounding, seed)
+        if isinstance(ran, str):
+            return "refused by the runtime: " + re.sub(r"'[^']*'|\d+|\([^)]*\)", "_", ran)[:90], None
+        return f"ran at {ran} of {len(feeds)} sizes", None
+    except Failure as failure:
+        def fails(m, f):
+            try:
+                checker.all(m, f, graph.rounding, seed)
+            except Failure as again:
+                return again.kind == failure.kind
+            return False
+        first = str(failure)
+        model, feeds = _shrink.shrink(model, feeds, fails, values_of)
+        try:
+            checker.all(model, feeds, graph.rounding, seed)
+        except Failure as again:
+            first = str(again)
+        text = f"seed {seed}: {first}"
+        if keep:
+            path = Path(keep, f"seed{seed}.onnx")
+            path.write_bytes(model.SerializeToString())
+            np.savez(path.with_suffix(".npz"), **{f"{i}:{k}": v for i, f in enumerate(feeds) for k, v in f.items()})
+            text += f"\n  written to {path}"
+        return "failed", text + "\n" + onnx.printer.to_text(model)
+
+
+def worker(tool, pipe, keep):
+    ort.set_default_logger_severity(4)
+    with tempfile.TemporaryDirectory() as folder:
+        while (seed := pipe.recv()) is not None:
+            pipe.send((seed, *check_seed(tool, seed, folder, keep)))
+
+
+class Worker:
+    """A process, as the runtime may crash on a graph; it is then replaced."""
+
+    def __init__(self, *arguments):
+        self.arguments, self.seed = arguments, None
+        self.start()
+
+    def start(self):
+        self.pipe, other = mp.Pipe()
+        self.process = mp.Process(target=worker, args=(self.arguments[0], other, self.arguments[1]), daemon=True)
+        self.process.start()
+        other.close()
+
+    def give(self, seed):
+        self.seed = seed
+        self.pipe.send(seed)
+
+    def take(self):
+        try:
+            return self.pipe.recv()
+        except EOFError:
+            seed, _ = self.seed, self.process.join()
+            code = self.process.exitcode
+            self.start()
+            return seed, f"the runtime crashed ({code})", None
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("tool")
+    p.add_argument("shared", nargs="?")
+    p.add_argument("--count", type=int, default=300)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--keep", help="folder for failing models")
+    a = p.parse_args()
+    if a.keep:
+        Path(a.keep).mkdir(parents=True, exist_ok=True)
+    begin, counts, failures = time.time(), collections.Counter(), []
+    seeds = iter(range(a.seed, a.seed + a.count))
+    idle = [Worker(a.tool, a.keep) for _ in range(min(a.jobs, a.count))]
+    busy = {}
+    while True:
+        while idle and (seed := next(seeds, None)) is not None:
+            w = idle.pop()
+            w.give(seed)
+            busy[w.pipe] = w
+        if not busy:
+            break
+        for pipe in mp.connection.wait(list(busy)):
+            w = busy.pop(pipe)
+            seed, kind, report = w.take()
+            counts[kind] += 1
+            if kind.startswith("the runtime crashed"):
+                print(f"seed {seed}: {kind}")
+            if report:
+                failures.append(report)
+                print(report, flush=True)
+            idle.append(w)
+    for w in idle:
+        w.pipe.send(None)
+    for kind, n in counts.most_common():
+        print(f"{n:7} {kind}")
+    compared = sum(n for kind, n in counts.items() if kind.startswith("ran at") and not kind.startswith("ran at 0"))
+    print(f"{a.count} graphs from seed {a.seed}, {compared} compared, {len(failures)} failures, {time.time() - begin:.1f} s")
+    if compared < a.count * 0.7 and not failures:
+        print("too few graphs were compared: the generator makes what the runtime refuses")
+        return 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    mp.set_start_method("fork")
+    sys.exit(main())
