@@ -78,9 +78,11 @@ class FoldConstant final : public Rule {
     }
     const FoldExactness exactness = fold_exactness(m, n, operands_);
     if (exactness == FoldExactness::No || (exactness == FoldExactness::Rounds && c.options.exact)) return false;
+    refused_ = {};
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
-    return folded_.refusal == FoldRefusal::None;
+    if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
+    return folded_.refusal == FoldRefusal::None && covers_uses(m, n);
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -90,11 +92,26 @@ class FoldConstant final : public Rule {
     make_constants(c.model, n, results);
   }
 
+  // The last node looked at, if its constant operands do not fit the operator: a runtime may refuse the model there.
+  NodeId refused() const { return refused_; }
+
   std::uint64_t too_big = 0;
 
  private:
+  // A node may declare results that its operator does not have. One that is read would keep the node, and with it this
+  // match, for ever.
+  bool covers_uses(const Model& m, NodeId n) const {
+    for (std::size_t i = 0; i < m.output_count(n); ++i) {
+      const ValueId v = m.output(n, i);
+      if (!v || m.use_count(v) == 0) continue;
+      if (i >= folded_.results.size() || folded_.results[i].dtype == DType::Undefined) return false;
+    }
+    return true;
+  }
+
   std::vector<TensorId> operands_;
   Folded folded_;
+  NodeId refused_;
 };
 
 // The numbers as elements of an integer type or Bool; nothing when one does not fit.
@@ -127,12 +144,15 @@ bool encode(DType type, std::span<const std::int64_t> numbers, std::string& raw)
 
 class FoldKnown final : public Rule {
  public:
+  // `constant` is tried before this rule at every node: what it refuses as broken is not folded here either.
+  explicit FoldKnown(const FoldConstant& constant) : constant_(constant) {}
+
   std::string_view name() const override { return "known"; }
   std::span<const OpKind> roots() const override { return {}; }
 
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (!may_fold(m, n)) return false;
+    if (constant_.refused() == n || !may_fold(m, n)) return false;
     results_.clear();
     for (const ValueId v : m.outputs(n)) {
       results_.emplace_back();
@@ -161,6 +181,7 @@ class FoldKnown final : public Rule {
     std::vector<std::int64_t> dims;
     std::string raw;
   };
+  const FoldConstant& constant_;
   std::vector<Known> results_;
 };
 
@@ -168,7 +189,7 @@ class ConstantFolding final : public Pass {
  public:
   bool run(PassContext& c) override {
     FoldConstant constant;
-    FoldKnown known;
+    FoldKnown known(constant);
     Rule* const rules[] = {&constant, &known};
     const bool changed = apply_rules(c, rules) > 0;
     counters_[0].value += constant.applied;
