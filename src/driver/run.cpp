@@ -110,7 +110,7 @@ Status Run::start_inference(Work& work) {
 
 Status Run::infer() {
   if (Status started = start_inference(*work_); !started) return started.errors();
-  report_.inference.emplace();
+  report_.inference = Report::InferenceFigures{};   // emplace() is refused by clang 16: its members have initializers
   report_.inference->inferred = work_->inference->inferred();
   for (std::size_t v = 0; v < work_->model.value_count(); ++v) {
     if (work_->model.alive(ValueId{v})) ++report_.inference->values;
