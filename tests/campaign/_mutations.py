@@ -1,4 +1,5 @@
 """Mutations of small models from a seeded stream: of bytes, of the wire format's structure, and of text."""
+import copy
 import random
 import sys
 from pathlib import Path
@@ -176,7 +177,7 @@ def restructured(rng, data, other):
         if what == 0:
             del fields[i]
         elif what == 1:
-            fields.insert(rng.randint(0, len(fields)), [key, payload])
+            fields.insert(rng.randint(0, len(fields)), copy.deepcopy([key, payload]))
         elif what == 2:
             j = rng.randrange(len(fields))
             fields[i], fields[j] = fields[j], fields[i]
@@ -185,10 +186,10 @@ def restructured(rng, data, other):
         elif what == 4:
             same = [f for fs in lists(source) for f in fs if f[0] == key]
             if same:
-                fields[i] = rng.choice(same)
+                fields[i] = copy.deepcopy(rng.choice(same))
         elif what == 5:
             same = [f for fs in lists(tree) for f in fs if f[0] == key]
-            fields[i] = rng.choice(same)
+            fields[i] = copy.deepcopy(rng.choice(same))
         elif what == 6 and key & 7 == 0:
             fields[i] = [key, varint(rng.choice(NUMBERS) if rng.random() < 0.6 else rng.randrange(64))]
         elif what == 7 and key & 7 == 2 and isinstance(payload, bytes):

@@ -16,6 +16,7 @@ import argparse
 import collections
 import multiprocessing as mp
 import os
+import queue
 import resource
 import select
 import signal
@@ -200,7 +201,12 @@ def in_process(a):
         w.start()
     left = len(workers)
     while left:
-        got = results.get()
+        try:
+            got = results.get(timeout=60)
+        except queue.Empty:
+            if any(w.exitcode for w in workers):
+                sys.exit('a worker failed')
+            continue
         if isinstance(got, collections.Counter):
             taken += got
             left -= 1
