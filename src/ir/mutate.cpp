@@ -360,6 +360,8 @@ bool Model::can_replace(ValueId old_value, ValueId new_value) const {
     // graph which is no output yet. (ONNX Runtime also refuses a subgraph output that comes from an outer scope.)
     if (to.graph != node(n).graph || !to.def || to.is_input || to.is_initializer) return false;
     if (is_graph_output(new_value)) return false;
+    // As for an initializer: in a subgraph of a file without initializers there (IR version 3) it is one in disguise.
+    if (to.graph != main() && kind(to.def) == OpKind::Constant) return false;
     if (uses_of_return(n, old_value) != 1) return false;
   }
   return true;

@@ -22,7 +22,11 @@ namespace {
 constexpr OpKind kIdentity[] = {OpKind::Identity};
 constexpr OpKind kDropout[] = {OpKind::Dropout};
 
-bool can_skip(const Model& m, NodeId n) { return m.can_replace(m.output(n, 0), m.input(n, 0)); }
+// Without a use there is nothing to do: a further result that the operator does not have may keep the node.
+bool can_skip(const Model& m, NodeId n) {
+  const ValueId out = m.output(n, 0);
+  return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0));
+}
 
 class DropIdentity final : public Rule {
  public:

@@ -40,7 +40,8 @@ class DropNoop final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId in = m.input(n, 0), out = m.output(n, 0);
-    return in && out && returns_operand(c, n, in, out) && m.can_replace(out, in);
+    // Without a use there is nothing to do: a further result that the operator does not have may keep the node.
+    return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in);
   }
 
   void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
