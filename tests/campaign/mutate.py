@@ -52,7 +52,10 @@ def in_process_limits():   # the time is watched record by record
 
 def processor_time(process):
     """Seconds; a machine that is busy with other things must not look like a hang."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0   # it is gone
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
