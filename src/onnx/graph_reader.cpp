@@ -232,7 +232,7 @@ void GraphReader::read_outputs(GraphId g, const std::vector<Bytes>& outputs, int
   std::vector<ValueId> values;
   for (const Bytes info : outputs) {
     const std::string_view name = value_info_name(info);
-    const ValueId v = name.empty() ? ValueId{} : lookup(view(name));
+    const ValueId v = name.empty() ? ValueId{} : resolve(view(name));
     if (!v) {
       problems_.add(place(g, "output " + quoted(name)), "no node, input or initializer gives it",
                     "remove the output, or add what makes it");
