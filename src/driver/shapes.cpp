@@ -150,6 +150,8 @@ class WrittenTypes {
     if (in_function(value.graph)) return {};  // true for one call only
     const TypeId found = inference_.type(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
+    // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
+    if (is_body_output(v)) return {};
     if (infer_) return found;
     const bool wrong = v.index() < wrong_.size() && wrong_[v.index()];
     if (wrong || value.info_stale || v.index() >= file_values_) return without_fresh_names(found);
@@ -157,6 +159,11 @@ class WrittenTypes {
   }
 
  private:
+  bool is_body_output(ValueId v) const {
+    const NodeId owner = model_.graph(model_.value(v).graph).owner;
+    return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan) && model_.is_graph_output(v);
+  }
+
   bool in_function(GraphId g) const {
     if (model_.function_count() == 0) return false;
     while (model_.graph(g).parent) g = model_.graph(g).parent;

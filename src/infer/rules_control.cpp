@@ -203,6 +203,21 @@ TypeId stacked(NodeContext& c, TypeId element, DimId extent, std::int64_t axis) 
   return c.m.types.tensor(t.elem, d);
 }
 
+// What is known of a scan output's element if there may be no iteration: then ONNX Runtime takes the dims that the
+// body's output declares, with 0 for symbols; so only numbers that are declared, too, hold.
+TypeId also_without_iterations(NodeContext& c, TypeId element, TypeId declared) {
+  const Type& t = c.m.types[element];
+  const Type& d = c.m.types[declared];
+  if (t.kind != TypeKind::Tensor) return c.m.types.unknown();
+  if (!t.has_rank || !d.has_rank || d.dims.size() != t.dims.size()) return c.m.types.tensor(t.elem);
+  Dims dims(t.dims.begin(), t.dims.end());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const auto number = d.dims[i] ? c.value(d.dims[i]) : std::nullopt;
+    if (!number || !dims[i] || c.value(dims[i]) != number) dims[i] = {};
+  }
+  return c.m.types.tensor(t.elem, dims);
+}
+
 }  // namespace
 
 void if_node(NodeContext& c) {
@@ -259,7 +274,10 @@ void loop(NodeContext& c) {
   for (std::size_t i = n; i < c.output_count(); ++i) {
     if (i + 1 >= c.m.graph_output_count(body)) break;
     const ValueId v = c.m.graph_output(body, i + 1);
-    if (v) state_result(c, i, stacked(c, c.s.export_type(c.s.type(v), body), trips, 0), std::nullopt);
+    if (!v) continue;
+    TypeId element = c.s.export_type(c.s.type(v), body);
+    if (!trips || c.dims.range(trips).low < 1) element = also_without_iterations(c, element, c.m.value(v).declared);
+    state_result(c, i, stacked(c, element, trips, 0), std::nullopt);
   }
 }
 

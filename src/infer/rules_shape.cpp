@@ -164,12 +164,11 @@ namespace {
 // The element of a Reshape's shape at axis i. A 0 that stands in the model copies the operand's dim
 // (allowzero = 0).
 //
-// A symbolic element is taken for the extent that it is. In a run in which it is 0, the operand's dim at the
-// same place would be copied instead; where that is not 0, too, the numbers of elements differ and the run
-// fails, unless another extent of the result is 0 or inferred at the same time. Then all tensors concerned
-// are empty, and only the dims of something without elements differ from what is stated here. Being strict
-// would lose every head-splitting Reshape of batch*heads: this is the one place where a statement does not
-// cover empty tensors.
+// A symbolic element is taken for the extent that it is where that holds in a run in which it is 0, too: then the
+// operand's dim at the same place is copied instead (allowzero = 0), which must be 0 at the same time; where there is
+// no such dim the run fails. If only the operand as a whole is proven empty then, the element is taken all the same:
+// nothing but the dims of something without elements differs from what is stated. Being strict there, too, would lose
+// every head-splitting Reshape of batch*heads: this is the one place where a statement does not cover empty tensors.
 DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
   if (!d) return {};
   const auto v = c.value(d);
@@ -177,7 +176,10 @@ DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
   const DimId old = ranked && i < c.shape(0).size() ? c.shape(0)[i] : DimId{};
   if (v) return *v > 0 || (*v == 0 && allow_zero) ? c.constant(*v) : *v == 0 ? old : DimId{};
   if (!c.never_negative(d)) return {};  // -1 may be meant
-  return d;
+  if (allow_zero) return d;
+  if (!ranked) return {};
+  if (i >= c.shape(0).size() || c.zero_with(d, old)) return d;
+  return c.zero_with(d, c.dims.product(c.shape(0))) ? d : DimId{};
 }
 
 }  // namespace

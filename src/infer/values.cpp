@@ -2,6 +2,7 @@
 #include "infer/values.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "support/checked.h"
 
@@ -12,11 +13,27 @@ bool has_values(DType type) {
          type == DType::Float16 || type == DType::BFloat16;
 }
 
+namespace {
+
+// Extents are below 2^31, so an expression whose numbers are small cannot leave int64. Its value where all symbols
+// are 1 measures them: each step of a computation passes here, so large numbers have no chance to cancel unseen.
+// A lone number is what it is.
+bool cannot_wrap(const DimPool& dims, DimId d) {
+  if (dims.value(d) || dims.is_symbol(d)) return true;
+  std::vector<DimPool::Binding> ones;
+  for (const DimId s : dims.symbols_of(d)) ones.push_back({s, 1});
+  const auto at_ones = dims.evaluate(d, ones);
+  constexpr std::int64_t kSmall = std::int64_t{1} << 32;
+  return at_ones && *at_ones <= kSmall && *at_ones >= -kSmall;
+}
+
+}  // namespace
+
 DimId fit(DimPool& dims, DType type, DimId d) {
   if (!d) return {};
   Range allowed;
   switch (type) {
-    case DType::Int64: return d;
+    case DType::Int64: return cannot_wrap(dims, d) ? d : DimId{};
     case DType::UInt64: allowed = {0, Range::kMax}; break;
     case DType::Int32: allowed = {-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1}; break;
     case DType::UInt32: allowed = {0, (std::int64_t{1} << 32) - 1}; break;
