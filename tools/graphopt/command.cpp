@@ -157,6 +157,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
     return usage("no model is named", "graphopt IN -o OUT; graphopt --help shows more");
   } else if (command.tool.report == "-" && options.output == "-") {
     return usage("--report - and -o - both want stdout", "give one of them a file");
+  } else if (options.external_data == ExternalData::Always && options.output == "-") {
+    return usage("--external-data always needs a folder for the weights, and -o - has none", "give -o a file");
   } else {
     command.verb = Command::Verb::Optimize;
     options.timeout = command.tool.timeout;

@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "handlers.h"
 #include "verbs.h"
@@ -46,6 +49,27 @@ Status write_file(const std::string& path, std::string_view text) {
   return Done{};
 }
 
+// A report goes over an old report, and over nothing else: not over the model, its result or its weights by a slip.
+Status check_report_path(const std::string& path, const Options& options) {
+  if (path.empty() || path == "-") return Done{};
+  std::error_code ignored;
+  const auto same = [&](const std::string& other) {
+    return !other.empty() && other != "-" &&
+           (std::filesystem::weakly_canonical(path, ignored) == std::filesystem::weakly_canonical(other, ignored) ||
+            std::filesystem::equivalent(path, other, ignored));
+  };
+  Error e{ErrorKind::Usage, {path, {}, {}, {}, {}}, {}, "give --report a file of its own"};
+  if (same(options.input) || same(options.output)) {
+    e.what = "--report and the model name the same file";
+    return e;
+  }
+  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return Done{};
+  std::ifstream old(path);
+  if (old.get() == '{') return Done{};
+  e.what = "this file is there already and is no report";
+  return e;
+}
+
 Status save_report(const Report& report, const std::string& path) {
   if (path == "-") return write_stdout(to_json(report));
   return write_file(path, to_json(report));
@@ -55,6 +79,7 @@ Status save_report(const Report& report, const std::string& path) {
 
 int run_optimize(const Command& command, Console& console) {
   const Options& options = command.options;
+  if (const Status fine = check_report_path(command.tool.report, options); !fine) return fail(fine.errors(), console);
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, options.input);
   Watched observer(console);
   const Result<Report> report = optimize(options, observer);
