@@ -9,6 +9,7 @@
 #include "driver/type_text.h"
 #include "infer/infer.h"
 #include "onnx/reader.h"
+#include "onnx/wire.h"
 #include "onnx/text.h"
 #include "support/file.h"
 
@@ -145,6 +146,15 @@ Result<Inspection> run(const InspectOptions& options) {
   inspector->model = *std::move(model);
   inspector->inference.emplace(inspector->model, InferOptions{});
   inspector->inference->run();
+  constexpr std::uint32_t kProducerName = 2, kProducerVersion = 3;   // of ModelProto
+  for (const Bytes piece : inspector->model.rest) {
+    wire::Fields fields(piece);
+    for (wire::Field f; fields.next(f);) {
+      if (f.kind != wire::Kind::Length) continue;
+      if (f.number == kProducerName) inspector->out.producer = f.bytes;
+      if (f.number == kProducerVersion) inspector->out.producer_version = f.bytes;
+    }
+  }
   inspector->out.format = text ? "text" : "protobuf";
   inspector->head();
   inspector->interface();
