@@ -179,7 +179,8 @@ TEST(Model, RandomMutationsKeepTheInvariants) {
       switch (rng() % 4) {
         case 0: {
           const ValueId to = pick(at);
-          if (s.m.alive(to)) s.m.set_operand(s.m.value(v).def, rng() % 2, to);
+          const std::size_t slots = s.m.input_count(s.m.value(v).def);
+          if (s.m.alive(to) && slots > 0) s.m.set_operand(s.m.value(v).def, rng() % slots, to);
           break;
         }
         case 1: {
