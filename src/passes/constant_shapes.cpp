@@ -15,12 +15,10 @@
 //   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
 //   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
 
-#include <array>
 #include <vector>
 
 #include "ops/attributes.h"
-#include "passes/pass.h"
-#include "rewrite/engine.h"
+#include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
@@ -29,6 +27,7 @@ constexpr OpKind kReshape[] = {OpKind::Reshape};
 
 class ConstantTarget final : public Rule {
  public:
+  static constexpr Counter kCounter{"written", "Reshape targets that became constants"};
   std::string_view name() const override { return "target"; }
   std::span<const OpKind> roots() const override { return kReshape; }
 
@@ -72,25 +71,10 @@ class ConstantTarget final : public Rule {
   std::vector<std::int64_t> target_;
 };
 
-class ConstantShapes final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    ConstantTarget rule;
-    Rule* const rules[] = {&rule};
-    const bool changed = apply_rules(c, rules) > 0;
-    counters_[0].value += rule.applied;
-    return changed;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 1> counters_{{{"written", "Reshape targets that became constants"}}};
-};
-
 }  // namespace
 
 extern constinit const PassInfo constant_shapes = {
     .name = "constant-shapes", .summary = "write Reshape targets as constants of numbers, 0 and -1",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<ConstantShapes>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<ConstantTarget>>};
 
 }  // namespace graphopt

@@ -11,10 +11,7 @@
 //   c = Constant <value = float[1] {2}> ()      =>      <float[1] c = {2}>
 //   y = Mul (x, c)                                      y = Mul (x, c)
 
-#include <array>
-
-#include "passes/pass.h"
-#include "rewrite/engine.h"
+#include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
@@ -23,6 +20,7 @@ constexpr OpKind kConstant[] = {OpKind::Constant};
 
 class ToInitializer final : public Rule {
  public:
+  static constexpr Counter kCounter{"moved", "Constant nodes that became initializers"};
   std::string_view name() const override { return "to-initializer"; }
   std::span<const OpKind> roots() const override { return kConstant; }
 
@@ -42,25 +40,10 @@ class ToInitializer final : public Rule {
   }
 };
 
-class ConstantsToInitializers final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    ToInitializer rule;
-    Rule* const rules[] = {&rule};
-    const bool changed = apply_rules(c, rules) > 0;
-    counters_[0].value += rule.applied;
-    return changed;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 1> counters_{{{"moved", "Constant nodes that became initializers"}}};
-};
-
 }  // namespace
 
 extern constinit const PassInfo constants_to_initializers = {
     .name = "constants-to-initializers", .summary = "turn Constant nodes into initializers",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<ConstantsToInitializers>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<ToInitializer>>};
 
 }  // namespace graphopt

@@ -10,11 +10,8 @@
 //   a = Identity (x)      =>      y = Relu (x)
 //   y = Relu (a)
 
-#include <array>
-
 #include "ops/attributes.h"
-#include "passes/pass.h"
-#include "rewrite/engine.h"
+#include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
@@ -30,6 +27,7 @@ bool can_skip(const Model& m, NodeId n) {
 
 class DropIdentity final : public Rule {
  public:
+  static constexpr Counter kCounter{"identity", "Identity nodes skipped"};
   std::string_view name() const override { return "identity"; }
   std::span<const OpKind> roots() const override { return kIdentity; }
   bool match(const PassContext& c, NodeId n) override { return can_skip(c.model, n); }
@@ -38,6 +36,7 @@ class DropIdentity final : public Rule {
 
 class DropDropout final : public Rule {
  public:
+  static constexpr Counter kCounter{"dropout", "inference Dropout nodes skipped"};
   std::string_view name() const override { return "dropout"; }
   std::span<const OpKind> roots() const override { return kDropout; }
   bool match(const PassContext& c, NodeId n) override {
@@ -64,27 +63,10 @@ class DropDropout final : public Rule {
   }
 };
 
-class DropIdentityPass final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    DropIdentity identity;
-    DropDropout dropout;
-    Rule* const rules[] = {&identity, &dropout};
-    const bool changed = apply_rules(c, rules) > 0;
-    counters_[0].value += identity.applied;
-    counters_[1].value += dropout.applied;
-    return changed;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 2> counters_{{{"identity", "Identity nodes skipped"}, {"dropout", "inference Dropout nodes skipped"}}};
-};
-
 }  // namespace
 
 extern constinit const PassInfo drop_identity = {
     .name = "drop-identity", .summary = "remove Identity nodes and Dropout in inference mode",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<DropIdentityPass>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropIdentity, DropDropout>>};
 
 }  // namespace graphopt

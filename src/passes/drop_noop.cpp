@@ -18,11 +18,9 @@
 //   y = Relu (b)
 
 #include <algorithm>
-#include <array>
 
 #include "ops/attributes.h"
-#include "passes/pass.h"
-#include "rewrite/engine.h"
+#include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
@@ -34,6 +32,7 @@ constexpr OpKind kRoots[] = {
 
 class DropNoop final : public Rule {
  public:
+  static constexpr Counter kCounter{"removed", "nodes that returned their operand"};
   std::string_view name() const override { return "noop"; }
   std::span<const OpKind> roots() const override { return kRoots; }
 
@@ -107,25 +106,10 @@ class DropNoop final : public Rule {
   }
 };
 
-class DropNoopPass final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    DropNoop noop;
-    Rule* const rules[] = {&noop};
-    const bool changed = apply_rules(c, rules) > 0;
-    counters_[0].value += noop.applied;
-    return changed;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 1> counters_{{{"removed", "nodes that returned their operand"}}};
-};
-
 }  // namespace
 
 extern constinit const PassInfo drop_noop = {
     .name = "drop-noop", .summary = "remove Cast, Reshape, Transpose, Slice, Concat ... that change nothing",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<DropNoopPass>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropNoop>>};
 
 }  // namespace graphopt

@@ -11,11 +11,9 @@
 //   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
 
 #include <algorithm>
-#include <array>
 
 #include "ops/facts.h"
-#include "passes/pass.h"
-#include "rewrite/engine.h"
+#include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
@@ -24,6 +22,7 @@ constexpr std::uint8_t kVariadic = 255;
 
 class DropUnused final : public Rule {
  public:
+  static constexpr Counter kCounter{"nodes", "nodes that lost unused results"};
   std::string_view name() const override { return "unused-output"; }
   std::span<const OpKind> roots() const override { return {}; }
 
@@ -51,25 +50,10 @@ class DropUnused final : public Rule {
   static bool droppable(const Model& m, ValueId v) { return v && m.use_count(v) == 0 && !m.value(v).pinned; }
 };
 
-class DropUnusedOutputs final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    DropUnused rule;
-    Rule* const rules[] = {&rule};
-    const bool changed = apply_rules(c, rules) > 0;
-    counters_[0].value += rule.applied;
-    return changed;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 1> counters_{{{"nodes", "nodes that lost unused results"}}};
-};
-
 }  // namespace
 
 extern constinit const PassInfo drop_unused_outputs = {
     .name = "drop-unused-outputs", .summary = "leave out optional results that nothing reads",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<DropUnusedOutputs>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropUnused>>};
 
 }  // namespace graphopt

@@ -12,12 +12,10 @@
 //   y = If (c) <then_branch = t () => (p) { p = Relu (x) }, else_branch = ...>      =>      y = Relu (x)
 //   with c = true
 
-#include <array>
 #include <vector>
 
 #include "ops/facts.h"
-#include "passes/pass.h"
-#include "rewrite/engine.h"
+#include "passes/rule_pass.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -27,6 +25,7 @@ constexpr OpKind kIf[] = {OpKind::If};
 
 class InlineIf final : public Rule {
  public:
+  static constexpr Counter kCounter{"inlined", "If nodes replaced by the branch they take"};
   std::string_view name() const override { return "constant-condition"; }
   std::span<const OpKind> roots() const override { return kIf; }
 
@@ -72,25 +71,10 @@ class InlineIf final : public Rule {
   NameHolders holders_;   // names in use, counted once
 };
 
-class InlineIfPass final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    InlineIf rule;
-    Rule* const rules[] = {&rule};
-    const bool changed = apply_rules(c, rules) > 0;
-    counters_[0].value += rule.applied;
-    return changed;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 1> counters_{{{"inlined", "If nodes replaced by the branch they take"}}};
-};
-
 }  // namespace
 
 extern constinit const PassInfo inline_if = {
     .name = "inline-if", .summary = "replace an If with a constant condition by its branch",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<InlineIfPass>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<InlineIf>>};
 
 }  // namespace graphopt

@@ -7,6 +7,10 @@
 namespace graphopt {
 namespace {
 
+// Every rule lowers a cost, so a call ends by itself; this only bounds the damage of a rule that matches what it made.
+// The pass manager then sees a pass that never comes to rest, and says so.
+constexpr std::uint64_t kMostRewritesPerNode = 64;
+
 // Nodes to be offered: those of this round, and those that changed during it. Facts about values stay true while
 // a round goes on (rewrites keep meanings), they are just not the sharpest; so inference is brought up to date once
 // per round and not once per rewrite, which would look at a Concat of 10^5 operands 10^5 times.
@@ -79,10 +83,11 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
   }
 
   std::uint64_t count = 0;
-  while (!c.journal.exhausted() && work.begin_round()) {
+  const std::uint64_t most = kMostRewritesPerNode * (m.live_node_count() + 1);
+  while (count < most && !c.journal.exhausted() && work.begin_round()) {
     for (const NodeId n : work.now()) {
       // The first rule that matches is applied, again while one does.
-      while (m.alive(n)) {
+      while (count < most && m.alive(n)) {
         Rule* fits = nullptr;
         for (Rule* r : by_kind[static_cast<std::size_t>(m.kind(n))])
           if (r->match(c, n)) {
