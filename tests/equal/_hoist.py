@@ -56,3 +56,42 @@ def rewrites(shared):
     import check
     import proto
     return folder, check, proto
+
+
+def kinds(model):
+    """How many nodes of each operator, bodies included."""
+    import collections
+    count, stack = collections.Counter(), [model.graph]
+    while stack:
+        for n in stack.pop().node:
+            count[n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}"] += 1
+            for a in n.attribute:
+                stack += ([a.g] if a.HasField("g") else []) + list(a.graphs)
+    return count
+
+
+def difference(a, b):
+    """None when two results of a run have the same bits (any NaN is a NaN, -0 is not +0), else a text. Sequences and maps too."""
+    import numpy as np
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+        if type(a) is not type(b) or len(a) != len(b):
+            return "sequences of other lengths"
+        return next((d for d in map(difference, a, b) if d), None)
+    if isinstance(a, dict) or isinstance(b, dict):
+        if not (isinstance(a, dict) and isinstance(b, dict)) or a.keys() != b.keys():
+            return "other keys"
+        return next((d for d in (difference(a[k], b[k]) for k in a) if d), None)
+    if a is None or b is None:
+        return None if a is b else "an optional is empty on one side"
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}"
+    if a.dtype.kind == "f":
+        word = np.dtype(f"u{a.itemsize}")
+        wrong = (np.ascontiguousarray(a).view(word) != np.ascontiguousarray(b).view(word)) & ~(np.isnan(a) & np.isnan(b))
+    else:
+        wrong = a != b
+    if not np.any(wrong):
+        return None
+    k = int(np.flatnonzero(np.asarray(wrong).ravel())[0])
+    return f"{int(np.sum(wrong))} of {a.size} elements, first at {k}: {a.ravel()[k]!r} became {b.ravel()[k]!r}"
