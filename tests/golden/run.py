@@ -9,6 +9,8 @@ A case is a file in a folder named after the pass that it is about:
   # STAT: drop-identity.identity = 1              a counter of the report (any number of lines)
   # SAME: rtol=0 atol=0                           how equal the outputs must be in ONNX Runtime (default: bit-equal)
   # NORUN: reason                                 ONNX Runtime cannot run this model
+  # EXPLAIN: multi-use                             with --explain of the folder's pass, the report gives this reason for a
+                                                   refused candidate (any number of lines; a|b: one of these reasons)
   # free text: why the rule applies, or must not
   === before
   ... ONNX text ...
@@ -18,7 +20,9 @@ A case is a file in a folder named after the pass that it is about:
 Each case is run three times: as it stands (compared with `after`, executed before and after on inputs that include
 NaN, infinities, signed zeros, denormals and extremes, run again on its own output, which must not change), with the dims of its
 inputs turned into symbols, and with its initializers turned into inputs (both executed only: another result is
-right there). --update rewrites the `after` parts; look at the diff before you commit it.
+right there). Where `after` states value_info, the result must state it too: word for word that of values of which `before`
+states it, and for the others one of that type (names are free, also those of symbols). --update rewrites the `after`
+parts; look at the diff before you commit it.
 """
 import json
 import os
@@ -46,7 +50,7 @@ def read_case(path):
             head.append(line)
         else:
             parts[name].append(line)
-    case = {"path": path, "stats": [], "options": [], "rtol": 0.0, "atol": 0.0, "norun": None, "head": "".join(head)}
+    case = {"path": path, "stats": [], "explain": [], "options": [], "rtol": 0.0, "atol": 0.0, "norun": None, "head": "".join(head)}
     for line in head:
         if m := re.match(r"# RUN: graphopt\s*(.*)", line):
             case["options"] = m[1].split()
@@ -56,6 +60,11 @@ def read_case(path):
             case["rtol"], case["atol"] = float(m[1]), float(m[2])
         elif m := re.match(r"# NORUN: (.*)", line):
             case["norun"] = m[1]
+        elif m := re.match(r"# EXPLAIN: (\S+)", line):
+            case["explain"].append(m[1])
+    case["pass"] = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    if case["explain"]:
+        case["options"] += ["--explain", case["pass"]]
     case["before"] = "".join(parts["before"])
     case["after"] = "".join(parts.get("after", parts["before"]))
     case["unchanged"] = "unchanged" in parts
@@ -143,6 +152,24 @@ def as_graph(f):
         for v in values:
             kind.add(name=v)
     return g
+
+
+def type_pattern(v):
+    t = v.type.tensor_type
+    return t.elem_type, [d.dim_value if d.HasField("dim_value") else "symbol" if d.dim_param else None for d in t.shape.dim]
+
+
+def value_info_wrong(before, wanted, got):
+    """What the result's value_info lacks of what the expected model's states."""
+    old, have = ({v.name: v for v in m.graph.value_info} for m in (before, got))
+    wrong = []
+    for v in wanted.graph.value_info:
+        if v.name in old:
+            if v.name not in have or have[v.name].type != old[v.name].type:
+                wrong.append(f"value_info of {v.name} is not kept word for word")
+        elif not any(type_pattern(v) == type_pattern(h) for name, h in have.items() if name not in old):
+            wrong.append(f"no new value has the value_info that {v.name} should have")
+    return wrong
 
 
 # ---- execution -------------------------------------------------------------------------------------------------------
@@ -304,6 +331,9 @@ def run_case(tool, case, work, update):
             open(case["path"], "w").write(text)
         else:
             wrong.append("result differs; it is\n" + onnx.printer.to_text(got))
+    wrong += value_info_wrong(before, onnx.parser.parse_model(case["after"]), got)
+    found = {e["reason"] for e in report.get("explain", []) if e["pass"] == case["pass"]}
+    wrong += [f"--explain gives {sorted(found)}, not {reason}" for reason in case["explain"] if not found & set(reason.split("|"))]
     have = counters(report)
     wrong += [f"{k} is {have.get(k)}, not {n}" for k, n in case["stats"] if have.get(k) != n]
     if why := execute_both(before, got, case):
