@@ -56,7 +56,7 @@ def written(folder, work, n, seed):
 
 def optimized(tool, check, source, target, again):
     """(model, problem): runs the tool twice."""
-    why = tool.run(source, target)
+    why = tool.run(source, target, "--exact")
     if why:
         return None, why
     model = onnx.load(target)
@@ -64,7 +64,7 @@ def optimized(tool, check, source, target, again):
         onnx.checker.check_model(model, full_check=True)
     except Exception as e:  # noqa: BLE001
         return model, f"onnx.checker: {' '.join(str(e).split())[:300]}"
-    why = tool.run(target, again)
+    why = tool.run(target, again, "--exact")
     if why or open(target, "rb").read() != open(again, "rb").read():
         return model, why or "a second run gives other bytes"
     return model, None

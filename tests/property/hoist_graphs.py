@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""Random graphs through reshape hoisting and elementwise aggregation: the same bits, always.
+
+  hoist_graphs.py GRAPHOPT [SHARED] [--shared SHARED] [--count N] [--seed S] [--passes LIST] [--keep FOLDER] [--no-shuffle]
+
+Graph number i is made from seed S + i (_hoist_graphs.py), optimized, and must
+  give in ONNX Runtime (its optimizations off, one thread) the bits of the original at three bindings of the symbols (1 and 0 among
+      them), every tenth graph at forty, with NaN, infinities, -0, denormals and values at the end of their type; a NaN may be
+      another NaN, and where the original does not run nothing is compared
+  keep its interface word for word, and be accepted by onnx.checker
+  be the same, byte for byte, when optimized again
+  be the same graph (SHARED's check.py: up to names and order) for a copy with its nodes in another legal order and all inner names
+      replaced; needs SHARED
+A failing graph is made small and printed as text with its seed. Each --jobs process is replaced when the runtime crashes.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import multiprocessing as mp
+import multiprocessing.connection
+
+import onnx
+import onnxruntime as ort
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "equal")]
+import _hoist  # noqa: E402
+import _hoist_graphs  # noqa: E402
+import _shrink  # noqa: E402
+from random_graphs import Failure, count_nodes, run, values_of  # noqa: E402
+
+PROFILES = ["plain", "special", "small", "special"]
+
+
+def bindings(rng, count):
+    """Extents for the symbols: others, 1, 0, then any mixture of 0, 1 and more."""
+    names = sorted(_hoist_graphs.SYMBOLS)
+    first = [dict(zip(names, rng.sample([2, 3, 4, 5], 3))), dict.fromkeys(names, 1), {n: rng.choice([0, 0, 2]) for n in names}]
+    return (first + [{n: rng.choice([0, 1, 1, 2, 3, 5, 8, 17]) for n in names} for _ in range(count - 3)])[:count]
+
+
+# --- a copy in another order, with other names --------------------------------------------------------------------------------
+
+def outer_names(graph):
+    """What a body reads from the graphs around it."""
+    own = {v.name for v in graph.input} | {t.name for t in graph.initializer} | {o for n in graph.node for o in n.output}
+    read = {o.name for o in graph.output} | {i for n in graph.node for i in n.input}
+    for body in _shrink.subgraphs(graph):
+        read |= outer_names(body)
+    return read - own - {""}
+
+
+def shuffle(graph, rng, names, kept):
+    """Reorders and renames in place; names: what the graphs around this one call their values now."""
+    names = dict(names)
+    for v in [*graph.input, *graph.initializer]:
+        if v.name not in kept:
+            names[v.name] = names.get(v.name) if v.name in names and v in graph.initializer else f"r{rng.getrandbits(48):x}"
+    for n in graph.node:
+        for o in n.output:
+            if o and o not in kept:
+                names[o] = f"r{rng.getrandbits(48):x}"
+    todo, ready, order = list(graph.node), set(), []
+    made = {o for n in todo for o in n.output if o}
+    needs = [{i for i in n.input if i in made} | {i for a in n.attribute if a.HasField("g") for i in outer_names(a.g) if i in made} for n in todo]
+    left = list(range(len(todo)))
+    while left:
+        k = rng.choice([k for k in left if needs[k] <= ready])
+        left.remove(k)
+        ready |= set(todo[k].output)
+        copy = onnx.NodeProto()
+        copy.CopyFrom(todo[k])
+        copy.name = ""
+        order.append(copy)
+    del graph.node[:]
+    graph.node.extend(order)
+    for n in graph.node:
+        n.input[:] = [names.get(i, i) for i in n.input]
+        n.output[:] = [names.get(o, o) for o in n.output]
+        for a in n.attribute:
+            if a.HasField("g"):
+                shuffle(a.g, rng, names, set())
+    for v in [*graph.input, *graph.initializer, *graph.output, *graph.value_info]:
+        v.name = names.get(v.name, v.name)
+    _shrink.keep(graph.initializer, rng.sample(list(graph.initializer), len(graph.initializer)))
+
+
+def by_position(graph, names=None, depth=0):
+    """The inputs of bodies get names that tell their place: the checker compares them by name."""
+    for n in graph.node:
+        for a in n.attribute:
+            if a.HasField("g"):
+                inner = {**(names or {}), **{v.name: f"@{depth}.{k}" for k, v in enumerate(a.g.input)}}
+                by_position(a.g, inner, depth + 1)
+                for v in [*a.g.input, *a.g.output, *a.g.value_info]:
+                    v.name = inner.get(v.name, v.name)
+        if names:
+            n.input[:] = [names.get(i, i) for i in n.input]
+
+
+def shuffled(model, rng):
+    m = _shrink.copy(model)
+    shuffle(m.graph, rng, {}, {v.name for v in [*m.graph.input, *m.graph.output]})
+    return m
+
+
+# --- one graph ----------------------------------------------------------------------------------------------------------------
+
+class Checker:
+    def __init__(self, tool, folder, check, report):
+        self.tool, self.folder, self.check, self.moves, self.report = tool, Path(folder), check, {}, report
+        early = [p for p in tool.passes.split(",") if p in _hoist.CLEAN_UP]
+        self.clean_up = None if tool.given or not early else _hoist.Tool(tool.words[0], ",".join(early))
+        if check:
+            # Unknown extents, the checker's own and those of onnx's inference, are numbered in the order of nodes; here all are one.
+            number, check.fresh = check.D, lambda: (1, ("?",))
+            check.D = lambda d: (1, ("?",)) if isinstance(d, str) and d.startswith("unk__") else number(d)
+
+    def optimize(self, model, target, *more, tool=None):
+        source = self.folder / "in.onnx"
+        source.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+        why = (tool or self.tool).run(str(source), str(self.folder / target), "--exact", *more, timeout=60)
+        if why:
+            raise Failure("tool", why)
+        return (self.folder / target).read_bytes()
+
+    def all(self, model, feeds, seed):
+        """Raises Failure. How many feeds ran, and whether the graph changed; a str where the runtime refuses the original."""
+        before = run(model, feeds)
+        if isinstance(before, str):
+            return before, 0
+        report = self.folder / "report.json"
+        data = self.optimize(model, "out.onnx", *(["--report", str(report)] if self.report else []))
+        result = onnx.load_from_string(data)
+        self.interface(model.graph, result.graph)
+        try:
+            onnx.checker.check_model(result, full_check=True)
+        except Exception as e:  # noqa: BLE001
+            raise Failure("checker", " ".join(str(e).split())[:400]) from None
+        after = run(result, feeds)
+        if isinstance(after, str):
+            raise Failure("not loaded", after[:400])
+        for k, (a, b) in enumerate(zip(before, after)):
+            if a is None:
+                continue
+            if b is None:
+                raise Failure("does not run", f"feeds {k}, shapes { {n: list(v.shape) for n, v in feeds[k].items()} }")
+            for name in a:
+                d = _hoist.difference(a[name], b[name])
+                if d:
+                    raise Failure("differs", f"feeds {k}, output {name}: {d}")
+        if self.optimize(data, "again.onnx") != data:
+            raise Failure("second run", "gives other bytes")
+        if self.check and seed is not None:
+            other = shuffled(model, random.Random(seed))
+            d = self.differ(result, onnx.load_from_string(self.optimize(other, "shuffled.onnx")))
+            if d:
+                early = None if self.clean_up is None else self.differ(
+                    *(onnx.load_from_string(self.optimize(m, "shuffled.onnx", tool=self.clean_up)) for m in (model, other)))
+                raise Failure("order or names" + (", by the clean-up alone" if early else ""),
+                              f"a copy with other names and order gives another graph (B): {early or d}")
+        self.moves = moves_of(json.loads(report.read_text())) if self.report else {}
+        return sum(a is not None for a in before), result
+
+    def differ(self, a, b):
+        """None, or how two models are more than renamed and reordered."""
+        a, b = _shrink.copy(a), _shrink.copy(b)
+        for m in (a, b):
+            by_position(m.graph)
+        return self.check.same(a, b)
+
+    @staticmethod
+    def interface(a, b):
+        for what in ("input", "output"):
+            x, y = ([v.SerializeToString(deterministic=True) for v in getattr(g, what)] for g in (a, b))
+            if x != y:
+                raise Failure("interface", f"{what}s were {[v.name for v in getattr(a, what)]}, are {[v.name for v in getattr(b, what)]}, or their types differ")
+
+
+def moves_of(report):
+    """Moves by kind: entries of any list called "moves" that have a "kind", else counters of the two passes."""
+    count, stack = collections.Counter(), [report]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, list):
+            stack += x
+        elif isinstance(x, dict):
+            if isinstance(x.get("moves"), list):
+                count.update(m["kind"] for m in x["moves"] if isinstance(m, dict) and "kind" in m)
+            elif isinstance(x.get("moves"), dict):
+                count.update({k: n for k, n in x["moves"].items() if isinstance(n, int)})
+            elif x.get("name") in _hoist.HOIST or x.get("pass") in _hoist.HOIST:
+                for k, n in (x.get("counters") or {}).items():
+                    count[f"{x.get('name', x.get('pass'))} {k}"] += n if isinstance(n, int) else 0
+            stack += x.values()
+    return count
+
+
+def make(seed):
+    rng = random.Random(seed)
+    graph = _hoist_graphs.Graph(rng)
+    count = 40 if seed % 10 == 0 else 3
+    return graph.model, [graph.feeds(rng, b, PROFILES[k % 4]) for k, b in enumerate(bindings(rng, count))]
+
+
+def check_seed(checker, seed, keep):
+    """(what to count it as, figures, report or None)"""
+    try:
+        model, feeds = make(seed)
+    except Exception as e:  # noqa: BLE001
+        return "not made", {}, f"seed {seed}: the generator failed: {type(e).__name__} {e}"
+    try:
+        ran, result = checker.all(model, feeds, seed)
+        if isinstance(ran, str):
+            return "refused by the runtime: " + re.sub(r"'[^']*'|\d+|\([^)]*\)", "_", ran)[:90], {}, None
+        kinds = [_hoist.kinds(m) for m in (model, result)]
+        figures = {"feeds": len(feeds), "feeds that ran": ran, "nodes before": count_nodes(model.graph), "nodes after": count_nodes(result.graph),
+                   "changed": int(kinds[0] - collections.Counter(Constant=10**6) != kinds[1] - collections.Counter(Constant=10**6))}
+        return "compared", {**figures, **{f"move {k}": n for k, n in checker.moves.items()}}, None
+    except Failure as failure:
+        text = f"seed {seed}: {failure}"
+        model, feeds, last = smaller(checker, model, feeds, failure, seed)
+        if keep:
+            path = Path(keep, f"hoist{seed}.onnx")
+            path.write_bytes(model.SerializeToString())
+            text += f"\n  written to {path}"
+        return "failed: " + failure.kind, {}, f"{text}\n  made small: {last}\n{onnx.printer.to_text(model)}"
+
+
+def smaller(checker, model, feeds, failure, seed):
+    last = failure
+
+    def fails(m, f):
+        nonlocal last
+        try:
+            checker.all(m, f, seed)
+        except Failure as again:
+            if again.kind == failure.kind:
+                last = again
+                return True
+        except Exception:  # noqa: BLE001 - what is no model fails in other ways
+            return False
+        return False
+    model, feeds = _shrink.shrink(model, feeds, fails, values_of, patience=250)
+    return model, feeds, last
+
+
+# --- many graphs --------------------------------------------------------------------------------------------------------------
+
+def worker(pipe, a):
+    ort.set_default_logger_severity(4)
+    there = _hoist.rewrites(a.shared) if a.shared and not a.no_shuffle else None
+    tool = _hoist.Tool(a.tool, a.passes)
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(tool, folder, there and there[1], not tool.given)
+        while (seed := pipe.recv()) is not None:
+            pipe.send((seed, *check_seed(checker, seed, a.keep)))
+
+
+class Worker:
+    def __init__(self, a):
+        self.a = a
+        self.pipe, other = mp.Pipe()
+        self.process = mp.Process(target=worker, args=(other, a), daemon=True)
+        self.process.start()
+        other.close()
+        self.seed = None
+
+    def give(self, seed):
+        self.seed = seed
+        self.pipe.send(seed)
+
+    def take(self):
+        """(worker to go on with, seed, kind, figures, report)"""
+        try:
+            return self, *self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            return Worker(self.a), self.seed, f"the runtime crashed ({self.process.exitcode})", {}, None
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("tool", metavar="GRAPHOPT", help="program, or a command with {in} and {out}")
+    p.add_argument("folder", nargs="?", metavar="SHARED")
+    p.add_argument("--shared", metavar="SHARED")
+    p.add_argument("--count", type=int, default=500)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--jobs", type=int, default=1)
+    p.add_argument("--passes", default=_hoist.PASSES, metavar="LIST")
+    p.add_argument("--keep", metavar="FOLDER", help="for failing models")
+    p.add_argument("--no-shuffle", action="store_true", help="do not compare with a shuffled copy")
+    p.add_argument("--limit", type=int, default=20, metavar="N", help="stop after so many failures (default 20)")
+    a = p.parse_args()
+    a.shared = a.shared or a.folder
+    try:
+        missing = _hoist.Tool(a.tool, a.passes).missing()
+    except (OSError, subprocess.CalledProcessError) as e:
+        sys.exit(f"hoist_graphs: {e}")
+    if missing:
+        print(f"skipped: {a.tool} has no pass {', '.join(missing)}")
+        return 77
+    if a.keep:
+        os.makedirs(a.keep, exist_ok=True)
+    if not a.no_shuffle and (not a.shared or not os.path.isdir(os.path.join(a.shared, "vectors", "rewrites"))):
+        print("without SHARED: shuffled copies are not compared")
+    begin, outcomes, figures, failures = time.time(), collections.Counter(), collections.Counter(), 0
+    seeds, busy = iter(range(a.seed, a.seed + a.count)), {}
+    idle = [Worker(a) for _ in range(min(a.jobs, a.count))]
+    while True:
+        while idle and failures < a.limit and (seed := next(seeds, None)) is not None:
+            w = idle.pop()
+            w.give(seed)
+            busy[w.pipe] = w
+        if not busy:
+            break
+        for pipe in mp.connection.wait(list(busy)):
+            w, seed, kind, found, report = busy.pop(pipe).take()
+            outcomes[kind] += 1
+            figures.update(found)
+            if kind.startswith("the runtime crashed"):
+                print(f"seed {seed}: {kind}", flush=True)
+            if report:
+                failures += 1
+                print(report, flush=True)
+            idle.append(w)
+    for w in idle:
+        w.pipe.send(None)
+    for kind, n in outcomes.most_common():
+        print(f"{n:8} {kind}")
+    for kind in sorted(figures):
+        print(f"{figures[kind]:8} {kind}")
+    total = sum(outcomes.values())
+    print(f"{total} graphs from seed {a.seed}, {outcomes['compared']} compared, {failures} failures, {time.time() - begin:.1f} s")
+    if failures >= a.limit:
+        print(f"stopped after {failures} failures")
+    if not failures and outcomes["compared"] < 0.9 * total:
+        print("too few graphs were compared: the generator makes what the runtime refuses, or it crashes")
+        return 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    mp.set_start_method("fork")
+    sys.exit(main())
