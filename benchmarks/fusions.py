@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Does a rewrite cost ONNX Runtime its own fusions? Counts the operators that it makes of models before and after.
+
+  fusions.py GRAPHOPT MODELS [--options '...'] [--only NAME ...] [--work DIR] [--json FILE]
+  fusions.py BEFORE.onnx AFTER.onnx [BEFORE.onnx AFTER.onnx ...]
+
+MODELS is a folder with *.onnx; GRAPHOPT optimizes each with the options given (default: none). Both models go through ONNX
+Runtime with all optimizations on and `optimized_model_filepath`; in the graph that it writes, the operators of its own domains
+(com.microsoft, com.ms.internal.nhwc, ai.onnx.contrib ...) and all nodes are counted, bodies included. Where the model itself uses
+such operators, they count too: what matters is that none becomes rarer. Exit status 1 when an operator kind has become rarer, or
+a model is not loaded any more. Layout operators (ReorderInput, ReorderOutput) are borders of fused regions, not fusions: fewer of
+them are a gain; they are shown, not judged.
+"""
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import onnx
+import onnxruntime as ort
+
+BORDERS = {"ReorderInput", "ReorderOutput"}
+
+
+def kinds(graph):
+    count, stack = collections.Counter(), [graph]
+    while stack:
+        for n in stack.pop().node:
+            count[(n.domain, n.op_type)] += 1
+            for a in n.attribute:
+                stack += ([a.g] if a.HasField("g") else []) + list(a.graphs)
+    return count
+
+
+def of_runtime(path, work):
+    """({operator: count} of the runtime's domains, nodes) of the graph that ONNX Runtime makes of a model."""
+    target = os.path.join(work, "fused.onnx")
+    o = ort.SessionOptions()
+    o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    o.optimized_model_filepath = target
+    o.intra_op_num_threads, o.log_severity_level = 1, 4
+    o.add_session_config_entry("session.optimized_model_external_initializers_file_name", "fused.data")
+    ort.InferenceSession(path, o, providers=["CPUExecutionProvider"])
+    count = kinds(onnx.load(target, load_external_data=False).graph)
+    for f in os.listdir(work):
+        if f.startswith("fused."):
+            os.remove(os.path.join(work, f))
+    return {f"{domain}:{op}": n for (domain, op), n in count.items() if domain not in ("", "ai.onnx", "ai.onnx.ml")}, sum(count.values())
+
+
+def compare(name, before, after, work):
+    """A row of the table."""
+    row = {"model": name, "rarer": {}, "why": ""}
+    try:
+        a, row["nodes_before"] = of_runtime(before, work)
+    except Exception as e:  # noqa: BLE001
+        return {**row, "skipped": " ".join(str(e).split())[:200]}
+    try:
+        b, row["nodes_after"] = of_runtime(after, work)
+    except Exception as e:  # noqa: BLE001
+        return {**row, "why": f"not loaded after: {' '.join(str(e).split())[:200]}"}
+    row["before"], row["after"] = a, b
+    row["rarer"] = {k: [n, b.get(k, 0)] for k, n in a.items() if b.get(k, 0) < n and k.split(":")[1] not in BORDERS}
+    return row
+
+
+def show(row):
+    if "skipped" in row:
+        return f"{row['model']:28} not loaded before: {row['skipped']}"
+    if "after" not in row:
+        return f"{row['model']:28} {row['why']}"
+    a, b = row["before"], row["after"]
+    line = f"{row['model']:28}{sum(a.values()):7} ->{sum(b.values()):5}{row['nodes_before']:9} ->{row['nodes_after']:5}"
+    changed = [f"{k.split(':')[1]} {a.get(k, 0)}->{b.get(k, 0)}" for k in sorted(a | b) if a.get(k, 0) != b.get(k, 0)]
+    return line + (f"   {'RARER ' if row['rarer'] else ''}{', '.join(changed)}" if changed else "")
+
+
+def pairs(a, work):
+    """(name, before, after or None, why) one by one; an optimized model is removed when the next one is asked for."""
+    if os.path.isdir(a.files[-1]):
+        tool, folder = a.files
+        for f in sorted(os.listdir(folder)):
+            name = f.removesuffix(".onnx")
+            if f == name or a.only and name not in a.only:
+                continue
+            source, target = os.path.join(folder, f), os.path.join(work, f"{name}.after.onnx")
+            done = subprocess.run([tool, source, "-o", target, "-q", *a.options.split()], capture_output=True, text=True)
+            yield name, source, target, f"exit status {done.returncode}: {done.stderr.strip()[-200:]}" if done.returncode else ""
+            if os.path.exists(target):
+                os.remove(target)
+    else:
+        for before, after in zip(a.files[::2], a.files[1::2]):
+            yield os.path.basename(before).removesuffix(".onnx"), before, after, ""
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("files", nargs="+", metavar="FILE", help="GRAPHOPT MODELS, or pairs of models")
+    p.add_argument("--options", default="", help="of graphopt, one string")
+    p.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    p.add_argument("--work", metavar="DIR", help="for models in between (default: a temporary folder)")
+    p.add_argument("--json", metavar="FILE")
+    a = p.parse_args()
+    if len(a.files) % 2 or os.path.isdir(a.files[-1]) and len(a.files) != 2:
+        p.error("give GRAPHOPT and a folder, or pairs of models")
+    table = []
+    print(f"{'model':28}{'fused operators':>14}{'nodes in the runtime':>21}")
+    with tempfile.TemporaryDirectory(dir=a.work) as work:
+        for name, before, after, why in pairs(a, work):
+            row = {"model": name, "rarer": {}, "why": why} if why else compare(name, before, after, work)
+            table.append(row)
+            print(show(row), flush=True)
+    lost = [r["model"] for r in table if r["rarer"] or r["why"]]
+    nodes = [sum(r.get(k, 0) for r in table if "after" in r) for k in ("nodes_before", "nodes_after")]
+    print(f"{len(table)} models, {sum('after' in r for r in table)} compared, {nodes[0]} -> {nodes[1]} nodes in the runtime; "
+          f"fusions lost in: {' '.join(lost) or 'none'}")
+    if a.json:
+        json.dump(table, open(a.json, "w"), indent=1)
+    return 1 if lost or not any("after" in r for r in table) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
