@@ -142,10 +142,9 @@ class Checker:
         data = self.optimize(model, "out.onnx", *(["--report", str(report)] if self.report else []))
         result = onnx.load_from_string(data)
         self.interface(model.graph, result.graph)
-        try:
-            onnx.checker.check_model(result, full_check=True)
-        except Exception as e:  # noqa: BLE001
-            raise Failure("checker", " ".join(str(e).split())[:400]) from None
+        why = refusal(result)
+        if why and not refusal(model):   # a graph that is being made small may be refused before
+            raise Failure("checker", why)
         after = run(result, feeds)
         if isinstance(after, str):
             raise Failure("not loaded", after[:400])
@@ -184,6 +183,14 @@ class Checker:
             x, y = ([v.SerializeToString(deterministic=True) for v in getattr(g, what)] for g in (a, b))
             if x != y:
                 raise Failure("interface", f"{what}s were {[v.name for v in getattr(a, what)]}, are {[v.name for v in getattr(b, what)]}, or their types differ")
+
+
+def refusal(model):
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception as e:  # noqa: BLE001
+        return " ".join(str(e).split())[:400]
+    return None
 
 
 def moves_of(report):
