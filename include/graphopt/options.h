@@ -34,7 +34,7 @@ struct Options {
   std::string output;  // a file, which may be the input; "-" is stdout; empty: a dry run
 
   // What to do
-  int level = 2;       // 0 load and save; 1 bit-exact passes; 2 default
+  int level = 2;       // 0 load and save; 1 bit-exact passes; 2 default; 3 may round more
   bool exact = false;  // bit-exact passes only
   std::vector<std::string>
       passes;  // exactly these, in this order, until none changes anything; empty: by level
@@ -63,6 +63,7 @@ struct Options {
   std::string ort;     // ONNX Runtime's library; empty: searched for
 
   // People
+  std::vector<std::string> explain;      // passes whose refused candidates go into the report
   std::vector<std::string> print_after;  // passes after which the observer gets the model's text
 
   // The caller ends the process after the call: the model is not taken apart, which saves time on large ones.

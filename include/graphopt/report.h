@@ -42,6 +42,22 @@ struct Report {
     std::vector<std::pair<std::string, std::uint64_t>> counters;
   };
   std::vector<PassFigures> passes;
+  // Moves of the passes that search by cost (methods/rewrites.md, part c): kept ones in their order; of the passes named
+  // by Options::explain, the candidates that the last run refused.
+  struct Cost {
+    std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
+    std::int64_t free = 0;     // F: elementwise nodes that stand with no anchor
+    std::int64_t deform = 0;   // D: deformation nodes
+  };
+  struct Move {
+    std::string pass, kind, place;
+    Cost before, after;
+  };
+  std::vector<Move> moves;
+  struct Refused {
+    std::string pass, kind, reason, place, value;
+  };
+  std::vector<Refused> explain;
   std::uint64_t rounds = 0, rewrites = 0;
   std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
 

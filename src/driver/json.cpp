@@ -75,6 +75,22 @@ std::string to_json(const Report& r) {
   for (const Report::Phase& p : r.phases) phases.push_back({{"name", p.name}, {"seconds", p.seconds}});
   Json& passes = out["passes"] = Json::array();
   for (const Report::PassFigures& p : r.passes) passes.push_back(to(p));
+  const auto cost = [](const Report::Cost& c) {
+    return Json{{"compute", c.compute}, {"free", c.free}, {"deform", c.deform}};
+  };
+  Json& moves = out["moves"] = Json::array();
+  for (const Report::Move& m : r.moves) {
+    moves.push_back({{"pass", m.pass},
+                     {"kind", m.kind},
+                     {"place", m.place},
+                     {"before", cost(m.before)},
+                     {"after", cost(m.after)}});
+  }
+  Json& explain = out["explain"] = Json::array();
+  for (const Report::Refused& e : r.explain) {
+    explain.push_back(
+        {{"pass", e.pass}, {"kind", e.kind}, {"reason", e.reason}, {"place", e.place}, {"value", e.value}});
+  }
   out["rounds"] = r.rounds;
   out["rewrites"] = r.rewrites;
   out["stopped"] = r.stopped;

@@ -137,7 +137,7 @@ void Run::report_claims() {
 
 // --- clean-up ------------------------------------------------------------------------------------------------
 
-Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget, bool observed) {
+Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget, MoveLog* moves) {
   PipelineOptions o;
   o.level = options_.level;
   o.passes = options_.passes;
@@ -147,7 +147,8 @@ Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget,
   o.rewrite_budget = rewrite_budget;
   o.should_stop = [this] { return out_of_time(); };
   std::uint64_t steps = 0;
-  if (observed) {
+  o.moves = moves;
+  if (moves) {
     o.after_pass = [this, &steps](std::string_view pass, const Model& model, bool changed) {
       observer_.step(pass, ++steps, 0);
       if (observer_.wants(LogLevel::Debug)) {
@@ -167,8 +168,10 @@ Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget,
 
 Status Run::clean_up() {
   const std::uint64_t inferred_before = work_->inference->inferred();
-  Result<PipelineReport> done = run_passes(*work_, Journal::kNoLimit, true);
+  MoveLog moves{.explain = options_.explain, .kept = {}, .refused = {}};
+  Result<PipelineReport> done = run_passes(*work_, Journal::kNoLimit, &moves);
   if (!done) return done.errors();
+  report_moves(moves);
   report_passes(*done);
   Report::InferenceFigures& inference = *report_.inference;
   inference.inferred = work_->inference->inferred();
@@ -178,6 +181,14 @@ Status Run::clean_up() {
   if (auto broken = verify(work_->model)) return *broken;
   report_.after = count_model(work_->model);
   return Done{};
+}
+
+void Run::report_moves(const MoveLog& log) {
+  const auto cost = [](const MoveCost& c) { return Report::Cost{c.compute, c.free, c.deform}; };
+  for (const KeptMove& m : log.kept)
+    report_.moves.push_back({m.pass, std::string(m.kind), to_string(m.place), cost(m.before), cost(m.after)});
+  for (const RefusedMove& r : log.refused)
+    report_.explain.push_back({r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place), r.value});
 }
 
 void Run::report_passes(const PipelineReport& pipeline) {

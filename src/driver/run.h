@@ -55,10 +55,12 @@ class Run {
 
   std::vector<TypeOverride> types_of(Work& work) const;  // to be written
   Status start_inference(Work& work);
-  Result<PipelineReport> run_passes(Work& work, std::uint64_t rewrite_budget, bool observed);
+  // With `moves` the run is the observed one: it reports to the observer and to the log.
+  Result<PipelineReport> run_passes(Work& work, std::uint64_t rewrite_budget, MoveLog* moves);
   void warn(std::string text);
   void report_claims();
   void report_passes(const PipelineReport& pipeline);
+  void report_moves(const MoveLog& log);
   bool out_of_time() const;
   Error stopped() const;
 

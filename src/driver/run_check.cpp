@@ -58,7 +58,7 @@ Status Run::find_culprit(Checker& checker) {
     if (Status started = start_inference(*work); !started) return started.errors();
     BisectStep step;
     if (wants_passes()) {
-      Result<PipelineReport> done = run_passes(*work, budget, false);
+      Result<PipelineReport> done = run_passes(*work, budget, nullptr);
       if (!done) return done.errors();
       step.rewrites = done->rewrites;
       step.last = done->last_rewrite;

@@ -1,4 +1,4 @@
-// Model: taking a subgraph apart into the graph around it.
+// Model: results that change their definition; taking a subgraph apart into the graph around it.
 
 #include "ir/model.h"
 
@@ -14,6 +14,14 @@ ValueId Model::detach_output(NodeId n, std::size_t slot) {
   touch(n);
   tell([n](Listener& l) { l.node_changed(n); });
   return v;
+}
+
+void Model::attach_output(NodeId n, std::size_t slot, ValueId v) {
+  output_slots_[nodes_[n.index()].first_output + slot] = v;
+  values_[v.index()].def = n;
+  values_[v.index()].def_slot = static_cast<std::uint32_t>(slot);
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
 }
 
 NameHolders Model::count_names() const {

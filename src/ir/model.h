@@ -288,6 +288,8 @@ class Model {
   void make_constant(ValueId v, TensorId t);
   // Cuts a result off its node (which keeps an empty slot) so that another node can define it. Uses stay.
   ValueId detach_output(NodeId n, std::size_t slot);
+  // The other half: an empty slot gets a value that has no definition.
+  void attach_output(NodeId n, std::size_t slot, ValueId v);
   // Moves everything that subgraph g holds in front of its owner, into the owner's graph; g is empty afterwards, its
   // return node still reads what were its outputs. Values and nodes whose name another in the model has get a new one:
   // `holders` comes from count_names, once for many calls. Precondition: g has no inputs.

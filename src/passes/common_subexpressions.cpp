@@ -16,51 +16,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <vector>
 
 #include "ops/facts.h"
+#include "ops/same_attributes.h"
 #include "passes/pass.h"
 #include "rewrite/dead.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
 namespace {
-
-bool same_content(const Model& m, const Attr& a, const Attr& b) {
-  if (a.kind != b.kind || a.ref != b.ref) return false;
-  if (a.ref) return true;
-  switch (a.kind) {
-    case AttrKind::Int: return a.i == b.i;
-    case AttrKind::Float: return std::bit_cast<std::uint32_t>(a.f) == std::bit_cast<std::uint32_t>(b.f);
-    case AttrKind::String: return a.s == b.s;
-    case AttrKind::Ints: return std::ranges::equal(a.ints, b.ints);
-    case AttrKind::Floats:
-      return std::ranges::equal(a.floats, b.floats, {}, [](float f) { return std::bit_cast<std::uint32_t>(f); },
-                                [](float f) { return std::bit_cast<std::uint32_t>(f); });
-    case AttrKind::Strings: return std::ranges::equal(a.strings, b.strings);
-    case AttrKind::Tensor: return a.tensor && b.tensor && m.content_hash(a.tensor) == m.content_hash(b.tensor);
-    default: return !a.proto.empty() && a.proto == b.proto;   // kinds that live in their bytes only
-  }
-}
-
-// Is `a` the default that holds where the attribute is absent?
-bool is_default(const AttrFact* fact, const Attr& a) {
-  if (fact == nullptr || a.ref) return false;
-  if (const auto* i = std::get_if<std::int64_t>(&fact->fallback)) return a.kind == AttrKind::Int && a.i == *i;
-  if (const auto* f = std::get_if<float>(&fact->fallback))
-    return a.kind == AttrKind::Float && std::bit_cast<std::uint32_t>(a.f) == std::bit_cast<std::uint32_t>(*f);
-  if (const auto* s = std::get_if<std::string_view>(&fact->fallback)) return a.kind == AttrKind::String && a.s == *s;
-  return false;
-}
-
-bool attributes_cover(const Model& m, const OpFacts& row, NodeId a, NodeId b) {
-  for (const Attr& x : m.attrs(a)) {
-    const Attr* y = m.find_attr(b, x.name);
-    if (y ? !same_content(m, x, *y) : !is_default(find_attribute(row, m.text(x.name)), x)) return false;
-  }
-  return true;
-}
 
 class CommonSubexpressions final : public Pass {
  public:
@@ -164,7 +129,7 @@ class CommonSubexpressions final : public Pass {
     // distinguishing integer attribute (axis, to, perm) should not share a bucket with its siblings, though.
     std::uint64_t sum = 0;
     for (const Attr& a : m.attrs(n)) {
-      if (is_default(find_attribute(row, m.text(a.name)), a)) continue;
+      if (is_default_attribute(find_attribute(row, m.text(a.name)), a)) continue;
       std::uint64_t x = mix_hash(a.name.index(), static_cast<std::uint64_t>(a.i));
       for (const std::int64_t e : a.ints) x = mix_hash(x, static_cast<std::uint64_t>(e));
       sum += x;   // the order of attributes has no meaning
@@ -183,7 +148,7 @@ class CommonSubexpressions final : public Pass {
     }
     for (std::size_t i = from; i < m.input_count(a); ++i)
       if (m.input(a, i) != m.input(b, i)) return false;
-    return attributes_cover(m, row, a, b) && attributes_cover(m, row, b, a);
+    return same_attributes(m, a, b);
   }
 
   // Every used result of n has its counterpart in `first` that may stand for it. A variadic operator's number of

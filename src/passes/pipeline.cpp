@@ -45,7 +45,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   Journal journal(options.rewrite_budget);
   PassOptions pass_options = options.pass;
   pass_options.exact |= options.level < 2;   // -O1 keeps every bit
-  PassContext context{model, infer, journal, pass_options};
+  pass_options.level = options.level;
+  PassContext context{model, infer, journal, pass_options, options.moves};
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());

@@ -16,6 +16,7 @@ struct PipelineOptions {
   std::vector<std::string> passes;            // --passes: exactly these, in this order, to a fixed point; empty: by level
   std::vector<std::string> disabled;          // --disable-pass
   PassOptions pass;
+  MoveLog* moves = nullptr;                   // filled when given
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
   // Called between passes; true stops the run (--timeout, --max-memory, interrupts). The model is then valid.

@@ -7,7 +7,7 @@
 namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop, constant_shapes,
-    merge_initializers, common_subexpressions, drop_unused_outputs, dead_code;
+    merge_initializers, common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, hoist_reshape;
 
 namespace {
 
@@ -21,7 +21,9 @@ constexpr const PassInfo* kPasses[] = {
     &merge_initializers,         // before common_subexpressions: equal operands become the same operand
     &common_subexpressions,
     &drop_unused_outputs,
-    &dead_code,                  // last: takes what the others left
+    &dead_code,                  // takes what the others left
+    &aggregate_elementwise,      // on a graph that is clean: what it merges need not be compared again
+    &hoist_reshape,
 };
 
 }  // namespace

@@ -6,12 +6,14 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "rewrite/journal.h"
+#include "rewrite/move_log.h"
 
 namespace graphopt {
 
 struct PassOptions {
   std::uint64_t fold_limit = 64 * 1024;   // bytes that one folded constant may add to the file
   bool exact = false;                     // bit-exact rewrites only
+  int level = 2;                          // of -O
 };
 
 struct PassContext {
@@ -19,6 +21,7 @@ struct PassContext {
   Inference& infer;
   Journal& journal;
   const PassOptions& options;
+  MoveLog* moves = nullptr;               // none: nobody asks
 };
 
 }  // namespace graphopt

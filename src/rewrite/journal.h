@@ -24,6 +24,7 @@ class Journal {
   explicit Journal(std::uint64_t budget = kNoLimit) : budget_(budget) {}
 
   void begin_pass(std::string_view pass) { pass_ = pass; }
+  std::string_view pass() const { return pass_; }
   // Called right before a rewrite of `root`; false: the budget is used up and nothing may be changed.
   bool allow(const Model& m, NodeId root, std::string_view rule);
   bool allow(const Model& m, ValueId value, std::string_view rule);   // rewrites that start from an initializer

@@ -17,9 +17,10 @@ MAY_INCLUDE = {
     "infer": ["support", "ir", "ops"],
     "onnx": ["support", "ir", "ops"],
     "rewrite": ["support", "ir", "ops", "infer"],
-    "passes": ["support", "ir", "ops", "infer", "rewrite"],
+    "hoist": ["support", "ir", "ops", "infer", "rewrite"],
+    "passes": ["support", "ir", "ops", "infer", "rewrite", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
-    "driver": ["support", "ir", "ops", "infer", "onnx", "rewrite", "passes", "runtime"],
+    "driver": ["support", "ir", "ops", "infer", "onnx", "rewrite", "hoist", "passes", "runtime"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")

@@ -10,7 +10,7 @@ import sys
 
 CLEAN_UP = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "merge-initializers",
             "common-subexpressions", "drop-unused-outputs", "dead-code"]
-HOIST = ["hoist-reshape", "aggregate-elementwise"]
+HOIST = ["aggregate-elementwise", "hoist-reshape"]
 PASSES = ",".join(CLEAN_UP + HOIST)
 
 

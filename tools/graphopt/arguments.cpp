@@ -121,9 +121,9 @@ void add_external_root(CLI::App& app, std::string& to) {
 }  // namespace
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
-  add(app, kWhat, "-O", "0|1|2", "0 load and save, 1 bit-exact passes, 2 default: may round otherwise",
+  add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 bit-exact passes, 2 default: may round otherwise, 3 more so",
       chosen(o.level, "-O",
-             std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}}));
+             std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
   flag(app, kWhat, "--exact", "only passes that keep every bit of the results", o.exact);
   add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
                pass_names(o.passes, "--passes"));
@@ -201,6 +201,8 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
 void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& requests) {
   add(app, kPeople, "--report", "FILE", "write all figures of the run as JSON",
       [&tool](const std::string& text) { tool.report = text; });
+  add_repeated(app, kPeople, "--explain", "NAME,...", "say which candidates these passes refused, and why",
+               pass_names(o.explain, "--explain"));
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
                pass_names(o.print_after, "--print-after"));
   flag(app, kPeople, "--time-passes", "print the time of each phase and pass", tool.time_passes);

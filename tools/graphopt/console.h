@@ -46,6 +46,8 @@ class Console final : public Observer {
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);
 std::string check_table(const Report::Check& check);
+// What a search over moves kept and refused (--explain).
+std::string explain_table(const Report& report);
 std::string time_table(const Report& report);
 
 }  // namespace graphopt::tool

@@ -94,6 +94,18 @@ std::string check_table(const Report::Check& check) {
   return out;
 }
 
+std::string explain_table(const Report& report) {
+  std::string out;
+  for (const Report::Move& m : report.moves) {
+    out += fmt::format("  kept     {:<16}{:<16} {}: {}, {} -> {}, {}\n", m.kind, "", visible(m.place),
+                       m.before.compute, m.before.free + m.before.deform, m.after.compute,
+                       m.after.free + m.after.deform);
+  }
+  for (const Report::Refused& e : report.explain)
+    out += fmt::format("  refused  {:<16}{:<16} {} ('{}')\n", e.kind, e.reason, visible(e.place), visible(e.value));
+  return out.empty() ? "  no candidates\n" : out;
+}
+
 std::string time_table(const Report& report) {
   std::string out = fmt::format("  {:<32}{:>10}{:>8}{:>10}\n", "time", "seconds", "runs", "rewrites");
   for (const Report::Phase& phase : report.phases) {

@@ -1,0 +1,221 @@
+// Problem: every branch of a Concat (or of a Split) ends (or begins) with the same kind of deformation or transposition.
+// Method: with one axis b of the shapes in front of the deformations such that as many elements stand before b as before the Concat's
+// axis, each branch's block stays contiguous: the Concat works on those shapes, along b, and one deformation follows. Branches
+// without one get the inverse (whether that pays, the cost says). A Transpose on all branches, with one perm, changes the axis.
+// Exact: b4: the same elements in the same order; for a Transpose they change places, but nothing is computed.
+#include <algorithm>
+
+#include "hoist/moves.h"
+
+namespace graphopt {
+namespace {
+
+std::vector<DimId> copy(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
+
+// The dims with the one at b replaced.
+std::vector<DimId> with(std::span<const DimId> dims, std::size_t b, DimId by) {
+  std::vector<DimId> out = copy(dims);
+  out[b] = by;
+  return out;
+}
+
+DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::size_t end) {
+  const DimId p = d.shapes().product(dims.subspan(begin, end - begin));
+  return p ? d.shapes().pool().canonical(p) : p;
+}
+
+DNode deformation_of(const Draft& d, DValue v, Part what) {
+  const DNode q = d.def(v);
+  return q && d[q].alive && d[q].part == what && !d[q].host && d.lone(v) && d.shape(d.in(q, 0)) ? q : DNode{};
+}
+
+bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& why) {
+  for (const DNode q : each)
+    if (!q || d[q].list != d[each[0]].list) {
+      why = Refusal::Operand;
+      return false;
+    }
+  const auto perm = d.list(d[each[0]].list);
+  std::vector<DValue> in;
+  for (const DNode q : each) in.push_back(d.in(q, 0));
+  const DValue y = d.out(c);
+  std::vector<DimId> dims(perm.size());
+  for (std::size_t k = 0; k < perm.size(); ++k) dims[static_cast<std::size_t>(perm[k])] = d.shapes().dims(d.shape(y))[k];
+  const DValue joined[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[y].dtype)};
+  const DNode concat = d.new_node(Part::Concat, {}, in, joined, c);
+  d.set_axis(concat, static_cast<std::uint32_t>(perm[d[c].axis]));
+  const ListId list = d[each[0]].list;
+  const DValue out[] = {y};
+  d.erase(c);
+  const DNode t = d.new_node(Part::Transpose, {}, joined, out, d[concat].next);
+  d.set_list(t, list);
+  return true;
+}
+
+bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, Refusal& why) {
+  for (const DNode q : each)
+    if (!q || d[q].list != d[each[0]].list) {
+      why = Refusal::Operand;
+      return false;
+    }
+  const ListId list = d[each[0]].list;
+  const auto perm = d.list(list);
+  const DValue x = d.in(s, 0);
+  std::vector<DimId> dims;
+  for (const std::int64_t p : perm) dims.push_back(d.shapes().dims(d.shape(x))[static_cast<std::size_t>(p)]);
+  const DValue in[] = {x}, turned[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[x].dtype)};
+  const DNode t = d.new_node(Part::Transpose, {}, in, turned, s);
+  d.set_list(t, list);
+  std::vector<DValue> outs;
+  for (const DNode q : each) outs.push_back(d.out(q));
+  const auto axis = static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(d[s].axis)) - perm.begin());
+  for (const DNode q : each) d.erase(q);
+  d.set_ins(s, turned);
+  d.set_outs(s, outs);
+  d.set_axis(s, axis);
+  set_lengths(d, s);
+  return true;
+}
+
+}  // namespace
+
+bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
+  const ShapeId result = d.shape(d.out(c));
+  if (!result) {
+    why = Refusal::ShapeUnknown;
+    return false;
+  }
+  std::vector<DNode> each;
+  std::size_t found = 0;
+  DNode first;
+  for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
+    each.push_back(deformation_of(d, d.in(c, i), what));
+    found += each.back().valid();
+    if (each.back() && !first) first = each.back();
+    if (!d.shape(d.in(c, i))) return false;
+  }
+  if (found < 2) return false;
+  if (what == Part::Transpose) return transposes_concat(d, c, each, why);
+
+  const auto r = copy(d.shapes().dims(result));
+  const auto s0 = copy(d.shapes().dims(d.shape(d.in(first, 0))));
+  const DimId outer = product(d, r, 0, d[c].axis);
+  why = Refusal::AxisCut;
+  for (std::size_t b = 0; outer && b < s0.size(); ++b) {
+    if (product(d, s0, 0, b) != outer) continue;
+    // The shape of each branch in front of the Concat: its source's, or what the others have but along b.
+    std::vector<ShapeId> shapes;
+    DimId total = d.shapes().pool().constant(0);
+    std::vector<DimId> rest = s0;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
+    const DimId others = product(d, rest, 0, rest.size());
+    for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
+      std::vector<DimId> s;
+      if (each[i]) {
+        s = copy(d.shapes().dims(d.shape(d.in(each[i], 0))));
+        if (s.size() != s0.size() || with(s, b, s0[b]) != s0) break;
+      } else {
+        const DimId count = d.shapes().product(d.shape(d.in(c, i)));
+        const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
+        if (!extent) break;
+        s = with(s0, b, extent);
+      }
+      total = d.shapes().pool().add(total, s[b]);
+      shapes.push_back(d.shapes().intern(std::span<const DimId>(s)));
+      if (!shapes.back() || !total) break;
+    }
+    if (shapes.size() != d[c].in_count || !shapes.back() || !total) continue;
+    std::vector<DValue> in;
+    for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
+      in.push_back(each[i] ? d.in(each[i], 0) : deformed(d, d.in(c, i), shapes[i], c, {}, why));
+      if (!in.back()) return false;
+    }
+    const DValue y = d.out(c);
+    const ShapeId joined = d.shapes().intern(std::span<const DimId>(with(s0, b, total)));
+    if (!joined || (joined != result && deform_form(d.shapes(), joined, result).kind == DeformForm::Kind::None)) {
+      why = Refusal::NotWritable;
+      return false;
+    }
+    const DValue whole[] = {joined == result ? y : d.new_value(joined, d[y].dtype)}, out[] = {y};
+    const DNode concat = d.new_node(Part::Concat, {}, in, whole, c);
+    d.set_axis(concat, static_cast<std::uint32_t>(b));
+    d.erase(c);
+    if (joined != result) d.new_node(Part::Deform, {}, whole, out, d[concat].next);
+    return true;
+  }
+  return false;
+}
+
+bool common_split(Draft& d, DNode s, Part what, Refusal& why) {
+  const DValue x = d.in(s, 0);
+  if (!d.shape(x)) {
+    why = Refusal::ShapeUnknown;
+    return false;
+  }
+  const auto xs = copy(d.shapes().dims(d.shape(x)));
+  const std::uint32_t a = d[s].axis;
+  std::vector<DNode> each;
+  DNode first;
+  std::size_t found = 0;
+  for (const DValue v : d.outs(s)) {
+    const DNode q = v ? d.lone_user(v) : DNode{};
+    const bool fits = q && d[q].part == what && !d[q].host && d.slot(d.first_use(v)) == 0 && d.shape(d.out(q));
+    each.push_back(fits ? q : DNode{});
+    found += fits;
+    if (fits && !first) first = q;
+    if (!v || !d.shape(v) || !d.shapes().number(d.shapes().dims(d.shape(v))[a])) {
+      why = Refusal::ShapeUnknown;
+      return false;
+    }
+  }
+  if (found < 2) return false;
+  if (what == Part::Transpose) return transposes_split(d, s, each, why);
+
+  const auto t0 = copy(d.shapes().dims(d.shape(d.out(first))));
+  const DimId outer = product(d, xs, 0, a), inner = product(d, xs, a + 1, xs.size());
+  why = Refusal::AxisCut;
+  for (std::size_t b = 0; outer && inner && b < t0.size(); ++b) {
+    if (product(d, t0, 0, b) != outer) continue;
+    const DimId new_inner = product(d, t0, b + 1, t0.size());
+    DimId total = d.shapes().pool().constant(0);
+    std::vector<ShapeId> shapes;
+    for (std::uint32_t i = 0; new_inner && i < d[s].out_count; ++i) {
+      const DimId length = d.shapes().dims(d.shape(d.out(s, i)))[a];
+      const DimId block = d.shapes().pool().mul(length, inner);
+      const DimId extent = block ? d.shapes().divide(d.shapes().pool().canonical(block), new_inner) : DimId{};
+      if (!extent || !d.shapes().number(extent)) break;
+      const ShapeId t = d.shapes().intern(std::span<const DimId>(with(t0, b, extent)));
+      if (each[i] && d.shape(d.out(each[i])) != t) break;
+      total = d.shapes().pool().add(total, extent);
+      shapes.push_back(t);
+    }
+    if (shapes.size() != d[s].out_count) continue;
+    const DValue whole = deformed(d, x, d.shapes().intern(std::span<const DimId>(with(t0, b, total))), s, {}, why);
+    if (!whole) continue;
+    std::vector<DValue> outs;
+    for (std::uint32_t i = 0; i < d[s].out_count; ++i) {
+      const DValue v = d.out(s, i);
+      if (each[i]) {
+        outs.push_back(d.out(each[i]));
+        d.erase(each[i]);
+        continue;
+      }
+      if (deform_form(d.shapes(), shapes[i], d.shape(v)).kind == DeformForm::Kind::None) {
+        why = Refusal::NotWritable;
+        return false;
+      }
+      const DValue piece[] = {d.new_value(shapes[i], d[v].dtype)}, out[] = {v};
+      d.new_node(Part::Deform, {}, piece, out, d[s].next);
+      outs.push_back(piece[0]);
+    }
+    const DValue in[] = {whole};
+    d.set_ins(s, in);
+    d.set_outs(s, outs);
+    d.set_axis(s, static_cast<std::uint32_t>(b));
+    set_lengths(d, s);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace graphopt

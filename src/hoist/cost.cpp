@@ -1,0 +1,97 @@
+#include "hoist/cost.h"
+
+namespace graphopt {
+
+CostKeeper::Share CostKeeper::share(DNode n) const {
+  const DraftNode& node = d_[n];
+  if (!node.alive || node.host) return kNothing;
+  if (node.part == Part::Deform) return kDeform;
+  if (node.part != Part::Elementwise) return kCompute;
+  if (node.absorbed) return kNothing;
+  return node.region ? kCompute : kFree;
+}
+
+void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
+  if (s == kCompute || s == kFree) c.compute += sign;
+  if (s == kFree) c.free += sign;
+  if (s == kDeform) c.deform += sign;
+}
+
+// In the chain of single-use values of one shape that starts at a heavy anchor's first result, all other operands
+// constant: runtimes execute it in the anchor.
+bool CostKeeper::absorbed_now(DNode n) const {
+  const DraftNode& node = d_[n];
+  if (!node.alive || node.part != Part::Elementwise || node.host) return false;
+  DValue dynamic;
+  for (std::uint32_t i = 0; i < node.real_in; ++i) {
+    const DValue v = d_.in(n, i);
+    if (!v || d_.constant(v)) continue;
+    if (dynamic) return false;
+    dynamic = v;
+  }
+  if (!dynamic || !d_.lone(dynamic)) return false;
+  const DNode p = d_.def(dynamic);
+  if (!p || !d_[p].alive || !d_.shape(dynamic) || d_.shape(dynamic) != d_.shape(d_.out(n))) return false;
+  return (d_[p].heavy && d_[dynamic].slot == 0) || (d_[p].part == Part::Elementwise && d_[p].absorbed);
+}
+
+void CostKeeper::update_absorbed(std::vector<DNode> work) {
+  while (!work.empty()) {
+    const DNode n = work.back();
+    work.pop_back();
+    if (!d_[n].alive) continue;
+    const bool now = absorbed_now(n);
+    const bool changed = now != d_[n].absorbed;
+    if (changed) {
+      d_.set_absorbed(n, now);
+      changed_.push_back(n);
+    }
+    // A value that gained a use had its lone user at the head of the list.
+    for (const DValue v : d_.outs(n))
+      if (v && d_.first_use(v)) {
+        const DNode user = d_.user(d_.first_use(v));
+        if (d_[user].part == Part::Elementwise && d_[user].absorbed != absorbed_now(user)) work.push_back(user);
+      }
+  }
+}
+
+void CostKeeper::start() {
+  for (DNode n = d_.first(); n; n = d_[n].next)
+    if (absorbed_now(n)) d_.set_absorbed(n, true);
+  regions_.start();
+  counted_.assign(d_.node_count(), kNothing);
+  for (DNode n = d_.first(); n; n = d_[n].next) {
+    counted_[n.index()] = share(n);
+    add(total_, share(n), 1);
+  }
+  priced_ = total_;
+  d_.commit();
+  d_.clear_touched();
+}
+
+Cost CostKeeper::price() {
+  changed_.assign(d_.touched().begin(), d_.touched().end());
+  update_absorbed(changed_);
+  regions_.update(changed_);
+  counted_.resize(d_.node_count(), kNothing);
+  seen_.resize(d_.node_count(), 0);
+  ++epoch_;
+  priced_ = total_;
+  const auto look = [&](DNode n) {
+    if (seen_[n.index()] == epoch_) return;
+    seen_[n.index()] = epoch_;
+    add(priced_, static_cast<Share>(counted_[n.index()]), -1);
+    add(priced_, share(n), 1);
+  };
+  for (const DNode n : changed_) look(n);
+  for (const DNode n : regions_.updated()) look(n);
+  return priced_;
+}
+
+void CostKeeper::keep() {
+  for (const DNode n : changed_) counted_[n.index()] = share(n);
+  for (const DNode n : regions_.updated()) counted_[n.index()] = share(n);
+  total_ = priced_;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,184 @@
+// The working form of one graph while moves are tried: nodes, values and uses in dense arrays, with an undo log.
+//
+// Problem: whether a move pays is known only after the clean-up that it makes possible (two Reshapes meet and vanish), so a
+// candidate has to be carried out before it can be priced. Doing so in the model would leave ids, names and tensors of
+// thousands of refused candidates behind, and would infer types again each time.
+// Method: the draft holds what moves need, no more: the part a node plays, operands, results, shapes that follow the moves
+// by construction. Every change is logged; roll_back() undoes all since the last commit(), exactly, the order of use
+// lists and of nodes included, at the cost of what was changed. write_draft() (draft_write.h) brings the kept
+// changes to the model.
+// The nodes are numbered and listed in canonical order (depth, structural colour), never in the order of the file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "hoist/shapes.h"
+#include "ir/model.h"
+
+namespace graphopt {
+
+using DNode = Id<struct DraftNodeTag>;    // a node of a draft
+using DValue = Id<struct DraftValueTag>;  // a value of a draft
+using DUse = Id<struct DraftUseTag>;
+using ListId = Id<struct DraftListTag>;   // an interned list of integers (a Transpose's perm)
+
+enum class Part : std::uint8_t {
+  Elementwise,
+  Deform,     // Reshape, Squeeze, Unsqueeze, Flatten: says its target by the shape of its result
+  Transpose,  // `list` is the perm
+  Concat,     // `axis`, counted from the start
+  Split,      // `axis`; `list` are the lengths when they are to be written anew, else they stay as they were
+  Slice,      // of static bounds on one axis with step 1: `axis`, `begin`
+  Other,
+};
+
+struct DraftNode {
+  Part part = Part::Other;
+  bool alive = true;
+  bool made = false;        // not a node of the model: `origin` only gives operator and attributes
+  bool changed = false;     // operands, results or axis differ from the model's
+  bool heavy = false;       // class H
+  bool anchor = false;      // opens a region (methods/rewrites.md, part d)
+  bool host = false;        // computes shapes only: costs nothing, is never moved
+  bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
+  NodeId origin;
+  std::uint32_t first_in = 0, in_count = 0;    // uses; those beyond real_in are captures by the node's bodies
+  std::uint32_t real_in = 0;
+  std::uint32_t first_out = 0, out_count = 0;
+  std::uint32_t axis = 0;
+  std::int64_t begin = 0;
+  ListId list;
+  DNode region;             // of an E: the anchor whose region it is in
+  DNode prev, next;         // the list of nodes, in topological order
+  std::uint64_t key = 0;    // ascending along the list
+};
+
+struct DraftValue {
+  ValueId origin;           // the model's value; none for a new one
+  DNode def;
+  std::uint32_t slot = 0;
+  ShapeId shape;            // none: not known
+  DType dtype = DType::Undefined;
+  TensorId tensor;          // of a constant; its dims may differ from `shape`, its bytes do not
+  bool held = false;        // a graph output, captured, pinned, or of an outer graph: keeps its name and its content
+  bool outer = false;       // not made in this graph: an input, or of an outer graph; or an overridable initializer
+  DUse first_use, last_use;
+  std::uint32_t use_count = 0;
+};
+
+struct DraftUse {
+  DValue value;
+  DNode user;
+  DUse prev, next;
+};
+
+class Draft {
+ public:
+  Draft(Model& model, GraphId graph) : model_(model), graph_(graph), shapes_(model.dims) {}
+
+  Model& model() const { return model_; }
+  GraphId graph() const { return graph_; }
+  ShapeTable& shapes() { return shapes_; }
+  const ShapeTable& shapes() const { return shapes_; }
+
+  // --- reading --------------------------------------------------------------------------------------------------
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t value_count() const { return values_.size(); }
+  const DraftNode& operator[](DNode n) const { return nodes_[n.index()]; }
+  const DraftValue& operator[](DValue v) const { return values_[v.index()]; }
+  DNode first() const { return first_; }
+  DNode last() const { return last_; }
+  bool before(DNode a, DNode b) const { return nodes_[a.index()].key < nodes_[b.index()].key; }
+  DValue in(DNode n, std::size_t slot) const {
+    const DraftNode& node = nodes_[n.index()];
+    return slot < node.in_count ? uses_[node.first_in + slot].value : DValue{};
+  }
+  DValue out(DNode n, std::size_t slot = 0) const {
+    const DraftNode& node = nodes_[n.index()];
+    return slot < node.out_count ? outputs_[node.first_out + slot] : DValue{};
+  }
+  std::span<const DValue> outs(DNode n) const {
+    return std::span<const DValue>(outputs_).subspan(nodes_[n.index()].first_out, nodes_[n.index()].out_count);
+  }
+  std::vector<DValue> ins(DNode n) const;
+  // for (DUse u = d.first_use(v); u; u = d.next_use(u)) { d.user(u), d.slot(u) }
+  DUse first_use(DValue v) const { return values_[v.index()].first_use; }
+  DUse next_use(DUse u) const { return uses_[u.index()].next; }
+  DNode user(DUse u) const { return uses_[u.index()].user; }
+  std::uint32_t slot(DUse u) const { return u.index() - nodes_[uses_[u.index()].user.index()].first_in; }
+  bool constant(DValue v) const { return v && values_[v.index()].tensor.valid(); }
+  ShapeId shape(DValue v) const { return values_[v.index()].shape; }
+  DNode def(DValue v) const { return values_[v.index()].def; }
+  // The user when there is exactly one use, and nothing outside the graph's nodes reads it; else none.
+  DNode lone_user(DValue v) const;
+  bool lone(DValue v) const { return !values_[v.index()].held && values_[v.index()].use_count == 1; }
+  std::span<const std::int64_t> list(ListId l) const { return lists_[l.index()]; }
+
+  // --- building (not logged) --------------------------------------------------------------------------------------
+  DValue put_value(const DraftValue& v);
+  DNode put_node(DraftNode node, std::span<const DValue> in, std::span<const DValue> out);   // at the end
+  ListId intern_list(std::vector<std::int64_t> list);
+  void set_host(DNode n) { nodes_[n.index()].host = true; }
+
+  // --- changing (logged) ------------------------------------------------------------------------------------------
+  DValue new_value(ShapeId shape, DType dtype);
+  DValue new_constant(TensorId t, ShapeId shape, DType dtype);
+  // A node that the model does not have, right before `before` (none: at the end).
+  DNode new_node(Part part, NodeId origin, std::span<const DValue> in, std::span<const DValue> out, DNode before);
+  void set_axis(DNode n, std::uint32_t axis);
+  void set_list(DNode n, ListId list);
+  void set_in(DNode n, std::size_t slot, DValue v);
+  void set_ins(DNode n, std::span<const DValue> in);
+  void set_outs(DNode n, std::span<const DValue> out);
+  // Every use of `from` reads `to`.
+  void replace_uses(DValue from, DValue to);
+  void erase(DNode n);                      // its results must have no uses (or another definition by now)
+  void move_before(DNode n, DNode before);
+  void set_region(DNode n, DNode region);
+  void set_absorbed(DNode n, bool absorbed);
+
+  std::size_t mark() const { return log_.size(); }
+  void commit() { log_.clear(); }
+  void roll_back();
+  // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
+  std::span<const DNode> touched() const { return touched_; }
+  void touch(DNode n);
+  void clear_touched();
+
+ private:
+  struct Change {
+    enum class What : std::uint8_t { Value, Node, Axis, List, Use, Ins, Outs, Erase, Move, Region, Absorbed, Changed, Def };
+    What what;
+    std::uint32_t a, b, c, d;
+  };
+  void link_use(DUse u, DValue v);
+  void unlink_use(DUse u);
+  void relink_use(DUse u, DValue v);        // undoes unlink_use, in reverse order
+  void link_node(DNode n, DNode before);
+  void unlink_node(DNode n);
+  void renumber();
+  void mark_changed(DNode n);
+  void define(DValue v, DNode n, std::uint32_t slot);
+  void touch_value(DValue v);
+  void undo(const Change& c);
+
+  Model& model_;
+  GraphId graph_;
+  ShapeTable shapes_;
+  std::vector<DraftNode> nodes_;
+  std::vector<DraftValue> values_;
+  std::vector<DraftUse> uses_;
+  std::vector<DValue> outputs_;
+  std::vector<std::vector<std::int64_t>> lists_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> list_index_;
+  DNode first_, last_;
+  std::vector<Change> log_;
+  std::vector<DNode> touched_;
+  std::vector<std::uint32_t> touched_at_;   // by node: the epoch in which it was touched
+  std::uint32_t epoch_ = 1;
+};
+
+}  // namespace graphopt

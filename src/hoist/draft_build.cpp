@@ -1,0 +1,305 @@
+// Canonical order: nodes are sorted by depth (the longest path from the inputs) and, within one depth, by a colour that
+// depends on structure alone: the first of the graph's outputs that it leads to, then operator, attributes and
+// operands (forward), users and interface names (backward).
+// What is decided in this order comes out the same for every order of the file and every choice of inner names.
+#include "hoist/draft_build.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "hoist/elements.h"
+#include "ops/attributes.h"
+#include "ops/facts.h"
+#include "support/hash_chains.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kSample = 1024;   // bytes of a payload that a colour looks at, from either end
+
+std::uint64_t hash_text(std::string_view s) {
+  std::uint64_t h = s.size();
+  for (const char c : s) h = mix_hash(h, static_cast<unsigned char>(c));
+  return h;
+}
+
+std::uint64_t hash_tensor(const Model& m, TensorId t) {
+  const Tensor& tensor = m.tensor(t);
+  std::uint64_t h = static_cast<std::uint64_t>(tensor.dtype);
+  for (const std::int64_t d : tensor.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
+  if (tensor.dtype == DType::String) return h;
+  if (const auto raw = m.raw(t)) {
+    h = mix_hash(h, hash_text(raw->substr(0, kSample)));
+    if (raw->size() > kSample) h = mix_hash(h, hash_text(raw->substr(raw->size() - kSample)));
+  }
+  return h;
+}
+
+std::uint64_t hash_attributes(const Model& m, NodeId n) {
+  std::uint64_t sum = 0;   // the order of attributes has no meaning
+  for (const Attr& a : m.attrs(n)) {
+    std::uint64_t h = hash_text(m.text(a.name));
+    h = mix_hash(h, static_cast<std::uint64_t>(a.i));
+    h = mix_hash(h, std::bit_cast<std::uint32_t>(a.f));
+    h = mix_hash(h, hash_text(a.s));
+    for (const std::int64_t i : a.ints) h = mix_hash(h, static_cast<std::uint64_t>(i));
+    for (const float f : a.floats) h = mix_hash(h, std::bit_cast<std::uint32_t>(f));
+    if (a.tensor) h = mix_hash(h, hash_tensor(m, a.tensor));
+    for (const GraphId g : a.graphs) h = mix_hash(h, m.graph(g).node_count);
+    sum += h;
+  }
+  return sum;
+}
+
+Part part_of_kind(OpKind kind) {
+  switch (kind) {
+    case OpKind::Reshape: case OpKind::Squeeze: case OpKind::Unsqueeze: case OpKind::Flatten: return Part::Deform;
+    case OpKind::Transpose: return Part::Transpose;
+    case OpKind::Concat: return Part::Concat;
+    case OpKind::Split: return Part::Split;
+    case OpKind::Slice: return Part::Slice;
+    default: return Part::Other;
+  }
+}
+
+}  // namespace
+
+bool DraftBuilder::worth_it(GraphId g) const {
+  const Model& m = c_.model;
+  for (NodeId n = m.first_node(g); n; n = m.next_node(n))
+    if (part_of_kind(m.kind(n)) != Part::Other) return true;
+  return false;
+}
+
+// Values that bodies of nodes read from this graph or from outside of it.
+void DraftBuilder::find_captures(GraphId g) {
+  const Model& m = c_.model;
+  captures_.clear();
+  const auto look = [&](ValueId v) {
+    for (UseId u = m.first_use(v); u; u = m.next_use(u)) {
+      const NodeId user = m.user(u);
+      if (m.node(user).graph == g) continue;
+      if (const NodeId holder = m.ancestor_in(g, user)) captures_.emplace_back(holder, v);
+    }
+  };
+  bool bodies = false;
+  for (NodeId n = m.first_node(g); n && !bodies; n = m.next_node(n))
+    for (const Attr& a : m.attrs(n)) bodies |= !a.graphs.empty();
+  if (!bodies) return;
+  for (const ValueId v : m.graph_inputs(g)) look(v);
+  for (const ValueId v : m.graph(g).initializers)
+    if (m.alive(v)) look(v);
+  for (NodeId n = m.first_node(g); n; n = m.next_node(n))
+    for (const ValueId v : m.outputs(n))
+      if (v) look(v);
+  std::ranges::sort(captures_);
+  const auto rest = std::ranges::unique(captures_);
+  captures_.erase(rest.begin(), rest.end());
+}
+
+void DraftBuilder::order_nodes(GraphId g) {
+  const Model& m = c_.model;
+  order_.clear();
+  depth_.resize(m.node_count());
+  colour_.resize(m.node_count());
+  back_.resize(m.node_count());
+  first_output_.resize(m.node_count());
+  std::uint32_t deepest = 0;
+  const auto capture_of = [&](NodeId n) {
+    return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
+  };
+  const auto value_colour = [&](ValueId v) -> std::uint64_t {
+    if (!v) return 1;
+    const Value& value = m.value(v);
+    if (const TensorId t = m.constant_of(v)) return hash_tensor(m, t);
+    if (value.graph != g) return 3;
+    if (value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
+    return hash_text(m.text(value.name));   // an input: its name is the interface
+  };
+  for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
+    order_.push_back(n);
+    std::uint32_t depth = 0;
+    const Op& op = m.op(n);
+    std::uint64_t h = m.kind(n) == OpKind::Opaque ? mix_hash(hash_text(m.text(op.domain)), hash_text(m.text(op.type)))
+                                                  : static_cast<std::uint64_t>(m.kind(n));
+    h = mix_hash(h, hash_attributes(m, n));
+    const auto see = [&](ValueId v) {
+      h = mix_hash(h, value_colour(v));
+      if (v && m.value(v).def && m.value(v).graph == g)
+        depth = std::max(depth, depth_[m.value(v).def.index()] + 1);
+    };
+    for (std::size_t i = 0; i < m.input_count(n); ++i) see(m.input(n, i));
+    std::uint64_t captured = 0;
+    for (const auto& [node, v] : capture_of(n)) {
+      captured += value_colour(v);
+      if (m.value(v).def && m.value(v).graph == g) depth = std::max(depth, depth_[m.value(v).def.index()] + 1);
+    }
+    depth_[n.index()] = depth;
+    colour_[n.index()] = mix_hash(h, captured);
+    deepest = std::max(deepest, depth);
+  }
+  for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+    std::uint64_t h = colour_[it->index()];
+    std::uint32_t first = ~std::uint32_t{0};
+    for (const ValueId v : m.outputs(*it)) {
+      std::uint64_t sum = 0;
+      for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
+        const NodeId user = m.user(u);
+        if (user == m.graph(g).ret) {
+          sum += mix_hash(hash_text(m.text(m.value(v).name)), m.slot(u));
+          first = std::min(first, m.slot(u));
+        } else if (m.node(user).graph == g) {
+          sum += mix_hash(back_[user.index()], m.slot(u));
+          first = std::min(first, first_output_[user.index()]);
+        } else {
+          sum += 7;
+        }
+      }
+      h = mix_hash(h, sum);
+    }
+    back_[it->index()] = h;
+    first_output_[it->index()] = first;
+  }
+  // By depth first (counting), then by colour within a depth.
+  std::vector<std::uint32_t> start(deepest + 2);
+  for (const NodeId n : order_) ++start[depth_[n.index()] + 1];
+  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+  std::vector<NodeId> sorted(order_.size());
+  std::vector<std::uint32_t> next(start.begin(), start.end());
+  for (const NodeId n : order_) sorted[next[depth_[n.index()]]++] = n;
+  for (std::size_t i = 0; i + 1 < start.size(); ++i)
+    std::ranges::stable_sort(sorted.begin() + start[i], sorted.begin() + start[i + 1], {},
+                             [this](NodeId n) { return std::pair(first_output_[n.index()], back_[n.index()]); });
+  order_ = std::move(sorted);
+}
+
+DValue DraftBuilder::value_of(Draft& d, ValueId v) {
+  if (!v) return {};
+  if (drafted_[v.index()] == serial_) return values_[v.index()];
+  const Model& m = c_.model;
+  const Value& value = m.value(v);
+  DraftValue made;
+  made.origin = v;
+  made.tensor = m.constant_of(v);
+  made.dtype = c_.infer.dtype(v);
+  if (made.tensor) {
+    made.dtype = m.tensor(made.tensor).dtype;
+    made.shape = d.shapes().intern(std::span<const std::int64_t>(m.tensor(made.tensor).dims));
+  } else if (c_.infer.has_rank(v)) {
+    made.shape = d.shapes().intern(c_.infer.dims(v));
+  }
+  made.outer = !value.def || value.graph != d.graph();
+  made.held = value.pinned || value.graph != d.graph();
+  for (UseId u = m.first_use(v); u && !made.held; u = m.next_use(u))
+    made.held = m.is_return(m.user(u)) || m.node(m.user(u)).graph != d.graph();
+  drafted_[v.index()] = serial_;
+  return values_[v.index()] = d.put_value(made);
+}
+
+void DraftBuilder::read_node(Draft& d, NodeId n) {
+  const Model& m = c_.model;
+  const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+  std::vector<DValue> in, out;
+  for (std::size_t i = 0; i < m.input_count(n); ++i) in.push_back(value_of(d, m.input(n, i)));
+  DraftNode node;
+  node.origin = n;
+  node.real_in = static_cast<std::uint32_t>(in.size());
+  for (const auto& [holder, v] : std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first))
+    in.push_back(value_of(d, v));
+  for (const ValueId v : m.outputs(n)) out.push_back(value_of(d, v));
+
+  const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall && row.purity == Purity::Pure &&
+                     !row.deprecated;
+  const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
+  if (known && is_elementwise(m, c_.infer, n)) {
+    node.part = Part::Elementwise;
+  } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
+    node.part = part_of_kind(m.kind(n));
+    const auto rank = x ? std::optional(d.shapes().rank(x)) : std::nullopt;
+    switch (node.part) {
+      case Part::Transpose: {
+        std::vector<std::int64_t> perm;
+        const auto given = ints_attr(m, n, names::perm);
+        if (has_attr(m, n, names::perm) && given) perm.assign(given->begin(), given->end());
+        else if (rank)
+          for (std::size_t i = *rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+        if (!rank || perm.size() != *rank || !normalize_axes(perm, *rank)) node.part = Part::Other;
+        else node.list = d.intern_list(std::move(perm));
+        break;
+      }
+      case Part::Concat:
+      case Part::Split: {
+        const auto axis = int_attr(m, n, names::axis);
+        const ShapeId ranked = node.part == Part::Split ? x : d.shape(out[0]);
+        const auto at = ranked ? normalize_axis(axis.value_or(node.part == Part::Split ? 0 : 1),
+                                                d.shapes().rank(ranked))
+                               : std::nullopt;
+        if (!at) node.part = Part::Other;
+        else node.axis = static_cast<std::uint32_t>(*at);
+        break;
+      }
+      case Part::Slice: {
+        // Static, one axis, step 1; the bounds as they are after clamping.
+        node.part = Part::Other;
+        const ShapeId y = d.shape(out[0]);
+        if (!x || !y || m.opset(n) < 10) break;
+        const auto starts = int_operand(m, n, 1), ends = int_operand(m, n, 2);
+        auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
+        const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
+        if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 || axes->size() != 1 ||
+            *steps != std::vector<std::int64_t>{1})
+          break;
+        const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], *rank) : std::optional<std::int64_t>(0);
+        if (!axis || *rank == 0) break;
+        const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
+        if (!extent || (*starts)[0] < -*extent) break;
+        node.part = Part::Slice;
+        node.axis = static_cast<std::uint32_t>(*axis);
+        node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  node.heavy = known && (row.cls == OpClass::Heavy || m.kind(n) == OpKind::BatchNormalization);
+  node.anchor = known && node.part != Part::Elementwise && node.part != Part::Deform &&
+                m.kind(n) != OpKind::Transpose && row.cls != OpClass::Barrier;
+  d.put_node(node, in, out);
+}
+
+// Nodes that only describe shapes: all transitive uses are shape operands. They cost nothing and are never moved.
+void DraftBuilder::mark_hosts(Draft& d) const {
+  const Model& m = c_.model;
+  for (DNode n = d.last(); n; n = d[n].prev) {
+    bool host = d[n].out_count > 0, used = false;
+    for (const DValue v : d.outs(n)) {
+      if (!v) continue;
+      if (d[v].held) host = false;
+      for (DUse u = d.first_use(v); u && host; u = d.next_use(u)) {
+        const DNode user = d.user(u);
+        used = true;
+        if (d[user].host) continue;
+        const OpFacts& row = facts(m.kind(d[user].origin), static_cast<int>(m.opset(d[user].origin)));
+        host = d.slot(u) < d[user].real_in && m.kind(d[user].origin) != OpKind::Opaque &&
+               role_of(row, d.slot(u)) == Role::Shape;
+      }
+    }
+    if (host && used) d.set_host(n);
+  }
+}
+
+Draft DraftBuilder::build(GraphId g) {
+  Draft d(c_.model, g);
+  ++serial_;
+  values_.resize(c_.model.value_count());
+  drafted_.resize(c_.model.value_count());
+  find_captures(g);
+  order_nodes(g);
+  for (const NodeId n : order_) read_node(d, n);
+  mark_hosts(d);
+  return d;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,36 @@
+// Makes the draft of a graph: parts, shapes, canonical order.
+#pragma once
+
+#include "hoist/draft.h"
+#include "rewrite/context.h"
+
+namespace graphopt {
+
+// One builder serves all graphs of a model: its scratch arrays are as large as the model.
+class DraftBuilder {
+ public:
+  explicit DraftBuilder(const PassContext& c) : c_(c) {}
+
+  // Does the graph hold anything that a move could start from (D, T, Concat, Split, Slice)?
+  bool worth_it(GraphId g) const;
+  // Costs of nodes and regions are not set yet (see cost.h).
+  Draft build(GraphId g);
+
+ private:
+  void order_nodes(GraphId g);
+  void find_captures(GraphId g);
+  void read_node(Draft& d, NodeId n);
+  DValue value_of(Draft& d, ValueId v);
+  void mark_hosts(Draft& d) const;
+
+  const PassContext& c_;
+  std::vector<NodeId> order_;                          // of the graph at hand, canonical
+  std::vector<std::pair<NodeId, ValueId>> captures_;   // (node of the graph, value that its bodies read), sorted
+  std::vector<DValue> values_;                         // by ValueId; valid when drafted_ says so
+  std::vector<std::uint32_t> drafted_;
+  std::vector<std::uint32_t> depth_, first_output_;    // by NodeId
+  std::vector<std::uint64_t> colour_, back_;           // by NodeId
+  std::uint32_t serial_ = 0;
+};
+
+}  // namespace graphopt

@@ -1,0 +1,228 @@
+#include "hoist/draft_write.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/facts.h"
+#include "support/known_names.h"
+
+namespace graphopt {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Draft& d, Model& m) : d_(d), m_(m), shapes_(d.shapes()) {
+    values_.resize(d.value_count());
+    nodes_.resize(d.node_count());
+  }
+
+  void run() {
+    opset_ = m_.opset(d_.graph(), NameId{std::uint32_t{0}});
+    for (std::uint32_t v = 0; v < d_.value_count(); ++v) values_[v] = d_[DValue{v}].origin;
+    for (DNode n = d_.first(); n; n = d_[n].next)
+      if (stays(n)) nodes_[n.index()] = d_[n].origin;
+    detach();
+    for (DNode n = d_.first(); n; n = d_[n].next) {
+      if (!stays(n)) make(n);
+      else if (d_[n].changed) change_operands(n);
+      place(n);
+    }
+    // Only now does nothing read a result that vanished.
+    for (DNode n = d_.first(); n; n = d_[n].next)
+      if (stays(n) && d_[n].changed) change_results(n);
+    // What vanished, last first: by then nothing reads its results.
+    for (NodeId n = m_.graph(d_.graph()).last; n;) {
+      const NodeId prev = m_.prev_node(n);
+      if (gone(n)) m_.erase(n);
+      n = prev;
+    }
+  }
+
+ private:
+  // Is it the model's node still? A Split with another number of pieces is a new one.
+  bool stays(DNode n) const { return !d_[n].made && d_[n].out_count == m_.output_count(d_[n].origin); }
+
+  // Results that another node defines now, or nobody.
+  void detach() {
+    kept_.resize(m_.node_count());
+    for (DNode n = d_.first(); n; n = d_[n].next)
+      if (stays(n)) kept_[d_[n].origin.index()] = true;
+    for (std::uint32_t i = 0; i < d_.value_count(); ++i) {
+      const DValue v{i};
+      const ValueId value = d_[v].origin;
+      if (!value || !d_[v].def) continue;
+      const NodeId old = m_.value(value).def;
+      if (!old || m_.value(value).graph != d_.graph()) continue;
+      const DNode def = d_[v].def;
+      const bool same = d_[def].alive && stays(def) && d_[def].origin == old && d_[v].slot == m_.value(value).def_slot &&
+                        d_.out(def, d_[v].slot) == v;
+      if (!same && (d_[def].alive && d_.out(def, d_[v].slot) == v)) m_.detach_output(old, m_.value(value).def_slot);
+    }
+  }
+
+  bool gone(NodeId n) const { return n.index() < kept_.size() && !kept_[n.index()]; }
+
+  ValueId value_of(DValue v, std::string_view base) {
+    if (!v) return {};
+    ValueId& out = values_[v.index()];
+    if (out) return out;
+    if (d_.constant(v)) return out = m_.add_initializer(d_.graph(), std::string(base) + "_const", tensor_of(v));
+    return out = m_.add_value(d_.graph(), m_.fresh_name(base));
+  }
+
+  // The constant's bytes with the dims that the draft gives it.
+  TensorId tensor_of(DValue v) {
+    const Tensor& t = m_.tensor(d_[v].tensor);
+    std::vector<std::int64_t> dims = *shapes_.numbers(d_.shape(v));
+    if (t.dims == dims) return d_[v].tensor;
+    const auto raw = m_.raw(d_[v].tensor);
+    Tensor other;
+    other.dtype = t.dtype;
+    other.dims = std::move(dims);
+    other.elements = t.elements;
+    other.raw = raw ? *raw : Bytes{};
+    other.owned = t.owned;
+    other.ready = true;
+    return m_.add_tensor(std::move(other));
+  }
+
+  ValueId int64s(std::span<const std::int64_t> numbers, std::string_view base) {
+    std::vector<std::int64_t> key(numbers.begin(), numbers.end());
+    ValueId& v = int64s_[key];
+    if (!v) v = m_.add_initializer(d_.graph(), base, m_.make_int64s(numbers));
+    return v;
+  }
+
+  OpId op(OpKind kind) { return m_.intern_op(kind, op_domain(kind), op_name(kind)); }
+
+  // A name for what stands at n: its result's, or what comes behind it.
+  std::string base_of(DNode n) const {
+    for (int steps = 0; n && steps < 8; ++steps) {
+      const DValue y = d_.out(n);
+      if (d_[y].origin) return std::string(m_.text(m_.value(d_[y].origin).name)) + "_moved";
+      n = d_.first_use(y) ? d_.user(d_.first_use(y)) : DNode{};
+    }
+    return "moved";
+  }
+
+  void make(DNode n) {
+    const DraftNode& node = d_[n];
+    const std::string base = base_of(n);
+    std::vector<ValueId> in, out;
+    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), base));
+    for (const DValue v : d_.outs(n)) out.push_back(value_of(v, base));
+    const GraphId g = d_.graph();
+    const NodeId first = m_.first_node(g);   // place() brings it behind its operands
+    NodeId made;
+    switch (node.part) {
+      case Part::Elementwise: {
+        made = m_.add_node(g, m_.node(node.origin).op, in, out, first);
+        const std::vector<Attr> attrs(m_.attrs(node.origin).begin(), m_.attrs(node.origin).end());
+        for (Attr a : attrs) {
+          a.proto = {};
+          m_.set_attr(made, a);
+        }
+        break;
+      }
+      case Part::Deform:
+        made = make_deform(n, in, out, first);
+        break;
+      case Part::Transpose:
+        made = m_.add_node(g, op(OpKind::Transpose), in, out, first);
+        m_.set_attr_ints(made, names::perm, d_.list(node.list));
+        break;
+      case Part::Concat:
+        made = m_.add_node(g, op(OpKind::Concat), in, out, first);
+        m_.set_attr_int(made, names::axis, node.axis);
+        break;
+      default: {   // Split
+        if (in.size() > 1) in.resize(1);
+        made = m_.add_node(g, op(OpKind::Split), in, out, first);
+        write_lengths(n, made);
+        break;
+      }
+    }
+    nodes_[n.index()] = made;
+  }
+
+  NodeId make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out, NodeId before) {
+    const GraphId g = d_.graph();
+    if (in.size() > 1) return m_.add_node(g, op(OpKind::Reshape), in, out, before);
+    const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
+    const std::string base(m_.text(m_.value(out[0]).name));
+    const bool target = form.kind == DeformForm::Kind::Target;
+    const OpKind kind = target                                      ? OpKind::Reshape
+                        : form.kind == DeformForm::Kind::Squeeze    ? OpKind::Squeeze
+                                                                    : OpKind::Unsqueeze;
+    const bool as_operand = opset_ >= (target ? 5 : 13);
+    if (as_operand) in.push_back(int64s(form.numbers, base + (target ? "_shape" : "_axes")));
+    const NodeId made = m_.add_node(g, op(kind), in, out, before);
+    if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
+    return made;
+  }
+
+  // Axis and lengths of a Split, where the opset keeps them.
+  void write_lengths(DNode n, NodeId node) {
+    m_.set_attr_int(node, names::axis, d_[n].axis);
+    const auto lengths = d_.list(d_[n].list);
+    m_.remove_attr(node, names::num_outputs);
+    if (opset_ < 13) {
+      m_.set_attr_ints(node, names::split, lengths);
+      return;
+    }
+    const ValueId in[] = {m_.input(node, 0), int64s(lengths, std::string(m_.text(m_.value(m_.input(node, 0)).name)) + "_split")};
+    m_.set_operands(node, in);
+  }
+
+  void change_operands(DNode n) {
+    const DraftNode& node = d_[n];
+    std::vector<ValueId> in;
+    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), base_of(n)));
+    bool differs = in.size() != m_.input_count(node.origin);
+    for (std::uint32_t k = 0; k < in.size() && !differs; ++k) differs = in[k] != m_.input(node.origin, k);
+    if (differs) m_.set_operands(node.origin, in);
+    if (node.part == Part::Split && node.list) write_lengths(n, node.origin);
+    if (node.part == Part::Concat) m_.set_attr_int(node.origin, names::axis, node.axis);
+    if (node.part == Part::Transpose) m_.set_attr_ints(node.origin, names::perm, d_.list(node.list));
+  }
+
+  void change_results(DNode n) {
+    const NodeId origin = d_[n].origin;
+    for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
+      const ValueId v = value_of(d_.out(n, k), base_of(n));
+      if (m_.output(origin, k) == v) continue;
+      if (m_.output(origin, k)) m_.drop_output(origin, k);
+      if (v) m_.attach_output(origin, k, v);
+    }
+  }
+
+  // Behind the last of its operands.
+  void place(DNode n) {
+    const NodeId node = nodes_[n.index()];
+    NodeId last;
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
+      const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{};
+      if (!def || !d_[def].alive) continue;
+      const NodeId by = nodes_[def.index()];
+      if (by && (!last || m_.before(last, by))) last = by;
+    }
+    if (!last || m_.next_node(last) == node) return;
+    if (!m_.before(last, node) || !stays(n)) m_.move_before(node, m_.next_node(last));
+  }
+
+  const Draft& d_;
+  Model& m_;
+  ShapeTable shapes_;                                       // a copy: products are cached in it
+  std::int64_t opset_ = 0;
+  std::vector<ValueId> values_;                             // by DValue
+  std::vector<NodeId> nodes_;                               // by DNode
+  std::vector<bool> kept_;                                  // by NodeId, of those that there were
+  std::map<std::vector<std::int64_t>, ValueId> int64s_;
+};
+
+}  // namespace
+
+void write_draft(const Draft& d, Model& m) { Writer(d, m).run(); }
+
+}  // namespace graphopt

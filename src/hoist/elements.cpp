@@ -1,0 +1,137 @@
+#include "hoist/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ops/attributes.h"
+#include "ops/facts.h"
+#include "ops/same_attributes.h"
+
+namespace graphopt {
+namespace {
+
+bool same_shapes(const Model& m, const Inference& infer, NodeId n) {
+  const ValueId y = m.output(n, 0);
+  for (std::size_t i = 0; i < m.input_count(n); ++i) {
+    const ValueId v = m.input(n, i);
+    if (v && !infer.same_shape(v, y)) return false;
+  }
+  return true;
+}
+
+bool is_scalar(const Inference& infer, ValueId v) { return infer.has_rank(v) && infer.dims(v).empty(); }
+
+DType first_type(const Draft& d, DNode n) { return d[d.in(n, 0)].dtype; }
+
+const OpFacts& row_of(const Model& m, NodeId n) { return facts(m.kind(n), static_cast<int>(m.opset(n))); }
+
+// Does `fits` hold for all elements of a constant? No for types other than float and double, and for long ones.
+template <class Fits>
+bool all_elements(const Model& m, TensorId t, Fits fits) {
+  const auto raw = m.raw(t);
+  if (!raw || m.tensor(t).elements > 4096) return false;
+  const auto look = [&]<class T>(T x) {
+    for (std::size_t i = 0; i + sizeof(T) <= raw->size(); i += sizeof(T)) {
+      std::memcpy(&x, raw->data() + i, sizeof(T));
+      if (!fits(x)) return false;
+    }
+    return true;
+  };
+  if (m.tensor(t).dtype == DType::Float) return look(0.0f);
+  if (m.tensor(t).dtype == DType::Double) return look(0.0);
+  return false;
+}
+
+bool free_of_zeros(const Model& m, TensorId t) {
+  return all_elements(m, t, [](auto x) { return x < 0 || x > 0; });
+}
+
+}  // namespace
+
+bool is_elementwise(const Model& m, const Inference& infer, NodeId n) {
+  const OpFacts& row = row_of(m, n);
+  const bool by_class =
+      row.cls == OpClass::Unary || row.cls == OpClass::Nary || row.cls == OpClass::Conditional;
+  if (!by_class || row.purity != Purity::Pure || row.deprecated || m.output_count(n) != 1 || !m.output(n, 0)) return false;
+  if (m.input_count(n) == 0 || !m.input(n, 0) || !attributes_known(m, n)) return false;
+  const auto plain = [&](ValueId v) {
+    const Type& t = infer.type_of(v);
+    return t.kind == TypeKind::Tensor && t.elem != DType::Undefined && t.elem != DType::String;
+  };
+  for (std::size_t i = 0; i < m.input_count(n); ++i)
+    if (m.input(n, i) && !plain(m.input(n, i))) return false;
+  if (!plain(m.output(n, 0))) return false;
+  switch (m.kind(n)) {
+    case OpKind::BatchNormalization:   // an anchor, as it is folded into its Conv
+    case OpKind::Dropout:              // in inference mode it is removed before; else random
+      return false;
+    case OpKind::QuantizeLinear:
+    case OpKind::DequantizeLinear:     // per tensor only
+      for (std::size_t i = 1; i < m.input_count(n); ++i)
+        if (m.input(n, i) && !is_scalar(infer, m.input(n, i))) return false;
+      return int_attr(m, n, names::block_size).value_or(0) == 0;
+    default:
+      break;
+  }
+  if (row.broadcast == Broadcast::LegacyAxis)
+    return int_attr(m, n, names::broadcast).value_or(0) == 0 && !has_attr(m, n, names::axis) && same_shapes(m, infer, n);
+  if (row.broadcast == Broadcast::None && m.input_count(n) > 1 && row.cls == OpClass::Nary)
+    return same_shapes(m, infer, n);
+  return true;
+}
+
+Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
+  if (slot == 0) return Operand::Broadcast;
+  const OpFacts& row = row_of(m, n);
+  if (row.broadcast == Broadcast::FixedScalars || role_of(row, slot) == Role::TypeOnly ||
+      row.cls == OpClass::Conditional)
+    return Operand::Fixed;
+  return Operand::Broadcast;
+}
+
+bool position_free(const Draft& d, DNode n) {
+  const Model& m = d.model();
+  const NodeId origin = d[n].origin;
+  const OpKind kind = m.kind(origin);
+  const DType type = first_type(d, n), result = d[d.out(n)].dtype;
+  if (kind == OpKind::Cast || kind == OpKind::CastLike) return !cast_position_dependent(type, result);
+  if (!position_dependent(kind, type)) return true;
+  if (kind != OpKind::Max && kind != OpKind::Min) return false;
+  if (d[n].in_count == 1) return true;
+  if (d[n].in_count != 2) return false;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (const TensorId t = d[d.in(n, i)].tensor; t && free_of_zeros(m, t)) return true;
+  return false;
+}
+
+bool may_reshape(const Draft& d, DNode n) {
+  if (d.model().kind(d[n].origin) != OpKind::Pow) return true;
+  const ShapeId y = d.shape(d.out(n));
+  return y && d.shape(d.in(n, 0)) == y && d.shape(d.in(n, 1)) == y;
+}
+
+bool may_lift(const Draft& d, DNode n) {
+  const OpKind kind = d.model().kind(d[n].origin);
+  // Max and Min differ in the sign of zeros alone: not with a constant that has none.
+  if (kind == OpKind::Max || kind == OpKind::Min) return position_free(d, n);
+  return scalar_equals_vector(kind, d[d.in(n, d[n].in_count - 1)].dtype);
+}
+
+bool same_operation(const Draft& d, DNode a, DNode b) {
+  const Model& m = d.model();
+  const NodeId x = d[a].origin, y = d[b].origin;
+  if (d[a].in_count != d[b].in_count || m.node(x).op != m.node(y).op) return false;
+  for (std::uint32_t i = 0; i < d[a].in_count; ++i) {
+    const DValue v = d.in(a, i), w = d.in(b, i);
+    if (v.valid() != w.valid() || (v && d[v].dtype != d[w].dtype)) return false;
+  }
+  if (d[d.out(a)].dtype != d[d.out(b)].dtype) return false;
+  return x == y || same_attributes(m, x, y);
+}
+
+bool unchanged_by_clamp(const Model& m, TensorId t, bool whole) {
+  return all_elements(m, t, [whole](auto x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
+}
+
+}  // namespace graphopt

@@ -1,0 +1,298 @@
+// Problem: the same elementwise operators stand on every branch in front of a Concat: n launches each where one would do.
+// Method: a lockstep walk from the Concat's operands over all branches at once. A *level* is a tuple of values, one per
+// branch (deformations between are looked through); it matches when all of them come from the same operator. Operands in full
+// shape lead to further levels, others must be common (merge_operands.h). Levels form a graph (x * sigmoid(x) meets
+// itself again at x). A level is merged when all levels below it end in one and the same leaf tuple: with two, a
+// second Concat would move more bytes than is saved.
+// Exact: every element is computed by the same operator from the same operands; its place changes, so operators whose kernels
+// depend on that are refused (b7).
+// Ends: the walk makes each tuple a level once.
+#include <algorithm>
+#include <unordered_map>
+
+#include "hoist/elements.h"
+#include "hoist/merge_operands.h"
+#include "support/hash_chains.h"
+
+namespace graphopt {
+namespace {
+
+struct Child {
+  enum class Kind : std::uint8_t { Level, Value } kind = Kind::Value;
+  std::size_t level = 0;
+  DValue value;   // none: absent
+};
+
+struct Level {
+  std::vector<DValue> tuple;
+  std::vector<DNode> nodes;       // none for a constant branch
+  std::vector<Child> children;
+  bool op = false;                // matches; else a leaf
+  std::size_t leaf = 0;           // the one leaf level below it; itself when it is one
+  DValue made;
+};
+
+class LockstepWalk {
+ public:
+  LockstepWalk(Draft& d, DNode concat, const MoveOptions& o) : d_(d), concat_(concat), options_(o), axis_(d[concat].axis) {
+    shares_ = d.ins(concat);
+    for (const DValue v : shares_) shapes_.push_back(d.shape(v));
+  }
+
+  bool run(Refusal& why) {
+    level_of(shares_);
+    for (std::size_t i = 0; i < levels_.size(); ++i) expand(i, why);
+    order_levels();
+    find_leaves();
+    while (levels_[0].leaf != 0) {
+      if (!close_open_uses()) return build(why);
+      why = Refusal::MultiUse;
+      find_leaves();
+    }
+    if (why == Refusal::None) why = Refusal::TwoOperands;
+    return false;
+  }
+
+ private:
+  // Looks through deformations that only this branch reads.
+  DValue peel(DValue v) {
+    while (true) {
+      const DNode q = d_.def(v);
+      if (!q || d_[q].part != Part::Deform || d_[q].host || !d_.lone(v) || !d_.shape(d_.in(q, 0)) || d_.constant(d_.in(q, 0)))
+        return v;
+      peeled_.push_back(q);
+      v = d_.in(q, 0);
+    }
+  }
+
+  std::size_t level_of(std::vector<DValue> tuple) {
+    for (DValue& v : tuple) v = peel(v);
+    std::uint64_t hash = 0;
+    for (const DValue v : tuple) hash = mix_hash(hash, v.index());
+    const auto [low, high] = index_.equal_range(hash);
+    for (auto it = low; it != high; ++it)
+      if (levels_[it->second].tuple == tuple) return it->second;
+    index_.emplace(hash, levels_.size());
+    levels_.emplace_back();
+    levels_.back().tuple = std::move(tuple);
+    return levels_.size() - 1;
+  }
+
+  bool match(Level& level, Refusal& why) {
+    std::vector<DNode> real;
+    for (const DValue v : level.tuple) {
+      const DNode n = d_.constant(v) ? DNode{} : d_.def(v);
+      level.nodes.push_back(n);
+      if (!d_.constant(v) && (!n || d_[n].part != Part::Elementwise || d_[v].held)) {
+        why = !n || d_[n].part != Part::Elementwise ? Refusal::Operand : Refusal::GraphOutput;
+        return false;
+      }
+      if (n) real.push_back(n);
+      else if (real.empty() && level.nodes.size() > 1) return false;   // constants only, so far
+    }
+    if (real.size() < 2 || !same_elementwise(d_, real, options_, why)) return false;
+    // A constant branch that the operator leaves bit for bit as it is.
+    if (real.size() < level.tuple.size())
+      for (std::size_t i = 0; i < level.tuple.size(); ++i)
+        if (!level.nodes[i] && !leaves_alone(d_.model(), d_[real[0]].origin, d_[level.tuple[i]].tensor)) {
+          why = Refusal::Operand;
+          return false;
+        }
+    return true;
+  }
+
+  void expand(std::size_t at, Refusal& why) {
+    Level level = std::move(levels_[at]);
+    level.op = match(level, why);
+    const DNode first = level.op ? *std::ranges::find_if(level.nodes, [](DNode n) { return n.valid(); }) : DNode{};
+    for (std::uint32_t k = 0; level.op && k < d_[first].in_count; ++k) {
+      Child c;
+      std::vector<DValue> operands;
+      bool full = true, all_constant = true, all_nodes = true;
+      for (std::size_t i = 0; i < level.tuple.size(); ++i) {
+        const DNode n = level.nodes[i];
+        all_nodes &= n.valid();
+        operands.push_back(n ? d_.in(n, k) : level.tuple[i]);
+        if (!operands.back()) continue;
+        full &= d_.shape(operands.back()) && d_.shape(operands.back()) == d_.shape(level.tuple[i]);
+        all_constant &= d_.constant(operands.back());
+      }
+      if (!operands[0]) {
+        level.children.push_back(c);
+        continue;
+      }
+      if (full && !all_constant) {
+        // The Concat would move more bytes in front of an operator whose result is narrower.
+        if (bits_of(d_[operands[0]].dtype) > bits_of(d_[d_.out(first)].dtype)) {
+          why = Refusal::Bytes;
+          level.op = false;
+          break;
+        }
+        c.kind = Child::Kind::Level;
+        levels_[at].tuple = level.tuple;   // so that it is found when it meets itself
+        c.level = level_of(std::move(operands));
+      } else {
+        if (all_nodes) {
+          std::vector<Branch> branches;
+          for (std::size_t i = 0; i < operands.size(); ++i)
+            branches.push_back({level.nodes[i], operands[i], d_.shape(level.tuple[i]), shapes_[i]});
+          const bool shapes_known = std::ranges::all_of(branches, [](const Branch& b) { return b.from && b.to; });
+          if (shapes_known) c.value = common_operand(d_, branches, k, axis_, concat_, why);
+          else why = Refusal::ShapeUnknown;
+        }
+        if (!c.value) level.op = false;
+      }
+      level.children.push_back(c);
+    }
+    levels_[at] = std::move(level);
+  }
+
+  // Children before parents.
+  void order_levels() {
+    std::vector<std::uint8_t> state(levels_.size());
+    std::vector<std::pair<std::size_t, std::size_t>> stack{{0, 0}};
+    state[0] = 1;
+    while (!stack.empty()) {
+      auto& [at, next] = stack.back();
+      if (next < levels_[at].children.size()) {
+        const Child& c = levels_[at].children[next++];
+        if (c.kind == Child::Kind::Level && state[c.level] == 0) {
+          state[c.level] = 1;
+          stack.emplace_back(c.level, 0);
+        }
+        continue;
+      }
+      order_.push_back(at);
+      stack.pop_back();
+    }
+  }
+
+  void find_leaves() {
+    for (const std::size_t at : order_) {
+      Level& level = levels_[at];
+      level.leaf = at;
+      if (!level.op) continue;
+      std::size_t one = levels_.size();
+      bool several = false;
+      for (const Child& c : level.children)
+        if (c.kind == Child::Kind::Level) {
+          several |= one != levels_.size() && one != levels_[c.level].leaf;
+          one = levels_[c.level].leaf;
+        }
+      if (several || one == levels_.size()) level.op = false;
+      else level.leaf = one;
+    }
+  }
+
+  std::vector<std::size_t> merged() const {   // reachable from the root, parents first
+    std::vector<std::size_t> out{0};
+    std::vector<bool> seen(levels_.size());
+    seen[0] = true;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      for (const Child& c : levels_[out[i]].children)
+        if (c.kind == Child::Kind::Level && levels_[c.level].op && !seen[c.level]) {
+          seen[c.level] = true;
+          out.push_back(c.level);
+        }
+    return out;
+  }
+
+  // Levels with a value that something outside of the pattern reads become leaves. Returns whether there was one.
+  bool close_open_uses() {
+    std::vector<DNode> pattern{concat_};
+    pattern.insert(pattern.end(), peeled_.begin(), peeled_.end());
+    const auto levels = merged();
+    for (const std::size_t at : levels)
+      for (const DNode n : levels_[at].nodes)
+        if (n) pattern.push_back(n);
+    std::ranges::sort(pattern);
+    bool found = false;
+    for (const std::size_t at : levels)
+      for (std::size_t i = 0; i < levels_[at].tuple.size() && levels_[at].op; ++i) {
+        if (!levels_[at].nodes[i]) continue;
+        const DValue v = levels_[at].tuple[i];
+        for (DUse u = d_.first_use(v); u; u = d_.next_use(u))
+          if (!std::ranges::binary_search(pattern, d_.user(u))) {
+            levels_[at].op = false;
+            found = true;
+            break;
+          }
+      }
+    return found;
+  }
+
+  bool build(Refusal& why) {
+    Level& leaf = levels_[levels_[0].leaf];
+    std::vector<DValue> operands;
+    for (std::size_t i = 0; i < leaf.tuple.size(); ++i) {
+      operands.push_back(deformed(d_, leaf.tuple[i], shapes_[i], concat_, {}, why));
+      if (!operands.back()) return false;
+    }
+    const DType type = d_[operands[0]].dtype;
+    if (!type_can_move(d_, type)) {
+      why = Refusal::Type;
+      return false;
+    }
+    if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end()) {
+      why = Refusal::MultiUse;   // one value n times: the work would grow
+      return false;
+    }
+    const DValue y = d_.out(concat_);
+    const ShapeId result = d_.shape(y);
+    leaf.made = d_.new_value(result, type);
+    const DNode made = d_.new_node(Part::Concat, {}, operands, std::span(&leaf.made, 1), concat_);
+    d_.set_axis(made, axis_);
+    for (const std::size_t at : order_) {
+      Level& level = levels_[at];
+      if (!level.op) continue;
+      const DNode first = *std::ranges::find_if(level.nodes, [](DNode n) { return n.valid(); });
+      std::vector<DValue> in;
+      bool reached = true;
+      for (const Child& c : level.children) {
+        in.push_back(c.kind == Child::Kind::Level ? levels_[c.level].made : c.value);
+        reached &= c.kind != Child::Kind::Level || in.back().valid();
+      }
+      if (!reached) continue;   // below a level that became a leaf
+      level.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
+      d_.new_node(Part::Elementwise, d_[first].origin, in, std::span(&level.made, 1), concat_);
+    }
+    d_.erase(concat_);
+    return true;
+  }
+
+  // Relu, Abs, Floor, Ceil, Identity of these elements give the same bits; NaN and -0 are not tried.
+  static bool leaves_alone(const Model& m, NodeId n, TensorId t);
+
+  Draft& d_;
+  const DNode concat_;
+  const MoveOptions& options_;
+  const std::uint32_t axis_;
+  std::vector<DValue> shares_;
+  std::vector<ShapeId> shapes_;
+  std::vector<Level> levels_;
+  std::unordered_multimap<std::uint64_t, std::size_t> index_;
+  std::vector<std::size_t> order_;
+  std::vector<DNode> peeled_;
+};
+
+bool LockstepWalk::leaves_alone(const Model& m, NodeId n, TensorId t) {
+  const OpKind kind = m.kind(n);
+  const auto raw = m.raw(t);
+  if (!raw || m.tensor(t).elements > kMostConstantElements) return false;
+  if (kind != OpKind::Relu && kind != OpKind::Abs && kind != OpKind::Floor && kind != OpKind::Ceil) return false;
+  return unchanged_by_clamp(m, t, kind == OpKind::Floor || kind == OpKind::Ceil);
+}
+
+}  // namespace
+
+bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why) {
+  if (d[concat].in_count < 2) return false;
+  for (std::uint32_t i = 0; i < d[concat].in_count; ++i)
+    if (!d.in(concat, i) || !d.shape(d.in(concat, i)) || !d.shape(d.out(concat))) {
+      why = Refusal::ShapeUnknown;
+      return false;
+    }
+  return LockstepWalk(d, concat, o).run(why);
+}
+
+}  // namespace graphopt

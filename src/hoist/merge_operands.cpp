@@ -1,0 +1,118 @@
+#include "hoist/merge_operands.h"
+
+#include <algorithm>
+
+#include "hoist/elements.h"
+
+namespace graphopt {
+
+bool equal_constants(const Draft& d, DValue a, DValue b) {
+  if (a == b) return d.constant(a);
+  if (!d.constant(a) || !d.constant(b) || d.shape(a) != d.shape(b) || d[a].dtype != d[b].dtype) return false;
+  if (d[a].tensor == d[b].tensor) return true;
+  const auto x = d.model().raw(d[a].tensor), y = d.model().raw(d[b].tensor);
+  return x && y && *x == *y && d[a].dtype != DType::String;
+}
+
+bool same_elementwise(const Draft& d, std::span<const DNode> nodes, const MoveOptions& o, Refusal& why) {
+  for (const DNode n : nodes) {
+    if (!n || d[n].part != Part::Elementwise || d[n].host || !d[n].alive) {
+      why = Refusal::Operand;
+      return false;
+    }
+    if (!same_operation(d, nodes[0], n)) {
+      why = Refusal::Attributes;
+      return false;
+    }
+    if ((!o.relaxed && !position_free(d, n)) || !may_reshape(d, n)) {
+      why = Refusal::Position;
+      return false;
+    }
+  }
+  std::vector<DNode> sorted(nodes.begin(), nodes.end());
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    why = Refusal::MultiUse;
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+// The extent of an operand along an axis of the result that it broadcasts to; 1 where it does not reach.
+bool flat_on_axis(const Draft& d, DValue v, ShapeId result, std::uint32_t axis) {
+  const std::size_t rank = d.shapes().rank(result), mine = d.shapes().rank(d.shape(v));
+  const std::size_t lead = rank - std::min(rank, mine);
+  return axis < lead || d.shapes().is_one(d.shapes().dims(d.shape(v))[axis - lead]);
+}
+
+DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> mapped, std::uint32_t axis, Refusal& why) {
+  const std::size_t rank = d.shapes().rank(branches[0].to);
+  std::vector<std::vector<std::int64_t>> dims;
+  std::vector<std::int64_t> most(rank, 1);
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    const auto own = d.shapes().numbers(d.shape(mapped[i]));
+    const auto extent = d.shapes().number(d.shapes().dims(branches[i].to)[axis]);
+    if (!own || !extent) {
+      why = Refusal::Operand;
+      return {};
+    }
+    std::vector<std::int64_t> full(rank, 1);
+    std::ranges::copy(*own, full.end() - static_cast<std::ptrdiff_t>(own->size()));
+    full[axis] = *extent;
+    for (std::size_t k = 0; k < rank; ++k) most[k] = std::max(most[k], full[k]);
+    dims.push_back(std::move(full));
+  }
+  std::vector<DValue> parts;
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    for (std::size_t k = 0; k < rank; ++k)
+      if (k != axis) dims[i][k] = most[k];
+    parts.push_back(expanded_constant(d, mapped[i], dims[i]));
+    if (!parts.back()) {
+      why = Refusal::Limit;
+      return {};
+    }
+  }
+  const DValue joined = joined_constants(d, parts, axis);
+  if (!joined) {
+    why = Refusal::Limit;
+    return {};
+  }
+  // Leading ones are cut: they say nothing.
+  auto left = *d.shapes().numbers(d.shape(joined));
+  std::size_t ones = 0;
+  while (ones < axis && left[ones] == 1) ++ones;
+  return reshaped_constant(d, joined, d.shapes().intern(std::span<const std::int64_t>(left).subspan(ones)));
+}
+
+}  // namespace
+
+DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis, DNode before,
+                      Refusal& why) {
+  const DNode first = branches[0].node;
+  const auto same = [&](auto value_of) {
+    return std::ranges::all_of(branches, [&](const Branch& b) {
+      return value_of(b) == value_of(branches[0]) || equal_constants(d, value_of(b), value_of(branches[0]));
+    });
+  };
+  why = Refusal::Operand;
+  if (operand_kind(d.model(), d[first].origin, slot) == Operand::Fixed)
+    return same([](const Branch& b) { return b.operand; }) ? branches[0].operand : DValue{};
+  std::vector<DValue> mapped;
+  bool all_constant = true;
+  for (const Branch& b : branches) {
+    const DValue v = mapped_operand(d, b.operand, b.from, b.to, may_lift(d, b.node), before, why);
+    if (!v) return {};
+    why = Refusal::Operand;
+    if (!d.constant(v) && v != b.operand) return {};   // a new deformation at run time
+    all_constant &= d.constant(v);
+    mapped.push_back(v);
+  }
+  const bool one = std::ranges::all_of(mapped, [&](DValue v) { return v == mapped[0] || equal_constants(d, v, mapped[0]); });
+  if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) return mapped[0];
+  if (!all_constant || !may_lift(d, first)) return {};
+  return join(d, branches, mapped, axis, why);
+}
+
+}  // namespace graphopt

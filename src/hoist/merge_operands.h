@@ -1,0 +1,27 @@
+// What becomes of the operands of equal elementwise nodes when one node takes their place behind a Concat or in front of
+// a Split (methods/rewrites.md, b2 and b3): shared by both.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "hoist/moves.h"
+
+namespace graphopt {
+
+struct Branch {
+  DNode node;
+  DValue operand;
+  ShapeId from;   // the node's own shape
+  ShapeId to;     // its share of the Concat's result, or the Split's piece
+};
+
+// Kept once (the same value or equal constants without extent on the axis), or constants joined along the axis. None, and
+// `why`, when it is neither. `axis` counts in the shapes `to`.
+DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis, DNode before,
+                      Refusal& why);
+
+// May all of these nodes be one? Operator, attributes, types, position (unless relaxed); distinct.
+bool same_elementwise(const Draft& d, std::span<const DNode> nodes, const MoveOptions& o, Refusal& why);
+
+}  // namespace graphopt

@@ -1,0 +1,34 @@
+// The moves of methods/rewrites.md, part b. Each carries itself out in the draft, without clean-up, and says whether it could;
+// what it began and did not finish is undone by the caller (Draft::roll_back). None of them looks at the cost.
+#pragma once
+
+#include "hoist/draft.h"
+#include "hoist/reshaping.h"
+
+namespace graphopt {
+
+struct MoveOptions {
+  bool relaxed = false;   // -O3: positions may change for operators whose bits depend on them
+};
+
+// b2: one elementwise graph behind the Concat instead of one in front of each operand.
+bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why);
+// b3: one elementwise node in front of the Split instead of one behind each result.
+bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why);
+// b4: one deformation (or transposition) behind the Concat, in front of the Split, instead of one on each branch.
+bool common_concat(Draft& d, DNode concat, Part what, Refusal& why);
+bool common_split(Draft& d, DNode split, Part what, Refusal& why);
+
+// b5: the cluster of elementwise nodes that consumes (Down) or feeds (Up) `border`, a deformation or transposition, works on
+// the shape beyond it.
+enum class Direction : std::uint8_t { Down, Up };
+bool rebase(Draft& d, DNode border, DNode member, Direction direction, const MoveOptions& o, Refusal& why);
+
+// The cluster of `member`: elementwise nodes of one shape, connected by values of that shape, in one region or none, all
+// absorbed or none; in topological order.
+std::vector<DNode> cluster_of(const Draft& d, DNode member);
+
+// Two constants with the same type, dims and bits.
+bool equal_constants(const Draft& d, DValue a, DValue b);
+
+}  // namespace graphopt

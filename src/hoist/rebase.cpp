@@ -1,0 +1,232 @@
+// Problem: a deformation between an anchor and elementwise nodes keeps them apart.
+// Method: the whole cluster of elementwise nodes of one shape takes the shape beyond the deformation: full operands from
+// outside get the inverse, broadcast operands follow (mapped_operand), what is read outside gets the deformation. Borders
+// that meet an inverse cancel; only then the cost falls. With a Transpose the same by a perm; broadcast operands must be constants.
+// Exact: b7: with a deformation the same kernel reads the same buffer; a Transpose changes places, so operators whose bits
+// depend on that are refused.
+// Ends: each node of the cluster is changed once.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "hoist/elements.h"
+#include "hoist/moves.h"
+
+namespace graphopt {
+namespace {
+
+class Rebase {
+ public:
+  Rebase(Draft& d, std::vector<DNode> cluster, ShapeId from, ShapeId to, Refusal& why)
+      : d_(d), cluster_(std::move(cluster)), from_(from), to_(to), why_(why) {
+    for (const DNode n : cluster_) inside_.insert(n.index());
+  }
+
+  // dims of the new shape = dims of the old one in this order; empty: a deformation.
+  std::vector<std::int64_t> perm;
+  DValue target_in, target_out;   // shape operands at run time that say `to` from `from`, and back
+
+  bool run() {
+    for (const DNode n : cluster_)
+      if (d_[d_.out(n)].held && d_[d_.out(n)].outer) return false;
+    std::vector<std::vector<DValue>> operands;
+    for (const DNode n : cluster_) {
+      operands.emplace_back();
+      for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
+        const DValue v = d_.in(n, k);
+        if (!v || operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed || inner(v)) {
+          operands.back().push_back(v);
+          continue;
+        }
+        const DValue z = d_.shape(v) == from_ ? converted(v, n) : followed(v, n);
+        if (!z) return false;
+        operands.back().push_back(z);
+      }
+    }
+    for (std::size_t i = 0; i < cluster_.size(); ++i)
+      for (std::uint32_t k = 0; k < operands[i].size(); ++k) d_.set_in(cluster_[i], k, operands[i][k]);
+    for (const DNode n : cluster_)
+      if (!release(n)) return false;
+    return true;
+  }
+
+ private:
+  bool inner(DValue v) const { return d_.def(v) && inside_.contains(d_.def(v).index()); }
+
+  DValue transposed(DValue v, std::span<const std::int64_t> p, ShapeId shape, DNode before) {
+    const DValue in[] = {v}, out[] = {d_.new_value(shape, d_[v].dtype)};
+    const DNode t = d_.new_node(Part::Transpose, {}, in, out, before);
+    d_.set_list(t, d_.intern_list({p.begin(), p.end()}));
+    return out[0];
+  }
+
+  // A full operand from outside, once per value.
+  DValue converted(DValue v, DNode reader) {
+    const auto it = full_.find(v.index());
+    if (it != full_.end()) return it->second;
+    DValue z;
+    if (perm.empty()) {
+      z = deformed(d_, v, to_, reader, target_in, why_);
+    } else if (d_.constant(v)) {
+      z = transposed_constant(d_, v, perm);
+      if (!z) why_ = Refusal::Limit;
+    } else if (type_can_move(d_, d_[v].dtype)) {
+      z = transposed(v, perm, to_, reader);
+    } else {
+      why_ = Refusal::Type;
+    }
+    full_.emplace(v.index(), z);
+    return z;
+  }
+
+  DValue followed(DValue v, DNode reader) {
+    if (perm.empty()) return mapped_operand(d_, v, from_, to_, may_lift(d_, reader), reader, why_);
+    const ShapeId q = d_.shape(v);
+    if (!q) {
+      why_ = Refusal::ShapeUnknown;
+      return {};
+    }
+    if (d_.shapes().all_ones(q)) return d_.shapes().rank(q) <= perm.size() ? v : DValue{};
+    why_ = Refusal::Operand;
+    auto dims = d_.constant(v) ? d_.shapes().numbers(q) : std::nullopt;
+    if (!dims || dims->size() > perm.size()) return {};
+    dims->insert(dims->begin(), perm.size() - dims->size(), 1);
+    const DValue wide = reshaped_constant(d_, v, d_.shapes().intern(std::span<const std::int64_t>(*dims)));
+    const DValue turned = transposed_constant(d_, wide, perm);
+    if (!turned) {
+      why_ = Refusal::Limit;
+      return {};
+    }
+    const auto now = *d_.shapes().numbers(d_.shape(turned));
+    std::size_t ones = 0;
+    while (ones < now.size() && now[ones] == 1) ++ones;
+    return reshaped_constant(d_, turned, d_.shapes().intern(std::span<const std::int64_t>(now).subspan(ones)));
+  }
+
+  // Gives what is read outside the old shape again. A value whose shape changes gets a new name.
+  bool release(DNode n) {
+    const DValue old = d_.out(n);
+    std::vector<DUse> outside;
+    std::vector<std::pair<DNode, std::uint32_t>> within;
+    for (DUse u = d_.first_use(old); u; u = d_.next_use(u)) {
+      if (inside_.contains(d_.user(u).index())) within.emplace_back(d_.user(u), d_.slot(u));
+      else outside.push_back(u);
+    }
+    const DValue fresh = d_.new_value(to_, d_[old].dtype);
+    d_.set_outs(n, std::span(&fresh, 1));
+    for (const auto& [user, slot] : within) d_.set_in(user, slot, fresh);
+    // Deformations of it read the new value themselves, where that can be said.
+    bool needed = d_[old].held;
+    for (const DUse u : outside) {
+      const DNode m = d_.user(u);
+      const bool deform = perm.empty() && d_[m].part == Part::Deform && !d_[m].host && d_.slot(u) == 0;
+      if (!deform || !read_directly(m, fresh)) needed = true;
+    }
+    if (!needed) return true;
+    if (!type_can_move(d_, d_[old].dtype)) {
+      why_ = Refusal::Type;
+      return false;
+    }
+    const DValue in[] = {fresh}, out[] = {old};
+    if (!perm.empty()) {
+      std::vector<std::int64_t> inverse(perm.size());
+      for (std::size_t k = 0; k < perm.size(); ++k) inverse[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
+      const DNode t = d_.new_node(Part::Transpose, {}, in, out, d_[n].next);
+      d_.set_list(t, d_.intern_list(std::move(inverse)));
+      return true;
+    }
+    if (from_ && to_ && deform_form(d_.shapes(), to_, from_).kind != DeformForm::Kind::None) {
+      d_.new_node(Part::Deform, {}, in, out, d_[n].next);
+      return true;
+    }
+    if (target_out) {
+      const DValue with_target[] = {fresh, target_out};
+      d_.new_node(Part::Deform, {}, with_target, out, d_[n].next);
+      return true;
+    }
+    why_ = Refusal::NotWritable;
+    return false;
+  }
+
+  bool read_directly(DNode deform, DValue fresh) {
+    const DValue y = d_.out(deform);
+    if (!to_ || !d_.shape(y)) return false;
+    if (d_.shape(y) == to_) {
+      if (d_[y].held) return false;
+      d_.replace_uses(y, fresh);
+      d_.erase(deform);
+      return true;
+    }
+    if (deform_form(d_.shapes(), to_, d_.shape(y)).kind == DeformForm::Kind::None || !type_can_move(d_, d_[y].dtype)) return false;
+    const DValue in[] = {fresh}, out[] = {y};
+    d_.new_node(Part::Deform, {}, in, out, deform);
+    d_.erase(deform);
+    return true;
+  }
+
+  Draft& d_;
+  std::vector<DNode> cluster_;
+  const ShapeId from_, to_;
+  Refusal& why_;
+  std::unordered_set<std::uint32_t> inside_;
+  std::unordered_map<std::uint32_t, DValue> full_;
+};
+
+}  // namespace
+
+std::vector<DNode> cluster_of(const Draft& d, DNode member) {
+  const ShapeId shape = d.shape(d.out(member));
+  std::vector<DNode> out{member};
+  std::unordered_set<std::uint32_t> seen{member.index()};
+  const auto see = [&](DNode n) {
+    if (!n || d[n].part != Part::Elementwise || d[n].host || !d[n].alive || d.shape(d.out(n)) != shape ||
+        d[n].region != d[member].region || d[n].absorbed != d[member].absorbed || !seen.insert(n.index()).second)
+      return;
+    out.push_back(n);
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const DNode n = out[i];
+    for (std::uint32_t k = 0; k < d[n].real_in; ++k)
+      if (const DValue v = d.in(n, k); v && d.def(v) && d.shape(v) == shape) see(d.def(v));
+    for (DUse u = d.first_use(d.out(n)); u; u = d.next_use(u)) see(d.user(u));
+  }
+  std::ranges::sort(out, [&](DNode a, DNode b) { return d.before(a, b); });
+  return out;
+}
+
+bool rebase(Draft& d, DNode border, DNode member, Direction direction, const MoveOptions& o, Refusal& why) {
+  const ShapeId in_front = d.shape(d.in(border, 0)), behind = d.shape(d.out(border));
+  if (!in_front || !behind) {
+    why = Refusal::ShapeUnknown;
+    return false;
+  }
+  const bool down = direction == Direction::Down;
+  std::vector<DNode> cluster = cluster_of(d, member);
+  const bool turn = d[border].part == Part::Transpose;
+  for (const DNode n : cluster)
+    if (!may_reshape(d, n) || (turn && !o.relaxed && !position_free(d, n))) {
+      why = Refusal::Position;
+      return false;
+    }
+  const DNode first = cluster.front();
+  Rebase work(d, std::move(cluster), down ? behind : in_front, down ? in_front : behind, why);
+  if (turn) {
+    const auto perm = d.list(d[border].list);
+    work.perm.assign(perm.begin(), perm.end());
+    if (down) {
+      std::vector<std::int64_t> inverse(perm.size());
+      for (std::size_t k = 0; k < perm.size(); ++k) inverse[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
+      work.perm = std::move(inverse);
+    }
+  } else if (d[border].in_count == 2 && !d.constant(d.in(border, 1)) && d[border].real_in == 2) {
+    // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it where it is
+    // computed before.
+    const DValue target = d.in(border, 1);
+    const DNode by = d.def(target);
+    if (down) work.target_out = target;
+    else if (!by || d.before(by, first)) work.target_in = target;
+  }
+  return work.run();
+}
+
+}  // namespace graphopt

@@ -1,0 +1,181 @@
+#include "hoist/regions.h"
+
+#include <algorithm>
+
+namespace graphopt {
+
+bool Regions::grows(DNode n) const {
+  const DraftNode& node = d_[n];
+  return node.alive && node.part == Part::Elementwise && !node.host;
+}
+
+// The anchor and all E nodes of its region: connected with it, so a walk finds them.
+void Regions::collect(DNode region, std::vector<DNode>& out) {
+  const std::uint32_t mark = ++epoch_;
+  member_.resize(d_.node_count());
+  out.clear();
+  out.push_back(region);
+  member_[region.index()] = mark;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const DNode n = out[i];
+    const auto see = [&](DNode m) {
+      if (!m || d_[m].region != region || member_[m.index()] == mark) return;
+      member_[m.index()] = mark;
+      out.push_back(m);
+    };
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (const DValue v = d_.in(n, k)) see(d_.def(v));
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
+  }
+}
+
+// Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one of their
+// nodes and, through any nodes and whole regions, in front of another.
+bool Regions::acyclic(DNode e, DNode region) {
+  seen_.resize(d_.node_count());
+  std::vector<DNode> own;
+  collect(region, own);
+  own.push_back(e);
+  const std::uint32_t mark = ++epoch_;
+  constexpr std::uint32_t kOwn = 0x80000000u;
+  std::uint64_t last = 0;
+  for (const DNode n : own) {
+    seen_[n.index()] = mark | kOwn;
+    last = std::max(last, d_[n].key);
+  }
+  stack_.clear();
+  bool cyclic = false;
+  std::size_t visited = 0;
+  const auto leave = [&](DNode n) {   // onto the stack: what reads n's results
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u && !cyclic; u = d_.next_use(u)) {
+        const DNode m = d_.user(u);
+        if (seen_[m.index()] == mark) continue;
+        if (seen_[m.index()] == (mark | kOwn)) continue;
+        seen_[m.index()] = mark;
+        stack_.push_back(m);
+      }
+  };
+  for (const DNode n : own) leave(n);
+  std::vector<DNode> whole;
+  while (!stack_.empty() && !cyclic) {
+    const DNode n = stack_.back();
+    stack_.pop_back();
+    if (++visited > kMostVisited) return false;
+    const DNode r = region_of(n);
+    // Far behind both, and not tied to anything in front: no way back.
+    if (d_[n].key > last && visited > kMostVisited / 8 && (!r || d_[r].key > last)) continue;
+    whole.assign(1, n);
+    if (r) {
+      const std::uint32_t before = epoch_;
+      collect(r, whole);
+      epoch_ = std::max(epoch_, before);
+    }
+    for (const DNode m : whole)
+      for (const DValue v : d_.outs(m))
+        for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+          const DNode user = d_.user(u);
+          if (seen_[user.index()] == (mark | kOwn)) return false;
+          if (seen_[user.index()] == mark) continue;
+          seen_[user.index()] = mark;
+          stack_.push_back(user);
+        }
+  }
+  return true;
+}
+
+bool Regions::join_first(DNode n, std::vector<DNode>& candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (std::find(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(i), candidates[i]) !=
+        candidates.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
+    if (acyclic(n, candidates[i])) {
+      d_.set_region(n, candidates[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Regions::join_producer(DNode n) {
+  const ShapeId shape = d_.shape(d_.out(n));
+  candidates_.clear();
+  if (!shape) return false;
+  for (std::uint32_t k = 0; k < d_[n].real_in; ++k) {
+    const DValue v = d_.in(n, k);
+    const DNode p = v ? d_.def(v) : DNode{};
+    if (!p || !d_[p].alive || d_.shape(v) != shape) continue;
+    if (const DNode r = region_of(p)) candidates_.push_back(r);
+  }
+  std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
+    return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(b, a);
+  });
+  return join_first(n, candidates_);
+}
+
+bool Regions::join_consumer(DNode n) {
+  const DValue y = d_.out(n);
+  candidates_.clear();
+  for (DUse u = d_.first_use(y); u; u = d_.next_use(u)) {
+    const DNode m = d_.user(u);
+    if (d_.slot(u) >= d_[m].real_in) continue;   // a body reads it: no operand
+    const DNode r = region_of(m);
+    if (!r) continue;
+    if (d_[m].part == Part::Elementwise && (!d_.shape(y) || d_.shape(d_.out(m)) != d_.shape(y))) continue;
+    candidates_.push_back(r);
+  }
+  std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
+    return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(a, b);
+  });
+  return join_first(n, candidates_);
+}
+
+void Regions::grow(std::span<const DNode> in_order) {
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const DNode n : in_order)
+      if (!d_[n].region) grown |= join_producer(n);
+    for (auto it = in_order.rbegin(); it != in_order.rend(); ++it)
+      if (!d_[*it].region) grown |= join_consumer(*it);
+  }
+}
+
+void Regions::start() {
+  std::vector<DNode> all;
+  for (DNode n = d_.first(); n; n = d_[n].next)
+    if (grows(n)) all.push_back(n);
+  grow(all);
+}
+
+void Regions::update(std::span<const DNode> touched) {
+  area_.clear();
+  seen_.resize(d_.node_count());
+  const std::uint32_t mark = ++epoch_;
+  const auto see = [&](DNode n) {
+    if (!n || seen_[n.index()] == mark || !grows(n)) return;
+    seen_[n.index()] = mark;
+    area_.push_back(n);
+  };
+  for (const DNode n : touched) {
+    see(n);
+    if (!d_[n].alive || d_[n].part == Part::Elementwise) continue;
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (const DValue v = d_.in(n, k)) see(d_.def(v));
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
+  }
+  for (std::size_t i = 0; i < area_.size() && area_.size() < kMostRegrown; ++i) {
+    const DNode n = area_[i];
+    const DValue y = d_.out(n);
+    for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
+      if (const DValue v = d_.in(n, k); v && d_.def(v) && d_.shape(v) == d_.shape(y)) see(d_.def(v));
+    for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
+      if (const DNode m = d_.user(u); grows(m) && d_.shape(d_.out(m)) == d_.shape(y)) see(m);
+  }
+  std::ranges::sort(area_, [this](DNode a, DNode b) { return d_.before(a, b); });
+  for (const DNode n : area_) d_.set_region(n, {});
+  grow(area_);
+}
+
+}  // namespace graphopt

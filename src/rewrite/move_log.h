@@ -1,0 +1,37 @@
+// What a search over moves kept and what it refused, for --report and --explain.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphopt/error.h"
+
+namespace graphopt {
+
+struct MoveCost {
+  std::int64_t compute = 0, free = 0, deform = 0;   // C', F, D (methods/rewrites.md, part c)
+};
+
+struct KeptMove {
+  std::string pass;
+  std::string_view kind;      // "merge", "fork", ... (part g)
+  Place place;                // of the node that it started from
+  MoveCost before, after;     // of the graph
+};
+
+struct RefusedMove {
+  std::string pass;
+  std::string_view kind, reason;   // the vocabulary of part g
+  Place place;
+  std::string value;               // the first result of the node at that place
+};
+
+struct MoveLog {
+  std::vector<std::string> explain;   // passes whose refusals are wanted
+  std::vector<KeptMove> kept;
+  std::vector<RefusedMove> refused;   // of the last run of each pass
+};
+
+}  // namespace graphopt
