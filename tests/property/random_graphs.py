@@ -62,6 +62,11 @@ def run(model, feeds):
     return results
 
 
+# ONNX Runtime computes float16 in float32 and leaves out the rounding between two operators that stand in one graph: its
+# result changes when a branch is inlined (seed 12832), by as much as a rounding of each.
+HALF = 2.0 ** -9
+
+
 def same(a, b, rtol):
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
@@ -110,7 +115,7 @@ class Checker:
             if b is None:
                 raise Failure(f"{what}: does not run", f"size {k}")
             for name in a:
-                if not same(a[name], b[name], rtol):
+                if not same(a[name], b[name], max(rtol, HALF) if a[name].dtype == np.float16 else rtol):
                     raise Failure(f"{what}: differs", f"size {k}, output {name}: {a[name].dtype}{a[name].shape} {a[name].ravel()[:6]} -> "
                                   f"{b[name].dtype}{b[name].shape} {b[name].ravel()[:6]}")
 
