@@ -29,10 +29,17 @@ DNode deformation_of(const Draft& d, DValue v, Part what) {
   return q && d[q].alive && d[q].part == what && !d[q].host && d.lone(v) && d.shape(d.in(q, 0)) ? q : DNode{};
 }
 
+// Do at least two of the values come from such a node, read by others or not?
+bool several(const Draft& d, std::span<const DValue> values, Part what) {
+  std::size_t found = 0;
+  for (const DValue v : values) found += d.def(v) && d[d.def(v)].part == what && !d[d.def(v)].host;
+  return found >= 2;
+}
+
 bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& why) {
   for (const DNode q : each)
     if (!q || d[q].list != d[each[0]].list) {
-      why = Refusal::Operand;
+      why = q && each[0] ? Refusal::Attributes : Refusal::Operand;
       return false;
     }
   const auto perm = d.list(d[each[0]].list);
@@ -55,7 +62,7 @@ bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& 
 bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, Refusal& why) {
   for (const DNode q : each)
     if (!q || d[q].list != d[each[0]].list) {
-      why = Refusal::Operand;
+      why = q && each[0] ? Refusal::Attributes : Refusal::Operand;
       return false;
     }
   const ListId list = d[each[0]].list;
@@ -94,7 +101,14 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
     if (each.back() && !first) first = each.back();
     if (!d.shape(d.in(c, i))) return false;
   }
-  if (found < 2) return false;
+  if (found < 2) {
+    if (several(d, d.ins(c), what)) why = Refusal::MultiUse;
+    return false;
+  }
+  if (!type_can_move(d, d[d.out(c)].dtype)) {
+    why = Refusal::Barrier;
+    return false;
+  }
   if (what == Part::Transpose) return transposes_concat(d, c, each, why);
 
   const auto r = copy(d.shapes().dims(result));
@@ -168,7 +182,17 @@ bool common_split(Draft& d, DNode s, Part what, Refusal& why) {
       return false;
     }
   }
-  if (found < 2) return false;
+  if (found < 2) {
+    std::size_t readers = 0;
+    for (const DValue v : d.outs(s))
+      for (DUse u = v ? d.first_use(v) : DUse{}; u; u = d.next_use(u)) readers += d[d.user(u)].part == what;
+    if (readers >= 2) why = Refusal::MultiUse;
+    return false;
+  }
+  if (!type_can_move(d, d[x].dtype)) {
+    why = Refusal::Barrier;
+    return false;
+  }
   if (what == Part::Transpose) return transposes_split(d, s, each, why);
 
   const auto t0 = copy(d.shapes().dims(d.shape(d.out(first))));

@@ -7,7 +7,7 @@ CostKeeper::Share CostKeeper::share(DNode n) const {
   if (!node.alive || node.host) return kNothing;
   if (node.part == Part::Deform) return kDeform;
   if (node.part != Part::Elementwise) return kCompute;
-  if (node.absorbed) return kNothing;
+  if (node.absorbed) return kAbsorbed;
   return node.region ? kCompute : kFree;
 }
 
@@ -15,6 +15,7 @@ void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
   if (s == kCompute || s == kFree) c.compute += sign;
   if (s == kFree) c.free += sign;
   if (s == kDeform) c.deform += sign;
+  if (s == kAbsorbed) c.absorbed += sign;
 }
 
 // In the chain of single-use values of one shape that starts at a heavy anchor's first result, all other operands

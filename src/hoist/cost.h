@@ -19,10 +19,11 @@ struct Cost {
   std::int64_t compute = 0;    // C'
   std::int64_t free = 0;       // F
   std::int64_t deform = 0;     // D
+  std::int64_t absorbed = 0;   // E in epilogues: no part of the cost, but says why it rose
+  std::int64_t nodes() const { return compute + deform + absorbed; }
   friend bool operator<(const Cost& a, const Cost& b) {
     return a.compute != b.compute ? a.compute < b.compute : a.free + a.deform < b.free + b.deform;
   }
-  friend bool operator==(const Cost&, const Cost&) = default;
 };
 
 // Keeps the cost of a draft up to date over moves that are tried, kept or undone.
@@ -41,7 +42,7 @@ class CostKeeper {
   const Regions& regions() const { return regions_; }
 
  private:
-  enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform };
+  enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform, kAbsorbed };
   Share share(DNode n) const;
   static void add(Cost& c, Share s, std::int64_t sign);
   bool absorbed_now(DNode n) const;

@@ -198,6 +198,13 @@ DNode Draft::new_node(Part part, NodeId origin, std::span<const DValue> in, std:
   return n;
 }
 
+DNode Draft::new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before) {
+  const DNode n = new_node(Part::Elementwise, nodes_[like.index()].origin, in, std::span(&out, 1), before);
+  nodes_[n.index()].by_axis = nodes_[like.index()].by_axis;
+  nodes_[n.index()].axis = nodes_[like.index()].axis;
+  return n;
+}
+
 void Draft::set_axis(DNode n, std::uint32_t axis) {
   if (nodes_[n.index()].axis == axis) return;
   log_.push_back({Change::What::Axis, n.index(), nodes_[n.index()].axis, 0, 0});

@@ -31,6 +31,7 @@ enum class Part : std::uint8_t {
   Transpose,  // `list` is the perm
   Concat,     // `axis`, counted from the start
   Split,      // `axis`; `list` are the lengths when they are to be written anew, else they stay as they were
+  Gather,     // of one element of an axis, by a constant scalar: `axis`, `begin`
   Slice,      // of static bounds on one axis with step 1: `axis`, `begin`
   Other,
 };
@@ -43,6 +44,7 @@ struct DraftNode {
   bool heavy = false;       // class H
   bool anchor = false;      // opens a region (methods/rewrites.md, part d)
   bool host = false;        // computes shapes only: costs nothing, is never moved
+  bool by_axis = false;     // an E whose further operands are vectors along `axis` (Q/DQ per axis)
   bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
   NodeId origin;
   std::uint32_t first_in = 0, in_count = 0;    // uses; those beyond real_in are captures by the node's bodies
@@ -80,6 +82,8 @@ class Draft {
   Draft(Model& model, GraphId graph) : model_(model), graph_(graph), shapes_(model.dims) {}
 
   Model& model() const { return model_; }
+  bool in_function = false;   // facts hold at the calls of today: shape operands of the body are used again where they fit
+
   GraphId graph() const { return graph_; }
   ShapeTable& shapes() { return shapes_; }
   const ShapeTable& shapes() const { return shapes_; }
@@ -128,6 +132,8 @@ class Draft {
   DValue new_constant(TensorId t, ShapeId shape, DType dtype);
   // A node that the model does not have, right before `before` (none: at the end).
   DNode new_node(Part part, NodeId origin, std::span<const DValue> in, std::span<const DValue> out, DNode before);
+  // One that does what `like` does.
+  DNode new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before);
   void set_axis(DNode n, std::uint32_t axis);
   void set_list(DNode n, ListId list);
   void set_in(DNode n, std::size_t slot, DValue v);

@@ -59,6 +59,7 @@ Part part_of_kind(OpKind kind) {
     case OpKind::Concat: return Part::Concat;
     case OpKind::Split: return Part::Split;
     case OpKind::Slice: return Part::Slice;
+    case OpKind::Gather: return Part::Gather;
     default: return Part::Other;
   }
 }
@@ -214,6 +215,10 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
   if (known && is_elementwise(m, c_.infer, n)) {
     node.part = Part::Elementwise;
+    if (const auto axis = quantization_axis(m, c_.infer, n)) {
+      node.by_axis = true;
+      node.axis = *axis;
+    }
   } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
     node.part = part_of_kind(m.kind(n));
     const auto rank = x ? std::optional(d.shapes().rank(x)) : std::nullopt;
@@ -259,6 +264,20 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
         break;
       }
+      case Part::Gather: {
+        node.part = Part::Other;
+        const ShapeId index_shape = in.size() > 1 && in[1] ? d.shape(in[1]) : ShapeId{};
+        const auto index = int_operand(m, n, 1);
+        if (!rank || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0) break;
+        const std::int64_t axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), *rank).value_or(-1);
+        if (axis < 0) break;
+        const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(axis)]);
+        if (!extent || (*index)[0] < -*extent || (*index)[0] >= *extent) break;
+        node.part = Part::Gather;
+        node.axis = static_cast<std::uint32_t>(axis);
+        node.begin = (*index)[0] < 0 ? (*index)[0] + *extent : (*index)[0];
+        break;
+      }
       default:
         break;
     }
@@ -295,6 +314,9 @@ Draft DraftBuilder::build(GraphId g) {
   ++serial_;
   values_.resize(c_.model.value_count());
   drafted_.resize(c_.model.value_count());
+  GraphId root = g;
+  while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
+  d.in_function = c_.model.graph(root).function.valid();
   find_captures(g);
   order_nodes(g);
   for (const NodeId n : order_) read_node(d, n);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/attributes.h"
 #include "ops/facts.h"
 #include "support/known_names.h"
 
@@ -123,6 +124,7 @@ class Writer {
           a.proto = {};
           m_.set_attr(made, a);
         }
+        if (node.by_axis) m_.set_attr_int(made, names::axis, node.axis);
         break;
       }
       case Part::Deform:
@@ -183,6 +185,7 @@ class Writer {
     for (std::uint32_t k = 0; k < in.size() && !differs; ++k) differs = in[k] != m_.input(node.origin, k);
     if (differs) m_.set_operands(node.origin, in);
     if (node.part == Part::Split && node.list) write_lengths(n, node.origin);
+    if (node.by_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis) m_.set_attr_int(node.origin, names::axis, node.axis);
     if (node.part == Part::Concat) m_.set_attr_int(node.origin, names::axis, node.axis);
     if (node.part == Part::Transpose) m_.set_attr_ints(node.origin, names::perm, d_.list(node.list));
   }

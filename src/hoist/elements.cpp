@@ -67,10 +67,12 @@ bool is_elementwise(const Model& m, const Inference& infer, NodeId n) {
     case OpKind::Dropout:              // in inference mode it is removed before; else random
       return false;
     case OpKind::QuantizeLinear:
-    case OpKind::DequantizeLinear:     // per tensor only
+    case OpKind::DequantizeLinear:     // per tensor, or per axis; not by blocks
+      if (int_attr(m, n, names::block_size).value_or(0) != 0) return false;
+      if (quantization_axis(m, infer, n)) return true;
       for (std::size_t i = 1; i < m.input_count(n); ++i)
         if (m.input(n, i) && !is_scalar(infer, m.input(n, i))) return false;
-      return int_attr(m, n, names::block_size).value_or(0) == 0;
+      return true;
     default:
       break;
   }
@@ -79,6 +81,17 @@ bool is_elementwise(const Model& m, const Inference& infer, NodeId n) {
   if (row.broadcast == Broadcast::None && m.input_count(n) > 1 && row.cls == OpClass::Nary)
     return same_shapes(m, infer, n);
   return true;
+}
+
+std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& infer, NodeId n) {
+  if (m.kind(n) != OpKind::QuantizeLinear && m.kind(n) != OpKind::DequantizeLinear) return std::nullopt;
+  const ValueId x = m.input(n, 0), scale = m.input(n, 1), zero = m.input(n, 2);
+  if (m.opset(n) < 13 || !scale || !infer.has_rank(x) || !infer.has_rank(scale) || infer.dims(scale).size() != 1) return std::nullopt;
+  const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(1), infer.dims(x).size());
+  if (!axis || (zero && !infer.same_shape(scale, zero))) return std::nullopt;
+  const DimId extent = infer.dims(x)[static_cast<std::size_t>(*axis)];
+  if (!extent || m.dims.equal(extent, infer.dims(scale)[0]) != Tri::Yes) return std::nullopt;
+  return static_cast<std::uint32_t>(*axis);
 }
 
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
@@ -90,11 +103,19 @@ Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
   return Operand::Broadcast;
 }
 
+namespace {
+bool layout_sensitive(const Draft& d, DNode n) {
+  const OpKind kind = d.model().kind(d[n].origin);
+  return kind == OpKind::Pow || (kind == OpKind::Where && is_float(d[d.out(n)].dtype));
+}
+}  // namespace
+
 bool position_free(const Draft& d, DNode n) {
   const Model& m = d.model();
   const NodeId origin = d[n].origin;
   const OpKind kind = m.kind(origin);
   const DType type = first_type(d, n), result = d[d.out(n)].dtype;
+  if (layout_sensitive(d, n)) return true;   // may_reshape decides
   if (kind == OpKind::Cast || kind == OpKind::CastLike) return !cast_position_dependent(type, result);
   if (!position_dependent(kind, type)) return true;
   if (kind != OpKind::Max && kind != OpKind::Min) return false;
@@ -105,29 +126,42 @@ bool position_free(const Draft& d, DNode n) {
   return false;
 }
 
-bool may_reshape(const Draft& d, DNode n) {
-  if (d.model().kind(d[n].origin) != OpKind::Pow) return true;
-  const ShapeId y = d.shape(d.out(n));
-  return y && d.shape(d.in(n, 0)) == y && d.shape(d.in(n, 1)) == y;
+bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
+  if (!layout_sensitive(d, n)) return true;
+  const ShapeId from = d.shape(d.out(n));
+  if (!from || !to) return false;
+  bool full = true;
+  for (std::uint32_t k = 0; k < d[n].in_count; ++k) {
+    const ShapeId s = d.shape(d.in(n, k));
+    full &= s == from;
+    if (!s || (s != from && !d.shapes().all_ones(s))) return false;
+  }
+  if (full && !moved) return true;
+  const auto wide = [&](ShapeId s) {
+    return d.shapes().rank(s) > 0 && d.shapes().pool().range(d.shapes().dims(s).back()).low > 1;
+  };
+  return wide(from) && wide(to);
 }
 
 bool may_lift(const Draft& d, DNode n) {
   const OpKind kind = d.model().kind(d[n].origin);
   // Max and Min differ in the sign of zeros alone: not with a constant that has none.
   if (kind == OpKind::Max || kind == OpKind::Min) return position_free(d, n);
-  return scalar_equals_vector(kind, d[d.in(n, d[n].in_count - 1)].dtype);
+  return !layout_sensitive(d, n) && scalar_equals_vector(kind, d[d.in(n, d[n].in_count - 1)].dtype);
 }
 
-bool same_operation(const Draft& d, DNode a, DNode b) {
+Refusal operation_differs(const Draft& d, DNode a, DNode b) {
   const Model& m = d.model();
   const NodeId x = d[a].origin, y = d[b].origin;
-  if (d[a].in_count != d[b].in_count || m.node(x).op != m.node(y).op) return false;
+  if (m.node(x).op != m.node(y).op) return Refusal::Operand;
+  if (d[a].in_count != d[b].in_count) return Refusal::Operand;
   for (std::uint32_t i = 0; i < d[a].in_count; ++i) {
     const DValue v = d.in(a, i), w = d.in(b, i);
-    if (v.valid() != w.valid() || (v && d[v].dtype != d[w].dtype)) return false;
+    if (v.valid() != w.valid()) return Refusal::Operand;
+    if (v && d[v].dtype != d[w].dtype) return Refusal::Type;
   }
-  if (d[d.out(a)].dtype != d[d.out(b)].dtype) return false;
-  return x == y || same_attributes(m, x, y);
+  if (d[d.out(a)].dtype != d[d.out(b)].dtype) return Refusal::Type;
+  return x == y || same_attributes(m, x, y) ? Refusal::None : Refusal::Attributes;
 }
 
 bool unchanged_by_clamp(const Model& m, TensorId t, bool whole) {

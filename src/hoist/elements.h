@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hoist/draft.h"
+#include "hoist/reshaping.h"
 #include "infer/infer.h"
 
 namespace graphopt {
@@ -10,6 +11,8 @@ namespace graphopt {
 // Is `n` elementwise in the sense of methods/rewrites.md, part a, its conditions and caveats included? One result, all
 // types known, no strings, attributes known, equal shapes where the opset does not broadcast.
 bool is_elementwise(const Model& m, const Inference& infer, NodeId n);
+// The axis of a QuantizeLinear or DequantizeLinear per axis; nothing for one per tensor and for others.
+std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& infer, NodeId n);
 
 enum class Operand : std::uint8_t {
   Broadcast,   // full shape, or broadcast to it
@@ -20,13 +23,15 @@ Operand operand_kind(const Model& m, NodeId n, std::size_t slot);
 // b7: the same bits wherever an element stands in the buffer. Condition of moves that change places (Concat, Split,
 // Transpose) below -O3.
 bool position_free(const Draft& d, DNode n);
-// b1: may the node work on another shape at all? Not Pow, whose kernels differ by broadcast layout, unless nothing is
-// broadcast.
-bool may_reshape(const Draft& d, DNode n);
+// b1, b7: may the node work on shape `to` instead? The kernels of Pow, and of Where on floats, differ by broadcast layout: they
+// may where nothing is broadcast (and no element changes its place: `moved`), or where every operand is full or one element
+// and the last dim is more than 1 on both sides.
+bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved);
 // May a constant operand be expanded or joined (scalar and vector operands give the same bits)?
 bool may_lift(const Draft& d, DNode n);
-// Operator, attributes (absent = default), number of operands, types of operands and result: the same?
-bool same_operation(const Draft& d, DNode a, DNode b);
+// Operator, attributes (absent = default), number of operands, types of operands and result: the same? None, or which
+// of them is not.
+Refusal operation_differs(const Draft& d, DNode a, DNode b);
 
 // Are all elements of the constant finite or infinite numbers >= 0 that are no -0 (so that Relu and Abs return them bit for
 // bit), and whole ones if asked (Floor, Ceil)? Floating types of 32 and 64 bits.

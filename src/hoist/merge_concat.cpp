@@ -41,7 +41,10 @@ class LockstepWalk {
 
   bool run(Refusal& why) {
     level_of(shares_);
-    for (std::size_t i = 0; i < levels_.size(); ++i) expand(i, why);
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      Refusal below = Refusal::None;
+      expand(i, i == 0 ? why : below);
+    }
     order_levels();
     find_leaves();
     while (levels_[0].leaf != 0) {
@@ -49,6 +52,7 @@ class LockstepWalk {
       why = Refusal::MultiUse;
       find_leaves();
     }
+    if (why_ != Refusal::None) why = why_;
     if (why == Refusal::None) why = Refusal::TwoOperands;
     return false;
   }
@@ -84,13 +88,19 @@ class LockstepWalk {
       const DNode n = d_.constant(v) ? DNode{} : d_.def(v);
       level.nodes.push_back(n);
       if (!d_.constant(v) && (!n || d_[n].part != Part::Elementwise || d_[v].held)) {
-        why = !n || d_[n].part != Part::Elementwise ? Refusal::Operand : Refusal::GraphOutput;
+        why = n && d_[n].part == Part::Elementwise ? held_because(d_, v) : not_elementwise(d_, n);
         return false;
       }
       if (n) real.push_back(n);
       else if (real.empty() && level.nodes.size() > 1) return false;   // constants only, so far
     }
-    if (real.size() < 2 || !same_elementwise(d_, real, options_, why)) return false;
+    if (real.size() >= 2 && d_[real[0]].by_axis)
+      for (std::size_t i = 0; i < level.tuple.size(); ++i)
+        if (!level.nodes[i] || d_.shape(level.tuple[i]) != shapes_[i] || d_[level.nodes[i]].axis == axis_) {
+          why = Refusal::AxisCut;
+          return false;
+        }
+    if (real.size() < 2 || !same_elementwise(d_, real, d_.shape(d_.out(concat_)), options_, why)) return false;
     // A constant branch that the operator leaves bit for bit as it is.
     if (real.size() < level.tuple.size())
       for (std::size_t i = 0; i < level.tuple.size(); ++i)
@@ -122,12 +132,6 @@ class LockstepWalk {
         continue;
       }
       if (full && !all_constant) {
-        // The Concat would move more bytes in front of an operator whose result is narrower.
-        if (bits_of(d_[operands[0]].dtype) > bits_of(d_[d_.out(first)].dtype)) {
-          why = Refusal::Bytes;
-          level.op = false;
-          break;
-        }
         c.kind = Child::Kind::Level;
         levels_[at].tuple = level.tuple;   // so that it is found when it meets itself
         c.level = level_of(std::move(operands));
@@ -167,7 +171,9 @@ class LockstepWalk {
     }
   }
 
+  // A level also ends the walk where its leaf is of a wider type than the result: the Concat would move more bytes there.
   void find_leaves() {
+    const int most = bits_of(d_[levels_[0].tuple[0]].dtype);
     for (const std::size_t at : order_) {
       Level& level = levels_[at];
       level.leaf = at;
@@ -179,7 +185,10 @@ class LockstepWalk {
           several |= one != levels_.size() && one != levels_[c.level].leaf;
           one = levels_[c.level].leaf;
         }
-      if (several || one == levels_.size()) level.op = false;
+      const bool wide = one != levels_.size() && bits_of(d_[levels_[one].tuple[0]].dtype) > most;
+      if (wide && at == 0) why_ = Refusal::Bytes;
+      if (several && at == 0) why_ = Refusal::TwoOperands;
+      if (several || wide || one == levels_.size()) level.op = false;
       else level.leaf = one;
     }
   }
@@ -254,7 +263,7 @@ class LockstepWalk {
       }
       if (!reached) continue;   // below a level that became a leaf
       level.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
-      d_.new_node(Part::Elementwise, d_[first].origin, in, std::span(&level.made, 1), concat_);
+      d_.new_elementwise(first, in, level.made, concat_);
     }
     d_.erase(concat_);
     return true;
@@ -273,6 +282,7 @@ class LockstepWalk {
   std::unordered_multimap<std::uint64_t, std::size_t> index_;
   std::vector<std::size_t> order_;
   std::vector<DNode> peeled_;
+  Refusal why_ = Refusal::None;   // of the root level, when it matched
 };
 
 bool LockstepWalk::leaves_alone(const Model& m, NodeId n, TensorId t) {

@@ -14,17 +14,29 @@ bool equal_constants(const Draft& d, DValue a, DValue b) {
   return x && y && *x == *y && d[a].dtype != DType::String;
 }
 
-bool same_elementwise(const Draft& d, std::span<const DNode> nodes, const MoveOptions& o, Refusal& why) {
+Refusal held_because(const Draft& d, DValue v) {
+  for (DUse u = d.first_use(v); u; u = d.next_use(u))
+    if (d.slot(u) >= d[d.user(u)].real_in) return Refusal::Captured;
+  return Refusal::GraphOutput;
+}
+
+Refusal not_elementwise(const Draft& d, DNode n) {
+  const bool barrier = n && d[n].part == Part::Other && !d[n].host &&
+                       (!d[n].anchor || (d[n].out_count > 0 && d.out(n) && d[d.out(n)].dtype == DType::String));
+  return barrier ? Refusal::Barrier : Refusal::Operand;
+}
+
+bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why) {
   for (const DNode n : nodes) {
     if (!n || d[n].part != Part::Elementwise || d[n].host || !d[n].alive) {
-      why = Refusal::Operand;
+      why = not_elementwise(d, n);
       return false;
     }
-    if (!same_operation(d, nodes[0], n)) {
-      why = Refusal::Attributes;
+    if (const Refusal r = operation_differs(d, nodes[0], n); r != Refusal::None) {
+      why = r;
       return false;
     }
-    if ((!o.relaxed && !position_free(d, n)) || !may_reshape(d, n)) {
+    if (!o.relaxed && (!position_free(d, n) || !may_reshape(d, n, to, true))) {
       why = Refusal::Position;
       return false;
     }

@@ -21,7 +21,12 @@ struct Branch {
 DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis, DNode before,
                       Refusal& why);
 
-// May all of these nodes be one? Operator, attributes, types, position (unless relaxed); distinct.
-bool same_elementwise(const Draft& d, std::span<const DNode> nodes, const MoveOptions& o, Refusal& why);
+// May all of these nodes be one that works on shape `to`? Operator, attributes, types, position (unless relaxed); distinct.
+bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why);
+
+// Why a value that something outside of the graph's nodes reads has to stay.
+Refusal held_because(const Draft& d, DValue v);
+// Why a node that is not elementwise ends a walk.
+Refusal not_elementwise(const Draft& d, DNode n);
 
 }  // namespace graphopt

@@ -32,7 +32,7 @@ bool follow(const Draft& d, Piece& p, Refusal& why) {
   while (true) {
     const DNode n = p.value ? only_reader(d, p.value) : DNode{};
     if (!n || d[n].host) {
-      why = p.value && d[p.value].held ? Refusal::GraphOutput : Refusal::MultiUse;
+      why = p.value && d[p.value].held ? held_because(d, p.value) : Refusal::MultiUse;
       return false;
     }
     if (d[n].part == Part::Elementwise) {
@@ -40,7 +40,7 @@ bool follow(const Draft& d, Piece& p, Refusal& why) {
       return true;
     }
     if (d[n].part != Part::Deform || !d.lone(p.value) || d.slot(d.first_use(p.value)) != 0) {
-      why = Refusal::Operand;
+      why = d[n].part == Part::Deform ? Refusal::MultiUse : not_elementwise(d, n);
       return false;
     }
     p.between.push_back(n);
@@ -85,8 +85,13 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
     nodes.push_back(p.node);
     pieces.push_back(std::move(p));
   }
-  if (!same_elementwise(d, nodes, o, why)) return false;
+  if (!same_elementwise(d, nodes, whole, o, why)) return false;
   const DNode first = nodes[0];
+  for (const Piece& p : pieces)
+    if (d[p.node].by_axis && (d.shape(p.value) != d.shape(p.result) || d[p.node].axis == d[split].axis)) {
+      why = Refusal::AxisCut;
+      return false;
+    }
   const DType type = d[d.out(first)].dtype;
   if (!type_can_move(d, type)) {
     why = Refusal::Type;
@@ -124,7 +129,7 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
 
   move_behind(d, split, pieces, latest);
   const DValue moved = d.new_value(whole, type);
-  d.new_node(Part::Elementwise, d[first].origin, in, std::span(&moved, 1), split);
+  d.new_elementwise(first, in, moved, split);
   std::vector<DValue> outs;
   for (const Piece& p : pieces) {
     // Names stay where their value stays: at the end of the branch.

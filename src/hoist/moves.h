@@ -19,6 +19,9 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why);
 bool common_concat(Draft& d, DNode concat, Part what, Refusal& why);
 bool common_split(Draft& d, DNode split, Part what, Refusal& why);
 
+// Part f, 6: scalar Gathers 0 .. n-1 of one axis become a Split and a Squeeze each.
+bool unbind(Draft& d, DNode gather, Refusal& why);
+
 // b5: the cluster of elementwise nodes that consumes (Down) or feeds (Up) `border`, a deformation or transposition, works on
 // the shape beyond it.
 enum class Direction : std::uint8_t { Down, Up };

@@ -11,6 +11,7 @@
 
 #include "hoist/elements.h"
 #include "hoist/moves.h"
+#include "ops/attributes.h"
 
 namespace graphopt {
 namespace {
@@ -29,6 +30,8 @@ class Rebase {
   bool run() {
     for (const DNode n : cluster_)
       if (d_[d_.out(n)].held && d_[d_.out(n)].outer) return false;
+    for (const DNode n : cluster_)
+      if (d_[n].by_axis && !turn_axis(n)) return false;
     std::vector<std::vector<DValue>> operands;
     for (const DNode n : cluster_) {
       operands.emplace_back();
@@ -58,6 +61,30 @@ class Rebase {
     const DNode t = d_.new_node(Part::Transpose, {}, in, out, before);
     d_.set_list(t, d_.intern_list({p.begin(), p.end()}));
     return out[0];
+  }
+
+  // The axis of scales in the new shape: a group of its own there, since they must stay a vector.
+  bool turn_axis(DNode n) {
+    const std::uint32_t axis = d_[n].axis;
+    if (!perm.empty()) {
+      d_.set_axis(n, static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(axis)) - perm.begin()));
+      return true;
+    }
+    const ShapeTable& shapes = d_.shapes();
+    const std::vector<DimId> a(shapes.dims(from_).begin(), shapes.dims(from_).end()), b(shapes.dims(to_).begin(), shapes.dims(to_).end());
+    why_ = Refusal::AxisCut;
+    for (const DimGroup& g : dim_groups(d_.shapes(), a, b)) {
+      if (axis < g.a_begin || axis >= g.a_end) continue;
+      for (std::uint32_t k = g.a_begin; k < g.a_end; ++k)
+        if (k != axis && !shapes.is_one(a[k])) return false;
+      // The product of the group is the dim: where it stands on the other side, the rest there is 1.
+      for (std::uint32_t k = g.b_begin; k < g.b_end; ++k)
+        if (b[k] == a[axis] && !shapes.is_one(b[k])) {
+          d_.set_axis(n, k);
+          return true;
+        }
+    }
+    return false;
   }
 
   // A full operand from outside, once per value.
@@ -135,7 +162,8 @@ class Rebase {
       d_.set_list(t, d_.intern_list(std::move(inverse)));
       return true;
     }
-    if (from_ && to_ && deform_form(d_.shapes(), to_, from_).kind != DeformForm::Kind::None) {
+    const bool again = target_out && d_.in_function;
+    if (!again && from_ && to_ && deform_form(d_.shapes(), to_, from_).kind != DeformForm::Kind::None) {
       d_.new_node(Part::Deform, {}, in, out, d_[n].next);
       return true;
     }
@@ -194,6 +222,15 @@ std::vector<DNode> cluster_of(const Draft& d, DNode member) {
   return out;
 }
 
+// Has the deformation an operand that says its target? (The second operand of a Squeeze says other things, and with
+// allowzero a 0 does not copy.)
+static bool says_target(const Draft& d, DNode border) {
+  if (d[border].real_in != 2) return false;
+  if (d[border].made) return true;
+  const NodeId n = d[border].origin;
+  return d.model().kind(n) == OpKind::Reshape && int_attr(d.model(), n, names::allowzero).value_or(0) == 0;
+}
+
 bool rebase(Draft& d, DNode border, DNode member, Direction direction, const MoveOptions& o, Refusal& why) {
   const ShapeId in_front = d.shape(d.in(border, 0)), behind = d.shape(d.out(border));
   if (!in_front || !behind) {
@@ -204,7 +241,7 @@ bool rebase(Draft& d, DNode border, DNode member, Direction direction, const Mov
   std::vector<DNode> cluster = cluster_of(d, member);
   const bool turn = d[border].part == Part::Transpose;
   for (const DNode n : cluster)
-    if (!may_reshape(d, n) || (turn && !o.relaxed && !position_free(d, n))) {
+    if (!o.relaxed && (!may_reshape(d, n, down ? in_front : behind, turn) || (turn && !position_free(d, n)))) {
       why = Refusal::Position;
       return false;
     }
@@ -218,7 +255,7 @@ bool rebase(Draft& d, DNode border, DNode member, Direction direction, const Mov
       for (std::size_t k = 0; k < perm.size(); ++k) inverse[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
       work.perm = std::move(inverse);
     }
-  } else if (d[border].in_count == 2 && !d.constant(d.in(border, 1)) && d[border].real_in == 2) {
+  } else if (says_target(d, border)) {
     // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it where it is
     // computed before.
     const DValue target = d.in(border, 1);

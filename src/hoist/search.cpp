@@ -69,6 +69,8 @@ class Search {
       }
     }
     if (kinds_.common) {
+      for (const DNode n : nodes_of({Part::Gather}))
+        if (d_[n].alive && !stopped_) attempt("tiles", n, false, [&](Refusal& why) { return unbind(d_, n, why); }, true);
       for (const DNode n : nodes_of({Part::Concat, Part::Split})) {
         const bool concat = d_[n].part == Part::Concat;
         for (const Part what : {Part::Transpose, Part::Deform}) {
@@ -87,6 +89,17 @@ class Search {
   // Down: the cluster that consumes the border; up: the one that feeds it.
   void rebase_at(DNode n) {
     const std::string_view turn = d_[n].part == Part::Transpose ? "transpose" : "";
+    if (!d_.shape(d_.out(n))) {
+      // Nothing can be said; --explain names the place when something elementwise reads it.
+      for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
+        if (d_[d_.user(u)].part == Part::Elementwise) {
+          attempt("serial-backward", n, false, [](Refusal& why) {
+            why = Refusal::ShapeUnknown;
+            return false;
+          });
+          break;
+        }
+    }
     if (d_[n].alive && !stopped_) {
       std::vector<DNode> consumers;
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) consumers.push_back(d_.user(u));
@@ -113,7 +126,8 @@ class Search {
   bool operand_may_move(DNode m, std::uint32_t slot) const;
 
   // Carries a candidate out; keeps it when the cost falls (or does not rise, for the first clean-up).
-  void attempt(std::string_view kind, DNode at, bool even, const std::function<bool(Refusal&)>& move) {
+  void attempt(std::string_view kind, DNode at, bool even, const std::function<bool(Refusal&)>& move,
+               bool never_more_nodes = false) {
     if (!at) return;
     d_.clear_touched();
     Refusal why = Refusal::None;
@@ -130,9 +144,10 @@ class Search {
     bool keep = false;
     if (done && changed) {
       const Cost after = cost_.price();
-      keep = after < before || (even && after == before) || (even && !(before < after));
+      keep = after < before || (even && !(before < after));
       if (keep && c_.options.level < 2 && !even && after.deform > before.deform) keep = false;   // -O1: no new D
-      if (!keep && why == Refusal::None) why = after == before ? Refusal::Tie : Refusal::Absorbed;
+      if (keep && never_more_nodes && after.nodes() > before.nodes()) keep = false;
+      if (!keep) why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::Tie;
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
         stopped_ = true;
@@ -150,7 +165,7 @@ class Search {
       if (why != Refusal::None) {
         ++refused_count_;
         if (explain_)
-          refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(why), place_of(d_.model(), place), std::move(value)});
+          refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(d_.in_function && why == Refusal::ShapeUnknown ? Refusal::Function : why), place_of(d_.model(), place), std::move(value)});
       }
     }
     d_.clear_touched();

@@ -32,7 +32,7 @@ class Tidy {
 
  private:
   bool dead(DNode n) const {
-    if (d_[n].part == Part::Other && !d_[n].anchor) return false;
+    if (d_[n].part == Part::Other && !d_[n].anchor) return false;   // not known to be pure
     for (const DValue v : d_.outs(n))
       if (v && (d_[v].held || d_[v].use_count > 0)) return false;
     return true;

@@ -46,7 +46,7 @@ bool depends_as_double(OpKind kind) {
 // Copies bits, whatever their type.
 bool only_copies(OpKind kind) {
   switch (kind) {
-    case OpKind::Identity: case OpKind::Where: case OpKind::BitCast:
+    case OpKind::Identity: case OpKind::BitCast:
       return true;
     default:
       return false;
@@ -87,7 +87,7 @@ bool position_dependent(OpKind kind, DType type) {
   if (!is_float(type)) return true;  // strings and complex numbers
   switch (kind) {
     case OpKind::Max: case OpKind::Min:  // of +0 and -0
-    case OpKind::Pow:                    // by broadcast layout
+    case OpKind::Pow: case OpKind::Where:    // by broadcast layout; Where in the sign of a zero
     case OpKind::BatchNormalization:     // not measured
     case OpKind::Cast: case OpKind::CastLike:
       return true;
@@ -107,8 +107,10 @@ bool scalar_equals_vector(OpKind kind, DType type) {
   switch (kind) {
     case OpKind::And: case OpKind::BitwiseAnd: case OpKind::BitwiseOr: case OpKind::BitwiseXor:
     case OpKind::Or:
-    case OpKind::Where: case OpKind::Xor:
+    case OpKind::Xor:
       return true;
+    case OpKind::Where:  // the sign of a selected zero depends on which operands are scalars
+      return !is_float(type);
     case OpKind::Max: case OpKind::Min:
       return is_int(type);  // of +0 and -0, the answer depends on the loop
     case OpKind::Add: case OpKind::Div: case OpKind::Equal: case OpKind::Greater: case OpKind::GreaterOrEqual:

@@ -1,8 +1,9 @@
-// drop-noop: removes nodes that provably return their first operand unchanged.
+// drop-noop: removes nodes that provably return their first operand unchanged, and Expands that a broadcasting operator
+// makes again.
 //
 // Problem: exporters cast to the type a value has, reshape to the shape it has, slice all of an axis, concatenate one
-// part, transpose by the identity.
-// Method: peephole, one rule for all: a node whose result equals operand 0 element by element. Why each is exact:
+// part, transpose by the identity, and expand an operand of an operator that broadcasts anyway.
+// Method: peephole, two rules. The first: a node whose result equals operand 0 element by element. Why each is exact:
 //   Cast, CastLike      the result's element type is the operand's: nothing is converted
 //   Reshape, Flatten, Squeeze, Unsqueeze     row-major order is kept, so equal dims mean an equal tensor
 //   Expand, Tile        equal dims: every axis was repeated once (or the tensor is empty on both sides)
@@ -11,8 +12,14 @@
 //   Pad                 all pads are constant zeros
 //   Concat, Sum, Max, Min, Mean of one operand; Split into one part     copies
 // Dims are equal when inference proves it for all sizes; the element type must be known and equal.
+// The second: an Expand whose users are all elementwise, broadcast all their operands, and keep the dims of their results
+// without it: each dim is provably that of another operand or of what the Expand reads. Exact: in a run that is not
+// refused, what is left has at each place 1 or the result's extent, so one proven equal decides, an extent of 0 included;
+// each element is computed from the same elements. The bits are the same only where a kernel gives the same with
+// scalar, row and full operands (ops/facts.h); so not Pow, not Max and Min of floats, whose zeros depend on the loop, and not Where
+// of floats, which may lose the sign of a -0 by broadcasting.
 // Lowers: nodes. Ends: each rewrite removes a node.
-// Left alone: a result that is an output where the operand cannot take over its name.
+// Left alone: a result that is an output where the operand cannot take over its name; an Expand that one user needs.
 //
 //   b = Transpose <perm = [0, 1]> (a)      =>      y = Relu (a)
 //   y = Relu (b)
@@ -20,6 +27,7 @@
 #include <algorithm>
 
 #include "ops/attributes.h"
+#include "ops/facts.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -106,10 +114,61 @@ class DropNoop final : public Rule {
   }
 };
 
+constexpr OpKind kExpand[] = {OpKind::Expand};
+
+class DropExpand final : public Rule {
+ public:
+  static constexpr Counter kCounter{"expands", "Expands that their users' broadcasting made needless"};
+  std::string_view name() const override { return "expand"; }
+  std::span<const OpKind> roots() const override { return kExpand; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId x = m.input(n, 0), e = m.output(n, 0);
+    if (!x || !e || m.use_count(e) == 0 || m.value(e).pinned || m.value(x).pinned || !c.infer.has_rank(x)) return false;
+    for (UseId u = m.first_use(e); u; u = m.next_use(u))
+      if (m.is_return(m.user(u)) || !broadcasts_without(c, m.user(u), e, x)) return false;
+    return true;
+  }
+
+  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
+
+ private:
+  // Does the user's result stay the same, bit for bit, when it reads x wherever it reads e?
+  static bool broadcasts_without(const PassContext& c, NodeId user, ValueId e, ValueId x) {
+    const Model& m = c.model;
+    if (facts(m.kind(user), static_cast<int>(m.opset(user))).broadcast != Broadcast::Multi) return false;
+    const ValueId y = m.output(user, 0);
+    if (!y || !c.infer.has_rank(y) || !same_bits(c, user)) return false;
+    const std::span<const DimId> dims = c.infer.dims(y);
+    for (std::size_t place = 1; place <= dims.size(); ++place) {   // from the last dim, as operands are aligned there
+      const DimId wanted = dims[dims.size() - place];
+      bool given = false;
+      for (std::size_t i = 0; i < m.input_count(user) && !given; ++i) {
+        const ValueId v = m.input(user, i) == e ? x : m.input(user, i);
+        if (!v || !c.infer.has_rank(v)) continue;
+        const std::span<const DimId> d = c.infer.dims(v);
+        given = place <= d.size() && m.dims.equal(d[d.size() - place], wanted) == Tri::Yes;
+      }
+      if (!given) return false;
+    }
+    return true;
+  }
+
+  static bool same_bits(const PassContext& c, NodeId user) {
+    const Model& m = c.model;
+    const ValueId last = m.input(user, m.input_count(user) - 1);
+    const DType type = last ? c.infer.dtype(last) : DType::Undefined;   // of Where: the branches', not the condition's
+    const OpKind kind = m.kind(user);
+    if (kind == OpKind::Where && !is_int(type) && type != DType::Bool) return false;
+    return type != DType::Undefined && scalar_equals_vector(kind, type) && !position_dependent(kind, type);
+  }
+};
+
 }  // namespace
 
 extern constinit const PassInfo drop_noop = {
     .name = "drop-noop", .summary = "remove Cast, Reshape, Transpose, Slice, Concat ... that change nothing",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropNoop>>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropNoop, DropExpand>>};
 
 }  // namespace graphopt
