@@ -7,7 +7,8 @@
 namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop, constant_shapes,
-    merge_initializers, common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, hoist_reshape;
+    merge_initializers, common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, hoist_reshape,
+    sequence_idioms;
 
 namespace {
 
@@ -16,6 +17,7 @@ constexpr const PassInfo* kPasses[] = {
     &drop_identity,              // before folding and merging: they compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes ask for
     &inline_if,                  // right after its condition became a constant
+    &sequence_idioms,            // after folding: it asks for constant positions; its Concat and Split of one part go next
     &drop_noop,
     &constant_shapes,            // frees the chains that common_subexpressions would otherwise walk
     &merge_initializers,         // before common_subexpressions: equal operands become the same operand

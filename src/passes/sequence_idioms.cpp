@@ -1,0 +1,212 @@
+// sequence-idioms: joins and cuts tensors with Concat, Split and Gather instead of by way of a sequence.
+//
+// Problem: exporters write a list of tensors as a sequence: SequenceConstruct -> ConcatFromSequence for cat and stack,
+// SplitToSequence -> SequenceAt for split and unbind. A sequence copies every tensor that goes into it, and nothing
+// can be moved past it.
+// Method: peephole, one rule for each end.
+//   cat      ConcatFromSequence of what one SequenceConstruct made is the Concat of its operands.
+//   stack    The same with new_axis=1: the operands get the new axis by Unsqueeze; ConcatFromSequence counts a negative axis
+//            in the rank of the result, as Unsqueeze does. hoist-reshape may join these later.
+//   split    SplitToSequence that only SequenceAt with constant positions reads is a Split; a position picks a result.
+//   unbind   SplitToSequence without lengths and keepdims=0: element p is Gather(x, p) with a scalar p, known or not.
+// Exact: elements are only copied, in the same order. Concat, Split and Gather accept all types that sequences of tensors
+// may have in the opsets that have sequences (from 11 on). Lengths: those given must add up to an extent that is known, and
+// one length for all parts needs that extent as well; so Split fails nowhere. A position out of range fails in SequenceAt;
+// such a Split is left alone, and Gather fails there, too: an axis has as many elements as the sequence.
+// Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes one that makes or
+// joins a sequence, and none makes any.
+// Left alone: a sequence that is an output, has another user, or is used in an inner graph; lengths of 0; keepdims=0
+// together with lengths, which ONNX ignores and ONNX Runtime does not.
+//
+//   q = SequenceConstruct (a, b)                           =>      y = Concat <axis = 0> (a, b)
+//   y = ConcatFromSequence <axis = 0> (q)
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ops/attributes.h"
+#include "ops/facts.h"
+#include "passes/rule_pass.h"
+
+namespace graphopt {
+namespace {
+
+OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
+
+constexpr OpKind kConcatFromSequence[] = {OpKind::ConcatFromSequence};
+
+class JoinDirectly final : public Rule {
+ public:
+  static constexpr Counter kCounter{"joined", "sequences that became Concat"};
+  std::string_view name() const override { return "cat"; }
+  std::span<const OpKind> roots() const override { return kConcatFromSequence; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId sequence = m.input(n, 0);
+    if (!sequence || !m.output(n, 0) || !attributes_known(m, n) || !int_attr(m, n, names::axis)) return false;
+    made_ = m.value(sequence).def;
+    if (!made_ || m.kind(made_) != OpKind::SequenceConstruct || m.single_user(sequence) != n || m.value(sequence).pinned)
+      return false;
+    for (std::size_t i = 0; i < m.input_count(made_); ++i)
+      if (!m.input(made_, i)) return false;
+    return m.input_count(made_) > 0;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    std::vector<ValueId> parts;
+    for (std::size_t i = 0; i < m.input_count(made_); ++i) parts.push_back(m.input(made_, i));
+    if (int_attr(m, n, names::new_axis).value_or(0) != 0) {
+      const std::int64_t axes[] = {*int_attr(m, n, names::axis)};
+      const GraphId g = m.node(n).graph;
+      const bool operand = m.opset(n) >= 13;
+      const ValueId list = operand ? m.add_initializer(g, "axes", m.make_int64s(axes)) : ValueId{};
+      const OpId op = standard_op(m, OpKind::Unsqueeze);
+      for (ValueId& v : parts) {
+        const ValueId both[] = {v, list};
+        const std::string base = std::string(m.text(m.value(v).name)) + "_unsqueezed";
+        const NodeId made = m.add_node_like(g, op, std::span(both, operand ? 2 : 1), 1, base, n);
+        if (!operand) m.set_attr_ints(made, names::axes, axes);
+        v = m.output(made, 0);
+      }
+    }
+    m.set_op(n, standard_op(m, OpKind::Concat));
+    if (has_attr(m, n, names::new_axis)) m.remove_attr(n, names::new_axis);
+    m.set_operands(n, parts);
+  }
+
+ private:
+  NodeId made_;
+};
+
+constexpr OpKind kSplitToSequence[] = {OpKind::SplitToSequence};
+// A Split names all its results; where only a few of very many are read, names would cost more than the sequence.
+constexpr std::int64_t kMostParts = 1024;
+
+class SplitDirectly final : public Rule {
+ public:
+  static constexpr Counter kCounter{"split", "sequences that became Split or Gather"};
+  std::string_view name() const override { return "split"; }
+  std::span<const OpKind> roots() const override { return kSplitToSequence; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId x = m.input(n, 0), sequence = m.output(n, 0);
+    if (!x || !sequence || m.value(sequence).pinned || !attributes_known(m, n) || m.use_count(sequence) == 0) return false;
+    readers_.clear();
+    for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
+      const NodeId reader = m.user(u);
+      if (m.kind(reader) != OpKind::SequenceAt || m.slot(u) != 0 || m.node(reader).graph != m.node(n).graph ||
+          !m.input(reader, 1) || !m.output(reader, 0))
+        return false;
+      readers_.push_back(reader);
+    }
+    axis_ = int_attr(m, n, names::axis).value_or(0);
+    const bool drop_axis = int_attr(m, n, names::keepdims).value_or(1) == 0;
+    unbind_ = drop_axis && !m.input(n, 1);
+    if (unbind_) return std::ranges::all_of(readers_, [&](NodeId r) { return is_scalar(c, m.input(r, 1)); });
+    return !drop_axis && find_lengths(c, n, x) && assign_readers(m);
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    if (unbind_) {
+      const ValueId x = m.input(n, 0);
+      const OpId gather = standard_op(m, OpKind::Gather);
+      for (const NodeId r : readers_) {
+        m.set_op(r, gather);
+        m.set_attr_int(r, names::axis, axis_);
+        m.set_operand(r, 0, x);
+      }
+      return;
+    }
+    std::vector<ValueId> parts(lengths_.size());
+    const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_part";
+    const GraphId g = m.node(n).graph;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i] = first_[i] ? m.detach_output(first_[i], 0) : m.add_value(g, m.fresh_name(base));
+    std::vector<ValueId> operands{m.input(n, 0)};
+    const bool operand = m.opset(n) >= 13;
+    if (operand) operands.push_back(reuse_ ? m.input(n, 1) : m.add_initializer(g, base + "_lengths", m.make_int64s(lengths_)));
+    const NodeId split = m.add_node(g, standard_op(m, OpKind::Split), operands, parts, n);
+    m.set_attr_int(split, names::axis, axis_);
+    if (!operand) m.set_attr_ints(split, names::split, lengths_);
+    for (const auto& [reader, part] : others_) m.replace_all_uses(m.output(reader, 0), parts[part]);
+    for (const NodeId r : readers_) m.erase(r);
+  }
+
+ private:
+  static bool is_scalar(const PassContext& c, ValueId v) {
+    const TensorId t = c.model.constant_of(v);
+    return t ? c.model.tensor(t).dims.empty() : c.infer.has_rank(v) && c.infer.dims(v).empty();
+  }
+
+  // The lengths of all parts, all at least 1, which provably add up to the extent.
+  bool find_lengths(const PassContext& c, NodeId n, ValueId x) {
+    const Model& m = c.model;
+    lengths_.clear();
+    reuse_ = false;
+    if (!c.infer.has_rank(x)) return false;
+    const auto axis = normalize_axis(axis_, c.infer.dims(x).size());
+    const auto extent = axis ? m.dims.value(c.infer.dims(x)[static_cast<std::size_t>(*axis)]) : std::nullopt;
+    if (!extent || *extent < 1) return false;
+    std::int64_t part = 1;
+    if (const ValueId given = m.input(n, 1)) {
+      const TensorId t = m.constant_of(given);
+      const auto numbers = t ? int_elements(m, t) : std::nullopt;
+      if (!numbers || numbers->empty()) return false;
+      if (!m.tensor(t).dims.empty()) {
+        if (m.tensor(t).dims.size() != 1 || static_cast<std::int64_t>(numbers->size()) > kMostParts) return false;
+        std::int64_t left = *extent;
+        for (const std::int64_t length : *numbers) {
+          if (length < 1 || length > left) return false;
+          left -= length;
+        }
+        lengths_ = *numbers;
+        reuse_ = m.tensor(t).dtype == DType::Int64;
+        return left == 0;
+      }
+      part = numbers->front();
+    }
+    if (part < 1 || (*extent - 1) / part >= kMostParts) return false;
+    for (std::int64_t left = *extent; left > 0; left -= part) lengths_.push_back(std::min(part, left));
+    return true;
+  }
+
+  // Which reader's result becomes which part; a second reader of a part must be free to read the first one's.
+  bool assign_readers(const Model& m) {
+    first_.assign(lengths_.size(), NodeId{});
+    others_.clear();
+    const auto fixed = [&](NodeId r) { return m.is_graph_output(m.output(r, 0)) || m.value(m.output(r, 0)).pinned; };
+    for (const NodeId r : readers_) {
+      const auto position = int_operand(m, r, 1);
+      const auto part = position && position->size() == 1 ? normalize_axis(position->front(), lengths_.size()) : std::nullopt;
+      if (!part) return false;
+      const auto at = static_cast<std::size_t>(*part);
+      if (!first_[at]) {
+        first_[at] = r;
+        continue;
+      }
+      if (fixed(r) && fixed(first_[at])) return false;
+      others_.emplace_back(fixed(r) ? std::exchange(first_[at], r) : r, at);
+    }
+    return true;
+  }
+
+  std::vector<NodeId> readers_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<NodeId> first_;                                  // for each part the reader whose result it becomes
+  std::vector<std::pair<NodeId, std::size_t>> others_;         // further readers and their parts
+  std::int64_t axis_ = 0;
+  bool unbind_ = false, reuse_ = false;
+};
+
+}  // namespace
+
+extern constinit const PassInfo sequence_idioms = {
+    .name = "sequence-idioms", .summary = "write sequences that are only joined or indexed as Concat, Split, Gather",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<JoinDirectly, SplitDirectly>>};
+
+}  // namespace graphopt
