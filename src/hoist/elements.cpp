@@ -104,9 +104,23 @@ Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
 }
 
 namespace {
+
+// Is a zero never compared with a zero?
+bool beside_no_zero(const Draft& d, DNode n) {
+  if (d[n].in_count == 1) return true;
+  if (d[n].in_count != 2) return false;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (const TensorId t = d[d.in(n, i)].tensor; t && free_of_zeros(d.model(), t)) return true;
+  return false;
+}
+
+// Kernels that take another path by which operands are scalars or vectors: Pow rounds otherwise, Where and Max and Min give
+// another sign of zero (Max and Min by the length of a vector, too, but not beside a constant that holds no zero).
 bool layout_sensitive(const Draft& d, DNode n) {
   const OpKind kind = d.model().kind(d[n].origin);
-  return kind == OpKind::Pow || (kind == OpKind::Where && is_float(d[d.out(n)].dtype));
+  if (kind == OpKind::Pow) return true;
+  if (!is_float(d[d.out(n)].dtype)) return false;
+  return kind == OpKind::Where || ((kind == OpKind::Max || kind == OpKind::Min) && !beside_no_zero(d, n));
 }
 }  // namespace
 
@@ -117,13 +131,7 @@ bool position_free(const Draft& d, DNode n) {
   const DType type = first_type(d, n), result = d[d.out(n)].dtype;
   if (layout_sensitive(d, n)) return true;   // may_reshape decides
   if (kind == OpKind::Cast || kind == OpKind::CastLike) return !cast_position_dependent(type, result);
-  if (!position_dependent(kind, type)) return true;
-  if (kind != OpKind::Max && kind != OpKind::Min) return false;
-  if (d[n].in_count == 1) return true;
-  if (d[n].in_count != 2) return false;
-  for (std::size_t i = 0; i < 2; ++i)
-    if (const TensorId t = d[d.in(n, i)].tensor; t && free_of_zeros(m, t)) return true;
-  return false;
+  return !position_dependent(kind, type) || kind == OpKind::Max || kind == OpKind::Min;
 }
 
 bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
@@ -137,6 +145,8 @@ bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
     if (!s || (s != from && !d.shapes().all_ones(s))) return false;
   }
   if (full && !moved) return true;
+  const OpKind kind = d.model().kind(d[n].origin);
+  if (kind == OpKind::Max || kind == OpKind::Min) return false;
   const auto wide = [&](ShapeId s) {
     return d.shapes().rank(s) > 0 && d.shapes().pool().range(d.shapes().dims(s).back()).low > 1;
   };
@@ -145,8 +155,7 @@ bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
 
 bool may_lift(const Draft& d, DNode n) {
   const OpKind kind = d.model().kind(d[n].origin);
-  // Max and Min differ in the sign of zeros alone: not with a constant that has none.
-  if (kind == OpKind::Max || kind == OpKind::Min) return position_free(d, n);
+  if (kind == OpKind::Max || kind == OpKind::Min) return !layout_sensitive(d, n);
   return !layout_sensitive(d, n) && scalar_equals_vector(kind, d[d.in(n, d[n].in_count - 1)].dtype);
 }
 

@@ -45,6 +45,10 @@ class Rebase {
         if (!z) return false;
         operands.back().push_back(z);
       }
+      if (!fills(n, operands.back())) {
+        why_ = Refusal::Operand;
+        return false;
+      }
     }
     for (std::size_t i = 0; i < cluster_.size(); ++i)
       for (std::uint32_t k = 0; k < operands[i].size(); ++k) d_.set_in(cluster_[i], k, operands[i][k]);
@@ -61,6 +65,28 @@ class Rebase {
     const DNode t = d_.new_node(Part::Transpose, {}, in, out, before);
     d_.set_list(t, d_.intern_list({p.begin(), p.end()}));
     return out[0];
+  }
+
+  // Do the operands still broadcast to the whole new shape? Where none is full, ranks and extents come from several of them.
+  bool fills(DNode n, std::span<const DValue> operands) const {
+    const ShapeTable& shapes = d_.shapes();
+    const auto whole = shapes.dims(to_);
+    std::vector<bool> reached(whole.size());
+    bool rank = false;
+    for (std::uint32_t k = 0; k < operands.size(); ++k) {
+      const DValue v = operands[k];
+      if (!v || operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed) continue;
+      if (inner(v) || d_.shape(v) == to_) return true;
+      const auto dims = shapes.dims(d_.shape(v));
+      rank |= dims.size() == whole.size();
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        const std::size_t at = whole.size() - dims.size() + i;
+        if (dims[i] == whole[at]) reached[at] = true;
+      }
+    }
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      if (!reached[i] && !shapes.is_one(whole[i])) return false;
+    return rank;
   }
 
   // The axis of scales in the new shape: a group of its own there, since they must stay a vector.

@@ -92,8 +92,11 @@ DValue expanded_constant(Draft& d, DValue constant, std::span<const std::int64_t
   const auto strides = strides_of(*have);
   std::vector<std::int64_t> steps(dims.size(), 0);
   const std::size_t lead = dims.size() - have->size();
-  for (std::size_t k = 0; k < have->size(); ++k)
-    if ((*have)[k] != 1) steps[lead + k] = strides[k];
+  for (std::size_t k = 0; k < have->size(); ++k) {
+    if ((*have)[k] == 1) continue;
+    if ((*have)[k] != dims[lead + k]) return {};
+    steps[lead + k] = strides[k];
+  }
   return gathered(d, constant, dims, steps);
 }
 
@@ -190,6 +193,8 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_lift, D
     return d.constant(w) ? reshaped_constant(d, w, scalar) : deformed(d, w, scalar, before, {}, why);
   }
   const std::vector<DimId> td(shapes.dims(t).begin(), shapes.dims(t).end()), sd(shapes.dims(s).begin(), shapes.dims(s).end());
+  for (const DimId x : td)
+    if (shapes.pool().is_constant(x, 0)) return {};   // nothing to compute, and products say nothing
   const auto groups = dim_groups(shapes, td, sd);
   if (groups.empty()) return {};
   const DimId one = shapes.pool().constant(1);

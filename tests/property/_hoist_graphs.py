@@ -20,6 +20,7 @@ class Graph(Scenes):
 
     def __init__(self, rng):
         self.rng, self.count, self.inputs, self.defaults = rng, 0, [], []
+        self.copies_by_surprise = False
         self.opset = rng.choice([11, 13, 17, 17, 18, 18, 21])
         self.main = self.scope = Scope()
         self.symbols = rng.sample(sorted(SYMBOLS), rng.choice([0, 0, 1, 1, 2, 3]))
@@ -191,6 +192,10 @@ class Graph(Scenes):
         if literal is not None and (not symbolic or rng.random() < 0.75):
             zero_is_zero = self.opset >= 14 and 0 not in literal and rng.random() < 0.05
             return self.add("Reshape", [v, self.ints(*literal)], (v.dtype, target), allowzero=1 if zero_is_zero else None)
+        # A 0 in a target is a copy, so a computed dim of extent 0 becomes the source's dim at that place. Inference takes
+        # targets at their word (docs/architecture.md), so such a graph is not run where a symbol is 0.
+        if not zero and any(k < v.rank and v.shape[k] != target[k] for k in symbolic):
+            self.copies_by_surprise = True
         pieces = [self.length(v, d) for d in target]
         if any(p is None for p in pieces) or zero and self.opset < 14:
             raise Unwritable
@@ -319,6 +324,8 @@ class Graph(Scenes):
         self.model = helper.make_model(graph, ir_version=IR_OF[self.opset], opset_imports=[helper.make_opsetid("", self.opset)])
 
     def feeds(self, rng, binding, profile):
+        if self.copies_by_surprise:
+            binding = {s: max(1, n) for s, n in binding.items()}
         feed = {v.name: data(rng, v.dtype, [extent(d, binding) for d in v.shape], profile) for v in self.inputs}
         for v in self.defaults:
             if rng.random() < 0.5:
