@@ -49,6 +49,8 @@ struct Inspection {
   };
   std::vector<Function> functions;
 
+  Report::Regions regions;  // of the main graph, without region functions
+
   // Dims of all values that inference decided. linked: numbers and expressions over the symbols of inputs.
   struct Shapes {
     std::uint64_t values = 0, ranked = 0, linked = 0;

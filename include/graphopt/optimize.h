@@ -22,7 +22,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual bool wants(LogLevel) const { return false; }  // spares the text of what nobody reads
   virtual void log(LogLevel, std::string_view message) { (void)message; }
-  // A phase of the run begins: "load", "infer", "clean-up", "check", "save".
+  // A phase of the run begins: "load", "infer", "clean-up", "regions", "check", "save".
   virtual void phase(std::string_view name) { (void)name; }
   // A step within it: a pass, an input set. total 0: nobody knows how many there will be.
   virtual void step(std::string_view what, std::uint64_t done, std::uint64_t total) {

@@ -18,6 +18,13 @@ enum class ExternalData : std::uint8_t {
   Never,
 };
 
+// How regions (docs/regions.md) are written into the model.
+enum class RegionForm : std::uint8_t {
+  None,
+  Metadata,   // an entry of each node's metadata_props
+  Functions,  // model-local functions
+};
+
 struct ShapeOption {  // --shape NAME=1,3,224,224
   std::string input;
   std::vector<std::int64_t> dims;  // -1 keeps the dim as it is
@@ -40,6 +47,7 @@ struct Options {
       passes;  // exactly these, in this order, until none changes anything; empty: by level
   std::vector<std::string> disabled;
   Stage stop_after = Stage::CleanUp;
+  RegionForm regions = RegionForm::None;
   std::uint64_t fold_limit = 64 * 1024;  // bytes that one folded constant may add
 
   // Shapes. A single value is written into the types of inputs, so it changes what the model accepts; a range
@@ -64,6 +72,7 @@ struct Options {
 
   // People
   std::vector<std::string> explain;      // passes whose refused candidates go into the report
+  bool dot = false;                      // draw the optimized main graph into the report
   std::vector<std::string> print_after;  // passes after which the observer gets the model's text
 
   // The caller ends the process after the call: the model is not taken apart, which saves time on large ones.

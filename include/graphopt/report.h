@@ -58,6 +58,22 @@ struct Report {
     std::string pass, kind, reason, place, value;
   };
   std::vector<Refused> explain;
+
+  // What works together in the main graph, as the passes left it (docs/regions.md).
+  struct Region {
+    std::string id;
+    std::vector<std::string> members;  // the names of all results of its nodes, in topological order
+    std::string anchor, kind;          // its first result and its operator; empty: elementwise nodes alone
+    std::string function;              // the model-local function that it became; empty when it did not
+  };
+  struct Regions {
+    std::string form = "none";  // in the model: "none", "metadata", "functions"
+    std::vector<Region> regions;
+    std::uint64_t launches = 0;  // regions, and nodes in none that compute data
+  };
+  std::optional<Regions> regions;  // nothing when nobody asked
+  std::string dot;                 // Graphviz text; empty when nobody asked
+
   std::uint64_t rounds = 0, rewrites = 0;
   std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
 

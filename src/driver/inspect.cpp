@@ -5,8 +5,10 @@
 #include <new>
 
 #include "driver/figures.h"
+#include "driver/regions.h"
 #include "driver/shapes.h"
 #include "driver/type_text.h"
+#include "hoist/region_functions.h"
 #include "infer/infer.h"
 #include "onnx/reader.h"
 #include "onnx/wire.h"
@@ -30,6 +32,7 @@ struct Inspector {
   void functions();
   void shapes();
   void unknown_operators();
+  void regions();
   void problems(const std::vector<Warning>& warnings);
 };
 
@@ -119,6 +122,15 @@ void Inspector::unknown_operators() {
   for (const auto& [op, n] : found) out.opaque.push_back({op, n});
 }
 
+// Comes last: the model is taken for what it was before its regions became functions.
+void Inspector::regions() {
+  if (inline_region_functions(model) > 0) {
+    inference.emplace(model, InferOptions{});
+    inference->run();
+  }
+  out.regions = describe_regions(model, list_regions(model, *inference, model.main()));
+}
+
 void Inspector::problems(const std::vector<Warning>& warnings) {
   for (const Warning& w : warnings) {
     const std::string place = to_string(w.place);
@@ -164,6 +176,7 @@ Result<Inspection> run(const InspectOptions& options) {
   inspector->shapes();
   inspector->unknown_operators();
   inspector->problems(warnings);
+  inspector->regions();
   Inspection out = std::move(inspector->out);
   if (options.process_ends) (void)inspector.release();
   return out;

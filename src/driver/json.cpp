@@ -58,6 +58,16 @@ Json to(const Report::Check& c) {
           {"outputs", outputs}};
 }
 
+Json to(const std::vector<Report::Region>& regions) {
+  const auto text = [](const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); };
+  Json out = Json::array();
+  for (const Report::Region& r : regions) {
+    out.push_back({{"id", r.id}, {"members", r.members}, {"anchor", text(r.anchor)}, {"kind", text(r.kind)}});
+    if (!r.function.empty()) out.back()["function"] = r.function;
+  }
+  return out;
+}
+
 Json to(const std::vector<Inspection::Value>& values) {
   Json out = Json::array();
   for (const Inspection::Value& v : values) {
@@ -91,6 +101,9 @@ std::string to_json(const Report& r) {
     explain.push_back(
         {{"pass", e.pass}, {"kind", e.kind}, {"reason", e.reason}, {"place", e.place}, {"value", e.value}});
   }
+  out["region_form"] = r.regions ? Json(r.regions->form) : Json(nullptr);
+  out["regions"] = r.regions ? to(r.regions->regions) : Json(nullptr);
+  out["launches"] = r.regions ? Json(r.regions->launches) : Json(nullptr);
   out["rounds"] = r.rounds;
   out["rewrites"] = r.rewrites;
   out["stopped"] = r.stopped;
@@ -129,6 +142,8 @@ std::string to_json(const Inspection& in) {
   out["weight_bytes"] = in.weight_bytes;
   Json& functions = out["functions"] = Json::array();
   for (const auto& f : in.functions) functions.push_back({{"name", f.name}, {"nodes", f.nodes}});
+  out["regions"] = to(in.regions.regions);
+  out["launches"] = in.regions.launches;
   out["shapes"] = {{"values", in.shapes.values}, {"ranked", in.shapes.ranked}, {"linked", in.shapes.linked}};
   Json& opaque = out["unknown_operators"] = Json::array();
   for (const auto& o : in.opaque) opaque.push_back({{"name", o.name}, {"nodes", o.nodes}});

@@ -3,6 +3,7 @@
 //   load      the IR holds the file's content; every name resolves, every size is true, nothing leads outside
 //   infer     every value has a type that holds in all runs; claims of the file that do not hold are known
 //   clean-up  the passes have nothing left to do; the verifier accepts what they made
+//   regions   the regions of the main graph are known and written as was asked for
 //   check     the result computes what the original computes, as far as the inputs that were tried can tell
 //   save      OUT is the new model, durably; before this moment nothing was written
 #include "driver/run.h"
@@ -40,6 +41,7 @@ Result<Report> Run::all() {
       {"load", &Run::load, true},
       {"infer", &Run::infer, wants_inference()},
       {"clean-up", &Run::clean_up, wants_passes()},
+      {"regions", &Run::regions, wants_regions()},
       {"check", &Run::check, wants_check()},
       {"save", &Run::save, !options_.output.empty()},
   };
@@ -69,7 +71,7 @@ bool Run::wants_passes() const {
 }
 
 bool Run::wants_inference() const {
-  return wants_passes() || wants_check() || options_.infer || options_.stop_after == Stage::Infer ||
+  return wants_passes() || wants_regions() || wants_check() || options_.infer || options_.stop_after == Stage::Infer ||
          !options_.shapes.empty() || !options_.dims.empty();
 }
 
@@ -95,6 +97,7 @@ Status Run::load() {
   if (auto broken = verify(work_->model)) return *broken;
   report_.before = report_.after = count_model(work_->model);
   report_.before.bytes = work_->model.file_bytes;
+  drop_old_regions(*work_);
   return Done{};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graphopt/optimize.h"
+#include "hoist/region_list.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "onnx/writer.h"
@@ -23,6 +24,7 @@ struct Work {
   Model model;
   std::optional<Inference> inference;
   std::size_t file_values = 0;  // that the file had; values with later ids were made by passes
+  std::size_t file_nodes = 0;   // the same of nodes, with those of region functions that were taken apart
 };
 
 class Run {
@@ -38,6 +40,7 @@ class Run {
   Status load();
   Status infer();
   Status clean_up();
+  Status regions();  // regions.cpp, as the three below that speak of regions
   Status check();
   Status save();
 
@@ -52,6 +55,10 @@ class Run {
   bool wants_passes() const;
   bool wants_check() const { return options_.check_seeds > 0 || options_.bisect; }
   bool wants_inference() const;
+  bool wants_regions() const;
+  void drop_old_regions(Work& work) const;
+  // The functions' names, by region.
+  std::vector<std::string> write_regions(Work& work, const RegionList& list) const;
 
   std::vector<TypeOverride> types_of(Work& work) const;  // to be written
   Status start_inference(Work& work);

@@ -55,6 +55,7 @@ Status Run::find_culprit(Checker& checker) {
     work = std::make_unique<Work>();
     work->model = *std::move(model);
     work->file_values = work->model.value_count();
+    drop_old_regions(*work);
     if (Status started = start_inference(*work); !started) return started.errors();
     BisectStep step;
     if (wants_passes()) {
@@ -63,6 +64,7 @@ Status Run::find_culprit(Checker& checker) {
       step.rewrites = done->rewrites;
       step.last = done->last_rewrite;
     }
+    if (wants_regions()) write_regions(*work, list_regions(work->model, *work->inference, work->model.main()));
     if (Status done = saved.save(work->model, types_of(*work), original_->folder); !done)
       return done.errors();
     step.model = saved.source();

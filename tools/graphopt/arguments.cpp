@@ -134,6 +134,11 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
       chosen(o.stop_after, "--stop-after",
              std::vector<std::pair<std::string, Stage>>{
                  {"load", Stage::Load}, {"infer", Stage::Infer}, {"clean-up", Stage::CleanUp}}));
+  add(app, kWhat, "--regions", "FORM", "write regions into the model: none (default), metadata, functions",
+      chosen(o.regions, "--regions",
+             std::vector<std::pair<std::string, RegionForm>>{{"none", RegionForm::None},
+                                                             {"metadata", RegionForm::Metadata},
+                                                             {"functions", RegionForm::Functions}}));
   add(app, kWhat, "--fold-limit", "BYTES", "what one folded constant may add to the model (default 64K)",
       bytes(o.fold_limit, "--fold-limit"));
 }
@@ -201,6 +206,12 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
 void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& requests) {
   add(app, kPeople, "--report", "FILE", "write all figures of the run as JSON",
       [&tool](const std::string& text) { tool.report = text; });
+  add(app, kPeople, "--dot", "FILE", "draw the optimized graph and its regions, as text for Graphviz",
+      [&o, &tool](const std::string& text) {
+        if (text.empty()) refuse("--dot", text, "is not a file", "give a file, or '-' for stdout");
+        o.dot = true;
+        tool.dot = text;
+      });
   add_repeated(app, kPeople, "--explain", "NAME,...", "say which candidates these passes refused, and why",
                pass_names(o.explain, "--explain"));
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",

@@ -20,7 +20,7 @@ struct ToolOptions {
   When progress = When::Auto;
   When color = When::Auto;
   bool time_passes = false;
-  std::string report;            // a file, or "-"
+  std::string report, dot;       // files, or "-"
   std::uint64_t max_memory = 0;  // bytes of data; 0: no limit
   double timeout = 0;            // seconds; 0: no limit
 };

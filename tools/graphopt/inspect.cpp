@@ -39,6 +39,18 @@ void add_operators(std::string& out, const ModelFigures& figures) {
   for (const auto& [name, n] : operators) out += fmt::format("  {:<32} {:>8}\n", visible(name), n);
 }
 
+void add_regions(std::string& out, const Report::Regions& regions) {
+  constexpr std::size_t kMost = 20;
+  heading(out, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
+  for (std::size_t i = 0; i < std::min(kMost, regions.regions.size()); ++i) {
+    const Report::Region& r = regions.regions[i];
+    const std::string kind = r.anchor.empty() ? "elementwise" : r.kind;
+    out += fmt::format("  {:<32} {}\n", visible(kind), visible(join(r.members)));
+  }
+  if (regions.regions.size() > kMost)
+    out += fmt::format("  ... and {} more; --json has all\n", regions.regions.size() - kMost);
+}
+
 std::string text_of(const Inspection& in) {
   std::string out = fmt::format("{}: {}, IR version {}", visible(in.file), in.format, in.ir_version);
   if (!in.producer.empty())
@@ -64,6 +76,7 @@ std::string text_of(const Inspection& in) {
     heading(out, fmt::format("functions ({})", in.functions.size()));
     for (const auto& f : in.functions) out += fmt::format("  {:<32} {:>8} nodes\n", visible(f.name), f.nodes);
   }
+  add_regions(out, in.regions);
   if (!in.opaque.empty()) {
     heading(out, "operators that graphopt knows nothing about; they stay as they are");
     for (const auto& o : in.opaque) out += fmt::format("  {:<32} {:>8}\n", visible(o.name), o.nodes);

@@ -33,11 +33,20 @@ class Watched final : public Observer {
   Console& console_;
 };
 
-Status write_file(const std::string& path, std::string_view text) {
-  const auto failure = [&path](int error) {
+// A file that goes beside the model: what asks for it, what it is called, what such a file begins with.
+struct SideFile {
+  const char* option;
+  const char* what;
+  const char* start;
+  const std::string& path;  // "-" is stdout; empty: not asked for
+};
+
+Status write_file(const SideFile& side, std::string_view text) {
+  const std::string& path = side.path;
+  const auto failure = [&](int error) {
     return Error{ErrorKind::Output, in_file(path),
-                 std::string("the report could not be written: ") + std::strerror(error),
-                 "give --report a file in a folder that can be written to"};
+                 std::string("the ") + side.what + " could not be written: " + std::strerror(error),
+                 std::string("give ") + side.option + " a file in a folder that can be written to"};
   };
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return failure(errno);
@@ -49,8 +58,10 @@ Status write_file(const std::string& path, std::string_view text) {
   return Done{};
 }
 
-// A report goes over an old report, and over nothing else: not over the model, its result or its weights by a slip.
-Status check_report_path(const std::string& path, const Options& options) {
+// A report goes over an old report, and over nothing else: not over the model, its result or its weights by a slip. So does
+// a drawing.
+Status check_path(const SideFile& file, const Options& options) {
+  const std::string& path = file.path;
   if (path.empty() || path == "-") return Done{};
   std::error_code ignored;
   const auto same = [&](const std::string& other) {
@@ -58,28 +69,32 @@ Status check_report_path(const std::string& path, const Options& options) {
            (std::filesystem::weakly_canonical(path, ignored) == std::filesystem::weakly_canonical(other, ignored) ||
             std::filesystem::equivalent(path, other, ignored));
   };
-  Error e{ErrorKind::Usage, {path, {}, {}, {}, {}}, {}, "give --report a file of its own"};
+  Error e{ErrorKind::Usage, {path, {}, {}, {}, {}}, {}, std::string("give ") + file.option + " a file of its own"};
   if (same(options.input) || same(options.output)) {
-    e.what = "--report and the model name the same file";
+    e.what = std::string(file.option) + " and the model name the same file";
     return e;
   }
   if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return Done{};
   std::ifstream old(path);
-  if (old.get() == '{') return Done{};
-  e.what = "this file is there already and is no report";
+  std::string start(std::strlen(file.start), '\0');
+  if (old.read(start.data(), static_cast<std::streamsize>(start.size())) && start == file.start) return Done{};
+  e.what = std::string("this file is there already and is no ") + file.what;
   return e;
 }
 
-Status save_report(const Report& report, const std::string& path) {
-  if (path == "-") return write_stdout(to_json(report));
-  return write_file(path, to_json(report));
+Status save(const SideFile& file, const std::string& text) {
+  if (file.path.empty()) return Done{};
+  return file.path == "-" ? write_stdout(text) : write_file(file, text);
 }
 
 }  // namespace
 
 int run_optimize(const Command& command, Console& console) {
   const Options& options = command.options;
-  if (const Status fine = check_report_path(command.tool.report, options); !fine) return fail(fine.errors(), console);
+  const SideFile report_file{"--report", "report", "{", command.tool.report};
+  const SideFile drawing{"--dot", "drawing", "digraph", command.tool.dot};
+  for (const SideFile* file : {&report_file, &drawing})
+    if (const Status fine = check_path(*file, options); !fine) return fail(fine.errors(), console);
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, options.input);
   Watched observer(console);
   const Result<Report> report = optimize(options, observer);
@@ -90,10 +105,8 @@ int run_optimize(const Command& command, Console& console) {
   if (report->check) console.print(check_table(*report->check));
   if (!options.explain.empty()) console.print(explain_table(*report));
   if (command.tool.time_passes) console.print(time_table(*report));
-  if (!command.tool.report.empty()) {
-    if (const Status saved = save_report(*report, command.tool.report); !saved)
-      return fail(saved.errors(), console);
-  }
+  if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report)); !saved) return fail(saved.errors(), console);
+  if (const Status saved = save(drawing, report->dot); !saved) return fail(saved.errors(), console);
   return 0;
 }
 
