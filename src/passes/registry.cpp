@@ -8,7 +8,7 @@ namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop, constant_shapes,
     merge_initializers, common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, hoist_reshape,
-    sequence_idioms;
+    sequence_idioms, merge_tables;
 
 namespace {
 
@@ -24,6 +24,7 @@ constexpr const PassInfo* kPasses[] = {
     &common_subexpressions,
     &drop_unused_outputs,
     &dead_code,                  // takes what the others left
+    &merge_tables,               // before hoisting: deformations still stand next to their Gathers
     &aggregate_elementwise,      // on a graph that is clean: what it merges need not be compared again
     &hoist_reshape,
 };
