@@ -1,12 +1,13 @@
 // Canonical order: nodes are sorted by depth (the longest path from the inputs) and, within one depth, by a colour that
-// depends on structure alone: the first of the graph's outputs that it leads to, then operator, attributes and
-// operands (forward), users and interface names (backward).
+// depends on structure alone: the first of the graph's outputs that it leads to, the first operand slot that reads it, then
+// operator, attributes and operands (forward), users and interface names (backward).
 // What is decided in this order comes out the same for every order of the file and every choice of inner names.
 #include "hoist/draft_build.h"
 
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include <tuple>
 
 #include "hoist/elements.h"
 #include "ops/attributes.h"
@@ -106,6 +107,7 @@ void DraftBuilder::order_nodes(GraphId g) {
   colour_.resize(m.node_count());
   back_.resize(m.node_count());
   first_output_.resize(m.node_count());
+  first_slot_.resize(m.node_count());
   std::uint32_t deepest = 0;
   const auto capture_of = [&](NodeId n) {
     return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
@@ -142,11 +144,12 @@ void DraftBuilder::order_nodes(GraphId g) {
   }
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     std::uint64_t h = colour_[it->index()];
-    std::uint32_t first = ~std::uint32_t{0};
+    std::uint32_t first = ~std::uint32_t{0}, slot = ~std::uint32_t{0};
     for (const ValueId v : m.outputs(*it)) {
       std::uint64_t sum = 0;
       for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
         const NodeId user = m.user(u);
+        slot = std::min(slot, m.slot(u));
         if (user == m.graph(g).ret) {
           sum += mix_hash(hash_text(m.text(m.value(v).name)), m.slot(u));
           first = std::min(first, m.slot(u));
@@ -161,6 +164,7 @@ void DraftBuilder::order_nodes(GraphId g) {
     }
     back_[it->index()] = h;
     first_output_[it->index()] = first;
+    first_slot_[it->index()] = slot;
   }
   // By depth first (counting), then by colour within a depth.
   std::vector<std::uint32_t> start(deepest + 2);
@@ -171,7 +175,9 @@ void DraftBuilder::order_nodes(GraphId g) {
   for (const NodeId n : order_) sorted[next[depth_[n.index()]]++] = n;
   for (std::size_t i = 0; i + 1 < start.size(); ++i)
     std::ranges::stable_sort(sorted.begin() + start[i], sorted.begin() + start[i + 1], {},
-                             [this](NodeId n) { return std::pair(first_output_[n.index()], back_[n.index()]); });
+                             [this](NodeId n) {
+                               return std::tuple(first_output_[n.index()], first_slot_[n.index()], back_[n.index()]);
+                             });
   order_ = std::move(sorted);
 }
 

@@ -28,7 +28,7 @@ class DraftBuilder {
   std::vector<std::pair<NodeId, ValueId>> captures_;   // (node of the graph, value that its bodies read), sorted
   std::vector<DValue> values_;                         // by ValueId; valid when drafted_ says so
   std::vector<std::uint32_t> drafted_;
-  std::vector<std::uint32_t> depth_, first_output_;    // by NodeId
+  std::vector<std::uint32_t> depth_, first_output_, first_slot_;   // by NodeId
   std::vector<std::uint64_t> colour_, back_;           // by NodeId
   std::uint32_t serial_ = 0;
 };
