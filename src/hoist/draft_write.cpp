@@ -150,7 +150,12 @@ class Writer {
 
   NodeId make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out, NodeId before) {
     const GraphId g = d_.graph();
-    if (in.size() > 1) return m_.add_node(g, op(OpKind::Reshape), in, out, before);
+    if (in.size() > 1) {
+      const NodeId made = m_.add_node(g, op(OpKind::Reshape), in, out, before);
+      const NodeId like = d_[n].origin;
+      if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0) m_.set_attr_int(made, names::allowzero, 1);
+      return made;
+    }
     const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
     const std::string base(m_.text(m_.value(out[0]).name));
     const bool target = form.kind == DeformForm::Kind::Target;

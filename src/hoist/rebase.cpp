@@ -11,7 +11,6 @@
 
 #include "hoist/elements.h"
 #include "hoist/moves.h"
-#include "ops/attributes.h"
 
 namespace graphopt {
 namespace {
@@ -25,7 +24,7 @@ class Rebase {
 
   // dims of the new shape = dims of the old one in this order; empty: a deformation.
   std::vector<std::int64_t> perm;
-  DValue target_in, target_out;   // shape operands at run time that say `to` from `from`, and back
+  RuntimeTarget target_in, target_out;   // say `to` from `from`, and back
 
   bool run() {
     for (const DNode n : cluster_)
@@ -188,14 +187,14 @@ class Rebase {
       d_.set_list(t, d_.intern_list(std::move(inverse)));
       return true;
     }
-    const bool again = target_out && d_.in_function;
+    const bool again = target_out.operand && d_.in_function;
     if (!again && from_ && to_ && deform_form(d_.shapes(), to_, from_).kind != DeformForm::Kind::None) {
       d_.new_node(Part::Deform, {}, in, out, d_[n].next);
       return true;
     }
-    if (target_out) {
-      const DValue with_target[] = {fresh, target_out};
-      d_.new_node(Part::Deform, {}, with_target, out, d_[n].next);
+    if (target_out.operand) {
+      const DValue with_target[] = {fresh, target_out.operand};
+      d_.new_node(Part::Deform, target_out.reshape, with_target, out, d_[n].next);
       return true;
     }
     why_ = Refusal::NotWritable;
@@ -248,13 +247,10 @@ std::vector<DNode> cluster_of(const Draft& d, DNode member) {
   return out;
 }
 
-// Has the deformation an operand that says its target? (The second operand of a Squeeze says other things, and with
-// allowzero a 0 does not copy.)
+// Has the deformation an operand that says its target? (The second operand of a Squeeze says other things.)
 static bool says_target(const Draft& d, DNode border) {
   if (d[border].real_in != 2) return false;
-  if (d[border].made) return true;
-  const NodeId n = d[border].origin;
-  return d.model().kind(n) == OpKind::Reshape && int_attr(d.model(), n, names::allowzero).value_or(0) == 0;
+  return d[border].made || d.model().kind(d[border].origin) == OpKind::Reshape;
 }
 
 bool rebase(Draft& d, DNode border, DNode member, Direction direction, const MoveOptions& o, Refusal& why) {
@@ -284,8 +280,8 @@ bool rebase(Draft& d, DNode border, DNode member, Direction direction, const Mov
   } else if (says_target(d, border)) {
     // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it where it is
     // computed before.
-    const DValue target = d.in(border, 1);
-    const DNode by = d.def(target);
+    const RuntimeTarget target{d.in(border, 1), d[border].origin};
+    const DNode by = d.def(target.operand);
     if (down) work.target_out = target;
     else if (!by || d.before(by, first)) work.target_in = target;
   }

@@ -131,11 +131,11 @@ DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t
   return d.new_constant(t, d.shapes().intern(std::span<const std::int64_t>(*dims)), type);
 }
 
-DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, DValue runtime_target, Refusal& why) {
+DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target, Refusal& why) {
   if (!to || !d.shape(v)) {
-    if (runtime_target && type_can_move(d, d[v].dtype)) {
-      const DValue in[] = {v, runtime_target}, out[] = {d.new_value(to, d[v].dtype)};
-      d.new_node(Part::Deform, {}, in, out, before);
+    if (runtime_target.operand && type_can_move(d, d[v].dtype)) {
+      const DValue in[] = {v, runtime_target.operand}, out[] = {d.new_value(to, d[v].dtype)};
+      d.new_node(Part::Deform, runtime_target.reshape, in, out, before);
       return out[0];
     }
     why = Refusal::ShapeUnknown;
@@ -171,9 +171,9 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, DValue runtime_tar
     d.new_node(Part::Deform, {}, in, out, before);
     return out[0];
   }
-  if (runtime_target) {
-    const DValue in[] = {v, runtime_target}, out[] = {d.new_value(to, d[v].dtype)};
-    d.new_node(Part::Deform, {}, in, out, before);
+  if (runtime_target.operand) {
+    const DValue in[] = {v, runtime_target.operand}, out[] = {d.new_value(to, d[v].dtype)};
+    d.new_node(Part::Deform, runtime_target.reshape, in, out, before);
     return out[0];
   }
   why = Refusal::NotWritable;

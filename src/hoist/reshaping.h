@@ -22,10 +22,16 @@ inline constexpr std::int64_t kMostConstantElements = 4096;
 // May D, T, Concat and Split act on this type in the model's opset (and in ONNX Runtime's kernels)?
 bool type_can_move(const Draft& d, DType type);
 
+// A shape operand that a deformation of the model has, for use by another one from the same shape (b1, form 6).
+struct RuntimeTarget {
+  DValue operand;   // none: there is none
+  NodeId reshape;   // whose attributes say how it is read (allowzero)
+};
+
 // The value of `v` with shape `to`, made right before `before`: `v` itself, a reshaped constant, what another deformation
 // of the same root already is, or a new deformation. `runtime_target` (or none) is a shape operand that says the same
 // when no constant can. None, and `why`, when nothing says it.
-DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, DValue runtime_target, Refusal& why);
+DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target, Refusal& why);
 
 // A constant with other dims over the same bytes.
 DValue reshaped_constant(Draft& d, DValue constant, ShapeId to);
