@@ -16,7 +16,8 @@
 // Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes one that makes or
 // joins a sequence, and none makes any.
 // Left alone: a sequence that is an output, has another user, or is used in an inner graph; lengths of 0; keepdims=0
-// together with lengths, which ONNX ignores and ONNX Runtime does not.
+// together with lengths, which ONNX ignores and ONNX Runtime does not; unbind of strings, as ONNX Runtime's Gather copies only
+// the first string of a slice.
 //
 //   q = SequenceConstruct (a, b)                           =>      y = Concat <axis = 0> (a, b)
 //   y = ConcatFromSequence <axis = 0> (q)
@@ -106,6 +107,8 @@ class SplitDirectly final : public Rule {
     axis_ = int_attr(m, n, names::axis).value_or(0);
     const bool drop_axis = int_attr(m, n, names::keepdims).value_or(1) == 0;
     unbind_ = drop_axis && !m.input(n, 1);
+    const DType type = c.infer.dtype(x);
+    if (unbind_ && (type == DType::Undefined || type == DType::String)) return false;
     if (unbind_) return std::ranges::all_of(readers_, [&](NodeId r) { return is_scalar(c, m.input(r, 1)); });
     return !drop_axis && find_lengths(c, n, x) && assign_readers(m);
   }
