@@ -42,6 +42,7 @@ class Groups {
  private:
   struct Lists {
     std::vector<DNode> exits, entries;   // members that may be read by, or read, another group
+    bool wide = false;                   // one of them alone takes most of the steps there are
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
@@ -144,6 +145,9 @@ Groups::Lists& Groups::lists(DNode group) {
 // Calls each(g) for the other groups beside these nodes of a group; nodes with none are forgotten. No: too many steps.
 template <class Look, class Each>
 bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each) {
+  bool& wide = lists(group).wide;
+  if (wide) return false;
+  const std::size_t before = steps_;
   for (std::size_t i = 0; i < nodes.size();) {
     bool border = false;
     const bool whole = look(nodes[i], [&](DNode other) {
@@ -154,7 +158,10 @@ bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each
       }
       return true;
     });
-    if (!whole || ++steps_ > kMostSteps) return false;
+    if (!whole || ++steps_ > kMostSteps) {
+      wide = steps_ - before > kMostSteps / 2;   // remembered: a hub is asked about once, not by each reader
+      return false;
+    }
     if (border) {
       ++i;
     } else {

@@ -33,6 +33,16 @@ void Regions::collect(DNode region, std::vector<DNode>& out) {
 // Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one of their
 // nodes and, through any nodes and whole regions, in front of another.
 bool Regions::acyclic(DNode e, DNode region) {
+  // A way that leaves the region and comes back at e enters e from outside; one that leaves e and comes back leaves e for
+  // outside. And where e reads the region (is read by it), a way back the other way would be a cycle already. So in chains
+  // there is nothing to search: otherwise a chain would cost its length squared.
+  bool reads = false, enters = false, read = false, leaves = false;
+  for (std::uint32_t k = 0; k < d_[e].in_count; ++k)
+    if (const DValue v = d_.in(e, k); v && d_.def(v)) (region_of(d_.def(v)) == region ? reads : enters) = true;
+  for (const DValue v : d_.outs(e))
+    for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
+      (region_of(d_.user(u)) == region ? read : leaves) = true;
+  if ((reads && !enters) || (read && !leaves)) return true;
   seen_.resize(d_.node_count());
   std::vector<DNode> own;
   collect(region, own);
