@@ -11,7 +11,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMostSteps = 2048;   // edges that one question for a cycle looks at; then: "cyclic"
+constexpr std::size_t kMostSteps = 512;   // edges that one question for a cycle looks at; then: "cyclic"
 
 // Groups of nodes, each named by one of them, and a topological order of the quotient.
 class Groups {
