@@ -44,7 +44,7 @@ def test_wrong_words(tool, folder):
         (["--passes", ""], ["--passes"]),
         (["--disable-pass", "nonsense"], ["'nonsense' is not a pass"]),
         (["--print-after", "nonsense"], ["'nonsense' is not a pass"]),
-        (["-O3"], ["'3'", "0, 1, 2"]),
+        (["-O4"], ["'4'", "0, 1, 2"]),
         (["-O"], ["-O"]),
         (["--stop-after", "loda"], ["'loda'", "'load'"]),
         (["--external-data", "allways"], ["'always'"]),
@@ -67,6 +67,10 @@ def test_wrong_words(tool, folder):
         (["--dim", "batch=99999999999999999999"], ["SYMBOL=N"]),
         (["second.onnx"], ["'second.onnx' is a second model"]),
         (["--report", "-", "-o", "-"], ["stdout"]),
+        (["--dot", "-", "-o", "-"], ["stdout"]),
+        (["--dot", "d", "--report", "d"], ["same file"]),
+        (["--dot", path], ["--dot", "same file"]),
+        (["--regions", "function"], ["'function'", "'functions'"]),
     ]:
         refused(tool(path, *words, *([] if "-o" in words else ["-o", out])), USAGE, *parts)
         expect(not out.exists(), words, "wrote something")

@@ -121,7 +121,7 @@ void add_external_root(CLI::App& app, std::string& to) {
 }  // namespace
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
-  add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 bit-exact passes, 2 default: may round otherwise, 3 more so",
+  add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 bit-exact, 2 default: may round, 3 more so",
       chosen(o.level, "-O",
              std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
   flag(app, kWhat, "--exact", "only passes that keep every bit of the results", o.exact);
