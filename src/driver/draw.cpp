@@ -1,7 +1,7 @@
 // The picture of --dot: what a person wants to see of a graph of up to some hundred nodes, so constants are left out and texts
 // are cut. Nodes and edges come in the order of the regions' list, so equal models give equal texts.
 #include <algorithm>
-#include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "driver/figures.h"
@@ -93,13 +93,20 @@ class Drawing {
     out_ += "];\n";
   }
 
-  // From what computes the operands: of the node, and of its bodies (dashed), once each.
+  // From what computes the operands: of the node, and of its bodies (dashed). One line for many of one source, with their number.
   void draw_operands(NodeId n) {
     if (m_.kind(n) == OpKind::Constant) return;
+    std::vector<std::pair<std::string, std::size_t>> from;
     for (std::size_t i = 0; i < m_.input_count(n); ++i) {
       const ValueId v = m_.input(n, i);
-      if (v && drawn_[v.index()]) out_ += "  " + source(v) + " -> " + id(n) + ";\n";
+      if (!v || !drawn_[v.index()]) continue;
+      const std::string at = source(v);
+      const auto known = std::ranges::find(from, at, &std::pair<std::string, std::size_t>::first);
+      if (known == from.end()) from.emplace_back(at, 1);
+      else ++known->second;
     }
+    for (const auto& [at, count] : from)
+      out_ += "  " + at + " -> " + id(n) + (count > 1 ? " [label=\" " + std::to_string(count) + "\", fontsize=8]" : "") + ";\n";
     for (const ValueId v : m_.outputs(n)) {
       std::vector<NodeId> holders;
       for (UseId u = v ? m_.first_use(v) : UseId{}; u; u = m_.next_use(u))
