@@ -30,7 +30,7 @@ class Groups {
     return n;
   }
   // All groups in an order that is topological for the quotient, by the first of their nodes in the model. Groups that stand
-  // in a cycle, or behind one, are taken apart: the graph itself has none.
+  // in a cycle, or between two, are taken apart: the graph itself has none. (Regions looks for cycles only so far.)
   std::vector<DNode> order();
   // In the order of the draft, which is topological. Valid after order().
   std::span<const DNode> members(DNode group) const {
@@ -125,6 +125,25 @@ std::vector<DNode> Groups::order() {
       });
     }
     if (out.size() == groups) return out;
+    // Left are the cycles, what is behind them (readers of readers) and what is in front: the latter have places. From the end,
+    // what no group without a place reads gets one, too.
+    std::vector<std::uint32_t> readers(d_.node_count());
+    for (DNode n = d_.first(); n; n = d_[n].next)
+      if (of(n) == n && place_[n.index()] == kNone)
+        each_reader(n, [&](DNode r) { readers[n.index()] += place_[r.index()] == kNone; });
+    for (DNode n = d_.first(); n; n = d_[n].next)
+      if (of(n) == n && place_[n.index()] == kNone && readers[n.index()] == 0) stack_.push_back(n);
+    while (!stack_.empty()) {
+      const DNode group = stack_.back();
+      stack_.pop_back();
+      place_[group.index()] = 0;
+      for (const DNode n : members(group))
+        for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
+          const DValue v = d_.in(n, k);
+          const DNode g = v && d_.def(v) ? of(d_.def(v)) : group;
+          if (g != group && place_[g.index()] == kNone && --readers[g.index()] == 0) stack_.push_back(g);
+        }
+    }
     for (DNode n = d_.first(); n; n = d_[n].next)   // members know their group until it is its own turn
       if (place_[of(n).index()] == kNone && of(n) != n) stack_.push_back(n);
     for (const DNode n : stack_) of_[n.index()] = n;
