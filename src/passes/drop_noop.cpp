@@ -160,7 +160,6 @@ class DropExpand final : public Rule {
     const ValueId last = m.input(user, m.input_count(user) - 1);
     const DType type = last ? c.infer.dtype(last) : DType::Undefined;   // of Where: the branches', not the condition's
     const OpKind kind = m.kind(user);
-    if (kind == OpKind::Where && !is_int(type) && type != DType::Bool) return false;
     return type != DType::Undefined && scalar_equals_vector(kind, type) && !position_dependent(kind, type);
   }
 };

@@ -102,16 +102,21 @@ class MergeTables final : public Rule {
 
     const TensorId joint = join_tables(m);
     const ValueId table = m.add_initializer(m.value(run_[0].table).graph, m.text(m.value(run_[0].table).name), joint);
-    ValueId result = add(OpKind::Gather, {table, index}, "_rows_found");
-    axis_attr(result, 0);
-    const bool whole = run_.size() == m.input_count(n);
-    if (whole) {   // the Concat has nothing left to join
+    const bool whole = run_.size() == m.input_count(n);   // then the Concat has nothing left to join, and becomes the last node
+    const auto become = [&](OpKind kind, ValueId first, ValueId second) {
+      const ValueId both[] = {first, second};
+      m.set_op(n, standard_op(m, kind));
       m.remove_attr(n, names::axis);
-      m.set_op(n, standard_op(m, OpKind::Reshape));
-      const ValueId both[] = {result, constant(m.make_int64s(target_), "_shape")};
       m.set_operands(n, both);
+    };
+    if (whole && !reshape_) {
+      become(OpKind::Gather, table, index);
+      m.set_attr_int(n, names::axis, 0);
       return;
     }
+    ValueId result = add(OpKind::Gather, {table, index}, "_rows_found");
+    axis_attr(result, 0);
+    if (whole) return become(OpKind::Reshape, result, constant(m.make_int64s(target_), "_shape"));
     if (reshape_) result = add(OpKind::Reshape, {result, constant(m.make_int64s(target_), "_run_shape")}, "_run");
     std::vector<ValueId> operands;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
@@ -324,7 +329,8 @@ class MergeTables final : public Rule {
 
   bool fewer_nodes(const PassContext& c, NodeId n) const {
     const Model& m = c.model;
-    std::size_t before = run_.size(), after = 2;   // Gathers; Add and Gather
+    const bool whole = run_.size() == m.input_count(n);
+    std::size_t before = run_.size() + (whole ? 1 : 0), after = 2;   // Gathers and Concat; Add and Gather
     for (const Branch& b : run_) {
       before += b.deformed;
       const bool slice = way_ == Way::Whole || way_ == Way::Select;
@@ -332,8 +338,7 @@ class MergeTables final : public Rule {
     }
     after += modulo_;
     after += way_ == Way::Whole ? 0 : way_ == Way::Columns ? 3 : way_ == Way::Rows ? 2 : 1;
-    // The Concat itself becomes the Reshape when nothing else is joined.
-    after += reshape_ && run_.size() < m.input_count(n);
+    after += reshape_;
     return after < before;
   }
 
