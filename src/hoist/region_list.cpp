@@ -36,6 +36,7 @@ class Groups {
   std::span<const DNode> members(DNode group) const {
     return std::span(members_).subspan(first_[group.index()], size_[group.index()]);
   }
+  std::size_t taken_out() const { return taken_out_; }   // by order(), so far
   // Makes one group of a and b, where something in b reads something in a, if that closes no cycle. order() comes first.
   bool join(DNode a, DNode b);
 
@@ -63,7 +64,7 @@ class Groups {
   std::vector<std::uint32_t> place_;            // by group, in the order of the quotient
   std::vector<std::uint32_t> seen_;             // by group: epochs
   std::uint32_t epoch_ = 0;
-  std::size_t steps_ = 0;
+  std::size_t steps_ = 0, taken_out_ = 0;
   std::vector<std::uint32_t> lists_of_;         // by group, into lists_, from 1; 0: not made yet
   std::vector<Lists> lists_;
   std::vector<DNode> stack_, ahead_, behind_;
@@ -147,6 +148,7 @@ std::vector<DNode> Groups::order() {
     for (DNode n = d_.first(); n; n = d_[n].next)   // members know their group until it is its own turn
       if (place_[of(n).index()] == kNone && of(n) != n) stack_.push_back(n);
     for (const DNode n : stack_) of_[n.index()] = n;
+    taken_out_ += stack_.size();
     stack_.clear();
   }
 }
@@ -294,7 +296,9 @@ class Lister {
       : m_(m), d_(d), groups_(groups), region_(m.node_count()), seen_(m.value_count()) {}
 
   RegionList run() {
+    out_.left_regions = groups_.taken_out();
     const std::vector<DNode> order = groups_.order();
+    out_.left_clusters = groups_.taken_out() - out_.left_regions;
     for (const DNode group : order) {
       const std::span<const DNode> members = groups_.members(group);
       for (const DNode n : members) out_.order.push_back(d_[n].origin);

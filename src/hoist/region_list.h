@@ -27,6 +27,9 @@ struct RegionList {
   // What an executor that runs each region as one kernel starts per run: regions, and the nodes that are in none. Nodes
   // that compute shapes only, deformations and Constant nodes start nothing.
   std::uint64_t launches = 0;
+  // Nodes that left their region because it stood in a cycle: when regions had grown (their search is bounded), and when
+  // clusters had joined (never: a defect, if it is not 0).
+  std::size_t left_regions = 0, left_clusters = 0;
   // All nodes of the graph in topological order, those of a region in a row. What need not move stays in the order of the
   // graph.
   std::vector<NodeId> order;
