@@ -8,7 +8,7 @@ namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop, constant_shapes,
     merge_initializers, common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, hoist_reshape,
-    sequence_idioms, merge_tables;
+    sequence_idioms, merge_tables, reduce_keepdims;
 
 namespace {
 
@@ -19,6 +19,7 @@ constexpr const PassInfo* kPasses[] = {
     &inline_if,                  // right after its condition became a constant
     &sequence_idioms,            // after folding: it asks for constant positions; its Concat and Split of one part go next
     &drop_noop,
+    &reduce_keepdims,            // after drop_noop: what is left of the deformations behind a reduction changes dims
     &constant_shapes,            // frees the chains that common_subexpressions would otherwise walk
     &merge_initializers,         // before common_subexpressions: equal operands become the same operand
     &common_subexpressions,

@@ -1,0 +1,95 @@
+// reduce-keepdims: lets a reduction give the shape that a deformation behind it makes.
+//
+// Problem: exporters reduce with keepdims=1 and squeeze the reduced axes, or reduce with keepdims=0 and put them back.
+// Method: peephole: a Squeeze, Unsqueeze, Reshape or Flatten of a Reduce*, ArgMax or ArgMin, whose dims provably are, for all
+// sizes, those that the reduction gives with the other keepdims. The deformation becomes that reduction.
+// Exact: keepdims changes the dims of the result alone; operand and axes stay, so each element is computed as before, and a
+// deformation keeps their order. Where an operand has no elements, ONNX Runtime's dims are not those that ONNX asks for, and
+// differ with keepdims; so every dim must be provably at least 1.
+// Lowers: nodes. Ends: each rewrite removes a deformation.
+// Left alone: a reduction with another user or that is an output; axes or ranks that are not known; an empty list of axes
+// with noop_with_empty_axes, where nothing is reduced; scalars.
+//
+//   r = ReduceMean <axes = [1], keepdims = 1> (x)      =>      y = ReduceMean <axes = [1], keepdims = 0> (x)
+//   y = Squeeze <axes = [1]> (r)
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/attributes.h"
+#include "passes/rule_pass.h"
+
+namespace graphopt {
+namespace {
+
+constexpr OpKind kDeformations[] = {OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Reshape, OpKind::Flatten};
+
+bool is_reduction(OpKind k) {
+  switch (k) {
+    case OpKind::ReduceL1: case OpKind::ReduceL2: case OpKind::ReduceLogSum: case OpKind::ReduceLogSumExp:
+    case OpKind::ReduceMax: case OpKind::ReduceMean: case OpKind::ReduceMin: case OpKind::ReduceProd: case OpKind::ReduceSum:
+    case OpKind::ReduceSumSquare: case OpKind::ArgMax: case OpKind::ArgMin:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class FlipKeepdims final : public Rule {
+ public:
+  static constexpr Counter kCounter{"flipped", "reductions that took over a deformation behind them"};
+  std::string_view name() const override { return "flip"; }
+  std::span<const OpKind> roots() const override { return kDeformations; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId r = m.input(n, 0), y = m.output(n, 0);
+    if (!r || !y || m.value(r).pinned || m.single_user(r) != n || !c.infer.has_rank(y)) return false;
+    reduction_ = m.value(r).def;
+    if (!reduction_ || !is_reduction(m.kind(reduction_)) || !attributes_known(m, reduction_)) return false;
+    const ValueId x = m.input(reduction_, 0);
+    if (!x || !c.infer.has_rank(x) || c.infer.dims(x).empty()) return false;
+    if (int_attr(m, reduction_, names::noop_with_empty_axes).value_or(0) != 0) return false;
+    const std::span<const DimId> from = c.infer.dims(x), to = c.infer.dims(y);
+    const auto written = axes_of(m, reduction_);
+    const auto axes = written ? normalize_axes(*written, from.size()) : std::nullopt;
+    if (!axes) return false;
+    keep_ = int_attr(m, reduction_, names::keepdims).value_or(1) == 0;
+    const DimId one = c.model.dims.constant(1);
+    std::vector<DimId> flipped;
+    if (std::ranges::any_of(from, [&](DimId d) { return m.dims.range(d).low < 1; })) return false;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const bool reduced = axes->empty() || std::ranges::count(*axes, static_cast<std::int64_t>(i)) > 0;
+      if (!reduced) flipped.push_back(from[i]);
+      else if (keep_) flipped.push_back(one);
+    }
+    return std::ranges::equal(flipped, to, [&](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    // The deformation becomes the reduction: so its result keeps its name, and what is stated about it stays true.
+    std::vector<NameId> old;
+    for (const Attr& a : m.attrs(n)) old.push_back(a.name);
+    for (const NameId a : old) m.remove_attr(n, a);
+    const std::vector<Attr> attrs(m.attrs(reduction_).begin(), m.attrs(reduction_).end());
+    m.set_op(n, m.node(reduction_).op);
+    for (const Attr& a : attrs) m.set_attr(n, a);
+    m.set_attr_int(n, names::keepdims, keep_ ? 1 : 0);
+    std::vector<ValueId> operands;
+    for (std::size_t i = 0; i < m.input_count(reduction_); ++i) operands.push_back(m.input(reduction_, i));
+    m.set_operands(n, operands);
+  }
+
+ private:
+  NodeId reduction_;
+  bool keep_ = false;   // what keepdims becomes
+};
+
+}  // namespace
+
+extern constinit const PassInfo reduce_keepdims = {
+    .name = "reduce-keepdims", .summary = "let reductions give the shape that a Squeeze or Reshape makes of it",
+    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<FlipKeepdims>>};
+
+}  // namespace graphopt
