@@ -10,6 +10,12 @@ Kinds (about NODES nodes each, subgraph bodies included):
   ifs         Ifs in a row, each nested 30 deep
   loop        one Loop whose body is a chain
   shapes      Shape, Gather, Unsqueeze, Concat, Reshape again and again, as exporters write it
+and for the search over moves:
+  reshapes    an elementwise node and a Reshape to another shape, in turns
+  concat      one Concat of NODES/10 branches of nine nodes
+  splits      Split, the same two operators on both pieces, Concat back, again and again
+  nested      a Concat of a Concat of ..., NODES/100 deep, with a chain on each new branch
+  joins       a ladder with a Reshape on one rail of each rung
 """
 import struct
 import sys
@@ -145,7 +151,55 @@ def build(kind, n):
                       node("Reshape", [last, f"t{i}"], [f"r{i}"]), node("Abs" if i % 2 else "Neg", [f"r{i}"], [out])]
             last = out
         return graph(nodes, [x], [y], [int64s("zero", [0], scalar=True), int64s("axes", [0]), int64s("rest", [4])])
-    sys.exit(f"make_graph: no kind {kind}: chain, fan, ladder, ifs, loop, shapes")
+    x4, y4 = value(11, "x", 1, [24, 4]), value(12, "y", 1, [24, 4])
+    constants = [int64s("a", [24, 4]), int64s("b", [12, 8]), int64s("c", [2, 12, 4]), int64s("half", [2, 2]), int64s("row", [96])]
+    unary = ("Relu", "Neg", "Abs", "Sqrt", "Exp", "Sigmoid", "Tanh")
+    if kind == "reshapes":
+        nodes, last = [], "x"
+        for i in range(n // 2):
+            nodes += [node(unary[i % 7], [last], [f"e{i}"]), node("Reshape", [f"e{i}", "bca"[i % 3] if i < n // 2 - 1 else "a"],
+                                                                  ["y" if i == n // 2 - 1 else f"r{i}"])]
+            last = f"r{i}"
+        return graph(nodes, [x4], [y4], constants)
+    if kind == "concat":
+        nodes, branches = [], max(2, n // 10)
+        for i in range(branches):
+            last = f"x{i}"
+            for k in range(9):
+                nodes.append(node("Reshape", [last, "row"], [f"b{i}_{k}"]) if k == i % 9 else node(unary[k % 7], [last], [f"b{i}_{k}"]))
+                last = f"b{i}_{k}"
+        nodes.append(node("Concat", [f"b{i}_8" for i in range(branches)], ["y"], attr_int("axis", 0)))
+        inputs = [value(11, f"x{i}", 1, [24, 4]) for i in range(branches)]
+        return graph(nodes, inputs, [value(12, "y", 1, [96 * branches])], constants)
+    if kind == "splits":
+        nodes, last = [], "x"
+        for i in range(n // 6):
+            out = "y" if i == n // 6 - 1 else f"z{i}"
+            nodes += [node("Split", [last, "half"], [f"s{i}", f"t{i}"], attr_int("axis", 1)), node("Relu", [f"s{i}"], [f"p{i}"]),
+                      node("Relu", [f"t{i}"], [f"q{i}"]), node("Neg", [f"p{i}"], [f"u{i}"]), node("Neg", [f"q{i}"], [f"v{i}"]),
+                      node("Concat", [f"u{i}", f"v{i}"], [out], attr_int("axis", 1))]
+            last = out
+        return graph(nodes, [x4], [y4], constants)
+    if kind == "nested":
+        nodes, last, deep = [], "x0", max(2, n // 100)
+        for i in range(deep):
+            branch = f"x{i}"
+            for k in range(99):
+                nodes.append(node(unary[(i + k) % 7], [branch], [f"b{i}_{k}"]))
+                branch = f"b{i}_{k}"
+            nodes.append(node("Concat", [last, branch], ["y" if i == deep - 1 else f"c{i}"], attr_int("axis", 0)))
+            last = f"c{i}"
+        inputs = [value(11, f"x{i}", 1, [24, 4]) for i in range(deep)]
+        return graph(nodes, inputs, [value(12, "y", 1, [24 * (deep + 1), 4])], constants)
+    if kind == "joins":
+        nodes, p, q = [], "x", "x"
+        for i in range(n // 4):
+            last = i == n // 4 - 1
+            nodes += [node(unary[i % 7], [p], [f"p{i}"]), node("Reshape", [f"p{i}", "c"], [f"r{i}"]), node("Reshape", [f"r{i}", "a"], [f"t{i}"]),
+                      node("Add", [f"t{i}", q], ["y" if last else f"j{i}"])]
+            p, q = f"j{i}", f"p{i}"
+        return graph(nodes, [x4], [y4], constants)
+    sys.exit(f"make_graph: no kind {kind}; the kinds are listed in this file's head")
 
 
 def main():

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "support/hash_chains.h"
+#include "support/order_keys.h"
 
 namespace graphopt {
 namespace {
-constexpr std::uint64_t kKeyGap = std::uint64_t{1} << 32;
 constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 std::uint32_t raw(auto id) { return id ? id.index() : kNone; }
 template <class I>
@@ -61,8 +61,8 @@ void Draft::link_node(DNode n, DNode before) {
     node.key = low + kKeyGap;
     return;
   }
-  node.key = low + (nodes_[before.index()].key - low) / 2;
-  if (node.key == low) renumber();
+  node.key = key_between(low, nodes_[before.index()].key);
+  if (node.key == low) renumber(n);
 }
 
 void Draft::unlink_node(DNode n) {
@@ -71,9 +71,9 @@ void Draft::unlink_node(DNode n) {
   (node.next ? nodes_[node.next.index()].prev : last_) = node.prev;
 }
 
-void Draft::renumber() {
-  std::uint64_t key = 0;
-  for (DNode n = first_; n; n = nodes_[n.index()].next) nodes_[n.index()].key = key += kKeyGap;
+void Draft::renumber(DNode n) {
+  spread_keys(n, [this](DNode m) { return nodes_[m.index()].prev; }, [this](DNode m) { return nodes_[m.index()].next; },
+              [this](DNode m) -> std::uint64_t& { return nodes_[m.index()].key; });
 }
 
 // --- building ---------------------------------------------------------------------------------------------------

@@ -121,6 +121,19 @@ class Draft {
   bool lone(DValue v) const { return !values_[v.index()].held && values_[v.index()].use_count == 1; }
   std::span<const std::int64_t> list(ListId l) const { return lists_[l.index()]; }
 
+  // --- marks, for one walk at a time ------------------------------------------------------------------------------
+  void clear_marks() const {
+    marks_.resize(nodes_.size());
+    ++mark_;
+  }
+  bool marked(DNode n) const { return n.index() < marks_.size() && marks_[n.index()] == mark_; }
+  // False when it was marked already.
+  bool mark(DNode n) const {
+    if (marked(n)) return false;
+    marks_[n.index()] = mark_;
+    return true;
+  }
+
   // --- building (not logged) --------------------------------------------------------------------------------------
   DValue put_value(const DraftValue& v);
   DNode put_node(DraftNode node, std::span<const DValue> in, std::span<const DValue> out);   // at the end
@@ -146,7 +159,7 @@ class Draft {
   void set_region(DNode n, DNode region);
   void set_absorbed(DNode n, bool absorbed);
 
-  std::size_t mark() const { return log_.size(); }
+  bool unchanged() const { return log_.empty(); }
   void commit() { log_.clear(); }
   void roll_back();
   // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
@@ -165,7 +178,7 @@ class Draft {
   void relink_use(DUse u, DValue v);        // undoes unlink_use, in reverse order
   void link_node(DNode n, DNode before);
   void unlink_node(DNode n);
-  void renumber();
+  void renumber(DNode n);
   void mark_changed(DNode n);
   void define(DValue v, DNode n, std::uint32_t slot);
   void touch_value(DValue v);
@@ -185,6 +198,8 @@ class Draft {
   std::vector<DNode> touched_;
   std::vector<std::uint32_t> touched_at_;   // by node: the epoch in which it was touched
   std::uint32_t epoch_ = 1;
+  mutable std::vector<std::uint32_t> marks_;   // by node; scratch
+  mutable std::uint32_t mark_ = 0;
 };
 
 }  // namespace graphopt

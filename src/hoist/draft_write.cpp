@@ -25,8 +25,11 @@ class Writer {
       if (stays(n)) nodes_[n.index()] = d_[n].origin;
     detach();
     for (DNode n = d_.first(); n; n = d_[n].next) {
-      if (!stays(n)) make(n);
-      else if (d_[n].changed) change_operands(n);
+      if (!stays(n)) {
+        make(n);
+        continue;
+      }
+      if (d_[n].changed) change_operands(n);
       place(n);
     }
     // Only now does nothing read a result that vanished.
@@ -114,7 +117,8 @@ class Writer {
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), base));
     for (const DValue v : d_.outs(n)) out.push_back(value_of(v, base));
     const GraphId g = d_.graph();
-    const NodeId first = m_.first_node(g);   // place() brings it behind its operands
+    const NodeId last = last_operand(n);
+    const NodeId first = last ? m_.next_node(last) : m_.first_node(g);
     NodeId made;
     switch (node.part) {
       case Part::Elementwise: {
@@ -205,9 +209,8 @@ class Writer {
     }
   }
 
-  // Behind the last of its operands.
-  void place(DNode n) {
-    const NodeId node = nodes_[n.index()];
+  // The last node, in the model's order, that makes one of the operands.
+  NodeId last_operand(DNode n) const {
     NodeId last;
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
       const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{};
@@ -215,8 +218,12 @@ class Writer {
       const NodeId by = nodes_[def.index()];
       if (by && (!last || m_.before(last, by))) last = by;
     }
-    if (!last || m_.next_node(last) == node) return;
-    if (!m_.before(last, node) || !stays(n)) m_.move_before(node, m_.next_node(last));
+    return last;
+  }
+
+  void place(DNode n) {
+    const NodeId node = nodes_[n.index()], last = last_operand(n);
+    if (last && !m_.before(last, node)) m_.move_before(node, m_.next_node(last));
   }
 
   const Draft& d_;

@@ -7,7 +7,6 @@
 // Ends: each node of the cluster is changed once.
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "hoist/elements.h"
 #include "hoist/moves.h"
@@ -19,7 +18,8 @@ class Rebase {
  public:
   Rebase(Draft& d, std::vector<DNode> cluster, ShapeId from, ShapeId to, Refusal& why)
       : d_(d), cluster_(std::move(cluster)), from_(from), to_(to), why_(why) {
-    for (const DNode n : cluster_) inside_.insert(n.index());
+    d.clear_marks();
+    for (const DNode n : cluster_) d.mark(n);
   }
 
   // dims of the new shape = dims of the old one in this order; empty: a deformation.
@@ -57,7 +57,7 @@ class Rebase {
   }
 
  private:
-  bool inner(DValue v) const { return d_.def(v) && inside_.contains(d_.def(v).index()); }
+  bool inner(DValue v) const { return d_.def(v) && d_.marked(d_.def(v)); }
 
   DValue transposed(DValue v, std::span<const std::int64_t> p, ShapeId shape, DNode before) {
     const DValue in[] = {v}, out[] = {d_.new_value(shape, d_[v].dtype)};
@@ -114,8 +114,12 @@ class Rebase {
 
   // A full operand from outside, once per value.
   DValue converted(DValue v, DNode reader) {
-    const auto it = full_.find(v.index());
-    if (it != full_.end()) return it->second;
+    if (full_.size() <= kFew) {
+      const auto it = std::ranges::find(full_, v, &std::pair<DValue, DValue>::first);
+      if (it != full_.end()) return it->second;
+    } else if (const auto it = many_.find(v.index()); it != many_.end()) {
+      return it->second;
+    }
     DValue z;
     if (perm.empty()) {
       z = deformed(d_, v, to_, reader, target_in, why_);
@@ -127,7 +131,10 @@ class Rebase {
     } else {
       why_ = Refusal::Type;
     }
-    full_.emplace(v.index(), z);
+    full_.emplace_back(v, z);
+    if (full_.size() == kFew + 1)
+      for (const auto& [from, to] : full_) many_.emplace(from.index(), to);
+    if (full_.size() > kFew) many_.emplace(v.index(), z);
     return z;
   }
 
@@ -161,7 +168,7 @@ class Rebase {
     std::vector<DUse> outside;
     std::vector<std::pair<DNode, std::uint32_t>> within;
     for (DUse u = d_.first_use(old); u; u = d_.next_use(u)) {
-      if (inside_.contains(d_.user(u).index())) within.emplace_back(d_.user(u), d_.slot(u));
+      if (d_.marked(d_.user(u))) within.emplace_back(d_.user(u), d_.slot(u));
       else outside.push_back(u);
     }
     const DValue fresh = d_.new_value(to_, d_[old].dtype);
@@ -221,8 +228,9 @@ class Rebase {
   std::vector<DNode> cluster_;
   const ShapeId from_, to_;
   Refusal& why_;
-  std::unordered_set<std::uint32_t> inside_;
-  std::unordered_map<std::uint32_t, DValue> full_;
+  std::vector<std::pair<DValue, DValue>> full_;   // operands from outside, and what they became; few mostly
+  static constexpr std::size_t kFew = 8;
+  std::unordered_map<std::uint32_t, DValue> many_;
 };
 
 }  // namespace
@@ -230,10 +238,11 @@ class Rebase {
 std::vector<DNode> cluster_of(const Draft& d, DNode member) {
   const ShapeId shape = d.shape(d.out(member));
   std::vector<DNode> out{member};
-  std::unordered_set<std::uint32_t> seen{member.index()};
+  d.clear_marks();
+  d.mark(member);
   const auto see = [&](DNode n) {
     if (!n || d[n].part != Part::Elementwise || d[n].host || !d[n].alive || d.shape(d.out(n)) != shape ||
-        d[n].region != d[member].region || d[n].absorbed != d[member].absorbed || !seen.insert(n.index()).second)
+        d[n].region != d[member].region || d[n].absorbed != d[member].absorbed || !d.mark(n))
       return;
     out.push_back(n);
   };

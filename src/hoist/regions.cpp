@@ -9,25 +9,30 @@ bool Regions::grows(DNode n) const {
   return node.alive && node.part == Part::Elementwise && !node.host;
 }
 
-// The anchor and all E nodes of its region: connected with it, so a walk finds them.
-void Regions::collect(DNode region, std::vector<DNode>& out) {
+// The anchor and all E nodes of its region: connected with it, so a walk finds them. False when there are too many.
+bool Regions::collect(DNode region, std::vector<DNode>& out) {
   const std::uint32_t mark = ++epoch_;
   member_.resize(d_.node_count());
   out.clear();
   out.push_back(region);
   member_[region.index()] = mark;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const DNode n = out[i];
-    const auto see = [&](DNode m) {
-      if (!m || d_[m].region != region || member_[m.index()] == mark) return;
+  std::size_t steps = 8 * kMostVisited;   // a Concat of 10^5 operands is left alone, too
+  const auto see = [&](DNode m) {
+    if (m && d_[m].region == region && member_[m.index()] != mark) {
       member_[m.index()] = mark;
       out.push_back(m);
-    };
+    }
+    return steps-- > 0 && out.size() <= kMostVisited;
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const DNode n = out[i];
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
-      if (const DValue v = d_.in(n, k)) see(d_.def(v));
+      if (const DValue v = d_.in(n, k); v && !see(d_.def(v))) return false;
     for (const DValue v : d_.outs(n))
-      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
+        if (!see(d_.user(u))) return false;
   }
+  return true;
 }
 
 // Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one of their
@@ -44,8 +49,8 @@ bool Regions::acyclic(DNode e, DNode region) {
       (region_of(d_.user(u)) == region ? read : leaves) = true;
   if ((reads && !enters) || (read && !leaves)) return true;
   seen_.resize(d_.node_count());
-  std::vector<DNode> own;
-  collect(region, own);
+  std::vector<DNode> own, whole;
+  if (!collect(region, own)) return false;
   own.push_back(e);
   const std::uint32_t mark = ++epoch_;
   constexpr std::uint32_t kOwn = 0x80000000u;
@@ -55,21 +60,23 @@ bool Regions::acyclic(DNode e, DNode region) {
     last = std::max(last, d_[n].key);
   }
   stack_.clear();
-  bool cyclic = false;
   std::size_t visited = 0;
-  const auto leave = [&](DNode n) {   // onto the stack: what reads n's results
-    for (const DValue v : d_.outs(n))
-      for (DUse u = v ? d_.first_use(v) : DUse{}; u && !cyclic; u = d_.next_use(u)) {
-        const DNode m = d_.user(u);
-        if (seen_[m.index()] == mark) continue;
-        if (seen_[m.index()] == (mark | kOwn)) continue;
-        seen_[m.index()] = mark;
-        stack_.push_back(m);
+  const auto leave = [&](DNode m) {   // what reads m's results; false: a way back
+    for (const DValue v : d_.outs(m))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+        const DNode user = d_.user(u);
+        if (seen_[user.index()] == (mark | kOwn)) {
+          if (seen_[m.index()] != (mark | kOwn)) return false;
+          continue;
+        }
+        if (seen_[user.index()] == mark) continue;
+        seen_[user.index()] = mark;
+        stack_.push_back(user);
       }
+    return true;
   };
   for (const DNode n : own) leave(n);
-  std::vector<DNode> whole;
-  while (!stack_.empty() && !cyclic) {
+  while (!stack_.empty()) {
     const DNode n = stack_.back();
     stack_.pop_back();
     if (++visited > kMostVisited) return false;
@@ -77,30 +84,19 @@ bool Regions::acyclic(DNode e, DNode region) {
     // Far behind both, and not tied to anything in front: no way back.
     if (d_[n].key > last && visited > kMostVisited / 8 && (!r || d_[r].key > last)) continue;
     whole.assign(1, n);
-    if (r) {
-      const std::uint32_t before = epoch_;
-      collect(r, whole);
-      epoch_ = std::max(epoch_, before);
+    if (r && !collect(r, whole)) return false;
+    for (const DNode m : whole) {
+      if (seen_[m.index()] != (mark | kOwn)) seen_[m.index()] = mark;
+      if (!leave(m)) return false;
     }
-    for (const DNode m : whole)
-      for (const DValue v : d_.outs(m))
-        for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
-          const DNode user = d_.user(u);
-          if (seen_[user.index()] == (mark | kOwn)) return false;
-          if (seen_[user.index()] == mark) continue;
-          seen_[user.index()] = mark;
-          stack_.push_back(user);
-        }
   }
   return true;
 }
 
 bool Regions::join_first(DNode n, std::vector<DNode>& candidates) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (std::find(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(i), candidates[i]) !=
-        candidates.begin() + static_cast<std::ptrdiff_t>(i))
-      continue;
-    if (acyclic(n, candidates[i])) {
+    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(candidates.begin(), end, candidates[i]) == end && acyclic(n, candidates[i])) {
       d_.set_region(n, candidates[i]);
       return true;
     }
@@ -167,9 +163,11 @@ void Regions::update(std::span<const DNode> touched) {
     seen_[n.index()] = mark;
     area_.push_back(n);
   };
+  for (const DNode n : touched) see(n);
   for (const DNode n : touched) {
-    see(n);
+    if (area_.size() >= kMostRegrown) break;
     if (!d_[n].alive || d_[n].part == Part::Elementwise) continue;
+    if (d_[n].in_count > kMostRegrown) continue;   // most of its operands are what they were
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
       if (const DValue v = d_.in(n, k)) see(d_.def(v));
     for (const DValue v : d_.outs(n))

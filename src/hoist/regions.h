@@ -22,7 +22,7 @@ class Regions {
   std::span<const DNode> updated() const { return area_; }
 
  private:
-  static constexpr std::size_t kMostRegrown = 256;     // nodes that one update grows anew
+  static constexpr std::size_t kMostRegrown = 64;      // nodes that one update grows anew
   static constexpr std::size_t kMostVisited = 512;     // nodes that one question for a cycle looks at; then: "cyclic"
 
   bool grows(DNode n) const;
@@ -31,7 +31,7 @@ class Regions {
   bool join_consumer(DNode n);
   bool join_first(DNode n, std::vector<DNode>& candidates);
   bool acyclic(DNode e, DNode region);
-  void collect(DNode region, std::vector<DNode>& out);
+  bool collect(DNode region, std::vector<DNode>& out);
   void grow(std::span<const DNode> in_order);
 
   Draft& d_;

@@ -140,7 +140,7 @@ class Search {
       why = Refusal::None;
       tidy(d_);
     }
-    const bool changed = d_.mark() > 0;
+    const bool changed = !d_.unchanged();
     bool keep = false;
     if (done && changed) {
       const Cost after = cost_.price();

@@ -8,7 +8,8 @@
 namespace graphopt {
 namespace {
 
-constexpr int kMostTwinsLookedAt = 64;   // users of one value that are compared with each other
+constexpr int kMostTwinsLookedAt = 64;               // users of one value that are compared with each other
+constexpr std::uint32_t kMostOperandsLookedAt = 64;   // of a Concat, on suspicion
 
 class Tidy {
  public:
@@ -159,9 +160,12 @@ class Tidy {
 
   bool concat(DNode n) {
     if (d_[n].in_count == 1) return drop(n, d_.in(n, 0));
-    const DNode user = d_.lone_user(d_.out(n));
-    if (user && joins(n, user, Part::Concat) && d_[user].in_count > 1) return false;   // the outermost takes all
-    if (splice_operands(n)) return true;
+    if (d_[n].in_count <= kMostOperandsLookedAt && splice_operands(n)) return true;
+    // From inside, so that a long Concat is not searched each time that one of its operands changes: the outermost takes all.
+    DNode outer;
+    for (DNode m = n, user; (user = d_.lone_user(d_.out(m))) && joins(m, user, Part::Concat) && d_[user].in_count > 1; m = user)
+      outer = user;
+    if (outer) return splice_operands(outer);
     // Split and Concat of all its pieces, in order.
     const DNode q = d_.def(d_.in(n, 0));
     if (!joins(n, q, Part::Split) || d_[q].out_count != d_[n].in_count) return false;

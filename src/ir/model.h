@@ -319,7 +319,7 @@ class Model {
   UseId make_uses(NodeId n, std::span<const ValueId> operands);
   void link_node(NodeId n, GraphId g, NodeId before);
   void unlink_node(NodeId n);
-  void renumber(GraphId g);
+  void renumber(NodeId n);
   std::span<Attr> attrs_for_change(NodeId n, std::size_t room);
   void touch(NodeId n);
   void touch_around(ValueId v);

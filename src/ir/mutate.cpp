@@ -5,11 +5,9 @@
 
 #include "ir/model.h"
 #include "ir/model_state.h"
+#include "support/order_keys.h"
 
 namespace graphopt {
-namespace {
-constexpr std::uint64_t kOrderGap = std::uint64_t{1} << 32;
-}
 
 // --- use lists ------------------------------------------------------------------------------------------------------
 
@@ -48,9 +46,9 @@ UseId Model::make_uses(NodeId n, std::span<const ValueId> operands) {
 
 // --- order ----------------------------------------------------------------------------------------------------------
 
-void Model::renumber(GraphId g) {
-  std::uint64_t order = 0;
-  for (NodeId n = graphs_[g.index()].first; n; n = nodes_[n.index()].next) nodes_[n.index()].order = order += kOrderGap;
+void Model::renumber(NodeId n) {
+  spread_keys(n, [this](NodeId m) { return nodes_[m.index()].prev; }, [this](NodeId m) { return nodes_[m.index()].next; },
+              [this](NodeId m) -> std::uint64_t& { return nodes_[m.index()].order; });
 }
 
 void Model::link_node(NodeId n, GraphId g, NodeId before) {
@@ -65,12 +63,11 @@ void Model::link_node(NodeId n, GraphId g, NodeId before) {
   ++live_nodes_;
   const std::uint64_t low = node.prev ? nodes_[node.prev.index()].order : 0;
   if (!before) {
-    node.order = low + kOrderGap;
+    node.order = low + kKeyGap;
     return;
   }
-  const std::uint64_t high = nodes_[before.index()].order;
-  node.order = low + (high - low) / 2;
-  if (node.order == low) renumber(g);
+  node.order = key_between(low, nodes_[before.index()].order);
+  if (node.order == low) renumber(n);
 }
 
 void Model::unlink_node(NodeId n) {
