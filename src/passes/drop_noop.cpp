@@ -16,8 +16,8 @@
 // without it: each dim is provably that of another operand or of what the Expand reads. Exact: in a run that is not
 // refused, what is left has at each place 1 or the result's extent, so one proven equal decides, an extent of 0 included;
 // each element is computed from the same elements. The bits are the same only where a kernel gives the same with
-// scalar, row and full operands (ops/facts.h); so not Pow, not Max and Min of floats, whose zeros depend on the loop, and not Where
-// of floats, which may lose the sign of a -0 by broadcasting.
+// scalar, row and full operands (ops/facts.h); so not Pow, not Max and Min of floats, whose zeros depend on the loop, and not
+// Where of floats, which may lose the sign of a -0 by broadcasting.
 // Lowers: nodes. Ends: each rewrite removes a node.
 // Left alone: a result that is an output where the operand cannot take over its name; an Expand that one user needs.
 //

@@ -1,4 +1,5 @@
-// Bounds of the elements of integer tensors of any size: what inference, which knows small tensors element by element, does not keep.
+// Bounds of the elements of integer tensors of any size: what inference, which knows small tensors element by element, does
+// not keep.
 #pragma once
 
 #include "rewrite/context.h"
