@@ -30,7 +30,7 @@ class Drawing {
 
   std::string run() {
     out_ = "digraph \"" + escaped(m_.text(m_.graph(m_.main()).name)) + "\" {\n" +
-           "  // A box is a region; filled nodes were made or changed their place; values in ovals are inputs and outputs.\n"
+           "  // A box is a region; filled nodes were made by passes; values in ovals are inputs and outputs.\n"
            "  rankdir=TB;\n"
            "  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, margin=\"0.08,0.04\"];\n"
            "  edge [arrowsize=0.6];\n";

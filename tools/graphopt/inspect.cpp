@@ -44,7 +44,7 @@ void add_regions(std::string& out, const Report::Regions& regions) {
   heading(out, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
   for (std::size_t i = 0; i < std::min(kMost, regions.regions.size()); ++i) {
     const Report::Region& r = regions.regions[i];
-    const std::string kind = r.anchor.empty() ? "elementwise" : r.kind;
+    const std::string kind = r.anchor.empty() ? "elementwise" : r.kind + " " + r.anchor;
     out += fmt::format("  {:<32} {}\n", visible(kind), visible(join(r.members)));
   }
   if (regions.regions.size() > kMost)
