@@ -72,11 +72,12 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
     }
     std::vector<std::int64_t> full(rank, 1);
     std::ranges::copy(*own, full.end() - static_cast<std::ptrdiff_t>(own->size()));
-    full[axis] = *extent;
-    if (std::ranges::count(full, 0) > 0) {   // nothing to compute
+    full[axis] = 1;
+    if (std::ranges::count(full, 0) > 0) {   // nothing is computed, and 1 would not be the least extent
       why = Refusal::Operand;
       return {};
     }
+    full[axis] = *extent;
     for (std::size_t k = 0; k < rank; ++k) most[k] = std::max(most[k], full[k]);
     dims.push_back(std::move(full));
   }

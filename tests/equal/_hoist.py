@@ -8,7 +8,8 @@ import shlex
 import subprocess
 import sys
 
-CLEAN_UP = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "merge-initializers",
+CLEAN_UP = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "sequence-idioms",
+            "merge-initializers", "merge-tables", "reduce-keepdims",
             "common-subexpressions", "drop-unused-outputs", "dead-code"]
 HOIST = ["aggregate-elementwise", "hoist-reshape"]
 PASSES = ",".join(CLEAN_UP + HOIST)

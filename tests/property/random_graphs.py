@@ -35,8 +35,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import _graphs  # noqa: E402
 import _shrink  # noqa: E402
 
-PASSES = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "merge-initializers",
-          "common-subexpressions", "drop-unused-outputs", "dead-code"]
+PASSES = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "sequence-idioms",
+          "merge-initializers", "merge-tables", "reduce-keepdims",
+          "common-subexpressions", "drop-unused-outputs", "dead-code", "aggregate-elementwise", "hoist-reshape"]
 
 
 def session(model):
