@@ -44,8 +44,10 @@ void add_regions(std::string& out, const Report::Regions& regions) {
   heading(out, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
   for (std::size_t i = 0; i < std::min(kMost, regions.regions.size()); ++i) {
     const Report::Region& r = regions.regions[i];
-    const std::string kind = r.anchor.empty() ? "elementwise" : r.kind + " " + r.anchor;
-    out += fmt::format("  {:<32} {}\n", visible(kind), visible(join(r.members)));
+    std::vector<std::string> members = r.members;
+    for (std::string& member : members)
+      if (member == r.anchor) member = '[' + member + ']';   // the anchor stands out
+    out += fmt::format("  {:<32} {}\n", r.anchor.empty() ? "elementwise" : visible(r.kind), visible(join(members)));
   }
   if (regions.regions.size() > kMost)
     out += fmt::format("  ... and {} more; --json has all\n", regions.regions.size() - kMost);
