@@ -37,7 +37,7 @@ class HoistReshape final : public Pass {
 }  // namespace
 
 extern constinit const PassInfo hoist_reshape = {
-    .name = "hoist-reshape", .summary = "move Reshape and Transpose out from between elementwise nodes and anchors",
+    .name = "hoist-reshape", .summary = "move Reshapes and Transposes to where they cancel or stand in no way",
     .exact = Exact::Yes, .level = 1, .make = make_pass<HoistReshape>};
 
 }  // namespace graphopt

@@ -209,7 +209,7 @@ class SplitDirectly final : public Rule {
 }  // namespace
 
 extern constinit const PassInfo sequence_idioms = {
-    .name = "sequence-idioms", .summary = "write sequences that are only joined or indexed as Concat, Split, Gather",
+    .name = "sequence-idioms", .summary = "write sequences that are joined or indexed as Concat, Split, Gather",
     .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<JoinDirectly, SplitDirectly>>};
 
 }  // namespace graphopt
