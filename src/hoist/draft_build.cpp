@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <string_view>
 #include <tuple>
 
@@ -17,10 +18,15 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kSample = 1024;   // bytes of a payload that a colour looks at, from either end
+constexpr std::size_t kSample = 256;    // bytes of a payload that a colour looks at, from either end
 
 std::uint64_t hash_text(std::string_view s) {
   std::uint64_t h = s.size();
+  for (; s.size() >= sizeof(std::uint64_t); s.remove_prefix(sizeof(std::uint64_t))) {
+    std::uint64_t word;
+    std::memcpy(&word, s.data(), sizeof word);
+    h = mix_hash(h, word);
+  }
   for (const char c : s) h = mix_hash(h, static_cast<unsigned char>(c));
   return h;
 }
@@ -67,10 +73,60 @@ Part part_of_kind(OpKind kind) {
 
 }  // namespace
 
-bool DraftBuilder::worth_it(GraphId g) const {
+namespace {
+
+bool elementwise_class(const Model& m, NodeId n) {
+  const OpClass c = facts(m.kind(n), static_cast<int>(m.opset(n))).cls;
+  return c == OpClass::Unary || c == OpClass::Nary || c == OpClass::Conditional;
+}
+
+// What makes a Concat's operand, deformations looked through; none: an input or a constant.
+NodeId maker(const Model& m, ValueId v) {
+  for (int steps = 0; v && steps < 8; ++steps) {
+    const NodeId n = m.value(v).def;
+    if (!n || part_of_kind(m.kind(n)) != Part::Deform) return n;
+    v = m.input(n, 0);
+  }
+  return {};
+}
+// What reads a Split's result first.
+NodeId reader(const Model& m, ValueId v) {
+  for (int steps = 0; v && m.use_count(v) > 0 && steps < 8; ++steps) {
+    const NodeId n = m.user(m.first_use(v));
+    if (m.is_return(n) || part_of_kind(m.kind(n)) != Part::Deform) return n;
+    v = m.output(n, 0);
+  }
+  return {};
+}
+
+bool branches_look_alike(const Model& m, NodeId n) {
+  const bool concat = part_of_kind(m.kind(n)) == Part::Concat;
+  const std::size_t count = concat ? m.input_count(n) : m.output_count(n);
+  NodeId first;
+  for (std::size_t i = 0, seen = 0; i < count && seen < 2; ++i) {
+    const NodeId at = concat ? maker(m, m.input(n, i)) : reader(m, m.output(n, i));
+    if (!at) {
+      if (concat) continue;   // a constant branch, perhaps
+      return false;
+    }
+    if (m.is_return(at)) return false;
+    if (part_of_kind(m.kind(at)) == part_of_kind(m.kind(n))) return true;   // nested: not looked into
+    if (!elementwise_class(m, at) || (first && m.kind(first) != m.kind(at))) return false;
+    first = at;
+    ++seen;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool DraftBuilder::worth_it(GraphId g, bool merges) const {
   const Model& m = c_.model;
-  for (NodeId n = m.first_node(g); n; n = m.next_node(n))
-    if (part_of_kind(m.kind(n)) != Part::Other) return true;
+  for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
+    const Part part = part_of_kind(m.kind(n));
+    if (part == Part::Other) continue;
+    if (!merges || ((part == Part::Concat || part == Part::Split) && branches_look_alike(m, n))) return true;
+  }
   return false;
 }
 

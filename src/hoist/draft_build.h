@@ -11,8 +11,9 @@ class DraftBuilder {
  public:
   explicit DraftBuilder(const PassContext& c) : c_(c) {}
 
-  // Does the graph hold anything that a move could start from (D, T, Concat, Split, Slice)?
-  bool worth_it(GraphId g) const;
+  // Does the graph hold anything that a move could start from (D, T, Concat, Split, Slice)? With `merges`: a Concat or a
+  // Split whose first two branches look alike. A draft costs more than this look.
+  bool worth_it(GraphId g, bool merges) const;
   // Costs of nodes and regions are not set yet (see cost.h).
   Draft build(GraphId g);
 

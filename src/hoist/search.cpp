@@ -207,9 +207,11 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   SearchResult result;
   DraftBuilder builder(c);
   if (c.moves) std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
+  const bool explain = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
+  const bool merges = !kinds.common && !kinds.rebase && !explain;
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
     const GraphId graph{g};
-    if (!c.model.graph(graph).alive || !builder.worth_it(graph) || c.journal.exhausted()) continue;
+    if (!c.model.graph(graph).alive || !builder.worth_it(graph, merges) || c.journal.exhausted()) continue;
     Draft d = builder.build(graph);
     if (Search(c, d, kinds, result).run()) write_draft(d, c.model);
   }

@@ -39,6 +39,6 @@ class AggregateElementwise final : public Pass {
 
 extern constinit const PassInfo aggregate_elementwise = {
     .name = "aggregate-elementwise", .summary = "merge equal elementwise nodes on the branches of a Concat or Split",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<AggregateElementwise>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<AggregateElementwise>, .search = true};
 
 }  // namespace graphopt

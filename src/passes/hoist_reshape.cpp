@@ -38,6 +38,6 @@ class HoistReshape final : public Pass {
 
 extern constinit const PassInfo hoist_reshape = {
     .name = "hoist-reshape", .summary = "move Reshapes and Transposes to where they cancel or stand in no way",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<HoistReshape>};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<HoistReshape>, .search = true};
 
 }  // namespace graphopt

@@ -32,6 +32,7 @@ struct PassInfo {
   Exact exact;
   int level;                   // runs from -O<level> on
   std::unique_ptr<Pass> (*make)();
+  bool search = false;         // costs much on any graph: waits until the passes before it have come to rest
 };
 
 template <class P>

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "ir/verify.h"
+#include "support/hash_chains.h"
 #include "support/nearest.h"
 
 namespace graphopt {
@@ -36,6 +37,19 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
   return chosen;
 }
 
+// All that inference states, as a number: passes that found nothing to do find nothing when it is the same.
+std::uint64_t facts_hash(const Model& model, const Inference& infer) {
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < model.value_count(); ++i) {
+    const ValueId v{i};
+    if (!model.alive(v)) continue;
+    hash = mix_hash(hash, infer.type(v).index());
+    if (const SymbolicTensor* t = infer.symbolic(v))
+      for (const DimId d : t->elements) hash = mix_hash(hash, d ? model.dims.canonical(d).index() : 0);
+  }
+  return hash;
+}
+
 }  // namespace
 
 Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const PipelineOptions& options) {
@@ -60,7 +74,12 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   std::uint64_t rewrites_at_fresh_look = 0;
   while (report.rounds < kMaxRounds && quiet < passes.size()) {
     ++report.rounds;
+    bool cleaned = false;   // a pass before the searches changed something in this round
     for (std::size_t i = 0; i < passes.size() && quiet < passes.size(); ++i) {
+      if (cleaned && (*chosen)[i]->search) {
+        quiet = 0;
+        break;
+      }
       if (options.should_stop && options.should_stop()) {
         report.stopped = StopReason::Stopped;
         quiet = passes.size() + 1;
@@ -76,6 +95,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       ++r.runs;
       r.changes += journal.count() - rewrites;
       quiet = changed ? 0 : quiet + 1;
+      cleaned |= changed && !(*chosen)[i]->search;
       if (options.verify_each) {
         if (auto broken = verify(model)) {
           broken->what = "pass '" + r.name + "': " + broken->what;
@@ -86,8 +106,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
     }
     if (quiet == passes.size() && journal.count() > rewrites_at_fresh_look && !journal.exhausted()) {
       rewrites_at_fresh_look = journal.count();
+      const std::uint64_t known = facts_hash(model, infer);
       infer.run();
-      quiet = 0;
+      if (facts_hash(model, infer) != known) quiet = 0;
     }
   }
   if (quiet == passes.size()) report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;
