@@ -57,6 +57,17 @@ PLANTS = [
     dict(name="slice-any-step", file="src/passes/drop_noop.cpp", golden="drop-noop/keep_slice_reversed",
          old="case OpKind::Slice: return steps_are_one(m, n) && c.infer.same_shape(in, out);",
          new="case OpKind::Slice: return c.infer.same_shape(in, out);"),
+    dict(name="concat-any-axis", file="src/hoist/common_moves.cpp", bisect="hoist-reshape", place="node 'wrong'",
+         old="if (product(d, s0, 0, b) != outer) continue;", new="", golden="hoist-reshape/keep_concat_axis_cut",
+         model="g (float[6,4] x, float[6,4] z) => (float[2,6,4] y) <int64[3] s = {2, 3, 4}> "
+               "{ p = Reshape (x, s) q = Reshape (z, s) [wrong] c = Concat <axis = 1> (p, q) y = Softmax (c) }"),
+    dict(name="operand-along-axis", file="src/hoist/merge_operands.cpp", bisect="aggregate-elementwise", place="node 'wrong'",
+         old="if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) return mapped[0];", new="if (one) return mapped[0];",
+         golden="aggregate-elementwise/keep_operand_along_axis",
+         model="g (float[2,3] x, float[2,3] z, float[2,1] w) => (float[4,3] y) "
+               "{ p = Mul (x, w) q = Mul (z, w) [wrong] c = Concat <axis = 0> (p, q) y = Softmax (c) }"),
+    dict(name="anywhere", file="src/hoist/elements.cpp", golden="aggregate-elementwise/keep_cos",
+         old="return !position_dependent(kind, type) || kind == OpKind::Max || kind == OpKind::Min;", new="return true;"),
 ]
 
 
