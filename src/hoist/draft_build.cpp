@@ -283,15 +283,24 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
     }
   } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
     node.part = part_of_kind(m.kind(n));
-    const auto rank = x ? std::optional(d.shapes().rank(x)) : std::nullopt;
+    const bool ranked = x.valid();
+    const std::size_t rank = ranked ? d.shapes().rank(x) : 0;
     switch (node.part) {
+      case Part::Deform: {
+        // One that fails in every run is none: constants would be read beyond their end.
+        const DimId before = x ? d.shapes().product(x) : DimId{};
+        const ShapeId y = d.shape(out[0]);
+        const DimId after = y ? d.shapes().product(y) : DimId{};
+        if (before && after && m.dims.equal(before, after) == Tri::No) node.part = Part::Other;
+        break;
+      }
       case Part::Transpose: {
         std::vector<std::int64_t> perm;
         const auto given = ints_attr(m, n, names::perm);
         if (has_attr(m, n, names::perm) && given) perm.assign(given->begin(), given->end());
-        else if (rank)
-          for (std::size_t i = *rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
-        if (!rank || perm.size() != *rank || !normalize_axes(perm, *rank)) node.part = Part::Other;
+        else if (ranked)
+          for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+        if (!ranked || perm.size() != rank || !normalize_axes(perm, rank)) node.part = Part::Other;
         else node.list = d.intern_list(std::move(perm));
         break;
       }
@@ -317,8 +326,8 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 || axes->size() != 1 ||
             *steps != std::vector<std::int64_t>{1})
           break;
-        const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], *rank) : std::optional<std::int64_t>(0);
-        if (!axis || *rank == 0) break;
+        const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
+        if (!axis || rank == 0) break;
         const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
         if (!extent || (*starts)[0] < -*extent) break;
         node.part = Part::Slice;
@@ -330,8 +339,8 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         node.part = Part::Other;
         const ShapeId index_shape = in.size() > 1 && in[1] ? d.shape(in[1]) : ShapeId{};
         const auto index = int_operand(m, n, 1);
-        if (!rank || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0) break;
-        const std::int64_t axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), *rank).value_or(-1);
+        if (!ranked || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0) break;
+        const std::int64_t axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), rank).value_or(-1);
         if (axis < 0) break;
         const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(axis)]);
         if (!extent || (*index)[0] < -*extent || (*index)[0] >= *extent) break;

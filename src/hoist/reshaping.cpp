@@ -35,6 +35,7 @@ DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims, s
     if (count > kMostConstantElements) return {};
   }
   const auto source = m.raw(t);
+  if (!d.shapes().pool().is_constant(d.shapes().product(d.shape(constant)), m.tensor(t).elements)) return {};
   if (size == 0 || !source || source->size() != size * static_cast<std::size_t>(m.tensor(t).elements)) return {};
   std::string out(static_cast<std::size_t>(count) * size, '\0');
   std::vector<std::int64_t> index(dims.size());

@@ -42,15 +42,13 @@ std::size_t nesting(std::string_view text) {
 }  // namespace
 
 bool looks_like_text(std::string_view bytes) {
-  // What a text can begin with that no ModelProto does: white space (fields 1, 2 and 4 with wrong wire
-  // types), '<', '#'.
+  // What a text can begin with: white space, '<', '#', or a graph's name when it has no header.
   if (bytes.empty()) return false;
   const char first = bytes.front();
-  if (first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r')
-    return true;
+  const bool mark = first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r';
   const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_';
-  if (!letter) return false;
-  // A graph's name comes first when the text has no header. Binary models have control characters early on.
+  if (!mark && !letter) return false;
+  // Binary models have control characters early on, whatever unknown field they begin with.
   return std::ranges::all_of(bytes.substr(0, 512), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 || c == '\n' || c == '\t' || c == '\r';
