@@ -311,7 +311,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         const auto at = ranked ? normalize_axis(axis.value_or(node.part == Part::Split ? 0 : 1),
                                                 d.shapes().rank(ranked))
                                : std::nullopt;
-        if (!at) node.part = Part::Other;
+        if (!at || std::ranges::find(in, DValue{}) != in.end()) node.part = Part::Other;
         else node.axis = static_cast<std::uint32_t>(*at);
         break;
       }

@@ -104,6 +104,7 @@ class Writer {
   std::string base_of(DNode n) const {
     for (int steps = 0; n && steps < 8; ++steps) {
       const DValue y = d_.out(n);
+      if (!y) break;   // a GRU of which only the state is read
       if (d_[y].origin) return std::string(m_.text(m_.value(d_[y].origin).name)) + "_moved";
       n = d_.first_use(y) ? d_.user(d_.first_use(y)) : DNode{};
     }

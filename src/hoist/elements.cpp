@@ -94,6 +94,11 @@ std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& 
   return static_cast<std::uint32_t>(*axis);
 }
 
+bool broadcasts(const Model& m, NodeId n) {
+  const Broadcast b = row_of(m, n).broadcast;
+  return b != Broadcast::None && b != Broadcast::LegacyAxis;
+}
+
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
   if (slot == 0) return Operand::Broadcast;
   const OpFacts& row = row_of(m, n);

@@ -18,6 +18,8 @@ enum class Operand : std::uint8_t {
   Broadcast,   // full shape, or broadcast to it
   Fixed,       // a scalar by definition, or only its type is looked at: stays as it is in every move
 };
+// Does the operator broadcast its operands? Old opsets of some do not.
+bool broadcasts(const Model& m, NodeId n);
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot);
 
 // b7: the same bits wherever an element stands in the buffer. Condition of moves that change places (Concat, Split,

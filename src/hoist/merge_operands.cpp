@@ -116,6 +116,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   why = Refusal::Operand;
   if (operand_kind(d.model(), d[first].origin, slot) == Operand::Fixed)
     return same([](const Branch& b) { return b.operand; }) ? branches[0].operand : DValue{};
+  if (!broadcasts(d.model(), d[first].origin)) return {};   // they would have to be full in the new shape
   std::vector<DValue> mapped;
   bool all_constant = true;
   for (const Branch& b : branches) {

@@ -58,13 +58,16 @@ DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims, s
 std::string_view refusal_text(Refusal r) { return kRefusals[static_cast<std::size_t>(r)]; }
 
 bool type_can_move(const Draft& d, DType type) {
+  // Concat before opset 4 and Reshape before 5 take these alone.
+  const std::int64_t opset = d.model().opset(d.graph(), NameId{std::uint32_t{0}});
+  if (opset < 5) return type == DType::Float || type == DType::Double || type == DType::Float16;
   switch (type) {
     case DType::Float: case DType::Double: case DType::Float16: case DType::Bool:
     case DType::Int8: case DType::Int16: case DType::Int32: case DType::Int64:
     case DType::UInt8: case DType::UInt16: case DType::UInt32: case DType::UInt64:
       return true;
     case DType::BFloat16:
-      return d.model().opset(d.graph(), NameId{std::uint32_t{0}}) >= 13;
+      return opset >= 13;
     default:   // strings, complex numbers and the small types: not all of the operators take them
       return false;
   }

@@ -205,6 +205,8 @@ bool Search::operand_may_move(DNode m, std::uint32_t slot) const {
 
 SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   SearchResult result;
+  // Targets of Reshapes would be Constant nodes there, which hold floats only (Constant before opset 9).
+  if (c.model.ir_version < 4 && c.model.opset(c.model.main(), NameId{std::uint32_t{0}}) < 9) return result;
   DraftBuilder builder(c);
   if (c.moves) std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
   const bool explain = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
