@@ -18,6 +18,7 @@
 namespace graphopt {
 namespace {
 
+constexpr std::int64_t kMostUnpacked = 1024;   // elements
 constexpr std::size_t kSample = 256;    // bytes of a payload that a colour looks at, from either end
 
 std::uint64_t hash_text(std::string_view s) {
@@ -35,7 +36,8 @@ std::uint64_t hash_tensor(const Model& m, TensorId t) {
   const Tensor& tensor = m.tensor(t);
   std::uint64_t h = static_cast<std::uint64_t>(tensor.dtype);
   for (const std::int64_t d : tensor.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
-  if (tensor.dtype == DType::String) return h;
+  // A large payload that is not in raw form would be unpacked: type and dims have to do.
+  if (tensor.dtype == DType::String || (!tensor.ready && tensor.elements > kMostUnpacked)) return h;
   if (const auto raw = m.raw(t)) {
     h = mix_hash(h, hash_text(raw->substr(0, kSample)));
     if (raw->size() > kSample) h = mix_hash(h, hash_text(raw->substr(raw->size() - kSample)));
