@@ -13,32 +13,11 @@
 //
 //   a = Sqrt (x)  b = Sqrt (z)  y = Concat <axis = 0> (a, b)      =>      c = Concat <axis = 0> (x, z)  y = Sqrt (c)
 
-#include <array>
-
-#include "hoist/search.h"
-#include "passes/pass.h"
+#include "passes/search_pass.h"
 
 namespace graphopt {
-namespace {
-
-class AggregateElementwise final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    const SearchResult r = search_moves(c, {.merge = true});
-    counters_[0].value += r.kept;
-    counters_[1].value = r.refused;
-    return r.kept > 0;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 2> counters_{{{"kept", "moves kept"}, {"refused", "candidates refused, in the last sweep"}}};
-};
-
-}  // namespace
-
 extern constinit const PassInfo aggregate_elementwise = {
     .name = "aggregate-elementwise", .summary = "merge equal elementwise nodes on the branches of a Concat or Split",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<AggregateElementwise>, .search = true};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<SearchPass<MoveKinds{.merge = true}>>, .search = true};
 
 }  // namespace graphopt

@@ -12,32 +12,11 @@
 //
 //   n = MatMul (x, w)  r = Reshape (n, s)  y = Relu (r)      =>      n = MatMul (x, w)  e = Relu (n)  y = Reshape (e, s)
 
-#include <array>
-
-#include "hoist/search.h"
-#include "passes/pass.h"
+#include "passes/search_pass.h"
 
 namespace graphopt {
-namespace {
-
-class HoistReshape final : public Pass {
- public:
-  bool run(PassContext& c) override {
-    const SearchResult r = search_moves(c, {.common = true, .rebase = true});
-    counters_[0].value += r.kept;
-    counters_[1].value = r.refused;
-    return r.kept > 0;
-  }
-  std::span<const Counter> counters() const override { return counters_; }
-
- private:
-  std::array<Counter, 2> counters_{{{"kept", "moves kept"}, {"refused", "candidates refused, in the last sweep"}}};
-};
-
-}  // namespace
-
 extern constinit const PassInfo hoist_reshape = {
     .name = "hoist-reshape", .summary = "move Reshapes and Transposes to where they cancel or stand in no way",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<HoistReshape>, .search = true};
+    .exact = Exact::Yes, .level = 1, .make = make_pass<SearchPass<MoveKinds{.common = true, .rebase = true}>>, .search = true};
 
 }  // namespace graphopt
