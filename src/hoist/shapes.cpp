@@ -1,7 +1,10 @@
 #include "hoist/shapes.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "ops/reshape_target.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -103,7 +106,7 @@ DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to) {
   if (!shapes.same_count(from, to)) return form;
   const auto source = shapes.dims(from), target = shapes.dims(to);
   for (const DimId d : target)
-    if (shapes.pool().is_constant(d, 0)) return form;
+    if (shapes.pool().is_constant(d, 0)) return form;   // Squeeze and Unsqueeze could, but nothing is gained
   if (unit_axes(shapes, from, to, form.numbers)) {
     form.kind = DeformForm::Kind::Unsqueeze;
     return form;
@@ -112,21 +115,10 @@ DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to) {
     form.kind = DeformForm::Kind::Squeeze;
     return form;
   }
+  auto numbers = reshape_target(shapes.pool(), source, target, std::equal_to<DimId>{});
   form.numbers.clear();
-  bool open = false, copy_may_be_empty = false;
-  for (std::size_t k = 0; k < target.size(); ++k) {
-    if (const auto number = shapes.number(target[k])) {
-      form.numbers.push_back(*number);
-    } else if (k < source.size() && source[k] == target[k]) {
-      form.numbers.push_back(0);
-      copy_may_be_empty |= shapes.pool().range(target[k]).low < 1;
-    } else {
-      if (open) return {};
-      open = true;
-      form.numbers.push_back(-1);
-    }
-  }
-  if (open && copy_may_be_empty) return {};
+  if (!numbers || !numbers->defined()) return form;
+  form.numbers = std::move(numbers->numbers);
   form.kind = DeformForm::Kind::Target;
   return form;
 }

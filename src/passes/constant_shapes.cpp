@@ -15,9 +15,11 @@
 //   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
 //   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
 
+#include <utility>
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/reshape_target.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -38,24 +40,11 @@ class ConstantTarget final : public Rule {
     if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return false;
     const auto from = c.infer.dims(x), to = c.infer.dims(y);
     const SymbolicTensor* written = c.infer.symbolic(target);
-    target_.clear();
-    bool copies_may_be_empty = false;
-    std::ptrdiff_t open = -1;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      if (const auto number = m.dims.value(to[i])) {
-        if (*number < 1) return false;
-        target_.push_back(*number);
-      } else if (i < from.size() && m.dims.equal(from[i], to[i]) == Tri::Yes) {
-        target_.push_back(0);
-        if (m.dims.range(to[i]).low < 1) copies_may_be_empty = true;
-      } else {
-        if (open >= 0) return false;
-        open = static_cast<std::ptrdiff_t>(i);
-        target_.push_back(-1);
-      }
-    }
-    if (open < 0 || !copies_may_be_empty) return true;
-    const auto at = static_cast<std::size_t>(open);
+    auto numbers = reshape_target(m.dims, from, to, [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
+    if (!numbers) return false;
+    target_ = std::move(numbers->numbers);
+    if (numbers->defined()) return true;
+    const std::size_t at = *numbers->open;
     return written && at < written->elements.size() && m.dims.is_constant(written->elements[at], -1);
   }
 

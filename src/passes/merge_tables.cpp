@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/reshape_target.h"
 #include "ops/facts.h"
 #include "passes/index_range.h"
 #include "passes/rule_pass.h"
@@ -305,26 +306,14 @@ class MergeTables final : public Rule {
     const std::span<const DimId> part = c.infer.dims(m.input(n, first_));
     std::vector<DimId> wanted(part.begin(), part.end());
     wanted[axis_] = m.dims.mul(wanted[axis_], m.dims.constant(static_cast<std::int64_t>(run_.size())));
-    target_.clear();
-    bool copies_may_be_empty = false, open = false;
-    reshape_ = wanted.size() != joined_.size();
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (!wanted[i]) return false;
-      const bool same = i < joined_.size() && m.dims.equal(joined_[i], wanted[i]) == Tri::Yes;
-      reshape_ |= !same;
-      if (const auto number = m.dims.value(wanted[i])) {
-        if (*number < 1) return false;
-        target_.push_back(*number);
-      } else if (same) {
-        target_.push_back(0);
-        copies_may_be_empty |= m.dims.range(wanted[i]).low < 1;
-      } else {
-        if (open) return false;
-        open = true;
-        target_.push_back(-1);
-      }
-    }
-    return !open || !copies_may_be_empty;
+    for (const DimId d : wanted)
+      if (!d) return false;
+    const auto same = [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; };
+    auto numbers = reshape_target(m.dims, joined_, wanted, same);
+    if (!numbers || !numbers->defined()) return false;
+    target_ = std::move(numbers->numbers);
+    reshape_ = !std::ranges::equal(joined_, wanted, same);
+    return true;
   }
 
   bool fewer_nodes(const PassContext& c, NodeId n) const {
