@@ -83,7 +83,8 @@ DValue Draft::put_value(const DraftValue& v) {
   return DValue{values_.size() - 1};
 }
 
-DNode Draft::put_node(DraftNode node, std::span<const DValue> in, std::span<const DValue> out) {
+// Adds the node to the arrays and its operands to their use lists; it stands in no order and defines nothing yet.
+DNode Draft::append(DraftNode node, std::span<const DValue> in, std::span<const DValue> out) {
   const DNode n{nodes_.size()};
   node.first_in = static_cast<std::uint32_t>(uses_.size());
   node.in_count = static_cast<std::uint32_t>(in.size());
@@ -95,8 +96,13 @@ DNode Draft::put_node(DraftNode node, std::span<const DValue> in, std::span<cons
     uses_.push_back({{}, n, {}, {}});
     link_use(DUse{uses_.size() - 1}, v);
   }
+  outputs_.insert(outputs_.end(), out.begin(), out.end());
+  return n;
+}
+
+DNode Draft::put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out) {
+  const DNode n = append(node, in, out);
   for (std::uint32_t i = 0; i < out.size(); ++i) {
-    outputs_.push_back(out[i]);
     if (!out[i]) continue;
     values_[out[i].index()].def = n;
     values_[out[i].index()].slot = i;
@@ -174,23 +180,11 @@ DNode Draft::new_node(Part part, NodeId origin, std::span<const DValue> in, std:
   node.origin = origin;
   node.anchor = part == Part::Concat || part == Part::Split;
   node.real_in = static_cast<std::uint32_t>(in.size());
-  const DNode n{nodes_.size()};
-  node.first_in = static_cast<std::uint32_t>(uses_.size());
-  node.in_count = node.real_in;
-  node.first_out = static_cast<std::uint32_t>(outputs_.size());
-  node.out_count = static_cast<std::uint32_t>(out.size());
-  nodes_.push_back(node);
-  touched_at_.push_back(0);
+  const DNode n = append(node, in, out);
   log_.push_back({Change::What::Node, 0, 0, 0, 0});
-  for (const DValue v : in) {
-    uses_.push_back({{}, n, {}, {}});
-    link_use(DUse{uses_.size() - 1}, v);
-    touch_value(v);
-  }
-  for (std::uint32_t i = 0; i < out.size(); ++i) {
-    outputs_.push_back(out[i]);
+  for (const DValue v : in) touch_value(v);
+  for (std::uint32_t i = 0; i < out.size(); ++i)
     if (out[i]) define(out[i], n, i);
-  }
   link_node(n, before);
   touch(n);
   for (const DValue v : out)

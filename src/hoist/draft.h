@@ -136,7 +136,7 @@ class Draft {
 
   // --- building (not logged) --------------------------------------------------------------------------------------
   DValue put_value(const DraftValue& v);
-  DNode put_node(DraftNode node, std::span<const DValue> in, std::span<const DValue> out);   // at the end
+  DNode put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out);   // at the end
   ListId intern_list(std::vector<std::int64_t> list);
   void set_host(DNode n) { nodes_[n.index()].host = true; }
 
@@ -173,6 +173,7 @@ class Draft {
     What what;
     std::uint32_t a, b, c, d;
   };
+  DNode append(DraftNode node, std::span<const DValue> in, std::span<const DValue> out);
   void link_use(DUse u, DValue v);
   void unlink_use(DUse u);
   void relink_use(DUse u, DValue v);        // undoes unlink_use, in reverse order

@@ -136,12 +136,14 @@ DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t
 }
 
 DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target, Refusal& why) {
+  const auto made = [&](std::span<const DValue> in, NodeId like) {
+    const DValue out[] = {d.new_value(to, d[v].dtype)};
+    d.new_node(Part::Deform, like, in, out, before);
+    return out[0];
+  };
+  const DValue with_target[] = {v, runtime_target.operand};
   if (!to || !d.shape(v)) {
-    if (runtime_target.operand && type_can_move(d, d[v].dtype)) {
-      const DValue in[] = {v, runtime_target.operand}, out[] = {d.new_value(to, d[v].dtype)};
-      d.new_node(Part::Deform, runtime_target.reshape, in, out, before);
-      return out[0];
-    }
+    if (runtime_target.operand && type_can_move(d, d[v].dtype)) return made(with_target, runtime_target.reshape);
     why = Refusal::ShapeUnknown;
     return {};
   }
@@ -169,17 +171,10 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarge
     if (d.shape(root) == to) return root;
     if (!d.shape(root) || d.constant(root)) break;
   }
-  for (const DValue from : {v, root}) {
-    if (!d.shape(from) || deform_form(d.shapes(), d.shape(from), to).kind == DeformForm::Kind::None) continue;
-    const DValue in[] = {from}, out[] = {d.new_value(to, d[v].dtype)};
-    d.new_node(Part::Deform, {}, in, out, before);
-    return out[0];
-  }
-  if (runtime_target.operand) {
-    const DValue in[] = {v, runtime_target.operand}, out[] = {d.new_value(to, d[v].dtype)};
-    d.new_node(Part::Deform, runtime_target.reshape, in, out, before);
-    return out[0];
-  }
+  for (const DValue from : {v, root})
+    if (d.shape(from) && deform_form(d.shapes(), d.shape(from), to).kind != DeformForm::Kind::None)
+      return made(std::span(&from, 1), {});
+  if (runtime_target.operand) return made(with_target, runtime_target.reshape);
   why = Refusal::NotWritable;
   return {};
 }
