@@ -6,7 +6,6 @@
 // Nodes that compute shapes only do not count. A move is kept iff the cost falls, so every run of moves ends.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -39,7 +38,6 @@ class CostKeeper {
   Cost price();
   // The changes that price() looked at are kept.
   void keep();
-  const Regions& regions() const { return regions_; }
 
  private:
   enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform, kAbsorbed };

@@ -73,10 +73,6 @@ Part part_of_kind(OpKind kind) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool elementwise_class(const Model& m, NodeId n) {
   const OpClass c = facts(m.kind(n), static_cast<int>(m.opset(n))).cls;
   return c == OpClass::Unary || c == OpClass::Nary || c == OpClass::Conditional;

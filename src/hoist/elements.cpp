@@ -30,7 +30,7 @@ const OpFacts& row_of(const Model& m, NodeId n) { return facts(m.kind(n), static
 template <class Fits>
 bool all_elements(const Model& m, TensorId t, Fits fits) {
   const auto raw = m.raw(t);
-  if (!raw || m.tensor(t).elements > 4096) return false;
+  if (!raw || m.tensor(t).elements > kMostConstantElements) return false;
   const auto look = [&]<class T>(T x) {
     for (std::size_t i = 0; i + sizeof(T) <= raw->size(); i += sizeof(T)) {
       std::memcpy(&x, raw->data() + i, sizeof(T));

@@ -35,7 +35,7 @@ class Regions {
   void grow(std::span<const DNode> in_order);
 
   Draft& d_;
-  std::vector<DNode> area_, candidates_, members_, stack_;
+  std::vector<DNode> area_, candidates_, stack_;
   std::vector<std::uint32_t> seen_, member_;           // by node: epochs
   std::uint32_t epoch_ = 0;
 };

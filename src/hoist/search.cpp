@@ -14,11 +14,6 @@ namespace graphopt {
 namespace {
 
 MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
-void add(MoveCost& sum, const Cost& c) {
-  sum.compute += c.compute;
-  sum.free += c.free;
-  sum.deform += c.deform;
-}
 
 class Search {
  public:
@@ -31,7 +26,6 @@ class Search {
   // Whether anything was kept.
   bool run() {
     cost_.start();
-    add(result_.before, cost_.cost());
     const std::uint64_t kept = result_.kept;
     attempt("clean-up", d_.first(), true, [&](Refusal&) {
       for (DNode n = d_.first(); n; n = d_[n].next) d_.touch(n);
@@ -45,7 +39,6 @@ class Search {
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
-    add(result_.after, cost_.cost());
     return result_.kept > kept;
   }
 
@@ -120,10 +113,9 @@ class Search {
   bool reads_in_full(DNode m, DValue v) const {
     if (!d_.shape(v) || d_.shape(d_.out(m)) != d_.shape(v)) return false;
     for (std::uint32_t k = 0; k < d_[m].real_in; ++k)
-      if (d_.in(m, k) == v && operand_may_move(m, k)) return true;
+      if (d_.in(m, k) == v && operand_kind(d_.model(), d_[m].origin, k) != Operand::Fixed) return true;
     return false;
   }
-  bool operand_may_move(DNode m, std::uint32_t slot) const;
 
   // Carries a candidate out; keeps it when the cost falls (or does not rise, for the first clean-up).
   void attempt(std::string_view kind, DNode at, bool even, const std::function<bool(Refusal&)>& move,
@@ -196,10 +188,6 @@ class Search {
   std::uint64_t refused_count_ = 0;
   std::vector<RefusedMove> refused_;
 };
-
-bool Search::operand_may_move(DNode m, std::uint32_t slot) const {
-  return operand_kind(d_.model(), d_[m].origin, slot) != Operand::Fixed;
-}
 
 }  // namespace
 

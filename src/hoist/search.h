@@ -19,7 +19,6 @@ struct MoveKinds {
 
 struct SearchResult {
   std::uint64_t kept = 0, refused = 0;
-  MoveCost before, after;   // summed over the graphs
 };
 
 // All graphs of the model, bodies and functions included, each by itself.
