@@ -136,6 +136,16 @@ OpKind find_kind(const Domain& domain, std::string_view name) {
   return found ? static_cast<OpKind>(low) : OpKind::Opaque;
 }
 
+// By kind, since facts() is asked for each node many times.
+consteval std::array<int, kOpKindCount> newest_opsets() {
+  std::array<int, kOpKindCount> newest{};
+  for (std::size_t k = 2; k < kOpKindCount; ++k)
+    for (const Domain& d : kDomains)
+      if (d.name == first_row(k).domain) newest[k] = d.newest;
+  return newest;
+}
+constexpr std::array<int, kOpKindCount> kNewest = newest_opsets();
+
 }  // namespace
 }  // namespace table
 
@@ -144,8 +154,7 @@ const OpFacts& facts(OpKind kind, int opset) {
   const auto k = static_cast<std::size_t>(kind);
   if (k >= kOpKindCount) return kRows[0];
   if (k < 2) return kRows[k];
-  const Domain* domain = find_domain(first_row(k).domain);
-  if (domain == nullptr || opset > domain->newest) return kRows[0];
+  if (opset > kNewest[k]) return kRows[0];
   for (std::size_t i = kFirst[k + 1]; i > kFirst[k]; --i)
     if (kRows[i - 1].since <= opset) return kRows[i - 1];
   return kRows[0];
