@@ -1,7 +1,10 @@
 #include "hoist/draft_write.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/attributes.h"
@@ -21,58 +24,97 @@ class Writer {
   void run() {
     opset_ = m_.opset(d_.graph(), NameId{std::uint32_t{0}});
     for (std::uint32_t v = 0; v < d_.value_count(); ++v) values_[v] = d_[DValue{v}].origin;
-    for (DNode n = d_.first(); n; n = d_[n].next)
-      if (stays(n)) nodes_[n.index()] = d_[n].origin;
-    detach();
-    for (DNode n = d_.first(); n; n = d_[n].next) {
-      if (!stays(n)) {
-        make(n);
-        continue;
-      }
-      if (d_[n].changed) change_operands(n);
-      place(n);
+    std::vector<DNode> differ;
+    std::vector<NodeId> gone;
+    for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
+      const DNode n{i};
+      const bool same_node = d_[n].alive && stays(n);
+      if (same_node) nodes_[i] = d_[n].origin;
+      else if (!d_[n].made) gone.push_back(d_[n].origin);
+      if (d_[n].alive && (d_[n].made || d_[n].changed)) differ.push_back(n);
     }
+    for (const DNode n : differ) detach(n);
+    put_in_place(differ);
     // Only now does nothing read a result that vanished.
-    for (DNode n = d_.first(); n; n = d_[n].next)
-      if (stays(n) && d_[n].changed) change_results(n);
+    for (const DNode n : differ)
+      if (stays(n)) change_results(n);
     // What vanished, last first: by then nothing reads its results.
-    for (NodeId n = m_.graph(d_.graph()).last; n;) {
-      const NodeId prev = m_.prev_node(n);
-      if (gone(n)) m_.erase(n);
-      n = prev;
-    }
+    std::ranges::sort(gone, [this](NodeId a, NodeId b) { return m_.before(b, a); });
+    for (const NodeId n : gone) m_.erase(n);
   }
 
  private:
   // Is it the model's node still? A Split with another number of pieces is a new one.
   bool stays(DNode n) const { return !d_[n].made && d_[n].out_count == m_.output_count(d_[n].origin); }
 
-  // Results that another node defines now, or nobody.
-  void detach() {
-    kept_.resize(m_.node_count());
-    for (DNode n = d_.first(); n; n = d_[n].next)
-      if (stays(n)) kept_[d_[n].origin.index()] = true;
-    for (std::uint32_t i = 0; i < d_.value_count(); ++i) {
-      const DValue v{i};
-      const ValueId value = d_[v].origin;
-      if (!value || !d_[v].def) continue;
+  // Results of n that another node of the model defines.
+  void detach(DNode n) {
+    for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
+      const DValue v = d_.out(n, k);
+      const ValueId value = v ? d_[v].origin : ValueId{};
+      if (!value || d_[v].def != n || d_[v].slot != k) continue;
       const NodeId old = m_.value(value).def;
       if (!old || m_.value(value).graph != d_.graph()) continue;
-      const DNode def = d_[v].def;
-      const bool same = d_[def].alive && stays(def) && d_[def].origin == old && d_[v].slot == m_.value(value).def_slot &&
-                        d_.out(def, d_[v].slot) == v;
-      if (!same && (d_[def].alive && d_.out(def, d_[v].slot) == v)) m_.detach_output(old, m_.value(value).def_slot);
+      const bool same = stays(n) && d_[n].origin == old && k == m_.value(value).def_slot;
+      if (!same) m_.detach_output(old, m_.value(value).def_slot);
     }
   }
 
-  bool gone(NodeId n) const { return n.index() < kept_.size() && !kept_[n.index()]; }
+  // What is new or differs, as it stands in the memory, but behind what it reads; then what stands in front of an operand
+  // because of that, in the order of the draft.
+  void put_in_place(std::span<const DNode> differ) {
+    enum : std::uint8_t { kSame, kWaits, kDone };
+    std::vector<std::uint8_t> state(d_.node_count(), kSame);
+    for (const DNode n : differ) state[n.index()] = kWaits;
+    std::vector<DNode> stack, moved;
+    for (const DNode each : differ) {
+      if (state[each.index()] == kWaits) stack.push_back(each);
+      while (!stack.empty()) {
+        const DNode n = stack.back();
+        const std::size_t depth = stack.size();
+        for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+          if (const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; def && state[def.index()] == kWaits) stack.push_back(def);
+        if (stack.size() > depth) continue;
+        stack.pop_back();
+        if (state[n.index()] == kDone) continue;
+        state[n.index()] = kDone;
+        if (stays(n)) {
+          change_operands(n);
+          place(n);
+        } else {
+          make(n);
+        }
+        moved.push_back(n);
+      }
+    }
+    std::vector<std::pair<std::uint64_t, DNode>> readers;   // a heap, the first in order on top
+    std::vector<bool> queued(d_.node_count());
+    const auto queue_readers = [&](DNode n) {
+      for (const DValue v : d_.outs(n))
+        for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+          const DNode m = d_.user(u);
+          if (queued[m.index()] || m_.before(nodes_[n.index()], nodes_[m.index()])) continue;
+          queued[m.index()] = true;
+          readers.push_back({d_[m].key, m});
+          std::ranges::push_heap(readers, std::greater{});
+        }
+    };
+    for (const DNode n : moved) queue_readers(n);
+    while (!readers.empty()) {
+      std::ranges::pop_heap(readers, std::greater{});
+      const DNode n = readers.back().second;
+      readers.pop_back();
+      if (place(n)) queue_readers(n);
+    }
+  }
 
-  ValueId value_of(DValue v, std::string_view base) {
+  // A new one is named after what stands at n.
+  ValueId value_of(DValue v, DNode n) {
     if (!v) return {};
     ValueId& out = values_[v.index()];
     if (out) return out;
-    if (d_.constant(v)) return out = m_.add_initializer(d_.graph(), std::string(base) + "_const", tensor_of(v));
-    return out = m_.add_value(d_.graph(), m_.fresh_name(base));
+    if (d_.constant(v)) return out = m_.add_initializer(d_.graph(), base_of(n) + "_const", tensor_of(v));
+    return out = m_.add_value(d_.graph(), m_.fresh_name(base_of(n)));
   }
 
   // The constant's bytes with the dims that the draft gives it.
@@ -105,7 +147,7 @@ class Writer {
     for (int steps = 0; n && steps < 8; ++steps) {
       const DValue y = d_.out(n);
       if (!y) break;   // a GRU of which only the state is read
-      if (d_[y].origin) return std::string(m_.text(m_.value(d_[y].origin).name)) + "_moved";
+      if (const ValueId like = d_[y].origin ? d_[y].origin : d_[y].like) return std::string(m_.text(m_.value(like).name)) + "_moved";
       n = d_.first_use(y) ? d_.user(d_.first_use(y)) : DNode{};
     }
     return "moved";
@@ -113,10 +155,9 @@ class Writer {
 
   void make(DNode n) {
     const DraftNode& node = d_[n];
-    const std::string base = base_of(n);
     std::vector<ValueId> in, out;
-    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), base));
-    for (const DValue v : d_.outs(n)) out.push_back(value_of(v, base));
+    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
+    for (const DValue v : d_.outs(n)) out.push_back(value_of(v, n));
     const GraphId g = d_.graph();
     const NodeId last = last_operand(n);
     const NodeId first = last ? m_.next_node(last) : m_.first_node(g);
@@ -190,7 +231,7 @@ class Writer {
   void change_operands(DNode n) {
     const DraftNode& node = d_[n];
     std::vector<ValueId> in;
-    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), base_of(n)));
+    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
     bool differs = in.size() != m_.input_count(node.origin);
     for (std::uint32_t k = 0; k < in.size() && !differs; ++k) differs = in[k] != m_.input(node.origin, k);
     if (differs) m_.set_operands(node.origin, in);
@@ -203,7 +244,7 @@ class Writer {
   void change_results(DNode n) {
     const NodeId origin = d_[n].origin;
     for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
-      const ValueId v = value_of(d_.out(n, k), base_of(n));
+      const ValueId v = value_of(d_.out(n, k), n);
       if (m_.output(origin, k) == v) continue;
       if (m_.output(origin, k)) m_.drop_output(origin, k);
       if (v) m_.attach_output(origin, k, v);
@@ -222,9 +263,12 @@ class Writer {
     return last;
   }
 
-  void place(DNode n) {
+  // Behind its operands; says whether it stood elsewhere.
+  bool place(DNode n) {
     const NodeId node = nodes_[n.index()], last = last_operand(n);
-    if (last && !m_.before(last, node)) m_.move_before(node, m_.next_node(last));
+    if (!last || m_.before(last, node)) return false;
+    m_.move_before(node, m_.next_node(last));
+    return true;
   }
 
   const Draft& d_;
@@ -233,7 +277,6 @@ class Writer {
   std::int64_t opset_ = 0;
   std::vector<ValueId> values_;                             // by DValue
   std::vector<NodeId> nodes_;                               // by DNode
-  std::vector<bool> kept_;                                  // by NodeId, of those that there were
   std::map<std::vector<std::int64_t>, ValueId> int64s_;
 };
 
