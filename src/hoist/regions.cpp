@@ -1,6 +1,7 @@
 #include "hoist/regions.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace graphopt {
 
@@ -137,21 +138,94 @@ bool Regions::join_consumer(DNode n) {
   return join_first(n, candidates_);
 }
 
-void Regions::grow(std::span<const DNode> in_order) {
+bool Regions::beside_producer(DNode n) const {
+  const ShapeId shape = d_.shape(d_.out(n));
+  for (std::uint32_t k = 0; shape && k < d_[n].real_in; ++k) {
+    const DValue v = d_.in(n, k);
+    if (v && d_.shape(v) == shape && d_.def(v) && region_of(d_.def(v))) return true;
+  }
+  return false;
+}
+
+bool Regions::beside_consumer(DNode n) const {
+  for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
+    if (region_of(d_.user(u))) return true;
+  return false;
+}
+
+// Lets nodes join in order (of `place`, least first), each once: those that stand beside a region, and then those that stand
+// beside them. Where only one region can be meant and nothing but that region lies on the other side, a node's turn makes no
+// difference: it comes at once, so that chains are walked along, which spares the memory.
+template <class Place, class Beside, class Join, class Behind>
+bool Regions::spread(std::span<const DNode> free, Place place, Beside beside, Join join, Behind behind) {
+  waiting_.clear();
+  at_once_.clear();
+  turn_.resize(d_.node_count());
+  const std::uint32_t may = wave_ += 2, queued = may + 1;
+  for (const DNode n : free) {
+    if (d_[n].region) continue;
+    turn_[n.index()] = may;
+    if (!beside(n)) continue;
+    turn_[n.index()] = queued;
+    waiting_.push_back({place(n), n});
+  }
+  std::ranges::make_heap(waiting_, std::greater{});
+  bool grown = false;
+  while (!waiting_.empty() || !at_once_.empty()) {
+    DNode n;
+    if (at_once_.empty()) {
+      std::ranges::pop_heap(waiting_, std::greater{});
+      n = waiting_.back().second;
+      waiting_.pop_back();
+    } else {
+      n = at_once_.back();
+      at_once_.pop_back();
+    }
+    if (!join(n)) continue;
+    grown = true;
+    behind(n, [&](DNode m, bool sure) {
+      if (!m || turn_[m.index()] != may) return;
+      turn_[m.index()] = queued;
+      if (sure) {
+        at_once_.push_back(m);
+        return;
+      }
+      waiting_.push_back({place(m), m});
+      std::ranges::push_heap(waiting_, std::greater{});
+    });
+  }
+  return grown;
+}
+
+void Regions::grow(std::vector<DNode>& free) {
+  const auto one_producer = [this](DNode n) {
+    std::size_t found = 0;
+    for (std::uint32_t k = 0; k < d_[n].in_count && found < 2; ++k) found += d_.in(n, k) && d_.def(d_.in(n, k));
+    return found == 1;
+  };
   for (bool grown = true; grown;) {
-    grown = false;
-    for (const DNode n : in_order)
-      if (!d_[n].region) grown |= join_producer(n);
-    for (auto it = in_order.rbegin(); it != in_order.rend(); ++it)
-      if (!d_[*it].region) grown |= join_consumer(*it);
+    grown = spread(
+        free, [this](DNode n) { return d_[n].key; }, [this](DNode n) { return beside_producer(n); },
+        [this](DNode n) { return join_producer(n); },
+        [&](DNode n, auto add) {
+          for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) add(d_.user(u), one_producer(d_.user(u)));
+        });
+    grown |= spread(
+        free, [this](DNode n) { return ~d_[n].key; }, [this](DNode n) { return beside_consumer(n); },
+        [this](DNode n) { return join_consumer(n); },
+        [this](DNode n, auto add) {
+          for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
+            if (const DValue v = d_.in(n, k)) add(d_.def(v), d_[v].use_count == 1);
+        });
+    std::erase_if(free, [this](DNode n) { return d_[n].region.valid(); });
   }
 }
 
 void Regions::start() {
-  std::vector<DNode> all;
-  for (DNode n = d_.first(); n; n = d_[n].next)
-    if (grows(n)) all.push_back(n);
-  grow(all);
+  free_.clear();
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i)
+    if (grows(DNode{i})) free_.push_back(DNode{i});
+  grow(free_);
 }
 
 void Regions::update(std::span<const DNode> touched) {
@@ -173,6 +247,8 @@ void Regions::update(std::span<const DNode> touched) {
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
   }
+  // Where no region is near, none begins or ends.
+  if (std::ranges::none_of(area_, [this](DNode n) { return d_[n].region || beside_producer(n) || beside_consumer(n); })) return;
   for (std::size_t i = 0; i < area_.size() && area_.size() < kMostRegrown; ++i) {
     const DNode n = area_[i];
     const DValue y = d_.out(n);
@@ -181,9 +257,9 @@ void Regions::update(std::span<const DNode> touched) {
     for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
       if (const DNode m = d_.user(u); grows(m) && d_.shape(d_.out(m)) == d_.shape(y)) see(m);
   }
-  std::ranges::sort(area_, [this](DNode a, DNode b) { return d_.before(a, b); });
   for (const DNode n : area_) d_.set_region(n, {});
-  grow(area_);
+  free_ = area_;
+  grow(free_);
 }
 
 }  // namespace graphopt

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "hoist/draft.h"
@@ -32,12 +34,19 @@ class Regions {
   bool join_first(DNode n, std::vector<DNode>& candidates);
   bool acyclic(DNode e, DNode region);
   bool collect(DNode region, std::vector<DNode>& out);
-  void grow(std::span<const DNode> in_order);
+  bool beside_producer(DNode n) const;
+  bool beside_consumer(DNode n) const;
+  template <class Place, class Beside, class Join, class Behind>
+  bool spread(std::span<const DNode> free, Place place, Beside beside, Join join, Behind behind);
+  void grow(std::vector<DNode>& free);                 // leaves those that joined nothing
 
   Draft& d_;
-  std::vector<DNode> area_, candidates_, stack_;
+  std::vector<DNode> area_, free_, candidates_, stack_;
+  std::vector<std::pair<std::uint64_t, DNode>> waiting_;   // a heap
+  std::vector<DNode> at_once_;
   std::vector<std::uint32_t> seen_, member_;           // by node: epochs
-  std::uint32_t epoch_ = 0;
+  std::vector<std::uint32_t> turn_;                    // by node: may join in this wave, or waits for it
+  std::uint32_t epoch_ = 0, wave_ = 0;
 };
 
 }  // namespace graphopt
