@@ -57,13 +57,14 @@ void CostKeeper::update_absorbed(std::vector<DNode> work) {
 }
 
 void CostKeeper::start() {
-  for (DNode n = d_.first(); n; n = d_[n].next)
-    if (absorbed_now(n)) d_.set_absorbed(n, true);
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i)   // the ids of a new draft ascend along every way
+    if (absorbed_now(DNode{i})) d_.set_absorbed(DNode{i}, true);
   regions_.start();
   counted_.assign(d_.node_count(), kNothing);
-  for (DNode n = d_.first(); n; n = d_[n].next) {
-    counted_[n.index()] = share(n);
-    add(total_, share(n), 1);
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
+    const Share s = share(DNode{i});
+    counted_[i] = s;
+    add(total_, s, 1);
   }
   priced_ = total_;
   d_.commit();

@@ -78,6 +78,15 @@ void Draft::renumber(DNode n) {
 
 // --- building ---------------------------------------------------------------------------------------------------
 
+void Draft::reserve(std::size_t nodes) {
+  const std::size_t room = nodes + nodes / 4 + 16;
+  nodes_.reserve(room);
+  touched_at_.reserve(room);
+  values_.reserve(room);
+  outputs_.reserve(room);
+  uses_.reserve(room + room / 2);
+}
+
 DValue Draft::put_value(const DraftValue& v) {
   values_.push_back(v);
   return DValue{values_.size() - 1};
@@ -107,8 +116,31 @@ DNode Draft::put_node(const DraftNode& node, std::span<const DValue> in, std::sp
     values_[out[i].index()].def = n;
     values_[out[i].index()].slot = i;
   }
-  link_node(n, {});
   return n;
+}
+
+void Draft::set_order(std::span<const DNode> order) {
+  DNode last;
+  std::uint64_t key = 0;
+  for (const DNode n : order) {
+    DraftNode& node = nodes_[n.index()];
+    node.prev = last;
+    (last ? nodes_[last.index()].next : first_) = n;
+    node.key = key += kKeyGap;
+    last = n;
+  }
+  last_ = last;
+  std::vector<DUse> uses;
+  for (const DraftValue& value : values_) {
+    if (value.use_count < 2) continue;
+    uses.clear();
+    for (DUse u = value.first_use; u; u = next_use(u)) uses.push_back(u);
+    const auto place = [this](DUse u) { return std::pair(nodes_[user(u).index()].key, u.index()); };
+    std::ranges::sort(uses, {}, place);
+    const DValue v = uses_[uses[0].index()].value;
+    for (const DUse u : uses) unlink_use(u);
+    for (const DUse u : uses) link_use(u, v);
+  }
 }
 
 ListId Draft::intern_list(std::vector<std::int64_t> list) {
@@ -151,8 +183,9 @@ void Draft::mark_changed(DNode n) {
   log_.push_back({Change::What::Changed, n.index(), 0, 0, 0});
 }
 
-DValue Draft::new_value(ShapeId shape, DType dtype) {
+DValue Draft::new_value(ShapeId shape, DType dtype, ValueId like) {
   DraftValue v;
+  v.like = like;
   v.shape = shape;
   v.dtype = dtype;
   log_.push_back({Change::What::Value, 0, 0, 0, 0});

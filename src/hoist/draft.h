@@ -44,6 +44,7 @@ struct DraftNode {
   bool heavy = false;       // class H
   bool anchor = false;      // opens a region (methods/rewrites.md, part d)
   bool host = false;        // computes shapes only: costs nothing, is never moved
+  bool reads_shapes = false;   // an operand of it says a shape
   bool by_axis = false;     // an E whose further operands are vectors along `axis` (Q/DQ per axis)
   bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
   NodeId origin;
@@ -60,6 +61,7 @@ struct DraftNode {
 
 struct DraftValue {
   ValueId origin;           // the model's value; none for a new one
+  ValueId like;             // of a new one: the model's value whose place it takes (for its name), if there is one
   DNode def;
   std::uint32_t slot = 0;
   ShapeId shape;            // none: not known
@@ -135,13 +137,16 @@ class Draft {
   }
 
   // --- building (not logged) --------------------------------------------------------------------------------------
+  void reserve(std::size_t nodes);
   DValue put_value(const DraftValue& v);
-  DNode put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out);   // at the end
+  DNode put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out);
+  // The order of the nodes, and with it of the uses of each value. Until then neither has one.
+  void set_order(std::span<const DNode> order);
   ListId intern_list(std::vector<std::int64_t> list);
   void set_host(DNode n) { nodes_[n.index()].host = true; }
 
   // --- changing (logged) ------------------------------------------------------------------------------------------
-  DValue new_value(ShapeId shape, DType dtype);
+  DValue new_value(ShapeId shape, DType dtype, ValueId like = {});
   DValue new_constant(TensorId t, ShapeId shape, DType dtype);
   // A node that the model does not have, right before `before` (none: at the end).
   DNode new_node(Part part, NodeId origin, std::span<const DValue> in, std::span<const DValue> out, DNode before);

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
-#include <tuple>
 
 #include "hoist/elements.h"
 #include "ops/attributes.h"
@@ -154,18 +153,20 @@ void DraftBuilder::find_captures(GraphId g) {
   captures_.erase(rest.begin(), rest.end());
 }
 
+std::span<const std::pair<NodeId, ValueId>> DraftBuilder::captures_of(NodeId n) const {
+  if (captures_.empty()) return {};
+  return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
+}
+
 void DraftBuilder::order_nodes(GraphId g) {
   const Model& m = c_.model;
-  order_.clear();
+  nodes_.clear();
   depth_.resize(m.node_count());
   colour_.resize(m.node_count());
   back_.resize(m.node_count());
   first_output_.resize(m.node_count());
   first_slot_.resize(m.node_count());
   std::uint32_t deepest = 0;
-  const auto capture_of = [&](NodeId n) {
-    return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
-  };
   const auto value_colour = [&](ValueId v) -> std::uint64_t {
     if (!v) return 1;
     const Value& value = m.value(v);
@@ -175,7 +176,7 @@ void DraftBuilder::order_nodes(GraphId g) {
     return hash_text(m.text(value.name));   // an input: its name is the interface
   };
   for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
-    order_.push_back(n);
+    nodes_.push_back(n);
     std::uint32_t depth = 0;
     const Op& op = m.op(n);
     std::uint64_t h = m.kind(n) == OpKind::Opaque ? mix_hash(hash_text(m.text(op.domain)), hash_text(m.text(op.type)))
@@ -188,7 +189,7 @@ void DraftBuilder::order_nodes(GraphId g) {
     };
     for (std::size_t i = 0; i < m.input_count(n); ++i) see(m.input(n, i));
     std::uint64_t captured = 0;
-    for (const auto& [node, v] : capture_of(n)) {
+    for (const auto& [node, v] : captures_of(n)) {
       captured += value_colour(v);
       if (m.value(v).def && m.value(v).graph == g) depth = std::max(depth, depth_[m.value(v).def.index()] + 1);
     }
@@ -196,7 +197,7 @@ void DraftBuilder::order_nodes(GraphId g) {
     colour_[n.index()] = mix_hash(h, captured);
     deepest = std::max(deepest, depth);
   }
-  for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+  for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
     std::uint64_t h = colour_[it->index()];
     std::uint32_t first = ~std::uint32_t{0}, slot = ~std::uint32_t{0};
     for (const ValueId v : m.outputs(*it)) {
@@ -220,24 +221,32 @@ void DraftBuilder::order_nodes(GraphId g) {
     first_output_[it->index()] = first;
     first_slot_[it->index()] = slot;
   }
-  // By depth first (counting), then by colour within a depth.
+  // By depth first (counting), then by colour within a depth; what has the same colour stays as it stood.
+  struct Place {
+    std::uint32_t first_output, first_slot;
+    std::uint64_t colour;
+    DNode node;
+    auto operator<=>(const Place&) const = default;
+  };
   std::vector<std::uint32_t> start(deepest + 2);
-  for (const NodeId n : order_) ++start[depth_[n.index()] + 1];
+  for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
   for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  std::vector<NodeId> sorted(order_.size());
+  std::vector<Place> sorted(nodes_.size());
   std::vector<std::uint32_t> next(start.begin(), start.end());
-  for (const NodeId n : order_) sorted[next[depth_[n.index()]]++] = n;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t n = nodes_[i].index();
+    sorted[next[depth_[n]]++] = {first_output_[n], first_slot_[n], back_[n], DNode{i}};
+  }
   for (std::size_t i = 0; i + 1 < start.size(); ++i)
-    std::ranges::stable_sort(sorted.begin() + start[i], sorted.begin() + start[i + 1], {},
-                             [this](NodeId n) {
-                               return std::tuple(first_output_[n.index()], first_slot_[n.index()], back_[n.index()]);
-                             });
-  order_ = std::move(sorted);
+    if (start[i + 1] > start[i] + 1) std::sort(sorted.begin() + start[i], sorted.begin() + start[i + 1]);
+  order_.clear();
+  for (const Place& p : sorted) order_.push_back(p.node);
 }
 
 DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   if (!v) return {};
-  if (drafted_[v.index()] == serial_) return values_[v.index()];
+  Drafted& known = values_[v.index()];
+  if (known.serial == serial_) return known.value;
   const Model& m = c_.model;
   const Value& value = m.value(v);
   DraftValue made;
@@ -247,27 +256,39 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   if (made.tensor) {
     made.dtype = m.tensor(made.tensor).dtype;
     made.shape = d.shapes().intern(std::span<const std::int64_t>(m.tensor(made.tensor).dims));
-  } else if (c_.infer.has_rank(v)) {
-    made.shape = d.shapes().intern(c_.infer.dims(v));
+  } else {
+    made.shape = shape_of(d, c_.infer.type(v));
   }
   made.outer = !value.def || value.graph != d.graph();
   made.held = value.pinned || value.graph != d.graph();
   for (UseId u = m.first_use(v); u && !made.held; u = m.next_use(u))
     made.held = m.is_return(m.user(u)) || m.node(m.user(u)).graph != d.graph();
-  drafted_[v.index()] = serial_;
-  return values_[v.index()] = d.put_value(made);
+  known = {d.put_value(made), serial_};
+  return known.value;
+}
+
+// Many values have one type.
+ShapeId DraftBuilder::shape_of(Draft& d, TypeId type) {
+  if (type.index() >= shapes_.size()) shapes_.resize(type.index() + 1);
+  TypeShape& known = shapes_[type.index()];
+  if (known.serial != serial_) {
+    const Type& t = c_.model.types[type];
+    known = {t.kind == TypeKind::Tensor && t.has_rank ? d.shapes().intern(t.dims) : ShapeId{}, serial_};
+  }
+  return known.shape;
 }
 
 void DraftBuilder::read_node(Draft& d, NodeId n) {
   const Model& m = c_.model;
   const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
-  std::vector<DValue> in, out;
+  std::vector<DValue>&in = in_, &out = out_;
+  in.clear();
+  out.clear();
   for (std::size_t i = 0; i < m.input_count(n); ++i) in.push_back(value_of(d, m.input(n, i)));
   DraftNode node;
   node.origin = n;
   node.real_in = static_cast<std::uint32_t>(in.size());
-  for (const auto& [holder, v] : std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first))
-    in.push_back(value_of(d, v));
+  for (const auto& [holder, v] : captures_of(n)) in.push_back(value_of(d, v));
   for (const ValueId v : m.outputs(n)) out.push_back(value_of(d, v));
 
   const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall && row.purity == Purity::Pure &&
@@ -351,6 +372,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         break;
     }
   }
+  node.reads_shapes = m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
   node.heavy = known && (row.cls == OpClass::Heavy || m.kind(n) == OpKind::BatchNormalization);
   node.anchor = known && node.part != Part::Elementwise && node.part != Part::Deform &&
                 m.kind(n) != OpKind::Transpose && row.cls != OpClass::Barrier;
@@ -360,18 +382,18 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
 // Nodes that only describe shapes: all transitive uses are shape operands. They cost nothing and are never moved.
 void DraftBuilder::mark_hosts(Draft& d) const {
   const Model& m = c_.model;
-  for (DNode n = d.last(); n; n = d[n].prev) {
+  for (std::size_t i = d.node_count(); i-- > 0;) {
+    const DNode n{i};
     bool host = d[n].out_count > 0, used = false;
     for (const DValue v : d.outs(n)) {
       if (!v) continue;
       if (d[v].held) host = false;
       for (DUse u = d.first_use(v); u && host; u = d.next_use(u)) {
-        const DNode user = d.user(u);
+        const DraftNode& user = d[d.user(u)];
         used = true;
-        if (d[user].host) continue;
-        const OpFacts& row = facts(m.kind(d[user].origin), static_cast<int>(m.opset(d[user].origin)));
-        host = d.slot(u) < d[user].real_in && m.kind(d[user].origin) != OpKind::Opaque &&
-               role_of(row, d.slot(u)) == Role::Shape;
+        if (user.host) continue;
+        host = user.reads_shapes && d.slot(u) < user.real_in &&
+               role_of(facts(m.kind(user.origin), static_cast<int>(m.opset(user.origin))), d.slot(u)) == Role::Shape;
       }
     }
     if (host && used) d.set_host(n);
@@ -382,13 +404,15 @@ Draft DraftBuilder::build(GraphId g) {
   Draft d(c_.model, g);
   ++serial_;
   values_.resize(c_.model.value_count());
-  drafted_.resize(c_.model.value_count());
   GraphId root = g;
   while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
   d.in_function = c_.model.graph(root).function.valid();
   find_captures(g);
   order_nodes(g);
-  for (const NodeId n : order_) read_node(d, n);
+  // Ids by place in the file, where neighbours stand near each other; the order is that of the list.
+  d.reserve(nodes_.size());
+  for (const NodeId n : nodes_) read_node(d, n);
+  d.set_order(order_);
   mark_hosts(d);
   return d;
 }

@@ -22,13 +22,25 @@ class DraftBuilder {
   void find_captures(GraphId g);
   void read_node(Draft& d, NodeId n);
   DValue value_of(Draft& d, ValueId v);
+  ShapeId shape_of(Draft& d, TypeId type);
+  std::span<const std::pair<NodeId, ValueId>> captures_of(NodeId n) const;
   void mark_hosts(Draft& d) const;
 
   const PassContext& c_;
-  std::vector<NodeId> order_;                          // of the graph at hand, canonical
+  struct Drafted {
+    DValue value;
+    std::uint32_t serial = 0;                          // of the draft that it is a value of
+  };
+  struct TypeShape {
+    ShapeId shape;
+    std::uint32_t serial = 0;
+  };
+  std::vector<NodeId> nodes_;                          // of the graph at hand, as they stand in it
+  std::vector<DNode> order_;                           // the same, canonical
   std::vector<std::pair<NodeId, ValueId>> captures_;   // (node of the graph, value that its bodies read), sorted
-  std::vector<DValue> values_;                         // by ValueId; valid when drafted_ says so
-  std::vector<std::uint32_t> drafted_;
+  std::vector<Drafted> values_;                        // by ValueId
+  std::vector<TypeShape> shapes_;                      // by TypeId
+  std::vector<DValue> in_, out_;                       // of the node at hand
   std::vector<std::uint32_t> depth_, first_output_, first_slot_;   // by NodeId
   std::vector<std::uint64_t> colour_, back_;           // by NodeId
   std::uint32_t serial_ = 0;
