@@ -38,6 +38,7 @@ class CostKeeper {
   Cost price();
   // The changes that price() looked at are kept.
   void keep();
+  std::span<const DNode> regrown() const { return regions_.updated(); }   // whose region the last price() asked for
 
  private:
   enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform, kAbsorbed };

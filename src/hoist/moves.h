@@ -22,14 +22,16 @@ bool common_split(Draft& d, DNode split, Part what, Refusal& why);
 // Part f, 6: scalar Gathers 0 .. n-1 of one axis become a Split and a Squeeze each.
 bool unbind(Draft& d, DNode gather, Refusal& why);
 
+// The cluster of `member`: elementwise nodes of one shape, connected by values of that shape, in one region or none, all
+// absorbed or none; in topological order.
+void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out);
+
 // b5: the cluster of elementwise nodes that consumes (Down) or feeds (Up) `border`, a deformation or transposition, works on
 // the shape beyond it.
 enum class Direction : std::uint8_t { Down, Up };
-bool rebase(Draft& d, DNode border, DNode member, Direction direction, const MoveOptions& o, Refusal& why);
-
-// The cluster of `member`: elementwise nodes of one shape, connected by values of that shape, in one region or none, all
-// absorbed or none; in topological order.
-std::vector<DNode> cluster_of(const Draft& d, DNode member);
+bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction direction, const MoveOptions& o, Refusal& why);
+// Could the cost fall by that? A look at the borders, much cheaper than the move. No: it stays or rises.
+bool rebase_may_pay(const Draft& d, DNode border, std::span<const DNode> cluster, Direction direction);
 
 // Two constants with the same type, dims and bits.
 bool equal_constants(const Draft& d, DValue a, DValue b);

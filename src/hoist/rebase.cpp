@@ -16,8 +16,8 @@ namespace {
 
 class Rebase {
  public:
-  Rebase(Draft& d, std::vector<DNode> cluster, ShapeId from, ShapeId to, Refusal& why)
-      : d_(d), cluster_(std::move(cluster)), from_(from), to_(to), why_(why) {
+  Rebase(Draft& d, std::span<const DNode> cluster, ShapeId from, ShapeId to, Refusal& why)
+      : d_(d), cluster_(cluster), from_(from), to_(to), why_(why) {
     d.clear_marks();
     for (const DNode n : cluster_) d.mark(n);
   }
@@ -31,26 +31,25 @@ class Rebase {
       if (d_[d_.out(n)].held && d_[d_.out(n)].outer) return false;
     for (const DNode n : cluster_)
       if (d_[n].by_axis && !turn_axis(n)) return false;
-    std::vector<std::vector<DValue>> operands;
+    std::vector<DValue> operands;   // of one node after the other
     for (const DNode n : cluster_) {
-      operands.emplace_back();
+      const std::size_t first = operands.size();
       for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
-        const DValue v = d_.in(n, k);
-        if (!v || operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed || inner(v)) {
-          operands.back().push_back(v);
-          continue;
+        DValue v = d_.in(n, k);
+        if (v && !inner(v) && operand_kind(d_.model(), d_[n].origin, k) != Operand::Fixed) {
+          v = d_.shape(v) == from_ ? converted(v, n) : followed(v, n);
+          if (!v) return false;
         }
-        const DValue z = d_.shape(v) == from_ ? converted(v, n) : followed(v, n);
-        if (!z) return false;
-        operands.back().push_back(z);
+        operands.push_back(v);
       }
-      if (!fills(n, operands.back())) {
+      if (!fills(n, std::span(operands).subspan(first))) {
         why_ = Refusal::Operand;
         return false;
       }
     }
-    for (std::size_t i = 0; i < cluster_.size(); ++i)
-      for (std::uint32_t k = 0; k < operands[i].size(); ++k) d_.set_in(cluster_[i], k, operands[i][k]);
+    std::size_t next = 0;
+    for (const DNode n : cluster_)
+      for (std::uint32_t k = 0; k < d_[n].in_count; ++k) d_.set_in(n, k, operands[next++]);
     for (const DNode n : cluster_)
       if (!release(n)) return false;
     return true;
@@ -68,6 +67,10 @@ class Rebase {
 
   // Do the operands still broadcast to the whole new shape? Where none is full, ranks and extents come from several of them.
   bool fills(DNode n, std::span<const DValue> operands) const {
+    for (std::uint32_t k = 0; k < operands.size(); ++k)
+      if (operands[k] && (inner(operands[k]) || d_.shape(operands[k]) == to_) &&
+          operand_kind(d_.model(), d_[n].origin, k) != Operand::Fixed)
+        return true;
     const ShapeTable& shapes = d_.shapes();
     const auto whole = shapes.dims(to_);
     std::vector<bool> reached(whole.size());
@@ -75,7 +78,6 @@ class Rebase {
     for (std::uint32_t k = 0; k < operands.size(); ++k) {
       const DValue v = operands[k];
       if (!v || operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed) continue;
-      if (inner(v) || d_.shape(v) == to_) return true;
       const auto dims = shapes.dims(d_.shape(v));
       rank |= dims.size() == whole.size();
       for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -165,13 +167,15 @@ class Rebase {
   // Gives what is read outside the old shape again. A value whose shape changes gets a new name.
   bool release(DNode n) {
     const DValue old = d_.out(n);
-    std::vector<DUse> outside;
-    std::vector<std::pair<DNode, std::uint32_t>> within;
+    std::vector<DUse>& outside = outside_;
+    std::vector<std::pair<DNode, std::uint32_t>>& within = within_;
+    outside.clear();
+    within.clear();
     for (DUse u = d_.first_use(old); u; u = d_.next_use(u)) {
       if (d_.marked(d_.user(u))) within.emplace_back(d_.user(u), d_.slot(u));
       else outside.push_back(u);
     }
-    const DValue fresh = d_.new_value(to_, d_[old].dtype);
+    const DValue fresh = d_.new_value(to_, d_[old].dtype, d_[old].origin ? d_[old].origin : d_[old].like);
     d_.set_outs(n, std::span(&fresh, 1));
     for (const auto& [user, slot] : within) d_.set_in(user, slot, fresh);
     // Deformations of it read the new value themselves, where that can be said.
@@ -225,7 +229,9 @@ class Rebase {
   }
 
   Draft& d_;
-  std::vector<DNode> cluster_;
+  std::span<const DNode> cluster_;
+  std::vector<DUse> outside_;                                // of release()
+  std::vector<std::pair<DNode, std::uint32_t>> within_;
   const ShapeId from_, to_;
   Refusal& why_;
   std::vector<std::pair<DValue, DValue>> full_;   // operands from outside, and what they became; few mostly
@@ -235,9 +241,9 @@ class Rebase {
 
 }  // namespace
 
-std::vector<DNode> cluster_of(const Draft& d, DNode member) {
+void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
   const ShapeId shape = d.shape(d.out(member));
-  std::vector<DNode> out{member};
+  out.assign(1, member);
   d.clear_marks();
   d.mark(member);
   const auto see = [&](DNode n) {
@@ -253,7 +259,108 @@ std::vector<DNode> cluster_of(const Draft& d, DNode member) {
     for (DUse u = d.first_use(d.out(n)); u; u = d.next_use(u)) see(d.user(u));
   }
   std::ranges::sort(out, [&](DNode a, DNode b) { return d.before(a, b); });
-  return out;
+}
+
+namespace {
+
+// What a rebase could do to the cost at best, from a look at the borders of the cluster, whose nodes are marked.
+class Prospect {
+ public:
+  Prospect(const Draft& d, ShapeId to) : d_(d), to_(to) {}
+
+  // False only where as many deformations come as go and no elementwise node could join a region.
+  bool good(std::span<const DNode> cluster) {
+    see(cluster[0]);
+    for (const DNode n : cluster) {
+      if (d_[n].absorbed) return true;
+      for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
+        if (const DValue v = d_.in(n, k); v && !d_.constant(v) && !inner(d_.def(v))) operand(v, d_.shape(d_.out(n)));
+      result(d_.out(n));
+      if (open_) return true;
+    }
+    return removed_ > added_ || (free_ && region_);
+  }
+
+ private:
+  static constexpr std::size_t kMostSeen = 16;   // users of one value, and operands of the cluster
+
+  bool inner(DNode n) const { return n && d_.marked(n); }
+  void see(DNode n) {
+    if (!n) return;
+    free_ |= d_[n].part == Part::Elementwise && !d_[n].region && !d_[n].absorbed && !d_[n].host;
+    region_ |= d_[n].anchor || d_[n].region.valid();
+  }
+  // Calls for each user; gives up when there are many.
+  template <class Look>
+  void users(DValue v, Look look) {
+    std::size_t seen = 0;
+    for (DUse u = d_.first_use(v); u && !open_; u = d_.next_use(u)) {
+      look(u);
+      open_ |= ++seen > kMostSeen;
+    }
+  }
+  bool deforms(DUse u) const {
+    const DNode m = d_.user(u);
+    return d_[m].part == Part::Deform && !d_[m].host && d_.slot(u) == 0;
+  }
+
+  void operand(DValue v, ShapeId shape) {
+    if (std::ranges::find(known_, v) != known_.end()) return;
+    known_.push_back(v);
+    open_ |= known_.size() > kMostSeen;
+    const DNode q = d_.def(v);
+    see(q);
+    if (q && d_[q].part == Part::Deform && !d_[q].host) {
+      // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for it.
+      const DValue source = d_.in(q, 0);
+      removed_ += d_.shape(source) == to_ || d_.shape(v) != shape;
+      const DNode p = d_.def(source);
+      // Nodes could come to stand in an epilogue; of two deformations in a row both could go.
+      open_ |= p && (d_[p].heavy || d_[p].absorbed || d_[p].part == Part::Deform);
+      see(p);
+      users(source, [&](DUse u) {
+        open_ |= deforms(u) && d_.user(u) != q;   // could be read instead
+        see(d_.user(u));
+      });
+    } else if (d_.shape(v) == shape) {
+      bool other = false;
+      users(v, [&](DUse u) { other |= deforms(u); });
+      added_ += !other;
+    }
+  }
+
+  void result(DValue y) {
+    bool needed = d_[y].held;
+    users(y, [&](DUse u) {
+      const DNode m = d_.user(u);
+      if (inner(m)) return;
+      see(m);
+      if (!deforms(u)) {
+        needed = true;
+        return;
+      }
+      removed_ += d_.shape(d_.out(m)) == to_;
+      users(d_.out(m), [&](DUse w) { see(d_.user(w)); });
+    });
+    added_ += needed;
+  }
+
+  const Draft& d_;
+  const ShapeId to_;
+  std::vector<DValue> known_;
+  std::size_t removed_ = 0, added_ = 0;    // at most, at least
+  bool free_ = false, region_ = false;     // beside the cluster, itself included
+  bool open_ = false;                      // cannot be said
+};
+
+}  // namespace
+
+bool rebase_may_pay(const Draft& d, DNode border, std::span<const DNode> cluster, Direction direction) {
+  const ShapeId to = d.shape(direction == Direction::Down ? d.in(border, 0) : d.out(border));
+  if (d[border].part != Part::Deform || !to) return true;
+  d.clear_marks();
+  for (const DNode n : cluster) d.mark(n);
+  return Prospect(d, to).good(cluster);
 }
 
 // Has the deformation an operand that says its target? (The second operand of a Squeeze says other things.)
@@ -262,14 +369,13 @@ static bool says_target(const Draft& d, DNode border) {
   return d[border].made || d.model().kind(d[border].origin) == OpKind::Reshape;
 }
 
-bool rebase(Draft& d, DNode border, DNode member, Direction direction, const MoveOptions& o, Refusal& why) {
+bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction direction, const MoveOptions& o, Refusal& why) {
   const ShapeId in_front = d.shape(d.in(border, 0)), behind = d.shape(d.out(border));
   if (!in_front || !behind) {
     why = Refusal::ShapeUnknown;
     return false;
   }
   const bool down = direction == Direction::Down;
-  std::vector<DNode> cluster = cluster_of(d, member);
   const bool turn = d[border].part == Part::Transpose;
   for (const DNode n : cluster)
     if (!o.relaxed && (!may_reshape(d, n, down ? in_front : behind, turn) || (turn && !position_free(d, n)))) {
@@ -277,7 +383,7 @@ bool rebase(Draft& d, DNode border, DNode member, Direction direction, const Mov
       return false;
     }
   const DNode first = cluster.front();
-  Rebase work(d, std::move(cluster), down ? behind : in_front, down ? in_front : behind, why);
+  Rebase work(d, cluster, down ? behind : in_front, down ? in_front : behind, why);
   if (turn) {
     const auto perm = d.list(d[border].list);
     work.perm.assign(perm.begin(), perm.end());

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <memory>
+#include <utility>
 
-#include "hoist/cost.h"
 #include "hoist/draft_build.h"
+#include "hoist/draft_store.h"
 #include "hoist/draft_write.h"
 #include "hoist/elements.h"
 #include "hoist/moves.h"
@@ -15,27 +18,36 @@ namespace {
 
 MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
 
+// Looks at one graph cost at most so much: nodes and users of the clusters that are tried, per node of the graph.
+constexpr std::uint64_t kLooksPerNode = 200, kLooks = 1'000'000;
+
 class Search {
  public:
-  Search(PassContext& c, Draft& d, const MoveKinds& kinds, SearchResult& result)
-      : c_(c), d_(d), kinds_(kinds), result_(result), cost_(d) {
+  Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result)
+      : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost) {
     options_.relaxed = c.options.level >= 3;
     explain_ = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
   }
 
-  // Whether anything was kept.
-  bool run() {
-    cost_.start();
+  // Whether anything was kept. `fresh`: the draft was not searched before.
+  bool run(bool fresh) {
+    looks_left_ = kLooks + kLooksPerNode * d_.node_count();
     const std::uint64_t kept = result_.kept;
-    attempt("clean-up", d_.first(), true, [&](Refusal&) {
-      for (DNode n = d_.first(); n; n = d_[n].next) d_.touch(n);
-      return true;
-    });
-    for (bool changed = true; changed && !stopped_;) {
+    if (fresh)
+      attempt("clean-up", d_.first(), true, [&](Refusal&) {
+        for (const DNode n : sorted_nodes([this](DNode m) { return d_[m].part != Part::Elementwise || d_[d_.out(m)].use_count == 0; }))
+          d_.touch(n);
+        return true;
+      });
+    // The first sweep and the last look at everything, those between them around what was changed.
+    for (bool whole = true; !stopped_;) {
       const std::uint64_t before = result_.kept;
       refused_.clear();
-      sweep();
-      changed = result_.kept > before;
+      recent_ = std::exchange(changed_, {});
+      sweep(whole);
+      if (result_.kept > before) whole = false;
+      else if (whole) break;
+      else whole = true;
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
@@ -43,17 +55,53 @@ class Search {
   }
 
  private:
-  std::vector<DNode> nodes_of(std::initializer_list<Part> parts) const {
+  // In order. By id first: that reads the memory from front to back.
+  template <class Wanted>
+  std::vector<DNode> sorted_nodes(Wanted wanted) const {
+    std::vector<std::pair<std::uint64_t, DNode>> found;
+    for (std::uint32_t i = 0; i < d_.node_count(); ++i)
+      if (const DraftNode& node = d_[DNode{i}]; node.alive && wanted(DNode{i})) found.push_back({node.key, DNode{i}});
+    std::ranges::sort(found);
+    std::vector<DNode> out(found.size());
+    std::ranges::transform(found, out.begin(), &std::pair<std::uint64_t, DNode>::second);
+    return out;
+  }
+  // What a sweep starts from: everything, or what was near a move in the last sweep or in this one.
+  std::vector<DNode> nodes_of(std::initializer_list<Part> parts, bool whole) const {
+    const auto wanted = [&](DNode n) { return !d_[n].host && std::ranges::find(parts, d_[n].part) != parts.end(); };
+    if (whole) return sorted_nodes(wanted);
     std::vector<DNode> out;
-    for (DNode n = d_.first(); n; n = d_[n].next)
-      if (!d_[n].host && std::ranges::count(parts, d_[n].part) > 0) out.push_back(n);
+    for (const auto* list : {&recent_, &changed_})
+      std::ranges::copy_if(*list, std::back_inserter(out), [&](DNode n) { return d_[n].alive && wanted(n); });
+    std::ranges::sort(out, [this](DNode a, DNode b) { return d_.before(a, b); });
+    out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
   }
 
-  void sweep() {
+  // Remembers the places around a kept move: what was touched, and the nodes whose region was looked at.
+  void remember_surroundings() {
+    constexpr std::uint32_t kMostNeighbours = 64;   // of one node
+    d_.clear_marks();
+    const auto add = [this](DNode n) {
+      if (n && d_[n].alive && d_[n].part != Part::Elementwise && d_[n].part != Part::Other && d_.mark(n)) changed_.push_back(n);
+    };
+    const auto around = [&](DNode n) {
+      if (!d_[n].alive) return;
+      add(n);
+      for (std::uint32_t k = 0; k < std::min(d_[n].real_in, kMostNeighbours); ++k)
+        if (const DValue v = d_.in(n, k)) add(d_.def(v));
+      std::uint32_t seen = 0;
+      for (const DValue v : d_.outs(n))
+        for (DUse u = v ? d_.first_use(v) : DUse{}; u && seen < kMostNeighbours; u = d_.next_use(u), ++seen) add(d_.user(u));
+    };
+    for (const DNode n : d_.touched()) around(n);
+    for (const DNode n : cost_.regrown()) around(n);
+  }
+
+  void sweep(bool whole) {
     refused_count_ = 0;
     if (kinds_.merge) {
-      for (const DNode n : nodes_of({Part::Concat, Part::Split})) {
+      for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
         if (!d_[n].alive || stopped_) continue;
         const bool concat = d_[n].part == Part::Concat;
         attempt(concat ? "merge" : "split", n, false, [&](Refusal& why) {
@@ -62,9 +110,9 @@ class Search {
       }
     }
     if (kinds_.common) {
-      for (const DNode n : nodes_of({Part::Gather}))
+      for (const DNode n : nodes_of({Part::Gather}, whole))
         if (d_[n].alive && !stopped_) attempt("tiles", n, false, [&](Refusal& why) { return unbind(d_, n, why); }, true);
-      for (const DNode n : nodes_of({Part::Concat, Part::Split})) {
+      for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
         const bool concat = d_[n].part == Part::Concat;
         for (const Part what : {Part::Transpose, Part::Deform}) {
           if (!d_[n].alive || stopped_) break;
@@ -75,8 +123,34 @@ class Search {
         }
       }
     }
-    if (kinds_.rebase)
-      for (const DNode n : nodes_of({Part::Deform, Part::Transpose})) rebase_at(n);
+    if (kinds_.rebase) sweep_borders(nodes_of({Part::Deform, Part::Transpose}, whole), !whole);
+  }
+
+  // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along a chain each
+  // move begins where the last one ended, instead of two clusters becoming one in each sweep, over and over.
+  void sweep_borders(std::span<const DNode> borders, bool follow) {
+    using Placed = std::pair<std::uint64_t, DNode>;
+    std::vector<Placed> made;   // a heap, the first in order on top
+    for (std::size_t i = 0; (i < borders.size() || !made.empty()) && !stopped_;) {
+      DNode n;
+      if (made.empty() || (i < borders.size() && d_[borders[i]].key <= made.front().first)) {
+        n = borders[i++];
+      } else {
+        std::ranges::pop_heap(made, std::greater{});
+        n = made.back().second;
+        made.pop_back();
+      }
+      if (!d_[n].alive) continue;
+      const std::uint64_t key = d_[n].key;
+      const std::size_t nodes = d_.node_count();
+      rebase_at(n);
+      for (std::size_t k = nodes; follow && k < d_.node_count(); ++k) {
+        const DraftNode& node = d_[DNode{k}];
+        if (!node.alive || node.key <= key || (node.part != Part::Deform && node.part != Part::Transpose)) continue;
+        made.push_back({node.key, DNode{k}});
+        std::ranges::push_heap(made, std::greater{});
+      }
+    }
   }
 
   // Down: the cluster that consumes the border; up: the one that feeds it.
@@ -99,15 +173,39 @@ class Search {
       for (const DNode m : consumers) {
         if (!d_[n].alive || !d_[m].alive || d_[m].part != Part::Elementwise || d_[m].host || stopped_) continue;
         if (!reads_in_full(m, d_.out(n))) continue;
-        attempt(turn.empty() ? "serial-backward" : turn, n, false,
-                [&](Refusal& why) { return rebase(d_, n, m, Direction::Down, options_, why); });
+        rebase_cluster(turn.empty() ? "serial-backward" : turn, n, m, Direction::Down);
       }
     }
     if (!d_[n].alive || stopped_) return;
     const DNode p = d_.def(d_.in(n, 0));
     if (!p || !d_[p].alive || d_[p].part != Part::Elementwise || d_[p].host) return;
-    attempt(turn.empty() ? "serial-forward" : turn, n, false,
-            [&](Refusal& why) { return rebase(d_, n, p, Direction::Up, options_, why); });
+    rebase_cluster(turn.empty() ? "serial-forward" : turn, n, p, Direction::Up);
+  }
+
+  void rebase_cluster(std::string_view kind, DNode border, DNode member, Direction direction) {
+    cluster_of(d_, member, cluster_);
+    std::uint64_t looks = 0;
+    for (const DNode n : cluster_) looks += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
+    if (looks > looks_left_) {
+      attempt(kind, border, false, [](Refusal& why) {
+        why = Refusal::Limit;
+        return false;
+      });
+      return;
+    }
+    looks_left_ -= looks;
+    const bool may_pay = rebase_may_pay(d_, border, cluster_, direction);
+    if (!may_pay && !explain_) {
+      ++refused_count_;
+      return;
+    }
+    // Asked for reasons, a move that cannot pay is tried for what else stands against it.
+    attempt(kind, border, false, [&](Refusal& why) {
+      const bool done = rebase(d_, border, cluster_, direction, options_, why);
+      if (!done || may_pay) return done;
+      why = Refusal::Tie;
+      return false;
+    });
   }
 
   bool reads_in_full(DNode m, DValue v) const {
@@ -145,6 +243,7 @@ class Search {
         stopped_ = true;
       }
       if (keep) {
+        remember_surroundings();
         cost_.keep();
         d_.commit();
         ++result_.kept;
@@ -182,11 +281,14 @@ class Search {
   Draft& d_;
   const MoveKinds& kinds_;
   SearchResult& result_;
-  CostKeeper cost_;
+  CostKeeper& cost_;
   MoveOptions options_;
   bool explain_ = false, stopped_ = false;
   std::uint64_t refused_count_ = 0;
+  std::uint64_t looks_left_ = 0;
   std::vector<RefusedMove> refused_;
+  std::vector<DNode> recent_, changed_;   // near moves that the sweep before kept, and this one
+  std::vector<DNode> cluster_;
 };
 
 }  // namespace
@@ -201,9 +303,16 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   const bool merges = !kinds.common && !kinds.rebase && !explain;
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
     const GraphId graph{g};
-    if (!c.model.graph(graph).alive || !builder.worth_it(graph, merges) || c.journal.exhausted()) continue;
-    Draft d = builder.build(graph);
-    if (Search(c, d, kinds, result).run()) write_draft(d, c.model);
+    if (!c.model.graph(graph).alive || c.journal.exhausted()) continue;
+    auto d = c.drafts ? c.drafts->take(graph) : nullptr;
+    const bool fresh = !d;
+    if (fresh) {
+      if (!builder.worth_it(graph, merges)) continue;
+      d = std::make_unique<PricedDraft>(builder.build(graph));
+      d->cost.start();
+    }
+    if (Search(c, *d, kinds, result).run(fresh)) write_draft(d->draft, c.model);
+    else if (c.drafts) c.drafts->keep(std::move(d));
   }
   // Values from many places changed at once: from the start is less work than from each of them, and sharper.
   if (result.kept > 0) c.infer.run();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "hoist/draft_store.h"
 #include "ir/verify.h"
 #include "support/hash_chains.h"
 #include "support/nearest.h"
@@ -60,7 +61,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   PassOptions pass_options = options.pass;
   pass_options.exact |= options.level < 2;   // -O1 keeps every bit
   pass_options.level = options.level;
-  PassContext context{model, infer, journal, pass_options, options.moves};
+  DraftStore drafts(model, infer);
+  PassContext context{model, infer, journal, pass_options, options.moves, &drafts};
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());

@@ -16,12 +16,15 @@ struct PassOptions {
   int level = 2;                          // of -O
 };
 
+class DraftStore;   // hoist/draft_store.h
+
 struct PassContext {
   Model& model;
   Inference& infer;
   Journal& journal;
   const PassOptions& options;
   MoveLog* moves = nullptr;               // none: nobody asks
+  DraftStore* drafts = nullptr;           // what searches hand on; none: nothing
 };
 
 }  // namespace graphopt
