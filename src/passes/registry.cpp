@@ -8,7 +8,7 @@ namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop, constant_shapes,
     merge_initializers, common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, hoist_reshape,
-    sequence_idioms, merge_tables, reduce_keepdims;
+    sequence_idioms, merge_tables, merge_matmuls, reduce_keepdims;
 
 namespace {
 
@@ -26,6 +26,7 @@ constexpr const PassInfo* kPasses[] = {
     &drop_unused_outputs,
     &dead_code,                  // takes what the others left
     &merge_tables,               // before hoisting: deformations still stand next to their Gathers
+    &merge_matmuls,              // before aggregate_elementwise, which takes the elementwise nodes behind the products over the Split
     &aggregate_elementwise,      // on a graph that is clean: what it merges need not be compared again
     &hoist_reshape,
 };

@@ -54,6 +54,8 @@ PLANTS = [
          old="if (open < 0 || !copies_may_be_empty) return true;", new="return true;"),
     dict(name="sweep-unknown", file="src/rewrite/dead.cpp", golden="dead-code/keep_unknown_domain", old="case Purity::Unknown: return false;",
          new="case Purity::Unknown: break;"),
+    dict(name="matmuls-any-attributes", file="src/passes/merge_matmuls.cpp", golden="merge-matmuls/keep_attributes",
+         old=" && same_attributes(m, a.node, b.node);", new=";"),
     dict(name="slice-any-step", file="src/passes/drop_noop.cpp", golden="drop-noop/keep_slice_reversed",
          old="case OpKind::Slice: return steps_are_one(m, n) && c.infer.same_shape(in, out);",
          new="case OpKind::Slice: return c.infer.same_shape(in, out);"),

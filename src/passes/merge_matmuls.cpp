@@ -1,0 +1,255 @@
+// merge-matmuls: one matrix product instead of several of one value with constant weights.
+//
+// Problem: queries, keys and values, gates and experts multiply one activation by a weight each: several launches, none of which
+// may fill the device.
+// Method: MatMuls of one value by constants [K, N_i], or Gemms of one value with equal alpha, beta, transA and transB, become one
+// with the weights side by side along the output axis, and a Split. Biases of Gemms are joined, too; elementwise nodes behind each
+// (the Adds of biases behind MatMuls) follow by aggregate-elementwise, which moves what is the same on all branches over the Split.
+// Rounds: each element is the sum of the same K products, but a kernel may add them up in another order when its matrix is
+// wider. Each of two such sums is within K * eps * sum |x||w| of the true one. So -O3 only; integers are exact.
+// Lowers: (C', products). C' (hoist/cost.h) counts launches: elementwise nodes in the epilogue of a product are none, so those
+// that would be left behind the Split count against the merge. Ends: the number of products falls.
+// Left alone: weights and biases that something else reads, that are inputs or outputs, or of other types; products with a bias
+// beside ones without; more than kMostBytes of weights (they are copied in memory).
+// On a CPU it gains nothing (three products 256 x 256, 1 to 128 rows: 0.98 to 1.01 of the time; real models 0.99 to 1.09, as the
+// Split copies); it is for devices where a launch is dear. --disable-pass=merge-matmuls keeps it off.
+//
+//   a = MatMul (x, u)                     y = MatMul (x, u_v_w)
+//   b = MatMul (x, v)           =>        a, b, c = Split <axis = 1> (y, lengths)
+//   c = MatMul (x, w)
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hoist/elements.h"
+#include "ops/attributes.h"
+#include "ops/facts.h"
+#include "ops/same_attributes.h"
+#include "passes/rule_pass.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+constexpr std::uint32_t kMostReaders = 4096;    // of one value: each looks at all
+constexpr std::size_t kMostLevels = 16;         // of an epilogue
+
+OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
+
+constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
+
+class MergeMatMuls final : public Rule {
+ public:
+  static constexpr Counter kCounter{"merged", "groups of products that became one"};
+  std::string_view name() const override { return "products"; }
+  std::span<const OpKind> roots() const override { return kProducts; }
+
+  bool match(const PassContext& c, NodeId n) override {
+    const Model& m = c.model;
+    Product first;
+    if (!read(c, n, first)) return false;
+    const ValueId x = m.input(n, 0);
+    if (m.constant_of(x) || m.use_count(x) > kMostReaders || !c.infer.has_rank(m.output(n, 0))) return false;
+    const std::size_t rank = c.infer.dims(m.output(n, 0)).size();
+    if (rank < 1) return false;
+    axis_ = static_cast<std::int64_t>(rank) - 1;
+    group_.clear();
+    for (UseId u = m.first_use(x); u; u = m.next_use(u)) {
+      const NodeId s = m.user(u);
+      Product p;
+      if (m.slot(u) == 0 && m.node(s).graph == m.node(n).graph && m.kind(s) == m.kind(n) && read(c, s, p) && alike(m, first, p))
+        group_.push_back(p);
+    }
+    std::ranges::sort(group_, [&](const Product& a, const Product& b) { return m.before(a.node, b.node); });
+    // All of them, or those that go on as the first one does.
+    if (worth_it(c, n)) return true;
+    const NodeId next = epilogue(c, m.output(n, 0));
+    std::erase_if(group_, [&](const Product& p) {
+      const NodeId other = epilogue(c, m.output(p.node, 0));
+      return next.valid() != other.valid() || (next && m.kind(next) != m.kind(other));
+    });
+    return worth_it(c, n);
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    const GraphId g = m.node(n).graph;
+    const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_joined";
+    const auto constant = [&](ValueId like, TensorId t) { return m.add_initializer(m.value(like).graph, m.text(m.value(like).name), t); };
+    std::vector<ValueId> operands{m.input(n, 0)}, parts;
+    std::vector<std::int64_t> lengths;
+    operands.push_back(constant(m.input(n, 1), join_weights(m)));
+    if (group_[0].bias) operands.push_back(constant(m.input(n, 2), join_biases(m)));
+    for (const Product& p : group_) {
+      parts.push_back(m.detach_output(p.node, 0));
+      lengths.push_back(p.columns);
+    }
+    const NodeId product = m.add_node_like(g, m.node(n).op, operands, 1, base, n);
+    for (const Attr& a : std::vector<Attr>(m.attrs(n).begin(), m.attrs(n).end())) m.set_attr(product, a);
+    std::vector<ValueId> from{m.output(product, 0)};
+    const bool operand = m.opset(n) >= 13;
+    if (operand) from.push_back(m.add_initializer(g, base + "_lengths", m.make_int64s(lengths)));
+    const NodeId split = m.add_node(g, standard_op(m, OpKind::Split), from, parts, n);
+    m.set_attr_int(split, names::axis, axis_);
+    if (!operand) m.set_attr_ints(split, names::split, lengths);
+    for (const Product& p : group_) m.erase(p.node);
+  }
+
+ private:
+  struct Product {
+    NodeId node;
+    TensorId weight, bias;    // bias: none where the node has none
+    bool by_rows = false;     // the weight is [N, K]
+    std::int64_t inner = 0, columns = 0;
+  };
+
+  static bool read(const PassContext& c, NodeId n, Product& p) {
+    const Model& m = c.model;
+    const ValueId x = m.input(n, 0), w = m.input(n, 1), y = m.output(n, 0), b = m.input(n, 2);
+    if (!x || !w || !y || m.opset(n) < 7 || m.value(y).pinned || !attributes_known(m, n)) return false;
+    p.node = n;
+    p.weight = m.use_count(w) == 1 ? m.constant_of(w) : TensorId{};   // of this graph or of an outer one
+    if (!p.weight || is_joined(m, y)) return false;
+    const Tensor& t = m.tensor(p.weight);
+    if (t.dims.size() != 2 || t.dims[0] < 1 || t.dims[1] < 1 || bits_of(t.dtype) < 8) return false;
+    p.by_rows = m.kind(n) == OpKind::Gemm && int_attr(m, n, names::transB).value_or(0) != 0;
+    p.inner = t.dims[p.by_rows ? 1 : 0];
+    p.columns = t.dims[p.by_rows ? 0 : 1];
+    if (!b) return true;
+    p.bias = m.use_count(b) == 1 ? m.constant_of(b) : TensorId{};
+    if (!p.bias || m.tensor(p.bias).dtype != t.dtype) return false;
+    // One element, or one per column: what a row of biases can be joined from.
+    const Tensor& bias = m.tensor(p.bias);
+    if (bias.elements == 1) return bias.dims.size() <= 2;
+    return !bias.dims.empty() && bias.dims.size() <= 2 && bias.elements == p.columns && bias.dims.back() == p.columns;
+  }
+
+  // The result of a merge: what stands behind its Split went on otherwise than the products that are left.
+  static bool is_joined(const Model& m, ValueId y) {
+    const NodeId user = m.single_user(y);
+    return user && m.kind(user) == OpKind::Split;
+  }
+
+  static bool alike(const Model& m, const Product& a, const Product& b) {
+    return m.tensor(a.weight).dtype == m.tensor(b.weight).dtype && a.inner == b.inner && a.bias.valid() == b.bias.valid() &&
+           m.opset(a.node) == m.opset(b.node) && same_attributes(m, a.node, b.node);
+  }
+
+  bool worth_it(const PassContext& c, NodeId n) const {
+    if (group_.size() < 2 || group_[0].node != n) return false;
+    const Model& m = c.model;
+    std::uint64_t bytes = 0;
+    for (const Product& p : group_) {
+      const auto size = raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements));
+      if (!size || *size > kMostBytes || (bytes += *size) > kMostBytes) return false;
+    }
+    // Launches: the products; then one, the Split, and what is left of the epilogues.
+    if (2 + left_behind(c) > group_.size()) return false;
+    const auto readable = [&m](TensorId t) {   // last, as it may read from disk
+      const auto raw = m.raw(t);
+      return raw && raw->size() == raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements));
+    };
+    return std::ranges::all_of(group_, [&](const Product& p) { return readable(p.weight) && (!p.bias || readable(p.bias)); });
+  }
+
+  // The elementwise node that a runtime executes in the epilogue of what makes v (hoist/cost.h, "absorbed").
+  static NodeId epilogue(const PassContext& c, ValueId v) {
+    const Model& m = c.model;
+    const NodeId e = v ? m.single_user(v) : NodeId{};
+    if (!e || m.is_return(e) || m.node(e).graph != m.node(m.value(v).def).graph || !is_elementwise(m, c.infer, e)) return {};
+    for (std::size_t k = 0; k < m.input_count(e); ++k)
+      if (m.input(e, k) && m.input(e, k) != v && !m.constant_of(m.input(e, k))) return {};
+    const ValueId y = m.output(e, 0);
+    return y && c.infer.same_shape(v, y) ? e : NodeId{};
+  }
+
+  // How many nodes of the epilogues stay behind the Split: the levels that are the same on all branches go over it.
+  std::size_t left_behind(const PassContext& c) const {
+    const Model& m = c.model;
+    std::vector<NodeId> at(group_.size());
+    std::vector<ValueId> value;
+    std::int64_t lengths = 0;
+    for (const Product& p : group_) {
+      value.push_back(m.output(p.node, 0));
+      lengths += p.columns;
+    }
+    std::size_t left = 0;
+    for (std::size_t level = 0; level < kMostLevels; ++level) {
+      for (std::size_t i = 0; i < at.size(); ++i) at[i] = epilogue(c, value[i]);
+      if (!same_level(m, at, value, lengths)) break;
+      for (std::size_t i = 0; i < at.size(); ++i) value[i] = m.output(at[i], 0);
+    }
+    for (ValueId v : value)
+      for (NodeId e; (e = epilogue(c, v)); v = m.output(e, 0)) ++left;
+    return left;
+  }
+
+  // Would merge_split (hoist/moves.h) make one node of these? Constants that differ become one of all `columns`.
+  static bool same_level(const Model& m, std::span<const NodeId> nodes, std::span<const ValueId> values, std::int64_t columns) {
+    const NodeId first = nodes[0];
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (!nodes[i] || m.kind(nodes[i]) != m.kind(first) || m.input_count(nodes[i]) != m.input_count(first) ||
+          m.opset(nodes[i]) != m.opset(first) || !same_attributes(m, nodes[i], first))
+        return false;
+    for (std::size_t k = 0; k < m.input_count(first); ++k) {
+      bool equal = true;
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const ValueId v = m.input(nodes[i], k), like = m.input(first, k);
+        if (v.valid() != like.valid() || (v == values[i]) != (like == values[0])) return false;
+        if (!v || v == values[i]) continue;
+        const Tensor& t = m.tensor(m.constant_of(v));
+        const Tensor& other = m.tensor(m.constant_of(like));
+        if (t.dtype != other.dtype) return false;
+        equal &= v == like || (t.elements == 1 && t.dims == other.dims && m.raw(m.constant_of(v)) == m.raw(m.constant_of(like)));
+      }
+      if (!equal && (columns > kMostConstantElements || operand_kind(m, first, k) == Operand::Fixed)) return false;
+    }
+    return true;
+  }
+
+  // Side by side: row by row of [K, N_i], or one below the other as [N_i, K].
+  TensorId join_weights(Model& m) const {
+    std::int64_t columns = 0;
+    std::vector<std::pair<Bytes, std::size_t>> parts;   // bytes, and those of one row
+    std::size_t bytes = 0;
+    for (const Product& p : group_) {
+      columns += p.columns;
+      const Bytes raw = *m.raw(p.weight);
+      const std::size_t rows = p.by_rows ? 1 : static_cast<std::size_t>(p.inner);
+      parts.emplace_back(raw, raw.size() / rows);
+      bytes += raw.size();
+    }
+    std::string joined;
+    joined.reserve(bytes);
+    for (std::int64_t row = 0; row < (group_[0].by_rows ? 1 : group_[0].inner); ++row)
+      for (const auto& [raw, size] : parts) joined += raw.substr(static_cast<std::size_t>(row) * size, size);
+    const std::int64_t inner = group_[0].inner;
+    const std::int64_t dims[] = {group_[0].by_rows ? columns : inner, group_[0].by_rows ? inner : columns};
+    return m.make_tensor(m.tensor(group_[0].weight).dtype, dims, std::move(joined));
+  }
+
+  TensorId join_biases(Model& m) const {
+    std::string joined;
+    std::int64_t columns = 0;
+    for (const Product& p : group_) {
+      const Bytes raw = *m.raw(p.bias);
+      const std::int64_t repeats = m.tensor(p.bias).elements == 1 ? p.columns : 1;
+      for (std::int64_t i = 0; i < repeats; ++i) joined += raw;
+      columns += p.columns;
+    }
+    const std::int64_t dims[] = {columns};
+    return m.make_tensor(m.tensor(group_[0].bias).dtype, dims, std::move(joined));
+  }
+
+  std::vector<Product> group_;   // in the order of the graph; the root is the first
+  std::int64_t axis_ = 0;
+};
+
+}  // namespace
+
+extern constinit const PassInfo merge_matmuls = {
+    .name = "merge-matmuls", .summary = "make one product of several of one value with constant weights",
+    .exact = Exact::No, .level = 3, .make = make_pass<RulePass<MergeMatMuls>>};
+
+}  // namespace graphopt
