@@ -154,7 +154,8 @@ class WrittenTypes {
     if (is_body_output(v)) return {};
     if (infer_) return found;
     const bool wrong = v.index() < wrong_.size() && wrong_[v.index()];
-    if (wrong || value.info_stale || v.index() >= file_values_) return without_fresh_names(found);
+    // A new value that took over an output's name has taken its ValueInfo over, too.
+    if (wrong || value.info_stale || (v.index() >= file_values_ && value.info.empty())) return without_fresh_names(found);
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
   }
 

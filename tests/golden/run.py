@@ -331,7 +331,9 @@ def run_case(tool, case, work, update):
             open(case["path"], "w").write(text)
         else:
             wrong.append("result differs; it is\n" + onnx.printer.to_text(got))
-    wrong += value_info_wrong(before, onnx.parser.parse_model(case["after"]), got)
+    after = onnx.parser.parse_model(case["after"])
+    wrong += value_info_wrong(before, after, got)
+    wrong += [f"output {o.name} does not have its type" for o, p in zip(got.graph.output, after.graph.output) if o != p]
     found = {e["reason"] for e in report.get("explain", []) if e["pass"] == case["pass"]}
     wrong += [f"--explain gives {sorted(found)}, not {reason}" for reason in case["explain"] if not found & set(reason.split("|"))]
     have = counters(report)
