@@ -158,6 +158,10 @@ bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
   return wide(from) && wide(to);
 }
 
+bool minds_broadcast(const Draft& d, DNode n, DValue operand) {
+  return layout_sensitive(d, n) && !d.shapes().all_ones(d.shape(operand));
+}
+
 bool may_lift(const Draft& d, DNode n) {
   const OpKind kind = d.model().kind(d[n].origin);
   if (kind == OpKind::Max || kind == OpKind::Min) return !layout_sensitive(d, n);

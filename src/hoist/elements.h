@@ -29,6 +29,9 @@ bool position_free(const Draft& d, DNode n);
 // may where nothing is broadcast (and no element changes its place: `moved`), or where every operand is full or one element
 // and the last dim is more than 1 on both sides.
 bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved);
+// Does its kernel take another path where an operand is broadcast along the axis of a Concat that was full before it? An operand
+// of one element is none.
+bool minds_broadcast(const Draft& d, DNode n, DValue operand);
 // May a constant operand be expanded or joined (scalar and vector operands give the same bits)?
 bool may_lift(const Draft& d, DNode n);
 // Operator, attributes (absent = default), number of operands, types of operands and result: the same? None, or which
