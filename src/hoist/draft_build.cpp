@@ -335,7 +335,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         break;
       }
       case Part::Slice: {
-        // Static, one axis, step 1; the bounds as they are after clamping.
+        // Static, one axis, step 1 or one element; the bounds as they are after clamping.
         node.part = Part::Other;
         const ShapeId y = d.shape(out[0]);
         if (!x || !y || m.opset(n) < 10) break;
@@ -343,12 +343,13 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
         const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
         if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 || axes->size() != 1 ||
-            *steps != std::vector<std::int64_t>{1})
+            steps->size() != 1 || (*steps)[0] < 1)
           break;
         const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
         if (!axis || rank == 0) break;
         const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
         if (!extent || (*starts)[0] < -*extent) break;
+        if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[static_cast<std::size_t>(*axis)]) != 1) break;
         node.part = Part::Slice;
         node.axis = static_cast<std::uint32_t>(*axis);
         node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];

@@ -22,6 +22,11 @@ bool common_split(Draft& d, DNode split, Part what, Refusal& why);
 // Part f, 6: scalar Gathers 0 .. n-1 of one axis become a Split and a Squeeze each.
 bool unbind(Draft& d, DNode gather, Refusal& why);
 
+// Part f, 4: Slices that take every k-th element of an axis. Joined by one Concat they become Reshape, Transpose, Reshape; else a
+// Split of [m, k] and Squeezes, past which the elementwise nodes behind them are taken.
+bool join_strides(Draft& d, DNode concat, Refusal& why);
+bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why);
+
 // The cluster of `member`: elementwise nodes of one shape, connected by values of that shape, in one region or none, all
 // absorbed or none; in topological order.
 void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out);

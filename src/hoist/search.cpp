@@ -112,6 +112,11 @@ class Search {
     if (kinds_.common) {
       for (const DNode n : nodes_of({Part::Gather}, whole))
         if (d_[n].alive && !stopped_) attempt("tiles", n, false, [&](Refusal& why) { return unbind(d_, n, why); }, true);
+      for (const DNode n : nodes_of({Part::Concat}, whole))
+        if (d_[n].alive && !stopped_) attempt("tiles", n, false, [&](Refusal& why) { return join_strides(d_, n, why); }, true);
+      for (const DNode n : nodes_of({Part::Slice, Part::Other}, whole))
+        if (d_[n].alive && !stopped_ && d_[n].origin && d_.model().kind(d_[n].origin) == OpKind::Slice)
+          attempt("tiles", n, false, [&](Refusal& why) { return split_strides(d_, n, options_, why); }, true);
       for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
         const bool concat = d_[n].part == Part::Concat;
         for (const Part what : {Part::Transpose, Part::Deform}) {

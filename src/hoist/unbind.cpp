@@ -22,7 +22,10 @@ bool unbind(Draft& d, DNode gather, Refusal& why) {
     if (d.before(n, first)) first = n;
     by_index[d[n].begin].push_back(n);
   }
-  if (extent < 2 || static_cast<std::int64_t>(by_index.size()) != extent) return false;
+  if (extent < 2 || static_cast<std::int64_t>(by_index.size()) != extent) {
+    if (by_index.size() > 1) why = Refusal::AxisCut;   // some of the indices are not read
+    return false;
+  }
   if (!type_can_move(d, d[x].dtype)) {
     why = Refusal::Type;
     return false;

@@ -3,6 +3,8 @@
 A recipe is an elementwise operator with its operands, to be put on several branches: recipe(v, j) adds it to branch j's value v.
 `spoil` changes one thing of one branch: another attribute or operator, a second use, an operand where no move may put it.
 """
+import itertools
+
 import numpy as np
 from onnx import helper
 
@@ -24,7 +26,7 @@ class Scenes:
     def scene(self):
         rng = self.rng
         kinds = [(self.merge, 5), (self.parted, 5), (self.cluster, 6), (self.common_concat, 3), (self.common_split, 3), (self.fork, 3),
-                 (self.join, 3), (self.tiles, 2), (self.unbind, 1), (self.shuffle, 2), (self.anchor, 3), (self.single, 3), (self.turned, 3),
+                 (self.join, 3), (self.tiles, 2), (self.strides, 2), (self.unbind, 1), (self.shuffle, 2), (self.anchor, 3), (self.single, 3), (self.turned, 3),
                  (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
         v = self.pick(self.small)
         if v is None:
@@ -492,6 +494,31 @@ class Scenes:
         e = self.chain(v.dtype, rng.random() < 0.2)
         for j, (b, x) in enumerate(bounds):
             e(self.slice(v, axis, b, x, v.shape[:axis] + ((x - b, ()),) + v.shape[axis + 1:]), j)
+
+    def strides(self, v):
+        """Slices that take every k-th element of one or two axes: joined, or worked on apart and stacked; sometimes one is out of place."""
+        rng = self.rng
+        axes = [k for k, d in enumerate(v.shape) if not d[1] and d[0] in (2, 4, 6)]
+        if not axes or v.rank > 4:
+            return self.merge(v)
+        axes = rng.sample(axes, rng.choice([1, 1, min(2, len(axes))]))
+        phases = [list(p) for p in itertools.product(range(2), repeat=len(axes))]
+        if rng.random() < 0.3:
+            phases = [p[::-1] for p in phases]
+        if rng.random() < 0.15:
+            rng.shuffle(phases)
+        if rng.random() < 0.1:
+            phases[-1][0] = 0
+        n = [v.shape[a][0] for a in axes]
+        shape = tuple((d[0] // 2, ()) if k in axes else d for k, d in enumerate(v.shape))
+        two, at = self.ints(*[2] * len(axes)), self.ints(*axes)
+        parts = [self.add("Slice", [v, self.ints(*p), self.ints(*[rng.choice([m, 2**62]) for m in n]), at, two], (v.dtype, shape)) for p in phases]
+        if rng.random() < 0.5:
+            return self.concat(parts, rng.randrange(v.rank))
+        e, axis = self.chain(v.dtype), rng.choice([axes[0] + 1, rng.randint(0, v.rank)])
+        parts = [e(w, j) for j, w in enumerate(parts)]
+        if all(w.shape == shape for w in parts):
+            self.concat([self.units(w, shape[:axis] + (ONE,) + shape[axis:]) for w in parts], axis)
 
     def unbind(self, v):
         axes = [k for k, d in enumerate(v.shape) if not d[1] and 2 <= d[0] <= 4]
