@@ -32,7 +32,7 @@ namespace graphopt {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-constexpr std::uint32_t kMostReaders = 4096;    // of one value: each looks at all
+constexpr std::uint32_t kMostReaders = 1024;    // of one value: each looks at all
 constexpr std::size_t kMostLevels = 16;         // of an epilogue
 
 OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
