@@ -246,10 +246,13 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
     d.erase(n);
   }
   // Down, where one elementwise node reads it: the cluster behind takes the shape before, and so do the other Squeezes that it reads.
+  std::vector<DNode> cluster;
   for (const DNode n : squeezes) {
     const DNode reader = d.lone_user(d.out(n));
     if (!reader || d[reader].part != Part::Elementwise || d[reader].host) continue;
-    if (d.shape(d.out(reader)) == d.shape(d.out(n)) && !rebase(d, n, reader, Direction::Down, o, why)) return false;
+    if (d.shape(d.out(reader)) != d.shape(d.out(n))) continue;
+    cluster_of(d, reader, cluster);
+    if (!rebase(d, n, cluster, Direction::Down, o, why)) return false;
   }
   return true;
 }

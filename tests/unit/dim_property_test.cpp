@@ -75,7 +75,7 @@ class DimProperty : public testing::Test {
 
   // GTEST_RANDOM_SEED (--gtest_random_seed=N) searches elsewhere.
   static std::uint64_t seed() {
-    return 20240607u + static_cast<std::uint64_t>(testing::UnitTest::GetInstance()->random_seed());
+    return 20240607u + static_cast<std::uint64_t>(GTEST_FLAG_GET(random_seed));
   }
 
   static constexpr Wide kTooBig = Wide{1} << 120;
