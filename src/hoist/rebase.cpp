@@ -268,9 +268,10 @@ class Prospect {
  public:
   Prospect(const Draft& d, ShapeId to) : d_(d), to_(to) {}
 
-  // False only where as many deformations come as go and no elementwise node could join a region.
+  // False where as many deformations come as go and no elementwise node comes to stand beside a region. What the cluster
+  // touches directly it is parted from; beside it comes what stands beyond the deformations at its borders.
   bool good(std::span<const DNode> cluster) {
-    see(cluster[0]);
+    free_ = !d_[cluster[0]].region;
     for (const DNode n : cluster) {
       if (d_[n].absorbed) return true;
       for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
@@ -309,7 +310,6 @@ class Prospect {
     known_.push_back(v);
     open_ |= known_.size() > kMostSeen;
     const DNode q = d_.def(v);
-    see(q);
     if (q && d_[q].part == Part::Deform && !d_[q].host) {
       // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for it.
       const DValue source = d_.in(q, 0);
@@ -334,7 +334,6 @@ class Prospect {
     users(y, [&](DUse u) {
       const DNode m = d_.user(u);
       if (inner(m)) return;
-      see(m);
       if (!deforms(u)) {
         needed = true;
         return;
@@ -349,7 +348,7 @@ class Prospect {
   const ShapeId to_;
   std::vector<DValue> known_;
   std::size_t removed_ = 0, added_ = 0;    // at most, at least
-  bool free_ = false, region_ = false;     // beside the cluster, itself included
+  bool free_ = false, region_ = false;     // of what will stand together
   bool open_ = false;                      // cannot be said
 };
 

@@ -39,15 +39,15 @@ class Search {
           d_.touch(n);
         return true;
       });
-    // The first sweep and the last look at everything, those between them around what was changed.
-    for (bool whole = true; !stopped_;) {
+    // The first sweep looks at everything, the others around what the last one changed. What that misses is found by the
+    // next run of the search, which there always is after one that kept something.
+    bool changed = true;
+    for (bool whole = true; changed && !stopped_; whole = false) {
       const std::uint64_t before = result_.kept;
       refused_.clear();
       recent_ = std::exchange(changed_, {});
       sweep(whole);
-      if (result_.kept > before) whole = false;
-      else if (whole) break;
-      else whole = true;
+      changed = result_.kept > before;
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
