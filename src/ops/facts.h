@@ -62,6 +62,20 @@ struct AxisFact {
   bool negative = false;          // negative values count from the end in this version
 };
 
+// How an operator works along axes, for moves that carry deformations and Transposes past it (hoist/pass_through.cpp): on the
+// axes that it does not work along, it treats each entry alike and keeps extents and order.
+enum class AxisWork : std::uint8_t {
+  None,     // not known to be of that kind
+  Rows,     // each row along `axis` by itself, to a row of the same extent (Softmax from opset 13)
+  Suffix,   // the block of all axes from `axis` on by itself; further operands are aligned with its end (LayerNormalization)
+  Reduce,   // `axes` become 1, or go (keepdims)
+  Slice,    // pieces of `axes`
+  Gather,   // entries of `axis`, by the indices in operand 1
+  Pad,      // entries added or cut at the ends of axes
+  Expand,   // dims of 1 repeated
+  Blocks,   // DepthToSpace and SpaceToDepth: axes are cut and joined; nothing passes but their inverse
+};
+
 // What a padded input dim does to the true part of the outputs (methods/buckets.md 3.4 in short form).
 enum class PadRule : std::uint8_t {
   Elementwise,   // nothing: an element of the output sees one element of each operand
@@ -108,6 +122,7 @@ struct OpFacts {
   std::span<const Role> roles;
   std::span<const AttrFact> attributes;
   AxisFact axis;
+  AxisWork work;
   PadRule pad;
   bool shape_from_values;           // output dims depend on operand values other than constants-by-definition
   bool commutative;                 // the first two operands may be swapped, bit for bit
@@ -146,5 +161,9 @@ bool position_dependent(OpKind kind, DType type);
 bool cast_position_dependent(DType from, DType to);
 // Do scalar and vector second operands give the same bits?
 bool scalar_equals_vector(OpKind kind, DType type);
+// Does an operator that works along axes (AxisWork) give the same bits for each element when a deformation in front of it
+// goes behind it (`turned` false: each row or reduced group keeps its elements and their order), or a Transpose (true: the
+// axes stand elsewhere, and the elements of a reduced group come in another order)?
+bool axis_work_keeps_bits(OpKind kind, DType type, bool turned);
 
 }  // namespace graphopt

@@ -103,6 +103,36 @@ bool cast_position_dependent(DType from, DType to) {
   return is_float(from) && !is_float(to);
 }
 
+bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
+  if (class_of(kind) == OpClass::Movement) return true;
+  // float16 and bfloat16 go through float32 by casts that a runtime may leave out between two nodes: what comes out depends
+  // on the nodes around.
+  const bool number = type == DType::Float || type == DType::Double || is_int(type) || type == DType::Bool;
+  switch (kind) {
+    case OpKind::LogSoftmax:                         // in double, last places differ
+      return type == DType::Float;
+    case OpKind::Softmax:
+      return type == DType::Float || type == DType::Double;
+    case OpKind::Hardmax:                            // rows that hold a NaN differ
+      return false;
+    case OpKind::LayerNormalization: case OpKind::RMSNormalization:
+      return type == DType::Float || type == DType::Double;
+    // Reductions join reduced dims that are neighbours before they compute: a deformation that keeps the groups changes
+    // nothing. A Transpose changes the order: only where that has no effect, int64 sums (summed in double) not among them.
+    case OpKind::ReduceMax: case OpKind::ReduceMin:
+      return turned ? is_int(type) || type == DType::Bool : number;
+    case OpKind::ReduceProd:
+      return turned ? type == DType::Int32 || type == DType::Int64 : number;
+    case OpKind::ReduceSum:
+      return turned ? type == DType::Int32 : number;
+    case OpKind::ReduceL1: case OpKind::ReduceL2: case OpKind::ReduceLogSum: case OpKind::ReduceLogSumExp:
+    case OpKind::ReduceMean: case OpKind::ReduceSumSquare:
+      return !turned && number;
+    default:
+      return false;
+  }
+}
+
 bool scalar_equals_vector(OpKind kind, DType type) {
   switch (kind) {
     case OpKind::And: case OpKind::BitwiseAnd: case OpKind::BitwiseOr: case OpKind::BitwiseXor:

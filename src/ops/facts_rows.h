@@ -16,6 +16,7 @@ using enum Purity;
 using enum Role;
 using B = Broadcast;
 using P = PadRule;
+using W = AxisWork;
 
 #define ONNX(name) OpKind::name, "", #name
 #define ML(name) OpKind::Ml##name, "ai.onnx.ml", #name
@@ -97,6 +98,11 @@ struct Row {
     r.facts.broadcast = b;
     return r;
   }
+  consteval Row works(AxisWork w) const {
+    Row r = *this;
+    r.facts.work = w;
+    return r;
+  }
   consteval Row purity(Purity p) const {
     Row r = *this;
     r.facts.purity = p;
@@ -143,6 +149,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .roles = roles,
                   .attributes = attributes,
                   .axis = {},
+                  .work = AxisWork::None,
                   .pad = pad,
                   .shape_from_values = shape,
                   .commutative = false,
@@ -211,7 +218,7 @@ inline constexpr AttrFact kTrilu[] = {integer("upper", 1)};
 consteval Row reduction(OpKind kind, Text domain, Text name, int since, Sign sign, PadRule pad,
                         Text because) {
   return row(kind, domain, name, since, Anchor, {1, 1}, {1, 1}, roles<Data>, kAxesKeepdims, pad, because)
-      .axes_attribute(kAll, sign);
+      .axes_attribute(kAll, sign).works(W::Reduce);
 }
 
 // Axes in an operand. Absent or empty means all, unless noop_with_empty_axes is set.
@@ -219,7 +226,7 @@ consteval Row reduction_by_operand(OpKind kind, Text domain, Text name, int sinc
                                    Text because) {
   return row(kind, domain, name, since, Anchor, {1, 2}, {1, 1}, roles<Data, Shape>, kKeepdimsNoop, pad,
              because)
-      .axes_operand(1, kAll, kNegative);
+      .axes_operand(1, kAll, kNegative).works(W::Reduce);
 }
 
 }  // namespace graphopt::table
