@@ -245,6 +245,13 @@ void Draft::set_list(DNode n, ListId list) {
   mark_changed(n);
 }
 
+void Draft::set_carried(DNode n) {
+  if (nodes_[n.index()].carried) return;
+  log_.push_back({Change::What::Carried, n.index(), 0, 0, 0});
+  nodes_[n.index()].carried = true;
+  mark_changed(n);
+}
+
 void Draft::set_in(DNode n, std::size_t slot, DValue v) {
   const DUse u{nodes_[n.index()].first_in + slot};
   DraftUse& use = uses_[u.index()];
@@ -398,6 +405,7 @@ void Draft::undo(const Change& c) {
       break;
     case Region: nodes_[c.a].region = id<DNode>(c.b); break;
     case Absorbed: nodes_[c.a].absorbed = c.b != 0; break;
+    case Carried: nodes_[c.a].carried = false; break;
     case Changed: nodes_[c.a].changed = false; break;
     case Def:
       values_[c.a].def = id<DNode>(c.b);

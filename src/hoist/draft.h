@@ -17,6 +17,7 @@
 
 #include "hoist/shapes.h"
 #include "ir/model.h"
+#include "ops/facts.h"
 
 namespace graphopt {
 
@@ -47,6 +48,9 @@ struct DraftNode {
   bool reads_shapes = false;   // an operand of it says a shape
   bool by_axis = false;     // an E whose further operands are vectors along `axis` (Q/DQ per axis)
   bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
+  AxisWork work = AxisWork::None;   // works along axes: `list` are those of operand 0 (axis_work.h)
+  bool drops = false;       // the axes that it works along are not in its result
+  bool carried = false;     // `list` or the rank of operand 0 differ from the model's
   NodeId origin;
   std::uint32_t first_in = 0, in_count = 0;    // uses; those beyond real_in are captures by the node's bodies
   std::uint32_t real_in = 0;
@@ -154,6 +158,7 @@ class Draft {
   DNode new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before);
   void set_axis(DNode n, std::uint32_t axis);
   void set_list(DNode n, ListId list);
+  void set_carried(DNode n);
   void set_in(DNode n, std::size_t slot, DValue v);
   void set_ins(DNode n, std::span<const DValue> in);
   void set_outs(DNode n, std::span<const DValue> out);
@@ -174,7 +179,7 @@ class Draft {
 
  private:
   struct Change {
-    enum class What : std::uint8_t { Value, Node, Axis, List, Use, Ins, Outs, Erase, Move, Region, Absorbed, Changed, Def };
+    enum class What : std::uint8_t { Value, Node, Axis, List, Use, Ins, Outs, Erase, Move, Region, Absorbed, Carried, Changed, Def };
     What what;
     std::uint32_t a, b, c, d;
   };

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "hoist/axis_work.h"
 #include "hoist/elements.h"
 #include "ops/attributes.h"
 #include "ops/facts.h"
@@ -372,6 +373,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
       default:
         break;
     }
+    read_axis_work(d, n, in, out, node);
   }
   node.reads_shapes = m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
   node.heavy = known && (row.cls == OpClass::Heavy || m.kind(n) == OpKind::BatchNormalization);

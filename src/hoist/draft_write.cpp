@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hoist/axis_work.h"
 #include "ops/attributes.h"
 #include "ops/facts.h"
 #include "support/known_names.h"
@@ -235,6 +236,10 @@ class Writer {
     bool differs = in.size() != m_.input_count(node.origin);
     for (std::uint32_t k = 0; k < in.size() && !differs; ++k) differs = in[k] != m_.input(node.origin, k);
     if (differs) m_.set_operands(node.origin, in);
+    if (node.carried)
+      write_axis_work(d_, n, m_, [&](std::span<const std::int64_t> numbers, std::string_view what) {
+        return int64s(numbers, base_of(n) + std::string(what));
+      });
     if (node.part == Part::Split && node.list) write_lengths(n, node.origin);
     if (node.by_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis) m_.set_attr_int(node.origin, names::axis, node.axis);
     if (node.part == Part::Concat) m_.set_attr_int(node.origin, names::axis, node.axis);

@@ -27,6 +27,10 @@ bool unbind(Draft& d, DNode gather, Refusal& why);
 bool join_strides(Draft& d, DNode concat, Refusal& why);
 bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why);
 
+// Part f, 11, 12, 14: the deformation or transposition `border` and one above it meet (Up), or it goes down to where it
+// vanishes (Down), past operators that work along axes and elementwise nodes.
+bool pass_through(Draft& d, DNode border, Direction direction, const MoveOptions& o, Refusal& why);
+
 // The cluster of `member`: elementwise nodes of one shape, connected by values of that shape, in one region or none, all
 // absorbed or none; in topological order.
 void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out);

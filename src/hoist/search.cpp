@@ -128,7 +128,13 @@ class Search {
         }
       }
     }
-    if (kinds_.rebase) sweep_borders(nodes_of({Part::Deform, Part::Transpose}, whole), !whole);
+    if (!kinds_.rebase) return;
+    sweep_borders(nodes_of({Part::Deform, Part::Transpose}, whole), !whole);
+    for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, whole))
+      for (const Direction direction : {Direction::Up, Direction::Down}) {
+        if (!d_[n].alive || stopped_) break;
+        attempt("through", n, false, [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
+      }
   }
 
   // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along a chain each

@@ -1,0 +1,346 @@
+// Problem: a deformation or Transpose and another one that undoes it (or joins it) stand apart, with operators that work along
+// axes between them: layouts change around a Pad, heads are split around a Slice, pixels are flattened before a reduction.
+// Method: such an operator works as well on what stands in front of the border, along axes that are mapped; the border then
+// stands behind it. One swap gains nothing, so a candidate is a whole way, found by looking only and then carried out:
+//   up    from the border to another one of its kind above; that one comes down, and tidy() joins the two
+//   down  along values with one reader to where the border vanishes: a reduction took the axes that it moved
+// Elementwise nodes on the way take the shape beyond it with their whole cluster (rebase()). A way has at most kLongestWay nodes.
+//
+// Which axes: behind a Transpose, axis a is perm[a] in front of it. Behind a deformation, the dims of both sides fall into groups
+// of equal product; an axis must be its group but for dims of 1, a reduced group must be reduced as a whole, the block of a
+// normalization must be the same dims at the end of both.
+// Exact: the same elements are read for each result. Movement copies; what computes does so only where its kernels give the same
+// bits (axis_work_keeps_bits), else at -O3. Shapes are proven, for all sizes; static extents of 0 are left alone.
+// Lowers the cost only where borders meet or vanish; whether they do, the search decides. Ends: a way is finite.
+//
+//   t = Transpose <perm = [0, 2, 3, 1]> (x)                 p = Pad (x, {0,0,1,1, 0,0,1,1})
+//   p = Pad (t, {0,1,1,0, 0,1,1,0})                   =>
+//   y = Transpose <perm = [0, 3, 1, 2]> (p)
+#include <algorithm>
+#include <optional>
+
+#include "hoist/elements.h"
+#include "hoist/moves.h"
+#include "hoist/reshaping.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kLongestWay = 24;       // nodes of a way, and nodes looked at to find one
+constexpr std::uint32_t kMostOperands = 4;    // of an elementwise node, that are looked at
+
+using Dims = std::vector<DimId>;
+using Axes = std::vector<std::int64_t>;
+
+Dims copy(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
+
+// What stands between the source of a way and the node that is looked at.
+struct Border {
+  bool turn = false;
+  Axes perm;         // of a Transpose
+  Dims front, back;  // the shapes around it
+};
+
+// A node that works along axes, once the border has gone behind it.
+struct Carried {
+  Axes axes;         // of its new operand
+  Border border;
+};
+
+std::optional<Border> border_of(const Draft& d, DNode n) {
+  const ShapeId front = d.shape(d.in(n, 0)), back = d.shape(d.out(n));
+  if (!front || !back) return std::nullopt;
+  Border b;
+  b.turn = d[n].part == Part::Transpose;
+  if (b.turn) b.perm.assign(d.list(d[n].list).begin(), d.list(d[n].list).end());
+  b.front = copy(d.shapes().dims(front));
+  b.back = copy(d.shapes().dims(back));
+  return b;
+}
+
+// Does nothing, or moves dims of 1 alone: tidy() needs no partner to be rid of it, or makes it a deformation.
+bool vanishes(const Draft& d, const Border& b) {
+  if (!b.turn) return b.front == b.back;
+  std::int64_t last = -1;
+  for (const std::int64_t p : b.perm) {
+    if (d.shapes().is_one(b.front[static_cast<std::size_t>(p)])) continue;
+    if (p < last) return false;
+    last = p;
+  }
+  return true;
+}
+
+bool holds(std::span<const std::int64_t> axes, std::size_t axis) { return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end(); }
+
+std::optional<Carried> past_transpose(const Draft& d, DNode m, const Border& b, Refusal& why) {
+  const auto axes = d.list(d[m].list);
+  Carried c;
+  c.border.turn = true;
+  for (const std::int64_t a : axes) c.axes.push_back(b.perm[static_cast<std::size_t>(a)]);
+  if (d[m].work == AxisWork::Suffix && !std::ranges::equal(axes, c.axes)) {
+    why = Refusal::AxisCut;
+    return std::nullopt;
+  }
+  if (d[m].work == AxisWork::Reduce) std::ranges::sort(c.axes);   // a set; the others say more per axis
+  Axes left;   // the axes of the new operand that the result has, in the order in which it has them now
+  for (std::size_t k = 0; k < b.perm.size(); ++k)
+    if (!d[m].drops || !holds(axes, k)) left.push_back(b.perm[k]);
+  Axes sorted = left;
+  std::ranges::sort(sorted);
+  c.border.back = copy(d.shapes().dims(d.shape(d.out(m))));
+  c.border.front.resize(left.size());
+  for (std::size_t k = 0; k < left.size(); ++k) {
+    const auto at = std::ranges::lower_bound(sorted, left[k]) - sorted.begin();
+    c.border.perm.push_back(at);
+    c.border.front[static_cast<std::size_t>(at)] = c.border.back[k];
+  }
+  return c;
+}
+
+// The axes of the shape in front that stand for the node's axes of the shape behind a deformation.
+bool map_axes(Draft& d, DNode m, const Border& b, Axes& out) {
+  const ShapeTable& shapes = d.shapes();
+  const auto axes = d.list(d[m].list);
+  if (d[m].work == AxisWork::Suffix) {
+    const std::size_t block = axes.size();
+    if (b.front.size() < block || !std::ranges::equal(std::span(b.front).last(block), std::span(b.back).last(block))) return false;
+    const DimId p = d.shapes().product(std::span(b.front).first(b.front.size() - block));
+    const DimId q = d.shapes().product(std::span(b.back).first(b.back.size() - block));
+    if (!p || !q || shapes.pool().canonical(p) != shapes.pool().canonical(q)) return false;
+    for (std::size_t k = b.front.size() - block; k < b.front.size(); ++k) out.push_back(static_cast<std::int64_t>(k));
+    return true;
+  }
+  const auto groups = dim_groups(d.shapes(), b.back, b.front);
+  if (d[m].work == AxisWork::Reduce) {
+    for (const DimGroup& g : groups) {
+      bool any = false, whole = true;
+      for (std::uint32_t k = g.a_begin; k < g.a_end; ++k) {
+        any |= holds(axes, k);
+        whole &= holds(axes, k) || shapes.is_one(b.back[k]);
+      }
+      if (!any) continue;
+      if (!whole) return false;
+      for (std::uint32_t k = g.b_begin; k < g.b_end; ++k) out.push_back(k);
+    }
+    return !out.empty();
+  }
+  for (const std::int64_t a : axes) {
+    const auto g = std::ranges::find_if(groups, [&](const DimGroup& x) { return a >= x.a_begin && a < x.a_end; });
+    if (g == groups.end()) return false;
+    const DimId extent = b.back[static_cast<std::size_t>(a)];
+    for (std::uint32_t k = g->a_begin; k < g->a_end; ++k)
+      if (k != a && (!shapes.is_one(b.back[k]) || holds(axes, k))) return false;
+    // The product of the group is the axis: where it stands in front, the rest there is 1.
+    std::uint32_t at = g->b_begin;
+    while (at < g->b_end && b.front[at] != extent) ++at;
+    if (at == g->b_end) return false;
+    out.push_back(at);
+  }
+  return true;
+}
+
+std::optional<Carried> past_deformation(Draft& d, DNode m, const Border& b, Refusal& why) {
+  const auto axes = d.list(d[m].list);
+  const Dims result = copy(d.shapes().dims(d.shape(d.out(m))));
+  for (const Dims* dims : {&b.front, &b.back, &result})
+    for (const DimId x : *dims)
+      if (d.shapes().pool().is_constant(x, 0)) {   // products say nothing
+        why = Refusal::AxisCut;
+        return std::nullopt;
+      }
+  Carried c;
+  if (!map_axes(d, m, b, c.axes)) {
+    why = Refusal::AxisCut;
+    return std::nullopt;
+  }
+  const DimId one = d.shapes().pool().constant(1);
+  for (std::size_t k = 0; k < b.front.size(); ++k) {
+    const auto at = std::ranges::find(c.axes, static_cast<std::int64_t>(k));
+    if (at == c.axes.end()) c.border.front.push_back(b.front[k]);
+    else if (d[m].drops) continue;
+    else if (d[m].work == AxisWork::Reduce) c.border.front.push_back(one);
+    else c.border.front.push_back(result[static_cast<std::size_t>(axes[static_cast<std::size_t>(at - c.axes.begin())])]);
+  }
+  c.border.back = result;
+  const ShapeId from = d.shapes().intern(std::span<const DimId>(c.border.front)), to = d.shape(d.out(m));
+  if (!from || (from != to && deform_form(d.shapes(), from, to).kind == DeformForm::Kind::None)) {
+    why = Refusal::NotWritable;
+    return std::nullopt;
+  }
+  return c;
+}
+
+bool works_along(const Draft& d, DNode m) {
+  return m && d[m].alive && !d[m].host && d[m].work != AxisWork::None && d[m].work != AxisWork::Blocks;
+}
+
+// The border goes behind m, which reads it as operand 0.
+std::optional<Carried> carry(Draft& d, DNode m, const Border& b, const MoveOptions& o, Refusal& why) {
+  if (!o.relaxed && !axis_work_keeps_bits(d.model().kind(d[m].origin), d[d.in(m, 0)].dtype, b.turn)) {
+    why = Refusal::Position;
+    return std::nullopt;
+  }
+  if (d.shapes().rank(d.shape(d.in(m, 0))) != b.back.size()) return std::nullopt;
+  if (!type_can_move(d, d[d.out(m)].dtype)) {
+    why = Refusal::Type;
+    return std::nullopt;
+  }
+  return b.turn ? past_transpose(d, m, b, why) : past_deformation(d, m, b, why);
+}
+
+bool reads_in_full(const Draft& d, DNode e, DValue v) {
+  if (!d.shape(v) || d.shape(d.out(e)) != d.shape(v)) return false;
+  for (std::uint32_t k = 0; k < d[e].real_in; ++k)
+    if (d.in(e, k) == v && operand_kind(d.model(), d[e].origin, k) != Operand::Fixed) return true;
+  return false;
+}
+
+bool is_elementwise_node(const Draft& d, DNode n) { return d[n].alive && d[n].part == Part::Elementwise && !d[n].host; }
+
+// The nodes between `lower` and a border of its kind above it, the border first; empty when there is none, or nothing that works
+// along axes stands between.
+std::vector<DNode> way_up(const Draft& d, DNode lower) {
+  struct Step {
+    DNode node;
+    std::size_t below;   // index into `seen`; of those right above `lower` their own
+    bool works;          // something that works along axes stands here or below
+  };
+  std::vector<Step> seen;
+  std::vector<std::size_t> open;
+  const auto visit = [&](DValue v, std::size_t below, bool works) {
+    const DNode n = v ? d.def(v) : DNode{};
+    if (!n || !d[n].alive || d[n].host || seen.size() >= kLongestWay) return;
+    if (std::ranges::any_of(seen, [&](const Step& s) { return s.node == n; })) return;
+    const bool border = d[n].part == d[lower].part && works;
+    if (!border && !works_along(d, n) && !is_elementwise_node(d, n)) return;
+    seen.push_back({n, below == seen.size() ? seen.size() : below, works || works_along(d, n)});
+    open.push_back(seen.size() - 1);
+  };
+  visit(d.in(lower, 0), 0, false);
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    const Step s = seen[at];
+    if (d[s.node].part == d[lower].part) {
+      std::vector<DNode> way;
+      for (std::size_t i = at;; i = seen[i].below) {
+        way.push_back(seen[i].node);
+        if (seen[i].below == i) return way;
+      }
+    }
+    if (works_along(d, s.node)) {
+      visit(d.in(s.node, 0), at, s.works);
+      continue;
+    }
+    // The first operand is looked at first: it is opened last.
+    for (std::uint32_t k = std::min(d[s.node].real_in, kMostOperands); k-- > 0;)
+      if (const DValue v = d.in(s.node, k); v && !d.constant(v) && reads_in_full(d, s.node, v)) visit(v, at, s.works);
+  }
+  return {};
+}
+
+// The border and the nodes behind it, to where it vanishes; empty when it does not.
+std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal& why) {
+  std::vector<DNode> way{upper};
+  auto b = border_of(d, upper);
+  if (!b || vanishes(d, *b)) return {};
+  for (DNode n = upper; way.size() < kLongestWay; way.push_back(n)) {
+    const DValue v = d.out(n);
+    n = d.lone_user(v);
+    if (!n || d[n].host || !d[n].alive) return {};
+    if (is_elementwise_node(d, n)) {
+      if (!reads_in_full(d, n, v)) return {};
+      continue;
+    }
+    if (!works_along(d, n) || d.in(n, 0) != v) return {};
+    Refusal here = Refusal::None;
+    const auto c = carry(d, n, *b, o, here);
+    if (!c) {
+      if (d[n].work == AxisWork::Reduce) why = here;   // behind others it would hardly vanish
+      return {};
+    }
+    b = c->border;
+    if (!vanishes(d, *b)) continue;
+    way.push_back(n);
+    return way;
+  }
+  return {};
+}
+
+// Can the border come down the way? Asked of what works along axes; elementwise nodes answer when it is done.
+bool passable(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
+  auto b = border_of(d, way[0]);
+  for (std::size_t i = 1; b && i < way.size(); ++i) {
+    const DNode m = way[i];
+    // A Transpose would have to stay for other readers, on a value that may be larger than where it stands now.
+    if (b->turn && i + 1 < way.size() && !d.lone(d.out(m))) {
+      why = Refusal::MultiUse;
+      return false;
+    }
+    if (is_elementwise_node(d, m)) {
+      if (!reads_in_full(d, m, d.out(way[i - 1]))) return false;
+      continue;
+    }
+    const auto c = carry(d, m, *b, o, why);
+    if (!c) return false;
+    b = c->border;
+  }
+  return b.has_value();
+}
+
+// The border behind m; m's result keeps its name there. None when there is nothing left of it.
+DNode set_behind(Draft& d, DNode m, DValue source, const Carried& c) {
+  d.set_in(m, 0, source);
+  d.set_list(m, d.intern_list(c.axes));
+  if (d[m].part != Part::Other) d.set_axis(m, static_cast<std::uint32_t>(c.axes[0]));
+  d.set_carried(m);
+  const Border& b = c.border;
+  const DValue y = d.out(m);
+  if (b.turn ? std::ranges::is_sorted(b.perm) : b.front == b.back) return {};
+  const DValue in[] = {d.new_value(d.shapes().intern(std::span<const DimId>(b.front)), d[y].dtype)}, out[] = {y};
+  d.set_outs(m, in);
+  const DNode border = d.new_node(b.turn ? Part::Transpose : Part::Deform, {}, in, out, d[m].next);
+  if (b.turn) d.set_list(border, d.intern_list(b.perm));
+  return border;
+}
+
+// Takes the border down the way. It may stop early, where a cluster of elementwise nodes has changed what comes behind: the
+// cost decides then.
+bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
+  DNode border = way[0];
+  for (std::size_t i = 1; border && i < way.size();) {
+    const DNode m = way[i];
+    const DValue v = d.out(border);
+    if (!is_elementwise_node(d, m)) {
+      if (!works_along(d, m) || d.in(m, 0) != v) return true;
+      const auto b = border_of(d, border);
+      const auto c = b ? carry(d, m, *b, o, why) : std::nullopt;
+      if (!c) return false;
+      border = set_behind(d, m, d.in(border, 0), *c);
+      ++i;
+      continue;
+    }
+    if (!reads_in_full(d, m, v)) return true;
+    const std::vector<DNode> cluster = cluster_of(d, m);
+    while (i < way.size() && std::ranges::find(cluster, way[i]) != cluster.end()) ++i;
+    const DValue y = d.out(way[i - 1]);   // keeps its name; the border will write it
+    const Part part = d[border].part;
+    if (!rebase(d, border, m, Direction::Down, o, why)) return false;
+    border = d.def(y);
+    if (!border || !d[border].alive || d[border].part != part || d.out(border) != y) return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool pass_through(Draft& d, DNode border, Direction direction, const MoveOptions& o, Refusal& why) {
+  if (direction == Direction::Down) {
+    const std::vector<DNode> way = way_down(d, border, o, why);
+    return !way.empty() && come_down(d, way, o, why);
+  }
+  const std::vector<DNode> way = way_up(d, border);
+  return !way.empty() && passable(d, way, o, why) && come_down(d, way, o, why);
+}
+
+}  // namespace graphopt
