@@ -8,7 +8,7 @@
 //
 // Which axes: behind a Transpose, axis a is perm[a] in front of it. Behind a deformation, the dims of both sides fall into groups
 // of equal product; an axis must be its group but for dims of 1, a reduced group must be reduced as a whole, the block of a
-// normalization must be the same dims at the end of both.
+// normalization must be the same dims at the end of both. Kept and reduced dims must take turns alike.
 // Exact: the same elements are read for each result. Movement copies; what computes does so only where its kernels give the same
 // bits (axis_work_keeps_bits), else at -O3. Shapes are proven, for all sizes; static extents of 0 are left alone.
 // Lowers the cost only where borders meet or vanish; whether they do, the search decides. Ends: a way is finite.
@@ -97,6 +97,14 @@ std::optional<Carried> past_transpose(const Draft& d, DNode m, const Border& b, 
   return c;
 }
 
+// Where kept and reduced axes take turns, dims of 1 included: kernels join neighbours of one kind and choose their loops by that.
+std::vector<bool> runs(std::size_t rank, std::span<const std::int64_t> axes) {
+  std::vector<bool> out;
+  for (std::size_t k = 0; k < rank; ++k)
+    if (const bool reduced = holds(axes, k); out.empty() || out.back() != reduced) out.push_back(reduced);
+  return out;
+}
+
 // The axes of the shape in front that stand for the node's axes of the shape behind a deformation.
 bool map_axes(Draft& d, DNode m, const Border& b, Axes& out) {
   const ShapeTable& shapes = d.shapes();
@@ -122,7 +130,7 @@ bool map_axes(Draft& d, DNode m, const Border& b, Axes& out) {
       if (!whole) return false;
       for (std::uint32_t k = g.b_begin; k < g.b_end; ++k) out.push_back(k);
     }
-    return !out.empty();
+    return !out.empty() && runs(b.back.size(), axes) == runs(b.front.size(), out);
   }
   for (const std::int64_t a : axes) {
     const auto g = std::ranges::find_if(groups, [&](const DimGroup& x) { return a >= x.a_begin && a < x.a_end; });

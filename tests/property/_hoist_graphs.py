@@ -3,7 +3,7 @@ anchors, on several types, with symbolic dims, computed shapes, bodies of contro
 
 A dim is a monomial: (coefficient, sorted symbols). So a graph is legal by construction at every binding of its symbols at which
 ONNX Runtime takes its forms (-1 beside an extent of 0 is not); where the original does not run, nothing is compared. Scenes
-(_hoist_scenes.py) put operators where moves apply, and spoil one detail of some, so that refusals are met as often.
+(_hoist_scenes.py, _hoist_ways.py) put operators where moves apply, and spoil one detail of some, so that refusals are met as often.
 """
 import numpy as np
 from onnx import helper, numpy_helper
