@@ -30,6 +30,8 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why);
 // Part f, 11, 12, 14: the deformation or transposition `border` and one above it meet (Up), or it goes down to where it
 // vanishes (Down), past operators that work along axes and elementwise nodes.
 bool pass_through(Draft& d, DNode border, Direction direction, const MoveOptions& o, Refusal& why);
+// The same from borders above several operands of a Concat, and then b4.
+bool pass_to_concat(Draft& d, DNode concat, Part what, const MoveOptions& o, Refusal& why);
 // A DepthToSpace and the SpaceToDepth that undoes it, or the other way round, with elementwise nodes between: both go.
 bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why);
 

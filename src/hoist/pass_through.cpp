@@ -4,6 +4,7 @@
 // stands behind it. One swap gains nothing, so a candidate is a whole way, found by looking only and then carried out:
 //   up    from the border to another one of its kind above; that one comes down, and tidy() joins the two
 //   down  along values with one reader to where the border vanishes: a reduction took the axes that it moved
+//   down from several borders to one Concat, behind which one then stands for all (common_concat)
 // Elementwise nodes on the way take the shape beyond it with their whole cluster (rebase()). A way has at most kLongestWay nodes.
 //
 // Which axes: behind a Transpose, axis a is perm[a] in front of it. Behind a deformation, the dims of both sides fall into groups
@@ -205,12 +206,12 @@ bool reads_in_full(const Draft& d, DNode e, DValue v) {
 
 bool is_elementwise_node(const Draft& d, DNode n) { return d[n].alive && d[n].part == Part::Elementwise && !d[n].host; }
 
-// The nodes between `lower` and a border of its kind above it, the border first; empty when there is none, or nothing that works
-// along axes stands between.
-std::vector<DNode> way_up(const Draft& d, DNode lower) {
+// From a border of kind `part` down to the node that makes `bottom`; empty when there is none. With `beyond`, something that works
+// along axes must stand on the way.
+std::vector<DNode> way_up(const Draft& d, DValue bottom, Part part, bool beyond) {
   struct Step {
     DNode node;
-    std::size_t below;   // index into `seen`; of those right above `lower` their own
+    std::size_t below;   // index into `seen`; of the one that makes `bottom` its own
     bool works;          // something that works along axes stands here or below
   };
   std::vector<Step> seen;
@@ -219,17 +220,17 @@ std::vector<DNode> way_up(const Draft& d, DNode lower) {
     const DNode n = v ? d.def(v) : DNode{};
     if (!n || !d[n].alive || d[n].host || seen.size() >= kLongestWay) return;
     if (std::ranges::any_of(seen, [&](const Step& s) { return s.node == n; })) return;
-    const bool border = d[n].part == d[lower].part && works;
+    const bool border = d[n].part == part && (works || !beyond);
     if (!border && !works_along(d, n) && !is_elementwise_node(d, n)) return;
     seen.push_back({n, below == seen.size() ? seen.size() : below, works || works_along(d, n)});
     open.push_back(seen.size() - 1);
   };
-  visit(d.in(lower, 0), 0, false);
+  visit(bottom, 0, false);
   while (!open.empty()) {
     const std::size_t at = open.back();
     open.pop_back();
     const Step s = seen[at];
-    if (d[s.node].part == d[lower].part) {
+    if (d[s.node].part == part) {
       std::vector<DNode> way;
       for (std::size_t i = at;; i = seen[i].below) {
         way.push_back(seen[i].node);
@@ -275,25 +276,26 @@ std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal
   return {};
 }
 
-// Can the border come down the way? Asked of what works along axes; elementwise nodes answer when it is done.
-bool passable(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
+// What the border is at the end of the way, if it can come down. Asked of what works along axes; elementwise nodes answer
+// when it is done.
+std::optional<Border> border_below(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
   auto b = border_of(d, way[0]);
   for (std::size_t i = 1; b && i < way.size(); ++i) {
     const DNode m = way[i];
     // A Transpose would have to stay for other readers, on a value that may be larger than where it stands now.
     if (b->turn && i + 1 < way.size() && !d.lone(d.out(m))) {
       why = Refusal::MultiUse;
-      return false;
+      return std::nullopt;
     }
     if (is_elementwise_node(d, m)) {
-      if (!reads_in_full(d, m, d.out(way[i - 1]))) return false;
+      if (!reads_in_full(d, m, d.out(way[i - 1]))) return std::nullopt;
       continue;
     }
     const auto c = carry(d, m, *b, o, why);
-    if (!c) return false;
+    if (!c) return std::nullopt;
     b = c->border;
   }
-  return b.has_value();
+  return b;
 }
 
 // The border behind m; m's result keeps its name there. None when there is nothing left of it.
@@ -347,8 +349,61 @@ bool pass_through(Draft& d, DNode border, Direction direction, const MoveOptions
     const std::vector<DNode> way = way_down(d, border, o, why);
     return !way.empty() && come_down(d, way, o, why);
   }
-  const std::vector<DNode> way = way_up(d, border);
-  return !way.empty() && passable(d, way, o, why) && come_down(d, way, o, why);
+  const std::vector<DNode> way = way_up(d, d.in(border, 0), d[border].part, true);
+  return !way.empty() && border_below(d, way, o, why) && come_down(d, way, o, why);
+}
+
+// Could the end of the way hold more bytes than its start, where a Transpose stands? One would move more there.
+static bool grows(Draft& d, std::span<const DNode> way) {
+  const DValue start = d.out(way.front()), end = d.out(way.back());
+  if (bits_of(d[end].dtype) > bits_of(d[start].dtype)) return true;
+  const bool only_less = std::ranges::none_of(way, [&](DNode n) {
+    return d[n].work == AxisWork::Pad || d[n].work == AxisWork::Expand || d[n].work == AxisWork::Gather;
+  });
+  if (only_less) return false;
+  const DimId before = d.shapes().product(d.shape(start)), after = d.shapes().product(d.shape(end));
+  const auto least = before ? d.shapes().number(before) : std::nullopt, most = after ? d.shapes().number(after) : std::nullopt;
+  return !least || !most || *most > *least;
+}
+
+bool pass_to_concat(Draft& d, DNode concat, Part what, const MoveOptions& o, Refusal& why) {
+  std::vector<std::vector<DNode>> ways;
+  std::vector<DNode> between;
+  Axes perm;
+  for (std::uint32_t k = 0; k < d[concat].in_count; ++k) {
+    const DValue v = d.in(concat, k);
+    std::vector<DNode> way = way_up(d, v, what, false);
+    const bool turn = what == Part::Transpose;
+    if (way.empty()) {
+      if (turn) return false;   // all or none
+      continue;
+    }
+    Refusal here = Refusal::None;
+    const auto b = border_below(d, way, o, here);
+    if (!b || !d.lone(v)) {
+      why = b ? Refusal::MultiUse : here;
+      if (turn) return false;
+      continue;
+    }
+    if (turn && !ways.empty() && b->perm != perm) {
+      why = Refusal::Attributes;
+      return false;
+    }
+    if (turn && grows(d, way)) {
+      why = Refusal::Bytes;
+      return false;
+    }
+    perm = b->perm;
+    between.insert(between.end(), way.begin() + 1, way.end());
+    ways.push_back(std::move(way));
+  }
+  // Where elementwise nodes alone stand between, or nothing, there are other moves; one node on two ways would come down twice.
+  if (ways.size() < 2 || std::ranges::none_of(between, [&](DNode n) { return works_along(d, n); })) return false;
+  std::ranges::sort(between, {}, [](DNode n) { return n.index(); });
+  if (std::ranges::adjacent_find(between) != between.end()) return false;
+  for (const std::vector<DNode>& way : ways)
+    if (!come_down(d, way, o, why)) return false;
+  return common_concat(d, concat, what, why);
 }
 
 }  // namespace graphopt

@@ -135,6 +135,11 @@ class Search {
         if (!d_[n].alive || stopped_) break;
         attempt("through", n, false, [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
       }
+    for (const DNode n : nodes_of({Part::Concat}))
+      for (const Part what : {Part::Transpose, Part::Deform}) {
+        if (!d_[n].alive || stopped_) break;
+        attempt("through", n, false, [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
+      }
     for (const DNode n : nodes_of({Part::Other}))
       if (d_[n].work == AxisWork::Blocks && d_[n].alive && !stopped_)
         attempt("blocks", n, false, [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
