@@ -28,7 +28,7 @@ class Scenes(Ways):
         rng = self.rng
         kinds = [(self.merge, 5), (self.parted, 5), (self.cluster, 6), (self.common_concat, 3), (self.common_split, 3), (self.fork, 3),
                  (self.join, 3), (self.tiles, 2), (self.strides, 2), (self.unbind, 1), (self.shuffle, 2), (self.anchor, 3), (self.single, 3), (self.turned, 3),
-                 (self.way, 6), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
+                 (self.way, 6), (self.ways_joined, 2), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
         v = self.pick(self.small)
         if v is None:
             v = self.input(F32, self.base)

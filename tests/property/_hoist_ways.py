@@ -20,6 +20,8 @@ class Ways:
         turn = rng.random() < 0.5
         if rng.random() < 0.3:
             v = self.anchor(v) or v
+            if not v.rank:
+                return v
         if rng.random() < 0.3 and v.rank < 4:
             at = rng.randint(0, v.rank)
             v = self.units(v, v.shape[:at] + (ONE,) + v.shape[at:]) or v
@@ -51,6 +53,35 @@ class Ways:
             out = self.as_shape(w, tuple(front) if rng.random() < 0.85 else self.target(w.shape))
         else:
             out = w
+        return self.anchor(out) if rng.random() < 0.3 else out
+
+    def ways_joined(self, v):
+        """The same border on the branches of a Concat, with something on the way of some; pieces of the joined axis."""
+        rng = self.rng
+        if v.dtype == F16 or not v.rank or v.rank > 4:
+            return self.merge(v)
+        turn = rng.random() < 0.5
+        items = self.turned_items(v) if turn else self.grouped_items(v)
+        back, outs = [d for i in items for d in i[1]], []
+        axis = rng.randrange(len(back))
+        for w in self.branches(v, rng.choice([2, 2, 3])):
+            own = [[list(i[0]), list(i[1]), i[2]] for i in items]
+            if turn and rng.random() < 0.05:
+                rng.shuffle(own)
+            w = self.transpose(w, [i[2] for i in own]) if turn else self.as_shape(w, back)
+            for _ in range(rng.choice([0, 1, 1, 2])):
+                kind = rng.choice([self.on_softmax, self.on_softmax, self.on_slice, self.on_pad, None])
+                if kind is None:
+                    x = self.recipe(w.dtype)(w, 0)
+                    w = x if x.shape == w.shape else w
+                else:
+                    w = kind(w, own) or w
+            outs.append(w)
+        fitting = [w for w in outs if w.dtype == outs[0].dtype and w.rank == len(back) and all(d == e for k, (d, e) in enumerate(zip(w.shape, back)) if k != axis)
+                   and w.shape[axis][1] == back[axis][1]]
+        if len(fitting) < 2:
+            return None
+        out = self.concat(fitting, axis)
         return self.anchor(out) if rng.random() < 0.3 else out
 
     def turned_items(self, v):
