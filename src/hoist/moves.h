@@ -7,6 +7,8 @@
 
 namespace graphopt {
 
+enum class Direction : std::uint8_t { Down, Up };
+
 struct MoveOptions {
   bool relaxed = false;   // -O3: positions may change for operators whose bits depend on them
 };
@@ -41,7 +43,6 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out);
 
 // b5: the cluster of elementwise nodes that consumes (Down) or feeds (Up) `border`, a deformation or transposition, works on
 // the shape beyond it.
-enum class Direction : std::uint8_t { Down, Up };
 bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction direction, const MoveOptions& o, Refusal& why);
 // Could the cost fall by that? A look at the borders, much cheaper than the move. No: it stays or rises.
 bool rebase_may_pay(const Draft& d, DNode border, std::span<const DNode> cluster, Direction direction);

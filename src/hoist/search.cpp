@@ -25,7 +25,7 @@ class Search {
  public:
   Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result)
       : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost) {
-    options_.relaxed = c.options.level >= 3;
+    options_.relaxed = c.options.level >= 3 && !c.options.exact;
     explain_ = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
   }
 
