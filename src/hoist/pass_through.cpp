@@ -318,6 +318,7 @@ DNode set_behind(Draft& d, DNode m, DValue source, const Carried& c) {
 // cost decides then.
 bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
   DNode border = way[0];
+  std::vector<DNode> cluster;
   for (std::size_t i = 1; border && i < way.size();) {
     const DNode m = way[i];
     const DValue v = d.out(border);
@@ -331,11 +332,11 @@ bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refus
       continue;
     }
     if (!reads_in_full(d, m, v)) return true;
-    const std::vector<DNode> cluster = cluster_of(d, m);
+    cluster_of(d, m, cluster);
     while (i < way.size() && std::ranges::find(cluster, way[i]) != cluster.end()) ++i;
     const DValue y = d.out(way[i - 1]);   // keeps its name; the border will write it
     const Part part = d[border].part;
-    if (!rebase(d, border, m, Direction::Down, o, why)) return false;
+    if (!rebase(d, border, cluster, Direction::Down, o, why)) return false;
     border = d.def(y);
     if (!border || !d[border].alive || d[border].part != part || d.out(border) != y) return true;
   }
