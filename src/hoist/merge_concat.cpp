@@ -4,6 +4,10 @@
 // shape lead to further levels, others must be common (merge_operands.h). Levels form a graph (x * sigmoid(x) meets
 // itself again at x). A level is merged when all levels below it end in one and the same leaf tuple: with two, a
 // second Concat would move more bytes than is saved.
+// When the one leaf tuple is one value n times and the branches differ by their constants, no Concat is needed: the value
+// broadcasts against the stacked constants along an axis of extent n in front of the Concat's, and a Reshape makes one of both.
+// The elements computed and written are those of the branches. Where nothing differs it is the same work n times, and refused.
+//   a = Mul (x, k)  b = Mul (x, l)  y = Concat <axis = 0> (a, b)      =>      m = Mul (x, kl)  y = Reshape (m, shape)
 // Exact: every element is computed by the same operator from the same operands; its place changes, so operators whose kernels
 // depend on that are refused (b7).
 // Ends: the walk makes each tuple a level once.
@@ -21,6 +25,7 @@ struct Child {
   enum class Kind : std::uint8_t { Level, Value } kind = Kind::Value;
   std::size_t level = 0;
   DValue value;   // none: absent
+  std::vector<DValue> parts;   // the branches' constants, which `value` is one behind the other along the axis
 };
 
 struct Level {
@@ -28,6 +33,7 @@ struct Level {
   std::vector<DNode> nodes;       // none for a constant branch
   std::vector<Child> children;
   bool op = false;                // matches; else a leaf
+  Refusal stack_only = Refusal::None;   // why its constants cannot be joined, only stand along an axis of their own
   std::size_t leaf = 0;           // the one leaf level below it; itself when it is one
   DValue made;
 };
@@ -48,8 +54,10 @@ class LockstepWalk {
     order_levels();
     find_leaves();
     while (levels_[0].leaf != 0) {
-      if (!close_open_uses()) return build(why);
+      const bool stacks = one_value(levels_[levels_[0].leaf]);
       why = Refusal::MultiUse;
+      if (!close_open_uses() && (stacks || !close_stacks(why)))
+        return stacks ? build_stack(levels_[levels_[0].leaf].tuple[0], why) : build(why);
       find_leaves();
     }
     if (why_ != Refusal::None) why = why_;
@@ -141,10 +149,11 @@ class LockstepWalk {
           for (std::size_t i = 0; i < operands.size(); ++i)
             branches.push_back({level.nodes[i], operands[i], d_.shape(level.tuple[i]), shapes_[i]});
           const bool shapes_known = std::ranges::all_of(branches, [](const Branch& b) { return b.from && b.to; });
-          if (shapes_known) c.value = common_operand(d_, branches, k, axis_, concat_, why);
+          if (shapes_known) c.value = common_operand(d_, branches, k, axis_, concat_, why, &c.parts);
           else why = Refusal::ShapeUnknown;
         }
-        if (!c.value) level.op = false;
+        if (!c.value && can_stack(c.parts)) level.stack_only = why;
+        else if (!c.value) level.op = false;
       }
       level.children.push_back(c);
     }
@@ -242,10 +251,7 @@ class LockstepWalk {
       why = Refusal::Type;
       return false;
     }
-    if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end()) {
-      why = Refusal::MultiUse;   // one value n times: the work would grow
-      return false;
-    }
+    if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end()) return build_stack(operands[0], why);
     const DValue y = d_.out(concat_);
     const ShapeId result = d_.shape(y);
     leaf.made = d_.new_value(result, type);
@@ -265,6 +271,101 @@ class LockstepWalk {
       level.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
       d_.new_elementwise(first, in, level.made, concat_);
     }
+    d_.erase(concat_);
+    return true;
+  }
+
+  // Levels whose constants can only be stacked become leaves. Returns whether there was one.
+  bool close_stacks(Refusal& why) {
+    bool found = false;
+    for (const std::size_t at : merged())
+      if (levels_[at].op && levels_[at].stack_only != Refusal::None) {
+        levels_[at].op = false;
+        why = levels_[at].stack_only;
+        found = true;
+      }
+    return found;
+  }
+
+  // The branches' shape when they stand along an axis of their own in front of the Concat's, unless that has extent 1. Only
+  // with ones in front: then what all branches share broadcasts as it is, in runs as long as a branch.
+  ShapeId stack_shape() {
+    ShapeTable& shapes = d_.shapes();
+    const auto s = shapes.dims(shapes_[0]);
+    if (shapes.is_one(s[axis_])) return d_.shape(d_.out(concat_));
+    if (!std::ranges::all_of(s.first(axis_), [&](DimId e) { return shapes.is_one(e); })) return {};
+    std::vector<DimId> dims(s.begin(), s.end());
+    const DimId branches = shapes.pool().constant(static_cast<std::int64_t>(shapes_.size()));
+    if (axis_ == 0) dims.insert(dims.begin(), branches);   // the constants have the rank
+    else dims[axis_ - 1] = branches;                       // was 1; no operand would have a rank more
+    return shapes.intern(std::span<const DimId>(dims));
+  }
+
+  bool can_stack(std::span<const DValue> parts) {
+    return !parts.empty() && std::ranges::adjacent_find(shapes_, std::not_equal_to{}) == shapes_.end() &&
+           stacked_constants(d_, parts, shapes_[0], axis_);
+  }
+
+  // Do all branches compute with one value, and can the result of a stack be brought to the Concat's shape?
+  bool one_value(const Level& leaf) {
+    if (std::ranges::adjacent_find(leaf.tuple, std::not_equal_to{}) != leaf.tuple.end() ||
+        std::ranges::adjacent_find(shapes_, std::not_equal_to{}) != shapes_.end())
+      return false;
+    const ShapeId each = stack_shape();
+    return each && deform_form(d_.shapes(), each, d_.shape(d_.out(concat_))).kind != DeformForm::Kind::None;
+  }
+
+  // The merged levels that depend on constants which differ by branch; what the others compute is the same for all.
+  std::vector<bool> by_branch() const {
+    std::vector<bool> out(levels_.size());
+    for (const std::size_t at : order_)
+      for (const Child& c : levels_[at].children)
+        if (levels_[at].op && (!c.parts.empty() || (c.kind == Child::Kind::Level && out[c.level]))) out[at] = true;
+    return out;
+  }
+
+  bool may_stack(const Level& level, bool each, ShapeId to, const std::vector<bool>& wide) const {
+    const bool mixed = each && std::ranges::any_of(level.children, [&](const Child& c) {
+      return !c.parts.empty() || (c.kind == Child::Kind::Level && !wide[c.level]);
+    });
+    return std::ranges::all_of(level.nodes, [&](DNode n) {
+      return n && !d_[n].by_axis && (mixed ? may_lift(d_, n) : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
+    });
+  }
+
+  // All leaves are x.
+  bool build_stack(DValue x, Refusal& why) {
+    const std::vector<bool> wide = by_branch();
+    const DValue y = d_.out(concat_);
+    const ShapeId each = stack_shape();
+    why = Refusal::MultiUse;
+    if (!wide[0] || !each) return false;   // one value n times: the work would grow
+    why = Refusal::Position;
+    for (const std::size_t at : merged())
+      if (levels_[at].op && !may_stack(levels_[at], wide[at], each, wide)) return false;
+    why = Refusal::NotWritable;
+    if (deform_form(d_.shapes(), each, d_.shape(y)).kind == DeformForm::Kind::None) return false;
+    const DValue leaf = deformed(d_, x, shapes_[0], concat_, {}, why);
+    if (!leaf) return false;
+    levels_[levels_[0].leaf].made = leaf;
+    for (const std::size_t at : order_) {
+      Level& level = levels_[at];
+      if (!level.op) continue;
+      std::vector<DValue> in;
+      bool reached = true;
+      for (const Child& c : level.children) {
+        if (c.kind == Child::Kind::Level) in.push_back(levels_[c.level].made);
+        else if (c.parts.empty() || each == d_.shape(y)) in.push_back(c.value);
+        else in.push_back(stacked_constants(d_, c.parts, shapes_[0], axis_));
+        reached &= in.back() || (c.kind == Child::Kind::Value && c.parts.empty());
+      }
+      if (!reached && at == 0) return false;
+      if (!reached) continue;   // below a level that became a leaf
+      level.made = at == 0 && each == d_.shape(y) ? y : d_.new_value(wide[at] ? each : shapes_[0], d_[level.tuple[0]].dtype);
+      d_.new_elementwise(level.nodes[0], in, level.made, concat_);
+    }
+    const DValue whole[] = {levels_[0].made}, out[] = {y};
+    if (each != d_.shape(y)) d_.new_node(Part::Deform, {}, whole, out, concat_);
     d_.erase(concat_);
     return true;
   }

@@ -59,6 +59,14 @@ bool flat_on_axis(const Draft& d, DValue v, ShapeId result, std::uint32_t axis) 
   return axis < lead || d.shapes().is_one(d.shapes().dims(d.shape(v))[axis - lead]);
 }
 
+// Leading ones in front of the axis are cut: they say nothing.
+DValue without_leading_ones(Draft& d, DValue constant, std::uint32_t axis) {
+  const auto dims = *d.shapes().numbers(d.shape(constant));
+  std::size_t ones = 0;
+  while (ones < axis && dims[ones] == 1) ++ones;
+  return reshaped_constant(d, constant, d.shapes().intern(std::span<const std::int64_t>(dims).subspan(ones)));
+}
+
 DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> mapped, std::uint32_t axis, Refusal& why) {
   const std::size_t rank = d.shapes().rank(branches[0].to);
   std::vector<std::vector<std::int64_t>> dims;
@@ -96,17 +104,13 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
     why = Refusal::Limit;
     return {};
   }
-  // Leading ones are cut: they say nothing.
-  auto left = *d.shapes().numbers(d.shape(joined));
-  std::size_t ones = 0;
-  while (ones < axis && left[ones] == 1) ++ones;
-  return reshaped_constant(d, joined, d.shapes().intern(std::span<const std::int64_t>(left).subspan(ones)));
+  return without_leading_ones(d, joined, axis);
 }
 
 }  // namespace
 
 DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis, DNode before,
-                      Refusal& why) {
+                      Refusal& why, std::vector<DValue>* parts) {
   const DNode first = branches[0].node;
   const auto same = [&](auto value_of) {
     return std::ranges::all_of(branches, [&](const Branch& b) {
@@ -134,7 +138,28 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
     return {};
   }
   if (!all_constant || !may_lift(d, first)) return {};
+  if (parts) *parts = mapped;
   return join(d, branches, mapped, axis, why);
+}
+
+DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, std::uint32_t axis) {
+  std::vector<std::int64_t> most(d.shapes().rank(to), 1);
+  for (const DValue v : parts) {
+    const auto own = *d.shapes().numbers(d.shape(v));
+    const auto last = most.end() - static_cast<std::ptrdiff_t>(own.size());
+    std::ranges::transform(own, std::span(last, own.size()), last, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
+  }
+  auto slice = most;
+  slice.insert(slice.begin() + axis, 1);
+  const ShapeId one = d.shapes().intern(std::span<const std::int64_t>(slice));
+  std::vector<DValue> all;
+  for (const DValue v : parts) {
+    const DValue full = expanded_constant(d, v, most);
+    if (!full) return {};
+    all.push_back(reshaped_constant(d, full, one));
+  }
+  const DValue joined = joined_constants(d, all, axis);
+  return joined ? without_leading_ones(d, joined, axis) : joined;
 }
 
 }  // namespace graphopt

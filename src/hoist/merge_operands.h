@@ -18,8 +18,12 @@ struct Branch {
 
 // Kept once (the same value or equal constants without extent on the axis), or constants joined along the axis. None, and
 // `why`, when it is neither. `axis` counts in the shapes `to`.
+// `parts`, if asked for: the constants to be joined, also where they cannot be (an extent is not known, too many elements).
 DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis, DNode before,
-                      Refusal& why);
+                      Refusal& why, std::vector<DValue>* parts = nullptr);
+
+// Constants that broadcast to `to`, one behind the other along a new axis in front of `axis`. None where one is too large.
+DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, std::uint32_t axis);
 
 // May all of these nodes be one that works on shape `to`? Operator, attributes, types, position (unless relaxed); distinct.
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why);
