@@ -28,7 +28,8 @@ class Scenes(Ways):
         rng = self.rng
         kinds = [(self.merge, 5), (self.parted, 5), (self.cluster, 6), (self.common_concat, 3), (self.common_split, 3), (self.fork, 3),
                  (self.join, 3), (self.tiles, 2), (self.strides, 2), (self.unbind, 1), (self.shuffle, 2), (self.anchor, 3), (self.single, 3), (self.turned, 3),
-                 (self.way, 6), (self.ways_joined, 2), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
+                 (self.way, 6), (self.ways_joined, 2), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.scaled, 2),
+                  (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
         v = self.pick(self.small)
         if v is None:
             v = self.input(F32, self.base)
@@ -472,6 +473,27 @@ class Scenes(Ways):
         outs = [e(w, j) for j, w in enumerate(outs)]
         if all(w.shape == v.shape for w in outs):
             self.concat([self.units(w, target) for w in outs], axis)
+
+    def scaled(self, v):
+        """One value on all branches, beside constants that differ; mostly with nothing but ones in front of the Concat's axis."""
+        rng = self.rng
+        if not v.rank or v.dtype in (BOOL, F16):
+            return
+        axis = next((k for k, d in enumerate(v.shape) if d != ONE), 0) if rng.random() < 0.8 else rng.randrange(v.rank)
+        op, first, around = rng.choice(["Add", "Mul", "Sub", "Div", "Max", "Min"]), rng.random() < 0.3, [rng.random() < 0.4 for _ in range(3)]
+        if self.opset < 12 and v.dtype != F32 and op in ("Max", "Min") or v.dtype.kind == "i" and op == "Div":
+            op = "Mul"
+        before, behind, outs = self.recipe(v.dtype), self.recipe(v.dtype), []
+        for j in range(rng.choice([2, 2, 3])):
+            w = before(v, j) if around[0] else v
+            shape = [d[0] for d in self.masked(w.shape)]
+            c = self.constant(self.array(w.dtype, shape[max(0, len(shape) - w.rank):]))
+            w = self.add(op, [c, w] if first else [w, c], (w.dtype, w.shape)) if w.dtype == v.dtype else w
+            w = behind(w, j) if around[1] and w.dtype == v.dtype else w
+            w = self.add("Mul", [w, v], (w.dtype, w.shape)) if around[2] and w.dtype == v.dtype and w.shape == v.shape else w
+            outs.append(w)
+        if all(w.shape == v.shape and w.dtype == outs[0].dtype for w in outs):
+            self.concat(outs, axis)
 
     def slice(self, v, axis, start, end, shape):
         far = self.rng.random() < 0.3 and end == v.shape[axis][0]
