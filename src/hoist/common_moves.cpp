@@ -24,9 +24,20 @@ DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::siz
   return p ? d.shapes().pool().canonical(p) : p;
 }
 
-DNode deformation_of(const Draft& d, DValue v, Part what) {
+constexpr std::uint32_t kMostSlotsLookedAt = 16;   // that one value feeds
+
+// Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose would turn more.
+bool feeds_only(const Draft& d, DValue v, DNode c, Part what) {
+  if (d.lone(v)) return true;
+  if (what != Part::Deform || d[v].held || d[v].use_count > kMostSlotsLookedAt) return false;
+  for (DUse u = d.first_use(v); u; u = d.next_use(u))
+    if (d.user(u) != c) return false;
+  return true;
+}
+
+DNode deformation_of(const Draft& d, DValue v, DNode c, Part what) {
   const DNode q = d.def(v);
-  return q && d[q].alive && d[q].part == what && !d[q].host && d.lone(v) && d.shape(d.in(q, 0)) ? q : DNode{};
+  return q && d[q].alive && d[q].part == what && !d[q].host && feeds_only(d, v, c, what) && d.shape(d.in(q, 0)) ? q : DNode{};
 }
 
 // Do at least two of the values come from such a node, read by others or not?
@@ -96,12 +107,12 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
   std::size_t found = 0;
   DNode first;
   for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
-    each.push_back(deformation_of(d, d.in(c, i), what));
+    each.push_back(deformation_of(d, d.in(c, i), c, what));
     found += each.back().valid();
     if (each.back() && !first) first = each.back();
     if (!d.shape(d.in(c, i))) return false;
   }
-  if (found < 2) {
+  if (found < 2 || std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {   // one node in two slots is one
     if (several(d, d.ins(c), what)) why = Refusal::MultiUse;
     return false;
   }
