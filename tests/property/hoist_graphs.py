@@ -15,7 +15,10 @@ A failing graph is made small and printed as text with its seed. Each --jobs pro
 """
 import argparse
 import collections
+import contextlib
+import itertools
 import json
+import multiprocessing as mp
 import os
 import random
 import re
@@ -25,9 +28,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import multiprocessing as mp
-import multiprocessing.connection
-
 import onnx
 import onnxruntime as ort
 
@@ -35,6 +35,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "equal")]
 import _hoist  # noqa: E402
 import _hoist_graphs  # noqa: E402
+import _pool  # noqa: E402
 import _shrink  # noqa: E402
 from random_graphs import Failure, count_nodes, run, values_of  # noqa: E402
 
@@ -247,36 +248,14 @@ def smaller(checker, model, feeds, failure, seed):
 
 # --- many graphs --------------------------------------------------------------------------------------------------------------
 
-def worker(pipe, a):
+@contextlib.contextmanager
+def checking(a):
     ort.set_default_logger_severity(4)
     there = _hoist.rewrites(a.shared) if a.shared and not a.no_shuffle else None
     tool = _hoist.Tool(a.tool, a.passes)
     with tempfile.TemporaryDirectory() as folder:
         checker = Checker(tool, folder, there and there[1], not tool.given)
-        while (seed := pipe.recv()) is not None:
-            pipe.send((seed, *check_seed(checker, seed, a.keep)))
-
-
-class Worker:
-    def __init__(self, a):
-        self.a = a
-        self.pipe, other = mp.Pipe()
-        self.process = mp.Process(target=worker, args=(other, a), daemon=True)
-        self.process.start()
-        other.close()
-        self.seed = None
-
-    def give(self, seed):
-        self.seed = seed
-        self.pipe.send(seed)
-
-    def take(self):
-        """(worker to go on with, seed, kind, figures, report)"""
-        try:
-            return self, *self.pipe.recv()
-        except EOFError:
-            self.process.join()
-            return Worker(self.a), self.seed, f"the runtime crashed ({self.process.exitcode})", {}, None
+        yield lambda seed: check_seed(checker, seed, a.keep)
 
 
 def main():
@@ -305,27 +284,16 @@ def main():
     if not a.no_shuffle and (not a.shared or not os.path.isdir(os.path.join(a.shared, "vectors", "rewrites"))):
         print("without SHARED: shuffled copies are not compared")
     begin, outcomes, figures, failures = time.time(), collections.Counter(), collections.Counter(), 0
-    seeds, busy = iter(range(a.seed, a.seed + a.count)), {}
-    idle = [Worker(a) for _ in range(min(a.jobs, a.count))]
-    while True:
-        while idle and failures < a.limit and (seed := next(seeds, None)) is not None:
-            w = idle.pop()
-            w.give(seed)
-            busy[w.pipe] = w
-        if not busy:
-            break
-        for pipe in mp.connection.wait(list(busy)):
-            w, seed, kind, found, report = busy.pop(pipe).take()
-            outcomes[kind] += 1
-            figures.update(found)
-            if kind.startswith("the runtime crashed"):
-                print(f"seed {seed}: {kind}", flush=True)
-            if report:
-                failures += 1
-                print(report, flush=True)
-            idle.append(w)
-    for w in idle:
-        w.pipe.send(None)
+    seeds = itertools.takewhile(lambda _: failures < a.limit, range(a.seed, a.seed + a.count))
+    for seed, answer in _pool.answers(checking, (a,), seeds, min(a.jobs, a.count)):
+        kind, found, report = (answer.text, {}, None) if isinstance(answer, _pool.Crash) else answer
+        outcomes[kind] += 1
+        figures.update(found)
+        if isinstance(answer, _pool.Crash):
+            print(f"seed {seed}: {kind}", flush=True)
+        if report:
+            failures += 1
+            print(report, flush=True)
     for kind, n in outcomes.most_common():
         print(f"{n:8} {kind}")
     for kind in sorted(figures):

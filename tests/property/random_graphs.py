@@ -14,9 +14,9 @@ the original does not run, nothing is compared. A failing graph is made small, w
 """
 import argparse
 import collections
+import contextlib
 import math
 import multiprocessing as mp
-import multiprocessing.connection
 import random
 import re
 import subprocess
@@ -33,6 +33,7 @@ from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).parent))
 import _graphs  # noqa: E402
+import _pool  # noqa: E402
 import _shrink  # noqa: E402
 
 PASSES = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "sequence-idioms",
@@ -262,38 +263,11 @@ def check_seed(tool, seed, folder, keep):
         return "failed", text + "\n" + onnx.printer.to_text(model)
 
 
-def worker(tool, pipe, keep):
+@contextlib.contextmanager
+def checking(tool, keep):
     ort.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        while (seed := pipe.recv()) is not None:
-            pipe.send((seed, *check_seed(tool, seed, folder, keep)))
-
-
-class Worker:
-    """A process, as the runtime may crash on a graph; it is then replaced."""
-
-    def __init__(self, *arguments):
-        self.arguments, self.seed = arguments, None
-        self.start()
-
-    def start(self):
-        self.pipe, other = mp.Pipe()
-        self.process = mp.Process(target=worker, args=(self.arguments[0], other, self.arguments[1]), daemon=True)
-        self.process.start()
-        other.close()
-
-    def give(self, seed):
-        self.seed = seed
-        self.pipe.send(seed)
-
-    def take(self):
-        try:
-            return self.pipe.recv()
-        except EOFError:
-            seed, _ = self.seed, self.process.join()
-            code = self.process.exitcode
-            self.start()
-            return seed, f"the runtime crashed ({code})", None
+        yield lambda seed: check_seed(tool, seed, folder, keep)
 
 
 def main():
@@ -308,28 +282,14 @@ def main():
     if a.keep:
         Path(a.keep).mkdir(parents=True, exist_ok=True)
     begin, counts, failures = time.time(), collections.Counter(), []
-    seeds = iter(range(a.seed, a.seed + a.count))
-    idle = [Worker(a.tool, a.keep) for _ in range(min(a.jobs, a.count))]
-    busy = {}
-    while True:
-        while idle and (seed := next(seeds, None)) is not None:
-            w = idle.pop()
-            w.give(seed)
-            busy[w.pipe] = w
-        if not busy:
-            break
-        for pipe in mp.connection.wait(list(busy)):
-            w = busy.pop(pipe)
-            seed, kind, report = w.take()
-            counts[kind] += 1
-            if kind.startswith("the runtime crashed"):
-                print(f"seed {seed}: {kind}")
-            if report:
-                failures.append(report)
-                print(report, flush=True)
-            idle.append(w)
-    for w in idle:
-        w.pipe.send(None)
+    for seed, answer in _pool.answers(checking, (a.tool, a.keep), range(a.seed, a.seed + a.count), min(a.jobs, a.count)):
+        kind, report = (answer.text, None) if isinstance(answer, _pool.Crash) else answer
+        counts[kind] += 1
+        if isinstance(answer, _pool.Crash):
+            print(f"seed {seed}: {kind}")
+        if report:
+            failures.append(report)
+            print(report, flush=True)
     for kind, n in counts.most_common():
         print(f"{n:7} {kind}")
     compared = sum(n for kind, n in counts.items() if kind.startswith("ran at") and not kind.startswith("ran at 0"))
