@@ -20,6 +20,7 @@ MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
 
 // Looks at one graph cost at most so much: nodes and users of the clusters that are tried, per node of the graph.
 constexpr std::uint64_t kLooksPerNode = 200, kLooks = 1'000'000;
+constexpr std::uint32_t kMostForked = 16;   // readers of one deformation that move together
 
 class Search {
  public:
@@ -33,8 +34,9 @@ class Search {
   bool run(bool fresh) {
     looks_left_ = kLooks + kLooksPerNode * d_.node_count();
     const std::uint64_t kept = result_.kept;
+    look_over();
     if (fresh)
-      attempt("clean-up", d_.first(), true, [&](Refusal&) {
+      attempt("clean-up", d_.first(), Only::NotDearer, [&](Refusal&) {
         for (const DNode n : sorted_nodes([this](DNode m) { return d_[m].part != Part::Elementwise || d_[d_.out(m)].use_count == 0; }))
           d_.touch(n);
         return true;
@@ -47,6 +49,8 @@ class Search {
       refused_.clear();
       recent_ = std::exchange(changed_, {});
       sweep(whole);
+      // Pairs wait until a run keeps nothing: what single moves bring together is cleaned up by other passes first.
+      if (kinds_.rebase && !stopped_ && result_.kept == kept) sweep_pairs();
       changed = result_.kept > before;
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
@@ -55,6 +59,19 @@ class Search {
   }
 
  private:
+  // Most graphs have nothing for some kinds of moves.
+  void look_over() {
+    for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
+      const DraftNode& node = d_[DNode{i}];
+      has_.blocks |= node.work == AxisWork::Blocks;
+      has_.work_along |= node.work != AxisWork::None && node.work != AxisWork::Blocks;
+      has_.slices |= is_slice(DNode{i});
+    }
+  }
+  bool is_slice(DNode n) const { return d_[n].origin && !d_[n].made && d_.model().kind(d_[n].origin) == OpKind::Slice; }
+  // May something still start from n?
+  bool open(DNode n) const { return d_[n].alive && !stopped_; }
+
   // In order. By id first: that reads the memory from front to back.
   template <class Wanted>
   std::vector<DNode> sorted_nodes(Wanted wanted) const {
@@ -100,49 +117,116 @@ class Search {
 
   void sweep(bool whole) {
     refused_count_ = 0;
-    if (kinds_.merge) {
-      for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
-        if (!d_[n].alive || stopped_) continue;
-        const bool concat = d_[n].part == Part::Concat;
-        attempt(concat ? "merge" : "split", n, false, [&](Refusal& why) {
-          return concat ? merge_concat(d_, n, options_, why) : merge_split(d_, n, options_, why);
+    if (kinds_.merge) sweep_merges(whole);
+    if (kinds_.common) {
+      sweep_pieces(whole);
+      sweep_common(whole);
+    }
+    if (kinds_.rebase) {
+      sweep_borders(nodes_of({Part::Deform, Part::Transpose}, whole), !whole);
+      sweep_ways(whole);
+    }
+  }
+
+  void sweep_merges(bool whole) {
+    for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
+      if (!open(n)) continue;
+      const bool concat = d_[n].part == Part::Concat;
+      attempt(concat ? "merge" : "split", n, Only::Cheaper, [&](Refusal& why) {
+        return concat ? merge_concat(d_, n, options_, why) : merge_split(d_, n, options_, why);
+      });
+    }
+  }
+
+  // Gathers and Slices that take an axis apart.
+  void sweep_pieces(bool whole) {
+    for (const DNode n : nodes_of({Part::Gather}, whole))
+      if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return unbind(d_, n, why); });
+    if (!has_.slices) return;
+    for (const DNode n : nodes_of({Part::Concat}, whole))
+      if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return join_strides(d_, n, why); });
+    for (const DNode n : nodes_of({Part::Slice, Part::Other}, whole))
+      if (open(n) && is_slice(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return split_strides(d_, n, options_, why); });
+  }
+
+  void sweep_common(bool whole) {
+    for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
+      const bool concat = d_[n].part == Part::Concat;
+      for (const Part what : {Part::Transpose, Part::Deform}) {
+        if (!open(n)) break;
+        const std::string_view kind = what == Part::Transpose ? "transpose" : concat ? "common-concat" : "common-split";
+        attempt(kind, n, Only::Cheaper, [&](Refusal& why) {
+          return concat ? common_concat(d_, n, what, why) : common_split(d_, n, what, why);
         });
       }
     }
-    if (kinds_.common) {
-      for (const DNode n : nodes_of({Part::Gather}, whole))
-        if (d_[n].alive && !stopped_) attempt("tiles", n, false, [&](Refusal& why) { return unbind(d_, n, why); }, true);
+  }
+
+  // Past operators that work along axes.
+  void sweep_ways(bool whole) {
+    if (has_.work_along) {
+      for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, whole))
+        for (const Direction direction : {Direction::Up, Direction::Down})
+          if (open(n)) attempt("through", n, Only::Cheaper, [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
       for (const DNode n : nodes_of({Part::Concat}, whole))
-        if (d_[n].alive && !stopped_) attempt("tiles", n, false, [&](Refusal& why) { return join_strides(d_, n, why); }, true);
-      for (const DNode n : nodes_of({Part::Slice, Part::Other}, whole))
-        if (d_[n].alive && !stopped_ && d_[n].origin && d_.model().kind(d_[n].origin) == OpKind::Slice)
-          attempt("tiles", n, false, [&](Refusal& why) { return split_strides(d_, n, options_, why); }, true);
-      for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
-        const bool concat = d_[n].part == Part::Concat;
-        for (const Part what : {Part::Transpose, Part::Deform}) {
-          if (!d_[n].alive || stopped_) break;
-          const std::string_view kind = what == Part::Transpose ? "transpose" : concat ? "common-concat" : "common-split";
-          attempt(kind, n, false, [&](Refusal& why) {
-            return concat ? common_concat(d_, n, what, why) : common_split(d_, n, what, why);
-          });
-        }
-      }
+        for (const Part what : {Part::Transpose, Part::Deform})
+          if (open(n)) attempt("through", n, Only::Cheaper, [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
     }
-    if (!kinds_.rebase) return;
-    sweep_borders(nodes_of({Part::Deform, Part::Transpose}, whole), !whole);
-    for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, whole))
-      for (const Direction direction : {Direction::Up, Direction::Down}) {
-        if (!d_[n].alive || stopped_) break;
-        attempt("through", n, false, [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
-      }
-    for (const DNode n : nodes_of({Part::Concat}))
-      for (const Part what : {Part::Transpose, Part::Deform}) {
-        if (!d_[n].alive || stopped_) break;
-        attempt("through", n, false, [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
-      }
-    for (const DNode n : nodes_of({Part::Other}))
-      if (d_[n].work == AxisWork::Blocks && d_[n].alive && !stopped_)
-        attempt("blocks", n, false, [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
+    if (!has_.blocks) return;
+    for (const DNode n : nodes_of({Part::Other}, whole))
+      if (open(n) && d_[n].work == AxisWork::Blocks)
+        attempt("blocks", n, Only::Cheaper, [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
+  }
+
+  // Two moves of which the first alone does not pay, tried when no single one does.
+  void sweep_pairs() {
+    for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, true)) {
+      if (open(n) && d_[n].part == Part::Deform) fork_at(n);
+      for (const Direction direction : {Direction::Down, Direction::Up})
+        if (open(n)) chain_at(n, direction);
+    }
+  }
+
+  // Each cluster that a deformation feeds frees its nodes for one deformation more; with the last one the deformation goes.
+  void fork_at(DNode n) {
+    const DValue y = d_.out(n);
+    if (d_[y].held || d_[y].use_count < 2 || d_[y].use_count > kMostForked) return;
+    std::vector<DNode> consumers;
+    for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
+      if (std::ranges::find(consumers, d_.user(u)) == consumers.end()) consumers.push_back(d_.user(u));
+    if (consumers.size() < 2 || !std::ranges::all_of(consumers, [&](DNode m) { return consumes(m, n); })) return;
+    attempt("fork", n, Only::TwoForOne, [&](Refusal& why) {
+      return std::ranges::all_of(consumers, [&](DNode m) {
+        return !consumes(m, n) || rebase_around(n, m, Direction::Down, why);   // an earlier one's cluster may hold m
+      });
+    });
+  }
+
+  // Across a deformation and the Transpose next to it, or the other way round.
+  void chain_at(DNode n, Direction direction) {
+    const bool down = direction == Direction::Down;
+    const DNode next = down ? d_.def(d_.in(n, 0)) : d_.lone_user(d_.out(n));
+    const DNode member = down ? d_.lone_user(d_.out(n)) : d_.def(d_.in(n, 0));
+    const Part other = d_[n].part == Part::Deform ? Part::Transpose : Part::Deform;
+    if (!next || d_[next].part != other || d_[next].host || !member || d_[member].part != Part::Elementwise || d_[member].host) return;
+    // In a region already, it is where a runtime may fuse it (a scale in front of a MatMul).
+    if (d_[member].region || d_[member].absorbed || (down && !consumes(member, n))) return;
+    attempt(down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair, [&](Refusal& why) {
+      if (!rebase_around(n, member, direction, why)) return false;
+      tidy(d_);   // the border that was crossed meets its inverse
+      if (!d_[next].alive || !d_[member].alive) return false;
+      return (down ? consumes(member, next) : d_.in(next, 0) == d_.out(member)) && rebase_around(next, member, direction, why);
+    });
+  }
+
+  bool rebase_around(DNode border, DNode member, Direction direction, Refusal& why) {
+    cluster_of(d_, member, cluster_);
+    return rebase(d_, border, cluster_, direction, options_, why);
+  }
+
+  // Does m, elementwise, read the result of n in full?
+  bool consumes(DNode m, DNode n) const {
+    return d_[m].alive && d_[m].part == Part::Elementwise && !d_[m].host && reads_in_full(m, d_.out(n));
   }
 
   // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along a chain each
@@ -179,23 +263,22 @@ class Search {
       // Nothing can be said; --explain names the place when something elementwise reads it.
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
         if (d_[d_.user(u)].part == Part::Elementwise) {
-          attempt("serial-backward", n, false, [](Refusal& why) {
+          attempt("serial-backward", n, Only::Cheaper, [](Refusal& why) {
             why = Refusal::ShapeUnknown;
             return false;
           });
           break;
         }
     }
-    if (d_[n].alive && !stopped_) {
+    if (open(n)) {
       std::vector<DNode> consumers;
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) consumers.push_back(d_.user(u));
       for (const DNode m : consumers) {
-        if (!d_[n].alive || !d_[m].alive || d_[m].part != Part::Elementwise || d_[m].host || stopped_) continue;
-        if (!reads_in_full(m, d_.out(n))) continue;
+        if (!open(n) || !consumes(m, n)) continue;
         rebase_cluster(turn.empty() ? "serial-backward" : turn, n, m, Direction::Down);
       }
     }
-    if (!d_[n].alive || stopped_) return;
+    if (!open(n)) return;
     const DNode p = d_.def(d_.in(n, 0));
     if (!p || !d_[p].alive || d_[p].part != Part::Elementwise || d_[p].host) return;
     rebase_cluster(turn.empty() ? "serial-forward" : turn, n, p, Direction::Up);
@@ -206,7 +289,7 @@ class Search {
     std::uint64_t looks = 0;
     for (const DNode n : cluster_) looks += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
     if (looks > looks_left_) {
-      attempt(kind, border, false, [](Refusal& why) {
+      attempt(kind, border, Only::Cheaper, [](Refusal& why) {
         why = Refusal::Limit;
         return false;
       });
@@ -219,7 +302,7 @@ class Search {
       return;
     }
     // Asked for reasons, a move that cannot pay is tried for what else stands against it.
-    attempt(kind, border, false, [&](Refusal& why) {
+    attempt(kind, border, Only::Cheaper, [&](Refusal& why) {
       const bool done = rebase(d_, border, cluster_, direction, options_, why);
       if (!done || may_pay) return done;
       why = Refusal::Tie;
@@ -234,9 +317,25 @@ class Search {
     return false;
   }
 
-  // Carries a candidate out; keeps it when the cost falls (or does not rise, for the first clean-up).
-  void attempt(std::string_view kind, DNode at, bool even, const std::function<bool(Refusal&)>& move,
-               bool never_more_nodes = false) {
+  // When a candidate is kept.
+  enum class Only : std::uint8_t {
+    Cheaper,         // the cost falls
+    CheaperAsPair,   // the same; when not, each move of the pair was told before
+    TwoForOne,       // a pair, too: each further deformation frees two nodes (part c)
+    NoMoreNodes,     // the cost falls, and the nodes do not become more
+    NotDearer,       // the cost does not rise
+  };
+  bool accepts(Only only, const Cost& before, const Cost& after) const {
+    if (only == Only::NotDearer) return !(before < after);
+    if (!(after < before) || (c_.options.level < 2 && after.deform > before.deform)) return false;   // -O1: no new D
+    if (only == Only::NoMoreNodes) return after.nodes() <= before.nodes();
+    if (only == Only::TwoForOne)
+      return after.compute < before.compute || before.free - after.free >= 2 * (after.deform - before.deform);
+    return true;
+  }
+
+  // Carries a candidate out, and keeps or undoes it.
+  void attempt(std::string_view kind, DNode at, Only only, const std::function<bool(Refusal&)>& move) {
     if (!at) return;
     d_.clear_touched();
     Refusal why = Refusal::None;
@@ -249,13 +348,10 @@ class Search {
       why = Refusal::None;
       tidy(d_);
     }
-    const bool changed = !d_.unchanged();
     bool keep = false;
-    if (done && changed) {
+    if (done && !d_.unchanged()) {
       const Cost after = cost_.price();
-      keep = after < before || (even && !(before < after));
-      if (keep && c_.options.level < 2 && !even && after.deform > before.deform) keep = false;   // -O1: no new D
-      if (keep && never_more_nodes && after.nodes() > before.nodes()) keep = false;
+      keep = accepts(only, before, after);
       if (!keep) why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::Tie;
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
@@ -272,13 +368,16 @@ class Search {
     }
     if (!keep) {
       d_.roll_back();
-      if (why != Refusal::None) {
-        ++refused_count_;
-        if (explain_)
-          refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(d_.in_function && why == Refusal::ShapeUnknown ? Refusal::Function : why), place_of(d_.model(), place), std::move(value)});
-      }
+      if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne) tell_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
+  }
+
+  void tell_refusal(std::string_view kind, Refusal why, NodeId place, std::string value) {
+    ++refused_count_;
+    if (!explain_) return;
+    if (d_.in_function && why == Refusal::ShapeUnknown) why = Refusal::Function;
+    refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(why), place_of(d_.model(), place), std::move(value)});
   }
 
   // A node of the model near n.
@@ -302,6 +401,9 @@ class Search {
   SearchResult& result_;
   CostKeeper& cost_;
   MoveOptions options_;
+  struct {
+    bool slices = false, work_along = false, blocks = false;
+  } has_;
   bool explain_ = false, stopped_ = false;
   std::uint64_t refused_count_ = 0;
   std::uint64_t looks_left_ = 0;
