@@ -36,10 +36,11 @@ bool CostKeeper::absorbed_now(DNode n) const {
   return (d_[p].heavy && d_[dynamic].slot == 0) || (d_[p].part == Part::Elementwise && d_[p].absorbed);
 }
 
-void CostKeeper::update_absorbed(std::vector<DNode> work) {
-  while (!work.empty()) {
-    const DNode n = work.back();
-    work.pop_back();
+void CostKeeper::update_absorbed() {
+  work_ = changed_;
+  while (!work_.empty()) {
+    const DNode n = work_.back();
+    work_.pop_back();
     if (!d_[n].alive) continue;
     const bool now = absorbed_now(n);
     const bool changed = now != d_[n].absorbed;
@@ -51,7 +52,7 @@ void CostKeeper::update_absorbed(std::vector<DNode> work) {
     for (const DValue v : d_.outs(n))
       if (v && d_.first_use(v)) {
         const DNode user = d_.user(d_.first_use(v));
-        if (d_[user].part == Part::Elementwise && d_[user].absorbed != absorbed_now(user)) work.push_back(user);
+        if (d_[user].part == Part::Elementwise && d_[user].absorbed != absorbed_now(user)) work_.push_back(user);
       }
   }
 }
@@ -73,7 +74,7 @@ void CostKeeper::start() {
 
 Cost CostKeeper::price() {
   changed_.assign(d_.touched().begin(), d_.touched().end());
-  update_absorbed(changed_);
+  update_absorbed();
   regions_.update(changed_);
   counted_.resize(d_.node_count(), kNothing);
   seen_.resize(d_.node_count(), 0);

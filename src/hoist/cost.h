@@ -45,13 +45,14 @@ class CostKeeper {
   Share share(DNode n) const;
   static void add(Cost& c, Share s, std::int64_t sign);
   bool absorbed_now(DNode n) const;
-  void update_absorbed(std::vector<DNode> work);
+  void update_absorbed();
 
   Draft& d_;
   Regions regions_;
   Cost total_, priced_;
   std::vector<std::uint8_t> counted_;      // by node: its share in total_
   std::vector<DNode> changed_;             // looked at by the last price()
+  std::vector<DNode> work_;                // of update_absorbed()
   std::vector<std::uint32_t> seen_;
   std::uint32_t epoch_ = 0;
 };

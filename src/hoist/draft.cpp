@@ -227,6 +227,7 @@ DNode Draft::new_node(Part part, NodeId origin, std::span<const DValue> in, std:
 
 DNode Draft::new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before) {
   const DNode n = new_node(Part::Elementwise, nodes_[like.index()].origin, in, std::span(&out, 1), before);
+  nodes_[n.index()].by_layout = nodes_[like.index()].by_layout;
   nodes_[n.index()].by_axis = nodes_[like.index()].by_axis;
   nodes_[n.index()].axis = nodes_[like.index()].axis;
   return n;

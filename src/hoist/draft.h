@@ -46,6 +46,7 @@ struct DraftNode {
   bool anchor = false;      // opens a region (methods/rewrites.md, part d)
   bool host = false;        // computes shapes only: costs nothing, is never moved
   bool reads_shapes = false;   // an operand of it says a shape
+  bool by_layout = false;   // an E whose kernels choose their path by the layout of the operands (elements.h)
   bool by_axis = false;     // an E whose further operands are vectors along `axis` (Q/DQ per axis)
   bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
   AxisWork work = AxisWork::None;   // works along axes: `list` are those of operand 0 (axis_work.h)

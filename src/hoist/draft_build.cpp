@@ -297,6 +297,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
   if (known && is_elementwise(m, c_.infer, n)) {
     node.part = Part::Elementwise;
+    node.by_layout = chooses_by_layout(m.kind(n));
     if (const auto axis = quantization_axis(m, c_.infer, n)) {
       node.by_axis = true;
       node.axis = *axis;

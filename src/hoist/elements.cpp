@@ -94,6 +94,10 @@ std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& 
   return static_cast<std::uint32_t>(*axis);
 }
 
+bool chooses_by_layout(OpKind kind) {
+  return kind == OpKind::Pow || kind == OpKind::Where || kind == OpKind::Max || kind == OpKind::Min;
+}
+
 bool broadcasts(const Model& m, NodeId n) {
   const Broadcast b = row_of(m, n).broadcast;
   return b != Broadcast::None && b != Broadcast::LegacyAxis;
@@ -122,6 +126,7 @@ bool beside_no_zero(const Draft& d, DNode n) {
 // Kernels that take another path by which operands are scalars or vectors: Pow rounds otherwise, Where and Max and Min give
 // another sign of zero (Max and Min by the length of a vector, too, but not beside a constant that holds no zero).
 bool layout_sensitive(const Draft& d, DNode n) {
+  if (!d[n].by_layout) return false;
   const OpKind kind = d.model().kind(d[n].origin);
   if (kind == OpKind::Pow) return true;
   if (!is_float(d[d.out(n)].dtype)) return false;

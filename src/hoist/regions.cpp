@@ -203,14 +203,15 @@ void Regions::grow(std::vector<DNode>& free) {
     for (std::uint32_t k = 0; k < d_[n].in_count && found < 2; ++k) found += d_.in(n, k) && d_.def(d_.in(n, k));
     return found == 1;
   };
-  for (bool grown = true; grown;) {
+  for (bool first = true, grown = true; grown; first = false) {
     grown = spread(
         free, [this](DNode n) { return d_[n].key; }, [this](DNode n) { return beside_producer(n); },
         [this](DNode n) { return join_producer(n); },
         [&](DNode n, auto add) {
           for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) add(d_.user(u), one_producer(d_.user(u)));
         });
-    grown |= spread(
+    if (!grown && !first) break;   // nothing new to stand beside
+    grown = spread(
         free, [this](DNode n) { return ~d_[n].key; }, [this](DNode n) { return beside_consumer(n); },
         [this](DNode n) { return join_consumer(n); },
         [this](DNode n, auto add) {

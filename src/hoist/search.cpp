@@ -335,7 +335,8 @@ class Search {
   }
 
   // Carries a candidate out, and keeps or undoes it.
-  void attempt(std::string_view kind, DNode at, Only only, const std::function<bool(Refusal&)>& move) {
+  template <class Move>
+  void attempt(std::string_view kind, DNode at, Only only, const Move& move) {
     if (!at) return;
     d_.clear_touched();
     Refusal why = Refusal::None;

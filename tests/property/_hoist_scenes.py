@@ -182,7 +182,8 @@ class Scenes(Ways):
                 z = once("z", np.array(0, dtype))
                 return out("Where", [shared["c"], z, v] if odd_one else [shared["c"], v, z], s)
             if choice == "cast":
-                via = rng.choice([F64, I32, F32] if not mixed else [F64]) if dtype.kind == "f" else F64 if mixed else F32
+                # An integer may be beyond float16: what comes back would have to be rounded.
+                via = rng.choice([F64, I32, F32] if not mixed and dtype != F16 else [F64]) if dtype.kind == "f" else F64 if mixed else F32
                 via = shared.setdefault("via", via)
                 return out("Cast", [out("Cast", [v], s, via, to=onnx_type(via))], s, to=onnx_type(dtype))
             if choice == "compare":
