@@ -139,7 +139,8 @@ class LockstepWalk {
         level.children.push_back(c);
         continue;
       }
-      if (full && !all_constant) {
+      // A scalar by definition is full where the branches are scalars, but the Concat of them is none.
+      if (full && !all_constant && operand_kind(d_.model(), d_[first].origin, k) != Operand::Fixed) {
         c.kind = Child::Kind::Level;
         levels_[at].tuple = level.tuple;   // so that it is found when it meets itself
         c.level = level_of(std::move(operands));
