@@ -87,33 +87,56 @@ NodeId maker(const Model& m, ValueId v) {
   }
   return {};
 }
-// What reads a Split's result first.
-NodeId reader(const Model& m, ValueId v) {
-  for (int steps = 0; v && m.use_count(v) > 0 && steps < 8; ++steps) {
+
+// Do elementwise nodes alone read a Split's result, deformations looked through? Their kinds, each once: the order of the uses
+// is that of the file. No kinds: a Split is among them, or they are more than are looked at.
+bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) {
+  constexpr std::size_t kMostReaders = 64;
+  kinds.clear();
+  for (int steps = 0; v && m.use_count(v) == 1 && steps < 8; ++steps) {
     const NodeId n = m.user(m.first_use(v));
-    if (m.is_return(n) || part_of_kind(m.kind(n)) != Part::Deform) return n;
+    if (m.is_return(n) || part_of_kind(m.kind(n)) != Part::Deform) break;
     v = m.output(n, 0);
   }
-  return {};
+  if (!v || m.use_count(v) == 0) return false;
+  if (m.use_count(v) > kMostReaders) return true;
+  for (UseId u = m.first_use(v); u; u = m.next_use(u)) {
+    if (m.is_return(m.user(u))) return false;
+    kinds.push_back(m.kind(m.user(u)));
+    if (kinds.back() != OpKind::Split && !elementwise_class(m, m.user(u))) return false;
+  }
+  if (std::ranges::count(kinds, OpKind::Split) > 0) kinds.clear();   // nested: not looked into
+  std::ranges::sort(kinds);
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return true;
 }
 
-bool branches_look_alike(const Model& m, NodeId n) {
-  const bool concat = part_of_kind(m.kind(n)) == Part::Concat;
-  const std::size_t count = concat ? m.input_count(n) : m.output_count(n);
+// The first two branches.
+bool operands_look_alike(const Model& m, NodeId concat) {
   NodeId first;
-  for (std::size_t i = 0, seen = 0; i < count && seen < 2; ++i) {
-    const NodeId at = concat ? maker(m, m.input(n, i)) : reader(m, m.output(n, i));
-    if (!at) {
-      if (concat) continue;   // a constant branch, perhaps
-      return false;
-    }
+  for (std::size_t i = 0, seen = 0; i < m.input_count(concat) && seen < 2; ++i) {
+    const NodeId at = maker(m, m.input(concat, i));
+    if (!at) continue;   // a constant branch, perhaps
     if (m.is_return(at)) return false;
-    if (part_of_kind(m.kind(at)) == part_of_kind(m.kind(n))) return true;   // nested: not looked into
+    if (m.kind(at) == OpKind::Concat) return true;   // nested: not looked into
     if (!elementwise_class(m, at) || (first && m.kind(first) != m.kind(at))) return false;
     first = at;
     ++seen;
   }
   return true;
+}
+
+bool results_look_alike(const Model& m, NodeId split) {
+  std::vector<OpKind> first, second;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, m.output_count(split)); ++i) {
+    if (!read_by_elementwise(m, m.output(split, i), i == 0 ? first : second)) return false;
+    if ((i == 0 ? first : second).empty()) return true;
+  }
+  return first == second;
+}
+
+bool branches_look_alike(const Model& m, NodeId n) {
+  return part_of_kind(m.kind(n)) == Part::Concat ? operands_look_alike(m, n) : results_look_alike(m, n);
 }
 
 }  // namespace

@@ -1,9 +1,25 @@
-// Problem: the same elementwise operator stands behind every result of a Split.
-// Method: every result has one consumer (through deformations that nothing else reads), the same elementwise operator with the
-// result at the same operands. One node goes in front of the Split, the deformations stay on their branches. Chains follow one
-// operator at a time.
-// Exact: as merge_concat. Ends: one operator per branch is looked at.
+// Problem: the same elementwise operators stand behind every result of a Split: n launches each where one would do.
+// Method: from each result (through deformations that nothing else reads) forward, in topological order, to the nearest node that
+// every reader of the result leads to and no value goes past: its *end*. What lies between is the branch: one node where the
+// result has one reader, a small graph where it is read again (x * sigmoid(x)). Then backward from the ends, all branches in
+// lockstep: a *level* is a node per branch, the same operator with the result, values of further levels, or common operands
+// (merge_operands.h) at the same places. The operand that reads a node says which one it pairs with, so equal readers are never
+// confused. The levels go in front of the Split once; it takes the values of the ends apart instead, the deformations stay on
+// their branches. Chains follow one end at a time.
+// With two ends (values of two levels are read below) a second Split would move more bytes than is saved: there is no end then.
+// Where the Split cannot carry the values of an end, or they are of a wider type, the next end is looked for.
+// Exact: as merge_concat. A shared operand cannot depend on the Split: it would depend on an end, and that on the operand.
+// Lowers: C', by n - 1 for each level. Ends: each node is looked at once per walk, at most kMostNodes of them on a branch.
+//
+//   a, b = Split <axis = 0> (x, n)             s = Sigmoid (x)
+//   s1 = Sigmoid (a)                           y = Mul (x, s)
+//   y1 = Mul (a, s1)                =>         y1, y2 = Split <axis = 0> (y, n)
+//   s2 = Sigmoid (b)
+//   y2 = Mul (b, s2)
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "hoist/elements.h"
 #include "hoist/merge_operands.h"
@@ -11,41 +27,68 @@
 namespace graphopt {
 namespace {
 
+// Elementwise nodes between a result of the Split and an end. GELU by its tanh, written by hand, has 9; without a bound, walks of
+// many Splits along one long tail would be quadratic.
+constexpr std::size_t kMostNodes = 256;
+
 struct Piece {
   DValue result;                  // of the Split
   std::vector<DNode> between;     // deformations, in order
   DValue value;                   // behind them
-  DNode node;                     // the elementwise node
+  std::vector<DNode> nodes;       // the branch, in topological order; the last is the end
 };
 
-// The only node that reads v, be it at several operands.
-DNode only_reader(const Draft& d, DValue v) {
-  if (d[v].held || !d.first_use(v)) return {};
-  const DNode n = d.user(d.first_use(v));
-  for (DUse u = d.first_use(v); u; u = d.next_use(u))
-    if (d.user(u) != n) return {};
-  return n;
+// Adds the nodes behind the last one (the value, at first) up to the next end.
+bool walk_to_end(const Draft& d, Piece& p, Refusal& why) {
+  std::vector<std::pair<std::uint64_t, DNode>> open;   // a heap, the first in order on top: a reader per use that is still to be met
+  const auto add_readers = [&](DValue v) {
+    if (d[v].held || !d.first_use(v)) {
+      why = d[v].held && (v == p.value || d.first_use(v)) ? held_because(d, v) : Refusal::MultiUse;
+      return false;
+    }
+    if (open.size() + d[v].use_count > kMostNodes) {
+      why = Refusal::Limit;
+      return false;
+    }
+    for (DUse u = d.first_use(v); u; u = d.next_use(u)) {
+      const DNode n = d.user(u);
+      if (d[n].part != Part::Elementwise || d[n].host) {
+        const bool one = d.lone_user(v).valid() && !d[n].host && d[n].part != Part::Deform;
+        why = one ? not_elementwise(d, n) : Refusal::MultiUse;
+        return false;
+      }
+      open.emplace_back(d[n].key, n);
+      std::ranges::push_heap(open, std::greater{});
+    }
+    return true;
+  };
+  for (DValue v = p.nodes.empty() ? p.value : d.out(p.nodes.back());; v = d.out(p.nodes.back())) {
+    if (!add_readers(v)) return false;
+    if (p.nodes.size() == kMostNodes) {
+      why = Refusal::Limit;
+      return false;
+    }
+    const DNode next = open.front().second;
+    while (!open.empty() && open.front().second == next) {
+      std::ranges::pop_heap(open, std::greater{});
+      open.pop_back();
+    }
+    p.nodes.push_back(next);
+    if (open.empty()) return true;
+  }
 }
 
 bool follow(const Draft& d, Piece& p, Refusal& why) {
-  p.value = p.result;
-  while (true) {
-    const DNode n = p.value ? only_reader(d, p.value) : DNode{};
-    if (!n || d[n].host) {
-      why = p.value && d[p.value].held ? held_because(d, p.value) : Refusal::MultiUse;
-      return false;
-    }
-    if (d[n].part == Part::Elementwise) {
-      p.node = n;
-      return true;
-    }
-    if (d[n].part != Part::Deform || !d.lone(p.value) || d.slot(d.first_use(p.value)) != 0) {
-      why = d[n].part == Part::Deform ? Refusal::MultiUse : not_elementwise(d, n);
-      return false;
-    }
-    p.between.push_back(n);
-    p.value = d.out(n);
+  for (p.value = p.result; p.value && d.lone(p.value); p.value = d.out(p.between.back())) {
+    const DUse u = d.first_use(p.value);
+    if (d[d.user(u)].part != Part::Deform || d[d.user(u)].host || d.slot(u) != 0) break;
+    p.between.push_back(d.user(u));
   }
+  if (!p.value) {
+    why = Refusal::MultiUse;
+    return false;
+  }
+  return walk_to_end(d, p, why);
 }
 
 // Brings the Split and the deformations behind `place`, where the shared operands are computed.
@@ -62,79 +105,201 @@ void move_behind(Draft& d, DNode split, std::span<const Piece> pieces, DNode pla
       if (d.before(p.between[i], p.between[i - 1])) d.move_before(p.between[i], d[p.between[i - 1]].next);
 }
 
+// The branches in lockstep: level k is the k-th node of the first branch and what stands at its place on the others.
+class SplitLevels {
+ public:
+  SplitLevels(Draft& d, DNode split, const MoveOptions& o, std::span<const Piece> pieces)
+      : d_(d), split_(split), options_(o), pieces_(pieces), levels_(pieces[0].nodes.size()) {}
+
+  bool match(Refusal& why) {
+    for (const Piece& p : pieces_)
+      if (p.nodes.size() != levels_.size()) {
+        why = Refusal::MultiUse;   // something reads a value of one branch that is read by nothing on the others
+        return false;
+      }
+    for (std::uint32_t i = 0; i < pieces_.size(); ++i)
+      for (std::uint32_t k = 0; k < levels_.size(); ++k) homes_.push_back({pieces_[i].nodes[k], i, k});
+    std::ranges::sort(homes_, {}, &Home::node);
+    if (std::ranges::adjacent_find(homes_, {}, &Home::node) != homes_.end()) {
+      why = Refusal::MultiUse;   // two branches meet
+      return false;
+    }
+    for (Level& level : levels_) level.nodes.resize(pieces_.size());
+    taken_.resize(homes_.size());
+    for (std::uint32_t i = 0; i < pieces_.size(); ++i) take(i, static_cast<std::uint32_t>(levels_.size() - 1), pieces_[i].nodes.back());
+    for (std::size_t k = levels_.size(); k-- > 0;)
+      if (!match_level(levels_[k], why)) return false;
+    return true;
+  }
+
+  // Operands of each level; the last definition of those that are computed.
+  bool find_operands(Refusal& why) {
+    for (Level& level : levels_)
+      for (std::uint32_t slot = 0; slot < level.in.size(); ++slot) {
+        Operands& in = level.in[slot];
+        if (in.from != From::Outside) continue;
+        std::vector<Branch> branches;
+        for (std::size_t i = 0; i < pieces_.size(); ++i) {
+          const DNode n = level.nodes[i];
+          branches.push_back({n, d_.in(n, slot), d_.shape(d_.out(n)), d_.shape(pieces_[i].result)});
+        }
+        in.value = common_operand(d_, branches, slot, d_[split_].axis, split_, why);
+        if (!in.value) return false;
+        if (const DNode q = d_.def(in.value); q && !d_.constant(in.value) && (!latest_ || d_.before(latest_, q))) latest_ = q;
+      }
+    return true;
+  }
+  DNode latest() const { return latest_; }
+
+  // One node per level, right before the Split, on `x`. What the last one gives.
+  DValue build(DValue x) {
+    const ShapeId whole = d_.shape(x);
+    for (Level& level : levels_) {
+      std::vector<DValue> in;
+      for (const Operands& o : level.in)
+        in.push_back(o.from == From::Piece ? x : o.from == From::Level ? levels_[o.level].made : o.value);
+      level.made = d_.new_value(whole, d_[d_.out(level.nodes[0])].dtype);
+      d_.new_elementwise(level.nodes[0], in, level.made, split_);
+    }
+    return levels_.back().made;
+  }
+
+ private:
+  enum class From : std::uint8_t { Absent, Piece, Level, Outside };
+  struct Operands {
+    From from = From::Absent;
+    std::uint32_t level = 0;
+    DValue value;
+  };
+  struct Level {
+    std::vector<DNode> nodes;   // one per branch; none until a reader was matched
+    std::vector<Operands> in;
+    DValue made;
+  };
+  struct Home {
+    DNode node;
+    std::uint32_t branch, place;
+  };
+
+  // Where n stands on the branches, as an index into homes_.
+  std::optional<std::size_t> home(DNode n) const {
+    if (!n) return std::nullopt;
+    const auto it = std::ranges::lower_bound(homes_, n, {}, &Home::node);
+    if (it == homes_.end() || it->node != n) return std::nullopt;
+    return static_cast<std::size_t>(it - homes_.begin());
+  }
+
+  // n becomes branch i's node of the level, if both are free or are each other's already.
+  bool take(std::uint32_t i, std::uint32_t level, DNode n) {
+    const std::size_t at = *home(n);
+    if (homes_[at].branch != i) return false;
+    if (levels_[level].nodes[i] == n) return true;
+    if (levels_[level].nodes[i] || taken_[at]) return false;
+    levels_[level].nodes[i] = n;
+    taken_[at] = true;
+    return true;
+  }
+
+  bool match_level(Level& level, Refusal& why) {
+    if (!same_elementwise(d_, level.nodes, d_.shape(d_.in(split_, 0)), options_, why)) return false;
+    const DNode first = level.nodes[0];
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const Piece& p = pieces_[i];
+      if (d_.shape(d_.out(level.nodes[i])) != d_.shape(p.value)) {
+        why = Refusal::ShapeUnknown;
+        return false;
+      }
+      if (d_[level.nodes[i]].by_axis && (d_.shape(p.value) != d_.shape(p.result) || d_[level.nodes[i]].axis == d_[split_].axis)) {
+        why = Refusal::AxisCut;
+        return false;
+      }
+    }
+    for (std::uint32_t slot = 0; slot < d_[first].in_count; ++slot) {
+      level.in.emplace_back();
+      if (d_.in(first, slot) && !match_operand(level, slot, level.in.back())) {
+        why = Refusal::Operand;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool match_operand(const Level& level, std::uint32_t slot, Operands& in) {
+    const DValue w = d_.in(level.nodes[0], slot);
+    const auto inner = home(d_.def(w));
+    in.from = w == pieces_[0].value ? From::Piece : inner ? From::Level : From::Outside;
+    if (inner) in.level = homes_[*inner].place;
+    // A scalar by definition cannot become the whole of the Split's operand, even where the pieces are scalars behind deformations.
+    if (in.from != From::Outside && operand_kind(d_.model(), d_[level.nodes[0]].origin, slot) == Operand::Fixed) return false;
+    for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
+      const DValue v = d_.in(level.nodes[i], slot);
+      const DNode q = d_.def(v);
+      switch (in.from) {
+        case From::Piece:
+          if (v != pieces_[i].value) return false;
+          break;
+        case From::Level:
+          if (!home(q) || !take(i, in.level, q)) return false;
+          break;
+        default:
+          if (home(q) || v == pieces_[i].value) return false;
+      }
+    }
+    return true;
+  }
+
+  Draft& d_;
+  const DNode split_;
+  const MoveOptions& options_;
+  const std::span<const Piece> pieces_;
+  std::vector<Level> levels_;
+  std::vector<Home> homes_;     // of all branches' nodes, sorted
+  std::vector<bool> taken_;     // by index into homes_: has a level
+  DNode latest_;
+};
+
 }  // namespace
 
 bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
   const DValue x = d.in(split, 0);
-  const ShapeId whole = d.shape(x);
   if (d[split].out_count < 2) return false;
-  if (!whole) {
+  if (!d.shape(x)) {
     why = Refusal::ShapeUnknown;
     return false;
   }
   std::vector<Piece> pieces;
-  std::vector<DNode> nodes;
   for (const DValue v : d.outs(split)) {
     Piece p;
     p.result = v;
     if (!follow(d, p, why)) return false;
-    if (!d.shape(v) || !d.shape(p.value) || d.shape(d.out(p.node)) != d.shape(p.value)) {
+    if (!d.shape(v) || !d.shape(p.value)) {
       why = Refusal::ShapeUnknown;
       return false;
     }
-    nodes.push_back(p.node);
     pieces.push_back(std::move(p));
   }
-  if (!same_elementwise(d, nodes, whole, o, why)) return false;
-  const DNode first = nodes[0];
-  for (const Piece& p : pieces)
-    if (d[p.node].by_axis && (d.shape(p.value) != d.shape(p.result) || d[p.node].axis == d[split].axis)) {
-      why = Refusal::AxisCut;
-      return false;
-    }
-  const DType type = d[d.out(first)].dtype;
-  if (!type_can_move(d, type)) {
-    why = Refusal::Type;
-    return false;
-  }
-  if (bits_of(type) > bits_of(d[x].dtype)) {
-    why = Refusal::Bytes;
-    return false;
-  }
-  std::vector<DValue> in;
-  DNode latest;   // the last definition of a shared operand
-  for (std::uint32_t k = 0; k < d[first].in_count; ++k) {
-    if (!d.in(first, k)) {
-      in.push_back({});
-      continue;
-    }
-    if (std::ranges::all_of(pieces, [&](const Piece& p) { return d.in(p.node, k) == p.value; })) {
-      in.push_back(x);
-      continue;
-    }
-    std::vector<Branch> branches;
-    for (const Piece& p : pieces) {
-      const DValue w = d.in(p.node, k);
-      if (w == p.value) {
-        why = Refusal::Operand;
+  // What the Split would have to take apart. Another end may do where this one does not.
+  const auto cannot_carry = [&] {
+    const DType type = d[d.out(pieces[0].nodes.back())].dtype;
+    return !type_can_move(d, type) ? Refusal::Type : bits_of(type) > bits_of(d[x].dtype) ? Refusal::Bytes : Refusal::None;
+  };
+  for (Refusal not_here; (not_here = cannot_carry()) != Refusal::None;)
+    for (Piece& p : pieces)
+      if (Refusal further = Refusal::None; !walk_to_end(d, p, further)) {
+        why = not_here;
         return false;
       }
-      branches.push_back({p.node, w, d.shape(d.out(p.node)), d.shape(p.result)});
-    }
-    const DValue w = common_operand(d, branches, k, d[split].axis, split, why);
-    if (!w) return false;
-    if (const DNode q = d.def(w); q && !d.constant(w) && (!latest || d.before(latest, q))) latest = q;
-    in.push_back(w);
-  }
+  SplitLevels levels(d, split, o, pieces);
+  if (!levels.match(why) || !levels.find_operands(why)) return false;
 
-  move_behind(d, split, pieces, latest);
-  const DValue moved = d.new_value(whole, type);
-  d.new_elementwise(first, in, moved, split);
+  move_behind(d, split, pieces, levels.latest());
+  const DValue moved = levels.build(x);
+  const DType type = d[moved].dtype;
   std::vector<DValue> outs;
   for (const Piece& p : pieces) {
     // Names stay where their value stays: at the end of the branch.
-    const DValue last = d.out(p.node);
-    d.erase(p.node);
+    const DValue last = d.out(p.nodes.back());
+    for (std::size_t k = p.nodes.size(); k-- > 0;) d.erase(p.nodes[k]);
     DValue v = p.between.empty() ? last : d.new_value(d.shape(p.result), type);
     outs.push_back(v);
     for (std::size_t i = 0; i < p.between.size(); ++i) {

@@ -15,7 +15,7 @@ struct MoveOptions {
 
 // b2: one elementwise graph behind the Concat instead of one in front of each operand.
 bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why);
-// b3: one elementwise node in front of the Split instead of one behind each result.
+// b3: one elementwise node, or small graph, in front of the Split instead of one behind each result.
 bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why);
 // b4: one deformation (or transposition) behind the Concat, in front of the Split, instead of one on each branch.
 bool common_concat(Draft& d, DNode concat, Part what, Refusal& why);

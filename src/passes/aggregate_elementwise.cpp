@@ -8,8 +8,8 @@
 // Exact: each element is computed by the same operator from the same operands. Elements change their place, so operators whose
 // kernels give other bits there take no part below -O3.
 // Lowers: (C', F + D). Ends: that pair of naturals falls with every move.
-// Left alone: operators that stand in the epilogue of a Conv or MatMul already, partly covered Concats, two run-time
-// operands per branch.
+// Left alone: operators that stand in the epilogue of a Conv or MatMul already, partly covered Concats and
+// Splits, two run-time operands per branch, values of two levels that are read behind a Split.
 //
 //   a = Sqrt (x)  b = Sqrt (z)  y = Concat <axis = 0> (a, b)      =>      c = Concat <axis = 0> (x, z)  y = Sqrt (c)
 
