@@ -54,6 +54,13 @@ struct Report {
     Cost before, after;
   };
   std::vector<Move> moves;
+  // Of each graph, bodies and functions included, that was searched: at first, and at last. A graph in which no move could
+  // start is not among them.
+  struct GraphCost {
+    std::string graph;         // its name
+    Cost before, after;
+  };
+  std::vector<GraphCost> costs;
   struct Refused {
     std::string pass, kind, reason, place, value;
   };

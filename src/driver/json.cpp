@@ -96,6 +96,9 @@ std::string to_json(const Report& r) {
                      {"before", cost(m.before)},
                      {"after", cost(m.after)}});
   }
+  Json& costs = out["costs"] = Json::array();
+  for (const Report::GraphCost& c : r.costs)
+    costs.push_back({{"graph", c.graph}, {"before", cost(c.before)}, {"after", cost(c.after)}});
   Json& explain = out["explain"] = Json::array();
   for (const Report::Refused& e : r.explain) {
     explain.push_back(

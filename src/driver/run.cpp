@@ -171,7 +171,7 @@ Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget,
 
 Status Run::clean_up() {
   const std::uint64_t inferred_before = work_->inference->inferred();
-  MoveLog moves{.explain = options_.explain, .kept = {}, .refused = {}};
+  MoveLog moves{.explain = options_.explain, .kept = {}, .refused = {}, .costs = {}};
   Result<PipelineReport> done = run_passes(*work_, Journal::kNoLimit, &moves);
   if (!done) return done.errors();
   report_moves(moves);
@@ -190,6 +190,7 @@ void Run::report_moves(const MoveLog& log) {
   const auto cost = [](const MoveCost& c) { return Report::Cost{c.compute, c.free, c.deform}; };
   for (const KeptMove& m : log.kept)
     report_.moves.push_back({m.pass, std::string(m.kind), to_string(m.place), cost(m.before), cost(m.after)});
+  for (const GraphCost& c : log.costs) report_.costs.push_back({c.name, cost(c.before), cost(c.after)});
   for (const RefusedMove& r : log.refused)
     report_.explain.push_back({r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place), r.value});
 }

@@ -34,6 +34,7 @@ class Search {
   bool run(bool fresh) {
     looks_left_ = kLooks + kLooksPerNode * d_.node_count();
     const std::uint64_t kept = result_.kept;
+    const Cost first = cost_.cost();
     look_over();
     if (fresh)
       attempt("clean-up", d_.first(), Only::NotDearer, [&](Refusal&) {
@@ -55,10 +56,20 @@ class Search {
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
+    if (c_.moves) tell_cost(first);
     return result_.kept > kept;
   }
 
  private:
+  void tell_cost(const Cost& first) {
+    std::vector<GraphCost>& told = c_.moves->costs;
+    const std::uint32_t graph = d_.graph().index();
+    auto it = std::ranges::find(told, graph, &GraphCost::graph);
+    if (it == told.end())
+      it = told.insert(told.end(), {graph, std::string(d_.model().text(d_.model().graph(d_.graph()).name)), plain(first), {}});
+    it->after = plain(cost_.cost());
+  }
+
   // Most graphs have nothing for some kinds of moves.
   void look_over() {
     for (std::uint32_t i = 0; i < d_.node_count(); ++i) {

@@ -28,10 +28,18 @@ struct RefusedMove {
   std::string value;               // the first result of the node at that place
 };
 
+// The cost of a graph that was searched, when a search first saw it and when the last one left it.
+struct GraphCost {
+  std::uint32_t graph;   // its GraphId
+  std::string name;
+  MoveCost before, after;
+};
+
 struct MoveLog {
   std::vector<std::string> explain;   // passes whose refusals are wanted
   std::vector<KeptMove> kept;
   std::vector<RefusedMove> refused;   // of the last run of each pass
+  std::vector<GraphCost> costs;       // in the order of the searches
 };
 
 }  // namespace graphopt

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from _tool import expect, long_model, main, model
 
@@ -215,6 +216,21 @@ def test_report(tool, folder):
     done = tool(path, "--report", "-")
     expect(json.loads(done.stdout)["files"] == [] and json.loads(done.stdout)["after"]["bytes"] == 0)
     refused(tool(path, "-q", "--report", folder / "no" / "r.json"), OUTPUT, "r.json")
+
+
+def test_report_of_moves(tool, folder):
+    """MatMul, Reshape, Relu: the Relu moves to the MatMul, which absorbs it. C' falls by the Relu, F + D stay."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Reshape", ["m", "s"], ["r"]), helper.make_node("Relu", ["r"], ["y"])]
+    graph = helper.make_graph(nodes, "main", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 2, 5])],
+                              [numpy_helper.from_array(np.ones((3, 5), np.float32), "w"), numpy_helper.from_array(np.array([2, 2, 5]), "s")])
+    path = saved(folder, helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]))
+    report = folder / "moves.json"
+    expect(tool(path, "-o", folder / "o.onnx", "--report", report, "-q").returncode == 0)
+    r = json.loads(report.read_text())
+    before, after = {"compute": 2, "free": 1, "deform": 1}, {"compute": 1, "free": 0, "deform": 1}
+    expect(r["costs"] == [{"graph": "main", "before": before, "after": after}], r["costs"])
+    expect([(m["kind"], m["before"], m["after"]) for m in r["moves"]] == [("serial-backward", before, after)], r["moves"])
 
 
 def test_false_claims(tool, folder):
