@@ -7,15 +7,18 @@
 //   equal-value   inference knows every element of two small integer results as expressions, and they are the same
 //                 expressions: equal in every run although they may be computed in different ways.
 // As operands are replaced before their users are visited, one walk finds all.
+//   first-output  equal nodes whose results are outputs all stay; what else reads one of them reads the first output's, whichever
+//                 stood first in the file: so the result does not depend on the order of the file.
 // Exact: a pure operator gives equal results for equal operands; equal expressions are proven equal.
 // Lowers: nodes. Ends: each rewrite leaves a node without use.
-// Left alone: random operators (two draws stay two), nodes with subgraphs, unknown operators, nodes whose optional
+// Left alone: bodies that read another output than the first; random operators (two draws stay two), nodes with subgraphs, unknown operators, nodes whose optional
 // results differ, results that are outputs where the earlier value cannot take over the name.
 //
 //   a = Add (x, w)  b = Add (w, x)  y = Mul (a, b)      =>      a = Add (x, w)  y = Mul (a, a)
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "ops/facts.h"
@@ -31,23 +34,25 @@ class CommonSubexpressions final : public Pass {
  public:
   bool run(PassContext& c) override {
     Model& m = c.model;
-    const std::uint64_t before = counters_[0].value + counters_[1].value;
+    const std::uint64_t before = counters_[0].value + counters_[1].value + counters_[2].value;
     {
       DeadSweeper dead(m);
       for (std::size_t g = 0; g < m.graph_count(); ++g) {
         const GraphId graph{g};
         if (!m.graph(graph).alive) continue;
         nodes_.reset(m.graph(graph).node_count);
+        equal_outputs_.clear();
         values_.reset(0);
         for (NodeId n = m.first_node(graph); n;) {
           const NodeId next = m.next_node(n);   // merging n sweeps n and what only n read, which stands before it
-          if (!visit(c, n)) return counters_[0].value + counters_[1].value > before;
+          if (!visit(c, n)) return counters_[0].value + counters_[1].value + counters_[2].value > before;
           dead.sweep();
           n = next;
         }
+        if (!read_first_outputs(c)) break;
       }
     }
-    return counters_[0].value + counters_[1].value > before;
+    return counters_[0].value + counters_[1].value + counters_[2].value > before;
   }
   std::span<const Counter> counters() const override { return counters_; }
 
@@ -75,11 +80,58 @@ class CommonSubexpressions final : public Pass {
       return true;
     }
     // Only the first of equal nodes is ever in the table: 10^5 equal outputs must not be compared with each other.
-    if (!replaceable(m, n, *first)) return true;
+    if (!replaceable(m, n, *first)) {
+      if (m.output_count(n) == 1 && output_slot(m, n) != kNoOutput && output_slot(m, *first) != kNoOutput)
+        equal_outputs_.emplace_back(*first, n);
+      return true;
+    }
     if (!c.journal.allow(m, n, "equal-node")) return false;
     for (std::size_t i = 0; i < m.output_count(n); ++i)
       if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0) m.replace_all_uses(v, m.output(*first, i));
     ++counters_[0].value;
+    return true;
+  }
+
+  static constexpr std::uint32_t kNoOutput = 0xFFFFFFFFu;
+  // The first output of its graph that the node's one result is; kNoOutput for one that is none, or may not change its readers.
+  static std::uint32_t output_slot(const Model& m, NodeId n) {
+    const ValueId v = m.output(n, 0);
+    std::uint32_t slot = kNoOutput;
+    if (m.output_count(n) != 1 || !v || m.value(v).pinned) return slot;
+    for (UseId u = m.first_use(v); u; u = m.next_use(u))
+      if (m.user(u) == m.graph(m.node(n).graph).ret) slot = std::min(slot, m.slot(u));
+    return slot;
+  }
+
+  bool read_first_outputs(PassContext& c) {
+    Model& m = c.model;
+    // By the node that stood first; of each group, the one that is the first output.
+    std::ranges::stable_sort(equal_outputs_, {}, [](const auto& pair) { return pair.first; });
+    std::vector<NodeId> group;
+    for (std::size_t i = 0; i < equal_outputs_.size();) {
+      const NodeId first = equal_outputs_[i].first;
+      group.assign(1, first);
+      for (; i < equal_outputs_.size() && equal_outputs_[i].first == first; ++i) group.push_back(equal_outputs_[i].second);
+      std::erase_if(group, [&m](NodeId n) { return !m.alive(n) || output_slot(m, n) == kNoOutput; });
+      if (group.size() < 2 || group[0] != first) continue;
+      const NodeId best = *std::ranges::min_element(group, {}, [&m](NodeId n) { return output_slot(m, n); });
+      for (const NodeId n : group)
+        if (n != best && !read_instead(c, n, first, best)) return false;
+    }
+    return true;
+  }
+
+  // What reads n's result reads that of `best`, which stands in front of `first` then, as it reads what `first` reads.
+  bool read_instead(PassContext& c, NodeId n, NodeId first, NodeId best) {
+    Model& m = c.model;
+    std::vector<UseId> inner;
+    for (UseId u = m.first_use(m.output(n, 0)); u; u = m.next_use(u))
+      if (m.node(m.user(u)).graph == m.node(n).graph && !m.is_return(m.user(u))) inner.push_back(u);
+    if (inner.empty()) return true;
+    if (!c.journal.allow(m, n, "first-output")) return false;
+    if (best != first && m.before(first, best)) m.move_before(best, first);
+    for (const UseId u : inner) m.set_operand(m.user(u), m.slot(u), m.output(best, 0));
+    ++counters_[2].value;
     return true;
   }
 
@@ -170,8 +222,10 @@ class CommonSubexpressions final : public Pass {
   };
   HashChains<NodeId> nodes_;
   HashChains<Known> values_;
-  std::array<Counter, 2> counters_{{{"nodes", "nodes equal to an earlier one"},
-                                    {"values", "integer results proven equal to an earlier one"}}};
+  std::vector<std::pair<NodeId, NodeId>> equal_outputs_;   // (the first of equal nodes, a later one), both outputs
+  std::array<Counter, 3> counters_{{{"nodes", "nodes equal to an earlier one"},
+                                    {"values", "integer results proven equal to an earlier one"},
+                                    {"outputs", "equal outputs of which the first is read from now on"}}};
 };
 
 }  // namespace
