@@ -51,7 +51,10 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   std::vector<std::int64_t> every(starts->size(), 1), all;
   for (std::size_t i = 0; i < starts->size(); ++i) all.push_back(static_cast<std::int64_t>(i));
   const bool has_axes = d[n].real_in > 3 && d.in(n, 3), has_steps = d[n].real_in > 4 && d.in(n, 4);
-  const auto axes = has_axes ? numbers(d, n, 3) : std::optional(all);
+  // A Slice that a deformation or Transpose has passed has its axes in the list alone.
+  const bool carried = d[n].carried;
+  if (carried) all.assign(d.list(d[n].list).begin(), d.list(d[n].list).end());
+  const auto axes = has_axes && !carried ? numbers(d, n, 3) : std::optional(all);
   const auto steps = has_steps ? numbers(d, n, 4) : std::optional(every);
   const auto dims = d.shapes().dims(d.shape(x));
   if (!axes || !steps || axes->size() != starts->size() || ends->size() != starts->size() || steps->size() != starts->size()) return {};
