@@ -64,7 +64,7 @@ PLANTS = [
          model="g (float[6,4] x, float[6,4] z) => (float[2,6,4] y) <int64[3] s = {2, 3, 4}> "
                "{ p = Reshape (x, s) q = Reshape (z, s) [wrong] c = Concat <axis = 1> (p, q) y = Softmax (c) }"),
     dict(name="operand-along-axis", file="src/hoist/merge_operands.cpp", bisect="aggregate-elementwise", place="node 'wrong'",
-         old="if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) return mapped[0];", new="if (one) return mapped[0];",
+         old="if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) {", new="if (one) {",
          golden="aggregate-elementwise/keep_operand_along_axis",
          model="g (float[2,3] x, float[2,3] z, float[2,1] w) => (float[4,3] y) "
                "{ p = Mul (x, w) q = Mul (z, w) [wrong] c = Concat <axis = 0> (p, q) y = Softmax (c) }"),
@@ -75,6 +75,12 @@ PLANTS = [
                "{ t = Reshape (x, s) p = Slice (t, b, e, b) [wrong] q = Reshape (p, z) y = Softmax (q) }"),
     dict(name="any-kernel", file="src/hoist/pass_through.cpp", golden="hoist-reshape/keep_through_reduce_float",
          old="if (!o.relaxed && !axis_work_keeps_bits(", new="if (false && !axis_work_keeps_bits("),
+    dict(name="piece-or-operand", file="src/hoist/merge_split.cpp", golden="aggregate-elementwise/keep_split_square_and_product",
+         old="if (v != pieces_[i].value) return false;", new=""),
+    dict(name="level-of-another", file="src/hoist/merge_split.cpp", golden="aggregate-elementwise/keep_split_dag_other_branch",
+         old="if (!home(q) || !take(i, in.level, q)) return false;", new="if (home(q)) take(i, in.level, q);"),
+    dict(name="end-too-early", file="src/hoist/merge_split.cpp", golden="aggregate-elementwise/keep_split_dag_two_ends",
+         old="if (open.empty()) return true;", new="if (open.size() <= 1) return true;"),
     dict(name="anywhere", file="src/hoist/elements.cpp", golden="aggregate-elementwise/keep_cos",
          old="return !position_dependent(kind, type) || kind == OpKind::Max || kind == OpKind::Min;", new="return true;"),
 ]
