@@ -241,8 +241,8 @@ class SplitLevels {
         case From::Level:
           if (!home(q) || !take(i, in.level, q)) return false;
           break;
-        default:
-          if (home(q) || v == pieces_[i].value) return false;
+        default:   // find_operands takes one value for all, or constants: none of another branch
+          break;
       }
     }
     return true;
