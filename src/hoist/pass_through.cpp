@@ -317,9 +317,9 @@ DNode set_behind(Draft& d, DNode m, DValue source, const Carried& c) {
 // Takes the border down the way. It may stop early, where a cluster of elementwise nodes has changed what comes behind: the
 // cost decides then.
 bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
-  DNode border = way[0];
+  DNode border = d.def(d.out(way[0]));   // a cluster on another way may have put a new one in its place
   std::vector<DNode> cluster;
-  for (std::size_t i = 1; border && i < way.size();) {
+  for (std::size_t i = 1; border && d[border].alive && i < way.size();) {
     const DNode m = way[i];
     const DValue v = d.out(border);
     if (!is_elementwise_node(d, m)) {
