@@ -82,6 +82,7 @@ void Draft::reserve(std::size_t nodes) {
   const std::size_t room = nodes + nodes / 4 + 16;
   nodes_.reserve(room);
   touched_at_.reserve(room);
+  is_pending_.reserve(room);
   values_.reserve(room);
   outputs_.reserve(room);
   uses_.reserve(room + room / 2);
@@ -101,6 +102,7 @@ DNode Draft::append(DraftNode node, std::span<const DValue> in, std::span<const 
   node.out_count = static_cast<std::uint32_t>(out.size());
   nodes_.push_back(node);
   touched_at_.push_back(0);
+  is_pending_.push_back(0);
   for (const DValue v : in) {
     uses_.push_back({{}, n, {}, {}});
     link_use(DUse{uses_.size() - 1}, v);
@@ -158,12 +160,27 @@ ListId Draft::intern_list(std::vector<std::int64_t> list) {
 // --- changing ---------------------------------------------------------------------------------------------------
 
 void Draft::touch(DNode n) {
+  if (!is_pending_[n.index()]) {
+    is_pending_[n.index()] = 1;
+    pending_.push_back(n);
+  }
   if (touched_at_[n.index()] == epoch_) return;
   touched_at_[n.index()] = epoch_;
   touched_.push_back(n);
 }
 
+DNode Draft::next_pending() {
+  if (given_out_ == pending_.size()) return {};
+  const DNode n = pending_[given_out_++];
+  is_pending_[n.index()] = 0;
+  return n;
+}
+
 void Draft::clear_touched() {
+  for (; given_out_ < pending_.size(); ++given_out_)
+    if (const std::uint32_t n = pending_[given_out_].index(); n < is_pending_.size()) is_pending_[n] = 0;   // or it was undone
+  pending_.clear();
+  given_out_ = 0;
   touched_.clear();
   ++epoch_;
 }
@@ -365,6 +382,7 @@ void Draft::undo(const Change& c) {
       outputs_.resize(node.first_out);
       nodes_.pop_back();
       touched_at_.pop_back();
+      is_pending_.pop_back();
       break;
     }
     case Axis: nodes_[c.a].axis = c.b; break;

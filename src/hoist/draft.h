@@ -176,6 +176,8 @@ class Draft {
   // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
   std::span<const DNode> touched() const { return touched_; }
   void touch(DNode n);
+  // The next node that was touched since it was last given out; none when there is none. First in, first out.
+  DNode next_pending();
   void clear_touched();
 
  private:
@@ -207,7 +209,9 @@ class Draft {
   std::unordered_multimap<std::uint64_t, std::uint32_t> list_index_;
   DNode first_, last_;
   std::vector<Change> log_;
-  std::vector<DNode> touched_;
+  std::vector<DNode> touched_, pending_;
+  std::size_t given_out_ = 0;                  // of pending_
+  std::vector<std::uint8_t> is_pending_;       // by node
   std::vector<std::uint32_t> touched_at_;   // by node: the epoch in which it was touched
   std::uint32_t epoch_ = 1;
   mutable std::vector<std::uint32_t> marks_;   // by node; scratch

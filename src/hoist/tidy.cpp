@@ -294,14 +294,23 @@ class Tidy {
 
 }  // namespace
 
+// What a step touches is looked at again. A look at all that was touched ends it, since a step may also depend on what stands
+// further away.
 void tidy(Draft& d) {
   Tidy work(d);
+  const auto settle = [&](DNode n) {
+    bool changed = false;
+    while (d[n].alive && work.step(n)) changed = true;
+    return changed;
+  };
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::size_t i = 0; i < d.touched().size(); ++i) {
-      const DNode n = d.touched()[i];
-      while (d[n].alive && work.step(n)) changed = true;
-    }
+    while (const DNode n = d.next_pending()) settle(n);
+    for (std::size_t i = 0; i < d.touched().size(); ++i)
+      if (settle(d.touched()[i])) {
+        changed = true;
+        while (const DNode n = d.next_pending()) settle(n);
+      }
   }
 }
 
