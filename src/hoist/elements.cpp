@@ -103,6 +103,8 @@ bool broadcasts(const Model& m, NodeId n) {
   return b != Broadcast::None && b != Broadcast::LegacyAxis;
 }
 
+bool broadcasts_one_way(const Model& m, NodeId n) { return row_of(m, n).broadcast == Broadcast::OneWay; }
+
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
   if (slot == 0) return Operand::Broadcast;
   const OpFacts& row = row_of(m, n);

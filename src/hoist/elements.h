@@ -23,6 +23,8 @@ enum class Operand : std::uint8_t {
 };
 // Does the operator broadcast its operands? Old opsets of some do not.
 bool broadcasts(const Model& m, NodeId n);
+// Do later operands broadcast to the first alone?
+bool broadcasts_one_way(const Model& m, NodeId n);
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot);
 
 // b7: the same bits wherever an element stands in the buffer. Condition of moves that change places (Concat, Split,

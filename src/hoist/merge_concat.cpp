@@ -329,8 +329,10 @@ class LockstepWalk {
     const bool mixed = each && std::ranges::any_of(level.children, [&](const Child& c) {
       return !c.parts.empty() || (c.kind == Child::Kind::Level && !wide[c.level]);
     });
+    // PRelu's result has the shape of its first operand, which a stacked slope would exceed.
+    const bool narrow = each && (level.children[0].kind != Child::Kind::Level || !wide[level.children[0].level]);
     return std::ranges::all_of(level.nodes, [&](DNode n) {
-      return n && !d_[n].by_axis && (mixed ? may_lift(d_, n) : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
+      return n && !d_[n].by_axis && !(narrow && broadcasts_one_way(d_.model(), d_[n].origin)) && (mixed ? may_lift(d_, n) : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
     });
   }
 
