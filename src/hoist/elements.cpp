@@ -66,6 +66,9 @@ bool is_elementwise(const Model& m, const Inference& infer, NodeId n) {
     case OpKind::BatchNormalization:   // an anchor, as it is folded into its Conv
     case OpKind::Dropout:              // in inference mode it is removed before; else random
       return false;
+    case OpKind::MsBiasGelu:           // the bias has to stay a vector along the last axis
+    case OpKind::MsFastGelu:
+      return m.input_count(n) == 1 || !m.input(n, 1);
     case OpKind::QuantizeLinear:
     case OpKind::DequantizeLinear:     // per tensor, or per axis; not by blocks
       if (int_attr(m, n, names::block_size).value_or(0) != 0) return false;
