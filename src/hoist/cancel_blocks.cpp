@@ -12,6 +12,7 @@
 
 #include "hoist/elements.h"
 #include "hoist/moves.h"
+#include "hoist/tidy.h"
 
 namespace graphopt {
 namespace {
@@ -62,23 +63,7 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
       return false;
     }
   }
-  if (chain.empty()) {
-    if (!d[y].held) {
-      d.replace_uses(y, x);
-    } else {
-      // The source's definition takes over the name, which belongs to the interface.
-      const DNode p = d.def(x);
-      if (!p || d[x].held || d[x].outer || d.constant(x)) return false;
-      std::vector<DValue> outs(d.outs(p).begin(), d.outs(p).end());
-      outs[d[x].slot] = y;
-      d.erase(lower);
-      d.replace_uses(x, y);
-      d.set_outs(p, outs);
-      return true;
-    }
-    d.erase(lower);
-    return true;
-  }
+  if (chain.empty()) return drop_node(d, lower, x);
   d.erase(lower);
   for (std::size_t i = chain.size(); i-- > 0;) {
     const DNode e = chain[i];

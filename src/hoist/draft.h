@@ -51,7 +51,7 @@ struct DraftNode {
   bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
   AxisWork work = AxisWork::None;   // works along axes: `list` are those of operand 0 (axis_work.h)
   bool drops = false;       // the axes that it works along are not in its result
-  bool carried = false;     // `list` or the rank of operand 0 differ from the model's
+  bool carried = false;     // works along the axes of `list` now: what attributes and operands say in the model is not true any more
   NodeId origin;
   std::uint32_t first_in = 0, in_count = 0;    // uses; those beyond real_in are captures by the node's bodies
   std::uint32_t real_in = 0;

@@ -108,6 +108,13 @@ bool broadcasts(const Model& m, NodeId n) {
 
 bool broadcasts_one_way(const Model& m, NodeId n) { return row_of(m, n).broadcast == Broadcast::OneWay; }
 
+bool reads_in_full(const Draft& d, DNode e, DValue v) {
+  if (!d.shape(v) || d.shape(d.out(e)) != d.shape(v)) return false;
+  for (std::uint32_t k = 0; k < d[e].real_in; ++k)
+    if (d.in(e, k) == v && operand_kind(d.model(), d[e].origin, k) != Operand::Fixed) return true;
+  return false;
+}
+
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
   if (slot == 0) return Operand::Broadcast;
   const OpFacts& row = row_of(m, n);

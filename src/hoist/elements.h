@@ -26,6 +26,8 @@ bool broadcasts(const Model& m, NodeId n);
 // Do later operands broadcast to the first alone?
 bool broadcasts_one_way(const Model& m, NodeId n);
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot);
+// Does e, elementwise, read v at an operand of the shape of its result?
+bool reads_in_full(const Draft& d, DNode e, DValue v);
 
 // b7: the same bits wherever an element stands in the buffer. Condition of moves that change places (Concat, Split,
 // Transpose) below -O3.

@@ -197,13 +197,6 @@ std::optional<Carried> carry(Draft& d, DNode m, const Border& b, const MoveOptio
   return b.turn ? past_transpose(d, m, b, why) : past_deformation(d, m, b, why);
 }
 
-bool reads_in_full(const Draft& d, DNode e, DValue v) {
-  if (!d.shape(v) || d.shape(d.out(e)) != d.shape(v)) return false;
-  for (std::uint32_t k = 0; k < d[e].real_in; ++k)
-    if (d.in(e, k) == v && operand_kind(d.model(), d[e].origin, k) != Operand::Fixed) return true;
-  return false;
-}
-
 bool is_elementwise_node(const Draft& d, DNode n) { return d[n].alive && d[n].part == Part::Elementwise && !d[n].host; }
 
 // From a border of kind `part` down to the node that makes `bottom`; empty when there is none. With `beyond`, something that works
@@ -343,19 +336,8 @@ bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refus
   return true;
 }
 
-}  // namespace
-
-bool pass_through(Draft& d, DNode border, Direction direction, const MoveOptions& o, Refusal& why) {
-  if (direction == Direction::Down) {
-    const std::vector<DNode> way = way_down(d, border, o, why);
-    return !way.empty() && come_down(d, way, o, why);
-  }
-  const std::vector<DNode> way = way_up(d, d.in(border, 0), d[border].part, true);
-  return !way.empty() && border_below(d, way, o, why) && come_down(d, way, o, why);
-}
-
 // Could the end of the way hold more bytes than its start, where a Transpose stands? One would move more there.
-static bool grows(Draft& d, std::span<const DNode> way) {
+bool grows(Draft& d, std::span<const DNode> way) {
   const DValue start = d.out(way.front()), end = d.out(way.back());
   if (bits_of(d[end].dtype) > bits_of(d[start].dtype)) return true;
   const bool only_less = std::ranges::none_of(way, [&](DNode n) {
@@ -365,6 +347,17 @@ static bool grows(Draft& d, std::span<const DNode> way) {
   const DimId before = d.shapes().product(d.shape(start)), after = d.shapes().product(d.shape(end));
   const auto least = before ? d.shapes().number(before) : std::nullopt, most = after ? d.shapes().number(after) : std::nullopt;
   return !least || !most || *most > *least;
+}
+
+}  // namespace
+
+bool pass_through(Draft& d, DNode border, Direction direction, const MoveOptions& o, Refusal& why) {
+  if (direction == Direction::Down) {
+    const std::vector<DNode> way = way_down(d, border, o, why);
+    return !way.empty() && come_down(d, way, o, why);
+  }
+  const std::vector<DNode> way = way_up(d, d.in(border, 0), d[border].part, true);
+  return !way.empty() && border_below(d, way, o, why) && come_down(d, way, o, why);
 }
 
 bool pass_to_concat(Draft& d, DNode concat, Part what, const MoveOptions& o, Refusal& why) {

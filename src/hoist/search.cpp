@@ -237,7 +237,7 @@ class Search {
 
   // Does m, elementwise, read the result of n in full?
   bool consumes(DNode m, DNode n) const {
-    return d_[m].alive && d_[m].part == Part::Elementwise && !d_[m].host && reads_in_full(m, d_.out(n));
+    return d_[m].alive && d_[m].part == Part::Elementwise && !d_[m].host && reads_in_full(d_, m, d_.out(n));
   }
 
   // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along a chain each
@@ -319,13 +319,6 @@ class Search {
       why = Refusal::Tie;
       return false;
     });
-  }
-
-  bool reads_in_full(DNode m, DValue v) const {
-    if (!d_.shape(v) || d_.shape(d_.out(m)) != d_.shape(v)) return false;
-    for (std::uint32_t k = 0; k < d_[m].real_in; ++k)
-      if (d_.in(m, k) == v && operand_kind(d_.model(), d_[m].origin, k) != Operand::Fixed) return true;
-    return false;
   }
 
   // When a candidate is kept.

@@ -39,25 +39,7 @@ class Tidy {
     return true;
   }
 
-  // Takes out n, whose result equals `source`.
-  bool drop(DNode n, DValue source) {
-    const DValue y = d_.out(n);
-    if (!d_[y].held) {
-      d_.replace_uses(y, source);
-    } else {
-      // The source's definition takes over the name, which belongs to the interface.
-      const DNode p = d_.def(source);
-      if (!p || d_[source].held || d_[source].outer || d_.constant(source)) return false;
-      std::vector<DValue> outs(d_.outs(p).begin(), d_.outs(p).end());
-      outs[d_[source].slot] = y;
-      d_.erase(n);
-      d_.replace_uses(source, y);
-      d_.set_outs(p, outs);
-      return true;
-    }
-    d_.erase(n);
-    return true;
-  }
+  bool drop(DNode n, DValue source) { return drop_node(d_, n, source); }
 
   void put_deform(DNode n, DValue from) {   // in the place of n, with its result
     const DValue in[] = {from}, out[] = {d_.out(n)};
@@ -293,6 +275,24 @@ class Tidy {
 };
 
 }  // namespace
+
+bool drop_node(Draft& d, DNode n, DValue source) {
+  const DValue y = d.out(n);
+  if (!d[y].held) {
+    d.replace_uses(y, source);
+    d.erase(n);
+    return true;
+  }
+  // The source's definition takes over the name, which belongs to the interface.
+  const DNode p = d.def(source);
+  if (!p || d[source].held || d[source].outer || d.constant(source)) return false;
+  std::vector<DValue> outs(d.outs(p).begin(), d.outs(p).end());
+  outs[d[source].slot] = y;
+  d.erase(n);
+  d.replace_uses(source, y);
+  d.set_outs(p, outs);
+  return true;
+}
 
 // What a step touches is looked at again. A look at all that was touched ends it, since a step may also depend on what stands
 // further away.

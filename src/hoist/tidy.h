@@ -14,4 +14,8 @@ namespace graphopt {
 // of them changes.
 void tidy(Draft& d);
 
+// Takes out n, whose one result equals `source`. No, and nothing changed, where the result belongs to the interface and the source
+// cannot take over its name.
+bool drop_node(Draft& d, DNode n, DValue source);
+
 }  // namespace graphopt
