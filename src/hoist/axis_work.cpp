@@ -15,14 +15,13 @@
 #include <optional>
 
 #include "ops/attributes.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
 
 using List = std::vector<std::int64_t>;
 constexpr std::size_t kPads = 1, kPadAxes = 3, kStarts = 1, kSliceAxes = 3, kTarget = 1, kIndices = 1;   // operands
-
-const OpFacts& row_of(const Model& m, NodeId n) { return facts(m.kind(n), static_cast<int>(m.opset(n))); }
 
 List all_axes(std::size_t rank) {
   List out(rank);
@@ -135,7 +134,7 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
 
 void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<const DValue> out, DraftNode& node) {
   const Model& m = d.model();
-  const AxisWork work = row_of(m, n).work;
+  const AxisWork work = facts_of(m, n).work;
   if (work == AxisWork::None) return;
   for (std::size_t k = 1; k < out.size(); ++k)
     if (out[k]) return;   // statistics, which would have the other shape, too
@@ -189,8 +188,8 @@ void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s) {
       break;
     case AxisWork::Reduce:
     case AxisWork::Slice:
-      if (row_of(m, node).axis.in == AxisIn::AttributeList) m.set_attr_ints(node, names::axes, axes);
-      else set_operand(row_of(m, node).axis.operand, int64s(axes, "_axes"));
+      if (facts_of(m, node).axis.in == AxisIn::AttributeList) m.set_attr_ints(node, names::axes, axes);
+      else set_operand(facts_of(m, node).axis.operand, int64s(axes, "_axes"));
       break;
     case AxisWork::Pad: {
       const auto entries = *pad_entries(m, node);

@@ -12,7 +12,7 @@
 #include "hoist/axis_work.h"
 #include "hoist/elements.h"
 #include "ops/attributes.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -74,7 +74,7 @@ Part part_of_kind(OpKind kind) {
 }
 
 bool elementwise_class(const Model& m, NodeId n) {
-  const OpClass c = facts(m.kind(n), static_cast<int>(m.opset(n))).cls;
+  const OpClass c = facts_of(m, n).cls;
   return c == OpClass::Unary || c == OpClass::Nary || c == OpClass::Conditional;
 }
 
@@ -304,7 +304,7 @@ ShapeId DraftBuilder::shape_of(Draft& d, TypeId type) {
 
 void DraftBuilder::read_node(Draft& d, NodeId n) {
   const Model& m = c_.model;
-  const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+  const OpFacts& row = facts_of(m, n);
   std::vector<DValue>&in = in_, &out = out_;
   in.clear();
   out.clear();
@@ -420,7 +420,7 @@ void DraftBuilder::mark_hosts(Draft& d) const {
         used = true;
         if (user.host) continue;
         host = user.reads_shapes && d.slot(u) < user.real_in &&
-               role_of(facts(m.kind(user.origin), static_cast<int>(m.opset(user.origin))), d.slot(u)) == Role::Shape;
+               role_of(facts_of(m, user.origin), d.slot(u)) == Role::Shape;
       }
     }
     if (host && used) d.set_host(n);

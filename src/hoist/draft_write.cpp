@@ -9,7 +9,7 @@
 
 #include "hoist/axis_work.h"
 #include "ops/attributes.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -141,8 +141,6 @@ class Writer {
     return v;
   }
 
-  OpId op(OpKind kind) { return m_.intern_op(kind, op_domain(kind), op_name(kind)); }
-
   // A name for what stands at n: its result's, or what comes behind it.
   std::string base_of(DNode n) const {
     for (int steps = 0; n && steps < 8; ++steps) {
@@ -178,16 +176,16 @@ class Writer {
         made = make_deform(n, in, out, first);
         break;
       case Part::Transpose:
-        made = m_.add_node(g, op(OpKind::Transpose), in, out, first);
+        made = m_.add_node(g, standard_op(m_, OpKind::Transpose), in, out, first);
         m_.set_attr_ints(made, names::perm, d_.list(node.list));
         break;
       case Part::Concat:
-        made = m_.add_node(g, op(OpKind::Concat), in, out, first);
+        made = m_.add_node(g, standard_op(m_, OpKind::Concat), in, out, first);
         m_.set_attr_int(made, names::axis, node.axis);
         break;
       default: {   // Split
         if (in.size() > 1) in.resize(1);
-        made = m_.add_node(g, op(OpKind::Split), in, out, first);
+        made = m_.add_node(g, standard_op(m_, OpKind::Split), in, out, first);
         write_lengths(n, made);
         break;
       }
@@ -198,7 +196,7 @@ class Writer {
   NodeId make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out, NodeId before) {
     const GraphId g = d_.graph();
     if (in.size() > 1) {
-      const NodeId made = m_.add_node(g, op(OpKind::Reshape), in, out, before);
+      const NodeId made = m_.add_node(g, standard_op(m_, OpKind::Reshape), in, out, before);
       const NodeId like = d_[n].origin;
       if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0) m_.set_attr_int(made, names::allowzero, 1);
       return made;
@@ -211,7 +209,7 @@ class Writer {
                                                                     : OpKind::Unsqueeze;
     const bool as_operand = opset_ >= (target ? 5 : 13);
     if (as_operand) in.push_back(int64s(form.numbers, base + (target ? "_shape" : "_axes")));
-    const NodeId made = m_.add_node(g, op(kind), in, out, before);
+    const NodeId made = m_.add_node(g, standard_op(m_, kind), in, out, before);
     if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
     return made;
   }

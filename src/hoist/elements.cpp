@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ops/attributes.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 
 namespace graphopt {
@@ -23,8 +23,6 @@ bool same_shapes(const Model& m, const Inference& infer, NodeId n) {
 bool is_scalar(const Inference& infer, ValueId v) { return infer.has_rank(v) && infer.dims(v).empty(); }
 
 DType first_type(const Draft& d, DNode n) { return d[d.in(n, 0)].dtype; }
-
-const OpFacts& row_of(const Model& m, NodeId n) { return facts(m.kind(n), static_cast<int>(m.opset(n))); }
 
 // Does `fits` hold for all elements of a constant? No for types other than float and double, and for long ones.
 template <class Fits>
@@ -50,7 +48,7 @@ bool free_of_zeros(const Model& m, TensorId t) {
 }  // namespace
 
 bool is_elementwise(const Model& m, const Inference& infer, NodeId n) {
-  const OpFacts& row = row_of(m, n);
+  const OpFacts& row = facts_of(m, n);
   const bool by_class =
       row.cls == OpClass::Unary || row.cls == OpClass::Nary || row.cls == OpClass::Conditional;
   if (!by_class || row.purity != Purity::Pure || row.deprecated || m.output_count(n) != 1 || !m.output(n, 0)) return false;
@@ -102,11 +100,11 @@ bool chooses_by_layout(OpKind kind) {
 }
 
 bool broadcasts(const Model& m, NodeId n) {
-  const Broadcast b = row_of(m, n).broadcast;
+  const Broadcast b = facts_of(m, n).broadcast;
   return b != Broadcast::None && b != Broadcast::LegacyAxis;
 }
 
-bool broadcasts_one_way(const Model& m, NodeId n) { return row_of(m, n).broadcast == Broadcast::OneWay; }
+bool broadcasts_one_way(const Model& m, NodeId n) { return facts_of(m, n).broadcast == Broadcast::OneWay; }
 
 bool reads_in_full(const Draft& d, DNode e, DValue v) {
   if (!d.shape(v) || d.shape(d.out(e)) != d.shape(v)) return false;
@@ -117,7 +115,7 @@ bool reads_in_full(const Draft& d, DNode e, DValue v) {
 
 Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
   if (slot == 0) return Operand::Broadcast;
-  const OpFacts& row = row_of(m, n);
+  const OpFacts& row = facts_of(m, n);
   if (row.broadcast == Broadcast::FixedScalars || role_of(row, slot) == Role::TypeOnly ||
       row.cls == OpClass::Conditional)
     return Operand::Fixed;

@@ -6,13 +6,13 @@
 #include <cstring>
 #include <variant>
 
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
 
 const AttrDefaultValue* fallback_of(const Model& m, NodeId n, NameId name) {
-  const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+  const OpFacts& row = facts_of(m, n);
   const AttrFact* fact = find_attribute(row, m.text(name));
   return fact == nullptr ? nullptr : &fact->fallback;
 }
@@ -64,7 +64,7 @@ bool has_attr(const Model& m, NodeId n, NameId name) { return m.find_attr(n, nam
 bool attributes_known(const Model& m, NodeId n) {
   const std::span<const Attr> attrs = m.attrs(n);
   if (attrs.empty()) return true;
-  const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+  const OpFacts& row = facts_of(m, n);
   return std::ranges::all_of(attrs, [&](const Attr& a) {
     return !a.ref && find_attribute(row, m.text(a.name)) != nullptr;
   });
@@ -98,7 +98,7 @@ std::optional<std::vector<std::int64_t>> int_operand(const Model& m, NodeId n, s
 }
 
 std::optional<std::vector<std::int64_t>> axes_of(const Model& m, NodeId n) {
-  const AxisFact& axis = facts(m.kind(n), static_cast<int>(m.opset(n))).axis;
+  const AxisFact& axis = facts_of(m, n).axis;
   using List = std::vector<std::int64_t>;
   switch (axis.in) {
     case AxisIn::None: return std::nullopt;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "ops/node_facts.h"
+
 namespace graphopt {
 namespace {
 
@@ -43,7 +45,7 @@ bool is_default_attribute(const AttrFact* fact, const Attr& a) {
 }
 
 bool same_attributes(const Model& m, NodeId a, NodeId b) {
-  const OpFacts& row = facts(m.kind(a), static_cast<int>(m.opset(a)));
+  const OpFacts& row = facts_of(m, a);
   return attributes_cover(m, row, a, b) && attributes_cover(m, row, b, a);
 }
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 #include "passes/pass.h"
 #include "rewrite/dead.h"
@@ -62,7 +62,7 @@ class CommonSubexpressions final : public Pass {
     const Model& m = c.model;
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return true;
-    const OpFacts& row = facts(kind, static_cast<int>(m.opset(n)));
+    const OpFacts& row = facts_of(m, n);
     if (row.purity != Purity::Pure) return true;
     for (const Attr& a : m.attrs(n))
       if (!a.graphs.empty()) return true;

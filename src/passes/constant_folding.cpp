@@ -19,8 +19,8 @@
 #include <array>
 #include <cstring>
 
-#include "ops/facts.h"
 #include "ops/fold.h"
+#include "ops/node_facts.h"
 #include "passes/pass.h"
 #include "rewrite/engine.h"
 
@@ -39,7 +39,7 @@ bool may_fold(const Model& m, NodeId n) {
     case OpKind::QuantizeLinear: return false;
     default: break;
   }
-  if (facts(m.kind(n), static_cast<int>(m.opset(n))).purity != Purity::Pure) return false;
+  if (facts_of(m, n).purity != Purity::Pure) return false;
   bool used = false;
   for (const ValueId v : m.outputs(n)) {
     if (!v) continue;

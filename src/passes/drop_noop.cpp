@@ -27,7 +27,7 @@
 #include <algorithm>
 
 #include "ops/attributes.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -137,7 +137,7 @@ class DropExpand final : public Rule {
   // Does the user's result stay the same, bit for bit, when it reads x wherever it reads e?
   static bool broadcasts_without(const PassContext& c, NodeId user, ValueId e, ValueId x) {
     const Model& m = c.model;
-    if (facts(m.kind(user), static_cast<int>(m.opset(user))).broadcast != Broadcast::Multi) return false;
+    if (facts_of(m, user).broadcast != Broadcast::Multi) return false;
     const ValueId y = m.output(user, 0);
     if (!y || !c.infer.has_rank(y) || !same_bits(c, user)) return false;
     const std::span<const DimId> dims = c.infer.dims(y);

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -29,7 +29,7 @@ class DropUnused final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     if (m.output_count(n) < 2 || m.kind(n) == OpKind::Opaque || m.kind(n) == OpKind::FunctionCall) return false;
-    const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+    const OpFacts& row = facts_of(m, n);
     if (row.max_outputs == kVariadic || (row.purity != Purity::Pure && row.purity != Purity::Random)) return false;
     if (m.kind(n) == OpKind::BatchNormalization && m.opset(n) < 14) return false;
     // Slot 0 stays: some runtimes take a node without its first result for broken.
@@ -40,7 +40,7 @@ class DropUnused final : public Rule {
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    const OpFacts& row = facts(m.kind(n), static_cast<int>(m.opset(n)));
+    const OpFacts& row = facts_of(m, n);
     for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
       if (droppable(m, m.output(n, i))) m.drop_output(n, i);
     m.truncate_outputs(n);

@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 #include "support/known_names.h"
 
@@ -52,7 +52,7 @@ class InlineIf final : public Rule {
     if (holders_.values.empty()) holders_ = m.count_names();
     m.inline_subgraph(taken_, holders_);
     m.set_graph_outputs(taken_, {});   // the branch's outputs are not outputs any more
-    const OpId identity = m.intern_op(OpKind::Identity, op_domain(OpKind::Identity), op_name(OpKind::Identity));
+    const OpId identity = standard_op(m, OpKind::Identity);
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
       if (!v || m.use_count(v) == 0) continue;

@@ -24,7 +24,7 @@
 
 #include "hoist/elements.h"
 #include "ops/attributes.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 #include "passes/rule_pass.h"
 
@@ -34,8 +34,6 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMostReaders = 1024;    // of one value: each looks at all
 constexpr std::size_t kMostLevels = 16;         // of an epilogue
-
-OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
 
 constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
 

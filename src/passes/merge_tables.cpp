@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/node_facts.h"
 #include "ops/reshape_target.h"
-#include "ops/facts.h"
 #include "passes/index_range.h"
 #include "passes/rule_pass.h"
 
@@ -37,8 +37,6 @@ namespace graphopt {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-
-OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
 
 constexpr OpKind kConcat[] = {OpKind::Concat};
 
@@ -170,7 +168,7 @@ class MergeTables final : public Rule {
     Branch b;
     NodeId def = m.value(v).def;
     if (!def) return std::nullopt;
-    if (facts(m.kind(def), static_cast<int>(m.opset(def))).cls == OpClass::Deformation) {
+    if (facts_of(m, def).cls == OpClass::Deformation) {
       const ValueId before = m.input(def, 0);
       if (!before || m.single_user(before) != def) return std::nullopt;
       b.deformed = true;

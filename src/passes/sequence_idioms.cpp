@@ -27,13 +27,11 @@
 #include <vector>
 
 #include "ops/attributes.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
-
-OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
 
 constexpr OpKind kConcatFromSequence[] = {OpKind::ConcatFromSequence};
 

@@ -1,6 +1,6 @@
 #include "rewrite/dead.h"
 
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
@@ -31,7 +31,7 @@ bool removable(const Model& m, NodeId root) {
       push_body(m.function(f).body);
       continue;
     }
-    switch (facts(kind, static_cast<int>(m.opset(n))).purity) {
+    switch (facts_of(m, n).purity) {
       case Purity::Pure:
       case Purity::Random: break;
       case Purity::ControlFlow:
