@@ -102,6 +102,10 @@ class Draft {
   const DraftValue& operator[](DValue v) const { return values_[v.index()]; }
   DNode first() const { return first_; }
   DNode last() const { return last_; }
+  // Is n there, of this kind, and more than the computation of a shape?
+  bool is(DNode n, Part part) const {
+    return n && nodes_[n.index()].alive && nodes_[n.index()].part == part && !nodes_[n.index()].host;
+  }
   bool before(DNode a, DNode b) const { return nodes_[a.index()].key < nodes_[b.index()].key; }
   DValue in(DNode n, std::size_t slot) const {
     const DraftNode& node = nodes_[n.index()];
