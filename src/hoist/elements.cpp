@@ -95,10 +95,6 @@ std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& 
   return static_cast<std::uint32_t>(*axis);
 }
 
-bool chooses_by_layout(OpKind kind) {
-  return kind == OpKind::Pow || kind == OpKind::Where || kind == OpKind::Max || kind == OpKind::Min;
-}
-
 bool broadcasts(const Model& m, NodeId n) {
   const Broadcast b = facts_of(m, n).broadcast;
   return b != Broadcast::None && b != Broadcast::LegacyAxis;

@@ -14,9 +14,6 @@ bool is_elementwise(const Model& m, const Inference& infer, NodeId n);
 // The axis of a QuantizeLinear or DequantizeLinear per axis; nothing for one per tensor and for others.
 std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& infer, NodeId n);
 
-// Operators that may take another path by which operands are scalars or vectors; whether a node does, may_reshape() knows.
-bool chooses_by_layout(OpKind kind);
-
 enum class Operand : std::uint8_t {
   Broadcast,   // full shape, or broadcast to it
   Fixed,       // a scalar by definition, or only its type is looked at: stays as it is in every move

@@ -159,6 +159,8 @@ inline constexpr int kNewestOpset = 28;
 // not. Operators that compute anything but one element from one element of each operand say yes, too.
 bool position_dependent(OpKind kind, DType type);
 bool cast_position_dependent(DType from, DType to);
+// May its kernels take another path by which operands are scalars or vectors? Whether a node's do, its operands tell.
+bool chooses_by_layout(OpKind kind);
 // Do scalar and vector second operands give the same bits?
 bool scalar_equals_vector(OpKind kind, DType type);
 // Does an operator that works along axes (AxisWork) give the same bits for each element when a deformation in front of it

@@ -133,6 +133,10 @@ bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
   }
 }
 
+bool chooses_by_layout(OpKind kind) {
+  return kind == OpKind::Pow || kind == OpKind::Where || kind == OpKind::Max || kind == OpKind::Min;
+}
+
 bool scalar_equals_vector(OpKind kind, DType type) {
   switch (kind) {
     case OpKind::And: case OpKind::BitwiseAnd: case OpKind::BitwiseOr: case OpKind::BitwiseXor:
