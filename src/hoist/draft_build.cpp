@@ -145,7 +145,7 @@ bool DraftBuilder::worth_it(GraphId g, bool merges) const {
   const Model& m = c_.model;
   for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
     const Part part = part_of_kind(m.kind(n));
-    if (part == Part::Other && (merges || m.kind(n) != OpKind::DepthToSpace)) continue;
+    if (part == Part::Other && (merges || facts_of(m, n).work != AxisWork::Blocks)) continue;
     if (!merges || ((part == Part::Concat || part == Part::Split) && branches_look_alike(m, n))) return true;
   }
   return false;
