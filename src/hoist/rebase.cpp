@@ -14,6 +14,12 @@
 namespace graphopt {
 namespace {
 
+std::vector<std::int64_t> inverse_of(std::span<const std::int64_t> perm) {
+  std::vector<std::int64_t> out(perm.size());
+  for (std::size_t k = 0; k < perm.size(); ++k) out[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
+  return out;
+}
+
 class Rebase {
  public:
   Rebase(Draft& d, std::span<const DNode> cluster, ShapeId from, ShapeId to, Refusal& why)
@@ -192,10 +198,8 @@ class Rebase {
     }
     const DValue in[] = {fresh}, out[] = {old};
     if (!perm.empty()) {
-      std::vector<std::int64_t> inverse(perm.size());
-      for (std::size_t k = 0; k < perm.size(); ++k) inverse[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
       const DNode t = d_.new_node(Part::Transpose, {}, in, out, d_[n].next);
-      d_.set_list(t, d_.intern_list(std::move(inverse)));
+      d_.set_list(t, d_.intern_list(inverse_of(perm)));
       return true;
     }
     const bool again = target_out.operand && d_.in_function;
@@ -385,12 +389,7 @@ bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction di
   Rebase work(d, cluster, down ? behind : in_front, down ? in_front : behind, why);
   if (turn) {
     const auto perm = d.list(d[border].list);
-    work.perm.assign(perm.begin(), perm.end());
-    if (down) {
-      std::vector<std::int64_t> inverse(perm.size());
-      for (std::size_t k = 0; k < perm.size(); ++k) inverse[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
-      work.perm = std::move(inverse);
-    }
+    work.perm = down ? inverse_of(perm) : std::vector<std::int64_t>(perm.begin(), perm.end());
   } else if (says_target(d, border)) {
     // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it where it is
     // computed before.
