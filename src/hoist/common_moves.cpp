@@ -20,8 +20,7 @@ std::vector<DimId> with(std::span<const DimId> dims, std::size_t b, DimId by) {
 }
 
 DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::size_t end) {
-  const DimId p = d.shapes().product(dims.subspan(begin, end - begin));
-  return p ? d.shapes().pool().canonical(p) : p;
+  return d.shapes().product(dims.subspan(begin, end - begin));
 }
 
 constexpr std::uint32_t kMostSlotsLookedAt = 16;   // that one value feeds

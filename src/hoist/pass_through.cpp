@@ -115,7 +115,7 @@ bool map_axes(Draft& d, DNode m, const Border& b, Axes& out) {
     if (b.front.size() < block || !std::ranges::equal(std::span(b.front).last(block), std::span(b.back).last(block))) return false;
     const DimId p = d.shapes().product(std::span(b.front).first(b.front.size() - block));
     const DimId q = d.shapes().product(std::span(b.back).first(b.back.size() - block));
-    if (!p || !q || shapes.pool().canonical(p) != shapes.pool().canonical(q)) return false;
+    if (!p || p != q) return false;
     for (std::size_t k = b.front.size() - block; k < b.front.size(); ++k) out.push_back(static_cast<std::int64_t>(k));
     return true;
   }

@@ -47,12 +47,14 @@ std::span<const DimId> ShapeTable::dims(ShapeId s) const {
   return std::span<const DimId>(dims_).subspan(e.first, e.rank);
 }
 
-DimId ShapeTable::product(std::span<const DimId> dims) { return pool_.product(dims); }
+DimId ShapeTable::product(std::span<const DimId> dims) {
+  const DimId p = pool_.product(dims);
+  return p ? pool_.canonical(p) : p;
+}
 
 DimId ShapeTable::product(ShapeId s) {
   if (!shapes_[s.index()].multiplied) {
-    const DimId p = pool_.product(dims(s));
-    shapes_[s.index()].product = p ? pool_.canonical(p) : p;
+    shapes_[s.index()].product = product(dims(s));
     shapes_[s.index()].multiplied = true;
   }
   return shapes_[s.index()].product;

@@ -26,7 +26,7 @@ class ShapeTable {
   std::span<const DimId> dims(ShapeId s) const;
   std::size_t rank(ShapeId s) const { return shapes_[s.index()].rank; }
 
-  DimId product(ShapeId s);                                // none on overflow
+  DimId product(ShapeId s);                                // canonical; none on overflow
   DimId product(std::span<const DimId> dims);
   bool is_one(DimId d) const { return pool_.is_constant(d, 1); }
   std::optional<std::int64_t> number(DimId d) const { return pool_.value(d); }
