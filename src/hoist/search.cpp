@@ -274,10 +274,7 @@ class Search {
       // Nothing can be said; --explain names the place when something elementwise reads it.
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
         if (d_[d_.user(u)].part == Part::Elementwise) {
-          attempt("serial-backward", n, Only::Cheaper, [](Refusal& why) {
-            why = Refusal::ShapeUnknown;
-            return false;
-          });
+          refuse("serial-backward", n, Refusal::ShapeUnknown);
           break;
         }
     }
@@ -300,16 +297,13 @@ class Search {
     std::uint64_t looks = 0;
     for (const DNode n : cluster_) looks += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
     if (looks > looks_left_) {
-      attempt(kind, border, Only::Cheaper, [](Refusal& why) {
-        why = Refusal::Limit;
-        return false;
-      });
+      refuse(kind, border, Refusal::Limit);
       return;
     }
     looks_left_ -= looks;
     const bool may_pay = rebase_may_pay(d_, border, cluster_, direction);
     if (!may_pay && !explain_) {
-      ++refused_count_;
+      refuse(kind, border, Refusal::Tie);
       return;
     }
     // Asked for reasons, a move that cannot pay is tried for what else stands against it.
@@ -376,6 +370,12 @@ class Search {
       if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne) tell_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
+  }
+
+  // A candidate that need not be carried out.
+  void refuse(std::string_view kind, DNode at, Refusal why) {
+    if (explain_) tell_refusal(kind, why, origin_of(at), name_of(at));
+    else ++refused_count_;
   }
 
   void tell_refusal(std::string_view kind, Refusal why, NodeId place, std::string value) {
