@@ -26,6 +26,7 @@ bool unbind(Draft& d, DNode gather, Refusal& why);
 
 // Part f, 4: Slices that take every k-th element of an axis. Joined by one Concat they become Reshape, Transpose, Reshape; else a
 // Split of [m, k] and Squeezes, past which the elementwise nodes behind them are taken.
+bool is_slice(const Draft& d, DNode n);   // also one that is not the Part, as its bounds or steps are others
 bool join_strides(Draft& d, DNode concat, Refusal& why);
 bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why);
 

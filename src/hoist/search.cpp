@@ -76,10 +76,9 @@ class Search {
       const DraftNode& node = d_[DNode{i}];
       has_.blocks |= node.work == AxisWork::Blocks;
       has_.work_along |= node.work != AxisWork::None && node.work != AxisWork::Blocks;
-      has_.slices |= is_slice(DNode{i});
+      has_.slices |= is_slice(d_, DNode{i});
     }
   }
-  bool is_slice(DNode n) const { return d_[n].origin && !d_[n].made && d_.model().kind(d_[n].origin) == OpKind::Slice; }
   // May something still start from n?
   bool open(DNode n) const { return d_[n].alive && !stopped_; }
 
@@ -157,7 +156,7 @@ class Search {
     for (const DNode n : nodes_of({Part::Concat}, whole))
       if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return join_strides(d_, n, why); });
     for (const DNode n : nodes_of({Part::Slice, Part::Other}, whole))
-      if (open(n) && is_slice(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return split_strides(d_, n, options_, why); });
+      if (open(n) && is_slice(d_, n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return split_strides(d_, n, options_, why); });
   }
 
   void sweep_common(bool whole) {

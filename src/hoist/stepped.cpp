@@ -29,10 +29,6 @@ struct Stride {
   std::int64_t phase, step, rows;
 };
 
-bool is_slice(const Draft& d, DNode n) {
-  return n && d[n].origin && !d[n].made && !d[n].host && d.model().kind(d[n].origin) == OpKind::Slice;
-}
-
 std::optional<std::vector<std::int64_t>> numbers(const Draft& d, DNode n, std::size_t slot) {
   const DValue v = slot < d[n].real_in ? d.in(n, slot) : DValue{};
   return d.constant(v) ? int_elements(d.model(), d[v].tensor) : std::nullopt;
@@ -187,6 +183,10 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
 }
 
 }  // namespace
+
+bool is_slice(const Draft& d, DNode n) {
+  return (d.is(n, Part::Slice) || d.is(n, Part::Other)) && d[n].origin && !d[n].made && d.model().kind(d[n].origin) == OpKind::Slice;
+}
 
 bool join_strides(Draft& d, DNode concat, Refusal& why) {
   const auto count = static_cast<std::int64_t>(d[concat].in_count);
