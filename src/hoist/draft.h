@@ -7,7 +7,8 @@
 // by construction. Every change is logged; roll_back() undoes all since the last commit(), exactly, the order of use
 // lists and of nodes included, at the cost of what was changed. write_draft() (draft_write.h) brings the kept
 // changes to the model.
-// The nodes are numbered and listed in canonical order (depth, structural colour), never in the order of the file.
+// The nodes are listed in canonical order (depth, structural colour), never in that of the file; what is decided follows the
+// list. They are numbered as they stand in the file, since neighbours are near each other there: ids must decide nothing.
 #pragma once
 
 #include <cstdint>
