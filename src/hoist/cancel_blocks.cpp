@@ -41,7 +41,7 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
   DNode upper;
   while (chain.size() < kLongestChain) {
     upper = d.def(v);
-    if (!upper || !d[upper].alive || d[upper].host || d[upper].part != Part::Elementwise || d[upper].by_axis) break;
+    if (!d.is(upper, Part::Elementwise) || d[upper].by_axis) break;
     chain.push_back(upper);
     v = main_operand(d, upper);
     if (!v) return false;

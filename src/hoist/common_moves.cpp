@@ -36,13 +36,13 @@ bool feeds_only(const Draft& d, DValue v, DNode c, Part what) {
 
 DNode deformation_of(const Draft& d, DValue v, DNode c, Part what) {
   const DNode q = d.def(v);
-  return q && d[q].alive && d[q].part == what && !d[q].host && feeds_only(d, v, c, what) && d.shape(d.in(q, 0)) ? q : DNode{};
+  return d.is(q, what) && feeds_only(d, v, c, what) && d.shape(d.in(q, 0)) ? q : DNode{};
 }
 
 // Do at least two of the values come from such a node, read by others or not?
 bool several(const Draft& d, std::span<const DValue> values, Part what) {
   std::size_t found = 0;
-  for (const DValue v : values) found += d.def(v) && d[d.def(v)].part == what && !d[d.def(v)].host;
+  for (const DValue v : values) found += d.is(d.def(v), what);
   return found >= 2;
 }
 

@@ -22,7 +22,7 @@ void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
 // constant: runtimes execute it in the anchor.
 bool CostKeeper::absorbed_now(DNode n) const {
   const DraftNode& node = d_[n];
-  if (!node.alive || node.part != Part::Elementwise || node.host) return false;
+  if (!d_.is(n, Part::Elementwise)) return false;
   DValue dynamic;
   for (std::uint32_t i = 0; i < node.real_in; ++i) {
     const DValue v = d_.in(n, i);

@@ -28,7 +28,7 @@ Refusal not_elementwise(const Draft& d, DNode n) {
 
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why) {
   for (const DNode n : nodes) {
-    if (!n || d[n].part != Part::Elementwise || d[n].host || !d[n].alive) {
+    if (!d.is(n, Part::Elementwise)) {
       why = not_elementwise(d, n);
       return false;
     }

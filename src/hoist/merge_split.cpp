@@ -52,7 +52,7 @@ bool walk_to_end(const Draft& d, Piece& p, Refusal& why) {
     }
     for (DUse u = d.first_use(v); u; u = d.next_use(u)) {
       const DNode n = d.user(u);
-      if (d[n].part != Part::Elementwise || d[n].host) {
+      if (!d.is(n, Part::Elementwise)) {
         const bool one = d.lone_user(v).valid() && !d[n].host && d[n].part != Part::Deform;
         why = one ? not_elementwise(d, n) : Refusal::MultiUse;
         return false;

@@ -197,8 +197,6 @@ std::optional<Carried> carry(Draft& d, DNode m, const Border& b, const MoveOptio
   return b.turn ? past_transpose(d, m, b, why) : past_deformation(d, m, b, why);
 }
 
-bool is_elementwise_node(const Draft& d, DNode n) { return d[n].alive && d[n].part == Part::Elementwise && !d[n].host; }
-
 // From a border of kind `part` down to the node that makes `bottom`; empty when there is none. With `beyond`, something that works
 // along axes must stand on the way.
 std::vector<DNode> way_up(const Draft& d, DValue bottom, Part part, bool beyond) {
@@ -214,7 +212,7 @@ std::vector<DNode> way_up(const Draft& d, DValue bottom, Part part, bool beyond)
     if (!n || !d[n].alive || d[n].host || seen.size() >= kLongestWay) return;
     if (std::ranges::any_of(seen, [&](const Step& s) { return s.node == n; })) return;
     const bool border = d[n].part == part && (works || !beyond);
-    if (!border && !works_along(d, n) && !is_elementwise_node(d, n)) return;
+    if (!border && !works_along(d, n) && !d.is(n, Part::Elementwise)) return;
     seen.push_back({n, below == seen.size() ? seen.size() : below, works || works_along(d, n)});
     open.push_back(seen.size() - 1);
   };
@@ -250,7 +248,7 @@ std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal
     const DValue v = d.out(n);
     n = d.lone_user(v);
     if (!n || d[n].host || !d[n].alive) return {};
-    if (is_elementwise_node(d, n)) {
+    if (d.is(n, Part::Elementwise)) {
       if (!reads_in_full(d, n, v)) return {};
       continue;
     }
@@ -280,7 +278,7 @@ std::optional<Border> border_below(Draft& d, std::span<const DNode> way, const M
       why = Refusal::MultiUse;
       return std::nullopt;
     }
-    if (is_elementwise_node(d, m)) {
+    if (d.is(m, Part::Elementwise)) {
       if (!reads_in_full(d, m, d.out(way[i - 1]))) return std::nullopt;
       continue;
     }
@@ -315,7 +313,7 @@ bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refus
   for (std::size_t i = 1; border && d[border].alive && i < way.size();) {
     const DNode m = way[i];
     const DValue v = d.out(border);
-    if (!is_elementwise_node(d, m)) {
+    if (!d.is(m, Part::Elementwise)) {
       if (!works_along(d, m) || d.in(m, 0) != v) return true;
       const auto b = border_of(d, border);
       const auto c = b ? carry(d, m, *b, o, why) : std::nullopt;

@@ -188,7 +188,7 @@ class Rebase {
     bool needed = d_[old].held;
     for (const DUse u : outside) {
       const DNode m = d_.user(u);
-      const bool deform = perm.empty() && d_[m].part == Part::Deform && !d_[m].host && d_.slot(u) == 0;
+      const bool deform = perm.empty() && d_.is(m, Part::Deform) && d_.slot(u) == 0;
       if (!deform || !read_directly(m, fresh)) needed = true;
     }
     if (!needed) return true;
@@ -251,7 +251,7 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
   d.clear_marks();
   d.mark(member);
   const auto see = [&](DNode n) {
-    if (!n || d[n].part != Part::Elementwise || d[n].host || !d[n].alive || d.shape(d.out(n)) != shape ||
+    if (!d.is(n, Part::Elementwise) || d.shape(d.out(n)) != shape ||
         d[n].region != d[member].region || d[n].absorbed != d[member].absorbed || !d.mark(n))
       return;
     out.push_back(n);
@@ -292,7 +292,7 @@ class Prospect {
   bool inner(DNode n) const { return n && d_.marked(n); }
   void see(DNode n) {
     if (!n) return;
-    free_ |= d_[n].part == Part::Elementwise && !d_[n].region && !d_[n].absorbed && !d_[n].host;
+    free_ |= d_.is(n, Part::Elementwise) && !d_[n].region && !d_[n].absorbed;
     region_ |= d_[n].anchor || d_[n].region.valid();
   }
   // Calls for each user; gives up when there are many.
@@ -306,7 +306,7 @@ class Prospect {
   }
   bool deforms(DUse u) const {
     const DNode m = d_.user(u);
-    return d_[m].part == Part::Deform && !d_[m].host && d_.slot(u) == 0;
+    return d_.is(m, Part::Deform) && d_.slot(u) == 0;
   }
 
   void operand(DValue v, ShapeId shape) {
@@ -314,7 +314,7 @@ class Prospect {
     known_.push_back(v);
     open_ |= known_.size() > kMostSeen;
     const DNode q = d_.def(v);
-    if (q && d_[q].part == Part::Deform && !d_[q].host) {
+    if (d_.is(q, Part::Deform)) {
       // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for it.
       const DValue source = d_.in(q, 0);
       removed_ += d_.shape(source) == to_ || d_.shape(v) != shape;

@@ -5,11 +5,6 @@
 
 namespace graphopt {
 
-bool Regions::grows(DNode n) const {
-  const DraftNode& node = d_[n];
-  return node.alive && node.part == Part::Elementwise && !node.host;
-}
-
 // The anchor and all E nodes of its region: connected with it, so a walk finds them. False when there are too many.
 bool Regions::collect(DNode region, std::vector<DNode>& out) {
   const std::uint32_t mark = ++epoch_;
@@ -225,7 +220,7 @@ void Regions::grow(std::vector<DNode>& free) {
 void Regions::start() {
   free_.clear();
   for (std::uint32_t i = 0; i < d_.node_count(); ++i)
-    if (grows(DNode{i})) free_.push_back(DNode{i});
+    if (d_.is(DNode{i}, Part::Elementwise)) free_.push_back(DNode{i});
   grow(free_);
 }
 
@@ -234,7 +229,7 @@ void Regions::update(std::span<const DNode> touched) {
   seen_.resize(d_.node_count());
   const std::uint32_t mark = ++epoch_;
   const auto see = [&](DNode n) {
-    if (!n || seen_[n.index()] == mark || !grows(n)) return;
+    if (!d_.is(n, Part::Elementwise) || seen_[n.index()] == mark) return;
     seen_[n.index()] = mark;
     area_.push_back(n);
   };
@@ -256,7 +251,7 @@ void Regions::update(std::span<const DNode> touched) {
     for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
       if (const DValue v = d_.in(n, k); v && d_.def(v) && d_.shape(v) == d_.shape(y)) see(d_.def(v));
     for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
-      if (const DNode m = d_.user(u); grows(m) && d_.shape(d_.out(m)) == d_.shape(y)) see(m);
+      if (const DNode m = d_.user(u); d_.is(m, Part::Elementwise) && d_.shape(d_.out(m)) == d_.shape(y)) see(m);
   }
   for (const DNode n : area_) d_.set_region(n, {});
   free_ = area_;

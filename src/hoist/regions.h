@@ -27,7 +27,6 @@ class Regions {
   static constexpr std::size_t kMostRegrown = 64;      // nodes that one update grows anew
   static constexpr std::size_t kMostVisited = 512;     // nodes that one question for a cycle looks at; then: "cyclic"
 
-  bool grows(DNode n) const;
   DNode region_of(DNode n) const { return d_[n].anchor && !d_[n].host ? n : d_[n].region; }
   bool join_producer(DNode n);
   bool join_consumer(DNode n);

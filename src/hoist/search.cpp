@@ -218,7 +218,7 @@ class Search {
     const DNode next = down ? d_.def(d_.in(n, 0)) : d_.lone_user(d_.out(n));
     const DNode member = down ? d_.lone_user(d_.out(n)) : d_.def(d_.in(n, 0));
     const Part other = d_[n].part == Part::Deform ? Part::Transpose : Part::Deform;
-    if (!next || d_[next].part != other || d_[next].host || !member || d_[member].part != Part::Elementwise || d_[member].host) return;
+    if (!d_.is(next, other) || !d_.is(member, Part::Elementwise)) return;
     // In a region already, it is where a runtime may fuse it (a scale in front of a MatMul).
     if (d_[member].region || d_[member].absorbed || (down && !consumes(member, n))) return;
     attempt(down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair, [&](Refusal& why) {
@@ -236,7 +236,7 @@ class Search {
 
   // Does m, elementwise, read the result of n in full?
   bool consumes(DNode m, DNode n) const {
-    return d_[m].alive && d_[m].part == Part::Elementwise && !d_[m].host && reads_in_full(d_, m, d_.out(n));
+    return d_.is(m, Part::Elementwise) && reads_in_full(d_, m, d_.out(n));
   }
 
   // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along a chain each
@@ -287,7 +287,7 @@ class Search {
     }
     if (!open(n)) return;
     const DNode p = d_.def(d_.in(n, 0));
-    if (!p || !d_[p].alive || d_[p].part != Part::Elementwise || d_[p].host) return;
+    if (!d_.is(p, Part::Elementwise)) return;
     rebase_cluster(turn.empty() ? "serial-forward" : turn, n, p, Direction::Up);
   }
 

@@ -252,7 +252,7 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
   std::vector<DNode> cluster;
   for (const DNode n : squeezes) {
     const DNode reader = d.lone_user(d.out(n));
-    if (!reader || d[reader].part != Part::Elementwise || d[reader].host) continue;
+    if (!d.is(reader, Part::Elementwise)) continue;
     if (d.shape(d.out(reader)) != d.shape(d.out(n))) continue;
     cluster_of(d, reader, cluster);
     if (!rebase(d, n, cluster, Direction::Down, o, why)) return false;
