@@ -19,6 +19,7 @@
 #include "hoist/shapes.h"
 #include "ir/model.h"
 #include "ops/facts.h"
+#include "support/large_array.h"
 
 namespace graphopt {
 
@@ -206,14 +207,14 @@ class Draft {
   Model& model_;
   GraphId graph_;
   ShapeTable shapes_;
-  std::vector<DraftNode> nodes_;
-  std::vector<DraftValue> values_;
-  std::vector<DraftUse> uses_;
-  std::vector<DValue> outputs_;
+  LargeArray<DraftNode> nodes_;
+  LargeArray<DraftValue> values_;
+  LargeArray<DraftUse> uses_;
+  LargeArray<DValue> outputs_;
   std::vector<std::vector<std::int64_t>> lists_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> list_index_;
   DNode first_, last_;
-  std::vector<Change> log_;
+  LargeArray<Change> log_;
   std::vector<DNode> touched_, pending_;
   std::size_t given_out_ = 0;                  // of pending_
   std::vector<std::uint8_t> is_pending_;       // by node

@@ -255,7 +255,7 @@ void DraftBuilder::order_nodes(GraphId g) {
   std::vector<std::uint32_t> start(deepest + 2);
   for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
   for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  std::vector<Place> sorted(nodes_.size());
+  LargeArray<Place> sorted(nodes_.size());
   std::vector<std::uint32_t> next(start.begin(), start.end());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const std::size_t n = nodes_[i].index();

@@ -35,14 +35,14 @@ class DraftBuilder {
     ShapeId shape;
     std::uint32_t serial = 0;
   };
-  std::vector<NodeId> nodes_;                          // of the graph at hand, as they stand in it
-  std::vector<DNode> order_;                           // the same, canonical
+  LargeArray<NodeId> nodes_;                           // of the graph at hand, as they stand in it
+  LargeArray<DNode> order_;                            // the same, canonical
   std::vector<std::pair<NodeId, ValueId>> captures_;   // (node of the graph, value that its bodies read), sorted
-  std::vector<Drafted> values_;                        // by ValueId
+  LargeArray<Drafted> values_;                         // by ValueId
   std::vector<TypeShape> shapes_;                      // by TypeId
   std::vector<DValue> in_, out_;                       // of the node at hand
-  std::vector<std::uint32_t> depth_, first_output_, first_slot_;   // by NodeId
-  std::vector<std::uint64_t> colour_, back_;           // by NodeId
+  LargeArray<std::uint32_t> depth_, first_output_, first_slot_;   // by NodeId
+  LargeArray<std::uint64_t> colour_, back_;            // by NodeId
   std::uint32_t serial_ = 0;
 };
 

@@ -27,6 +27,7 @@
 #include "ir/tensor.h"
 #include "ir/types.h"
 #include "support/ids.h"
+#include "support/large_array.h"
 #include "support/string_pool.h"
 
 namespace graphopt {
@@ -327,11 +328,11 @@ class Model {
   template <class F> void tell(F f) { for (Listener* l : listeners_) f(*l); }
 
   std::vector<Graph> graphs_;
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
-  std::vector<Use> uses_;
-  std::vector<ValueId> output_slots_;
-  std::vector<Attr> attrs_;
+  LargeArray<Node> nodes_;
+  LargeArray<Value> values_;
+  LargeArray<Use> uses_;
+  LargeArray<ValueId> output_slots_;
+  LargeArray<Attr> attrs_;
   mutable std::deque<Tensor> tensors_;
   std::vector<Op> ops_;
   std::vector<Function> functions_;
