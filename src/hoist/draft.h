@@ -39,21 +39,22 @@ enum class Part : std::uint8_t {
   Other,
 };
 
-struct DraftNode {
+// One line of the cache: large graphs are bound by memory.
+struct alignas(64) DraftNode {
   Part part = Part::Other;
-  bool alive = true;
-  bool made = false;        // not a node of the model: `origin` only gives operator and attributes
-  bool changed = false;     // operands, results or axis differ from the model's
-  bool heavy = false;       // class H
-  bool anchor = false;      // opens a region (methods/rewrites.md, part d)
-  bool host = false;        // computes shapes only: costs nothing, is never moved
-  bool reads_shapes = false;   // an operand of it says a shape
-  bool by_layout = false;   // an E whose kernels choose their path by the layout of the operands (elements.h)
-  bool by_axis = false;     // an E whose further operands are vectors along `axis` (Q/DQ per axis)
-  bool absorbed = false;    // an E in the epilogue of a heavy anchor (part c)
   AxisWork work = AxisWork::None;   // works along axes: `list` are those of operand 0 (axis_work.h)
-  bool drops = false;       // the axes that it works along are not in its result
-  bool carried = false;     // works along the axes of `list` now: what attributes and operands say in the model is not true any more
+  bool alive : 1 = true;
+  bool made : 1 = false;         // not a node of the model: `origin` only gives operator and attributes
+  bool changed : 1 = false;      // operands, results or axis differ from the model's
+  bool heavy : 1 = false;        // class H
+  bool anchor : 1 = false;       // opens a region (methods/rewrites.md, part d)
+  bool host : 1 = false;         // computes shapes only: costs nothing, is never moved
+  bool reads_shapes : 1 = false; // an operand of it says a shape
+  bool by_layout : 1 = false;    // an E whose kernels choose their path by the layout of the operands (elements.h)
+  bool by_axis : 1 = false;      // an E whose further operands are vectors along `axis` (Q/DQ per axis)
+  bool absorbed : 1 = false;     // an E in the epilogue of a heavy anchor (part c)
+  bool drops : 1 = false;        // the axes that it works along are not in its result
+  bool carried : 1 = false;      // works along the axes of `list` now: what attributes and operands say in the model is not true any more
   NodeId origin;
   std::uint32_t first_in = 0, in_count = 0;    // uses; those beyond real_in are captures by the node's bodies
   std::uint32_t real_in = 0;
@@ -65,6 +66,7 @@ struct DraftNode {
   DNode prev, next;         // the list of nodes, in topological order
   std::uint64_t key = 0;    // ascending along the list
 };
+static_assert(sizeof(DraftNode) == 64);
 
 struct DraftValue {
   ValueId origin;           // the model's value; none for a new one
