@@ -317,6 +317,21 @@ void Draft::set_outs(DNode n, std::span<const DValue> out) {
   mark_changed(n);
 }
 
+void Draft::renew(DValue v, ShapeId shape) {
+  DraftValue& value = values_[v.index()];
+  log_.push_back({Change::What::Shape, v.index(), raw(value.shape), raw(value.origin), raw(value.like)});
+  value.shape = shape;
+  if (value.origin) {
+    value.renewed = true;
+    value.like = value.origin;
+    value.origin = {};
+  }
+  // The node says what it said before, but for an axis that may be counted from the end.
+  if (value.def && nodes_[value.def.index()].by_axis) mark_changed(value.def);
+  else if (value.def) touch(value.def);
+  for (DUse u = value.first_use; u; u = next_use(u)) touch(user(u));
+}
+
 void Draft::replace_uses(DValue from, DValue to) {
   while (const DUse u = values_[from.index()].first_use) {
     const DNode n = user(u);
@@ -426,6 +441,14 @@ void Draft::undo(const Change& c) {
     case Absorbed: nodes_[c.a].absorbed = c.b != 0; break;
     case Carried: nodes_[c.a].carried = false; break;
     case Changed: nodes_[c.a].changed = false; break;
+    case Shape: {
+      DraftValue& value = values_[c.a];
+      value.shape = id<ShapeId>(c.b);
+      value.origin = id<ValueId>(c.c);
+      value.like = id<ValueId>(c.d);
+      if (value.origin) value.renewed = false;
+      break;
+    }
     case Def:
       values_[c.a].def = id<DNode>(c.b);
       values_[c.a].slot = c.c;

@@ -71,6 +71,7 @@ static_assert(sizeof(DraftNode) == 64);
 struct DraftValue {
   ValueId origin;           // the model's value; none for a new one
   ValueId like;             // of a new one: the model's value whose place it takes (for its name), if there is one
+  bool renewed = false;     // a new one that was `like`: in the model it takes the place of `like`, which is not needed any more
   DNode def;
   std::uint32_t slot = 0;
   ShapeId shape;            // none: not known
@@ -171,6 +172,8 @@ class Draft {
   void set_in(DNode n, std::size_t slot, DValue v);
   void set_ins(DNode n, std::span<const DValue> in);
   void set_outs(DNode n, std::span<const DValue> out);
+  // v has another shape from now on, and with it another name; nothing may need the old one.
+  void renew(DValue v, ShapeId shape);
   // Every use of `from` reads `to`.
   void replace_uses(DValue from, DValue to);
   void erase(DNode n);                      // its results must have no uses (or another definition by now)
@@ -190,7 +193,7 @@ class Draft {
 
  private:
   struct Change {
-    enum class What : std::uint8_t { Value, Node, Axis, List, Use, Ins, Outs, Erase, Move, Region, Absorbed, Carried, Changed, Def };
+    enum class What : std::uint8_t { Value, Node, Axis, List, Use, Ins, Outs, Erase, Move, Region, Absorbed, Carried, Changed, Def, Shape };
     What what;
     std::uint32_t a, b, c, d;
   };

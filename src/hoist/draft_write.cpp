@@ -24,7 +24,7 @@ class Writer {
 
   void run() {
     opset_ = m_.opset(d_.graph(), NameId{std::uint32_t{0}});
-    for (std::uint32_t v = 0; v < d_.value_count(); ++v) values_[v] = d_[DValue{v}].origin;
+    for (std::uint32_t v = 0; v < d_.value_count(); ++v) values_[v] = d_[DValue{v}].renewed ? d_[DValue{v}].like : d_[DValue{v}].origin;
     std::vector<DNode> differ;
     std::vector<NodeId> gone;
     for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
@@ -42,6 +42,10 @@ class Writer {
     // What vanished, last first: by then nothing reads its results.
     std::ranges::sort(gone, [this](NodeId a, NodeId b) { return m_.before(b, a); });
     for (const NodeId n : gone) m_.erase(n);
+    // In the order of the file, as names depend on it.
+    for (std::uint32_t v = 0; v < d_.value_count(); ++v)
+      if (const DraftValue& value = d_[DValue{v}]; value.renewed && m_.alive(value.like))
+        m_.renew(value.like, m_.fresh_name(std::string(m_.text(m_.value(value.like).name)) + "_moved"));
   }
 
  private:
@@ -52,7 +56,7 @@ class Writer {
   void detach(DNode n) {
     for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
       const DValue v = d_.out(n, k);
-      const ValueId value = v ? d_[v].origin : ValueId{};
+      const ValueId value = v ? values_[v.index()] : ValueId{};
       if (!value || d_[v].def != n || d_[v].slot != k) continue;
       const NodeId old = m_.value(value).def;
       if (!old || m_.value(value).graph != d_.graph()) continue;

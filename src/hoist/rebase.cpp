@@ -181,17 +181,17 @@ class Rebase {
       if (d_.marked(d_.user(u))) within.emplace_back(d_.user(u), d_.slot(u));
       else outside.push_back(u);
     }
+    // Deformations of it read the new value themselves, where that can be said.
+    if (!d_[old].held && std::ranges::all_of(outside, [&](DUse u) { return reads_directly(u); })) {
+      d_.renew(old, to_);
+      for (const DUse u : outside) read_directly(d_.user(u), old);
+      return true;
+    }
     const DValue fresh = d_.new_value(to_, d_[old].dtype, d_[old].origin ? d_[old].origin : d_[old].like);
     d_.set_outs(n, std::span(&fresh, 1));
     for (const auto& [user, slot] : within) d_.set_in(user, slot, fresh);
-    // Deformations of it read the new value themselves, where that can be said.
-    bool needed = d_[old].held;
-    for (const DUse u : outside) {
-      const DNode m = d_.user(u);
-      const bool deform = perm.empty() && d_.is(m, Part::Deform) && d_.slot(u) == 0;
-      if (!deform || !read_directly(m, fresh)) needed = true;
-    }
-    if (!needed) return true;
+    for (const DUse u : outside)
+      if (reads_directly(u)) read_directly(d_.user(u), fresh);
     if (!type_can_move(d_, d_[old].dtype)) {
       why_ = Refusal::Type;
       return false;
@@ -216,20 +216,25 @@ class Rebase {
     return false;
   }
 
-  bool read_directly(DNode deform, DValue fresh) {
+  // Can a deformation that reads a released value read it in its new shape?
+  bool reads_directly(DUse u) const {
+    const DNode m = d_.user(u);
+    if (!perm.empty() || !d_.is(m, Part::Deform) || d_.slot(u) != 0 || !to_) return false;
+    const DValue y = d_.out(m);
+    if (!d_.shape(y)) return false;
+    if (d_.shape(y) == to_) return !d_[y].held;
+    return deform_form(d_.shapes(), to_, d_.shape(y)).kind != DeformForm::Kind::None && type_can_move(d_, d_[y].dtype);
+  }
+
+  void read_directly(DNode deform, DValue fresh) {
     const DValue y = d_.out(deform);
-    if (!to_ || !d_.shape(y)) return false;
     if (d_.shape(y) == to_) {
-      if (d_[y].held) return false;
       d_.replace_uses(y, fresh);
-      d_.erase(deform);
-      return true;
+    } else {
+      const DValue in[] = {fresh}, out[] = {y};
+      d_.new_node(Part::Deform, {}, in, out, deform);
     }
-    if (deform_form(d_.shapes(), to_, d_.shape(y)).kind == DeformForm::Kind::None || !type_can_move(d_, d_[y].dtype)) return false;
-    const DValue in[] = {fresh}, out[] = {y};
-    d_.new_node(Part::Deform, {}, in, out, deform);
     d_.erase(deform);
-    return true;
   }
 
   Draft& d_;

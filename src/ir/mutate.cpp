@@ -408,6 +408,15 @@ void Model::rename(ValueId v, NameId name) {
   touch_around(v);
 }
 
+void Model::renew(ValueId v, NameId name) {
+  Value& val = values_[v.index()];
+  val.info = {};
+  val.declared = {};
+  val.info_stale = true;
+  rename(v, name);
+  tell([&](Listener& l) { l.uses_changed(v); });
+}
+
 void Model::make_constant(ValueId v, TensorId t) {
   Value& val = values_[v.index()];
   const NodeId n = val.def;
