@@ -162,8 +162,7 @@ class Writer {
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
     for (const DValue v : d_.outs(n)) out.push_back(value_of(v, n));
     const GraphId g = d_.graph();
-    const NodeId last = last_operand(n);
-    const NodeId first = last ? m_.next_node(last) : m_.first_node(g);
+    const NodeId first = place_of(n);
     NodeId made;
     switch (node.part) {
       case Part::Elementwise: {
@@ -268,6 +267,19 @@ class Writer {
       if (by && (!last || m_.before(last, by))) last = by;
     }
     return last;
+  }
+
+  // Where a new node goes: right behind its operands; without any in the graph, in front of what reads it.
+  NodeId place_of(DNode n) const {
+    if (const NodeId last = last_operand(n)) return m_.next_node(last);
+    NodeId first;
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+        const NodeId by = nodes_[d_.user(u).index()];
+        if (!by) return m_.first_node(d_.graph());   // is written later, wherever that will be
+        if (!first || m_.before(by, first)) first = by;
+      }
+    return first ? first : m_.first_node(d_.graph());
   }
 
   // Behind its operands; says whether it stood elsewhere.
