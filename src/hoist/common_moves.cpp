@@ -4,8 +4,10 @@
 // without one get the inverse (whether that pays, the cost says). A Transpose on all branches, with one perm, changes the axis.
 // Exact: b4: the same elements in the same order; for a Transpose they change places, but nothing is computed.
 #include <algorithm>
+#include <array>
 
 #include "hoist/moves.h"
+#include "support/checked.h"
 
 namespace graphopt {
 namespace {
@@ -133,22 +135,34 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
     std::vector<DimId> rest = s0;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
     const DimId others = product(d, rest, 0, rest.size());
-    for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
-      std::vector<DimId> s;
-      if (each[i]) {
-        s = copy(d.shapes().dims(d.shape(d.in(each[i], 0))));
-        if (s.size() != s0.size() || with(s, b, s0[b]) != s0) break;
-      } else {
-        const DimId count = d.shapes().product(d.shape(d.in(c, i)));
-        const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
-        if (!extent) break;
-        s = with(s0, b, extent);
+    const auto shape_of = [&](ShapeId given, bool source) -> ShapeId {
+      if (source) {
+        const auto s = copy(d.shapes().dims(given));
+        return s.size() == s0.size() && with(s, b, s0[b]) == s0 ? given : ShapeId{};
       }
-      total = d.shapes().pool().add(total, s[b]);
-      shapes.push_back(d.shapes().intern(std::span<const DimId>(s)));
-      if (!shapes.back() || !total) break;
+      const DimId count = d.shapes().product(given);
+      const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
+      return extent ? d.shapes().intern(std::span<const DimId>(with(s0, b, extent))) : ShapeId{};
+    };
+    std::array<ShapeId, 2> given, made;   // of the last branch without and with a deformation: mostly all are alike
+    std::optional<std::int64_t> numbers = 0;   // the sum of the extents that are numbers
+    for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
+      const bool source = each[i].valid();
+      const ShapeId s = d.shape(source ? d.in(each[i], 0) : d.in(c, i));
+      if (given[source] != s) {
+        given[source] = s;
+        made[source] = shape_of(s, source);
+      }
+      if (!made[source]) break;
+      shapes.push_back(made[source]);
+      const DimId extent = d.shapes().dims(made[source])[b];
+      const auto number = d.shapes().number(extent);
+      if (number) numbers = checked_add(*numbers, *number);
+      else total = d.shapes().pool().add(total, extent);
+      if (!total || !numbers) break;
     }
-    if (shapes.size() != d[c].in_count || !shapes.back() || !total) continue;
+    total = total && numbers ? d.shapes().pool().add(total, d.shapes().pool().constant(*numbers)) : DimId{};
+    if (shapes.size() != d[c].in_count || !total) continue;
     std::vector<DValue> in;
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
       in.push_back(each[i] ? d.in(each[i], 0) : deformed(d, d.in(c, i), shapes[i], c, {}, why));
