@@ -38,8 +38,7 @@ class Search {
     look_over();
     if (fresh)
       attempt("clean-up", d_.first(), Only::NotDearer, [&](Refusal&) {
-        for (const DNode n : sorted_nodes([this](DNode m) { return d_[m].part != Part::Elementwise || d_[d_.out(m)].use_count == 0; }))
-          d_.touch(n);
+        for (const DNode n : sorted_nodes(unsettled_, [](DNode) { return true; })) d_.touch(n);
         return true;
       });
     // The first sweep looks at everything, the others around what the last one changed. What that misses is found by the
@@ -77,32 +76,41 @@ class Search {
       has_.blocks |= node.work == AxisWork::Blocks;
       has_.work_along |= node.work != AxisWork::None && node.work != AxisWork::Blocks;
       has_.slices |= is_slice(d_, DNode{i});
+      if (node.part != Part::Elementwise || d_[d_.out(DNode{i})].use_count == 0) unsettled_.push_back(DNode{i});
     }
   }
   // May something still start from n?
   bool open(DNode n) const { return d_[n].alive && !stopped_; }
 
   // In order. By id first: that reads the memory from front to back.
-  template <class Wanted>
-  std::vector<DNode> sorted_nodes(Wanted wanted) const {
+  template <class Nodes, class Wanted>
+  std::vector<DNode> sorted_nodes(const Nodes& nodes, Wanted wanted) const {
     std::vector<std::pair<std::uint64_t, DNode>> found;
-    for (std::uint32_t i = 0; i < d_.node_count(); ++i)
-      if (const DraftNode& node = d_[DNode{i}]; node.alive && wanted(DNode{i})) found.push_back({node.key, DNode{i}});
+    for (const DNode n : nodes)
+      if (d_[n].alive && wanted(n)) found.push_back({d_[n].key, n});
     std::ranges::sort(found);
     std::vector<DNode> out(found.size());
     std::ranges::transform(found, out.begin(), &std::pair<std::uint64_t, DNode>::second);
     return out;
   }
   // What a sweep starts from: everything, or what was near a move in the last sweep or in this one.
-  std::vector<DNode> nodes_of(std::initializer_list<Part> parts, bool whole) const {
+  std::vector<DNode> nodes_of(std::initializer_list<Part> parts, bool whole) {
     const auto wanted = [&](DNode n) { return !d_[n].host && std::ranges::find(parts, d_[n].part) != parts.end(); };
-    if (whole) return sorted_nodes(wanted);
+    if (whole) {
+      list_borders();
+      return sorted_nodes(borders_, wanted);
+    }
     std::vector<DNode> out;
     for (const auto* list : {&recent_, &changed_})
       std::ranges::copy_if(*list, std::back_inserter(out), [&](DNode n) { return d_[n].alive && wanted(n); });
     std::ranges::sort(out, [this](DNode a, DNode b) { return d_.before(a, b); });
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
+  }
+  // What is made while a candidate is tried may be undone; between candidates nothing is.
+  void list_borders() {
+    for (; listed_ < d_.node_count(); ++listed_)
+      if (d_[DNode{listed_}].part != Part::Elementwise) borders_.push_back(DNode{listed_});
   }
 
   // Remembers the places around a kept move: what was touched, and the nodes whose region was looked at.
@@ -414,6 +422,9 @@ class Search {
   std::vector<RefusedMove> refused_;
   std::vector<DNode> recent_, changed_;   // near moves that the sweep before kept, and this one
   std::vector<DNode> cluster_;
+  std::vector<DNode> unsettled_;                // at the start: what a clean-up could change
+  std::vector<DNode> borders_;                  // all but the elementwise ones, as far as they are listed
+  std::uint32_t listed_ = 0;
 };
 
 }  // namespace
