@@ -369,7 +369,7 @@ class Search {
         d_.commit();
         ++result_.kept;
         if (c_.moves)
-          c_.moves->kept.push_back({std::string(c_.journal.pass()), kind, place_of(d_.model(), place), plain(before), plain(after)});
+          c_.moves->kept.push_back({c_.journal.pass(), kind, to_string(place_of(d_.model(), place)), plain(before), plain(after)});
       }
     }
     if (!keep) {

@@ -15,9 +15,9 @@ struct MoveCost {
 };
 
 struct KeptMove {
-  std::string pass;
+  std::string_view pass;      // the name in its descriptor
   std::string_view kind;      // "merge", "fork", ... (part g)
-  Place place;                // of the node that it started from
+  std::string place;          // of the node that it started from; a text, as there may be 10^5 of them
   MoveCost before, after;     // of the graph
 };
 
