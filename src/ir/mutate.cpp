@@ -479,13 +479,12 @@ void Model::erase(NodeId root) {
 
 NameId Model::fresh_name(std::string_view base) {
   if (base.empty()) base = "v";
-  if (!names.find(base)) return names.intern(base);
+  if (const NameId fresh = names.intern_new(base)) return fresh;
   const NameId stem = names.find(base);
   std::uint32_t& next = arena_->suffixes[stem];
-  std::string candidate;
-  do candidate = std::string(base) + "_" + std::to_string(++next);
-  while (names.find(candidate));
-  return names.intern(candidate);
+  NameId fresh;
+  while (!fresh) fresh = names.intern_new(std::string(base) + "_" + std::to_string(++next));
+  return fresh;
 }
 
 }  // namespace graphopt

@@ -119,6 +119,11 @@ StringPool::StringPool(StringPool&&) noexcept = default;
 StringPool& StringPool::operator=(StringPool&&) noexcept = default;
 
 NameId StringPool::intern(std::string_view text) { return s_->intern(text, true); }
+NameId StringPool::intern_new(std::string_view text) {
+  const std::uint32_t count = s_->count;
+  const NameId id = s_->intern(text, true);
+  return id.index() == count ? id : NameId{};
+}
 NameId StringPool::intern_view(std::string_view text) { return s_->intern(text, false); }
 
 NameId StringPool::find(std::string_view text) const {

@@ -20,6 +20,8 @@ class StringPool {
   StringPool& operator=(StringPool&&) noexcept;
 
   NameId intern(std::string_view text);        // copies text when it is new
+  // The id of a text that the pool does not hold yet; none when it does.
+  NameId intern_new(std::string_view text);
   NameId intern_view(std::string_view text);   // the caller keeps text alive and unchanged
   NameId find(std::string_view text) const;    // none when it was never interned
   std::string_view text(NameId id) const;      // "" for none
