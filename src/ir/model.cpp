@@ -19,26 +19,6 @@ Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
-ValueId Model::input(NodeId n, std::size_t slot) const {
-  const Node& node = nodes_[n.index()];
-  return slot < node.input_count ? uses_[node.first_use.index() + slot].value : ValueId{};
-}
-
-ValueId Model::output(NodeId n, std::size_t slot) const {
-  const Node& node = nodes_[n.index()];
-  return slot < node.output_count ? output_slots_[node.first_output + slot] : ValueId{};
-}
-
-std::span<const ValueId> Model::outputs(NodeId n) const {
-  const Node& node = nodes_[n.index()];
-  return std::span<const ValueId>(output_slots_).subspan(node.first_output, node.output_count);
-}
-
-std::span<const Attr> Model::attrs(NodeId n) const {
-  const Node& node = nodes_[n.index()];
-  return std::span<const Attr>(attrs_).subspan(node.first_attr, node.attr_count);
-}
-
 const Attr* Model::find_attr(NodeId n, NameId name) const {
   for (const Attr& a : attrs(n))
     if (a.name == name) return &a;

@@ -192,10 +192,22 @@ class Model {
   std::size_t input_count(NodeId n) const { return nodes_[n.index()].input_count; }
   std::size_t output_count(NodeId n) const { return nodes_[n.index()].output_count; }
   // None beyond the last operand and for an empty optional one.
-  ValueId input(NodeId n, std::size_t slot) const;
-  ValueId output(NodeId n, std::size_t slot) const;
-  std::span<const ValueId> outputs(NodeId n) const;
-  std::span<const Attr> attrs(NodeId n) const;
+  ValueId input(NodeId n, std::size_t slot) const {
+    const Node& node = nodes_[n.index()];
+    return slot < node.input_count ? uses_[node.first_use.index() + slot].value : ValueId{};
+  }
+  ValueId output(NodeId n, std::size_t slot) const {
+    const Node& node = nodes_[n.index()];
+    return slot < node.output_count ? output_slots_[node.first_output + slot] : ValueId{};
+  }
+  std::span<const ValueId> outputs(NodeId n) const {
+    const Node& node = nodes_[n.index()];
+    return std::span<const ValueId>(output_slots_).subspan(node.first_output, node.output_count);
+  }
+  std::span<const Attr> attrs(NodeId n) const {
+    const Node& node = nodes_[n.index()];
+    return std::span<const Attr>(attrs_).subspan(node.first_attr, node.attr_count);
+  }
   const Attr* find_attr(NodeId n, NameId name) const;
   bool alive(NodeId n) const { return nodes_[n.index()].alive; }
   bool alive(ValueId v) const { return values_[v.index()].alive; }
