@@ -132,16 +132,16 @@ void Draft::set_order(std::span<const DNode> order) {
     last = n;
   }
   last_ = last;
-  std::vector<DUse> uses;
+  std::vector<std::pair<std::uint64_t, DUse>> uses;   // by key of the user
   for (const DraftValue& value : values_) {
     if (value.use_count < 2) continue;
     uses.clear();
-    for (DUse u = value.first_use; u; u = next_use(u)) uses.push_back(u);
-    const auto place = [this](DUse u) { return std::pair(nodes_[user(u).index()].key, u.index()); };
-    std::ranges::sort(uses, {}, place);
-    const DValue v = uses_[uses[0].index()].value;
-    for (const DUse u : uses) unlink_use(u);
-    for (const DUse u : uses) link_use(u, v);
+    for (DUse u = value.first_use; u; u = next_use(u)) uses.emplace_back(nodes_[user(u).index()].key, u);
+    if (std::ranges::is_sorted(uses)) continue;
+    std::ranges::sort(uses);
+    const DValue v = uses_[uses[0].second.index()].value;
+    for (const auto& [place, u] : uses) unlink_use(u);
+    for (const auto& [place, u] : uses) link_use(u, v);
   }
 }
 

@@ -247,10 +247,12 @@ void DraftBuilder::order_nodes(GraphId g) {
   }
   // By depth first (counting), then by colour within a depth; what has the same colour stays as it stood.
   struct Place {
-    std::uint32_t first_output, first_slot;
+    std::uint64_t reader;   // first_output, first_slot
     std::uint64_t colour;
     DNode node;
-    auto operator<=>(const Place&) const = default;
+    bool operator<(const Place& o) const {
+      return reader != o.reader ? reader < o.reader : colour != o.colour ? colour < o.colour : node.index() < o.node.index();
+    }
   };
   std::vector<std::uint32_t> start(deepest + 2);
   for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
@@ -259,7 +261,7 @@ void DraftBuilder::order_nodes(GraphId g) {
   std::vector<std::uint32_t> next(start.begin(), start.end());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const std::size_t n = nodes_[i].index();
-    sorted[next[depth_[n]]++] = {first_output_[n], first_slot_[n], back_[n], DNode{i}};
+    sorted[next[depth_[n]]++] = {std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], DNode{i}};
   }
   for (std::size_t i = 0; i + 1 < start.size(); ++i)
     if (start[i + 1] > start[i] + 1) std::sort(sorted.begin() + start[i], sorted.begin() + start[i + 1]);

@@ -110,9 +110,10 @@ bool Regions::join_producer(DNode n) {
     if (!p || !d_[p].alive || d_.shape(v) != shape) continue;
     if (const DNode r = region_of(p)) candidates_.push_back(r);
   }
-  std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
-    return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(b, a);
-  });
+  if (candidates_.size() > 1)
+    std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
+      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(b, a);
+    });
   return join_first(n, candidates_);
 }
 
@@ -127,9 +128,10 @@ bool Regions::join_consumer(DNode n) {
     if (d_[m].part == Part::Elementwise && (!d_.shape(y) || d_.shape(d_.out(m)) != d_.shape(y))) continue;
     candidates_.push_back(r);
   }
-  std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
-    return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(a, b);
-  });
+  if (candidates_.size() > 1)
+    std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
+      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(a, b);
+    });
   return join_first(n, candidates_);
 }
 
