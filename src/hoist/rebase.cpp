@@ -42,7 +42,12 @@ class Rebase {
       const std::size_t first = operands.size();
       for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
         DValue v = d_.in(n, k);
-        if (v && !inner(v) && operand_kind(d_.model(), d_[n].origin, k) != Operand::Fixed) {
+        const bool fixed = operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed;
+        if (v && fixed && inner(v)) {   // a bound or a scale that the cluster computes must keep its rank
+          why_ = Refusal::Operand;
+          return false;
+        }
+        if (v && !fixed && !inner(v)) {
           v = d_.shape(v) == from_ ? converted(v, n) : followed(v, n);
           if (!v) return false;
         }
