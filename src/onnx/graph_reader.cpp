@@ -261,7 +261,8 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
       fault(place(g, "value_info " + quoted(name)), *f);
       if (problems_.full()) return;
     }
-    const NameId id = name.empty() ? NameId{} : m_.names.find(name);
+    // Also where it names nothing: no value may get a name of which the file says something already.
+    const NameId id = name.empty() ? NameId{} : m_.names.intern_view(name);
     const ValueId v = id ? lookup(id) : ValueId{};
     if (v && m_.value(v).graph == g && m_.value(v).info.data() == nullptr) {
       m_.value_for_reader(v).info = info;

@@ -50,6 +50,13 @@ TEST(Reader, SymbolsOfInputsAndClaimsOfOutputs) {
   EXPECT_EQ(m->dims.value(y.dims[1]), 3);
 }
 
+// A kept value_info would say something of a new value that took its name.
+TEST(Reader, NamesInValueInfoAreTaken) {
+  Result<Model> m = load(parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) <float[5, 5] x_moved> { y = Relu(x) }"));
+  ASSERT_TRUE(m.ok());
+  EXPECT_EQ(m->text(m->fresh_name("x_moved")), "x_moved_1");
+}
+
 TEST(Reader, ExpressionsInInputDims) {
   onnx::ModelProto p =
       parse(std::string(kHeader) + "g (float[a] x, float[n] z) => (float[] y) { y = Add(x, z) }");
