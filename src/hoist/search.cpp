@@ -24,8 +24,9 @@ constexpr std::uint32_t kMostForked = 16;   // readers of one deformation that m
 
 class Search {
  public:
-  Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result)
-      : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost) {
+  // With `tell_only` nothing is kept: the graph is looked at for the sake of --explain.
+  Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool tell_only)
+      : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), tell_only_(tell_only) {
     options_.relaxed = c.options.level >= 3 && !c.options.exact;
     explain_ = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
   }
@@ -36,7 +37,7 @@ class Search {
     const std::uint64_t kept = result_.kept;
     const Cost first = cost_.cost();
     look_over();
-    if (fresh)
+    if (fresh && !tell_only_)
       attempt("clean-up", d_.first(), Only::NotDearer, [&](Refusal&) {
         for (const DNode n : sorted_nodes(unsettled_, [](DNode) { return true; })) d_.touch(n);
         return true;
@@ -357,7 +358,7 @@ class Search {
     bool keep = false;
     if (done && !d_.unchanged()) {
       const Cost after = cost_.price();
-      keep = accepts(only, before, after);
+      keep = !tell_only_ && accepts(only, before, after);
       if (!keep) why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::Tie;
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
@@ -416,6 +417,7 @@ class Search {
   struct {
     bool slices = false, work_along = false, blocks = false;
   } has_;
+  const bool tell_only_;
   bool explain_ = false, stopped_ = false;
   std::uint64_t refused_count_ = 0;
   std::uint64_t looks_left_ = 0;
@@ -436,19 +438,21 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   DraftBuilder builder(c);
   if (c.moves) std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
   const bool explain = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
-  const bool merges = !kinds.common && !kinds.rebase && !explain;
+  const bool merges = !kinds.common && !kinds.rebase;
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
     const GraphId graph{g};
     if (!c.model.graph(graph).alive || c.journal.exhausted()) continue;
     auto d = c.drafts ? c.drafts->take(graph) : nullptr;
     const bool fresh = !d;
+    bool tell_only = false;   // what is not worth a search is not changed, whether reasons are asked for or not
     if (fresh) {
-      if (!builder.worth_it(graph, merges)) continue;
+      tell_only = !builder.worth_it(graph, merges);
+      if (tell_only && !(explain && builder.worth_it(graph, false))) continue;
       d = std::make_unique<PricedDraft>(builder.build(graph));
       d->cost.start();
     }
-    if (Search(c, *d, kinds, result).run(fresh)) write_draft(d->draft, c.model);
-    else if (c.drafts) c.drafts->keep(std::move(d));
+    if (Search(c, *d, kinds, result, tell_only).run(fresh)) write_draft(d->draft, c.model);
+    else if (c.drafts && !tell_only) c.drafts->keep(std::move(d));
   }
   // Values from many places changed at once: from the start is less work than from each of them, and sharper.
   if (result.kept > 0) c.infer.run();
