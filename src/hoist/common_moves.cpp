@@ -25,7 +25,8 @@ DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::siz
   return d.shapes().product(dims.subspan(begin, end - begin));
 }
 
-constexpr std::uint32_t kMostSlotsLookedAt = 16;   // that one value feeds
+constexpr std::uint32_t kMostSlotsLookedAt = 16;     // that one value feeds
+constexpr std::uint32_t kMostBranchesPriced = 256;   // of a Concat, where most of them have no deformation
 
 // Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose would turn more.
 bool feeds_only(const Draft& d, DValue v, DNode c, Part what) {
@@ -46,6 +47,14 @@ bool several(const Draft& d, std::span<const DValue> values, Part what) {
   std::size_t found = 0;
   for (const DValue v : values) found += d.is(d.def(v), what);
   return found >= 2;
+}
+
+// Does the inverse in front of a branch take a node of its own? Constants are reshaped; near a deformation one may do for both.
+bool needs_node(const Draft& d, DValue v) {
+  if (d.constant(v) || d.is(d.def(v), Part::Deform)) return false;
+  for (DUse u = d.first_use(v); u; u = d.next_use(u))
+    if (d.is(d.user(u), Part::Deform)) return false;
+  return true;
 }
 
 bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& why) {
@@ -122,6 +131,16 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
     return false;
   }
   if (what == Part::Transpose) return transposes_concat(d, c, each, why);
+  // A few branches are tried and priced. Of many, most must have a deformation (the majority rule of b4): 10^5 nodes that are made
+  // for nothing cost as much as the rest of a search.
+  if (d[c].in_count > kMostBranchesPriced) {
+    std::size_t inverses = 0;
+    for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
+    if (inverses + 1 >= found) {
+      why = Refusal::Tie;
+      return false;
+    }
+  }
 
   const auto r = copy(d.shapes().dims(result));
   const auto s0 = copy(d.shapes().dims(d.shape(d.in(first, 0))));
