@@ -9,6 +9,7 @@ import numpy as np
 from onnx import helper
 
 from _hoist_by_hand import ByHand
+from _hoist_computed import Computed
 from _hoist_dims import BOOL, F16, F32, F64, I8, I32, I64, ONE, U8, Unwritable, data, elements, onnx_type, product
 from _hoist_ways import Ways
 
@@ -24,12 +25,12 @@ BINARY = {"f": ["Add", "Add", "Mul", "Mul", "Sub", "Div", "Max", "Min", "Pow", "
           "?": ["And", "Or", "Xor"]}
 
 
-class Scenes(ByHand, Ways):
+class Scenes(ByHand, Computed, Ways):
     def scene(self):
         rng = self.rng
         kinds = [(self.merge, 5), (self.parted, 5), (self.by_hand, 4), (self.cluster, 6), (self.common_concat, 3), (self.common_split, 3), (self.fork, 3),
                  (self.join, 3), (self.tiles, 2), (self.strides, 2), (self.unbind, 1), (self.shuffle, 2), (self.anchor, 3), (self.single, 3), (self.turned, 3),
-                 (self.way, 6), (self.ways_joined, 2), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.scaled, 2),
+                 (self.way, 6), (self.ways_joined, 2), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.scaled, 2), (self.computed, 2),
                   (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
         v = self.pick(self.small)
         if v is None:
