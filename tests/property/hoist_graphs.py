@@ -8,7 +8,7 @@ Graph number i is made from seed S + i (_hoist_graphs.py), optimized, and must
       them), every tenth graph at forty, with NaN, infinities, -0, denormals and values at the end of their type; a NaN may be
       another NaN, and where the original does not run nothing is compared
   keep its interface word for word, and be accepted by onnx.checker
-  be the same, byte for byte, when optimized again
+  be the same, byte for byte, when optimized again, and (every tenth) when reasons are asked for
   be the same graph (SHARED's check.py: up to names and order) for a copy with its nodes in another legal order and all inner names
       replaced; needs SHARED
 A failing graph is made small and printed as text with its seed. Each --jobs process is replaced when the runtime crashes.
@@ -160,6 +160,9 @@ class Checker:
                     raise Failure("differs", f"feeds {k}, output {name}: {d}")
         if self.optimize(data, "again.onnx") != data:
             raise Failure("second run", "gives other bytes")
+        asked = [] if self.tool.given else [p for p in _hoist.HOIST if p in self.tool.passes.split(",")]
+        if asked and seed is not None and seed % 10 == 1 and self.optimize(model, "told.onnx", "--explain", ",".join(asked)) != data:
+            raise Failure("explain", "gives other bytes")
         if self.check and seed is not None:
             # From the cleaned graph: of equal shape computations the clean-up keeps the first in the file.
             start = model if self.clean_up is None else onnx.load_from_string(self.optimize(model, "cleaned.onnx", tool=self.clean_up))
