@@ -12,7 +12,8 @@ Kinds (about NODES nodes each, subgraph bodies included):
   shapes      Shape, Gather, Unsqueeze, Concat, Reshape again and again, as exporters write it
 and for the search over moves:
   reshapes    an elementwise node and a Reshape to another shape, in turns
-  concat      one Concat of NODES/10 branches of nine nodes
+  concat      one Concat of NODES/10 branches of nine nodes, the Reshape of each at another place
+  alike       the same with the Reshape at one place: all branches become one
   splits      Split, the same two operators on both pieces, Concat back, again and again
   nested      a Concat of a Concat of ..., NODES/100 deep, with a chain on each new branch
   joins       a ladder with a Reshape on one rail of each rung
@@ -161,12 +162,12 @@ def build(kind, n):
                                                                   ["y" if i == n // 2 - 1 else f"r{i}"])]
             last = f"r{i}"
         return graph(nodes, [x4], [y4], constants)
-    if kind == "concat":
+    if kind in ("concat", "alike"):
         nodes, branches = [], max(2, n // 10)
         for i in range(branches):
             last = f"x{i}"
             for k in range(9):
-                nodes.append(node("Reshape", [last, "row"], [f"b{i}_{k}"]) if k == i % 9 else node(unary[k % 7], [last], [f"b{i}_{k}"]))
+                nodes.append(node("Reshape", [last, "row"], [f"b{i}_{k}"]) if k == (i % 9 if kind == "concat" else 4) else node(unary[k % 7], [last], [f"b{i}_{k}"]))
                 last = f"b{i}_{k}"
         nodes.append(node("Concat", [f"b{i}_8" for i in range(branches)], ["y"], attr_int("axis", 0)))
         inputs = [value(11, f"x{i}", 1, [24, 4]) for i in range(branches)]

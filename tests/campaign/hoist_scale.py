@@ -22,6 +22,7 @@ import make_graph  # noqa: E402
 LEFT = {
     "reshapes": lambda n: n // 2,                      # every Reshape goes: the last one restores the shape of the input
     "concat": lambda n: max(2, n // 10) * 9 + 1,       # nothing goes, but Reshapes move
+    "alike": lambda n: 10,                             # one branch behind the Concat
     "splits": lambda n: n // 6 * 2,                    # two nodes on the whole instead of four on pieces
     "nested": lambda n: max(2, n // 100) * 99 + 1,     # one Concat
     "joins": lambda n: n // 4 * 2,                     # both Reshapes of each rung
