@@ -52,7 +52,8 @@ bool several(const Draft& d, std::span<const DValue> values, Part what) {
 // Does the inverse in front of a branch take a node of its own? Constants are reshaped; near a deformation one may do for both.
 bool needs_node(const Draft& d, DValue v) {
   if (d.constant(v) || d.is(d.def(v), Part::Deform)) return false;
-  for (DUse u = d.first_use(v); u; u = d.next_use(u))
+  std::uint32_t looked = 0;   // one value may stand in all slots
+  for (DUse u = d.first_use(v); u && looked < kMostSlotsLookedAt; u = d.next_use(u), ++looked)
     if (d.is(d.user(u), Part::Deform)) return false;
   return true;
 }
