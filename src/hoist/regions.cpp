@@ -89,11 +89,16 @@ bool Regions::acyclic(DNode e, DNode region) {
   return true;
 }
 
-bool Regions::join_first(DNode n, std::vector<DNode>& candidates) {
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(candidates.begin(), end, candidates[i]) == end && acyclic(n, candidates[i])) {
-      d_.set_region(n, candidates[i]);
+// Of the candidates the heavy ones come first, then the last or the first in order.
+bool Regions::join_first(DNode n, bool from_behind) {
+  if (candidates_.size() > 1)   // most often there is one, and stable_sort would ask for a buffer
+    std::ranges::stable_sort(candidates_, [&](DNode a, DNode b) {
+      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : from_behind ? d_.before(b, a) : d_.before(a, b);
+    });
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(candidates_.begin(), end, candidates_[i]) == end && acyclic(n, candidates_[i])) {
+      d_.set_region(n, candidates_[i]);
       return true;
     }
   }
@@ -110,11 +115,7 @@ bool Regions::join_producer(DNode n) {
     if (!p || !d_[p].alive || d_.shape(v) != shape) continue;
     if (const DNode r = region_of(p)) candidates_.push_back(r);
   }
-  if (candidates_.size() > 1)
-    std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
-      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(b, a);
-    });
-  return join_first(n, candidates_);
+  return join_first(n, true);
 }
 
 bool Regions::join_consumer(DNode n) {
@@ -128,11 +129,7 @@ bool Regions::join_consumer(DNode n) {
     if (d_[m].part == Part::Elementwise && (!d_.shape(y) || d_.shape(d_.out(m)) != d_.shape(y))) continue;
     candidates_.push_back(r);
   }
-  if (candidates_.size() > 1)
-    std::ranges::stable_sort(candidates_, [this](DNode a, DNode b) {
-      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : d_.before(a, b);
-    });
-  return join_first(n, candidates_);
+  return join_first(n, false);
 }
 
 bool Regions::beside_producer(DNode n) const {

@@ -30,7 +30,7 @@ class Regions {
   DNode region_of(DNode n) const { return d_[n].anchor && !d_[n].host ? n : d_[n].region; }
   bool join_producer(DNode n);
   bool join_consumer(DNode n);
-  bool join_first(DNode n, std::vector<DNode>& candidates);
+  bool join_first(DNode n, bool from_behind);
   bool acyclic(DNode e, DNode region);
   bool collect(DNode region, std::vector<DNode>& out);
   bool beside_producer(DNode n) const;
