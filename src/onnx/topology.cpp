@@ -1,13 +1,11 @@
-// See topology.h. Kahn's method: nodes whose operands are all made wait in a heap by their place in the file.
-// Called for graphs only that are not sorted already, so nothing here is paid by a well-made file.
+// See topology.h. Called for graphs only that are not sorted already, so nothing here is paid by a well-made file.
 #include "onnx/topology.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <string>
-#include <unordered_map>
 #include <vector>
+
+#include "ir/topological_order.h"
 
 namespace graphopt {
 namespace {
@@ -18,21 +16,17 @@ std::string shown_node(const Model& m, NodeId n) {
   return "#" + std::to_string(node.file_index);
 }
 
-// Follows operands backward among nodes that never became ready, until one comes up again.
-void report_cycle(const Model& m, GraphId g, const std::vector<NodeId>& nodes,
-                  const std::vector<std::vector<std::uint32_t>>& reads,
-                  const std::vector<std::uint32_t>& waits_for, Problems& problems) {
-  std::vector<std::uint32_t> seen_at(nodes.size(), 0), path;
+// Follows operands backward among nodes that can never stand, until one comes up again.
+void report_cycle(const Model& m, const NodeOrder& order, Problems& problems) {
+  std::vector<std::uint32_t> maker(order.nodes.size()), seen_at(order.nodes.size(), 0), path;
+  for (auto it = order.reads.rbegin(); it != order.reads.rend(); ++it)   // the first in place is what remains
+    if (order.waits_for[it->first] != 0) maker[it->second] = it->first;
   std::uint32_t at = 0;
-  while (waits_for[at] == 0) ++at;
+  while (order.waits_for[at] == 0) ++at;
   while (seen_at[at] == 0) {
     path.push_back(at);
     seen_at[at] = static_cast<std::uint32_t>(path.size());
-    for (const std::uint32_t before : reads[at])
-      if (waits_for[before] != 0) {
-        at = before;
-        break;
-      }
+    at = maker[at];
   }
   std::vector<std::uint32_t> cycle(path.begin() + (seen_at[at] - 1), path.end());
   std::ranges::reverse(cycle);  // now from a node to one that reads it
@@ -40,12 +34,11 @@ void report_cycle(const Model& m, GraphId g, const std::vector<NodeId>& nodes,
   std::string text;
   constexpr std::size_t kShown = 6;
   for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i)
-    text += shown_node(m, nodes[cycle[i]]) + " -> ";
+    text += shown_node(m, order.nodes[cycle[i]]) + " -> ";
   if (cycle.size() > kShown) text += "... (" + std::to_string(cycle.size()) + " nodes) -> ";
-  text += shown_node(m, nodes[cycle.front()]);
-  Place place = place_of(m, nodes[cycle.front()]);
+  text += shown_node(m, order.nodes[cycle.front()]);
+  Place place = place_of(m, order.nodes[cycle.front()]);
   place.file = problems.file();
-  (void)g;
   problems.add(std::move(place), "nodes need each other's results in a circle: " + text,
                "break the circle: an ONNX graph has no cycles");
 }
@@ -53,43 +46,12 @@ void report_cycle(const Model& m, GraphId g, const std::vector<NodeId>& nodes,
 }  // namespace
 
 bool sort_nodes(Model& m, GraphId g, Problems& problems) {
-  std::vector<NodeId> nodes;
-  std::unordered_map<NodeId, std::uint32_t> index;
-  for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
-    index.emplace(n, static_cast<std::uint32_t>(nodes.size()));
-    nodes.push_back(n);
-  }
-  std::vector<std::vector<std::uint32_t>> reads(nodes.size()), read_by(nodes.size());
-  std::vector<std::uint32_t> waits_for(nodes.size(), 0);
-  for (std::uint32_t i = 0; i < nodes.size(); ++i)
-    for (const ValueId v : m.outputs(nodes[i])) {
-      if (!v) continue;
-      for (UseId u = m.first_use(v); u; u = m.next_use(u)) {
-        const NodeId user = m.ancestor_in(g, m.user(u));
-        if (!user || m.is_return(user)) continue;
-        const std::uint32_t k = index.at(user);
-        read_by[i].push_back(k);
-        reads[k].push_back(i);
-        ++waits_for[k];
-      }
-    }
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i)
-    if (waits_for[i] == 0) ready.push(i);
-  std::vector<NodeId> order;
-  while (!ready.empty()) {
-    const std::uint32_t i = ready.top();
-    ready.pop();
-    order.push_back(nodes[i]);
-    for (const std::uint32_t k : read_by[i])
-      if (--waits_for[k] == 0) ready.push(k);
-  }
-  if (order.size() < nodes.size()) {
-    for (std::vector<std::uint32_t>& r : reads) std::ranges::sort(r);
-    report_cycle(m, g, nodes, reads, waits_for, problems);
+  const NodeOrder order = topological_order(m, g);
+  if (order.sorted.size() < order.nodes.size()) {
+    report_cycle(m, order, problems);
     return false;
   }
-  for (const NodeId n : order) m.move_before(n, {});
+  put_in_order(m, order);
   return true;
 }
 
