@@ -121,10 +121,11 @@ DNode Draft::put_node(const DraftNode& node, std::span<const DValue> in, std::sp
   return n;
 }
 
-void Draft::set_order(std::span<const DNode> order) {
+void Draft::set_order(std::span<const std::uint32_t> order) {
   DNode last;
   std::uint64_t key = 0;
-  for (const DNode n : order) {
+  for (const std::uint32_t i : order) {
+    const DNode n{i};
     DraftNode& node = nodes_[n.index()];
     node.prev = last;
     (last ? nodes_[last.index()].next : first_) = n;

@@ -154,8 +154,8 @@ class Draft {
   void reserve(std::size_t nodes);
   DValue put_value(const DraftValue& v);
   DNode put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out);
-  // The order of the nodes, and with it of the uses of each value. Until then neither has one.
-  void set_order(std::span<const DNode> order);
+  // The order of the nodes (their indices), and with it of the uses of each value. Until then neither has one.
+  void set_order(std::span<const std::uint32_t> order);
   ListId intern_list(std::vector<std::int64_t> list);
   void set_host(DNode n) { nodes_[n.index()].host = true; }
 

@@ -1,65 +1,14 @@
-// Canonical order: nodes are sorted by depth (the longest path from the inputs) and, within one depth, by a colour that
-// depends on structure alone: the first of the graph's outputs that it leads to, the first operand slot that reads it, then
-// operator, attributes and operands (forward), users and interface names (backward).
-// What is decided in this order comes out the same for every order of the file and every choice of inner names.
 #include "hoist/draft_build.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <string_view>
 
 #include "hoist/axis_work.h"
 #include "hoist/elements.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
-#include "support/hash_chains.h"
 
 namespace graphopt {
 namespace {
-
-constexpr std::int64_t kMostUnpacked = 1024;   // elements
-constexpr std::size_t kSample = 256;    // bytes of a payload that a colour looks at, from either end
-
-std::uint64_t hash_text(std::string_view s) {
-  std::uint64_t h = s.size();
-  for (; s.size() >= sizeof(std::uint64_t); s.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t word;
-    std::memcpy(&word, s.data(), sizeof word);
-    h = mix_hash(h, word);
-  }
-  for (const char c : s) h = mix_hash(h, static_cast<unsigned char>(c));
-  return h;
-}
-
-std::uint64_t hash_tensor(const Model& m, TensorId t) {
-  const Tensor& tensor = m.tensor(t);
-  std::uint64_t h = static_cast<std::uint64_t>(tensor.dtype);
-  for (const std::int64_t d : tensor.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
-  // A large payload that is not in raw form would be unpacked: type and dims have to do.
-  if (tensor.dtype == DType::String || (!tensor.ready && tensor.elements > kMostUnpacked)) return h;
-  if (const auto raw = m.raw(t)) {
-    h = mix_hash(h, hash_text(raw->substr(0, kSample)));
-    if (raw->size() > kSample) h = mix_hash(h, hash_text(raw->substr(raw->size() - kSample)));
-  }
-  return h;
-}
-
-std::uint64_t hash_attributes(const Model& m, NodeId n) {
-  std::uint64_t sum = 0;   // the order of attributes has no meaning
-  for (const Attr& a : m.attrs(n)) {
-    std::uint64_t h = hash_text(m.text(a.name));
-    h = mix_hash(h, static_cast<std::uint64_t>(a.i));
-    h = mix_hash(h, std::bit_cast<std::uint32_t>(a.f));
-    h = mix_hash(h, hash_text(a.s));
-    for (const std::int64_t i : a.ints) h = mix_hash(h, static_cast<std::uint64_t>(i));
-    for (const float f : a.floats) h = mix_hash(h, std::bit_cast<std::uint32_t>(f));
-    if (a.tensor) h = mix_hash(h, hash_tensor(m, a.tensor));
-    for (const GraphId g : a.graphs) h = mix_hash(h, m.graph(g).node_count);
-    sum += h;
-  }
-  return sum;
-}
 
 Part part_of_kind(OpKind kind) {
   switch (kind) {
@@ -151,124 +100,6 @@ bool DraftBuilder::worth_it(GraphId g, bool merges) const {
   return false;
 }
 
-// Values that bodies of nodes read from this graph or from outside of it.
-void DraftBuilder::find_captures(GraphId g) {
-  const Model& m = c_.model;
-  captures_.clear();
-  const auto look = [&](ValueId v) {
-    for (UseId u = m.first_use(v); u; u = m.next_use(u)) {
-      const NodeId user = m.user(u);
-      if (m.node(user).graph == g) continue;
-      if (const NodeId holder = m.ancestor_in(g, user)) captures_.emplace_back(holder, v);
-    }
-  };
-  bool bodies = false;
-  for (NodeId n = m.first_node(g); n && !bodies; n = m.next_node(n))
-    for (const Attr& a : m.attrs(n)) bodies |= !a.graphs.empty();
-  if (!bodies) return;
-  for (const ValueId v : m.graph_inputs(g)) look(v);
-  for (const ValueId v : m.graph(g).initializers)
-    if (m.alive(v)) look(v);
-  for (NodeId n = m.first_node(g); n; n = m.next_node(n))
-    for (const ValueId v : m.outputs(n))
-      if (v) look(v);
-  std::ranges::sort(captures_);
-  const auto rest = std::ranges::unique(captures_);
-  captures_.erase(rest.begin(), rest.end());
-}
-
-std::span<const std::pair<NodeId, ValueId>> DraftBuilder::captures_of(NodeId n) const {
-  if (captures_.empty()) return {};
-  return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
-}
-
-void DraftBuilder::order_nodes(GraphId g) {
-  const Model& m = c_.model;
-  nodes_.clear();
-  depth_.resize(m.node_count());
-  colour_.resize(m.node_count());
-  back_.resize(m.node_count());
-  first_output_.resize(m.node_count());
-  first_slot_.resize(m.node_count());
-  std::uint32_t deepest = 0;
-  const auto value_colour = [&](ValueId v) -> std::uint64_t {
-    if (!v) return 1;
-    const Value& value = m.value(v);
-    if (const TensorId t = m.constant_of(v)) return hash_tensor(m, t);
-    if (value.graph != g) return 3;
-    if (value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
-    return hash_text(m.text(value.name));   // an input: its name is the interface
-  };
-  for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
-    nodes_.push_back(n);
-    std::uint32_t depth = 0;
-    const Op& op = m.op(n);
-    std::uint64_t h = m.kind(n) == OpKind::Opaque ? mix_hash(hash_text(m.text(op.domain)), hash_text(m.text(op.type)))
-                                                  : static_cast<std::uint64_t>(m.kind(n));
-    h = mix_hash(h, hash_attributes(m, n));
-    const auto see = [&](ValueId v) {
-      h = mix_hash(h, value_colour(v));
-      if (v && m.value(v).def && m.value(v).graph == g)
-        depth = std::max(depth, depth_[m.value(v).def.index()] + 1);
-    };
-    for (std::size_t i = 0; i < m.input_count(n); ++i) see(m.input(n, i));
-    std::uint64_t captured = 0;
-    for (const auto& [node, v] : captures_of(n)) {
-      captured += value_colour(v);
-      if (m.value(v).def && m.value(v).graph == g) depth = std::max(depth, depth_[m.value(v).def.index()] + 1);
-    }
-    depth_[n.index()] = depth;
-    colour_[n.index()] = mix_hash(h, captured);
-    deepest = std::max(deepest, depth);
-  }
-  for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
-    std::uint64_t h = colour_[it->index()];
-    std::uint32_t first = ~std::uint32_t{0}, slot = ~std::uint32_t{0};
-    for (const ValueId v : m.outputs(*it)) {
-      std::uint64_t sum = 0;
-      for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
-        const NodeId user = m.user(u);
-        slot = std::min(slot, m.slot(u));
-        if (user == m.graph(g).ret) {
-          sum += mix_hash(hash_text(m.text(m.value(v).name)), m.slot(u));
-          first = std::min(first, m.slot(u));
-        } else if (m.node(user).graph == g) {
-          sum += mix_hash(back_[user.index()], m.slot(u));
-          first = std::min(first, first_output_[user.index()]);
-        } else {
-          sum += 7;
-        }
-      }
-      h = mix_hash(h, sum);
-    }
-    back_[it->index()] = h;
-    first_output_[it->index()] = first;
-    first_slot_[it->index()] = slot;
-  }
-  // By depth first (counting), then by colour within a depth; what has the same colour stays as it stood.
-  struct Place {
-    std::uint64_t reader;   // first_output, first_slot
-    std::uint64_t colour;
-    DNode node;
-    bool operator<(const Place& o) const {
-      return reader != o.reader ? reader < o.reader : colour != o.colour ? colour < o.colour : node.index() < o.node.index();
-    }
-  };
-  std::vector<std::uint32_t> start(deepest + 2);
-  for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
-  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  LargeArray<Place> sorted(nodes_.size());
-  std::vector<std::uint32_t> next(start.begin(), start.end());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const std::size_t n = nodes_[i].index();
-    sorted[next[depth_[n]]++] = {std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], DNode{i}};
-  }
-  for (std::size_t i = 0; i + 1 < start.size(); ++i)
-    if (start[i + 1] > start[i] + 1) std::sort(sorted.begin() + start[i], sorted.begin() + start[i + 1]);
-  order_.clear();
-  for (const Place& p : sorted) order_.push_back(p.node);
-}
-
 DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   if (!v) return {};
   Drafted& known = values_[v.index()];
@@ -314,7 +145,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   DraftNode node;
   node.origin = n;
   node.real_in = static_cast<std::uint32_t>(in.size());
-  for (const auto& [holder, v] : captures_of(n)) in.push_back(value_of(d, v));
+  for (const auto& [holder, v] : order_.captures_of(n)) in.push_back(value_of(d, v));
   for (const ValueId v : m.outputs(n)) out.push_back(value_of(d, v));
 
   const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall && row.purity == Purity::Pure &&
@@ -436,12 +267,11 @@ Draft DraftBuilder::build(GraphId g) {
   GraphId root = g;
   while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
   d.in_function = c_.model.graph(root).function.valid();
-  find_captures(g);
-  order_nodes(g);
+  order_.look_at(g);
   // Ids by place in the file, where neighbours stand near each other; the order is that of the list.
-  d.reserve(nodes_.size());
-  for (const NodeId n : nodes_) read_node(d, n);
-  d.set_order(order_);
+  d.reserve(order_.nodes().size());
+  for (const NodeId n : order_.nodes()) read_node(d, n);
+  d.set_order(order_.order());
   mark_hosts(d);
   return d;
 }

@@ -1,7 +1,8 @@
-// Makes the draft of a graph: parts, shapes, canonical order.
+// Makes the draft of a graph: parts, shapes, canonical order (rewrite/canonical_order.h).
 #pragma once
 
 #include "hoist/draft.h"
+#include "rewrite/canonical_order.h"
 #include "rewrite/context.h"
 
 namespace graphopt {
@@ -9,7 +10,7 @@ namespace graphopt {
 // One builder serves all graphs of a model: its scratch arrays are as large as the model.
 class DraftBuilder {
  public:
-  explicit DraftBuilder(const PassContext& c) : c_(c) {}
+  explicit DraftBuilder(const PassContext& c) : c_(c), order_(c.model) {}
 
   // Does the graph hold anything that a move could start from (D, T, Concat, Split, Slice)? With `merges`: a Concat or a
   // Split whose first two branches look alike. A draft costs more than this look.
@@ -18,12 +19,9 @@ class DraftBuilder {
   Draft build(GraphId g);
 
  private:
-  void order_nodes(GraphId g);
-  void find_captures(GraphId g);
   void read_node(Draft& d, NodeId n);
   DValue value_of(Draft& d, ValueId v);
   ShapeId shape_of(Draft& d, TypeId type);
-  std::span<const std::pair<NodeId, ValueId>> captures_of(NodeId n) const;
   void mark_hosts(Draft& d) const;
 
   const PassContext& c_;
@@ -35,14 +33,10 @@ class DraftBuilder {
     ShapeId shape;
     std::uint32_t serial = 0;
   };
-  LargeArray<NodeId> nodes_;                           // of the graph at hand, as they stand in it
-  LargeArray<DNode> order_;                            // the same, canonical
-  std::vector<std::pair<NodeId, ValueId>> captures_;   // (node of the graph, value that its bodies read), sorted
+  CanonicalOrder order_;                               // of the graph at hand
   LargeArray<Drafted> values_;                         // by ValueId
   std::vector<TypeShape> shapes_;                      // by TypeId
   std::vector<DValue> in_, out_;                       // of the node at hand
-  LargeArray<std::uint32_t> depth_, first_output_, first_slot_;   // by NodeId
-  LargeArray<std::uint64_t> colour_, back_;            // by NodeId
   std::uint32_t serial_ = 0;
 };
 

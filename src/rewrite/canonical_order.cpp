@@ -1,0 +1,181 @@
+#include "rewrite/canonical_order.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#include "support/hash_chains.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::int64_t kMostUnpacked = 1024;   // elements
+constexpr std::size_t kSample = 256;           // bytes of a payload that a colour looks at, from either end
+
+std::uint64_t hash_text(std::string_view s) {
+  std::uint64_t h = s.size();
+  for (; s.size() >= sizeof(std::uint64_t); s.remove_prefix(sizeof(std::uint64_t))) {
+    std::uint64_t word;
+    std::memcpy(&word, s.data(), sizeof word);
+    h = mix_hash(h, word);
+  }
+  for (const char c : s) h = mix_hash(h, static_cast<unsigned char>(c));
+  return h;
+}
+
+std::uint64_t hash_tensor(const Model& m, TensorId t) {
+  const Tensor& tensor = m.tensor(t);
+  std::uint64_t h = static_cast<std::uint64_t>(tensor.dtype);
+  for (const std::int64_t d : tensor.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
+  // A large payload that is not in raw form would be unpacked: type and dims have to do.
+  if (tensor.dtype == DType::String || (!tensor.ready && tensor.elements > kMostUnpacked)) return h;
+  if (const auto raw = m.raw(t)) {
+    h = mix_hash(h, hash_text(raw->substr(0, kSample)));
+    if (raw->size() > kSample) h = mix_hash(h, hash_text(raw->substr(raw->size() - kSample)));
+  }
+  return h;
+}
+
+std::uint64_t hash_attributes(const Model& m, NodeId n) {
+  std::uint64_t sum = 0;   // the order of attributes has no meaning
+  for (const Attr& a : m.attrs(n)) {
+    std::uint64_t h = hash_text(m.text(a.name));
+    h = mix_hash(h, static_cast<std::uint64_t>(a.i));
+    h = mix_hash(h, std::bit_cast<std::uint32_t>(a.f));
+    h = mix_hash(h, hash_text(a.s));
+    for (const std::int64_t i : a.ints) h = mix_hash(h, static_cast<std::uint64_t>(i));
+    for (const float f : a.floats) h = mix_hash(h, std::bit_cast<std::uint32_t>(f));
+    if (a.tensor) h = mix_hash(h, hash_tensor(m, a.tensor));
+    for (const GraphId g : a.graphs) h = mix_hash(h, m.graph(g).node_count);
+    sum += h;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void CanonicalOrder::look_at(GraphId g) {
+  graph_ = g;
+  find_captures();
+  for (auto* by_node : {&depth_, &first_output_, &first_slot_}) by_node->resize(m_.node_count());
+  for (auto* by_node : {&colour_, &back_}) by_node->resize(m_.node_count());
+  look_forward();
+  look_backward();
+  sort();
+}
+
+std::span<const std::pair<NodeId, ValueId>> CanonicalOrder::captures_of(NodeId n) const {
+  if (captures_.empty()) return {};
+  return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
+}
+
+// Values that bodies of nodes read from this graph or from outside of it.
+void CanonicalOrder::find_captures() {
+  captures_.clear();
+  const auto look = [&](ValueId v) {
+    for (UseId u = m_.first_use(v); u; u = m_.next_use(u)) {
+      const NodeId user = m_.user(u);
+      if (m_.node(user).graph == graph_) continue;
+      if (const NodeId holder = m_.ancestor_in(graph_, user)) captures_.emplace_back(holder, v);
+    }
+  };
+  bool bodies = false;
+  for (NodeId n = m_.first_node(graph_); n && !bodies; n = m_.next_node(n))
+    for (const Attr& a : m_.attrs(n)) bodies |= !a.graphs.empty();
+  if (!bodies) return;
+  for (const ValueId v : m_.graph_inputs(graph_)) look(v);
+  for (const ValueId v : m_.graph(graph_).initializers)
+    if (m_.alive(v)) look(v);
+  for (NodeId n = m_.first_node(graph_); n; n = m_.next_node(n))
+    for (const ValueId v : m_.outputs(n))
+      if (v) look(v);
+  std::ranges::sort(captures_);
+  const auto rest = std::ranges::unique(captures_);
+  captures_.erase(rest.begin(), rest.end());
+}
+
+std::uint64_t CanonicalOrder::value_colour(ValueId v) const {
+  if (!v) return 1;
+  const Value& value = m_.value(v);
+  if (const TensorId t = m_.constant_of(v)) return hash_tensor(m_, t);
+  if (value.graph != graph_) return 3;
+  if (value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
+  return hash_text(m_.text(value.name));   // an input: its name is the interface
+}
+
+void CanonicalOrder::look_forward() {
+  nodes_.clear();
+  deepest_ = 0;
+  for (NodeId n = m_.first_node(graph_); n; n = m_.next_node(n)) {
+    nodes_.push_back(n);
+    std::uint32_t depth = 0;
+    const auto see = [&](ValueId v) {
+      if (v && m_.value(v).def && m_.value(v).graph == graph_) depth = std::max(depth, depth_[m_.value(v).def.index()] + 1);
+      return value_colour(v);
+    };
+    const Op& op = m_.op(n);
+    std::uint64_t h = m_.kind(n) == OpKind::Opaque ? mix_hash(hash_text(m_.text(op.domain)), hash_text(m_.text(op.type)))
+                                                   : static_cast<std::uint64_t>(m_.kind(n));
+    h = mix_hash(h, hash_attributes(m_, n));
+    for (std::size_t i = 0; i < m_.input_count(n); ++i) h = mix_hash(h, see(m_.input(n, i)));
+    std::uint64_t captured = 0;
+    for (const auto& [node, v] : captures_of(n)) captured += see(v);
+    depth_[n.index()] = depth;
+    colour_[n.index()] = mix_hash(h, captured);
+    deepest_ = std::max(deepest_, depth);
+  }
+}
+
+void CanonicalOrder::look_backward() {
+  const NodeId ret = m_.graph(graph_).ret;
+  for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
+    std::uint64_t h = colour_[it->index()];
+    std::uint32_t first = ~std::uint32_t{0}, slot = ~std::uint32_t{0};
+    for (const ValueId v : m_.outputs(*it)) {
+      std::uint64_t sum = 0;
+      for (UseId u = v ? m_.first_use(v) : UseId{}; u; u = m_.next_use(u)) {
+        const NodeId user = m_.user(u);
+        slot = std::min(slot, m_.slot(u));
+        if (user == ret) {
+          sum += mix_hash(hash_text(m_.text(m_.value(v).name)), m_.slot(u));
+          first = std::min(first, m_.slot(u));
+        } else if (m_.node(user).graph == graph_) {
+          sum += mix_hash(back_[user.index()], m_.slot(u));
+          first = std::min(first, first_output_[user.index()]);
+        } else {
+          sum += 7;
+        }
+      }
+      h = mix_hash(h, sum);
+    }
+    back_[it->index()] = h;
+    first_output_[it->index()] = first;
+    first_slot_[it->index()] = slot;
+  }
+}
+
+// By depth first (counting), then by colour within a depth; what has the same colour stays as it stood.
+void CanonicalOrder::sort() {
+  struct Place {
+    std::uint64_t reader;   // first_output, first_slot
+    std::uint64_t colour;
+    std::uint32_t index;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<std::uint32_t> start(deepest_ + 2);
+  for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
+  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+  LargeArray<Place> sorted(nodes_.size());
+  std::vector<std::uint32_t> next(start.begin(), start.end());
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t n = nodes_[i].index();
+    sorted[next[depth_[n]]++] = {std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], i};
+  }
+  for (std::size_t i = 0; i + 1 < start.size(); ++i)
+    if (start[i + 1] > start[i] + 1) std::sort(sorted.begin() + start[i], sorted.begin() + start[i + 1]);
+  order_.clear();
+  for (const Place& p : sorted) order_.push_back(p.index);
+}
+
+}  // namespace graphopt
