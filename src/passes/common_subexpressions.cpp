@@ -1,12 +1,14 @@
 // common-subexpressions: computes equal things once.
 //
 // Problem: exporters read the same shape at every use and cast, unsqueeze and compare it anew in every layer.
-// Method: nodes are visited in topological order, graph by graph, with two tables of what came before.
+// Method: nodes are visited in topological order, graph by graph, with a table of what came before.
 //   equal-node    same operator, same operands (the first two in any order where that is exact), same attributes
-//                 (absent = default), both pure: the later node's results become those of the earlier one.
+//                 (absent = default), both pure: the later node's results become those of the earlier one. As operands are
+//                 replaced before their users are visited, one walk finds all.
 //   equal-value   inference knows every element of two small integer results as expressions, and they are the same
-//                 expressions: equal in every run although they may be computed in different ways.
-// As operands are replaced before their users are visited, one walk finds all.
+//                 expressions: equal in every run although they may be computed in different ways. The one that stays is the
+//                 first in canonical order, and with it the one of least depth: no circle can arise, although it may
+//                 have to move in front of what reads it from now on. Then the graph is walked again.
 //   first-output  equal nodes whose results are outputs all stay; what else reads one of them reads the first output's, whichever
 //                 stood first in the file: so the result does not depend on the order of the file.
 // Exact: a pure operator gives equal results for equal operands; equal expressions are proven equal.
@@ -21,9 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/topological_order.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 #include "passes/pass.h"
+#include "rewrite/canonical_order.h"
 #include "rewrite/dead.h"
 #include "support/hash_chains.h"
 
@@ -33,40 +37,45 @@ namespace {
 class CommonSubexpressions final : public Pass {
  public:
   bool run(PassContext& c) override {
-    Model& m = c.model;
-    const std::uint64_t before = counters_[0].value + counters_[1].value + counters_[2].value;
-    {
-      DeadSweeper dead(m);
-      for (std::size_t g = 0; g < m.graph_count(); ++g) {
-        const GraphId graph{g};
-        if (!m.graph(graph).alive) continue;
-        nodes_.reset(m.graph(graph).node_count);
-        equal_outputs_.clear();
-        values_.reset(0);
-        for (NodeId n = m.first_node(graph); n;) {
-          const NodeId next = m.next_node(n);   // merging n sweeps n and what only n read, which stands before it
-          if (!visit(c, n)) return counters_[0].value + counters_[1].value + counters_[2].value > before;
-          dead.sweep();
-          n = next;
-        }
-        if (!read_first_outputs(c)) break;
-      }
+    const std::uint64_t before = total();
+    DeadSweeper dead(c.model);
+    CanonicalOrder order(c.model);
+    for (std::size_t g = 0; g < c.model.graph_count(); ++g) {
+      const GraphId graph{g};
+      std::uint64_t merged = 0;
+      do {
+        merged = counters_[1].value;
+        if (!c.model.graph(graph).alive || !merge_nodes(c, graph, dead) || !read_first_outputs(c)) break;
+        merge_values(c, graph, order);
+        dead.sweep();
+      } while (counters_[1].value > merged);
     }
-    return counters_[0].value + counters_[1].value + counters_[2].value > before;
+    return total() > before;
   }
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  // False when the journal's budget is used up.
-  bool visit(PassContext& c, NodeId n) {
-    const Model& m = c.model;
+  std::uint64_t total() const { return counters_[0].value + counters_[1].value + counters_[2].value; }
+
+  // Does it give equal results for equal operands, and can that be seen?
+  static bool comparable(const Model& m, NodeId n) {
     const OpKind kind = m.kind(n);
-    if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return true;
-    const OpFacts& row = facts_of(m, n);
-    if (row.purity != Purity::Pure) return true;
-    for (const Attr& a : m.attrs(n))
-      if (!a.graphs.empty()) return true;
-    return merge_node(c, n, row) && merge_value(c, n);
+    if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return false;
+    return facts_of(m, n).purity == Purity::Pure && std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
+  }
+
+  // False when the journal's budget is used up; so with the others that say whether.
+  bool merge_nodes(PassContext& c, GraphId g, DeadSweeper& dead) {
+    const Model& m = c.model;
+    nodes_.reset(m.graph(g).node_count);
+    equal_outputs_.clear();
+    for (NodeId n = m.first_node(g); n;) {
+      const NodeId next = m.next_node(n);   // merging n sweeps n and what only n read, which stands before it
+      if (comparable(m, n) && !merge_node(c, n, facts_of(m, n))) return false;
+      dead.sweep();
+      n = next;
+    }
+    return true;
   }
 
   bool merge_node(PassContext& c, NodeId n, const OpFacts& row) {
@@ -135,33 +144,59 @@ class CommonSubexpressions final : public Pass {
     return true;
   }
 
-  bool merge_value(PassContext& c, NodeId n) {
+  void merge_values(PassContext& c, GraphId g, CanonicalOrder& order) {
+    Model& m = c.model;
+    values_.reset(0);
+    equal_values_.clear();
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n))
+      if (comparable(m, n)) compare_value(c, n);
+    if (equal_values_.empty()) return;
+
+    order.look_at(g);
+    std::vector<std::uint32_t> place(m.node_count());   // in canonical order
+    for (std::uint32_t i = 0; i < order.order().size(); ++i) place[order.nodes()[order.order()[i]].index()] = i;
+    const auto place_of = [&](ValueId v) { return place[m.value(v).def.index()]; };
+    std::ranges::stable_sort(equal_values_, {}, [](const auto& pair) { return pair.first; });
+    bool allowed = true, moves = false;
+    std::vector<ValueId> group;
+    for (std::size_t i = 0; i < equal_values_.size() && allowed;) {
+      const ValueId first = equal_values_[i].first;
+      group.assign(1, first);
+      for (; i < equal_values_.size() && equal_values_[i].first == first; ++i) group.push_back(equal_values_[i].second);
+      std::ranges::sort(group, {}, place_of);
+      const ValueId kept = group[0];
+      for (const ValueId v : group) {
+        if (!allowed || !m.can_replace(v, kept)) continue;
+        allowed = c.journal.allow(m, m.value(v).def, "equal-value");
+        if (!allowed) continue;
+        moves |= m.before(m.value(v).def, m.value(kept).def);   // readers of v may stand in front of it
+        m.replace_all_uses(v, kept);
+        ++counters_[1].value;
+      }
+    }
+    if (moves) put_in_order(m, topological_order(m, g));
+  }
+
+  void compare_value(PassContext& c, NodeId n) {
     Model& m = c.model;
     const ValueId v = m.output(n, 0);
-    if (!m.alive(n) || m.output_count(n) != 1 || !v || m.use_count(v) == 0) return true;
+    if (m.output_count(n) != 1 || !v || m.use_count(v) == 0) return;
     const SymbolicTensor* s = c.infer.symbolic(v);
-    if (s == nullptr || s->elements.empty() || s->dtype != c.infer.dtype(v)) return true;
-    if (!is_int(s->dtype) && s->dtype != DType::Bool) return true;   // a zero of a floating type has a sign
+    if (s == nullptr || s->elements.empty() || s->dtype != c.infer.dtype(v)) return;
+    if (!is_int(s->dtype) && s->dtype != DType::Bool) return;   // a zero of a floating type has a sign
     std::vector<DimId> elements;
     std::uint64_t h = mix_hash(static_cast<std::uint64_t>(s->dtype), s->dims.size());
     for (const std::int64_t d : s->dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
     for (const DimId e : s->elements) {
-      if (!e) return true;
+      if (!e) return;
       elements.push_back(m.dims.canonical(e));
       h = mix_hash(h, elements.back().index());
     }
     const Known* first = values_.find(h, [&](const Known& k) {
-      return m.alive(k.value) && k.dtype == s->dtype && k.dims == s->dims && k.elements == elements;
+      return k.dtype == s->dtype && k.dims == s->dims && k.elements == elements;
     });
-    if (first == nullptr) {
-      values_.insert(h, {v, s->dtype, s->dims, std::move(elements)});
-      return true;
-    }
-    if (!m.can_replace(v, first->value)) return true;
-    if (!c.journal.allow(m, n, "equal-value")) return false;
-    m.replace_all_uses(v, first->value);
-    ++counters_[1].value;
-    return true;
+    if (first == nullptr) values_.insert(h, {v, s->dtype, s->dims, std::move(elements)});
+    else equal_values_.emplace_back(first->value, v);
   }
 
   static std::array<ValueId, 2> ordered(const Model& m, NodeId n) {
@@ -223,6 +258,7 @@ class CommonSubexpressions final : public Pass {
   HashChains<NodeId> nodes_;
   HashChains<Known> values_;
   std::vector<std::pair<NodeId, NodeId>> equal_outputs_;   // (the first of equal nodes, a later one), both outputs
+  std::vector<std::pair<ValueId, ValueId>> equal_values_;  // (the first of equal values, a later one)
   std::array<Counter, 3> counters_{{{"nodes", "nodes equal to an earlier one"},
                                     {"values", "integer results proven equal to an earlier one"},
                                     {"outputs", "equal outputs of which the first is read from now on"}}};
