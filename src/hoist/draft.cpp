@@ -107,7 +107,7 @@ DNode Draft::append(DraftNode node, std::span<const DValue> in, std::span<const 
     uses_.push_back({{}, n, {}, {}});
     link_use(DUse{uses_.size() - 1}, v);
   }
-  outputs_.insert(outputs_.end(), out.begin(), out.end());
+  outputs_.append(out);
   return n;
 }
 

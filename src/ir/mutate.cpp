@@ -270,7 +270,7 @@ void Model::set_attrs_for_reader(NodeId n, std::span<const Attr> attrs) {
   Node& node = nodes_[n.index()];
   node.first_attr = static_cast<std::uint32_t>(attrs_.size());
   node.attr_count = static_cast<std::uint32_t>(attrs.size());
-  attrs_.insert(attrs_.end(), attrs.begin(), attrs.end());
+  attrs_.append(attrs);
 }
 
 // The node's attributes, moved to the end of the pool if they are to grow by `room` and do not stand there.
@@ -278,7 +278,6 @@ std::span<Attr> Model::attrs_for_change(NodeId n, std::size_t room) {
   Node& node = nodes_[n.index()];
   if (room > 0) {
     if (node.first_attr + node.attr_count != attrs_.size()) {
-      attrs_.reserve(attrs_.size() + node.attr_count + room);
       const std::uint32_t first = static_cast<std::uint32_t>(attrs_.size());
       for (std::uint32_t i = 0; i < node.attr_count; ++i) attrs_.push_back(attrs_[node.first_attr + i]);
       node.first_attr = first;

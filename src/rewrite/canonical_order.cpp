@@ -129,10 +129,11 @@ void CanonicalOrder::look_forward() {
 
 void CanonicalOrder::look_backward() {
   const NodeId ret = m_.graph(graph_).ret;
-  for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
-    std::uint64_t h = colour_[it->index()];
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    const std::size_t n = nodes_[i].index();
+    std::uint64_t h = colour_[n];
     std::uint32_t first = ~std::uint32_t{0}, slot = ~std::uint32_t{0};
-    for (const ValueId v : m_.outputs(*it)) {
+    for (const ValueId v : m_.outputs(nodes_[i])) {
       std::uint64_t sum = 0;
       for (UseId u = v ? m_.first_use(v) : UseId{}; u; u = m_.next_use(u)) {
         const NodeId user = m_.user(u);
@@ -149,9 +150,9 @@ void CanonicalOrder::look_backward() {
       }
       h = mix_hash(h, sum);
     }
-    back_[it->index()] = h;
-    first_output_[it->index()] = first;
-    first_slot_[it->index()] = slot;
+    back_[n] = h;
+    first_output_[n] = first;
+    first_slot_[n] = slot;
   }
 }
 

@@ -1,15 +1,38 @@
 #include "support/large_array.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
 namespace graphopt {
+namespace {
 
-void* allocate_large_pages(std::size_t bytes) {
-  void* p = std::aligned_alloc(kLargePage, bytes);
+std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+void* allocate(std::size_t bytes) {
+  void* p = std::aligned_alloc(kMemoryAlignment, round_up(bytes, kMemoryAlignment));
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+
+#if defined(__linux__)
+
+// Address space that begins at a large page; null where there is none. `bytes` is a multiple of kLargePage.
+void* map_pages(std::size_t bytes, int access) {
+  void* const raw = ::mmap(nullptr, bytes + kLargePage, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<std::byte*>(raw);
+  const std::size_t before = round_up(reinterpret_cast<std::size_t>(raw), kLargePage) - reinterpret_cast<std::size_t>(raw);
+  if (before > 0) ::munmap(first, before);
+  ::munmap(first + before + bytes, kLargePage - before);
+  return first + before;
+}
+
+void* allocate_pages(std::size_t bytes) {
+  void* p = map_pages(bytes, PROT_READ | PROT_WRITE);
   if (!p) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
   (void)::madvise(p, bytes, MADV_HUGEPAGE);   // advice: where it is refused nothing is lost
@@ -17,6 +40,44 @@ void* allocate_large_pages(std::size_t bytes) {
   return p;
 }
 
-void free_large_pages(void* p) { std::free(p); }
+// Null where the system does not move pages.
+void* grow_pages(void* p, std::size_t old_bytes, std::size_t bytes) {
+  void* const here = ::mremap(p, old_bytes, bytes, 0);
+  if (here != MAP_FAILED) return here;
+  // Where large pages begin at large pages, they are moved whole.
+  void* const place = map_pages(bytes, PROT_NONE);
+  if (!place) return nullptr;
+  void* const there = ::mremap(p, old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  if (there != MAP_FAILED) return there;
+  ::munmap(place, bytes);
+  return nullptr;
+}
+
+void free_pages(void* p, std::size_t bytes) { ::munmap(p, bytes); }
+
+#else
+
+void* allocate_pages(std::size_t bytes) { return allocate(bytes); }
+void* grow_pages(void*, std::size_t, std::size_t) { return nullptr; }
+void free_pages(void* p, std::size_t) { std::free(p); }
+
+#endif
+
+}  // namespace
+
+void* resize_memory(void* p, std::size_t old_bytes, std::size_t bytes, std::size_t used) {
+  const bool was_large = old_bytes >= kLargeMemory, large = bytes >= kLargeMemory;
+  if (was_large && large)
+    if (void* grown = grow_pages(p, round_up(old_bytes, kLargePage), round_up(bytes, kLargePage))) return grown;
+  void* const made = large ? allocate_pages(round_up(bytes, kLargePage)) : allocate(bytes);
+  if (used > 0) std::memcpy(made, p, used);
+  free_memory(p, old_bytes);
+  return made;
+}
+
+void free_memory(void* p, std::size_t bytes) noexcept {
+  if (bytes >= kLargeMemory) free_pages(p, round_up(bytes, kLargePage));
+  else std::free(p);
+}
 
 }  // namespace graphopt

@@ -1,45 +1,96 @@
 // Arrays that grow to hundreds of megabytes.
 //
 // Problem: a graph of 10^6 nodes is walked in an order that is not that of the memory. With pages of 4 KiB nearly each step misses
-// the address cache of the processor, and each page costs a fault when it is first written.
-// Method: from kLarge bytes on, memory aligned to large pages, which the system is asked to use (Linux: madvise, transparent
-// huge pages). Where it has none, they are ordinary arrays.
+// the address cache of the processor, and each page costs a fault when it is first written. When an array outgrows its memory, its
+// elements are copied to pages that the system has to clear first.
+// Method: from kLargeMemory bytes on, memory aligned to large pages, which the system is asked to use (Linux: madvise, transparent
+// huge pages). It grows by moving its pages to larger address space (mremap): nothing is copied, nothing cleared twice. Where the
+// system can do neither, these are ordinary arrays.
+//
+// As std::vector where it has the same members, for elements that are bytes to a copy.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <vector>
+#include <span>
+#include <type_traits>
+#include <utility>
 
 namespace graphopt {
 
-// Memory of so many bytes, a multiple of kLargePage; throws std::bad_alloc.
 inline constexpr std::size_t kLargePage = std::size_t{2} << 20;
-void* allocate_large_pages(std::size_t bytes);
-void free_large_pages(void* p);
+inline constexpr std::size_t kLargeMemory = 2 * kLargePage;   // bytes
+
+// Memory of `bytes` for what lies in the first `used` of `old_bytes` at p (null: none), which p is no longer good for. Aligned for every
+// element here; throws std::bad_alloc, and p stays. What size was asked for has to be told again.
+void* resize_memory(void* p, std::size_t old_bytes, std::size_t bytes, std::size_t used);
+void free_memory(void* p, std::size_t bytes) noexcept;
+inline constexpr std::size_t kMemoryAlignment = 64;
 
 template <class T>
-struct LargeArrayAllocator {
-  using value_type = T;
-  static constexpr std::size_t kLarge = 2 * kLargePage;   // bytes
+class LargeArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> && alignof(T) <= kMemoryAlignment);
 
-  LargeArrayAllocator() = default;
-  template <class U>
-  LargeArrayAllocator(const LargeArrayAllocator<U>&) {}   // NOLINT(google-explicit-constructor): as allocators convert
-  friend bool operator==(LargeArrayAllocator, LargeArrayAllocator) { return true; }
+ public:
+  LargeArray() = default;
+  explicit LargeArray(std::size_t size) { resize(size); }
+  LargeArray(LargeArray&& o) noexcept
+      : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)), capacity_(std::exchange(o.capacity_, 0)) {}
+  LargeArray& operator=(LargeArray&& o) noexcept {
+    std::swap(data_, o.data_);
+    std::swap(size_, o.size_);
+    std::swap(capacity_, o.capacity_);
+    return *this;
+  }
+  ~LargeArray() { free_memory(data_, capacity_ * sizeof(T)); }
 
-  T* allocate(std::size_t count) {
-    if (count < kLarge / sizeof(T)) return std::allocator<T>{}.allocate(count);
-    if (count > (static_cast<std::size_t>(-1) - kLargePage) / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(allocate_large_pages((count * sizeof(T) + kLargePage - 1) / kLargePage * kLargePage));
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T& back() { return data_[size_ - 1]; }
+  const T& back() const { return data_[size_ - 1]; }
+
+  void reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    data_ = static_cast<T*>(resize_memory(data_, capacity_ * sizeof(T), capacity * sizeof(T), size_ * sizeof(T)));
+    capacity_ = capacity;
   }
-  void deallocate(T* p, std::size_t count) {
-    if (count < kLarge / sizeof(T)) std::allocator<T>{}.deallocate(p, count);
-    else free_large_pages(p);
+  void resize(std::size_t size) {
+    make_room(size);
+    if (size > size_) std::uninitialized_value_construct(data_ + size_, data_ + size);
+    size_ = size;
   }
+  void push_back(const T& x) {
+    const T copy = x;   // it may lie in here
+    make_room(size_ + 1);
+    std::construct_at(data_ + size_++, copy);
+  }
+  // More of its own elements must not be appended, unless there is room.
+  void append(std::span<const T> more) {
+    make_room(size_ + more.size());
+    std::uninitialized_copy(more.begin(), more.end(), data_ + size_);
+    size_ += more.size();
+  }
+  void pop_back() { --size_; }
+  void clear() { size_ = 0; }
+
+ private:
+  void make_room(std::size_t size) {
+    if (size > capacity_) [[unlikely]] reserve(std::max({size, 2 * capacity_, std::size_t{8}}));
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
 };
-
-template <class T>
-using LargeArray = std::vector<T, LargeArrayAllocator<T>>;
 
 }  // namespace graphopt
