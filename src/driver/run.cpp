@@ -189,7 +189,7 @@ Status Run::clean_up() {
 void Run::report_moves(const MoveLog& log) {
   const auto cost = [](const MoveCost& c) { return Report::Cost{c.compute, c.free, c.deform}; };
   for (const KeptMove& m : log.kept)
-    report_.moves.push_back({std::string(m.pass), std::string(m.kind), m.place, cost(m.before), cost(m.after)});
+    report_.moves.push_back({std::string(m.pass), std::string(m.kind), to_string(place_of(work_->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report_.costs.push_back({c.name, cost(c.before), cost(c.after)});
   for (const RefusedMove& r : log.refused)
     report_.explain.push_back({r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place), r.value});

@@ -1,6 +1,7 @@
 #include "hoist/draft.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/hash_chains.h"
 #include "support/order_keys.h"
@@ -77,6 +78,20 @@ void Draft::renumber(DNode n) {
 }
 
 // --- building ---------------------------------------------------------------------------------------------------
+
+Draft::Draft(Model& model, GraphId graph, Draft&& spare) : Draft(model, graph) {
+  const auto take = [](auto& mine, auto& other) {
+    mine = std::move(other);
+    mine.clear();
+  };
+  take(nodes_, spare.nodes_);
+  take(values_, spare.values_);
+  take(uses_, spare.uses_);
+  take(outputs_, spare.outputs_);
+  take(log_, spare.log_);
+  take(is_pending_, spare.is_pending_);
+  take(touched_at_, spare.touched_at_);
+}
 
 void Draft::reserve(std::size_t nodes) {
   const std::size_t room = nodes + nodes / 4 + 16;
@@ -198,7 +213,7 @@ void Draft::mark_changed(DNode n) {
   touch(n);
   if (nodes_[n.index()].changed) return;
   nodes_[n.index()].changed = true;
-  log_.push_back({Change::What::Changed, n.index(), 0, 0, 0});
+  log({Change::What::Changed, n.index(), 0, 0, 0});
 }
 
 DValue Draft::new_value(ShapeId shape, DType dtype, ValueId like) {
@@ -206,7 +221,7 @@ DValue Draft::new_value(ShapeId shape, DType dtype, ValueId like) {
   v.like = like;
   v.shape = shape;
   v.dtype = dtype;
-  log_.push_back({Change::What::Value, 0, 0, 0, 0});
+  log({Change::What::Value, 0, 0, 0, 0});
   return put_value(v);
 }
 
@@ -218,7 +233,7 @@ DValue Draft::new_constant(TensorId t, ShapeId shape, DType dtype) {
 
 void Draft::define(DValue v, DNode n, std::uint32_t slot) {
   DraftValue& value = values_[v.index()];
-  log_.push_back({Change::What::Def, v.index(), raw(value.def), value.slot, 0});
+  log({Change::What::Def, v.index(), raw(value.def), value.slot, 0});
   value.def = n;
   value.slot = slot;
 }
@@ -232,7 +247,7 @@ DNode Draft::new_node(Part part, NodeId origin, std::span<const DValue> in, std:
   node.anchor = part == Part::Concat || part == Part::Split;
   node.real_in = static_cast<std::uint32_t>(in.size());
   const DNode n = append(node, in, out);
-  log_.push_back({Change::What::Node, 0, 0, 0, 0});
+  log({Change::What::Node, 0, 0, 0, 0});
   for (const DValue v : in) touch_value(v);
   for (std::uint32_t i = 0; i < out.size(); ++i)
     if (out[i]) define(out[i], n, i);
@@ -253,20 +268,20 @@ DNode Draft::new_elementwise(DNode like, std::span<const DValue> in, DValue out,
 
 void Draft::set_axis(DNode n, std::uint32_t axis) {
   if (nodes_[n.index()].axis == axis) return;
-  log_.push_back({Change::What::Axis, n.index(), nodes_[n.index()].axis, 0, 0});
+  log({Change::What::Axis, n.index(), nodes_[n.index()].axis, 0, 0});
   nodes_[n.index()].axis = axis;
   mark_changed(n);
 }
 
 void Draft::set_list(DNode n, ListId list) {
-  log_.push_back({Change::What::List, n.index(), raw(nodes_[n.index()].list), 0, 0});
+  log({Change::What::List, n.index(), raw(nodes_[n.index()].list), 0, 0});
   nodes_[n.index()].list = list;
   mark_changed(n);
 }
 
 void Draft::set_carried(DNode n) {
   if (nodes_[n.index()].carried) return;
-  log_.push_back({Change::What::Carried, n.index(), 0, 0, 0});
+  log({Change::What::Carried, n.index(), 0, 0, 0});
   nodes_[n.index()].carried = true;
   mark_changed(n);
 }
@@ -276,7 +291,7 @@ void Draft::set_in(DNode n, std::size_t slot, DValue v) {
   DraftUse& use = uses_[u.index()];
   if (use.value == v) return;
   const DValue old = use.value;
-  log_.push_back({Change::What::Use, u.index(), raw(old), raw(use.prev), raw(use.next)});
+  log({Change::What::Use, u.index(), raw(old), raw(use.prev), raw(use.next)});
   unlink_use(u);
   link_use(u, v);
   mark_changed(n);
@@ -287,7 +302,7 @@ void Draft::set_in(DNode n, std::size_t slot, DValue v) {
 void Draft::set_ins(DNode n, std::span<const DValue> in) {
   const std::vector<DValue> now(in.begin(), in.end());
   DraftNode& node = nodes_[n.index()];
-  log_.push_back({Change::What::Ins, n.index(), node.first_in, node.in_count, node.real_in});
+  log({Change::What::Ins, n.index(), node.first_in, node.in_count, node.real_in});
   for (std::uint32_t i = 0; i < node.in_count; ++i) {
     const DUse u{node.first_in + i};
     unlink_use(u);
@@ -306,7 +321,7 @@ void Draft::set_ins(DNode n, std::span<const DValue> in) {
 void Draft::set_outs(DNode n, std::span<const DValue> out) {
   const std::vector<DValue> now(out.begin(), out.end());
   DraftNode& node = nodes_[n.index()];
-  log_.push_back({Change::What::Outs, n.index(), node.first_out, node.out_count, 0});
+  log({Change::What::Outs, n.index(), node.first_out, node.out_count, 0});
   node.first_out = static_cast<std::uint32_t>(outputs_.size());
   node.out_count = static_cast<std::uint32_t>(now.size());
   for (std::uint32_t i = 0; i < now.size(); ++i) {
@@ -320,7 +335,7 @@ void Draft::set_outs(DNode n, std::span<const DValue> out) {
 
 void Draft::renew(DValue v, ShapeId shape) {
   DraftValue& value = values_[v.index()];
-  log_.push_back({Change::What::Shape, v.index(), raw(value.shape), raw(value.origin), raw(value.like)});
+  log({Change::What::Shape, v.index(), raw(value.shape), raw(value.origin), raw(value.like)});
   value.shape = shape;
   if (value.origin) {
     value.renewed = true;
@@ -344,7 +359,7 @@ void Draft::erase(DNode n) {
   DraftNode& node = nodes_[n.index()];
   node.alive = false;
   touch(n);
-  log_.push_back({Change::What::Erase, n.index(), 0, 0, 0});
+  log({Change::What::Erase, n.index(), 0, 0, 0});
   for (std::uint32_t i = 0; i < node.in_count; ++i) {
     const DUse u{node.first_in + i};
     unlink_use(u);
@@ -355,7 +370,7 @@ void Draft::erase(DNode n) {
 
 void Draft::move_before(DNode n, DNode before) {
   if (nodes_[n.index()].next == before || n == before) return;
-  log_.push_back({Change::What::Move, n.index(), raw(nodes_[n.index()].next), 0, 0});
+  log({Change::What::Move, n.index(), raw(nodes_[n.index()].next), 0, 0});
   unlink_node(n);
   link_node(n, before);
   mark_changed(n);
@@ -363,12 +378,12 @@ void Draft::move_before(DNode n, DNode before) {
 
 void Draft::set_region(DNode n, DNode region) {
   if (nodes_[n.index()].region == region) return;
-  log_.push_back({Change::What::Region, n.index(), raw(nodes_[n.index()].region), 0, 0});
+  log({Change::What::Region, n.index(), raw(nodes_[n.index()].region), 0, 0});
   nodes_[n.index()].region = region;
 }
 
 void Draft::set_absorbed(DNode n, bool absorbed) {
-  log_.push_back({Change::What::Absorbed, n.index(), nodes_[n.index()].absorbed, 0, 0});
+  log({Change::What::Absorbed, n.index(), nodes_[n.index()].absorbed, 0, 0});
   nodes_[n.index()].absorbed = absorbed;
 }
 

@@ -92,6 +92,8 @@ struct DraftUse {
 class Draft {
  public:
   Draft(Model& model, GraphId graph) : model_(model), graph_(graph), shapes_(model.dims) {}
+  // In the memory of another one, which is not needed any more: the system clears each page that it gives out.
+  Draft(Model& model, GraphId graph, Draft&& spare);
 
   Model& model() const { return model_; }
   bool in_function = false;   // facts hold at the calls of today: shape operands of the body are used again where they fit
@@ -159,7 +161,7 @@ class Draft {
   ListId intern_list(std::vector<std::int64_t> list);
   void set_host(DNode n) { nodes_[n.index()].host = true; }
 
-  // --- changing (logged) ------------------------------------------------------------------------------------------
+  // --- changing (logged from the first commit() on) ---------------------------------------------------------------
   DValue new_value(ShapeId shape, DType dtype, ValueId like = {});
   DValue new_constant(TensorId t, ShapeId shape, DType dtype);
   // A node that the model does not have, right before `before` (none: at the end).
@@ -182,7 +184,10 @@ class Draft {
   void set_absorbed(DNode n, bool absorbed);
 
   bool unchanged() const { return log_.empty(); }
-  void commit() { log_.clear(); }
+  void commit() {
+    log_.clear();
+    logs_ = true;
+  }
   void roll_back();
   // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
   std::span<const DNode> touched() const { return touched_; }
@@ -207,6 +212,9 @@ class Draft {
   void mark_changed(DNode n);
   void define(DValue v, DNode n, std::uint32_t slot);
   void touch_value(DValue v);
+  void log(const Change& c) {
+    if (logs_) log_.push_back(c);
+  }
   void undo(const Change& c);
 
   Model& model_;
@@ -220,6 +228,7 @@ class Draft {
   std::unordered_multimap<std::uint64_t, std::uint32_t> list_index_;
   DNode first_, last_;
   LargeArray<Change> log_;
+  bool logs_ = false;
   std::vector<DNode> touched_, pending_;
   std::size_t given_out_ = 0;                  // of pending_
   std::vector<std::uint8_t> is_pending_;       // by node

@@ -109,12 +109,13 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   DraftValue made;
   made.origin = v;
   made.tensor = m.constant_of(v);
-  made.dtype = c_.infer.dtype(v);
   if (made.tensor) {
     made.dtype = m.tensor(made.tensor).dtype;
     made.shape = d.shapes().intern(std::span<const std::int64_t>(m.tensor(made.tensor).dims));
   } else {
-    made.shape = shape_of(d, c_.infer.type(v));
+    const TypeFacts& t = facts_of_type(d, c_.infer.type(v));
+    made.dtype = t.dtype;
+    made.shape = t.shape;
   }
   made.outer = !value.def || value.graph != d.graph();
   made.held = value.pinned || value.graph != d.graph();
@@ -125,14 +126,15 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
 }
 
 // Many values have one type.
-ShapeId DraftBuilder::shape_of(Draft& d, TypeId type) {
-  if (type.index() >= shapes_.size()) shapes_.resize(type.index() + 1);
-  TypeShape& known = shapes_[type.index()];
+const DraftBuilder::TypeFacts& DraftBuilder::facts_of_type(Draft& d, TypeId type) {
+  if (type.index() >= types_.size()) types_.resize(type.index() + 1);
+  TypeFacts& known = types_[type.index()];
   if (known.serial != serial_) {
     const Type& t = c_.model.types[type];
-    known = {t.kind == TypeKind::Tensor && t.has_rank ? d.shapes().intern(t.dims) : ShapeId{}, serial_};
+    const bool tensor = t.kind == TypeKind::Tensor;
+    known = {tensor && t.has_rank ? d.shapes().intern(t.dims) : ShapeId{}, tensor ? t.elem : DType::Undefined, serial_};
   }
-  return known.shape;
+  return known;
 }
 
 void DraftBuilder::read_node(Draft& d, NodeId n) {
@@ -151,7 +153,8 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall && row.purity == Purity::Pure &&
                      !row.deprecated;
   const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
-  if (known && is_elementwise(m, c_.infer, n)) {
+  const auto plain = [&](DValue v) { return !v || is_plain(d[v].dtype); };
+  if (known && std::ranges::all_of(in, plain) && std::ranges::all_of(out, plain) && is_elementwise_on_plain(m, c_.infer, n)) {
     node.part = Part::Elementwise;
     node.by_layout = chooses_by_layout(m.kind(n));
     if (const auto axis = quantization_axis(m, c_.infer, n)) {
@@ -260,8 +263,8 @@ void DraftBuilder::mark_hosts(Draft& d) const {
   }
 }
 
-Draft DraftBuilder::build(GraphId g) {
-  Draft d(c_.model, g);
+Draft DraftBuilder::build(GraphId g, std::unique_ptr<PricedDraft> spare) {
+  Draft d = spare ? Draft(c_.model, g, std::move(spare->draft)) : Draft(c_.model, g);
   ++serial_;
   values_.resize(c_.model.value_count());
   GraphId root = g;

@@ -17,4 +17,8 @@ std::unique_ptr<PricedDraft> DraftStore::take(GraphId g) {
   return kept.empty() ? nullptr : std::move(kept.mapped());
 }
 
+void DraftStore::retire(std::unique_ptr<PricedDraft> d) {
+  if (!spare_ || spare_->draft.node_count() < d->draft.node_count()) spare_ = std::move(d);
+}
+
 }  // namespace graphopt

@@ -36,6 +36,9 @@ class DraftStore final : public Listener {
   void keep(std::unique_ptr<PricedDraft> d);
   // None when there is none, or it is not true any more.
   std::unique_ptr<PricedDraft> take(GraphId g);
+  // One that is not needed any more: its memory serves the next one.
+  void retire(std::unique_ptr<PricedDraft> d);
+  std::unique_ptr<PricedDraft> spare() { return std::move(spare_); }
 
   void node_added(NodeId) override { drafts_.clear(); }
   void node_erased(NodeId) override { drafts_.clear(); }
@@ -49,6 +52,7 @@ class DraftStore final : public Listener {
   const Inference& infer_;
   std::uint64_t inferred_ = 0;   // Inference::inferred() when the drafts were kept
   std::unordered_map<std::uint32_t, std::unique_ptr<PricedDraft>> drafts_;   // by GraphId
+  std::unique_ptr<PricedDraft> spare_;                                       // the largest that was retired
 };
 
 }  // namespace graphopt

@@ -45,7 +45,7 @@ class Writer {
     // In the order of the file, as names depend on it.
     for (std::uint32_t v = 0; v < d_.value_count(); ++v)
       if (const DraftValue& value = d_[DValue{v}]; value.renewed && m_.alive(value.like))
-        m_.renew(value.like, m_.fresh_name(std::string(m_.text(m_.value(value.like).name)) + "_moved"));
+        m_.renew(value.like, m_.fresh_name(text_of(value.like) + "_moved"));
   }
 
  private:
@@ -138,19 +138,22 @@ class Writer {
     return m_.add_tensor(std::move(other));
   }
 
-  ValueId int64s(std::span<const std::int64_t> numbers, std::string_view base) {
-    std::vector<std::int64_t> key(numbers.begin(), numbers.end());
-    ValueId& v = int64s_[key];
-    if (!v) v = m_.add_initializer(d_.graph(), base, m_.make_int64s(numbers));
+  // `name()` is asked for once, when the constant is made.
+  template <class Name>
+  ValueId int64s(std::span<const std::int64_t> numbers, const Name& name) {
+    ValueId& v = int64s_[{numbers.begin(), numbers.end()}];
+    if (!v) v = m_.add_initializer(d_.graph(), name(), m_.make_int64s(numbers));
     return v;
   }
+
+  std::string text_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
 
   // A name for what stands at n: its result's, or what comes behind it.
   std::string base_of(DNode n) const {
     for (int steps = 0; n && steps < 8; ++steps) {
       const DValue y = d_.out(n);
       if (!y) break;   // a GRU of which only the state is read
-      if (const ValueId like = d_[y].origin ? d_[y].origin : d_[y].like) return std::string(m_.text(m_.value(like).name)) + "_moved";
+      if (const ValueId like = d_[y].origin ? d_[y].origin : d_[y].like) return text_of(like) + "_moved";
       n = d_.first_use(y) ? d_.user(d_.first_use(y)) : DNode{};
     }
     return "moved";
@@ -205,13 +208,12 @@ class Writer {
       return made;
     }
     const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
-    const std::string base(m_.text(m_.value(out[0]).name));
     const bool target = form.kind == DeformForm::Kind::Target;
     const OpKind kind = target                                      ? OpKind::Reshape
                         : form.kind == DeformForm::Kind::Squeeze    ? OpKind::Squeeze
                                                                     : OpKind::Unsqueeze;
     const bool as_operand = opset_ >= (target ? 5 : 13);
-    if (as_operand) in.push_back(int64s(form.numbers, base + (target ? "_shape" : "_axes")));
+    if (as_operand) in.push_back(int64s(form.numbers, [&] { return text_of(out[0]) + (target ? "_shape" : "_axes"); }));
     const NodeId made = m_.add_node(g, standard_op(m_, kind), in, out, before);
     if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
     return made;
@@ -226,7 +228,7 @@ class Writer {
       m_.set_attr_ints(node, names::split, lengths);
       return;
     }
-    const ValueId in[] = {m_.input(node, 0), int64s(lengths, std::string(m_.text(m_.value(m_.input(node, 0)).name)) + "_split")};
+    const ValueId in[] = {m_.input(node, 0), int64s(lengths, [&] { return text_of(m_.input(node, 0)) + "_split"; })};
     m_.set_operands(node, in);
   }
 
@@ -239,7 +241,7 @@ class Writer {
     if (differs) m_.set_operands(node.origin, in);
     if (node.carried)
       write_axis_work(d_, n, m_, [&](std::span<const std::int64_t> numbers, std::string_view what) {
-        return int64s(numbers, base_of(n) + std::string(what));
+        return int64s(numbers, [&] { return base_of(n) + std::string(what); });
       });
     if (node.part == Part::Split && node.list) write_lengths(n, node.origin);
     if (node.by_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis) m_.set_attr_int(node.origin, names::axis, node.axis);

@@ -48,18 +48,18 @@ bool free_of_zeros(const Model& m, TensorId t) {
 }  // namespace
 
 bool is_elementwise(const Model& m, const Inference& infer, NodeId n) {
+  const auto plain = [&](ValueId v) { return !v || is_plain(infer.dtype(v)); };
+  for (std::size_t i = 0; i < m.input_count(n); ++i)
+    if (!plain(m.input(n, i))) return false;
+  return std::ranges::all_of(m.outputs(n), plain) && is_elementwise_on_plain(m, infer, n);
+}
+
+bool is_elementwise_on_plain(const Model& m, const Inference& infer, NodeId n) {
   const OpFacts& row = facts_of(m, n);
   const bool by_class =
       row.cls == OpClass::Unary || row.cls == OpClass::Nary || row.cls == OpClass::Conditional;
   if (!by_class || row.purity != Purity::Pure || row.deprecated || m.output_count(n) != 1 || !m.output(n, 0)) return false;
   if (m.input_count(n) == 0 || !m.input(n, 0) || !attributes_known(m, n)) return false;
-  const auto plain = [&](ValueId v) {
-    const Type& t = infer.type_of(v);
-    return t.kind == TypeKind::Tensor && t.elem != DType::Undefined && t.elem != DType::String;
-  };
-  for (std::size_t i = 0; i < m.input_count(n); ++i)
-    if (m.input(n, i) && !plain(m.input(n, i))) return false;
-  if (!plain(m.output(n, 0))) return false;
   switch (m.kind(n)) {
     case OpKind::BatchNormalization:   // an anchor, as it is folded into its Conv
     case OpKind::Dropout:              // in inference mode it is removed before; else random

@@ -11,6 +11,10 @@ namespace graphopt {
 // Is `n` elementwise in the sense of methods/rewrites.md, part a, its conditions and caveats included? One result, all
 // types known, no strings, attributes known, equal shapes where the opset does not broadcast.
 bool is_elementwise(const Model& m, const Inference& infer, NodeId n);
+// The same for operands and a result of which is_plain() is known.
+bool is_elementwise_on_plain(const Model& m, const Inference& infer, NodeId n);
+// A tensor's type, known, no strings.
+inline bool is_plain(DType t) { return t != DType::Undefined && t != DType::String; }
 // The axis of a QuantizeLinear or DequantizeLinear per axis; nothing for one per tensor and for others.
 std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& infer, NodeId n);
 

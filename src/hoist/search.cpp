@@ -370,7 +370,7 @@ class Search {
         d_.commit();
         ++result_.kept;
         if (c_.moves)
-          c_.moves->kept.push_back({c_.journal.pass(), kind, to_string(place_of(d_.model(), place)), plain(before), plain(after)});
+          c_.moves->kept.push_back({c_.journal.pass(), kind, place, plain(before), plain(after)});
       }
     }
     if (!keep) {
@@ -448,11 +448,14 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
     if (fresh) {
       tell_only = !builder.worth_it(graph, merges);
       if (tell_only && !(explain && builder.worth_it(graph, false))) continue;
-      d = std::make_unique<PricedDraft>(builder.build(graph));
+      d = std::make_unique<PricedDraft>(builder.build(graph, c.drafts ? c.drafts->spare() : nullptr));
       d->cost.start();
     }
-    if (Search(c, *d, kinds, result, tell_only).run(fresh)) write_draft(d->draft, c.model);
-    else if (c.drafts && !tell_only) c.drafts->keep(std::move(d));
+    const bool kept = Search(c, *d, kinds, result, tell_only).run(fresh);
+    if (kept) write_draft(d->draft, c.model);
+    if (!c.drafts) continue;
+    if (kept || tell_only) c.drafts->retire(std::move(d));
+    else c.drafts->keep(std::move(d));
   }
   // Values from many places changed at once: from the start is less work than from each of them, and sharper.
   if (result.kept > 0) c.infer.run();

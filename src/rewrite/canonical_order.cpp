@@ -167,16 +167,21 @@ void CanonicalOrder::sort() {
   std::vector<std::uint32_t> start(deepest_ + 2);
   for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
   for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  LargeArray<Place> sorted(nodes_.size());
+  order_.resize(nodes_.size());
   std::vector<std::uint32_t> next(start.begin(), start.end());
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const std::size_t n = nodes_[i].index();
-    sorted[next[depth_[n]]++] = {std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], i};
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) order_[next[depth_[nodes_[i].index()]]++] = i;
+  std::vector<Place> level;
+  for (std::size_t depth = 0; depth <= deepest_; ++depth) {
+    const std::span<std::uint32_t> order = std::span(order_).subspan(start[depth], start[depth + 1] - start[depth]);
+    if (order.size() < 2) continue;
+    level.clear();
+    for (const std::uint32_t i : order) {
+      const std::size_t n = nodes_[i].index();
+      level.push_back({std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], i});
+    }
+    std::ranges::sort(level);
+    std::ranges::transform(level, order.begin(), &Place::index);
   }
-  for (std::size_t i = 0; i + 1 < start.size(); ++i)
-    if (start[i + 1] > start[i] + 1) std::sort(sorted.begin() + start[i], sorted.begin() + start[i + 1]);
-  order_.clear();
-  for (const Place& p : sorted) order_.push_back(p.index);
 }
 
 }  // namespace graphopt

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graphopt/error.h"
+#include "ir/model.h"
 
 namespace graphopt {
 
@@ -17,7 +18,7 @@ struct MoveCost {
 struct KeptMove {
   std::string_view pass;      // the name in its descriptor
   std::string_view kind;      // "merge", "fork", ... (part g)
-  std::string place;          // of the node that it started from; a text, as there may be 10^5 of them
+  NodeId place;               // the node that it started from; it may have gone since, but what it was is still known
   MoveCost before, after;     // of the graph
 };
 
