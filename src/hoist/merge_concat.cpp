@@ -130,7 +130,7 @@ class LockstepWalk {
       for (std::size_t i = 0; i < level.tuple.size(); ++i) {
         const DNode n = level.nodes[i];
         all_nodes &= n.valid();
-        operands.push_back(n ? d_.in(n, k) : level.tuple[i]);
+        operands.push_back(n ? paired_operand(d_, first, n, k) : level.tuple[i]);
         if (!operands.back()) continue;
         full &= d_.shape(operands.back()) && d_.shape(operands.back()) == d_.shape(level.tuple[i]);
         all_constant &= d_.constant(operands.back());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hoist/elements.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 
@@ -48,6 +49,29 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
     return false;
   }
   return true;
+}
+
+namespace {
+
+// How much two values look as if they stood at one place of two branches.
+int likeness(const Draft& d, DValue a, DValue b) {
+  if (a == b) return 2;
+  if (d.constant(a) || d.constant(b)) return d.constant(a) && d.constant(b) ? 1 : 0;
+  const DNode x = d.def(a), y = d.def(b);
+  if (!x || !y || d[x].part != d[y].part) return 0;
+  if (x == y) return 2;   // pieces of one Split
+  if (d[x].part != Part::Elementwise && d[x].part != Part::Other) return 1;
+  return d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? 1 : 0;
+}
+
+}  // namespace
+
+DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot) {
+  if (slot > 1 || d[n].real_in < 2 || n == first || !facts_of(d.model(), d[n].origin).commutative) return d.in(n, slot);
+  const DValue a = d.in(first, 0), b = d.in(first, 1), x = d.in(n, 0), y = d.in(n, 1);
+  if (!a || !b || !x || !y) return d.in(n, slot);
+  const bool swapped = likeness(d, a, y) + likeness(d, b, x) > likeness(d, a, x) + likeness(d, b, y);
+  return d.in(n, swapped ? 1 - slot : slot);
 }
 
 namespace {

@@ -28,6 +28,10 @@ DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, st
 // May all of these nodes be one that works on shape `to`? Operator, attributes, types, position (unless relaxed); distinct.
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why);
 
+// The operand of n, which does what `first` does, that pairs with operand `slot` of `first`: where the first two may be swapped bit for
+// bit, they pair with what is made by the same node, or at least in the same way.
+DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot);
+
 // Why a value that something outside of the graph's nodes reads has to stay.
 Refusal held_because(const Draft& d, DValue v);
 // Why a node that is not elementwise ends a walk.

@@ -141,7 +141,7 @@ class SplitLevels {
         std::vector<Branch> branches;
         for (std::size_t i = 0; i < pieces_.size(); ++i) {
           const DNode n = level.nodes[i];
-          branches.push_back({n, d_.in(n, slot), d_.shape(d_.out(n)), d_.shape(pieces_[i].result)});
+          branches.push_back({n, paired_operand(d_, level.nodes[0], n, slot), d_.shape(d_.out(n)), d_.shape(pieces_[i].result)});
         }
         in.value = common_operand(d_, branches, slot, d_[split_].axis, split_, why);
         if (!in.value) return false;
@@ -232,7 +232,7 @@ class SplitLevels {
     // A scalar by definition cannot become the whole of the Split's operand, even where the pieces are scalars behind deformations.
     if (in.from != From::Outside && operand_kind(d_.model(), d_[level.nodes[0]].origin, slot) == Operand::Fixed) return false;
     for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
-      const DValue v = d_.in(level.nodes[i], slot);
+      const DValue v = paired_operand(d_, level.nodes[0], level.nodes[i], slot);
       const DNode q = d_.def(v);
       switch (in.from) {
         case From::Piece:
