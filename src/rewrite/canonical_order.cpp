@@ -58,6 +58,9 @@ std::uint64_t hash_attributes(const Model& m, NodeId n) {
 void CanonicalOrder::look_at(GraphId g) {
   graph_ = g;
   find_captures();
+  inputs_.clear();
+  for (const ValueId v : m_.graph_inputs(g)) inputs_.emplace_back(v, static_cast<std::uint32_t>(inputs_.size()));
+  std::ranges::sort(inputs_);
   for (auto* by_node : {&depth_, &first_output_, &first_slot_}) by_node->resize(m_.node_count());
   for (auto* by_node : {&colour_, &back_}) by_node->resize(m_.node_count());
   look_forward();
@@ -99,9 +102,13 @@ std::uint64_t CanonicalOrder::value_colour(ValueId v) const {
   if (!v) return 1;
   const Value& value = m_.value(v);
   if (const TensorId t = m_.constant_of(v)) return hash_tensor(m_, t);
+  if (value.graph == graph_ && value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
+  // An input: in the main graph its name is the interface, in bodies and functions its place.
+  if (value.is_input && value.graph == m_.main()) return hash_text(m_.text(value.name));
   if (value.graph != graph_) return 3;
-  if (value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
-  return hash_text(m_.text(value.name));   // an input: its name is the interface
+  const auto place = std::ranges::lower_bound(inputs_, v, {}, &std::pair<ValueId, std::uint32_t>::first);
+  if (place == inputs_.end() || place->first != v) return 4;   // an initializer that is sparse, or named by something outside
+  return mix_hash(5, place->second);
 }
 
 void CanonicalOrder::look_forward() {
@@ -139,7 +146,7 @@ void CanonicalOrder::look_backward() {
         const NodeId user = m_.user(u);
         slot = std::min(slot, m_.slot(u));
         if (user == ret) {
-          sum += mix_hash(hash_text(m_.text(m_.value(v).name)), m_.slot(u));
+          sum += mix_hash(11, m_.slot(u));
           first = std::min(first, m_.slot(u));
         } else if (m_.node(user).graph == graph_) {
           sum += mix_hash(back_[user.index()], m_.slot(u));
