@@ -13,8 +13,8 @@
 //                 stood first in the file: so the result does not depend on the order of the file.
 // Exact: a pure operator gives equal results for equal operands; equal expressions are proven equal.
 // Lowers: nodes. Ends: each rewrite leaves a node without use.
-// Left alone: bodies that read another output than the first; random operators (two draws stay two), nodes with subgraphs, unknown operators, nodes whose optional
-// results differ, results that are outputs where the earlier value cannot take over the name.
+// Left alone: bodies that read another output than the first; random operators (two draws stay two), nodes with subgraphs, unknown
+// operators, nodes whose optional results differ, results that are outputs where the earlier value cannot take over the name.
 //
 //   a = Add (x, w)  b = Add (w, x)  y = Mul (a, b)      =>      a = Add (x, w)  y = Mul (a, a)
 
@@ -29,6 +29,7 @@
 #include "passes/pass.h"
 #include "rewrite/canonical_order.h"
 #include "rewrite/dead.h"
+#include "rewrite/outputs.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -90,7 +91,7 @@ class CommonSubexpressions final : public Pass {
     }
     // Only the first of equal nodes is ever in the table: 10^5 equal outputs must not be compared with each other.
     if (!replaceable(m, n, *first)) {
-      if (m.output_count(n) == 1 && output_slot(m, n) != kNoOutput && output_slot(m, *first) != kNoOutput)
+      if (m.output_count(n) == 1 && slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
         equal_outputs_.emplace_back(*first, n);
       return true;
     }
@@ -101,15 +102,10 @@ class CommonSubexpressions final : public Pass {
     return true;
   }
 
-  static constexpr std::uint32_t kNoOutput = 0xFFFFFFFFu;
   // The first output of its graph that the node's one result is; kNoOutput for one that is none, or may not change its readers.
-  static std::uint32_t output_slot(const Model& m, NodeId n) {
+  static std::uint32_t slot_of(const Model& m, NodeId n) {
     const ValueId v = m.output(n, 0);
-    std::uint32_t slot = kNoOutput;
-    if (m.output_count(n) != 1 || !v || m.value(v).pinned) return slot;
-    for (UseId u = m.first_use(v); u; u = m.next_use(u))
-      if (m.user(u) == m.graph(m.node(n).graph).ret) slot = std::min(slot, m.slot(u));
-    return slot;
+    return m.output_count(n) != 1 || !v || m.value(v).pinned ? kNoOutput : output_slot(m, v);
   }
 
   bool read_first_outputs(PassContext& c) {
@@ -121,9 +117,9 @@ class CommonSubexpressions final : public Pass {
       const NodeId first = equal_outputs_[i].first;
       group.assign(1, first);
       for (; i < equal_outputs_.size() && equal_outputs_[i].first == first; ++i) group.push_back(equal_outputs_[i].second);
-      std::erase_if(group, [&m](NodeId n) { return !m.alive(n) || output_slot(m, n) == kNoOutput; });
+      std::erase_if(group, [&m](NodeId n) { return !m.alive(n) || slot_of(m, n) == kNoOutput; });
       if (group.size() < 2 || group[0] != first) continue;
-      const NodeId best = *std::ranges::min_element(group, {}, [&m](NodeId n) { return output_slot(m, n); });
+      const NodeId best = *std::ranges::min_element(group, {}, [&m](NodeId n) { return slot_of(m, n); });
       for (const NodeId n : group)
         if (n != best && !read_instead(c, n, first, best)) return false;
     }

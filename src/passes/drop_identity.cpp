@@ -5,13 +5,14 @@
 // opset 12 on training_mode absent or constant false; from 7 to 11 by definition; in opset 6 and 1 is_test must not be 0.
 // Exact: both copy their input. Lowers: nodes. Ends: each rewrite removes a node.
 // Left alone: a result that is an output where the input cannot take over its name (Model::can_replace), so
-// input -> Identity -> output stays.
+// input -> Identity -> output stays; or where another Identity of the same value is an earlier output, which takes it over.
 //
 //   a = Identity (x)      =>      y = Relu (x)
 //   y = Relu (a)
 
 #include "ops/attributes.h"
 #include "passes/rule_pass.h"
+#include "rewrite/outputs.h"
 
 namespace graphopt {
 namespace {
@@ -22,7 +23,7 @@ constexpr OpKind kDropout[] = {OpKind::Dropout};
 // Without a use there is nothing to do: a further result that the operator does not have may keep the node.
 bool can_skip(const Model& m, NodeId n) {
   const ValueId out = m.output(n, 0);
-  return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0));
+  return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0)) && gives_first_output(m, n);
 }
 
 class DropIdentity final : public Rule {
