@@ -5,14 +5,13 @@
 // opset 12 on training_mode absent or constant false; from 7 to 11 by definition; in opset 6 and 1 is_test must not be 0.
 // Exact: both copy their input. Lowers: nodes. Ends: each rewrite removes a node.
 // Left alone: a result that is an output where the input cannot take over its name (Model::can_replace), so
-// input -> Identity -> output stays; or where another Identity of the same value is an earlier output, which takes it over.
+// input -> Identity -> output stays; or where the input took over that of an earlier one.
 //
 //   a = Identity (x)      =>      y = Relu (x)
 //   y = Relu (a)
 
 #include "ops/attributes.h"
 #include "passes/rule_pass.h"
-#include "rewrite/outputs.h"
 
 namespace graphopt {
 namespace {
@@ -23,7 +22,7 @@ constexpr OpKind kDropout[] = {OpKind::Dropout};
 // Without a use there is nothing to do: a further result that the operator does not have may keep the node.
 bool can_skip(const Model& m, NodeId n) {
   const ValueId out = m.output(n, 0);
-  return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0)) && gives_first_output(m, n);
+  return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0));
 }
 
 class DropIdentity final : public Rule {
@@ -32,6 +31,7 @@ class DropIdentity final : public Rule {
   std::string_view name() const override { return "identity"; }
   std::span<const OpKind> roots() const override { return kIdentity; }
   bool match(const PassContext& c, NodeId n) override { return can_skip(c.model, n); }
+  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
   void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 };
 
@@ -46,6 +46,7 @@ class DropDropout final : public Rule {
     if (mask && m.use_count(mask) > 0) return false;
     return inference_mode(m, n) && can_skip(m, n);
   }
+  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
   void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 
  private:

@@ -19,7 +19,7 @@
 // scalar, row and full operands (ops/facts.h); so not Pow, not Max and Min of floats, whose zeros depend on the loop, and not
 // Where of floats, which may lose the sign of a -0 by broadcasting.
 // Lowers: nodes. Ends: each rewrite removes a node.
-// Left alone: a result that is an output where the operand cannot take over its name, or an equal node gives an earlier output; an Expand that one user needs.
+// Left alone: a result that is an output where the operand cannot take over its name, or did that of an earlier one; an Expand that one user needs.
 //
 //   b = Transpose <perm = [0, 1]> (a)      =>      y = Relu (a)
 //   y = Relu (b)
@@ -29,7 +29,6 @@
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
-#include "rewrite/outputs.h"
 
 namespace graphopt {
 namespace {
@@ -49,9 +48,10 @@ class DropNoop final : public Rule {
     const Model& m = c.model;
     const ValueId in = m.input(n, 0), out = m.output(n, 0);
     // Without a use there is nothing to do: a further result that the operator does not have may keep the node.
-    return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in) && gives_first_output(m, n);
+    return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in);
   }
 
+  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
   void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 
  private:

@@ -1,8 +1,11 @@
 #include "rewrite/engine.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "rewrite/dead.h"
+#include "rewrite/outputs.h"
 
 namespace graphopt {
 namespace {
@@ -84,22 +87,33 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
 
   std::uint64_t count = 0;
   const std::uint64_t most = kMostRewritesPerNode * (m.live_node_count() + 1);
-  while (count < most && !c.journal.exhausted() && work.begin_round()) {
-    for (const NodeId n : work.now()) {
-      // The first rule that matches is applied, again while one does.
-      while (count < most && m.alive(n)) {
-        Rule* fits = nullptr;
-        for (Rule* r : by_kind[static_cast<std::size_t>(m.kind(n))])
-          if (r->match(c, n)) {
-            fits = r;
-            break;
-          }
-        if (fits == nullptr || !c.journal.allow(m, n, fits->name())) break;
-        fits->apply(c, n);
-        ++fits->applied;
-        ++count;
-        dead.sweep();
+  std::vector<NodeId> waiting;   // those that would hand an output over
+  // The first rule that matches is applied, again while one does.
+  const auto offer = [&](NodeId n, bool may_hand_over) {
+    while (count < most && m.alive(n)) {
+      const auto& fitting = by_kind[static_cast<std::size_t>(m.kind(n))];
+      const auto fits = std::ranges::find_if(fitting, [&](Rule* r) { return r->match(c, n); });
+      if (fits == fitting.end()) return;
+      if (!may_hand_over && (*fits)->hands_output_over(m, n)) {
+        waiting.push_back(n);
+        return;
       }
+      if (!c.journal.allow(m, n, (*fits)->name())) return;
+      (*fits)->apply(c, n);
+      ++(*fits)->applied;
+      ++count;
+      dead.sweep();
+    }
+  };
+  while (count < most && !c.journal.exhausted()) {
+    if (work.begin_round()) {
+      for (const NodeId n : work.now()) offer(n, false);
+    } else if (!waiting.empty()) {
+      std::erase_if(waiting, [&m](NodeId n) { return !m.alive(n); });
+      std::ranges::stable_sort(waiting, {}, [&m](NodeId n) { return std::pair(m.node(n).graph, output_slot(m, m.output(n, 0))); });
+      for (const NodeId n : std::exchange(waiting, {})) offer(n, true);
+    } else {
+      break;
     }
     c.infer.update();
   }
