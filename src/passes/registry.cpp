@@ -13,7 +13,8 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
 namespace {
 
 constexpr const PassInfo* kPasses[] = {
-    &constants_to_initializers,  // first: the others look for initializers
+    &dead_code,                  // first: what nobody reads must not count as a reader, nor be what others are merged with
+    &constants_to_initializers,  // the others look for initializers
     &drop_identity,              // before folding and merging: they compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes ask for
     &inline_if,                  // right after its condition became a constant
@@ -24,7 +25,6 @@ constexpr const PassInfo* kPasses[] = {
     &merge_initializers,         // before common_subexpressions: equal operands become the same operand
     &common_subexpressions,
     &drop_unused_outputs,
-    &dead_code,                  // takes what the others left
     &merge_tables,               // before hoisting: deformations still stand next to their Gathers
     &merge_matmuls,              // before aggregate_elementwise, which takes the elementwise nodes behind the products over the Split
     &aggregate_elementwise,      // on a graph that is clean: what it merges need not be compared again
