@@ -46,7 +46,10 @@ void* grow_pages(void* p, std::size_t old_bytes, std::size_t bytes) {
   if (here != MAP_FAILED) return here;
   // Where large pages begin at large pages, they are moved whole.
   void* const place = map_pages(bytes, PROT_NONE);
-  if (!place) return nullptr;
+  if (!place) {   // no room for both: somewhere, then
+    void* const somewhere = ::mremap(p, old_bytes, bytes, MREMAP_MAYMOVE);
+    return somewhere == MAP_FAILED ? nullptr : somewhere;
+  }
   void* const there = ::mremap(p, old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place);
   if (there != MAP_FAILED) return there;
   ::munmap(place, bytes);
