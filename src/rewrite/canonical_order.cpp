@@ -37,6 +37,12 @@ std::uint64_t hash_tensor(const Model& m, TensorId t) {
   return h;
 }
 
+std::uint64_t hash_operator(const Model& m, NodeId n) {
+  const Op& op = m.op(n);
+  return m.kind(n) == OpKind::Opaque ? mix_hash(hash_text(m.text(op.domain)), hash_text(m.text(op.type)))
+                                     : static_cast<std::uint64_t>(m.kind(n));
+}
+
 std::uint64_t hash_attributes(const Model& m, NodeId n) {
   std::uint64_t sum = 0;   // the order of attributes has no meaning
   for (const Attr& a : m.attrs(n)) {
@@ -47,7 +53,6 @@ std::uint64_t hash_attributes(const Model& m, NodeId n) {
     for (const std::int64_t i : a.ints) h = mix_hash(h, static_cast<std::uint64_t>(i));
     for (const float f : a.floats) h = mix_hash(h, std::bit_cast<std::uint32_t>(f));
     if (a.tensor) h = mix_hash(h, hash_tensor(m, a.tensor));
-    for (const GraphId g : a.graphs) h = mix_hash(h, m.graph(g).node_count);
     sum += h;
   }
   return sum;
@@ -111,6 +116,26 @@ std::uint64_t CanonicalOrder::value_colour(ValueId v) const {
   return mix_hash(5, place->second);
 }
 
+// What the bodies of a node hold, at any depth: operators and attributes, not how they are joined.
+std::uint64_t CanonicalOrder::hash_bodies(NodeId n) const {
+  std::uint64_t sum = 0;
+  std::vector<std::pair<GraphId, std::uint64_t>> open;   // with the attributes that lead there
+  const auto add = [&](NodeId holder, std::uint64_t way) {
+    for (const Attr& a : m_.attrs(holder))
+      for (std::uint64_t i = 0; i < a.graphs.size(); ++i) open.emplace_back(a.graphs[i], mix_hash(mix_hash(way, hash_text(m_.text(a.name))), i));
+  };
+  add(n, 0);
+  while (!open.empty()) {
+    const auto [g, way] = open.back();
+    open.pop_back();
+    for (NodeId inner = m_.first_node(g); inner; inner = m_.next_node(inner)) {
+      sum += mix_hash(way, mix_hash(hash_operator(m_, inner), hash_attributes(m_, inner)));
+      add(inner, way);
+    }
+  }
+  return sum;
+}
+
 void CanonicalOrder::look_forward() {
   nodes_.clear();
   deepest_ = 0;
@@ -121,10 +146,8 @@ void CanonicalOrder::look_forward() {
       if (v && m_.value(v).def && m_.value(v).graph == graph_) depth = std::max(depth, depth_[m_.value(v).def.index()] + 1);
       return value_colour(v);
     };
-    const Op& op = m_.op(n);
-    std::uint64_t h = m_.kind(n) == OpKind::Opaque ? mix_hash(hash_text(m_.text(op.domain)), hash_text(m_.text(op.type)))
-                                                   : static_cast<std::uint64_t>(m_.kind(n));
-    h = mix_hash(h, hash_attributes(m_, n));
+    std::uint64_t h = hash_operator(m_, n);
+    h = mix_hash(mix_hash(h, hash_attributes(m_, n)), hash_bodies(n));
     for (std::size_t i = 0; i < m_.input_count(n); ++i) h = mix_hash(h, see(m_.input(n, i)));
     std::uint64_t captured = 0;
     for (const auto& [node, v] : captures_of(n)) captured += see(v);
@@ -151,8 +174,11 @@ void CanonicalOrder::look_backward() {
         } else if (m_.node(user).graph == graph_) {
           sum += mix_hash(back_[user.index()], m_.slot(u));
           first = std::min(first, first_output_[user.index()]);
-        } else {
-          sum += 7;
+        } else if (const NodeId holder = m_.ancestor_in(graph_, user)) {   // in one of its bodies
+          const GraphId body = m_.node(user).graph;
+          sum += mix_hash(mix_hash(back_[holder.index()], hash_text(m_.text(m_.graph(body).attribute))),
+                          m_.is_return(user) ? 13 : mix_hash(hash_operator(m_, user), m_.slot(u)));
+          first = std::min(first, first_output_[holder.index()]);
         }
       }
       h = mix_hash(h, sum);

@@ -28,7 +28,7 @@ class CanonicalOrder {
   // Of the graph that was looked at last:
   std::span<const NodeId> nodes() const { return nodes_; }           // as they stand in it
   std::span<const std::uint32_t> order() const { return order_; }    // canonical, as indices into nodes()
-  // Values of this graph or from outside of it that the bodies of one of its nodes read, each once.
+  // Values of this graph that the bodies of one of its nodes read, each once.
   std::span<const std::pair<NodeId, ValueId>> captures_of(NodeId n) const;
 
  private:
@@ -37,6 +37,7 @@ class CanonicalOrder {
   void look_backward();
   void sort();
   std::uint64_t value_colour(ValueId v) const;
+  std::uint64_t hash_bodies(NodeId n) const;
 
   const Model& m_;
   GraphId graph_;
