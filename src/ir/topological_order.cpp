@@ -2,14 +2,16 @@
 
 #include <functional>
 #include <queue>
+#include <unordered_map>
 
 namespace graphopt {
 
 NodeOrder topological_order(const Model& m, GraphId g) {
   NodeOrder out;
-  std::vector<std::uint32_t> index(m.node_count());
+  std::unordered_map<NodeId, std::uint32_t> index;   // no array: a model may have many small graphs
+  index.reserve(m.graph(g).node_count);
   for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
-    index[n.index()] = static_cast<std::uint32_t>(out.nodes.size());
+    index.emplace(n, static_cast<std::uint32_t>(out.nodes.size()));
     out.nodes.push_back(n);
   }
   const std::size_t count = out.nodes.size();
@@ -21,8 +23,9 @@ NodeOrder topological_order(const Model& m, GraphId g) {
       for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
         const NodeId user = m.ancestor_in(g, m.user(u));
         if (!user || m.is_return(user)) continue;
-        out.reads.emplace_back(i, index[user.index()]);
-        ++out.waits_for[index[user.index()]];
+        const std::uint32_t reader = index.at(user);
+        out.reads.emplace_back(i, reader);
+        ++out.waits_for[reader];
       }
   }
   first_read[count] = out.reads.size();

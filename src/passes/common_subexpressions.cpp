@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -149,9 +150,9 @@ class CommonSubexpressions final : public Pass {
     if (equal_values_.empty()) return;
 
     order.look_at(g);
-    std::vector<std::uint32_t> place(m.node_count());   // in canonical order
-    for (std::uint32_t i = 0; i < order.order().size(); ++i) place[order.nodes()[order.order()[i]].index()] = i;
-    const auto place_of = [&](ValueId v) { return place[m.value(v).def.index()]; };
+    place_.resize(m.node_count());
+    for (std::uint32_t i = 0; i < order.order().size(); ++i) place_[order.nodes()[order.order()[i]].index()] = i;
+    const auto place_of = [&](ValueId v) { return place_[m.value(v).def.index()]; };
     std::ranges::stable_sort(equal_values_, {}, [](const auto& pair) { return pair.first; });
     bool allowed = true, moves = false;
     std::vector<ValueId> group;
@@ -209,12 +210,14 @@ class CommonSubexpressions final : public Pass {
     }
     for (std::size_t i = from; i < m.input_count(n); ++i) h = mix_hash(h, m.input(n, i).index());
     // Attributes with the same name and text more often than not; their contents decide in equal(). A node with a
-    // distinguishing integer attribute (axis, to, perm) should not share a bucket with its siblings, though.
+    // distinguishing attribute (axis, to, perm, value) should not share a bucket with its siblings, though.
     std::uint64_t sum = 0;
     for (const Attr& a : m.attrs(n)) {
       if (is_default_attribute(find_attribute(row, m.text(a.name)), a)) continue;
       std::uint64_t x = mix_hash(a.name.index(), static_cast<std::uint64_t>(a.i));
       for (const std::int64_t e : a.ints) x = mix_hash(x, static_cast<std::uint64_t>(e));
+      x = mix_hash(x, std::bit_cast<std::uint32_t>(a.f));
+      if (a.tensor) x = mix_hash(x, m.content_hash(a.tensor).low);
       sum += x;   // the order of attributes has no meaning
     }
     return mix_hash(h, sum);
@@ -255,6 +258,7 @@ class CommonSubexpressions final : public Pass {
   HashChains<Known> values_;
   std::vector<std::pair<NodeId, NodeId>> equal_outputs_;   // (the first of equal nodes, a later one), both outputs
   std::vector<std::pair<ValueId, ValueId>> equal_values_;  // (the first of equal values, a later one)
+  std::vector<std::uint32_t> place_;                       // by NodeId: in the canonical order of the graph at hand
   std::array<Counter, 3> counters_{{{"nodes", "nodes equal to an earlier one"},
                                     {"values", "integer results proven equal to an earlier one"},
                                     {"outputs", "equal outputs of which the first is read from now on"}}};
