@@ -53,15 +53,17 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
 
 namespace {
 
-// How much two values look as if they stood at one place of two branches.
-int likeness(const Draft& d, DValue a, DValue b) {
-  if (a == b) return 2;
-  if (d.constant(a) || d.constant(b)) return d.constant(a) && d.constant(b) ? 1 : 0;
+enum class Likeness : std::uint8_t { None, Kind, Node };
+
+// Do two values look as if they stood at one place of two branches: made in the same way, or even by the same node?
+Likeness likeness(const Draft& d, DValue a, DValue b) {
+  if (a == b) return Likeness::Node;
+  if (d.constant(a) || d.constant(b)) return d.constant(a) && d.constant(b) ? Likeness::Kind : Likeness::None;
   const DNode x = d.def(a), y = d.def(b);
-  if (!x || !y || d[x].part != d[y].part) return 0;
-  if (x == y) return 2;   // pieces of one Split
-  if (d[x].part != Part::Elementwise && d[x].part != Part::Other) return 1;
-  return d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? 1 : 0;
+  if (!x || !y || d[x].part != d[y].part) return Likeness::None;
+  if (x == y) return Likeness::Node;   // pieces of one Split
+  const bool one_of_many = d[x].part == Part::Elementwise || d[x].part == Part::Other;
+  return !one_of_many || d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? Likeness::Kind : Likeness::None;
 }
 
 }  // namespace
@@ -70,8 +72,11 @@ DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot) {
   if (slot > 1 || d[n].real_in < 2 || n == first || !facts_of(d.model(), d[n].origin).commutative) return d.in(n, slot);
   const DValue a = d.in(first, 0), b = d.in(first, 1), x = d.in(n, 0), y = d.in(n, 1);
   if (!a || !b || !x || !y) return d.in(n, slot);
-  const bool swapped = likeness(d, a, y) + likeness(d, b, x) > likeness(d, a, x) + likeness(d, b, y);
-  return d.in(n, swapped ? 1 - slot : slot);
+  const Likeness as_is[] = {likeness(d, a, x), likeness(d, b, y)}, swapped[] = {likeness(d, a, y), likeness(d, b, x)};
+  const auto pairs = [](std::span<const Likeness> l) { return std::ranges::count_if(l, [](Likeness k) { return k != Likeness::None; }); };
+  const auto sure = [](std::span<const Likeness> l) { return std::ranges::count(l, Likeness::Node) == 2; };
+  const bool swap = pairs(swapped) > pairs(as_is) || (sure(swapped) && !sure(as_is));
+  return d.in(n, swap ? 1 - slot : slot);
 }
 
 namespace {

@@ -29,7 +29,7 @@ DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, st
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why);
 
 // The operand of n, which does what `first` does, that pairs with operand `slot` of `first`: where the first two may be swapped bit for
-// bit, they pair with what is made by the same node, or at least in the same way.
+// bit, they are where only so both pair with what is made in the same way, or by the same node.
 DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot);
 
 // Why a value that something outside of the graph's nodes reads has to stay.
