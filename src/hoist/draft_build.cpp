@@ -163,6 +163,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
     }
   } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
     node.part = part_of_kind(m.kind(n));
+    if (node.part != Part::Split && out.size() > 1) node.part = Part::Other;   // broken: a result that the operator does not have
     const bool ranked = x.valid();
     const std::size_t rank = ranked ? d.shapes().rank(x) : 0;
     switch (node.part) {

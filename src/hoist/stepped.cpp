@@ -185,7 +185,8 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
 }  // namespace
 
 bool is_slice(const Draft& d, DNode n) {
-  return (d.is(n, Part::Slice) || d.is(n, Part::Other)) && d[n].origin && !d[n].made && d.model().kind(d[n].origin) == OpKind::Slice;
+  return (d.is(n, Part::Slice) || d.is(n, Part::Other)) && d[n].origin && !d[n].made && d.model().kind(d[n].origin) == OpKind::Slice &&
+         d.in(n, 0) && d.out(n) && d[n].out_count == 1;   // else it is broken
 }
 
 bool join_strides(Draft& d, DNode concat, Refusal& why) {
