@@ -25,17 +25,15 @@ bool can_skip(const Model& m, NodeId n) {
   return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0));
 }
 
-class DropIdentity final : public Rule {
+class DropIdentity final : public SkipRule {
  public:
   static constexpr Counter kCounter{"identity", "Identity nodes skipped"};
   std::string_view name() const override { return "identity"; }
   std::span<const OpKind> roots() const override { return kIdentity; }
   bool match(const PassContext& c, NodeId n) override { return can_skip(c.model, n); }
-  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 };
 
-class DropDropout final : public Rule {
+class DropDropout final : public SkipRule {
  public:
   static constexpr Counter kCounter{"dropout", "inference Dropout nodes skipped"};
   std::string_view name() const override { return "dropout"; }
@@ -46,8 +44,6 @@ class DropDropout final : public Rule {
     if (mask && m.use_count(mask) > 0) return false;
     return inference_mode(m, n) && can_skip(m, n);
   }
-  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 
  private:
   static bool inference_mode(const Model& m, NodeId n) {

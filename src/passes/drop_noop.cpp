@@ -38,7 +38,7 @@ constexpr OpKind kRoots[] = {
     OpKind::Expand, OpKind::Tile,     OpKind::Transpose, OpKind::Slice, OpKind::Pad,     OpKind::Concat,
     OpKind::Sum,    OpKind::Max,      OpKind::Min,     OpKind::Mean,    OpKind::Split};
 
-class DropNoop final : public Rule {
+class DropNoop final : public SkipRule {
  public:
   static constexpr Counter kCounter{"removed", "nodes that returned their operand"};
   std::string_view name() const override { return "noop"; }
@@ -50,9 +50,6 @@ class DropNoop final : public Rule {
     // Without a use there is nothing to do: a further result that the operator does not have may keep the node.
     return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in);
   }
-
-  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 
  private:
   static bool returns_operand(const PassContext& c, NodeId n, ValueId in, ValueId out) {
@@ -117,7 +114,7 @@ class DropNoop final : public Rule {
 
 constexpr OpKind kExpand[] = {OpKind::Expand};
 
-class DropExpand final : public Rule {
+class DropExpand final : public SkipRule {
  public:
   static constexpr Counter kCounter{"expands", "Expands that their users' broadcasting made needless"};
   std::string_view name() const override { return "expand"; }
@@ -131,8 +128,6 @@ class DropExpand final : public Rule {
       if (m.is_return(m.user(u)) || !broadcasts_without(c, m.user(u), e, x)) return false;
     return true;
   }
-
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
 
  private:
   // Does the user's result stay the same, bit for bit, when it reads x wherever it reads e?
