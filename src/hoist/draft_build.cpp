@@ -264,8 +264,8 @@ void DraftBuilder::mark_hosts(Draft& d) const {
   }
 }
 
-Draft DraftBuilder::build(GraphId g, std::unique_ptr<PricedDraft> spare) {
-  Draft d = spare ? Draft(c_.model, g, std::move(spare->draft)) : Draft(c_.model, g);
+Draft DraftBuilder::build(GraphId g, Draft* spare) {
+  Draft d = spare ? Draft(c_.model, g, std::move(*spare)) : Draft(c_.model, g);
   ++serial_;
   values_.resize(c_.model.value_count());
   GraphId root = g;

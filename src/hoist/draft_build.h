@@ -1,11 +1,9 @@
 // Makes the draft of a graph: parts, shapes, canonical order (rewrite/canonical_order.h).
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "hoist/draft.h"
-#include "hoist/draft_store.h"
 #include "rewrite/canonical_order.h"
 #include "rewrite/context.h"
 
@@ -20,7 +18,7 @@ class DraftBuilder {
   // Split whose first two branches look alike. A draft costs more than this look.
   bool worth_it(GraphId g, bool merges) const;
   // Costs of nodes and regions are not set yet (see cost.h). In the memory of a draft that is not needed any more, if there is one.
-  Draft build(GraphId g, std::unique_ptr<PricedDraft> spare = nullptr);
+  Draft build(GraphId g, Draft* spare = nullptr);
 
  private:
   void read_node(Draft& d, NodeId n);

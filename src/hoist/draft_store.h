@@ -3,7 +3,8 @@
 // Problem: two passes search the same graphs, and for a large graph the draft and its regions cost more than a search that
 // finds nothing.
 // Method: a search that keeps no move leaves its draft as it was made, so it is still true while neither the model nor what
-// inference states has changed. The store listens to the model and forgets everything at the first change.
+// inference states has changed. The store listens to the model and forgets everything at the first change. One draft that is not
+// true any more is kept for its memory.
 #pragma once
 
 #include <cstdint>

@@ -448,7 +448,8 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
     if (fresh) {
       tell_only = !builder.worth_it(graph, merges);
       if (tell_only && !(explain && builder.worth_it(graph, false))) continue;
-      d = std::make_unique<PricedDraft>(builder.build(graph, c.drafts ? c.drafts->spare() : nullptr));
+      const auto spare = c.drafts ? c.drafts->spare() : nullptr;
+      d = std::make_unique<PricedDraft>(builder.build(graph, spare ? &spare->draft : nullptr));
       d->cost.start();
     }
     const bool kept = Search(c, *d, kinds, result, tell_only).run(fresh);

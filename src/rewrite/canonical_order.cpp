@@ -78,7 +78,6 @@ std::span<const std::pair<NodeId, ValueId>> CanonicalOrder::captures_of(NodeId n
   return std::ranges::equal_range(captures_, n, {}, &std::pair<NodeId, ValueId>::first);
 }
 
-// Values that bodies of nodes read from this graph or from outside of it.
 void CanonicalOrder::find_captures() {
   captures_.clear();
   const auto look = [&](ValueId v) {
