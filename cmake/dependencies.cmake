@@ -1,6 +1,6 @@
-# Nothing found here is kept in CMakeCache.txt: a new key of the cache (cmake/cache_paths) must be seen at once.
-# What the project needs: Debian packages, found the usual way, and what tools/setup put into its cache. A folder in
-# CMAKE_PREFIX_PATH is looked at before the cache.
+# Nothing found here is kept in CMakeCache.txt: a new key of the cache (cmake/cache_paths) must be seen at
+# once. What the project needs: Debian packages, found the usual way, and what tools/setup put into its cache.
+# A folder in CMAKE_PREFIX_PATH is looked at before the cache.
 execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/cache_paths"
   OUTPUT_VARIABLE cache_lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" cache_lines "${cache_lines}")
@@ -20,9 +20,10 @@ find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h NO_CACHE REQUIRED)
 
-# onnx's own ONNXConfig.cmake asks for protobuf's CMake package, which Debian does not ship: its targets file is read
-# directly, with protobuf::libprotobuf from CMake's own module.
-find_path(ONNX_CMAKE_DIR ONNXTargets.cmake HINTS "${cache_onnx}" PATH_SUFFIXES lib/cmake/ONNX NO_CMAKE_SYSTEM_PATH NO_CACHE)
+# onnx's own ONNXConfig.cmake asks for protobuf's CMake package, which Debian does not ship: its targets file
+# is read directly, with protobuf::libprotobuf from CMake's own module.
+find_path(ONNX_CMAKE_DIR ONNXTargets.cmake HINTS "${cache_onnx}" PATH_SUFFIXES lib/cmake/ONNX
+  NO_CMAKE_SYSTEM_PATH NO_CACHE)
 if(NOT ONNX_CMAKE_DIR)
   message(FATAL_ERROR "onnx is neither in ${cache_onnx} nor in CMAKE_PREFIX_PATH: run tools/setup first")
 endif()
@@ -51,16 +52,19 @@ if(ONNXRUNTIME_INCLUDE_DIR)
   target_include_directories(graphopt_ort_headers SYSTEM INTERFACE "${ONNXRUNTIME_INCLUDE_DIR}")
   target_compile_definitions(graphopt_ort_headers INTERFACE ORT_API_MANUAL_INIT)
 else()
-  message(FATAL_ERROR "ONNX Runtime's headers are neither in ${cache_ort} nor in CMAKE_PREFIX_PATH: run tools/setup first")
+  message(FATAL_ERROR
+    "ONNX Runtime's headers are neither in ${cache_ort} nor in CMAKE_PREFIX_PATH: run tools/setup first")
 endif()
 
-# onnx_schema_list.inc, for those who make single schemas (src/infer, tests): include <generated>/onnx_schema_list.inc.
+# onnx_schema_list.inc, for those who make single schemas (src/infer, tests): include
+# <generated>/onnx_schema_list.inc.
 add_custom_command(
   OUTPUT "${PROJECT_BINARY_DIR}/generated/onnx_schema_list.inc"
   COMMAND "${CMAKE_COMMAND}" "-DONNX_INCLUDE=${ONNX_PREFIX}/include"
     "-DOUTPUT=${PROJECT_BINARY_DIR}/generated/onnx_schema_list.inc"
     -P "${PROJECT_SOURCE_DIR}/cmake/onnx_schema_list.cmake"
-  DEPENDS "${PROJECT_SOURCE_DIR}/cmake/onnx_schema_list.cmake" "${ONNX_PREFIX}/include/onnx/defs/operator_sets.h"
+  DEPENDS "${PROJECT_SOURCE_DIR}/cmake/onnx_schema_list.cmake"
+    "${ONNX_PREFIX}/include/onnx/defs/operator_sets.h"
   COMMENT "Listing onnx's schema classes")
 add_custom_target(graphopt_onnx_schema_list DEPENDS "${PROJECT_BINARY_DIR}/generated/onnx_schema_list.inc")
 add_library(graphopt_onnx_schemas INTERFACE)

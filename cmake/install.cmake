@@ -1,9 +1,10 @@
-# The package graphopt: libraries, public headers, the tool, and CMake files. onnx's static libraries are installed
-# along, so that a consumer needs this prefix and Debian packages only.
+# The package graphopt: libraries, public headers, the tool, and CMake files. onnx's static libraries are
+# installed along, so that a consumer needs this prefix and Debian packages only.
 include(CMakePackageConfigHelpers)
 
 get_property(layers GLOBAL PROPERTY GRAPHOPT_LAYERS)
-install(TARGETS graphopt_api graphopt_fmt ${layers} EXPORT graphoptTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS graphopt_api graphopt_fmt ${layers} EXPORT graphoptTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT graphoptTargets NAMESPACE graphopt:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/graphopt")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/graphopt" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET graphopt)
@@ -16,8 +17,8 @@ write_basic_package_version_file(graphoptConfigVersion.cmake COMPATIBILITY SameM
 install(FILES "${PROJECT_BINARY_DIR}/graphoptConfig.cmake" "${PROJECT_BINARY_DIR}/graphoptConfigVersion.cmake"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/graphopt")
 
-# onnx under a folder of its own: another onnx in the same prefix is neither overwritten nor found by mistake. Its
-# targets file finds its libraries relative to itself. No headers: nothing of onnx shows in ours.
+# onnx under a folder of its own: another onnx in the same prefix is neither overwritten nor found by mistake.
+# Its targets file finds its libraries relative to itself. No headers: nothing of onnx shows in ours.
 install(FILES "${ONNX_PREFIX}/lib/libonnx.a" "${ONNX_PREFIX}/lib/libonnx_proto.a"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/graphopt/onnx/lib")
 install(DIRECTORY "${ONNX_CMAKE_DIR}/" DESTINATION "${CMAKE_INSTALL_LIBDIR}/graphopt/onnx/lib/cmake/ONNX"

@@ -4,9 +4,9 @@
 #
 #   GRAPHOPT_SCHEMA(Onnx, 11, Conv)
 #
-# meaning onnx::GetOpSchema<ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(Onnx, 11, Conv)>(). With it a schema is made when it is
-# first asked for; onnx's own registry makes all of them at the first look-up, which is longer than our whole start-up.
-# The list is made from the installed headers so that it cannot differ from the library.
+# meaning onnx::GetOpSchema<ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(Onnx, 11, Conv)>(). With it a schema is made
+# when it is first asked for; onnx's own registry makes all of them at the first look-up, which is longer than
+# our whole start-up. The list is made from the installed headers so that it cannot differ from the library.
 set(lines "")
 foreach(suffix "" _ml _preview _training)
   file(STRINGS "${ONNX_INCLUDE}/onnx/defs/operator_sets${suffix}.h" calls REGEX "^ *fn\\(GetOpSchema<")
@@ -22,7 +22,8 @@ foreach(suffix "" _ml _preview _training)
 endforeach()
 list(LENGTH lines count)
 if(count LESS 600)
-  message(FATAL_ERROR "only ${count} schema classes found under ${ONNX_INCLUDE}: has the form of the headers changed?")
+  message(FATAL_ERROR
+    "only ${count} schema classes found under ${ONNX_INCLUDE}: has the form of the headers changed?")
 endif()
 list(JOIN lines "\n" text)
 file(WRITE "${OUTPUT}" "${text}\n")

@@ -1,5 +1,5 @@
-# One place for compiler flags that are ours alone: an INTERFACE library that every target of the project links
-# privately, so that nothing of it reaches a consumer.
+# One place for compiler flags that are ours alone: an INTERFACE library that every target of the project
+# links privately, so that nothing of it reaches a consumer.
 add_library(graphopt_flags INTERFACE)
 target_compile_options(graphopt_flags INTERFACE
   -Wall -Wextra -Wpedantic
@@ -8,11 +8,12 @@ target_compile_options(graphopt_flags INTERFACE
   $<$<CONFIG:Release>:-ffunction-sections -fdata-sections>)
 target_link_options(graphopt_flags INTERFACE $<$<CONFIG:Release>:-Wl,--gc-sections>)
 
-# -O2: the hot loops are memory-bound; -O3 only makes the program larger, and its pages have to be read at start-up.
+# -O2: the hot loops are memory-bound; -O3 only makes the program larger, and its pages have to be read at
+# start-up.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
-# The tool alone carries the C++ library with it: finding and relocating the shared one is a third of the time that an
-# empty run takes. (Sanitizers bring their own runtime and want it shared.)
+# The tool alone carries the C++ library with it: finding and relocating the shared one is a third of the time
+# that an empty run takes. (Sanitizers bring their own runtime and want it shared.)
 add_library(graphopt_tool_flags INTERFACE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_link_options(graphopt_tool_flags INTERFACE $<$<CONFIG:Release>:-static-libstdc++ -static-libgcc>)
