@@ -1,4 +1,5 @@
-// The one error type. An error is a value: what kind (its number is the exit status), where, the fact, the remedy.
+// The one error type. An error is a value: what kind (its number is the exit status), where, the fact, the
+// remedy.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,12 @@
 namespace graphopt {
 
 enum class ErrorKind : std::uint8_t {
-  Usage = 1,         // a wrong option, name or value on the command line
-  Input = 2,         // the model cannot be used
-  CheckFailed = 3,   // --check found a difference, or could not be carried out
-  Output = 4,        // the result could not be written
-  Limit = 5,         // --timeout or --max-memory was reached
-  Internal = 70,     // a defect of graphopt
+  Usage = 1,        // a wrong option, name or value on the command line
+  Input = 2,        // the model cannot be used
+  CheckFailed = 3,  // --check found a difference, or could not be carried out
+  Output = 4,       // the result could not be written
+  Limit = 5,        // --timeout or --max-memory was reached
+  Internal = 70,    // a defect of graphopt
 };
 
 // Where something is. Empty fields are not printed.
@@ -40,12 +41,12 @@ struct Error {
 std::string to_string(const Place& place);
 std::string to_string(const Error& error);
 
-// One to ten problems found in one run, in the order in which they were found. The first decides the exit status.
+// One to ten problems found in one run, in the order in which they were found. The first decides the exit
+// status.
 using Errors = std::vector<Error>;
 inline constexpr std::size_t kMaxErrors = 10;
 
-template <class T>
-class [[nodiscard]] Result {
+template <class T> class [[nodiscard]] Result {
  public:
   Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : v_(std::in_place_index<1>, Errors{std::move(error)}) {}
@@ -67,7 +68,7 @@ class [[nodiscard]] Result {
   std::variant<T, Errors> v_;
 };
 
-struct Done {};                       // what a Result holds that has nothing to say
+struct Done {};  // what a Result holds that has nothing to say
 using Status = Result<Done>;
 
 }  // namespace graphopt

@@ -36,7 +36,7 @@ class Observer {
 // Loads, infers, cleans up, checks, saves. On failure nothing is written and there is at least one error.
 Result<Report> optimize(const Options& options, Observer& observer);
 
-// --- for front ends ------------------------------------------------------------------------------------------
+// --- for front ends ----------------------------------------------------------------------------------------
 
 struct PassDescription {
   std::string_view name, summary;

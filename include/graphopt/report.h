@@ -42,8 +42,8 @@ struct Report {
     std::vector<std::pair<std::string, std::uint64_t>> counters;
   };
   std::vector<PassFigures> passes;
-  // Moves of the passes that search by cost (methods/rewrites.md, part c): kept ones in their order; of the passes named
-  // by Options::explain, the candidates that the last run refused.
+  // Moves of the passes that search by cost (methods/rewrites.md, part c): kept ones in their order; of the
+  // passes named by Options::explain, the candidates that the last run refused.
   struct Cost {
     std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
     std::int64_t free = 0;     // F: elementwise nodes that stand with no anchor
@@ -54,10 +54,10 @@ struct Report {
     Cost before, after;
   };
   std::vector<Move> moves;
-  // Of each graph, bodies and functions included, that was searched: at first, and at last. A graph in which no move could
-  // start is not among them.
+  // Of each graph, bodies and functions included, that was searched: at first, and at last. A graph in which
+  // no move could start is not among them.
   struct GraphCost {
-    std::string graph;         // its name
+    std::string graph;  // its name
     Cost before, after;
   };
   std::vector<GraphCost> costs;

@@ -1,5 +1,6 @@
-// The picture of --dot: what a person wants to see of a graph of up to some hundred nodes, so constants are left out and texts
-// are cut. Nodes and edges come in the order of the regions' list, so equal models give equal texts.
+// The picture of --dot: what a person wants to see of a graph of up to some hundred nodes, so constants are
+// left out and texts are cut. Nodes and edges come in the order of the regions' list, so equal models give
+// equal texts.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -29,11 +30,12 @@ class Drawing {
       : m_(m), inference_(inference), list_(list), file_nodes_(file_nodes), drawn_(m.value_count()) {}
 
   std::string run() {
-    out_ = "digraph \"" + escaped(m_.text(m_.graph(m_.main()).name)) + "\" {\n" +
-           "  // A box is a region; filled nodes were made by passes; values in ovals are inputs and outputs.\n"
-           "  rankdir=TB;\n"
-           "  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, margin=\"0.08,0.04\"];\n"
-           "  edge [arrowsize=0.6];\n";
+    out_ =
+        "digraph \"" + escaped(m_.text(m_.graph(m_.main()).name)) + "\" {\n" +
+        "  // A box is a region; filled nodes were made by passes; values in ovals are inputs and outputs.\n"
+        "  rankdir=TB;\n"
+        "  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, margin=\"0.08,0.04\"];\n"
+        "  edge [arrowsize=0.6];\n";
     for (const ValueId v : m_.graph_inputs(m_.main()))
       if (m_.use_count(v) > 0 && !m_.value(v).is_initializer) draw_end("in", v, inference_.type(v));
     std::vector<std::size_t> region(m_.node_count(), 0);
@@ -74,8 +76,8 @@ class Drawing {
   void open_box(std::size_t r) {
     const NodeId anchor = list_.regions[r].anchor;
     const std::string label = anchor ? operator_name(m_, m_.node(anchor).op) : std::string("elementwise");
-    out_ += "  subgraph cluster_" + std::to_string(r) + " {\n    label=\"" + std::to_string(r) + ": " + escaped(label) +
-            "\"; fontname=\"Helvetica\"; fontsize=9; color=\"#4060a0\"; style=rounded;\n";
+    out_ += "  subgraph cluster_" + std::to_string(r) + " {\n    label=\"" + std::to_string(r) + ": " +
+            escaped(label) + "\"; fontname=\"Helvetica\"; fontsize=9; color=\"#4060a0\"; style=rounded;\n";
   }
 
   void draw_node(NodeId n, bool boxed) {
@@ -88,12 +90,14 @@ class Drawing {
     }
     if (m_.kind(n) == OpKind::Constant) return;
     if (results > 1) types += ", ... (" + std::to_string(results) + ")";
-    out_ += std::string(boxed ? "    " : "  ") + id(n) + " [label=\"" + escaped(operator_name(m_, m_.node(n).op)) + "\\n" + types + '"';
+    out_ += std::string(boxed ? "    " : "  ") + id(n) + " [label=\"" +
+            escaped(operator_name(m_, m_.node(n).op)) + "\\n" + types + '"';
     if (n.index() >= file_nodes_) out_ += ", style=\"rounded,filled\", fillcolor=\"#ffe0a0\"";
     out_ += "];\n";
   }
 
-  // From what computes the operands: of the node, and of its bodies (dashed). One line for many of one source, with their number.
+  // From what computes the operands: of the node, and of its bodies (dashed). One line for many of one
+  // source, with their number.
   void draw_operands(NodeId n) {
     if (m_.kind(n) == OpKind::Constant) return;
     std::vector<std::pair<std::string, std::size_t>> from;
@@ -106,7 +110,8 @@ class Drawing {
       else ++known->second;
     }
     for (const auto& [at, count] : from)
-      out_ += "  " + at + " -> " + id(n) + (count > 1 ? " [label=\" " + std::to_string(count) + "\", fontsize=8]" : "") + ";\n";
+      out_ += "  " + at + " -> " + id(n) +
+              (count > 1 ? " [label=\" " + std::to_string(count) + "\", fontsize=8]" : "") + ";\n";
     for (const ValueId v : m_.outputs(n)) {
       std::vector<NodeId> holders;
       for (UseId u = v ? m_.first_use(v) : UseId{}; u; u = m_.next_use(u))
@@ -123,13 +128,14 @@ class Drawing {
   const Inference& inference_;
   const RegionList& list_;
   std::size_t file_nodes_;
-  std::vector<bool> drawn_;   // by value: something in the picture stands for where it comes from
+  std::vector<bool> drawn_;  // by value: something in the picture stands for where it comes from
   std::string out_;
 };
 
 }  // namespace
 
-std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list, std::size_t file_nodes) {
+std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list,
+                         std::size_t file_nodes) {
   return Drawing(m, inference, list, file_nodes).run();
 }
 

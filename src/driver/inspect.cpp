@@ -11,8 +11,8 @@
 #include "hoist/region_functions.h"
 #include "infer/infer.h"
 #include "onnx/reader.h"
-#include "onnx/wire.h"
 #include "onnx/text.h"
+#include "onnx/wire.h"
 #include "support/file.h"
 
 namespace graphopt {
@@ -158,7 +158,7 @@ Result<Inspection> run(const InspectOptions& options) {
   inspector->model = *std::move(model);
   inspector->inference.emplace(inspector->model, InferOptions{});
   inspector->inference->run();
-  constexpr std::uint32_t kProducerName = 2, kProducerVersion = 3;   // of ModelProto
+  constexpr std::uint32_t kProducerName = 2, kProducerVersion = 3;  // of ModelProto
   for (const Bytes piece : inspector->model.rest) {
     wire::Fields fields(piece);
     for (wire::Field f; fields.next(f);) {

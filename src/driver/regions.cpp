@@ -1,5 +1,5 @@
-// The phase "regions": lists the regions of the main graph as the passes left it, draws it, and writes them into the model in
-// the form that was asked for.
+// The phase "regions": lists the regions of the main graph as the passes left it, draws it, and writes them
+// into the model in the form that was asked for.
 #include "driver/regions.h"
 
 #include "driver/figures.h"
@@ -11,7 +11,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::string_view kKey = "graphopt.region";   // of metadata_props
+constexpr std::string_view kKey = "graphopt.region";  // of metadata_props
 
 void clear_metadata(Model& m) {
   if (m.ir_version < kNodeMetadataIrVersion) return;
@@ -53,7 +53,7 @@ bool Run::wants_regions() const {
 }
 
 void Run::drop_old_regions(Work& work) const {
-  if (wants_passes() || wants_regions()) {   // what is named may not be there any more afterwards
+  if (wants_passes() || wants_regions()) {  // what is named may not be there any more afterwards
     inline_region_functions(work.model);
     clear_metadata(work.model);
   }
@@ -86,8 +86,8 @@ Status Run::regions() {
     case RegionForm::Functions:
       told.form = "functions";
       if (version < m.ir_version)
-        warn(m.file + ": --regions functions: the IR version was raised from " + std::to_string(version) + " to " +
-             std::to_string(m.ir_version) + ", the first with functions");
+        warn(m.file + ": --regions functions: the IR version was raised from " + std::to_string(version) +
+             " to " + std::to_string(m.ir_version) + ", the first with functions");
       break;
   }
   if (auto broken = verify(m)) return *broken;

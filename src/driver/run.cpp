@@ -71,11 +71,11 @@ bool Run::wants_passes() const {
 }
 
 bool Run::wants_inference() const {
-  return wants_passes() || wants_regions() || wants_check() || options_.infer || options_.stop_after == Stage::Infer ||
-         !options_.shapes.empty() || !options_.dims.empty();
+  return wants_passes() || wants_regions() || wants_check() || options_.infer ||
+         options_.stop_after == Stage::Infer || !options_.shapes.empty() || !options_.dims.empty();
 }
 
-// --- load ----------------------------------------------------------------------------------------------------
+// --- load --------------------------------------------------------------------------------------------------
 
 Status Run::load() {
   std::vector<Warning> warnings;
@@ -101,7 +101,7 @@ Status Run::load() {
   return Done{};
 }
 
-// --- infer ---------------------------------------------------------------------------------------------------
+// --- infer -------------------------------------------------------------------------------------------------
 
 Status Run::start_inference(Work& work) {
   Result<InferOptions> shapes = shape_options(work.model, options_);
@@ -113,7 +113,8 @@ Status Run::start_inference(Work& work) {
 
 Status Run::infer() {
   if (Status started = start_inference(*work_); !started) return started.errors();
-  report_.inference = Report::InferenceFigures{};   // emplace() is refused by clang 16: its members have initializers
+  report_.inference =
+      Report::InferenceFigures{};  // emplace() is refused by clang 16: its members have initializers
   report_.inference->inferred = work_->inference->inferred();
   for (std::size_t v = 0; v < work_->model.value_count(); ++v) {
     if (work_->model.alive(ValueId{v})) ++report_.inference->values;
@@ -138,7 +139,7 @@ void Run::report_claims() {
        "; not trusted");
 }
 
-// --- clean-up ------------------------------------------------------------------------------------------------
+// --- clean-up ----------------------------------------------------------------------------------------------
 
 Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget, MoveLog* moves) {
   PipelineOptions o;
@@ -189,10 +190,12 @@ Status Run::clean_up() {
 void Run::report_moves(const MoveLog& log) {
   const auto cost = [](const MoveCost& c) { return Report::Cost{c.compute, c.free, c.deform}; };
   for (const KeptMove& m : log.kept)
-    report_.moves.push_back({std::string(m.pass), std::string(m.kind), to_string(place_of(work_->model, m.place)), cost(m.before), cost(m.after)});
+    report_.moves.push_back({std::string(m.pass), std::string(m.kind),
+                             to_string(place_of(work_->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report_.costs.push_back({c.name, cost(c.before), cost(c.after)});
   for (const RefusedMove& r : log.refused)
-    report_.explain.push_back({r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place), r.value});
+    report_.explain.push_back(
+        {r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place), r.value});
 }
 
 void Run::report_passes(const PipelineReport& pipeline) {
@@ -208,9 +211,9 @@ void Run::report_passes(const PipelineReport& pipeline) {
   }
 }
 
-// --- check: run_check.cpp ------------------------------------------------------------------------------------
+// --- check: run_check.cpp ----------------------------------------------------------------------------------
 
-// --- save ----------------------------------------------------------------------------------------------------
+// --- save --------------------------------------------------------------------------------------------------
 
 std::vector<TypeOverride> Run::types_of(Work& work) const {
   if (!work.inference) return {};
@@ -237,7 +240,7 @@ Status Run::save() {
   return Done{};
 }
 
-// --- everywhere ----------------------------------------------------------------------------------------------
+// --- everywhere --------------------------------------------------------------------------------------------
 
 void Run::warn(std::string text) {
   observer_.log(LogLevel::Warning, text);

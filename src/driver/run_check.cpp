@@ -64,7 +64,8 @@ Status Run::find_culprit(Checker& checker) {
       step.rewrites = done->rewrites;
       step.last = done->last_rewrite;
     }
-    if (wants_regions()) write_regions(*work, list_regions(work->model, *work->inference, work->model.main()));
+    if (wants_regions())
+      write_regions(*work, list_regions(work->model, *work->inference, work->model.main()));
     if (Status done = saved.save(work->model, types_of(*work), original_->folder); !done)
       return done.errors();
     step.model = saved.source();

@@ -155,14 +155,16 @@ class WrittenTypes {
     if (infer_) return found;
     const bool wrong = v.index() < wrong_.size() && wrong_[v.index()];
     // A new value that took over an output's name has taken its ValueInfo over, too.
-    if (wrong || value.info_stale || (v.index() >= file_values_ && value.info.empty())) return without_fresh_names(found);
+    if (wrong || value.info_stale || (v.index() >= file_values_ && value.info.empty()))
+      return without_fresh_names(found);
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
   }
 
  private:
   bool is_body_output(ValueId v) const {
     const NodeId owner = model_.graph(model_.value(v).graph).owner;
-    return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan) && model_.is_graph_output(v);
+    return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan) &&
+           model_.is_graph_output(v);
   }
 
   bool in_function(GraphId g) const {

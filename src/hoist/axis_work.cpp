@@ -1,10 +1,11 @@
-// Problem: moves carry deformations and Transposes past operators that work along axes; each of these says its axes in another
-// way, and the ways change between opsets.
-// Method: one list of axes of operand 0 per node (axis_work.h), read once and, when it has changed, written in the form that the
-// node's opset has. A Pad is written with pads for all axes and an Expand with ones for the axes that it keeps: these forms hold
-// for any rank.
-// Exact: what cannot be told for all runs (axes or pads that are no constants, a rank that is not known, an extent of an
-// expanded axis) is left alone: the node has no axis work then and nothing passes it. Lowers no cost itself.
+// Problem: moves carry deformations and Transposes past operators that work along axes; each of these says
+// its axes in another way, and the ways change between opsets.
+// Method: one list of axes of operand 0 per node (axis_work.h), read once and, when it has changed, written
+// in the form that the node's opset has. A Pad is written with pads for all axes and an Expand with ones for
+// the axes that it keeps: these forms hold for any rank.
+// Exact: what cannot be told for all runs (axes or pads that are no constants, a rank that is not known, an
+// extent of an expanded axis) is left alone: the node has no axis work then and nothing passes it. Lowers no
+// cost itself.
 //
 //   Pad (x, pads = {0,1,0, 0,2,0})                    list {1}
 //   ReduceMax <keepdims = 0> (x, axes = {-1, 0})      list {2, 0} of a rank of 3, drops
@@ -21,7 +22,8 @@ namespace graphopt {
 namespace {
 
 using List = std::vector<std::int64_t>;
-constexpr std::size_t kPads = 1, kPadAxes = 3, kStarts = 1, kSliceAxes = 3, kTarget = 1, kIndices = 1;   // operands
+constexpr std::size_t kPads = 1, kPadAxes = 3, kStarts = 1, kSliceAxes = 3, kTarget = 1,
+                      kIndices = 1;  // operands
 
 List all_axes(std::size_t rank) {
   List out(rank);
@@ -30,11 +32,12 @@ List all_axes(std::size_t rank) {
 }
 
 struct PadEntry {
-  std::int64_t axis;   // as written
+  std::int64_t axis;  // as written
   std::int64_t begin, end;
 };
 
-// What a Pad does, where that is a constant: the axes at which something is added or cut, in the order of its pads.
+// What a Pad does, where that is a constant: the axes at which something is added or cut, in the order of its
+// pads.
 std::optional<std::vector<PadEntry>> pad_entries(const Model& m, NodeId n) {
   const bool by_operand = m.opset(n) >= 11;
   std::optional<List> pads;
@@ -55,26 +58,26 @@ std::optional<std::vector<PadEntry>> pad_entries(const Model& m, NodeId n) {
   std::vector<PadEntry> out;
   for (std::size_t k = 0; k < count; ++k) {
     const PadEntry e{axes[k], (*pads)[k], (*pads)[count + k]};
-    if (!constant && (e.begin < 0 || e.end < 0)) return std::nullopt;   // kernels cut first, or refuse
+    if (!constant && (e.begin < 0 || e.end < 0)) return std::nullopt;  // kernels cut first, or refuse
     if (e.begin != 0 || e.end != 0) out.push_back(e);
   }
   return out;
 }
 
 // The axes as written, negative ones included. Nothing: not known, or there are none.
-std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const DValue> in, ShapeId x, ShapeId y) {
+std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const DValue> in, ShapeId x,
+                              ShapeId y) {
   const Model& m = d.model();
   const std::size_t rank = d.shapes().rank(x);
   switch (work) {
-    case AxisWork::Rows:
-      return axes_of(m, n);
+    case AxisWork::Rows: return axes_of(m, n);
     case AxisWork::Suffix: {
       const auto axis = axes_of(m, n);
       const auto from = axis && axis->size() == 1 ? normalize_axis((*axis)[0], rank) : std::nullopt;
       if (!from) return std::nullopt;
       List out = all_axes(rank);
       out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(*from));
-      for (std::size_t k = 1; k < in.size(); ++k)   // scales must not reach further than the block
+      for (std::size_t k = 1; k < in.size(); ++k)  // scales must not reach further than the block
         if (in[k] && (!d.shape(in[k]) || d.shapes().rank(d.shape(in[k])) > out.size())) return std::nullopt;
       return out;
     }
@@ -97,7 +100,9 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
       if (in.size() <= kStarts || !in[kStarts] || d[in[kStarts]].dtype != DType::Int64) return std::nullopt;
       if (m.input(n, kSliceAxes)) return int_operand(m, n, kSliceAxes);
       const ShapeId starts = d.shape(in[kStarts]);
-      const auto count = starts && d.shapes().rank(starts) == 1 ? d.shapes().number(d.shapes().dims(starts)[0]) : std::nullopt;
+      const auto count = starts && d.shapes().rank(starts) == 1
+                             ? d.shapes().number(d.shapes().dims(starts)[0])
+                             : std::nullopt;
       if (!count || *count < 1 || static_cast<std::size_t>(*count) > rank) return std::nullopt;
       return all_axes(static_cast<std::size_t>(*count));
     }
@@ -124,20 +129,20 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
       return out;
     }
     case AxisWork::None:
-    case AxisWork::Blocks:
-      break;
+    case AxisWork::Blocks: break;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<const DValue> out, DraftNode& node) {
+void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<const DValue> out,
+                    DraftNode& node) {
   const Model& m = d.model();
   const AxisWork work = facts_of(m, n).work;
   if (work == AxisWork::None) return;
   for (std::size_t k = 1; k < out.size(); ++k)
-    if (out[k]) return;   // statistics, which would have the other shape, too
+    if (out[k]) return;  // statistics, which would have the other shape, too
   if (work == AxisWork::Blocks) {
     // Those without a mode are as good as DCR.
     const auto size = int_attr(m, n, names::blocksize);
@@ -175,7 +180,8 @@ void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s) {
   const std::size_t rank = d.shapes().rank(d.shape(d.in(n, 0)));
   const auto set_operand = [&](std::size_t slot, ValueId v) {
     std::vector<ValueId> in;
-    for (std::size_t k = 0; k < std::max(slot + 1, m.input_count(node)); ++k) in.push_back(k < m.input_count(node) ? m.input(node, k) : ValueId{});
+    for (std::size_t k = 0; k < std::max(slot + 1, m.input_count(node)); ++k)
+      in.push_back(k < m.input_count(node) ? m.input(node, k) : ValueId{});
     in[slot] = v;
     while (!in.back()) in.pop_back();
     m.set_operands(node, in);
@@ -183,9 +189,7 @@ void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s) {
   switch (d[n].work) {
     case AxisWork::Rows:
     case AxisWork::Gather:
-    case AxisWork::Suffix:
-      m.set_attr_int(node, names::axis, axes[0]);
-      break;
+    case AxisWork::Suffix: m.set_attr_int(node, names::axis, axes[0]); break;
     case AxisWork::Reduce:
     case AxisWork::Slice:
       if (facts_of(m, node).axis.in == AxisIn::AttributeList) m.set_attr_ints(node, names::axes, axes);
@@ -216,8 +220,7 @@ void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s) {
       break;
     }
     case AxisWork::None:
-    case AxisWork::Blocks:
-      break;
+    case AxisWork::Blocks: break;
   }
 }
 

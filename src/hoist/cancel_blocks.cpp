@@ -1,9 +1,10 @@
 // Problem: DepthToSpace and SpaceToDepth that undo each other stand apart, elementwise nodes between them.
-// Method: from the lower one up a chain of elementwise nodes with one reader each, whose other operands are single elements, to
-// the other with the same block size; the chain works on the source, and both go.
-// Exact: DepthToSpace of mode DCR puts channel (i·b + j)·c' + k of a pixel to place (i, j) of its block, in channel k;
-// SpaceToDepth reads places in that order. Other modes are not taken. Elements change their place in the buffer: only
-// elementwise nodes whose bits do not depend on that are passed below -O3. Lowers C' by two. Ends: two nodes are gone.
+// Method: from the lower one up a chain of elementwise nodes with one reader each, whose other operands are
+// single elements, to the other with the same block size; the chain works on the source, and both go.
+// Exact: DepthToSpace of mode DCR puts channel (i·b + j)·c' + k of a pixel to place (i, j) of its block, in
+// channel k; SpaceToDepth reads places in that order. Other modes are not taken. Elements change their place
+// in the buffer: only elementwise nodes whose bits do not depend on that are passed below -O3. Lowers C' by
+// two. Ends: two nodes are gone.
 //
 //   d = DepthToSpace <blocksize = 2> (x)      =>      y = Relu (x)
 //   r = Relu (d)
@@ -36,7 +37,7 @@ DValue main_operand(const Draft& d, DNode e) {
 }  // namespace
 
 bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
-  std::vector<DNode> chain;   // from below
+  std::vector<DNode> chain;  // from below
   DValue v = d.in(lower, 0);
   DNode upper;
   while (chain.size() < kLongestChain) {
@@ -46,7 +47,9 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
     v = main_operand(d, upper);
     if (!v) return false;
   }
-  if (!upper || !d[upper].alive || d[upper].host || d[upper].work != AxisWork::Blocks || d[upper].begin != -d[lower].begin) return false;
+  if (!upper || !d[upper].alive || d[upper].host || d[upper].work != AxisWork::Blocks ||
+      d[upper].begin != -d[lower].begin)
+    return false;
   const DValue x = d.in(upper, 0), y = d.out(lower);
   const ShapeId shape = d.shape(x);
   if (!shape || d.shape(y) != shape) {

@@ -1,8 +1,11 @@
-// Problem: every branch of a Concat (or of a Split) ends (or begins) with the same kind of deformation or transposition.
-// Method: with one axis b of the shapes in front of the deformations such that as many elements stand before b as before the Concat's
-// axis, each branch's block stays contiguous: the Concat works on those shapes, along b, and one deformation follows. Branches
-// without one get the inverse (whether that pays, the cost says). A Transpose on all branches, with one perm, changes the axis.
-// Exact: b4: the same elements in the same order; for a Transpose they change places, but nothing is computed.
+// Problem: every branch of a Concat (or of a Split) ends (or begins) with the same kind of deformation or
+// transposition.
+// Method: with one axis b of the shapes in front of the deformations such that as many elements stand before
+// b as before the Concat's axis, each branch's block stays contiguous: the Concat works on those shapes,
+// along b, and one deformation follows. Branches without one get the inverse (whether that pays, the cost
+// says). A Transpose on all branches, with one perm, changes the axis.
+// Exact: b4: the same elements in the same order; for a Transpose they change places, but nothing is
+// computed.
 #include <algorithm>
 #include <array>
 
@@ -25,10 +28,11 @@ DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::siz
   return d.shapes().product(dims.subspan(begin, end - begin));
 }
 
-constexpr std::uint32_t kMostSlotsLookedAt = 16;     // that one value feeds
-constexpr std::uint32_t kMostBranchesPriced = 256;   // of a Concat, where most of them have no deformation
+constexpr std::uint32_t kMostSlotsLookedAt = 16;    // that one value feeds
+constexpr std::uint32_t kMostBranchesPriced = 256;  // of a Concat, where most of them have no deformation
 
-// Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose would turn more.
+// Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose
+// would turn more.
 bool feeds_only(const Draft& d, DValue v, DNode c, Part what) {
   if (d.lone(v)) return true;
   if (what != Part::Deform || d[v].held || d[v].use_count > kMostSlotsLookedAt) return false;
@@ -49,10 +53,11 @@ bool several(const Draft& d, std::span<const DValue> values, Part what) {
   return found >= 2;
 }
 
-// Does the inverse in front of a branch take a node of its own? Constants are reshaped; near a deformation one may do for both.
+// Does the inverse in front of a branch take a node of its own? Constants are reshaped; near a deformation
+// one may do for both.
 bool needs_node(const Draft& d, DValue v) {
   if (d.constant(v) || d.is(d.def(v), Part::Deform)) return false;
-  std::uint32_t looked = 0;   // one value may stand in all slots
+  std::uint32_t looked = 0;  // one value may stand in all slots
   for (DUse u = d.first_use(v); u && looked < kMostSlotsLookedAt; u = d.next_use(u), ++looked)
     if (d.is(d.user(u), Part::Deform)) return false;
   return true;
@@ -69,7 +74,8 @@ bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& 
   for (const DNode q : each) in.push_back(d.in(q, 0));
   const DValue y = d.out(c);
   std::vector<DimId> dims(perm.size());
-  for (std::size_t k = 0; k < perm.size(); ++k) dims[static_cast<std::size_t>(perm[k])] = d.shapes().dims(d.shape(y))[k];
+  for (std::size_t k = 0; k < perm.size(); ++k)
+    dims[static_cast<std::size_t>(perm[k])] = d.shapes().dims(d.shape(y))[k];
   const DValue joined[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[y].dtype)};
   const DNode concat = d.new_node(Part::Concat, {}, in, joined, c);
   d.set_axis(concat, static_cast<std::uint32_t>(perm[d[c].axis]));
@@ -92,12 +98,14 @@ bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, Refusal& w
   const DValue x = d.in(s, 0);
   std::vector<DimId> dims;
   for (const std::int64_t p : perm) dims.push_back(d.shapes().dims(d.shape(x))[static_cast<std::size_t>(p)]);
-  const DValue in[] = {x}, turned[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[x].dtype)};
+  const DValue in[] = {x},
+               turned[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[x].dtype)};
   const DNode t = d.new_node(Part::Transpose, {}, in, turned, s);
   d.set_list(t, list);
   std::vector<DValue> outs;
   for (const DNode q : each) outs.push_back(d.out(q));
-  const auto axis = static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(d[s].axis)) - perm.begin());
+  const auto axis = static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(d[s].axis)) -
+                                               perm.begin());
   for (const DNode q : each) d.erase(q);
   d.set_ins(s, turned);
   d.set_outs(s, outs);
@@ -123,7 +131,8 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
     if (each.back() && !first) first = each.back();
     if (!d.shape(d.in(c, i))) return false;
   }
-  if (found < 2 || std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {   // one node in two slots is one
+  if (found < 2 ||
+      std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {  // one node in two slots is one
     if (several(d, d.ins(c), what)) why = Refusal::MultiUse;
     return false;
   }
@@ -132,8 +141,8 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
     return false;
   }
   if (what == Part::Transpose) return transposes_concat(d, c, each, why);
-  // A few branches are tried and priced. Of many, most must have a deformation (the majority rule of b4): 10^5 nodes that are made
-  // for nothing cost as much as the rest of a search.
+  // A few branches are tried and priced. Of many, most must have a deformation (the majority rule of b4):
+  // 10^5 nodes that are made for nothing cost as much as the rest of a search.
   if (d[c].in_count > kMostBranchesPriced) {
     std::size_t inverses = 0;
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
@@ -164,8 +173,9 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
       const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
       return extent ? d.shapes().intern(std::span<const DimId>(with(s0, b, extent))) : ShapeId{};
     };
-    std::array<ShapeId, 2> given, made;   // of the last branch without and with a deformation: mostly all are alike
-    std::optional<std::int64_t> numbers = 0;   // the sum of the extents that are numbers
+    std::array<ShapeId, 2> given,
+        made;  // of the last branch without and with a deformation: mostly all are alike
+    std::optional<std::int64_t> numbers = 0;  // the sum of the extents that are numbers
     for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
       const bool source = each[i].valid();
       const ShapeId s = d.shape(source ? d.in(each[i], 0) : d.in(c, i));
@@ -190,7 +200,8 @@ bool common_concat(Draft& d, DNode c, Part what, Refusal& why) {
     }
     const DValue y = d.out(c);
     const ShapeId joined = d.shapes().intern(std::span<const DimId>(with(s0, b, total)));
-    if (!joined || (joined != result && deform_form(d.shapes(), joined, result).kind == DeformForm::Kind::None)) {
+    if (!joined ||
+        (joined != result && deform_form(d.shapes(), joined, result).kind == DeformForm::Kind::None)) {
       why = Refusal::NotWritable;
       return false;
     }
@@ -217,7 +228,8 @@ bool common_split(Draft& d, DNode s, Part what, Refusal& why) {
   std::size_t found = 0;
   for (const DValue v : d.outs(s)) {
     const DNode q = v ? d.lone_user(v) : DNode{};
-    const bool fits = q && d[q].part == what && !d[q].host && d.slot(d.first_use(v)) == 0 && d.shape(d.out(q));
+    const bool fits =
+        q && d[q].part == what && !d[q].host && d.slot(d.first_use(v)) == 0 && d.shape(d.out(q));
     each.push_back(fits ? q : DNode{});
     found += fits;
     if (fits && !first) first = q;
@@ -258,7 +270,8 @@ bool common_split(Draft& d, DNode s, Part what, Refusal& why) {
       shapes.push_back(t);
     }
     if (shapes.size() != d[s].out_count) continue;
-    const DValue whole = deformed(d, x, d.shapes().intern(std::span<const DimId>(with(t0, b, total))), s, {}, why);
+    const DValue whole =
+        deformed(d, x, d.shapes().intern(std::span<const DimId>(with(t0, b, total))), s, {}, why);
     if (!whole) continue;
     std::vector<DValue> outs;
     for (std::uint32_t i = 0; i < d[s].out_count; ++i) {

@@ -18,8 +18,8 @@ void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
   if (s == kAbsorbed) c.absorbed += sign;
 }
 
-// In the chain of single-use values of one shape that starts at a heavy anchor's first result, all other operands
-// constant: runtimes execute it in the anchor.
+// In the chain of single-use values of one shape that starts at a heavy anchor's first result, all other
+// operands constant: runtimes execute it in the anchor.
 bool CostKeeper::absorbed_now(DNode n) const {
   const DraftNode& node = d_[n];
   if (!d_.is(n, Part::Elementwise)) return false;
@@ -52,13 +52,14 @@ void CostKeeper::update_absorbed() {
     for (const DValue v : d_.outs(n))
       if (v && d_.first_use(v)) {
         const DNode user = d_.user(d_.first_use(v));
-        if (d_[user].part == Part::Elementwise && d_[user].absorbed != absorbed_now(user)) work_.push_back(user);
+        if (d_[user].part == Part::Elementwise && d_[user].absorbed != absorbed_now(user))
+          work_.push_back(user);
       }
   }
 }
 
 void CostKeeper::start() {
-  for (std::uint32_t i = 0; i < d_.node_count(); ++i)   // the ids of a new draft ascend along every way
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i)  // the ids of a new draft ascend along every way
     if (absorbed_now(DNode{i})) d_.set_absorbed(DNode{i}, true);
   regions_.start();
   counted_.assign(d_.node_count(), kNothing);

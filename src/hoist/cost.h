@@ -15,10 +15,10 @@
 namespace graphopt {
 
 struct Cost {
-  std::int64_t compute = 0;    // C'
-  std::int64_t free = 0;       // F
-  std::int64_t deform = 0;     // D
-  std::int64_t absorbed = 0;   // E in epilogues: no part of the cost, but says why it rose
+  std::int64_t compute = 0;   // C'
+  std::int64_t free = 0;      // F
+  std::int64_t deform = 0;    // D
+  std::int64_t absorbed = 0;  // E in epilogues: no part of the cost, but says why it rose
   std::int64_t nodes() const { return compute + deform + absorbed; }
   friend bool operator<(const Cost& a, const Cost& b) {
     return a.compute != b.compute ? a.compute < b.compute : a.free + a.deform < b.free + b.deform;
@@ -33,12 +33,15 @@ class CostKeeper {
   // Everything, once: absorbed nodes, regions, the sum.
   void start();
   const Cost& cost() const { return total_; }
-  // The cost after the changes since the last keep(): looks at what was touched and around it. The draft's marks
+  // The cost after the changes since the last keep(): looks at what was touched and around it. The draft's
+  // marks
   // (absorbed, region) follow, logged like any change.
   Cost price();
   // The changes that price() looked at are kept.
   void keep();
-  std::span<const DNode> regrown() const { return regions_.updated(); }   // whose region the last price() asked for
+  std::span<const DNode> regrown() const {
+    return regions_.updated();
+  }  // whose region the last price() asked for
 
  private:
   enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform, kAbsorbed };
@@ -50,9 +53,9 @@ class CostKeeper {
   Draft& d_;
   Regions regions_;
   Cost total_, priced_;
-  std::vector<std::uint8_t> counted_;      // by node: its share in total_
-  std::vector<DNode> changed_;             // looked at by the last price()
-  std::vector<DNode> work_;                // of update_absorbed()
+  std::vector<std::uint8_t> counted_;  // by node: its share in total_
+  std::vector<DNode> changed_;         // looked at by the last price()
+  std::vector<DNode> work_;            // of update_absorbed()
   std::vector<std::uint32_t> seen_;
   std::uint32_t epoch_ = 0;
 };

@@ -10,13 +10,10 @@ namespace graphopt {
 namespace {
 constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 std::uint32_t raw(auto id) { return id ? id.index() : kNone; }
-template <class I>
-I id(std::uint32_t raw) {
-  return raw == kNone ? I{} : I{raw};
-}
+template <class I> I id(std::uint32_t raw) { return raw == kNone ? I{} : I{raw}; }
 }  // namespace
 
-// --- reading ----------------------------------------------------------------------------------------------------
+// --- reading -----------------------------------------------------------------------------------------------
 
 std::vector<DValue> Draft::ins(DNode n) const {
   const DraftNode& node = nodes_[n.index()];
@@ -25,9 +22,11 @@ std::vector<DValue> Draft::ins(DNode n) const {
   return out;
 }
 
-DNode Draft::lone_user(DValue v) const { return lone(v) ? uses_[values_[v.index()].first_use.index()].user : DNode{}; }
+DNode Draft::lone_user(DValue v) const {
+  return lone(v) ? uses_[values_[v.index()].first_use.index()].user : DNode{};
+}
 
-// --- lists ------------------------------------------------------------------------------------------------------
+// --- lists -------------------------------------------------------------------------------------------------
 
 void Draft::link_use(DUse u, DValue v) {
   DraftUse& use = uses_[u.index()];
@@ -73,11 +72,13 @@ void Draft::unlink_node(DNode n) {
 }
 
 void Draft::renumber(DNode n) {
-  spread_keys(n, [this](DNode m) { return nodes_[m.index()].prev; }, [this](DNode m) { return nodes_[m.index()].next; },
-              [this](DNode m) -> std::uint64_t& { return nodes_[m.index()].key; });
+  spread_keys(
+      n, [this](DNode m) { return nodes_[m.index()].prev; },
+      [this](DNode m) { return nodes_[m.index()].next; },
+      [this](DNode m) -> std::uint64_t& { return nodes_[m.index()].key; });
 }
 
-// --- building ---------------------------------------------------------------------------------------------------
+// --- building ----------------------------------------------------------------------------------------------
 
 Draft::Draft(Model& model, GraphId graph, Draft&& spare) : Draft(model, graph) {
   const auto take = [](auto& mine, auto& other) {
@@ -108,7 +109,8 @@ DValue Draft::put_value(const DraftValue& v) {
   return DValue{values_.size() - 1};
 }
 
-// Adds the node to the arrays and its operands to their use lists; it stands in no order and defines nothing yet.
+// Adds the node to the arrays and its operands to their use lists; it stands in no order and defines nothing
+// yet.
 DNode Draft::append(DraftNode node, std::span<const DValue> in, std::span<const DValue> out) {
   const DNode n{nodes_.size()};
   node.first_in = static_cast<std::uint32_t>(uses_.size());
@@ -148,7 +150,7 @@ void Draft::set_order(std::span<const std::uint32_t> order) {
     last = n;
   }
   last_ = last;
-  std::vector<std::pair<std::uint64_t, DUse>> uses;   // by key of the user
+  std::vector<std::pair<std::uint64_t, DUse>> uses;  // by key of the user
   for (const DraftValue& value : values_) {
     if (value.use_count < 2) continue;
     uses.clear();
@@ -173,7 +175,7 @@ ListId Draft::intern_list(std::vector<std::int64_t> list) {
   return ListId{id};
 }
 
-// --- changing ---------------------------------------------------------------------------------------------------
+// --- changing ----------------------------------------------------------------------------------------------
 
 void Draft::touch(DNode n) {
   if (!is_pending_[n.index()]) {
@@ -194,7 +196,8 @@ DNode Draft::next_pending() {
 
 void Draft::clear_touched() {
   for (; given_out_ < pending_.size(); ++given_out_)
-    if (const std::uint32_t n = pending_[given_out_].index(); n < is_pending_.size()) is_pending_[n] = 0;   // or it was undone
+    if (const std::uint32_t n = pending_[given_out_].index(); n < is_pending_.size())
+      is_pending_[n] = 0;  // or it was undone
   pending_.clear();
   given_out_ = 0;
   touched_.clear();
@@ -238,7 +241,8 @@ void Draft::define(DValue v, DNode n, std::uint32_t slot) {
   value.slot = slot;
 }
 
-DNode Draft::new_node(Part part, NodeId origin, std::span<const DValue> in, std::span<const DValue> out, DNode before) {
+DNode Draft::new_node(Part part, NodeId origin, std::span<const DValue> in, std::span<const DValue> out,
+                      DNode before) {
   DraftNode node;
   node.part = part;
   node.made = true;
@@ -387,7 +391,7 @@ void Draft::set_absorbed(DNode n, bool absorbed) {
   nodes_[n.index()].absorbed = absorbed;
 }
 
-// --- undoing ----------------------------------------------------------------------------------------------------
+// --- undoing -----------------------------------------------------------------------------------------------
 
 void Draft::relink_use(DUse u, DValue v) {
   DraftUse& use = uses_[u.index()];
@@ -402,9 +406,7 @@ void Draft::relink_use(DUse u, DValue v) {
 void Draft::undo(const Change& c) {
   using enum Change::What;
   switch (c.what) {
-    case Value:
-      values_.pop_back();
-      break;
+    case Value: values_.pop_back(); break;
     case Node: {
       const DraftNode& node = nodes_.back();
       unlink_node(DNode{nodes_.size() - 1});
@@ -432,7 +434,8 @@ void Draft::undo(const Change& c) {
       node.first_in = c.b;
       node.in_count = c.c;
       node.real_in = c.d;
-      for (std::uint32_t i = node.in_count; i-- > 0;) relink_use(DUse{node.first_in + i}, uses_[node.first_in + i].value);
+      for (std::uint32_t i = node.in_count; i-- > 0;)
+        relink_use(DUse{node.first_in + i}, uses_[node.first_in + i].value);
       break;
     }
     case Outs: {
@@ -445,8 +448,9 @@ void Draft::undo(const Change& c) {
     case Erase: {
       DraftNode& node = nodes_[c.a];
       node.alive = true;
-      link_node(DNode{c.a}, node.next);   // keys may have been renumbered since
-      for (std::uint32_t i = node.in_count; i-- > 0;) relink_use(DUse{node.first_in + i}, uses_[node.first_in + i].value);
+      link_node(DNode{c.a}, node.next);  // keys may have been renumbered since
+      for (std::uint32_t i = node.in_count; i-- > 0;)
+        relink_use(DUse{node.first_in + i}, uses_[node.first_in + i].value);
       break;
     }
     case Move:

@@ -12,7 +12,10 @@ namespace {
 
 Part part_of_kind(OpKind kind) {
   switch (kind) {
-    case OpKind::Reshape: case OpKind::Squeeze: case OpKind::Unsqueeze: case OpKind::Flatten: return Part::Deform;
+    case OpKind::Reshape:
+    case OpKind::Squeeze:
+    case OpKind::Unsqueeze:
+    case OpKind::Flatten: return Part::Deform;
     case OpKind::Transpose: return Part::Transpose;
     case OpKind::Concat: return Part::Concat;
     case OpKind::Split: return Part::Split;
@@ -37,8 +40,9 @@ NodeId maker(const Model& m, ValueId v) {
   return {};
 }
 
-// Do elementwise nodes alone read a Split's result, deformations looked through? Their kinds, each once: the order of the uses
-// is that of the file. No kinds: a Split is among them, or they are more than are looked at.
+// Do elementwise nodes alone read a Split's result, deformations looked through? Their kinds, each once: the
+// order of the uses is that of the file. No kinds: a Split is among them, or they are more than are looked
+// at.
 bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) {
   constexpr std::size_t kMostReaders = 64;
   kinds.clear();
@@ -54,7 +58,7 @@ bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) 
     kinds.push_back(m.kind(m.user(u)));
     if (kinds.back() != OpKind::Split && !elementwise_class(m, m.user(u))) return false;
   }
-  if (std::ranges::count(kinds, OpKind::Split) > 0) kinds.clear();   // nested: not looked into
+  if (std::ranges::count(kinds, OpKind::Split) > 0) kinds.clear();  // nested: not looked into
   std::ranges::sort(kinds);
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   return true;
@@ -65,9 +69,9 @@ bool operands_look_alike(const Model& m, NodeId concat) {
   NodeId first;
   for (std::size_t i = 0, seen = 0; i < m.input_count(concat) && seen < 2; ++i) {
     const NodeId at = maker(m, m.input(concat, i));
-    if (!at) continue;   // a constant branch, perhaps
+    if (!at) continue;  // a constant branch, perhaps
     if (m.is_return(at)) return false;
-    if (m.kind(at) == OpKind::Concat) return true;   // nested: not looked into
+    if (m.kind(at) == OpKind::Concat) return true;  // nested: not looked into
     if (!elementwise_class(m, at) || (first && m.kind(first) != m.kind(at))) return false;
     first = at;
     ++seen;
@@ -132,7 +136,8 @@ const DraftBuilder::TypeFacts& DraftBuilder::facts_of_type(Draft& d, TypeId type
   if (known.serial != serial_) {
     const Type& t = c_.model.types[type];
     const bool tensor = t.kind == TypeKind::Tensor;
-    known = {tensor && t.has_rank ? d.shapes().intern(t.dims) : ShapeId{}, tensor ? t.elem : DType::Undefined, serial_};
+    known = {tensor && t.has_rank ? d.shapes().intern(t.dims) : ShapeId{}, tensor ? t.elem : DType::Undefined,
+             serial_};
   }
   return known;
 }
@@ -150,11 +155,12 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   for (const auto& [holder, v] : order_.captures_of(n)) in.push_back(value_of(d, v));
   for (const ValueId v : m.outputs(n)) out.push_back(value_of(d, v));
 
-  const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall && row.purity == Purity::Pure &&
-                     !row.deprecated;
+  const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall &&
+                     row.purity == Purity::Pure && !row.deprecated;
   const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
   const auto plain = [&](DValue v) { return !v || is_plain(d[v].dtype); };
-  if (known && std::ranges::all_of(in, plain) && std::ranges::all_of(out, plain) && is_elementwise_on_plain(m, c_.infer, n)) {
+  if (known && std::ranges::all_of(in, plain) && std::ranges::all_of(out, plain) &&
+      is_elementwise_on_plain(m, c_.infer, n)) {
     node.part = Part::Elementwise;
     node.by_layout = chooses_by_layout(m.kind(n));
     if (const auto axis = quantization_axis(m, c_.infer, n)) {
@@ -163,7 +169,8 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
     }
   } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
     node.part = part_of_kind(m.kind(n));
-    if (node.part != Part::Split && out.size() > 1) node.part = Part::Other;   // broken: a result that the operator does not have
+    if (node.part != Part::Split && out.size() > 1)
+      node.part = Part::Other;  // broken: a result that the operator does not have
     const bool ranked = x.valid();
     const std::size_t rank = ranked ? d.shapes().rank(x) : 0;
     switch (node.part) {
@@ -189,9 +196,9 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
       case Part::Split: {
         const auto axis = int_attr(m, n, names::axis);
         const ShapeId ranked = node.part == Part::Split ? x : d.shape(out[0]);
-        const auto at = ranked ? normalize_axis(axis.value_or(node.part == Part::Split ? 0 : 1),
-                                                d.shapes().rank(ranked))
-                               : std::nullopt;
+        const auto at =
+            ranked ? normalize_axis(axis.value_or(node.part == Part::Split ? 0 : 1), d.shapes().rank(ranked))
+                   : std::nullopt;
         if (!at || std::ranges::find(in, DValue{}) != in.end()) node.part = Part::Other;
         else node.axis = static_cast<std::uint32_t>(*at);
         break;
@@ -204,14 +211,15 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         const auto starts = int_operand(m, n, 1), ends = int_operand(m, n, 2);
         auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
         const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
-        if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 || axes->size() != 1 ||
-            steps->size() != 1 || (*steps)[0] < 1)
+        if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 ||
+            axes->size() != 1 || steps->size() != 1 || (*steps)[0] < 1)
           break;
         const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
         if (!axis || rank == 0) break;
         const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
         if (!extent || (*starts)[0] < -*extent) break;
-        if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[static_cast<std::size_t>(*axis)]) != 1) break;
+        if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[static_cast<std::size_t>(*axis)]) != 1)
+          break;
         node.part = Part::Slice;
         node.axis = static_cast<std::uint32_t>(*axis);
         node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
@@ -221,7 +229,8 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         node.part = Part::Other;
         const ShapeId index_shape = in.size() > 1 && in[1] ? d.shape(in[1]) : ShapeId{};
         const auto index = int_operand(m, n, 1);
-        if (!ranked || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0) break;
+        if (!ranked || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0)
+          break;
         const std::int64_t axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), rank).value_or(-1);
         if (axis < 0) break;
         const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(axis)]);
@@ -231,19 +240,20 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
         node.begin = (*index)[0] < 0 ? (*index)[0] + *extent : (*index)[0];
         break;
       }
-      default:
-        break;
+      default: break;
     }
     read_axis_work(d, n, in, out, node);
   }
-  node.reads_shapes = m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
+  node.reads_shapes =
+      m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
   node.heavy = known && (row.cls == OpClass::Heavy || m.kind(n) == OpKind::BatchNormalization);
   node.anchor = known && node.part != Part::Elementwise && node.part != Part::Deform &&
                 m.kind(n) != OpKind::Transpose && row.cls != OpClass::Barrier;
   d.put_node(node, in, out);
 }
 
-// Nodes that only describe shapes: all transitive uses are shape operands. They cost nothing and are never moved.
+// Nodes that only describe shapes: all transitive uses are shape operands. They cost nothing and are never
+// moved.
 void DraftBuilder::mark_hosts(Draft& d) const {
   const Model& m = c_.model;
   for (std::size_t i = d.node_count(); i-- > 0;) {

@@ -1,10 +1,10 @@
 // Drafts in which a search found nothing, for the next search.
 //
-// Problem: two passes search the same graphs, and for a large graph the draft and its regions cost more than a search that
-// finds nothing.
-// Method: a search that keeps no move leaves its draft as it was made, so it is still true while neither the model nor what
-// inference states has changed. The store listens to the model and forgets everything at the first change. One draft that is not
-// true any more is kept for its memory.
+// Problem: two passes search the same graphs, and for a large graph the draft and its regions cost more than
+// a search that finds nothing.
+// Method: a search that keeps no move leaves its draft as it was made, so it is still true while neither the
+// model nor what inference states has changed. The store listens to the model and forgets everything at the
+// first change. One draft that is not true any more is kept for its memory.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,9 @@ struct PricedDraft {
 
 class DraftStore final : public Listener {
  public:
-  DraftStore(Model& model, const Inference& infer) : model_(model), infer_(infer) { model_.add_listener(this); }
+  DraftStore(Model& model, const Inference& infer) : model_(model), infer_(infer) {
+    model_.add_listener(this);
+  }
   ~DraftStore() override { model_.remove_listener(this); }
   DraftStore(const DraftStore&) = delete;
   DraftStore& operator=(const DraftStore&) = delete;
@@ -51,9 +53,9 @@ class DraftStore final : public Listener {
  private:
   Model& model_;
   const Inference& infer_;
-  std::uint64_t inferred_ = 0;   // Inference::inferred() when the drafts were kept
-  std::unordered_map<std::uint32_t, std::unique_ptr<PricedDraft>> drafts_;   // by GraphId
-  std::unique_ptr<PricedDraft> spare_;                                       // the largest that was retired
+  std::uint64_t inferred_ = 0;  // Inference::inferred() when the drafts were kept
+  std::unordered_map<std::uint32_t, std::unique_ptr<PricedDraft>> drafts_;  // by GraphId
+  std::unique_ptr<PricedDraft> spare_;                                      // the largest that was retired
 };
 
 }  // namespace graphopt

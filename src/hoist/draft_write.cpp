@@ -24,7 +24,8 @@ class Writer {
 
   void run() {
     opset_ = m_.opset(d_.graph(), NameId{std::uint32_t{0}});
-    for (std::uint32_t v = 0; v < d_.value_count(); ++v) values_[v] = d_[DValue{v}].renewed ? d_[DValue{v}].like : d_[DValue{v}].origin;
+    for (std::uint32_t v = 0; v < d_.value_count(); ++v)
+      values_[v] = d_[DValue{v}].renewed ? d_[DValue{v}].like : d_[DValue{v}].origin;
     std::vector<DNode> differ;
     std::vector<NodeId> gone;
     for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
@@ -65,8 +66,8 @@ class Writer {
     }
   }
 
-  // What is new or differs, as it stands in the memory, but behind what it reads; then what stands in front of an operand
-  // because of that, in the order of the draft.
+  // What is new or differs, as it stands in the memory, but behind what it reads; then what stands in front
+  // of an operand because of that, in the order of the draft.
   void put_in_place(std::span<const DNode> differ) {
     enum : std::uint8_t { kSame, kWaits, kDone };
     std::vector<std::uint8_t> state(d_.node_count(), kSame);
@@ -78,7 +79,9 @@ class Writer {
         const DNode n = stack.back();
         const std::size_t depth = stack.size();
         for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
-          if (const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; def && state[def.index()] == kWaits) stack.push_back(def);
+          if (const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{};
+              def && state[def.index()] == kWaits)
+            stack.push_back(def);
         if (stack.size() > depth) continue;
         stack.pop_back();
         if (state[n.index()] == kDone) continue;
@@ -92,7 +95,7 @@ class Writer {
         moved.push_back(n);
       }
     }
-    std::vector<std::pair<std::uint64_t, DNode>> readers;   // a heap, the first in order on top
+    std::vector<std::pair<std::uint64_t, DNode>> readers;  // a heap, the first in order on top
     std::vector<bool> queued(d_.node_count());
     const auto queue_readers = [&](DNode n) {
       for (const DValue v : d_.outs(n))
@@ -139,8 +142,7 @@ class Writer {
   }
 
   // `name()` is asked for once, when the constant is made.
-  template <class Name>
-  ValueId int64s(std::span<const std::int64_t> numbers, const Name& name) {
+  template <class Name> ValueId int64s(std::span<const std::int64_t> numbers, const Name& name) {
     ValueId& v = int64s_[{numbers.begin(), numbers.end()}];
     if (!v) v = m_.add_initializer(d_.graph(), name(), m_.make_int64s(numbers));
     return v;
@@ -152,7 +154,7 @@ class Writer {
   std::string base_of(DNode n) const {
     for (int steps = 0; n && steps < 8; ++steps) {
       const DValue y = d_.out(n);
-      if (!y) break;   // a GRU of which only the state is read
+      if (!y) break;  // a GRU of which only the state is read
       if (const ValueId like = d_[y].origin ? d_[y].origin : d_[y].like) return text_of(like) + "_moved";
       n = d_.first_use(y) ? d_.user(d_.first_use(y)) : DNode{};
     }
@@ -178,9 +180,7 @@ class Writer {
         if (node.by_axis) m_.set_attr_int(made, names::axis, node.axis);
         break;
       }
-      case Part::Deform:
-        made = make_deform(n, in, out, first);
-        break;
+      case Part::Deform: made = make_deform(n, in, out, first); break;
       case Part::Transpose:
         made = m_.add_node(g, standard_op(m_, OpKind::Transpose), in, out, first);
         m_.set_attr_ints(made, names::perm, d_.list(node.list));
@@ -189,7 +189,7 @@ class Writer {
         made = m_.add_node(g, standard_op(m_, OpKind::Concat), in, out, first);
         m_.set_attr_int(made, names::axis, node.axis);
         break;
-      default: {   // Split
+      default: {  // Split
         if (in.size() > 1) in.resize(1);
         made = m_.add_node(g, standard_op(m_, OpKind::Split), in, out, first);
         write_lengths(n, made);
@@ -204,16 +204,18 @@ class Writer {
     if (in.size() > 1) {
       const NodeId made = m_.add_node(g, standard_op(m_, OpKind::Reshape), in, out, before);
       const NodeId like = d_[n].origin;
-      if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0) m_.set_attr_int(made, names::allowzero, 1);
+      if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0)
+        m_.set_attr_int(made, names::allowzero, 1);
       return made;
     }
     const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
     const bool target = form.kind == DeformForm::Kind::Target;
-    const OpKind kind = target                                      ? OpKind::Reshape
-                        : form.kind == DeformForm::Kind::Squeeze    ? OpKind::Squeeze
-                                                                    : OpKind::Unsqueeze;
+    const OpKind kind = target                                   ? OpKind::Reshape
+                        : form.kind == DeformForm::Kind::Squeeze ? OpKind::Squeeze
+                                                                 : OpKind::Unsqueeze;
     const bool as_operand = opset_ >= (target ? 5 : 13);
-    if (as_operand) in.push_back(int64s(form.numbers, [&] { return text_of(out[0]) + (target ? "_shape" : "_axes"); }));
+    if (as_operand)
+      in.push_back(int64s(form.numbers, [&] { return text_of(out[0]) + (target ? "_shape" : "_axes"); }));
     const NodeId made = m_.add_node(g, standard_op(m_, kind), in, out, before);
     if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
     return made;
@@ -228,7 +230,8 @@ class Writer {
       m_.set_attr_ints(node, names::split, lengths);
       return;
     }
-    const ValueId in[] = {m_.input(node, 0), int64s(lengths, [&] { return text_of(m_.input(node, 0)) + "_split"; })};
+    const ValueId in[] = {m_.input(node, 0),
+                          int64s(lengths, [&] { return text_of(m_.input(node, 0)) + "_split"; })};
     m_.set_operands(node, in);
   }
 
@@ -244,7 +247,8 @@ class Writer {
         return int64s(numbers, [&] { return base_of(n) + std::string(what); });
       });
     if (node.part == Part::Split && node.list) write_lengths(n, node.origin);
-    if (node.by_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis) m_.set_attr_int(node.origin, names::axis, node.axis);
+    if (node.by_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis)
+      m_.set_attr_int(node.origin, names::axis, node.axis);
     if (node.part == Part::Concat) m_.set_attr_int(node.origin, names::axis, node.axis);
     if (node.part == Part::Transpose) m_.set_attr_ints(node.origin, names::perm, d_.list(node.list));
   }
@@ -278,7 +282,7 @@ class Writer {
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
         const NodeId by = nodes_[d_.user(u).index()];
-        if (!by) return m_.first_node(d_.graph());   // is written later, wherever that will be
+        if (!by) return m_.first_node(d_.graph());  // is written later, wherever that will be
         if (!first || m_.before(by, first)) first = by;
       }
     return first ? first : m_.first_node(d_.graph());
@@ -294,10 +298,10 @@ class Writer {
 
   const Draft& d_;
   Model& m_;
-  ShapeTable shapes_;                                       // a copy: products are cached in it
+  ShapeTable shapes_;  // a copy: products are cached in it
   std::int64_t opset_ = 0;
-  std::vector<ValueId> values_;                             // by DValue
-  std::vector<NodeId> nodes_;                               // by DNode
+  std::vector<ValueId> values_;  // by DValue
+  std::vector<NodeId> nodes_;    // by DNode
   std::map<std::vector<std::int64_t>, ValueId> int64s_;
 };
 

@@ -24,9 +24,9 @@ bool is_scalar(const Inference& infer, ValueId v) { return infer.has_rank(v) && 
 
 DType first_type(const Draft& d, DNode n) { return d[d.in(n, 0)].dtype; }
 
-// Does `fits` hold for all elements of a constant? No for types other than float and double, and for long ones.
-template <class Fits>
-bool all_elements(const Model& m, TensorId t, Fits fits) {
+// Does `fits` hold for all elements of a constant? No for types other than float and double, and for long
+// ones.
+template <class Fits> bool all_elements(const Model& m, TensorId t, Fits fits) {
   const auto raw = m.raw(t);
   if (!raw || m.tensor(t).elements > kMostConstantElements) return false;
   const auto look = [&]<class T>(T x) {
@@ -58,27 +58,27 @@ bool is_elementwise_on_plain(const Model& m, const Inference& infer, NodeId n) {
   const OpFacts& row = facts_of(m, n);
   const bool by_class =
       row.cls == OpClass::Unary || row.cls == OpClass::Nary || row.cls == OpClass::Conditional;
-  if (!by_class || row.purity != Purity::Pure || row.deprecated || m.output_count(n) != 1 || !m.output(n, 0)) return false;
+  if (!by_class || row.purity != Purity::Pure || row.deprecated || m.output_count(n) != 1 || !m.output(n, 0))
+    return false;
   if (m.input_count(n) == 0 || !m.input(n, 0) || !attributes_known(m, n)) return false;
   switch (m.kind(n)) {
-    case OpKind::BatchNormalization:   // an anchor, as it is folded into its Conv
-    case OpKind::Dropout:              // in inference mode it is removed before; else random
+    case OpKind::BatchNormalization:  // an anchor, as it is folded into its Conv
+    case OpKind::Dropout:             // in inference mode it is removed before; else random
       return false;
-    case OpKind::MsBiasGelu:           // the bias has to stay a vector along the last axis
-    case OpKind::MsFastGelu:
-      return m.input_count(n) == 1 || !m.input(n, 1);
+    case OpKind::MsBiasGelu:  // the bias has to stay a vector along the last axis
+    case OpKind::MsFastGelu: return m.input_count(n) == 1 || !m.input(n, 1);
     case OpKind::QuantizeLinear:
-    case OpKind::DequantizeLinear:     // per tensor, or per axis; not by blocks
+    case OpKind::DequantizeLinear:  // per tensor, or per axis; not by blocks
       if (int_attr(m, n, names::block_size).value_or(0) != 0) return false;
       if (quantization_axis(m, infer, n)) return true;
       for (std::size_t i = 1; i < m.input_count(n); ++i)
         if (m.input(n, i) && !is_scalar(infer, m.input(n, i))) return false;
       return true;
-    default:
-      break;
+    default: break;
   }
   if (row.broadcast == Broadcast::LegacyAxis)
-    return int_attr(m, n, names::broadcast).value_or(0) == 0 && !has_attr(m, n, names::axis) && same_shapes(m, infer, n);
+    return int_attr(m, n, names::broadcast).value_or(0) == 0 && !has_attr(m, n, names::axis) &&
+           same_shapes(m, infer, n);
   if (row.broadcast == Broadcast::None && m.input_count(n) > 1 && row.cls == OpClass::Nary)
     return same_shapes(m, infer, n);
   return true;
@@ -87,7 +87,9 @@ bool is_elementwise_on_plain(const Model& m, const Inference& infer, NodeId n) {
 std::optional<std::uint32_t> quantization_axis(const Model& m, const Inference& infer, NodeId n) {
   if (m.kind(n) != OpKind::QuantizeLinear && m.kind(n) != OpKind::DequantizeLinear) return std::nullopt;
   const ValueId x = m.input(n, 0), scale = m.input(n, 1), zero = m.input(n, 2);
-  if (m.opset(n) < 13 || !scale || !infer.has_rank(x) || !infer.has_rank(scale) || infer.dims(scale).size() != 1) return std::nullopt;
+  if (m.opset(n) < 13 || !scale || !infer.has_rank(x) || !infer.has_rank(scale) ||
+      infer.dims(scale).size() != 1)
+    return std::nullopt;
   const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(1), infer.dims(x).size());
   if (!axis || (zero && !infer.same_shape(scale, zero))) return std::nullopt;
   const DimId extent = infer.dims(x)[static_cast<std::size_t>(*axis)];
@@ -129,8 +131,9 @@ bool beside_no_zero(const Draft& d, DNode n) {
   return false;
 }
 
-// Kernels that take another path by which operands are scalars or vectors: Pow rounds otherwise, Where and Max and Min give
-// another sign of zero (Max and Min by the length of a vector, too, but not beside a constant that holds no zero).
+// Kernels that take another path by which operands are scalars or vectors: Pow rounds otherwise, Where and
+// Max and Min give another sign of zero (Max and Min by the length of a vector, too, but not beside a
+// constant that holds no zero).
 bool layout_sensitive(const Draft& d, DNode n) {
   if (!d[n].by_layout) return false;
   const OpKind kind = d.model().kind(d[n].origin);
@@ -145,7 +148,7 @@ bool position_free(const Draft& d, DNode n) {
   const NodeId origin = d[n].origin;
   const OpKind kind = m.kind(origin);
   const DType type = first_type(d, n), result = d[d.out(n)].dtype;
-  if (layout_sensitive(d, n)) return true;   // may_reshape decides
+  if (layout_sensitive(d, n)) return true;  // may_reshape decides
   if (kind == OpKind::Cast || kind == OpKind::CastLike) return !cast_position_dependent(type, result);
   return !position_dependent(kind, type) || kind == OpKind::Max || kind == OpKind::Min;
 }
@@ -194,7 +197,8 @@ Refusal operation_differs(const Draft& d, DNode a, DNode b) {
 }
 
 bool unchanged_by_clamp(const Model& m, TensorId t, bool whole) {
-  return all_elements(m, t, [whole](auto x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
+  return all_elements(
+      m, t, [whole](auto x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
 }
 
 }  // namespace graphopt

@@ -1,15 +1,18 @@
-// Problem: the same elementwise operators stand on every branch in front of a Concat: n launches each where one would do.
-// Method: a lockstep walk from the Concat's operands over all branches at once. A *level* is a tuple of values, one per
-// branch (deformations between are looked through); it matches when all of them come from the same operator. Operands in full
-// shape lead to further levels, others must be common (merge_operands.h). Levels form a graph (x * sigmoid(x) meets
-// itself again at x). A level is merged when all levels below it end in one and the same leaf tuple: with two, a
-// second Concat would move more bytes than is saved.
-// When the one leaf tuple is one value n times and the branches differ by their constants, no Concat is needed: the value
-// broadcasts against the stacked constants along an axis of extent n in front of the Concat's, and a Reshape makes one of both.
-// The elements computed and written are those of the branches. Where nothing differs it is the same work n times, and refused.
-//   a = Mul (x, k)  b = Mul (x, l)  y = Concat <axis = 0> (a, b)      =>      m = Mul (x, kl)  y = Reshape (m, shape)
-// Exact: every element is computed by the same operator from the same operands; its place changes, so operators whose kernels
-// depend on that are refused (b7).
+// Problem: the same elementwise operators stand on every branch in front of a Concat: n launches each where
+// one would do.
+// Method: a lockstep walk from the Concat's operands over all branches at once. A *level* is a tuple of
+// values, one per branch (deformations between are looked through); it matches when all of them come from the
+// same operator. Operands in full shape lead to further levels, others must be common (merge_operands.h).
+// Levels form a graph (x * sigmoid(x) meets itself again at x). A level is merged when all levels below it
+// end in one and the same leaf tuple: with two, a second Concat would move more bytes than is saved. When the
+// one leaf tuple is one value n times and the branches differ by their constants, no Concat is needed: the
+// value broadcasts against the stacked constants along an axis of extent n in front of the Concat's, and a
+// Reshape makes one of both. The elements computed and written are those of the branches. Where nothing
+// differs it is the same work n times, and refused.
+//   a = Mul (x, k)  b = Mul (x, l)  y = Concat <axis = 0> (a, b)      =>      m = Mul (x, kl)  y = Reshape
+//   (m, shape)
+// Exact: every element is computed by the same operator from the same operands; its place changes, so
+// operators whose kernels depend on that are refused (b7).
 // Ends: the walk makes each tuple a level once.
 #include <algorithm>
 #include <unordered_map>
@@ -24,23 +27,25 @@ namespace {
 struct Child {
   enum class Kind : std::uint8_t { Level, Value } kind = Kind::Value;
   std::size_t level = 0;
-  DValue value;   // none: absent
-  std::vector<DValue> parts;   // the branches' constants, which `value` is one behind the other along the axis
+  DValue value;               // none: absent
+  std::vector<DValue> parts;  // the branches' constants, which `value` is one behind the other along the axis
 };
 
 struct Level {
   std::vector<DValue> tuple;
-  std::vector<DNode> nodes;       // none for a constant branch
+  std::vector<DNode> nodes;  // none for a constant branch
   std::vector<Child> children;
-  bool op = false;                // matches; else a leaf
-  Refusal stack_only = Refusal::None;   // why its constants cannot be joined, only stand along an axis of their own
-  std::size_t leaf = 0;           // the one leaf level below it; itself when it is one
+  bool op = false;  // matches; else a leaf
+  Refusal stack_only =
+      Refusal::None;     // why its constants cannot be joined, only stand along an axis of their own
+  std::size_t leaf = 0;  // the one leaf level below it; itself when it is one
   DValue made;
 };
 
 class LockstepWalk {
  public:
-  LockstepWalk(Draft& d, DNode concat, const MoveOptions& o) : d_(d), concat_(concat), options_(o), axis_(d[concat].axis) {
+  LockstepWalk(Draft& d, DNode concat, const MoveOptions& o)
+      : d_(d), concat_(concat), options_(o), axis_(d[concat].axis) {
     shares_ = d.ins(concat);
     for (const DValue v : shares_) shapes_.push_back(d.shape(v));
   }
@@ -70,7 +75,8 @@ class LockstepWalk {
   DValue peel(DValue v) {
     while (true) {
       const DNode q = d_.def(v);
-      if (!q || d_[q].part != Part::Deform || d_[q].host || !d_.lone(v) || !d_.shape(d_.in(q, 0)) || d_.constant(d_.in(q, 0)))
+      if (!q || d_[q].part != Part::Deform || d_[q].host || !d_.lone(v) || !d_.shape(d_.in(q, 0)) ||
+          d_.constant(d_.in(q, 0)))
         return v;
       peeled_.push_back(q);
       v = d_.in(q, 0);
@@ -100,7 +106,7 @@ class LockstepWalk {
         return false;
       }
       if (n) real.push_back(n);
-      else if (real.empty() && level.nodes.size() > 1) return false;   // constants only, so far
+      else if (real.empty() && level.nodes.size() > 1) return false;  // constants only, so far
     }
     if (real.size() >= 2 && d_[real[0]].by_axis)
       for (std::size_t i = 0; i < level.tuple.size(); ++i)
@@ -108,7 +114,8 @@ class LockstepWalk {
           why = Refusal::AxisCut;
           return false;
         }
-    if (real.size() < 2 || !same_elementwise(d_, real, d_.shape(d_.out(concat_)), options_, why)) return false;
+    if (real.size() < 2 || !same_elementwise(d_, real, d_.shape(d_.out(concat_)), options_, why))
+      return false;
     // A constant branch that the operator leaves bit for bit as it is.
     if (real.size() < level.tuple.size())
       for (std::size_t i = 0; i < level.tuple.size(); ++i)
@@ -122,7 +129,8 @@ class LockstepWalk {
   void expand(std::size_t at, Refusal& why) {
     Level level = std::move(levels_[at]);
     level.op = match(level, why);
-    const DNode first = level.op ? *std::ranges::find_if(level.nodes, [](DNode n) { return n.valid(); }) : DNode{};
+    const DNode first =
+        level.op ? *std::ranges::find_if(level.nodes, [](DNode n) { return n.valid(); }) : DNode{};
     for (std::uint32_t k = 0; level.op && k < d_[first].in_count; ++k) {
       Child c;
       std::vector<DValue> operands;
@@ -142,14 +150,15 @@ class LockstepWalk {
       // A scalar by definition is full where the branches are scalars, but the Concat of them is none.
       if (full && !all_constant && operand_kind(d_.model(), d_[first].origin, k) != Operand::Fixed) {
         c.kind = Child::Kind::Level;
-        levels_[at].tuple = level.tuple;   // so that it is found when it meets itself
+        levels_[at].tuple = level.tuple;  // so that it is found when it meets itself
         c.level = level_of(std::move(operands));
       } else {
         if (all_nodes) {
           std::vector<Branch> branches;
           for (std::size_t i = 0; i < operands.size(); ++i)
             branches.push_back({level.nodes[i], operands[i], d_.shape(level.tuple[i]), shapes_[i]});
-          const bool shapes_known = std::ranges::all_of(branches, [](const Branch& b) { return b.from && b.to; });
+          const bool shapes_known =
+              std::ranges::all_of(branches, [](const Branch& b) { return b.from && b.to; });
           if (shapes_known) c.value = common_operand(d_, branches, k, axis_, concat_, why, &c.parts);
           else why = Refusal::ShapeUnknown;
         }
@@ -181,7 +190,8 @@ class LockstepWalk {
     }
   }
 
-  // A level also ends the walk where its leaf is of a wider type than the result: the Concat would move more bytes there.
+  // A level also ends the walk where its leaf is of a wider type than the result: the Concat would move more
+  // bytes there.
   void find_leaves() {
     const int most = bits_of(d_[levels_[0].tuple[0]].dtype);
     for (const std::size_t at : order_) {
@@ -203,7 +213,7 @@ class LockstepWalk {
     }
   }
 
-  std::vector<std::size_t> merged() const {   // reachable from the root, parents first
+  std::vector<std::size_t> merged() const {  // reachable from the root, parents first
     std::vector<std::size_t> out{0};
     std::vector<bool> seen(levels_.size());
     seen[0] = true;
@@ -216,7 +226,8 @@ class LockstepWalk {
     return out;
   }
 
-  // Levels with a value that something outside of the pattern reads become leaves. Returns whether there was one.
+  // Levels with a value that something outside of the pattern reads become leaves. Returns whether there was
+  // one.
   bool close_open_uses() {
     std::vector<DNode> pattern{concat_};
     pattern.insert(pattern.end(), peeled_.begin(), peeled_.end());
@@ -252,7 +263,8 @@ class LockstepWalk {
       why = Refusal::Type;
       return false;
     }
-    if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end()) return build_stack(operands[0], why);
+    if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end())
+      return build_stack(operands[0], why);
     const DValue y = d_.out(concat_);
     const ShapeId result = d_.shape(y);
     leaf.made = d_.new_value(result, type);
@@ -268,7 +280,7 @@ class LockstepWalk {
         in.push_back(c.kind == Child::Kind::Level ? levels_[c.level].made : c.value);
         reached &= c.kind != Child::Kind::Level || in.back().valid();
       }
-      if (!reached) continue;   // below a level that became a leaf
+      if (!reached) continue;  // below a level that became a leaf
       level.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
       d_.new_elementwise(first, in, level.made, concat_);
     }
@@ -288,8 +300,9 @@ class LockstepWalk {
     return found;
   }
 
-  // The branches' shape when they stand along an axis of their own in front of the Concat's, unless that has extent 1. Only
-  // with ones in front: then what all branches share broadcasts as it is, in runs as long as a branch.
+  // The branches' shape when they stand along an axis of their own in front of the Concat's, unless that has
+  // extent 1. Only with ones in front: then what all branches share broadcasts as it is, in runs as long as a
+  // branch.
   ShapeId stack_shape() {
     ShapeTable& shapes = d_.shapes();
     const auto s = shapes.dims(shapes_[0]);
@@ -297,8 +310,8 @@ class LockstepWalk {
     if (!std::ranges::all_of(s.first(axis_), [&](DimId e) { return shapes.is_one(e); })) return {};
     std::vector<DimId> dims(s.begin(), s.end());
     const DimId branches = shapes.pool().constant(static_cast<std::int64_t>(shapes_.size()));
-    if (axis_ == 0) dims.insert(dims.begin(), branches);   // the constants have the rank
-    else dims[axis_ - 1] = branches;                       // was 1; no operand would have a rank more
+    if (axis_ == 0) dims.insert(dims.begin(), branches);  // the constants have the rank
+    else dims[axis_ - 1] = branches;                      // was 1; no operand would have a rank more
     return shapes.intern(std::span<const DimId>(dims));
   }
 
@@ -316,23 +329,27 @@ class LockstepWalk {
     return each && deform_form(d_.shapes(), each, d_.shape(d_.out(concat_))).kind != DeformForm::Kind::None;
   }
 
-  // The merged levels that depend on constants which differ by branch; what the others compute is the same for all.
+  // The merged levels that depend on constants which differ by branch; what the others compute is the same
+  // for all.
   std::vector<bool> by_branch() const {
     std::vector<bool> out(levels_.size());
     for (const std::size_t at : order_)
       for (const Child& c : levels_[at].children)
-        if (levels_[at].op && (!c.parts.empty() || (c.kind == Child::Kind::Level && out[c.level]))) out[at] = true;
+        if (levels_[at].op && (!c.parts.empty() || (c.kind == Child::Kind::Level && out[c.level])))
+          out[at] = true;
     return out;
   }
 
   bool may_stack(const Level& level, bool each, ShapeId to, const std::vector<bool>& wide) const {
     const bool mixed = each && std::ranges::any_of(level.children, [&](const Child& c) {
-      return !c.parts.empty() || (c.kind == Child::Kind::Level && !wide[c.level]);
-    });
+                         return !c.parts.empty() || (c.kind == Child::Kind::Level && !wide[c.level]);
+                       });
     // PRelu's result has the shape of its first operand, which a stacked slope would exceed.
-    const bool narrow = each && (level.children[0].kind != Child::Kind::Level || !wide[level.children[0].level]);
+    const bool narrow =
+        each && (level.children[0].kind != Child::Kind::Level || !wide[level.children[0].level]);
     return std::ranges::all_of(level.nodes, [&](DNode n) {
-      return n && !d_[n].by_axis && !(narrow && broadcasts_one_way(d_.model(), d_[n].origin)) && (mixed ? may_lift(d_, n) : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
+      return n && !d_[n].by_axis && !(narrow && broadcasts_one_way(d_.model(), d_[n].origin)) &&
+             (mixed ? may_lift(d_, n) : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
     });
   }
 
@@ -342,7 +359,7 @@ class LockstepWalk {
     const DValue y = d_.out(concat_);
     const ShapeId each = stack_shape();
     why = Refusal::MultiUse;
-    if (!wide[0] || !each) return false;   // one value n times: the work would grow
+    if (!wide[0] || !each) return false;  // one value n times: the work would grow
     why = Refusal::Position;
     for (const std::size_t at : merged())
       if (levels_[at].op && !may_stack(levels_[at], wide[at], each, wide)) return false;
@@ -363,8 +380,10 @@ class LockstepWalk {
         reached &= in.back() || (c.kind == Child::Kind::Value && c.parts.empty());
       }
       if (!reached && at == 0) return false;
-      if (!reached) continue;   // below a level that became a leaf
-      level.made = at == 0 && each == d_.shape(y) ? y : d_.new_value(wide[at] ? each : shapes_[0], d_[level.tuple[0]].dtype);
+      if (!reached) continue;  // below a level that became a leaf
+      level.made = at == 0 && each == d_.shape(y)
+                       ? y
+                       : d_.new_value(wide[at] ? each : shapes_[0], d_[level.tuple[0]].dtype);
       d_.new_elementwise(level.nodes[0], in, level.made, concat_);
     }
     const DValue whole[] = {levels_[0].made}, out[] = {y};
@@ -386,14 +405,15 @@ class LockstepWalk {
   std::unordered_multimap<std::uint64_t, std::size_t> index_;
   std::vector<std::size_t> order_;
   std::vector<DNode> peeled_;
-  Refusal why_ = Refusal::None;   // of the root level, when it matched
+  Refusal why_ = Refusal::None;  // of the root level, when it matched
 };
 
 bool LockstepWalk::leaves_alone(const Model& m, NodeId n, TensorId t) {
   const OpKind kind = m.kind(n);
   const auto raw = m.raw(t);
   if (!raw || m.tensor(t).elements > kMostConstantElements) return false;
-  if (kind != OpKind::Relu && kind != OpKind::Abs && kind != OpKind::Floor && kind != OpKind::Ceil) return false;
+  if (kind != OpKind::Relu && kind != OpKind::Abs && kind != OpKind::Floor && kind != OpKind::Ceil)
+    return false;
   return unchanged_by_clamp(m, t, kind == OpKind::Floor || kind == OpKind::Ceil);
 }
 

@@ -22,12 +22,14 @@ Refusal held_because(const Draft& d, DValue v) {
 }
 
 Refusal not_elementwise(const Draft& d, DNode n) {
-  const bool barrier = n && d[n].part == Part::Other && !d[n].host &&
-                       (!d[n].anchor || (d[n].out_count > 0 && d.out(n) && d[d.out(n)].dtype == DType::String));
+  const bool barrier =
+      n && d[n].part == Part::Other && !d[n].host &&
+      (!d[n].anchor || (d[n].out_count > 0 && d.out(n) && d[d.out(n)].dtype == DType::String));
   return barrier ? Refusal::Barrier : Refusal::Operand;
 }
 
-bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o, Refusal& why) {
+bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o,
+                      Refusal& why) {
   for (const DNode n : nodes) {
     if (!d.is(n, Part::Elementwise)) {
       why = not_elementwise(d, n);
@@ -55,25 +57,31 @@ namespace {
 
 enum class Likeness : std::uint8_t { None, Kind, Node };
 
-// Do two values look as if they stood at one place of two branches: made in the same way, or even by the same node?
+// Do two values look as if they stood at one place of two branches: made in the same way, or even by the same
+// node?
 Likeness likeness(const Draft& d, DValue a, DValue b) {
   if (a == b) return Likeness::Node;
   if (d.constant(a) || d.constant(b)) return d.constant(a) && d.constant(b) ? Likeness::Kind : Likeness::None;
   const DNode x = d.def(a), y = d.def(b);
   if (!x || !y || d[x].part != d[y].part) return Likeness::None;
-  if (x == y) return Likeness::Node;   // pieces of one Split
+  if (x == y) return Likeness::Node;  // pieces of one Split
   const bool one_of_many = d[x].part == Part::Elementwise || d[x].part == Part::Other;
-  return !one_of_many || d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? Likeness::Kind : Likeness::None;
+  return !one_of_many || d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? Likeness::Kind
+                                                                                          : Likeness::None;
 }
 
 }  // namespace
 
 DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot) {
-  if (slot > 1 || d[n].real_in < 2 || n == first || !facts_of(d.model(), d[n].origin).commutative) return d.in(n, slot);
+  if (slot > 1 || d[n].real_in < 2 || n == first || !facts_of(d.model(), d[n].origin).commutative)
+    return d.in(n, slot);
   const DValue a = d.in(first, 0), b = d.in(first, 1), x = d.in(n, 0), y = d.in(n, 1);
   if (!a || !b || !x || !y) return d.in(n, slot);
-  const Likeness as_is[] = {likeness(d, a, x), likeness(d, b, y)}, swapped[] = {likeness(d, a, y), likeness(d, b, x)};
-  const auto pairs = [](std::span<const Likeness> l) { return std::ranges::count_if(l, [](Likeness k) { return k != Likeness::None; }); };
+  const Likeness as_is[] = {likeness(d, a, x), likeness(d, b, y)},
+                 swapped[] = {likeness(d, a, y), likeness(d, b, x)};
+  const auto pairs = [](std::span<const Likeness> l) {
+    return std::ranges::count_if(l, [](Likeness k) { return k != Likeness::None; });
+  };
   const auto sure = [](std::span<const Likeness> l) { return std::ranges::count(l, Likeness::Node) == 2; };
   const bool swap = pairs(swapped) > pairs(as_is) || (sure(swapped) && !sure(as_is));
   return d.in(n, swap ? 1 - slot : slot);
@@ -96,7 +104,8 @@ DValue without_leading_ones(Draft& d, DValue constant, std::uint32_t axis) {
   return reshaped_constant(d, constant, d.shapes().intern(std::span<const std::int64_t>(dims).subspan(ones)));
 }
 
-DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> mapped, std::uint32_t axis, Refusal& why) {
+DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> mapped, std::uint32_t axis,
+            Refusal& why) {
   const std::size_t rank = d.shapes().rank(branches[0].to);
   std::vector<std::vector<std::int64_t>> dims;
   std::vector<std::int64_t> most(rank, 1);
@@ -110,7 +119,7 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
     std::vector<std::int64_t> full(rank, 1);
     std::ranges::copy(*own, full.end() - static_cast<std::ptrdiff_t>(own->size()));
     full[axis] = 1;
-    if (std::ranges::count(full, 0) > 0) {   // nothing is computed, and 1 would not be the least extent
+    if (std::ranges::count(full, 0) > 0) {  // nothing is computed, and 1 would not be the least extent
       why = Refusal::Operand;
       return {};
     }
@@ -138,8 +147,8 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
 
 }  // namespace
 
-DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis, DNode before,
-                      Refusal& why, std::vector<DValue>* parts) {
+DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis,
+                      DNode before, Refusal& why, std::vector<DValue>* parts) {
   const DNode first = branches[0].node;
   const auto same = [&](auto value_of) {
     return std::ranges::all_of(branches, [&](const Branch& b) {
@@ -149,18 +158,19 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   why = Refusal::Operand;
   if (operand_kind(d.model(), d[first].origin, slot) == Operand::Fixed)
     return same([](const Branch& b) { return b.operand; }) ? branches[0].operand : DValue{};
-  if (!broadcasts(d.model(), d[first].origin)) return {};   // they would have to be full in the new shape
+  if (!broadcasts(d.model(), d[first].origin)) return {};  // they would have to be full in the new shape
   std::vector<DValue> mapped;
   bool all_constant = true;
   for (const Branch& b : branches) {
     const DValue v = mapped_operand(d, b.operand, b.from, b.to, may_lift(d, b.node), before, why);
     if (!v) return {};
     why = Refusal::Operand;
-    if (!d.constant(v) && v != b.operand) return {};   // a new deformation at run time
+    if (!d.constant(v) && v != b.operand) return {};  // a new deformation at run time
     all_constant &= d.constant(v);
     mapped.push_back(v);
   }
-  const bool one = std::ranges::all_of(mapped, [&](DValue v) { return v == mapped[0] || equal_constants(d, v, mapped[0]); });
+  const bool one = std::ranges::all_of(
+      mapped, [&](DValue v) { return v == mapped[0] || equal_constants(d, v, mapped[0]); });
   if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) {
     if (!minds_broadcast(d, first, mapped[0])) return mapped[0];
     why = Refusal::Position;
@@ -176,7 +186,8 @@ DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, st
   for (const DValue v : parts) {
     const auto own = *d.shapes().numbers(d.shape(v));
     const auto last = most.end() - static_cast<std::ptrdiff_t>(own.size());
-    std::ranges::transform(own, std::span(last, own.size()), last, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
+    std::ranges::transform(own, std::span(last, own.size()), last,
+                           [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
   }
   auto slice = most;
   slice.insert(slice.begin() + axis, 1);

@@ -1,15 +1,19 @@
-// Problem: the same elementwise operators stand behind every result of a Split: n launches each where one would do.
-// Method: from each result (through deformations that nothing else reads) forward, in topological order, to the nearest node that
-// every reader of the result leads to and no value goes past: its *end*. What lies between is the branch: one node where the
-// result has one reader, a small graph where it is read again (x * sigmoid(x)). Then backward from the ends, all branches in
-// lockstep: a *level* is a node per branch, the same operator with the result, values of further levels, or common operands
-// (merge_operands.h) at the same places. The operand that reads a node says which one it pairs with, so equal readers are never
-// confused. The levels go in front of the Split once; it takes the values of the ends apart instead, the deformations stay on
-// their branches. Chains follow one end at a time.
-// With two ends (values of two levels are read below) a second Split would move more bytes than is saved: there is no end then.
-// Where the Split cannot carry the values of an end, or they are of a wider type, the next end is looked for.
-// Exact: as merge_concat. A shared operand cannot depend on the Split: it would depend on an end, and that on the operand.
-// Lowers: C', by n - 1 for each level. Ends: each node is looked at once per walk, at most kMostNodes of them on a branch.
+// Problem: the same elementwise operators stand behind every result of a Split: n launches each where one
+// would do.
+// Method: from each result (through deformations that nothing else reads) forward, in topological order, to
+// the nearest node that every reader of the result leads to and no value goes past: its *end*. What lies
+// between is the branch: one node where the result has one reader, a small graph where it is read again (x *
+// sigmoid(x)). Then backward from the ends, all branches in lockstep: a *level* is a node per branch, the
+// same operator with the result, values of further levels, or common operands
+// (merge_operands.h) at the same places. The operand that reads a node says which one it pairs with, so equal
+// readers are never confused. The levels go in front of the Split once; it takes the values of the ends apart
+// instead, the deformations stay on their branches. Chains follow one end at a time. With two ends (values of
+// two levels are read below) a second Split would move more bytes than is saved: there is no end then. Where
+// the Split cannot carry the values of an end, or they are of a wider type, the next end is looked for.
+// Exact: as merge_concat. A shared operand cannot depend on the Split: it would depend on an end, and that on
+// the operand.
+// Lowers: C', by n - 1 for each level. Ends: each node is looked at once per walk, at most kMostNodes of them
+// on a branch.
 //
 //   a, b = Split <axis = 0> (x, n)             s = Sigmoid (x)
 //   s1 = Sigmoid (a)                           y = Mul (x, s)
@@ -27,20 +31,21 @@
 namespace graphopt {
 namespace {
 
-// Elementwise nodes between a result of the Split and an end. GELU by its tanh, written by hand, has 9; without a bound, walks of
-// many Splits along one long tail would be quadratic.
+// Elementwise nodes between a result of the Split and an end. GELU by its tanh, written by hand, has 9;
+// without a bound, walks of many Splits along one long tail would be quadratic.
 constexpr std::size_t kMostNodes = 256;
 
 struct Piece {
-  DValue result;                  // of the Split
-  std::vector<DNode> between;     // deformations, in order
-  DValue value;                   // behind them
-  std::vector<DNode> nodes;       // the branch, in topological order; the last is the end
+  DValue result;               // of the Split
+  std::vector<DNode> between;  // deformations, in order
+  DValue value;                // behind them
+  std::vector<DNode> nodes;    // the branch, in topological order; the last is the end
 };
 
 // Adds the nodes behind the last one (the value, at first) up to the next end.
 bool walk_to_end(const Draft& d, Piece& p, Refusal& why) {
-  std::vector<std::pair<std::uint64_t, DNode>> open;   // a heap, the first in order on top: a reader per use that is still to be met
+  std::vector<std::pair<std::uint64_t, DNode>>
+      open;  // a heap, the first in order on top: a reader per use that is still to be met
   const auto add_readers = [&](DValue v) {
     if (d[v].held || !d.first_use(v)) {
       why = d[v].held && (v == p.value || d.first_use(v)) ? held_because(d, v) : Refusal::MultiUse;
@@ -99,13 +104,15 @@ void move_behind(Draft& d, DNode split, std::span<const Piece> pieces, DNode pla
   for (const Piece& p : pieces)
     for (const DNode n : p.between)
       if (d.before(n, split)) d.move_before(n, d[split].next);
-  // Chains on one branch keep their order: later ones were put right behind the Split, in front of earlier ones.
+  // Chains on one branch keep their order: later ones were put right behind the Split, in front of earlier
+  // ones.
   for (const Piece& p : pieces)
     for (std::size_t i = 1; i < p.between.size(); ++i)
       if (d.before(p.between[i], p.between[i - 1])) d.move_before(p.between[i], d[p.between[i - 1]].next);
 }
 
-// The branches in lockstep: level k is the k-th node of the first branch and what stands at its place on the others.
+// The branches in lockstep: level k is the k-th node of the first branch and what stands at its place on the
+// others.
 class SplitLevels {
  public:
   SplitLevels(Draft& d, DNode split, const MoveOptions& o, std::span<const Piece> pieces)
@@ -114,19 +121,21 @@ class SplitLevels {
   bool match(Refusal& why) {
     for (const Piece& p : pieces_)
       if (p.nodes.size() != levels_.size()) {
-        why = Refusal::MultiUse;   // something reads a value of one branch that is read by nothing on the others
+        why =
+            Refusal::MultiUse;  // something reads a value of one branch that is read by nothing on the others
         return false;
       }
     for (std::uint32_t i = 0; i < pieces_.size(); ++i)
       for (std::uint32_t k = 0; k < levels_.size(); ++k) homes_.push_back({pieces_[i].nodes[k], i, k});
     std::ranges::sort(homes_, {}, &Home::node);
     if (std::ranges::adjacent_find(homes_, {}, &Home::node) != homes_.end()) {
-      why = Refusal::MultiUse;   // two branches meet
+      why = Refusal::MultiUse;  // two branches meet
       return false;
     }
     for (Level& level : levels_) level.nodes.resize(pieces_.size());
     taken_.resize(homes_.size());
-    for (std::uint32_t i = 0; i < pieces_.size(); ++i) take(i, static_cast<std::uint32_t>(levels_.size() - 1), pieces_[i].nodes.back());
+    for (std::uint32_t i = 0; i < pieces_.size(); ++i)
+      take(i, static_cast<std::uint32_t>(levels_.size() - 1), pieces_[i].nodes.back());
     for (std::size_t k = levels_.size(); k-- > 0;)
       if (!match_level(levels_[k], why)) return false;
     return true;
@@ -141,11 +150,14 @@ class SplitLevels {
         std::vector<Branch> branches;
         for (std::size_t i = 0; i < pieces_.size(); ++i) {
           const DNode n = level.nodes[i];
-          branches.push_back({n, paired_operand(d_, level.nodes[0], n, slot), d_.shape(d_.out(n)), d_.shape(pieces_[i].result)});
+          branches.push_back({n, paired_operand(d_, level.nodes[0], n, slot), d_.shape(d_.out(n)),
+                              d_.shape(pieces_[i].result)});
         }
         in.value = common_operand(d_, branches, slot, d_[split_].axis, split_, why);
         if (!in.value) return false;
-        if (const DNode q = d_.def(in.value); q && !d_.constant(in.value) && (!latest_ || d_.before(latest_, q))) latest_ = q;
+        if (const DNode q = d_.def(in.value);
+            q && !d_.constant(in.value) && (!latest_ || d_.before(latest_, q)))
+          latest_ = q;
       }
     return true;
   }
@@ -172,7 +184,7 @@ class SplitLevels {
     DValue value;
   };
   struct Level {
-    std::vector<DNode> nodes;   // one per branch; none until a reader was matched
+    std::vector<DNode> nodes;  // one per branch; none until a reader was matched
     std::vector<Operands> in;
     DValue made;
   };
@@ -209,7 +221,8 @@ class SplitLevels {
         why = Refusal::ShapeUnknown;
         return false;
       }
-      if (d_[level.nodes[i]].by_axis && (d_.shape(p.value) != d_.shape(p.result) || d_[level.nodes[i]].axis == d_[split_].axis)) {
+      if (d_[level.nodes[i]].by_axis &&
+          (d_.shape(p.value) != d_.shape(p.result) || d_[level.nodes[i]].axis == d_[split_].axis)) {
         why = Refusal::AxisCut;
         return false;
       }
@@ -229,8 +242,11 @@ class SplitLevels {
     const auto inner = home(d_.def(w));
     in.from = w == pieces_[0].value ? From::Piece : inner ? From::Level : From::Outside;
     if (inner) in.level = homes_[*inner].place;
-    // A scalar by definition cannot become the whole of the Split's operand, even where the pieces are scalars behind deformations.
-    if (in.from != From::Outside && operand_kind(d_.model(), d_[level.nodes[0]].origin, slot) == Operand::Fixed) return false;
+    // A scalar by definition cannot become the whole of the Split's operand, even where the pieces are
+    // scalars behind deformations.
+    if (in.from != From::Outside &&
+        operand_kind(d_.model(), d_[level.nodes[0]].origin, slot) == Operand::Fixed)
+      return false;
     for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
       const DValue v = paired_operand(d_, level.nodes[0], level.nodes[i], slot);
       const DNode q = d_.def(v);
@@ -241,7 +257,7 @@ class SplitLevels {
         case From::Level:
           if (!home(q) || !take(i, in.level, q)) return false;
           break;
-        default:   // find_operands takes one value for all, or constants: none of another branch
+        default:  // find_operands takes one value for all, or constants: none of another branch
           break;
       }
     }
@@ -253,8 +269,8 @@ class SplitLevels {
   const MoveOptions& options_;
   const std::span<const Piece> pieces_;
   std::vector<Level> levels_;
-  std::vector<Home> homes_;     // of all branches' nodes, sorted
-  std::vector<bool> taken_;     // by index into homes_: has a level
+  std::vector<Home> homes_;  // of all branches' nodes, sorted
+  std::vector<bool> taken_;  // by index into homes_: has a level
   DNode latest_;
 };
 
@@ -281,7 +297,9 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
   // What the Split would have to take apart. Another end may do where this one does not.
   const auto cannot_carry = [&] {
     const DType type = d[d.out(pieces[0].nodes.back())].dtype;
-    return !type_can_move(d, type) ? Refusal::Type : bits_of(type) > bits_of(d[x].dtype) ? Refusal::Bytes : Refusal::None;
+    return !type_can_move(d, type)               ? Refusal::Type
+           : bits_of(type) > bits_of(d[x].dtype) ? Refusal::Bytes
+                                                 : Refusal::None;
   };
   for (Refusal not_here; (not_here = cannot_carry()) != Refusal::None;)
     for (Piece& p : pieces)

@@ -1,18 +1,23 @@
-// Problem: a deformation or Transpose and another one that undoes it (or joins it) stand apart, with operators that work along
-// axes between them: layouts change around a Pad, heads are split around a Slice, pixels are flattened before a reduction.
-// Method: such an operator works as well on what stands in front of the border, along axes that are mapped; the border then
-// stands behind it. One swap gains nothing, so a candidate is a whole way, found by looking only and then carried out:
+// Problem: a deformation or Transpose and another one that undoes it (or joins it) stand apart, with
+// operators that work along axes between them: layouts change around a Pad, heads are split around a Slice,
+// pixels are flattened before a reduction.
+// Method: such an operator works as well on what stands in front of the border, along axes that are mapped;
+// the border then stands behind it. One swap gains nothing, so a candidate is a whole way, found by looking
+// only and then carried out:
 //   up    from the border to another one of its kind above; that one comes down, and tidy() joins the two
 //   down  along values with one reader to where the border vanishes: a reduction took the axes that it moved
 //   down from several borders to one Concat, behind which one then stands for all (common_concat)
-// Elementwise nodes on the way take the shape beyond it with their whole cluster (rebase()). A way has at most kLongestWay nodes.
+// Elementwise nodes on the way take the shape beyond it with their whole cluster (rebase()). A way has at
+// most kLongestWay nodes.
 //
-// Which axes: behind a Transpose, axis a is perm[a] in front of it. Behind a deformation, the dims of both sides fall into groups
-// of equal product; an axis must be its group but for dims of 1, a reduced group must be reduced as a whole, the block of a
-// normalization must be the same dims at the end of both. Kept and reduced dims must take turns alike.
-// Exact: the same elements are read for each result. Movement copies; what computes does so only where its kernels give the same
-// bits (axis_work_keeps_bits), else at -O3. Shapes are proven, for all sizes; static extents of 0 are left alone.
-// Lowers the cost only where borders meet or vanish; whether they do, the search decides. Ends: a way is finite.
+// Which axes: behind a Transpose, axis a is perm[a] in front of it. Behind a deformation, the dims of both
+// sides fall into groups of equal product; an axis must be its group but for dims of 1, a reduced group must
+// be reduced as a whole, the block of a normalization must be the same dims at the end of both. Kept and
+// reduced dims must take turns alike.
+// Exact: the same elements are read for each result. Movement copies; what computes does so only where its
+// kernels give the same bits (axis_work_keeps_bits), else at -O3. Shapes are proven, for all sizes; static
+// extents of 0 are left alone. Lowers the cost only where borders meet or vanish; whether they do, the search
+// decides. Ends: a way is finite.
 //
 //   t = Transpose <perm = [0, 2, 3, 1]> (x)                 p = Pad (x, {0,0,1,1, 0,0,1,1})
 //   p = Pad (t, {0,1,1,0, 0,1,1,0})                   =>
@@ -27,8 +32,8 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kLongestWay = 24;       // nodes of a way, and nodes looked at to find one
-constexpr std::uint32_t kMostOperands = 4;    // of an elementwise node, that are looked at
+constexpr std::size_t kLongestWay = 24;     // nodes of a way, and nodes looked at to find one
+constexpr std::uint32_t kMostOperands = 4;  // of an elementwise node, that are looked at
 
 using Dims = std::vector<DimId>;
 using Axes = std::vector<std::int64_t>;
@@ -44,7 +49,7 @@ struct Border {
 
 // A node that works along axes, once the border has gone behind it.
 struct Carried {
-  Axes axes;         // of its new operand
+  Axes axes;  // of its new operand
   Border border;
 };
 
@@ -71,7 +76,9 @@ bool vanishes(const Draft& d, const Border& b) {
   return true;
 }
 
-bool holds(std::span<const std::int64_t> axes, std::size_t axis) { return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end(); }
+bool holds(std::span<const std::int64_t> axes, std::size_t axis) {
+  return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
+}
 
 std::optional<Carried> past_transpose(const Draft& d, DNode m, const Border& b, Refusal& why) {
   const auto axes = d.list(d[m].list);
@@ -82,8 +89,8 @@ std::optional<Carried> past_transpose(const Draft& d, DNode m, const Border& b, 
     why = Refusal::AxisCut;
     return std::nullopt;
   }
-  if (d[m].work == AxisWork::Reduce) std::ranges::sort(c.axes);   // a set; the others say more per axis
-  Axes left;   // the axes of the new operand that the result has, in the order in which it has them now
+  if (d[m].work == AxisWork::Reduce) std::ranges::sort(c.axes);  // a set; the others say more per axis
+  Axes left;  // the axes of the new operand that the result has, in the order in which it has them now
   for (std::size_t k = 0; k < b.perm.size(); ++k)
     if (!d[m].drops || !holds(axes, k)) left.push_back(b.perm[k]);
   Axes sorted = left;
@@ -98,7 +105,8 @@ std::optional<Carried> past_transpose(const Draft& d, DNode m, const Border& b, 
   return c;
 }
 
-// Where kept and reduced axes take turns, dims of 1 included: kernels join neighbours of one kind and choose their loops by that.
+// Where kept and reduced axes take turns, dims of 1 included: kernels join neighbours of one kind and choose
+// their loops by that.
 std::vector<bool> runs(std::size_t rank, std::span<const std::int64_t> axes) {
   std::vector<bool> out;
   for (std::size_t k = 0; k < rank; ++k)
@@ -112,11 +120,14 @@ bool map_axes(Draft& d, DNode m, const Border& b, Axes& out) {
   const auto axes = d.list(d[m].list);
   if (d[m].work == AxisWork::Suffix) {
     const std::size_t block = axes.size();
-    if (b.front.size() < block || !std::ranges::equal(std::span(b.front).last(block), std::span(b.back).last(block))) return false;
+    if (b.front.size() < block ||
+        !std::ranges::equal(std::span(b.front).last(block), std::span(b.back).last(block)))
+      return false;
     const DimId p = d.shapes().product(std::span(b.front).first(b.front.size() - block));
     const DimId q = d.shapes().product(std::span(b.back).first(b.back.size() - block));
     if (!p || p != q) return false;
-    for (std::size_t k = b.front.size() - block; k < b.front.size(); ++k) out.push_back(static_cast<std::int64_t>(k));
+    for (std::size_t k = b.front.size() - block; k < b.front.size(); ++k)
+      out.push_back(static_cast<std::int64_t>(k));
     return true;
   }
   const auto groups = dim_groups(d.shapes(), b.back, b.front);
@@ -134,7 +145,8 @@ bool map_axes(Draft& d, DNode m, const Border& b, Axes& out) {
     return !out.empty() && runs(b.back.size(), axes) == runs(b.front.size(), out);
   }
   for (const std::int64_t a : axes) {
-    const auto g = std::ranges::find_if(groups, [&](const DimGroup& x) { return a >= x.a_begin && a < x.a_end; });
+    const auto g =
+        std::ranges::find_if(groups, [&](const DimGroup& x) { return a >= x.a_begin && a < x.a_end; });
     if (g == groups.end()) return false;
     const DimId extent = b.back[static_cast<std::size_t>(a)];
     for (std::uint32_t k = g->a_begin; k < g->a_end; ++k)
@@ -153,7 +165,7 @@ std::optional<Carried> past_deformation(Draft& d, DNode m, const Border& b, Refu
   const Dims result = copy(d.shapes().dims(d.shape(d.out(m))));
   for (const Dims* dims : {&b.front, &b.back, &result})
     for (const DimId x : *dims)
-      if (d.shapes().pool().is_constant(x, 0)) {   // products say nothing
+      if (d.shapes().pool().is_constant(x, 0)) {  // products say nothing
         why = Refusal::AxisCut;
         return std::nullopt;
       }
@@ -168,7 +180,9 @@ std::optional<Carried> past_deformation(Draft& d, DNode m, const Border& b, Refu
     if (at == c.axes.end()) c.border.front.push_back(b.front[k]);
     else if (d[m].drops) continue;
     else if (d[m].work == AxisWork::Reduce) c.border.front.push_back(one);
-    else c.border.front.push_back(result[static_cast<std::size_t>(axes[static_cast<std::size_t>(at - c.axes.begin())])]);
+    else
+      c.border.front.push_back(
+          result[static_cast<std::size_t>(axes[static_cast<std::size_t>(at - c.axes.begin())])]);
   }
   c.border.back = result;
   const ShapeId from = d.shapes().intern(std::span<const DimId>(c.border.front)), to = d.shape(d.out(m));
@@ -197,13 +211,13 @@ std::optional<Carried> carry(Draft& d, DNode m, const Border& b, const MoveOptio
   return b.turn ? past_transpose(d, m, b, why) : past_deformation(d, m, b, why);
 }
 
-// From a border of kind `part` down to the node that makes `bottom`; empty when there is none. With `beyond`, something that works
-// along axes must stand on the way.
+// From a border of kind `part` down to the node that makes `bottom`; empty when there is none. With `beyond`,
+// something that works along axes must stand on the way.
 std::vector<DNode> way_up(const Draft& d, DValue bottom, Part part, bool beyond) {
   struct Step {
     DNode node;
-    std::size_t below;   // index into `seen`; of the one that makes `bottom` its own
-    bool works;          // something that works along axes stands here or below
+    std::size_t below;  // index into `seen`; of the one that makes `bottom` its own
+    bool works;         // something that works along axes stands here or below
   };
   std::vector<Step> seen;
   std::vector<std::size_t> open;
@@ -234,7 +248,8 @@ std::vector<DNode> way_up(const Draft& d, DValue bottom, Part part, bool beyond)
     }
     // The first operand is looked at first: it is opened last.
     for (std::uint32_t k = std::min(d[s.node].real_in, kMostOperands); k-- > 0;)
-      if (const DValue v = d.in(s.node, k); v && !d.constant(v) && reads_in_full(d, s.node, v)) visit(v, at, s.works);
+      if (const DValue v = d.in(s.node, k); v && !d.constant(v) && reads_in_full(d, s.node, v))
+        visit(v, at, s.works);
   }
   return {};
 }
@@ -256,7 +271,7 @@ std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal
     Refusal here = Refusal::None;
     const auto c = carry(d, n, *b, o, here);
     if (!c) {
-      if (d[n].work == AxisWork::Reduce) why = here;   // behind others it would hardly vanish
+      if (d[n].work == AxisWork::Reduce) why = here;  // behind others it would hardly vanish
       return {};
     }
     b = c->border;
@@ -267,13 +282,14 @@ std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal
   return {};
 }
 
-// What the border is at the end of the way, if it can come down. Asked of what works along axes; elementwise nodes answer
-// when it is done.
+// What the border is at the end of the way, if it can come down. Asked of what works along axes; elementwise
+// nodes answer when it is done.
 std::optional<Border> border_below(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
   auto b = border_of(d, way[0]);
   for (std::size_t i = 1; b && i < way.size(); ++i) {
     const DNode m = way[i];
-    // A Transpose would have to stay for other readers, on a value that may be larger than where it stands now.
+    // A Transpose would have to stay for other readers, on a value that may be larger than where it stands
+    // now.
     if (b->turn && i + 1 < way.size() && !d.lone(d.out(m))) {
       why = Refusal::MultiUse;
       return std::nullopt;
@@ -298,17 +314,18 @@ DNode set_behind(Draft& d, DNode m, DValue source, const Carried& c) {
   const Border& b = c.border;
   const DValue y = d.out(m);
   if (b.turn ? std::ranges::is_sorted(b.perm) : b.front == b.back) return {};
-  const DValue in[] = {d.new_value(d.shapes().intern(std::span<const DimId>(b.front)), d[y].dtype)}, out[] = {y};
+  const DValue in[] = {d.new_value(d.shapes().intern(std::span<const DimId>(b.front)), d[y].dtype)},
+               out[] = {y};
   d.set_outs(m, in);
   const DNode border = d.new_node(b.turn ? Part::Transpose : Part::Deform, {}, in, out, d[m].next);
   if (b.turn) d.set_list(border, d.intern_list(b.perm));
   return border;
 }
 
-// Takes the border down the way. It may stop early, where a cluster of elementwise nodes has changed what comes behind: the
-// cost decides then.
+// Takes the border down the way. It may stop early, where a cluster of elementwise nodes has changed what
+// comes behind: the cost decides then.
 bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refusal& why) {
-  DNode border = d.def(d.out(way[0]));   // a cluster on another way may have put a new one in its place
+  DNode border = d.def(d.out(way[0]));  // a cluster on another way may have put a new one in its place
   std::vector<DNode> cluster;
   for (std::size_t i = 1; border && d[border].alive && i < way.size();) {
     const DNode m = way[i];
@@ -325,7 +342,7 @@ bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refus
     if (!reads_in_full(d, m, v)) return true;
     cluster_of(d, m, cluster);
     while (i < way.size() && std::ranges::find(cluster, way[i]) != cluster.end()) ++i;
-    const DValue y = d.out(way[i - 1]);   // keeps its name; the border will write it
+    const DValue y = d.out(way[i - 1]);  // keeps its name; the border will write it
     const Part part = d[border].part;
     if (!rebase(d, border, cluster, Direction::Down, o, why)) return false;
     border = d.def(y);
@@ -334,7 +351,8 @@ bool come_down(Draft& d, std::span<const DNode> way, const MoveOptions& o, Refus
   return true;
 }
 
-// Could the end of the way hold more bytes than its start, where a Transpose stands? One would move more there.
+// Could the end of the way hold more bytes than its start, where a Transpose stands? One would move more
+// there.
 bool grows(Draft& d, std::span<const DNode> way) {
   const DValue start = d.out(way.front()), end = d.out(way.back());
   if (bits_of(d[end].dtype) > bits_of(d[start].dtype)) return true;
@@ -343,7 +361,8 @@ bool grows(Draft& d, std::span<const DNode> way) {
   });
   if (only_less) return false;
   const DimId before = d.shapes().product(d.shape(start)), after = d.shapes().product(d.shape(end));
-  const auto least = before ? d.shapes().number(before) : std::nullopt, most = after ? d.shapes().number(after) : std::nullopt;
+  const auto least = before ? d.shapes().number(before) : std::nullopt,
+             most = after ? d.shapes().number(after) : std::nullopt;
   return !least || !most || *most > *least;
 }
 
@@ -367,7 +386,7 @@ bool pass_to_concat(Draft& d, DNode concat, Part what, const MoveOptions& o, Ref
     std::vector<DNode> way = way_up(d, v, what, false);
     const bool turn = what == Part::Transpose;
     if (way.empty()) {
-      if (turn) return false;   // all or none
+      if (turn) return false;  // all or none
       continue;
     }
     Refusal here = Refusal::None;
@@ -389,8 +408,10 @@ bool pass_to_concat(Draft& d, DNode concat, Part what, const MoveOptions& o, Ref
     between.insert(between.end(), way.begin() + 1, way.end());
     ways.push_back(std::move(way));
   }
-  // Where elementwise nodes alone stand between, or nothing, there are other moves; one node on two ways would come down twice.
-  if (ways.size() < 2 || std::ranges::none_of(between, [&](DNode n) { return works_along(d, n); })) return false;
+  // Where elementwise nodes alone stand between, or nothing, there are other moves; one node on two ways
+  // would come down twice.
+  if (ways.size() < 2 || std::ranges::none_of(between, [&](DNode n) { return works_along(d, n); }))
+    return false;
   std::ranges::sort(between, {}, [](DNode n) { return n.index(); });
   if (std::ranges::adjacent_find(between) != between.end()) return false;
   for (const std::vector<DNode>& way : ways)

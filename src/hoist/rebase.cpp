@@ -1,9 +1,10 @@
 // Problem: a deformation between an anchor and elementwise nodes keeps them apart.
-// Method: the whole cluster of elementwise nodes of one shape takes the shape beyond the deformation: full operands from
-// outside get the inverse, broadcast operands follow (mapped_operand), what is read outside gets the deformation. Borders
-// that meet an inverse cancel; only then the cost falls. With a Transpose the same by a perm; broadcast operands must be constants.
-// Exact: b7: with a deformation the same kernel reads the same buffer; a Transpose changes places, so operators whose bits
-// depend on that are refused.
+// Method: the whole cluster of elementwise nodes of one shape takes the shape beyond the deformation: full
+// operands from outside get the inverse, broadcast operands follow (mapped_operand), what is read outside
+// gets the deformation. Borders that meet an inverse cancel; only then the cost falls. With a Transpose the
+// same by a perm; broadcast operands must be constants.
+// Exact: b7: with a deformation the same kernel reads the same buffer; a Transpose changes places, so
+// operators whose bits depend on that are refused.
 // Ends: each node of the cluster is changed once.
 #include <algorithm>
 #include <unordered_map>
@@ -16,7 +17,8 @@ namespace {
 
 std::vector<std::int64_t> inverse_of(std::span<const std::int64_t> perm) {
   std::vector<std::int64_t> out(perm.size());
-  for (std::size_t k = 0; k < perm.size(); ++k) out[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
+  for (std::size_t k = 0; k < perm.size(); ++k)
+    out[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
   return out;
 }
 
@@ -30,20 +32,20 @@ class Rebase {
 
   // dims of the new shape = dims of the old one in this order; empty: a deformation.
   std::vector<std::int64_t> perm;
-  RuntimeTarget target_in, target_out;   // say `to` from `from`, and back
+  RuntimeTarget target_in, target_out;  // say `to` from `from`, and back
 
   bool run() {
     for (const DNode n : cluster_)
       if (d_[d_.out(n)].held && d_[d_.out(n)].outer) return false;
     for (const DNode n : cluster_)
       if (d_[n].by_axis && !turn_axis(n)) return false;
-    std::vector<DValue> operands;   // of one node after the other
+    std::vector<DValue> operands;  // of one node after the other
     for (const DNode n : cluster_) {
       const std::size_t first = operands.size();
       for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
         DValue v = d_.in(n, k);
         const bool fixed = operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed;
-        if (v && fixed && inner(v)) {   // a bound or a scale that the cluster computes must keep its rank
+        if (v && fixed && inner(v)) {  // a bound or a scale that the cluster computes must keep its rank
           why_ = Refusal::Operand;
           return false;
         }
@@ -76,7 +78,8 @@ class Rebase {
     return out[0];
   }
 
-  // Do the operands still broadcast to the whole new shape? Where none is full, ranks and extents come from several of them.
+  // Do the operands still broadcast to the whole new shape? Where none is full, ranks and extents come from
+  // several of them.
   bool fills(DNode n, std::span<const DValue> operands) const {
     for (std::uint32_t k = 0; k < operands.size(); ++k)
       if (operands[k] && (inner(operands[k]) || d_.shape(operands[k]) == to_) &&
@@ -105,11 +108,13 @@ class Rebase {
   bool turn_axis(DNode n) {
     const std::uint32_t axis = d_[n].axis;
     if (!perm.empty()) {
-      d_.set_axis(n, static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(axis)) - perm.begin()));
+      d_.set_axis(n, static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(axis)) -
+                                                perm.begin()));
       return true;
     }
     const ShapeTable& shapes = d_.shapes();
-    const std::vector<DimId> a(shapes.dims(from_).begin(), shapes.dims(from_).end()), b(shapes.dims(to_).begin(), shapes.dims(to_).end());
+    const std::vector<DimId> a(shapes.dims(from_).begin(), shapes.dims(from_).end()),
+        b(shapes.dims(to_).begin(), shapes.dims(to_).end());
     why_ = Refusal::AxisCut;
     for (const DimGroup& g : dim_groups(d_.shapes(), a, b)) {
       if (axis < g.a_begin || axis >= g.a_end) continue;
@@ -172,7 +177,8 @@ class Rebase {
     const auto now = *d_.shapes().numbers(d_.shape(turned));
     std::size_t ones = 0;
     while (ones < now.size() && now[ones] == 1) ++ones;
-    return reshaped_constant(d_, turned, d_.shapes().intern(std::span<const std::int64_t>(now).subspan(ones)));
+    return reshaped_constant(d_, turned,
+                             d_.shapes().intern(std::span<const std::int64_t>(now).subspan(ones)));
   }
 
   // Gives what is read outside the old shape again. A value whose shape changes gets a new name.
@@ -228,7 +234,8 @@ class Rebase {
     const DValue y = d_.out(m);
     if (!d_.shape(y)) return false;
     if (d_.shape(y) == to_) return !d_[y].held;
-    return deform_form(d_.shapes(), to_, d_.shape(y)).kind != DeformForm::Kind::None && type_can_move(d_, d_[y].dtype);
+    return deform_form(d_.shapes(), to_, d_.shape(y)).kind != DeformForm::Kind::None &&
+           type_can_move(d_, d_[y].dtype);
   }
 
   void read_directly(DNode deform, DValue fresh) {
@@ -244,11 +251,11 @@ class Rebase {
 
   Draft& d_;
   std::span<const DNode> cluster_;
-  std::vector<DUse> outside_;                                // of release()
+  std::vector<DUse> outside_;  // of release()
   std::vector<std::pair<DNode, std::uint32_t>> within_;
   const ShapeId from_, to_;
   Refusal& why_;
-  std::vector<std::pair<DValue, DValue>> full_;   // operands from outside, and what they became; few mostly
+  std::vector<std::pair<DValue, DValue>> full_;  // operands from outside, and what they became; few mostly
   static constexpr std::size_t kFew = 8;
   std::unordered_map<std::uint32_t, DValue> many_;
 };
@@ -261,8 +268,8 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
   d.clear_marks();
   d.mark(member);
   const auto see = [&](DNode n) {
-    if (!d.is(n, Part::Elementwise) || d.shape(d.out(n)) != shape ||
-        d[n].region != d[member].region || d[n].absorbed != d[member].absorbed || !d.mark(n))
+    if (!d.is(n, Part::Elementwise) || d.shape(d.out(n)) != shape || d[n].region != d[member].region ||
+        d[n].absorbed != d[member].absorbed || !d.mark(n))
       return;
     out.push_back(n);
   };
@@ -277,19 +284,22 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
 
 namespace {
 
-// What a rebase could do to the cost at best, from a look at the borders of the cluster, whose nodes are marked.
+// What a rebase could do to the cost at best, from a look at the borders of the cluster, whose nodes are
+// marked.
 class Prospect {
  public:
   Prospect(const Draft& d, ShapeId to) : d_(d), to_(to) {}
 
-  // False where as many deformations come as go and no elementwise node comes to stand beside a region. What the cluster
-  // touches directly it is parted from; beside it comes what stands beyond the deformations at its borders.
+  // False where as many deformations come as go and no elementwise node comes to stand beside a region. What
+  // the cluster touches directly it is parted from; beside it comes what stands beyond the deformations at
+  // its borders.
   bool good(std::span<const DNode> cluster) {
     free_ = !d_[cluster[0]].region;
     for (const DNode n : cluster) {
       if (d_[n].absorbed) return true;
       for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
-        if (const DValue v = d_.in(n, k); v && !d_.constant(v) && !inner(d_.def(v))) operand(v, d_.shape(d_.out(n)));
+        if (const DValue v = d_.in(n, k); v && !d_.constant(v) && !inner(d_.def(v)))
+          operand(v, d_.shape(d_.out(n)));
       result(d_.out(n));
       if (open_) return true;
     }
@@ -297,7 +307,7 @@ class Prospect {
   }
 
  private:
-  static constexpr std::size_t kMostSeen = 16;   // users of one value, and operands of the cluster
+  static constexpr std::size_t kMostSeen = 16;  // users of one value, and operands of the cluster
 
   bool inner(DNode n) const { return n && d_.marked(n); }
   void see(DNode n) {
@@ -306,8 +316,7 @@ class Prospect {
     region_ |= d_[n].anchor || d_[n].region.valid();
   }
   // Calls for each user; gives up when there are many.
-  template <class Look>
-  void users(DValue v, Look look) {
+  template <class Look> void users(DValue v, Look look) {
     std::size_t seen = 0;
     for (DUse u = d_.first_use(v); u && !open_; u = d_.next_use(u)) {
       look(u);
@@ -325,7 +334,8 @@ class Prospect {
     open_ |= known_.size() > kMostSeen;
     const DNode q = d_.def(v);
     if (d_.is(q, Part::Deform)) {
-      // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for it.
+      // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for
+      // it.
       const DValue source = d_.in(q, 0);
       removed_ += d_.shape(source) == to_ || d_.shape(v) != shape;
       const DNode p = d_.def(source);
@@ -333,7 +343,7 @@ class Prospect {
       open_ |= p && (d_[p].heavy || d_[p].absorbed || d_[p].part == Part::Deform);
       see(p);
       users(source, [&](DUse u) {
-        open_ |= deforms(u) && d_.user(u) != q;   // could be read instead
+        open_ |= deforms(u) && d_.user(u) != q;  // could be read instead
         see(d_.user(u));
       });
     } else if (d_.shape(v) == shape) {
@@ -361,9 +371,9 @@ class Prospect {
   const Draft& d_;
   const ShapeId to_;
   std::vector<DValue> known_;
-  std::size_t removed_ = 0, added_ = 0;    // at most, at least
-  bool free_ = false, region_ = false;     // of what will stand together
-  bool open_ = false;                      // cannot be said
+  std::size_t removed_ = 0, added_ = 0;  // at most, at least
+  bool free_ = false, region_ = false;   // of what will stand together
+  bool open_ = false;                    // cannot be said
 };
 
 }  // namespace
@@ -382,7 +392,8 @@ static bool says_target(const Draft& d, DNode border) {
   return d[border].made || d.model().kind(d[border].origin) == OpKind::Reshape;
 }
 
-bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction direction, const MoveOptions& o, Refusal& why) {
+bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction direction, const MoveOptions& o,
+            Refusal& why) {
   const ShapeId in_front = d.shape(d.in(border, 0)), behind = d.shape(d.out(border));
   if (!in_front || !behind) {
     why = Refusal::ShapeUnknown;
@@ -391,7 +402,8 @@ bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction di
   const bool down = direction == Direction::Down;
   const bool turn = d[border].part == Part::Transpose;
   for (const DNode n : cluster)
-    if (!o.relaxed && (!may_reshape(d, n, down ? in_front : behind, turn) || (turn && !position_free(d, n)))) {
+    if (!o.relaxed &&
+        (!may_reshape(d, n, down ? in_front : behind, turn) || (turn && !position_free(d, n)))) {
       why = Refusal::Position;
       return false;
     }
@@ -401,8 +413,8 @@ bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction di
     const auto perm = d.list(d[border].list);
     work.perm = down ? inverse_of(perm) : std::vector<std::int64_t>(perm.begin(), perm.end());
   } else if (says_target(d, border)) {
-    // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it where it is
-    // computed before.
+    // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it
+    // where it is computed before.
     const RuntimeTarget target{d.in(border, 1), d[border].origin};
     const DNode by = d.def(target.operand);
     if (down) work.target_out = target;

@@ -16,10 +16,10 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kLongestName = 60;            // of the operators in a function's name
-constexpr std::uint64_t kMostInlined = 4'000'000;   // nodes; a hostile file could multiply itself
+constexpr std::size_t kLongestName = 60;           // of the operators in a function's name
+constexpr std::uint64_t kMostInlined = 4'000'000;  // nodes; a hostile file could multiply itself
 
-// --- the text of a body -------------------------------------------------------------------------------------------
+// --- the text of a body ------------------------------------------------------------------------------------
 
 void put(std::string& out, std::uint64_t number) {
   for (int i = 0; i < 8; ++i) out += static_cast<char>(number >> (8 * i) & 0xFF);
@@ -28,8 +28,7 @@ void put(std::string& out, std::string_view text) {
   put(out, text.size());
   out += text;
 }
-template <class T, class Each>
-void put_list(std::string& out, std::span<const T> list, Each each) {
+template <class T, class Each> void put_list(std::string& out, std::span<const T> list, Each each) {
   put(out, list.size());
   for (const T& x : list) each(x);
 }
@@ -43,7 +42,8 @@ void put_attribute(std::string& out, const Model& m, const Attr& a) {
     case AttrKind::String: return put(out, a.s);
     case AttrKind::Ints:
       return put_list(out, a.ints, [&](std::int64_t i) { put(out, static_cast<std::uint64_t>(i)); });
-    case AttrKind::Floats: return put_list(out, a.floats, [&](float f) { put(out, std::bit_cast<std::uint32_t>(f)); });
+    case AttrKind::Floats:
+      return put_list(out, a.floats, [&](float f) { put(out, std::bit_cast<std::uint32_t>(f)); });
     case AttrKind::Strings: return put_list(out, a.strings, [&](Bytes s) { put(out, s); });
     case AttrKind::Tensor: {
       const Hash128 hash = m.content_hash(a.tensor);
@@ -68,7 +68,7 @@ std::string text_of(const Model& m, NodeId n) {
   return out;
 }
 
-// --- one region ---------------------------------------------------------------------------------------------------
+// --- one region --------------------------------------------------------------------------------------------
 
 struct Body {
   std::vector<NodeId> nodes;             // in their order
@@ -76,8 +76,8 @@ struct Body {
   std::string text;
 };
 
-// The members by depth inside the region, then by what is above and below them, so that equal regions get equal texts
-// wherever they stand. What ties is alike, and keeps its order.
+// The members by depth inside the region, then by what is above and below them, so that equal regions get
+// equal texts wherever they stand. What ties is alike, and keeps its order.
 std::vector<NodeId> own_order(const Model& m, const Region& r, const std::vector<std::string>& texts) {
   struct Place {
     std::uint32_t depth = 0;
@@ -93,7 +93,10 @@ std::vector<NodeId> own_order(const Model& m, const Region& r, const std::vector
     for (std::size_t k = 0; k < m.input_count(n); ++k) {
       const ValueId v = m.input(n, k);
       const auto def = v && m.value(v).def ? index.find(m.value(v).def) : index.end();
-      p.above = mix_hash(p.above, !v ? 1 : def == index.end() ? 2 : mix_hash(places[def->second].above, m.value(v).def_slot));
+      p.above =
+          mix_hash(p.above, !v                   ? 1
+                            : def == index.end() ? 2
+                                                 : mix_hash(places[def->second].above, m.value(v).def_slot));
       if (def != index.end()) p.depth = std::max(p.depth, places[def->second].depth + 1);
     }
   }
@@ -101,7 +104,7 @@ std::vector<NodeId> own_order(const Model& m, const Region& r, const std::vector
     Place& p = places[i];
     p.below = p.above;
     for (const ValueId v : m.outputs(r.members[i])) {
-      std::uint64_t sum = 0;   // the order of uses has no meaning
+      std::uint64_t sum = 0;  // the order of uses has no meaning
       for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
         const auto user = index.find(m.user(u));
         sum += user == index.end() ? 1 : mix_hash(places[user->second].below, m.slot(u));
@@ -111,7 +114,8 @@ std::vector<NodeId> own_order(const Model& m, const Region& r, const std::vector
   }
   std::vector<std::size_t> by(r.members.size());
   for (std::size_t i = 0; i < by.size(); ++i) by[i] = i;
-  std::ranges::stable_sort(by, {}, [&](std::size_t i) { return std::tuple(places[i].depth, places[i].above, places[i].below); });
+  std::ranges::stable_sort(
+      by, {}, [&](std::size_t i) { return std::tuple(places[i].depth, places[i].above, places[i].below); });
   std::vector<NodeId> out;
   for (const std::size_t i : by) out.push_back(r.members[i]);
   return out;
@@ -125,7 +129,7 @@ Body body_of(const Model& m, const Region& r) {
     b.nodes = own_order(m, r, texts);
   }
   const std::unordered_set<ValueId> read_outside(r.outputs.begin(), r.outputs.end());
-  std::unordered_map<ValueId, std::uint64_t> number;   // even: results; odd: inputs; from 1
+  std::unordered_map<ValueId, std::uint64_t> number;  // even: results; odd: inputs; from 1
   std::uint64_t results = 0;
   for (const NodeId n : b.nodes) {
     b.text += text_of(m, n);
@@ -144,7 +148,7 @@ Body body_of(const Model& m, const Region& r) {
   return b;
 }
 
-// --- making functions ---------------------------------------------------------------------------------------------
+// --- making functions --------------------------------------------------------------------------------------
 
 class Maker {
  public:
@@ -157,7 +161,7 @@ class Maker {
   }
 
   std::vector<std::string> run(const RegionList& list) {
-    std::unordered_map<NodeId, std::size_t> first;   // the node that starts a region's row in the order
+    std::unordered_map<NodeId, std::size_t> first;  // the node that starts a region's row in the order
     std::unordered_set<NodeId> members;
     for (std::size_t r = 0; r < list.regions.size(); ++r) {
       first.emplace(list.regions[r].members.front(), r);
@@ -187,8 +191,8 @@ class Maker {
     return std::string(m_.text(m_.op(call).type));
   }
 
-  // Under a new name, with the id of the next function; or under that of a function that went when the model was loaded, which
-  // its operator still knows.
+  // Under a new name, with the id of the next function; or under that of a function that went when the model
+  // was loaded, which its operator still knows.
   OpId operator_of(const Body& b) {
     std::string operators;
     for (const NodeId n : b.nodes) {
@@ -203,8 +207,9 @@ class Maker {
     std::string name = stem;
     for (int i = 2;; name = fmt::format("{}_{}", stem, i++)) {
       if (taken_.contains(m_.names.intern(name))) continue;
-      const OpId op = m_.intern_op(OpKind::FunctionCall, kRegionDomain, name, {}, FunctionId{m_.function_count()});
-      if (m_.op(op).kind != OpKind::FunctionCall) continue;   // nodes of an unknown operator have this name
+      const OpId op =
+          m_.intern_op(OpKind::FunctionCall, kRegionDomain, name, {}, FunctionId{m_.function_count()});
+      if (m_.op(op).kind != OpKind::FunctionCall) continue;  // nodes of an unknown operator have this name
       taken_.insert(m_.op(op).type);
       return op;
     }
@@ -220,7 +225,8 @@ class Maker {
     OpsetTable imports;
     const OpsetTable& outer = m_.opset_tables[m_.graph(graph_).opsets];
     for (const OpsetImport& o : outer)
-      if (std::ranges::any_of(b.nodes, [&](NodeId n) { return m_.op(n).domain == o.domain; })) imports.push_back(o);
+      if (std::ranges::any_of(b.nodes, [&](NodeId n) { return m_.op(n).domain == o.domain; }))
+        imports.push_back(o);
     const FunctionId id = m_.op(op).function;
     if (id.index() == m_.function_count()) m_.add_function({});
     m_.function_for_reader(id) = f;
@@ -256,15 +262,16 @@ class Maker {
   Model& m_;
   GraphId graph_;
   NameId domain_;
-  std::unordered_set<NameId> taken_;               // names of functions of our domain
-  std::unordered_map<std::string, OpId> ops_;      // by the text of the body
+  std::unordered_set<NameId> taken_;           // names of functions of our domain
+  std::unordered_map<std::string, OpId> ops_;  // by the text of the body
 };
 
-// --- taking functions apart ---------------------------------------------------------------------------------------
+// --- taking functions apart --------------------------------------------------------------------------------
 
 // Is it one that make() could have made?
 bool plain(const Model& m, const Function& f) {
-  if (m.text(f.domain) != kRegionDomain || !f.attributes.empty() || !f.defaults.empty() || !f.body) return false;
+  if (m.text(f.domain) != kRegionDomain || !f.attributes.empty() || !f.defaults.empty() || !f.body)
+    return false;
   const Graph& body = m.graph(f.body);
   if (!body.alive || body.node_count == 0 || !body.initializers.empty()) return false;
   for (NodeId n = body.first; n; n = m.next_node(n)) {
@@ -297,15 +304,17 @@ bool same_opsets(const Model& m, GraphId body, GraphId g) {
 }
 
 bool fits(const Model& m, NodeId call, const Function& f) {
-  return m.input_count(call) <= m.graph(f.body).inputs.size() && m.output_count(call) <= m.graph_output_count(f.body) &&
-         m.attrs(call).empty() && same_opsets(m, f.body, m.node(call).graph);
+  return m.input_count(call) <= m.graph(f.body).inputs.size() &&
+         m.output_count(call) <= m.graph_output_count(f.body) && m.attrs(call).empty() &&
+         same_opsets(m, f.body, m.node(call).graph);
 }
 
 void inline_call(Model& m, NodeId call) {
   const Function& f = m.function(m.op(call).function);
   const GraphId body = f.body, outer = m.node(call).graph;
   std::unordered_map<ValueId, ValueId> to;
-  for (std::size_t i = 0; i < m.graph(body).inputs.size(); ++i) to.emplace(m.graph(body).inputs[i], m.input(call, i));
+  for (std::size_t i = 0; i < m.graph(body).inputs.size(); ++i)
+    to.emplace(m.graph(body).inputs[i], m.input(call, i));
   std::string base = "region";
   for (std::size_t i = 0; i < m.graph_output_count(body); ++i) {
     const ValueId v = m.output(call, i);
@@ -351,7 +360,7 @@ std::size_t inline_region_functions(Model& m) {
       calls.push_back(n);
       nodes += m.graph(m.function(f).body).node_count;
     } else {
-      ours[f.index()] = 0;   // it stays, and with it all its calls
+      ours[f.index()] = 0;  // it stays, and with it all its calls
     }
   }
   if (nodes > kMostInlined) return 0;
@@ -364,7 +373,8 @@ std::size_t inline_region_functions(Model& m) {
   for (std::size_t f = 0; f < ours.size(); ++f)
     left |= m.function(FunctionId{f}).domain == domain && m.graph(m.function(FunctionId{f}).body).alive;
   if (!left)
-    for (OpsetTable& table : m.opset_tables) std::erase_if(table, [&](const OpsetImport& o) { return o.domain == domain; });
+    for (OpsetTable& table : m.opset_tables)
+      std::erase_if(table, [&](const OpsetImport& o) { return o.domain == domain; });
   return calls.size();
 }
 

@@ -11,12 +11,13 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMostSteps = 512;   // edges that one question for a cycle looks at; then: "cyclic"
+constexpr std::size_t kMostSteps = 512;  // edges that one question for a cycle looks at; then: "cyclic"
 
 // Groups of nodes, each named by one of them, and a topological order of the quotient.
 class Groups {
  public:
-  explicit Groups(const Draft& d) : d_(d), of_(d.node_count()), seen_(d.node_count()), lists_of_(d.node_count()) {
+  explicit Groups(const Draft& d)
+      : d_(d), of_(d.node_count()), seen_(d.node_count()), lists_of_(d.node_count()) {
     for (DNode n = d.first(); n; n = d[n].next) {
       const DNode region = is_free(n) ? d[n].region : DNode{};
       of_[n.index()] = region ? region : n;
@@ -29,43 +30,42 @@ class Groups {
     while (of_[n.index()] != n) n = of_[n.index()] = of_[of_[n.index()].index()];
     return n;
   }
-  // All groups in an order that is topological for the quotient, by the first of their nodes in the model. Groups that stand
-  // in a cycle, or between two, are taken apart: the graph itself has none. (Regions looks for cycles only so far.)
+  // All groups in an order that is topological for the quotient, by the first of their nodes in the model.
+  // Groups that stand in a cycle, or between two, are taken apart: the graph itself has none. (Regions looks
+  // for cycles only so far.)
   std::vector<DNode> order();
   // In the order of the draft, which is topological. Valid after order().
   std::span<const DNode> members(DNode group) const {
     return std::span(members_).subspan(first_[group.index()], size_[group.index()]);
   }
-  std::size_t taken_out() const { return taken_out_; }   // by order(), so far
-  // Makes one group of a and b, where something in b reads something in a, if that closes no cycle. order() comes first.
+  std::size_t taken_out() const { return taken_out_; }  // by order(), so far
+  // Makes one group of a and b, where something in b reads something in a, if that closes no cycle. order()
+  // comes first.
   bool join(DNode a, DNode b);
 
  private:
   struct Lists {
-    std::vector<DNode> exits, entries;   // members that may be read by, or read, another group
-    bool wide = false;                   // one of them alone takes most of the steps there are
+    std::vector<DNode> exits, entries;  // members that may be read by, or read, another group
+    bool wide = false;                  // one of them alone takes most of the steps there are
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
   void collect();
   Lists& lists(DNode group);
-  template <class Look, class Each>
-  bool around(std::vector<DNode>& nodes, DNode group, Look look, Each each);
-  template <class Each>
-  bool readers(DNode group, Each each);
-  template <class Each>
-  bool sources(DNode group, Each each);
+  template <class Look, class Each> bool around(std::vector<DNode>& nodes, DNode group, Look look, Each each);
+  template <class Each> bool readers(DNode group, Each each);
+  template <class Each> bool sources(DNode group, Each each);
   void place_merged(DNode merged, std::uint32_t low, std::uint32_t high);
 
   const Draft& d_;
   std::vector<DNode> of_;
-  std::vector<DNode> members_;                  // group by group
-  std::vector<std::uint32_t> first_, size_;     // by group, into members_
-  std::vector<std::uint32_t> place_;            // by group, in the order of the quotient
-  std::vector<std::uint32_t> seen_;             // by group: epochs
+  std::vector<DNode> members_;               // group by group
+  std::vector<std::uint32_t> first_, size_;  // by group, into members_
+  std::vector<std::uint32_t> place_;         // by group, in the order of the quotient
+  std::vector<std::uint32_t> seen_;          // by group: epochs
   std::uint32_t epoch_ = 0;
   std::size_t steps_ = 0, taken_out_ = 0;
-  std::vector<std::uint32_t> lists_of_;         // by group, into lists_, from 1; 0: not made yet
+  std::vector<std::uint32_t> lists_of_;  // by group, into lists_, from 1; 0: not made yet
   std::vector<Lists> lists_;
   std::vector<DNode> stack_, ahead_, behind_;
 };
@@ -126,8 +126,8 @@ std::vector<DNode> Groups::order() {
       });
     }
     if (out.size() == groups) return out;
-    // Left are the cycles, what is behind them (readers of readers) and what is in front: the latter have places. From the end,
-    // what no group without a place reads gets one, too.
+    // Left are the cycles, what is behind them (readers of readers) and what is in front: the latter have
+    // places. From the end, what no group without a place reads gets one, too.
     std::vector<std::uint32_t> readers(d_.node_count());
     for (DNode n = d_.first(); n; n = d_[n].next)
       if (of(n) == n && place_[n.index()] == kNone)
@@ -145,7 +145,7 @@ std::vector<DNode> Groups::order() {
           if (g != group && place_[g.index()] == kNone && --readers[g.index()] == 0) stack_.push_back(g);
         }
     }
-    for (DNode n = d_.first(); n; n = d_[n].next)   // members know their group until it is its own turn
+    for (DNode n = d_.first(); n; n = d_[n].next)  // members know their group until it is its own turn
       if (place_[of(n).index()] == kNone && of(n) != n) stack_.push_back(n);
     for (const DNode n : stack_) of_[n.index()] = n;
     taken_out_ += stack_.size();
@@ -163,7 +163,8 @@ Groups::Lists& Groups::lists(DNode group) {
   return lists_[at - 1];
 }
 
-// Calls each(g) for the other groups beside these nodes of a group; nodes with none are forgotten. No: too many steps.
+// Calls each(g) for the other groups beside these nodes of a group; nodes with none are forgotten. No: too
+// many steps.
 template <class Look, class Each>
 bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each) {
   bool& wide = lists(group).wide;
@@ -180,7 +181,7 @@ bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each
       return true;
     });
     if (!whole || ++steps_ > kMostSteps) {
-      wide = steps_ - before > kMostSteps / 2;   // remembered: a hub is asked about once, not by each reader
+      wide = steps_ - before > kMostSteps / 2;  // remembered: a hub is asked about once, not by each reader
       return false;
     }
     if (border) {
@@ -193,8 +194,7 @@ bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each
   return true;
 }
 
-template <class Each>
-bool Groups::readers(DNode group, Each each) {
+template <class Each> bool Groups::readers(DNode group, Each each) {
   const auto look = [&](DNode n, auto see) {
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
@@ -204,8 +204,7 @@ bool Groups::readers(DNode group, Each each) {
   return around(lists(group).exits, group, look, each);
 }
 
-template <class Each>
-bool Groups::sources(DNode group, Each each) {
+template <class Each> bool Groups::sources(DNode group, Each each) {
   const auto look = [&](DNode n, auto see) {
     for (std::size_t i = 0; i < d_[n].in_count; ++i) {
       const DValue v = d_.in(n, i);
@@ -223,8 +222,8 @@ bool Groups::join(DNode a, DNode b) {
   ahead_.clear();
   behind_.clear();
   bool cycle = false;
-  // What stands between the two in the order: behind a (ahead_), in front of b (behind_). A way from a to b through a third
-  // group would be a cycle.
+  // What stands between the two in the order: behind a (ahead_), in front of b (behind_). A way from a to b
+  // through a third group would be a cycle.
   const auto walk = [&](DNode from, std::vector<DNode>& found, bool forward) {
     stack_.assign(1, from);
     while (!stack_.empty() && !cycle) {
@@ -247,7 +246,7 @@ bool Groups::join(DNode a, DNode b) {
   };
   if (!walk(a, ahead_, true) || !walk(b, behind_, false)) return false;
 
-  Lists &la = lists(a), &lb = lists(b);   // both are made: the references hold
+  Lists &la = lists(a), &lb = lists(b);  // both are made: the references hold
   const bool into_a = la.exits.size() + la.entries.size() >= lb.exits.size() + lb.entries.size();
   Lists &to = into_a ? la : lb, &from = into_a ? lb : la;
   to.exits.insert(to.exits.end(), from.exits.begin(), from.exits.end());
@@ -259,7 +258,8 @@ bool Groups::join(DNode a, DNode b) {
   return true;
 }
 
-// The places of all groups that were looked at are given out anew: what is in front of b, the joint group, what is behind a.
+// The places of all groups that were looked at are given out anew: what is in front of b, the joint group,
+// what is behind a.
 void Groups::place_merged(DNode merged, std::uint32_t low, std::uint32_t high) {
   std::vector<std::uint32_t> places{low, high};
   const auto by_place = [this](DNode x, DNode y) { return place_[x.index()] < place_[y.index()]; };
@@ -271,7 +271,7 @@ void Groups::place_merged(DNode merged, std::uint32_t low, std::uint32_t high) {
   std::size_t next = 0;
   for (const DNode g : behind_) place_[g.index()] = places[next++];
   place_[merged.index()] = places[next];
-  next += 2;   // two groups became one: a place is left over
+  next += 2;  // two groups became one: a place is left over
   for (const DNode g : ahead_) place_[g.index()] = places[next++];
 }
 
@@ -348,8 +348,8 @@ class Lister {
   const Draft& d_;
   Groups& groups_;
   RegionList out_;
-  std::vector<std::uint32_t> region_;   // by node: 1 + the region it is in
-  std::vector<std::uint32_t> seen_;     // by value: 1 + the last region that reads it
+  std::vector<std::uint32_t> region_;  // by node: 1 + the region it is in
+  std::vector<std::uint32_t> seen_;    // by value: 1 + the last region that reads it
 };
 
 }  // namespace

@@ -5,14 +5,15 @@
 
 namespace graphopt {
 
-// The anchor and all E nodes of its region: connected with it, so a walk finds them. False when there are too many.
+// The anchor and all E nodes of its region: connected with it, so a walk finds them. False when there are too
+// many.
 bool Regions::collect(DNode region, std::vector<DNode>& out) {
   const std::uint32_t mark = ++epoch_;
   member_.resize(d_.node_count());
   out.clear();
   out.push_back(region);
   member_[region.index()] = mark;
-  std::size_t steps = 8 * kMostVisited;   // a Concat of 10^5 operands is left alone, too
+  std::size_t steps = 8 * kMostVisited;  // a Concat of 10^5 operands is left alone, too
   const auto see = [&](DNode m) {
     if (m && d_[m].region == region && member_[m.index()] != mark) {
       member_[m.index()] = mark;
@@ -31,15 +32,16 @@ bool Regions::collect(DNode region, std::vector<DNode>& out) {
   return true;
 }
 
-// Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one of their
-// nodes and, through any nodes and whole regions, in front of another.
+// Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one
+// of their nodes and, through any nodes and whole regions, in front of another.
 bool Regions::acyclic(DNode e, DNode region) {
-  // A way that leaves the region and comes back at e enters e from outside; one that leaves e and comes back leaves e for
-  // outside. And where e reads the region (is read by it), a way back the other way would be a cycle already. So in chains
-  // there is nothing to search: otherwise a chain would cost its length squared.
+  // A way that leaves the region and comes back at e enters e from outside; one that leaves e and comes back
+  // leaves e for outside. And where e reads the region (is read by it), a way back the other way would be a
+  // cycle already. So in chains there is nothing to search: otherwise a chain would cost its length squared.
   bool reads = false, enters = false, read = false, leaves = false;
   for (std::uint32_t k = 0; k < d_[e].in_count; ++k)
-    if (const DValue v = d_.in(e, k); v && d_.def(v)) (region_of(d_.def(v)) == region ? reads : enters) = true;
+    if (const DValue v = d_.in(e, k); v && d_.def(v))
+      (region_of(d_.def(v)) == region ? reads : enters) = true;
   for (const DValue v : d_.outs(e))
     for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
       (region_of(d_.user(u)) == region ? read : leaves) = true;
@@ -57,7 +59,7 @@ bool Regions::acyclic(DNode e, DNode region) {
   }
   stack_.clear();
   std::size_t visited = 0;
-  const auto leave = [&](DNode m) {   // what reads m's results; false: a way back
+  const auto leave = [&](DNode m) {  // what reads m's results; false: a way back
     for (const DValue v : d_.outs(m))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
         const DNode user = d_.user(u);
@@ -91,7 +93,7 @@ bool Regions::acyclic(DNode e, DNode region) {
 
 // Of the candidates the heavy ones come first, then the last or the first in order.
 bool Regions::join_first(DNode n, bool from_behind) {
-  if (candidates_.size() > 1)   // most often there is one, and stable_sort would ask for a buffer
+  if (candidates_.size() > 1)  // most often there is one, and stable_sort would ask for a buffer
     std::ranges::stable_sort(candidates_, [&](DNode a, DNode b) {
       return d_[a].heavy != d_[b].heavy ? d_[a].heavy : from_behind ? d_.before(b, a) : d_.before(a, b);
     });
@@ -123,7 +125,7 @@ bool Regions::join_consumer(DNode n) {
   candidates_.clear();
   for (DUse u = d_.first_use(y); u; u = d_.next_use(u)) {
     const DNode m = d_.user(u);
-    if (d_.slot(u) >= d_[m].real_in) continue;   // a body reads it: no operand
+    if (d_.slot(u) >= d_[m].real_in) continue;  // a body reads it: no operand
     const DNode r = region_of(m);
     if (!r) continue;
     if (d_[m].part == Part::Elementwise && (!d_.shape(y) || d_.shape(d_.out(m)) != d_.shape(y))) continue;
@@ -147,9 +149,10 @@ bool Regions::beside_consumer(DNode n) const {
   return false;
 }
 
-// Lets nodes join in order (of `place`, least first), each once: those that stand beside a region, and then those that stand
-// beside them. Where only one region can be meant and nothing but that region lies on the other side, a node's turn makes no
-// difference: it comes at once, so that chains are walked along, which spares the memory.
+// Lets nodes join in order (of `place`, least first), each once: those that stand beside a region, and then
+// those that stand beside them. Where only one region can be meant and nothing but that region lies on the
+// other side, a node's turn makes no difference: it comes at once, so that chains are walked along, which
+// spares the memory.
 template <class Place, class Beside, class Join, class Behind>
 bool Regions::spread(std::span<const DNode> free, Place place, Beside beside, Join join, Behind behind) {
   waiting_.clear();
@@ -194,7 +197,8 @@ bool Regions::spread(std::span<const DNode> free, Place place, Beside beside, Jo
 void Regions::grow(std::vector<DNode>& free) {
   const auto one_producer = [this](DNode n) {
     std::size_t found = 0;
-    for (std::uint32_t k = 0; k < d_[n].in_count && found < 2; ++k) found += d_.in(n, k) && d_.def(d_.in(n, k));
+    for (std::uint32_t k = 0; k < d_[n].in_count && found < 2; ++k)
+      found += d_.in(n, k) && d_.def(d_.in(n, k));
     return found == 1;
   };
   for (bool first = true, grown = true; grown; first = false) {
@@ -202,9 +206,10 @@ void Regions::grow(std::vector<DNode>& free) {
         free, [this](DNode n) { return d_[n].key; }, [this](DNode n) { return beside_producer(n); },
         [this](DNode n) { return join_producer(n); },
         [&](DNode n, auto add) {
-          for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) add(d_.user(u), one_producer(d_.user(u)));
+          for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
+            add(d_.user(u), one_producer(d_.user(u)));
         });
-    if (!grown && !first) break;   // nothing new to stand beside
+    if (!grown && !first) break;  // nothing new to stand beside
     grown = spread(
         free, [this](DNode n) { return ~d_[n].key; }, [this](DNode n) { return beside_consumer(n); },
         [this](DNode n) { return join_consumer(n); },
@@ -236,21 +241,24 @@ void Regions::update(std::span<const DNode> touched) {
   for (const DNode n : touched) {
     if (area_.size() >= kMostRegrown) break;
     if (!d_[n].alive || d_[n].part == Part::Elementwise) continue;
-    if (d_[n].in_count > kMostRegrown) continue;   // most of its operands are what they were
+    if (d_[n].in_count > kMostRegrown) continue;  // most of its operands are what they were
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
       if (const DValue v = d_.in(n, k)) see(d_.def(v));
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
   }
   // Where no region is near, none begins or ends.
-  if (std::ranges::none_of(area_, [this](DNode n) { return d_[n].region || beside_producer(n) || beside_consumer(n); })) return;
+  if (std::ranges::none_of(
+          area_, [this](DNode n) { return d_[n].region || beside_producer(n) || beside_consumer(n); }))
+    return;
   for (std::size_t i = 0; i < area_.size() && area_.size() < kMostRegrown; ++i) {
     const DNode n = area_[i];
     const DValue y = d_.out(n);
     for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
       if (const DValue v = d_.in(n, k); v && d_.def(v) && d_.shape(v) == d_.shape(y)) see(d_.def(v));
     for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
-      if (const DNode m = d_.user(u); d_.is(m, Part::Elementwise) && d_.shape(d_.out(m)) == d_.shape(y)) see(m);
+      if (const DNode m = d_.user(u); d_.is(m, Part::Elementwise) && d_.shape(d_.out(m)) == d_.shape(y))
+        see(m);
   }
   for (const DNode n : area_) d_.set_region(n, {});
   free_ = area_;

@@ -8,8 +8,10 @@ namespace graphopt {
 namespace {
 
 constexpr std::string_view kRefusals[] = {
-    "",           "multi-use", "graph-output", "captured", "attributes", "type",  "operand", "two-operands", "shape-unknown",
-    "not-writable", "axis-cut", "barrier",      "absorbed", "position",   "bytes", "limit",   "depends",      "function", "tie"};
+    "",         "multi-use",    "graph-output",  "captured",     "attributes", "type",
+    "operand",  "two-operands", "shape-unknown", "not-writable", "axis-cut",   "barrier",
+    "absorbed", "position",     "bytes",         "limit",        "depends",    "function",
+    "tie"};
 
 // Row-major strides in elements.
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
@@ -24,8 +26,10 @@ std::size_t element_size(DType t) {
   return bits >= 8 && bits % 8 == 0 ? static_cast<std::size_t>(bits) / 8 : 0;
 }
 
-// Copies a constant by strides: element i of the result, row by row over `dims`, is the source's at sum of index * step.
-DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims, std::span<const std::int64_t> steps) {
+// Copies a constant by strides: element i of the result, row by row over `dims`, is the source's at sum of
+// index * step.
+DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims,
+                std::span<const std::int64_t> steps) {
   Model& m = d.model();
   const TensorId t = d[constant].tensor;
   const std::size_t size = element_size(d[constant].dtype);
@@ -36,12 +40,14 @@ DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims, s
   }
   const auto source = m.raw(t);
   if (!d.shapes().pool().is_constant(d.shapes().product(d.shape(constant)), m.tensor(t).elements)) return {};
-  if (size == 0 || !source || source->size() != size * static_cast<std::size_t>(m.tensor(t).elements)) return {};
+  if (size == 0 || !source || source->size() != size * static_cast<std::size_t>(m.tensor(t).elements))
+    return {};
   std::string out(static_cast<std::size_t>(count) * size, '\0');
   std::vector<std::int64_t> index(dims.size());
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(out.data() + static_cast<std::size_t>(i) * size, source->data() + static_cast<std::size_t>(at) * size, size);
+    std::memcpy(out.data() + static_cast<std::size_t>(i) * size,
+                source->data() + static_cast<std::size_t>(at) * size, size);
     for (std::size_t k = dims.size(); k-- > 0;) {
       at += steps[k];
       if (++index[k] < dims[k]) break;
@@ -62,13 +68,14 @@ bool type_can_move(const Draft& d, DType type) {
   const std::int64_t opset = d.model().opset(d.graph(), NameId{std::uint32_t{0}});
   if (opset < 5) return type == DType::Float || type == DType::Double || type == DType::Float16;
   switch (type) {
+      // clang-format off
     case DType::Float: case DType::Double: case DType::Float16: case DType::Bool:
     case DType::Int8: case DType::Int16: case DType::Int32: case DType::Int64:
     case DType::UInt8: case DType::UInt16: case DType::UInt32: case DType::UInt64:
       return true;
-    case DType::BFloat16:
-      return opset >= 13;
-    default:   // strings, complex numbers and the small types: not all of the operators take them
+      // clang-format on
+    case DType::BFloat16: return opset >= 13;
+    default:  // strings, complex numbers and the small types: not all of the operators take them
       return false;
   }
 }
@@ -135,7 +142,8 @@ DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t
   return d.new_constant(t, d.shapes().intern(std::span<const std::int64_t>(*dims)), type);
 }
 
-DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target, Refusal& why) {
+DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target,
+                Refusal& why) {
   const auto made = [&](std::span<const DValue> in, NodeId like) {
     const DValue out[] = {d.new_value(to, d[v].dtype)};
     d.new_node(Part::Deform, like, in, out, before);
@@ -143,7 +151,8 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarge
   };
   const DValue with_target[] = {v, runtime_target.operand};
   if (!to || !d.shape(v)) {
-    if (runtime_target.operand && type_can_move(d, d[v].dtype)) return made(with_target, runtime_target.reshape);
+    if (runtime_target.operand && type_can_move(d, d[v].dtype))
+      return made(with_target, runtime_target.reshape);
     why = Refusal::ShapeUnknown;
     return {};
   }
@@ -191,9 +200,10 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_lift, D
     const ShapeId scalar = shapes.intern(std::span<const std::int64_t>{});
     return d.constant(w) ? reshaped_constant(d, w, scalar) : deformed(d, w, scalar, before, {}, why);
   }
-  const std::vector<DimId> td(shapes.dims(t).begin(), shapes.dims(t).end()), sd(shapes.dims(s).begin(), shapes.dims(s).end());
+  const std::vector<DimId> td(shapes.dims(t).begin(), shapes.dims(t).end()),
+      sd(shapes.dims(s).begin(), shapes.dims(s).end());
   for (const DimId x : td)
-    if (shapes.pool().is_constant(x, 0)) return {};   // nothing to compute, and products say nothing
+    if (shapes.pool().is_constant(x, 0)) return {};  // nothing to compute, and products say nothing
   const auto groups = dim_groups(shapes, td, sd);
   if (groups.empty()) return {};
   const DimId one = shapes.pool().constant(1);
@@ -234,15 +244,18 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_lift, D
   }
   std::size_t ones = 0;
   while (shapes.is_one(shapes.dims(q)[ones])) ++ones;
-  if (shapes.rank(q) <= sd.size() && to == shapes.intern(std::vector<DimId>(shapes.dims(q).begin() + static_cast<std::ptrdiff_t>(ones), shapes.dims(q).end())))
-    return w;   // but for leading ones
+  if (shapes.rank(q) <= sd.size() &&
+      to == shapes.intern(std::vector<DimId>(shapes.dims(q).begin() + static_cast<std::ptrdiff_t>(ones),
+                                             shapes.dims(q).end())))
+    return w;  // but for leading ones
   if (d.constant(w)) return shapes.numbers(to) ? reshaped_constant(d, w, to) : DValue{};
   return deformed(d, w, to, before, {}, why);
 }
 
 void set_lengths(Draft& d, DNode split) {
   std::vector<std::int64_t> lengths;
-  for (const DValue v : d.outs(split)) lengths.push_back(*d.shapes().number(d.shapes().dims(d.shape(v))[d[split].axis]));
+  for (const DValue v : d.outs(split))
+    lengths.push_back(*d.shapes().number(d.shapes().dims(d.shape(v))[d[split].axis]));
   d.set_list(split, d.intern_list(std::move(lengths)));
 }
 

@@ -18,9 +18,10 @@ namespace {
 
 MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
 
-// Looks at one graph cost at most so much: nodes and users of the clusters that are tried, per node of the graph.
+// Looks at one graph cost at most so much: nodes and users of the clusters that are tried, per node of the
+// graph.
 constexpr std::uint64_t kLooksPerNode = 200, kLooks = 1'000'000;
-constexpr std::uint32_t kMostForked = 16;   // readers of one deformation that move together
+constexpr std::uint32_t kMostForked = 16;  // readers of one deformation that move together
 
 class Search {
  public:
@@ -42,15 +43,16 @@ class Search {
         for (const DNode n : sorted_nodes(unsettled_, [](DNode) { return true; })) d_.touch(n);
         return true;
       });
-    // The first sweep looks at everything, the others around what the last one changed. What that misses is found by the
-    // next run of the search, which there always is after one that kept something.
+    // The first sweep looks at everything, the others around what the last one changed. What that misses is
+    // found by the next run of the search, which there always is after one that kept something.
     bool changed = true;
     for (bool whole = true; changed && !stopped_; whole = false) {
       const std::uint64_t before = result_.kept;
       refused_.clear();
       recent_ = std::exchange(changed_, {});
       sweep(whole);
-      // Pairs wait until a run keeps nothing: what single moves bring together is cleaned up by other passes first.
+      // Pairs wait until a run keeps nothing: what single moves bring together is cleaned up by other passes
+      // first.
       if (kinds_.rebase && !stopped_ && result_.kept == kept) sweep_pairs();
       changed = result_.kept > before;
     }
@@ -66,7 +68,9 @@ class Search {
     const std::uint32_t graph = d_.graph().index();
     auto it = std::ranges::find(told, graph, &GraphCost::graph);
     if (it == told.end())
-      it = told.insert(told.end(), {graph, std::string(d_.model().text(d_.model().graph(d_.graph()).name)), plain(first), {}});
+      it = told.insert(
+          told.end(),
+          {graph, std::string(d_.model().text(d_.model().graph(d_.graph()).name)), plain(first), {}});
     it->after = plain(cost_.cost());
   }
 
@@ -77,7 +81,8 @@ class Search {
       has_.blocks |= node.work == AxisWork::Blocks;
       has_.work_along |= node.work != AxisWork::None && node.work != AxisWork::Blocks;
       has_.slices |= is_slice(d_, DNode{i});
-      if (node.part != Part::Elementwise || d_[d_.out(DNode{i})].use_count == 0) unsettled_.push_back(DNode{i});
+      if (node.part != Part::Elementwise || d_[d_.out(DNode{i})].use_count == 0)
+        unsettled_.push_back(DNode{i});
     }
   }
   // May something still start from n?
@@ -96,7 +101,9 @@ class Search {
   }
   // What a sweep starts from: everything, or what was near a move in the last sweep or in this one.
   std::vector<DNode> nodes_of(std::initializer_list<Part> parts, bool whole) {
-    const auto wanted = [&](DNode n) { return !d_[n].host && std::ranges::find(parts, d_[n].part) != parts.end(); };
+    const auto wanted = [&](DNode n) {
+      return !d_[n].host && std::ranges::find(parts, d_[n].part) != parts.end();
+    };
     if (whole) {
       list_borders();
       return sorted_nodes(borders_, wanted);
@@ -116,10 +123,11 @@ class Search {
 
   // Remembers the places around a kept move: what was touched, and the nodes whose region was looked at.
   void remember_surroundings() {
-    constexpr std::uint32_t kMostNeighbours = 64;   // of one node
+    constexpr std::uint32_t kMostNeighbours = 64;  // of one node
     d_.clear_marks();
     const auto add = [this](DNode n) {
-      if (n && d_[n].alive && d_[n].part != Part::Elementwise && d_[n].part != Part::Other && d_.mark(n)) changed_.push_back(n);
+      if (n && d_[n].alive && d_[n].part != Part::Elementwise && d_[n].part != Part::Other && d_.mark(n))
+        changed_.push_back(n);
     };
     const auto around = [&](DNode n) {
       if (!d_[n].alive) return;
@@ -128,7 +136,8 @@ class Search {
         if (const DValue v = d_.in(n, k)) add(d_.def(v));
       std::uint32_t seen = 0;
       for (const DValue v : d_.outs(n))
-        for (DUse u = v ? d_.first_use(v) : DUse{}; u && seen < kMostNeighbours; u = d_.next_use(u), ++seen) add(d_.user(u));
+        for (DUse u = v ? d_.first_use(v) : DUse{}; u && seen < kMostNeighbours; u = d_.next_use(u), ++seen)
+          add(d_.user(u));
     };
     for (const DNode n : d_.touched()) around(n);
     for (const DNode n : cost_.regrown()) around(n);
@@ -163,9 +172,12 @@ class Search {
       if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return unbind(d_, n, why); });
     if (!has_.slices) return;
     for (const DNode n : nodes_of({Part::Concat}, whole))
-      if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return join_strides(d_, n, why); });
+      if (open(n))
+        attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return join_strides(d_, n, why); });
     for (const DNode n : nodes_of({Part::Slice, Part::Other}, whole))
-      if (open(n) && is_slice(d_, n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return split_strides(d_, n, options_, why); });
+      if (open(n) && is_slice(d_, n))
+        attempt("tiles", n, Only::NoMoreNodes,
+                [&](Refusal& why) { return split_strides(d_, n, options_, why); });
   }
 
   void sweep_common(bool whole) {
@@ -173,7 +185,9 @@ class Search {
       const bool concat = d_[n].part == Part::Concat;
       for (const Part what : {Part::Transpose, Part::Deform}) {
         if (!open(n)) break;
-        const std::string_view kind = what == Part::Transpose ? "transpose" : concat ? "common-concat" : "common-split";
+        const std::string_view kind = what == Part::Transpose ? "transpose"
+                                      : concat                ? "common-concat"
+                                                              : "common-split";
         attempt(kind, n, Only::Cheaper, [&](Refusal& why) {
           return concat ? common_concat(d_, n, what, why) : common_split(d_, n, what, why);
         });
@@ -186,15 +200,20 @@ class Search {
     if (has_.work_along) {
       for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, whole))
         for (const Direction direction : {Direction::Up, Direction::Down})
-          if (open(n)) attempt("through", n, Only::Cheaper, [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
+          if (open(n))
+            attempt("through", n, Only::Cheaper,
+                    [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
       for (const DNode n : nodes_of({Part::Concat}, whole))
         for (const Part what : {Part::Transpose, Part::Deform})
-          if (open(n)) attempt("through", n, Only::Cheaper, [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
+          if (open(n))
+            attempt("through", n, Only::Cheaper,
+                    [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
     }
     if (!has_.blocks) return;
     for (const DNode n : nodes_of({Part::Other}, whole))
       if (open(n) && d_[n].work == AxisWork::Blocks)
-        attempt("blocks", n, Only::Cheaper, [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
+        attempt("blocks", n, Only::Cheaper,
+                [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
   }
 
   // Two moves of which the first alone does not pay, tried when no single one does.
@@ -206,17 +225,20 @@ class Search {
     }
   }
 
-  // Each cluster that a deformation feeds frees its nodes for one deformation more; with the last one the deformation goes.
+  // Each cluster that a deformation feeds frees its nodes for one deformation more; with the last one the
+  // deformation goes.
   void fork_at(DNode n) {
     const DValue y = d_.out(n);
     if (d_[y].held || d_[y].use_count < 2 || d_[y].use_count > kMostForked) return;
     std::vector<DNode> consumers;
     for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
       if (std::ranges::find(consumers, d_.user(u)) == consumers.end()) consumers.push_back(d_.user(u));
-    if (consumers.size() < 2 || !std::ranges::all_of(consumers, [&](DNode m) { return consumes(m, n); })) return;
+    if (consumers.size() < 2 || !std::ranges::all_of(consumers, [&](DNode m) { return consumes(m, n); }))
+      return;
     attempt("fork", n, Only::TwoForOne, [&](Refusal& why) {
       return std::ranges::all_of(consumers, [&](DNode m) {
-        return !consumes(m, n) || rebase_around(n, m, Direction::Down, why);   // an earlier one's cluster may hold m
+        return !consumes(m, n) ||
+               rebase_around(n, m, Direction::Down, why);  // an earlier one's cluster may hold m
       });
     });
   }
@@ -232,9 +254,10 @@ class Search {
     if (d_[member].region || d_[member].absorbed || (down && !consumes(member, n))) return;
     attempt(down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair, [&](Refusal& why) {
       if (!rebase_around(n, member, direction, why)) return false;
-      tidy(d_);   // the border that was crossed meets its inverse
+      tidy(d_);  // the border that was crossed meets its inverse
       if (!d_[next].alive || !d_[member].alive) return false;
-      return (down ? consumes(member, next) : d_.in(next, 0) == d_.out(member)) && rebase_around(next, member, direction, why);
+      return (down ? consumes(member, next) : d_.in(next, 0) == d_.out(member)) &&
+             rebase_around(next, member, direction, why);
     });
   }
 
@@ -248,11 +271,12 @@ class Search {
     return d_.is(m, Part::Elementwise) && reads_in_full(d_, m, d_.out(n));
   }
 
-  // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along a chain each
-  // move begins where the last one ended, instead of two clusters becoming one in each sweep, over and over.
+  // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along
+  // a chain each move begins where the last one ended, instead of two clusters becoming one in each sweep,
+  // over and over.
   void sweep_borders(std::span<const DNode> borders, bool follow) {
     using Placed = std::pair<std::uint64_t, DNode>;
-    std::vector<Placed> made;   // a heap, the first in order on top
+    std::vector<Placed> made;  // a heap, the first in order on top
     for (std::size_t i = 0; (i < borders.size() || !made.empty()) && !stopped_;) {
       DNode n;
       if (made.empty() || (i < borders.size() && d_[borders[i]].key <= made.front().first)) {
@@ -268,7 +292,8 @@ class Search {
       rebase_at(n);
       for (std::size_t k = nodes; follow && k < d_.node_count(); ++k) {
         const DraftNode& node = d_[DNode{k}];
-        if (!node.alive || node.key <= key || (node.part != Part::Deform && node.part != Part::Transpose)) continue;
+        if (!node.alive || node.key <= key || (node.part != Part::Deform && node.part != Part::Transpose))
+          continue;
         made.push_back({node.key, DNode{k}});
         std::ranges::push_heap(made, std::greater{});
       }
@@ -325,15 +350,16 @@ class Search {
 
   // When a candidate is kept.
   enum class Only : std::uint8_t {
-    Cheaper,         // the cost falls
-    CheaperAsPair,   // the same; when not, each move of the pair was told before
-    TwoForOne,       // a pair, too: each further deformation frees two nodes (part c)
-    NoMoreNodes,     // the cost falls, and the nodes do not become more
-    NotDearer,       // the cost does not rise
+    Cheaper,        // the cost falls
+    CheaperAsPair,  // the same; when not, each move of the pair was told before
+    TwoForOne,      // a pair, too: each further deformation frees two nodes (part c)
+    NoMoreNodes,    // the cost falls, and the nodes do not become more
+    NotDearer,      // the cost does not rise
   };
   bool accepts(Only only, const Cost& before, const Cost& after) const {
     if (only == Only::NotDearer) return !(before < after);
-    if (!(after < before) || (c_.options.level < 2 && after.deform > before.deform)) return false;   // -O1: no new D
+    if (!(after < before) || (c_.options.level < 2 && after.deform > before.deform))
+      return false;  // -O1: no new D
     if (only == Only::NoMoreNodes) return after.nodes() <= before.nodes();
     if (only == Only::TwoForOne)
       return after.compute < before.compute || before.free - after.free >= 2 * (after.deform - before.deform);
@@ -341,8 +367,7 @@ class Search {
   }
 
   // Carries a candidate out, and keeps or undoes it.
-  template <class Move>
-  void attempt(std::string_view kind, DNode at, Only only, const Move& move) {
+  template <class Move> void attempt(std::string_view kind, DNode at, Only only, const Move& move) {
     if (!at) return;
     d_.clear_touched();
     Refusal why = Refusal::None;
@@ -369,13 +394,13 @@ class Search {
         cost_.keep();
         d_.commit();
         ++result_.kept;
-        if (c_.moves)
-          c_.moves->kept.push_back({c_.journal.pass(), kind, place, plain(before), plain(after)});
+        if (c_.moves) c_.moves->kept.push_back({c_.journal.pass(), kind, place, plain(before), plain(after)});
       }
     }
     if (!keep) {
       d_.roll_back();
-      if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne) tell_refusal(kind, why, place, std::move(value));
+      if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne)
+        tell_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
   }
@@ -390,7 +415,8 @@ class Search {
     ++refused_count_;
     if (!explain_) return;
     if (d_.in_function && why == Refusal::ShapeUnknown) why = Refusal::Function;
-    refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(why), place_of(d_.model(), place), std::move(value)});
+    refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(why), place_of(d_.model(), place),
+                        std::move(value)});
   }
 
   // A node of the model near n.
@@ -398,7 +424,8 @@ class Search {
     for (DNode at = n; at;) {
       if (d_[at].origin) return d_[at].origin;
       DNode next;
-      for (std::uint32_t k = 0; k < d_[at].in_count && !next; ++k) next = d_.in(at, k) ? d_.def(d_.in(at, k)) : DNode{};
+      for (std::uint32_t k = 0; k < d_[at].in_count && !next; ++k)
+        next = d_.in(at, k) ? d_.def(d_.in(at, k)) : DNode{};
       at = next;
     }
     return d_.model().first_node(d_.graph());
@@ -422,10 +449,10 @@ class Search {
   std::uint64_t refused_count_ = 0;
   std::uint64_t looks_left_ = 0;
   std::vector<RefusedMove> refused_;
-  std::vector<DNode> recent_, changed_;   // near moves that the sweep before kept, and this one
+  std::vector<DNode> recent_, changed_;  // near moves that the sweep before kept, and this one
   std::vector<DNode> cluster_;
-  std::vector<DNode> unsettled_;                // at the start: what a clean-up could change
-  std::vector<DNode> borders_;                  // all but the elementwise ones, as far as they are listed
+  std::vector<DNode> unsettled_;  // at the start: what a clean-up could change
+  std::vector<DNode> borders_;    // all but the elementwise ones, as far as they are listed
   std::uint32_t listed_ = 0;
 };
 
@@ -436,7 +463,8 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   // Targets of Reshapes would be Constant nodes there, which hold floats only (Constant before opset 9).
   if (c.model.ir_version < 4 && c.model.opset(c.model.main(), NameId{std::uint32_t{0}}) < 9) return result;
   DraftBuilder builder(c);
-  if (c.moves) std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
+  if (c.moves)
+    std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
   const bool explain = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
   const bool merges = !kinds.common && !kinds.rebase;
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
@@ -444,7 +472,8 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
     if (!c.model.graph(graph).alive || c.journal.exhausted()) continue;
     auto d = c.drafts ? c.drafts->take(graph) : nullptr;
     const bool fresh = !d;
-    bool tell_only = false;   // what is not worth a search is not changed, whether reasons are asked for or not
+    bool tell_only =
+        false;  // what is not worth a search is not changed, whether reasons are asked for or not
     if (fresh) {
       tell_only = !builder.worth_it(graph, merges);
       if (tell_only && !(explain && builder.worth_it(graph, false))) continue;

@@ -108,7 +108,7 @@ DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to) {
   if (!shapes.same_count(from, to)) return form;
   const auto source = shapes.dims(from), target = shapes.dims(to);
   for (const DimId d : target)
-    if (shapes.pool().is_constant(d, 0)) return form;   // Squeeze and Unsqueeze could, but nothing is gained
+    if (shapes.pool().is_constant(d, 0)) return form;  // Squeeze and Unsqueeze could, but nothing is gained
   if (unit_axes(shapes, from, to, form.numbers)) {
     form.kind = DeformForm::Kind::Unsqueeze;
     return form;

@@ -1,10 +1,14 @@
-// Problem: exporters take every k-th element of an axis by Slices with steps: x[0::k], ..., x[k-1::k] (box corners, clipping by
-// coordinate), on two axes at once and joined again (patch merging). Each strides over the whole tensor.
+// Problem: exporters take every k-th element of an axis by Slices with steps: x[0::k], ..., x[k-1::k] (box
+// corners, clipping by coordinate), on two axes at once and joined again (patch merging). Each strides over
+// the whole tensor.
 // Method: on an axis of static extent m*k the Slices are the columns of [m, k]: a Reshape, and
-//   - where one Concat joins them all (Slices of Slices, too): a Transpose that brings the columns in front of the Concat's axis, and a Reshape;
-//   - else a Split of the columns and a Squeeze of each. Elementwise nodes behind take the Squeeze's shape before, so that the
+//   - where one Concat joins them all (Slices of Slices, too): a Transpose that brings the columns in front
+//   of the Concat's axis, and a Reshape;
+//   - else a Split of the columns and a Squeeze of each. Elementwise nodes behind take the Squeeze's shape
+//   before, so that the
 //     Squeezes meet their inverses; the caller keeps it only where no nodes are added.
-// Exact: the same elements in the same places. Extents along the axes are numbers, so it holds for all sizes of the others.
+// Exact: the same elements in the same places. Extents along the axes are numbers, so it holds for all sizes
+// of the others.
 // Ends: the Slices are gone.
 //
 //   a = x[:, 0::2]  b = x[:, 1::2]                      r = Reshape (x)            [n, m, 2]
@@ -19,9 +23,9 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kMostSlices = 64;   // of one value
-constexpr int kMostUsers = 1024;           // of one value, looked at
-constexpr int kMostLevels = 8;             // of Slices of Slices
+constexpr std::int64_t kMostSlices = 64;  // of one value
+constexpr int kMostUsers = 1024;          // of one value, looked at
+constexpr int kMostLevels = 8;            // of Slices of Slices
 
 // Which elements a Slice takes of one axis of extent rows * step: the phase-th of each `step`.
 struct Stride {
@@ -34,7 +38,8 @@ std::optional<std::vector<std::int64_t>> numbers(const Draft& d, DNode n, std::s
   return d.constant(v) ? int_elements(d.model(), d[v].tensor) : std::nullopt;
 }
 
-// The axes that the Slice does not take whole, ascending; none, and `why`, when it is no set of every k-th element.
+// The axes that the Slice does not take whole, ascending; none, and `why`, when it is no set of every k-th
+// element.
 std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   std::vector<Stride> out;
   const DValue x = d.in(n, 0);
@@ -53,7 +58,9 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   const auto axes = has_axes && !carried ? numbers(d, n, 3) : std::optional(all);
   const auto steps = has_steps ? numbers(d, n, 4) : std::optional(every);
   const auto dims = d.shapes().dims(d.shape(x));
-  if (!axes || !steps || axes->size() != starts->size() || ends->size() != starts->size() || steps->size() != starts->size()) return {};
+  if (!axes || !steps || axes->size() != starts->size() || ends->size() != starts->size() ||
+      steps->size() != starts->size())
+    return {};
   const auto normal = normalize_axes(*axes, dims.size());
   if (!normal) return {};
   for (std::size_t i = 0; i < normal->size(); ++i) {
@@ -65,8 +72,11 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
     const std::int64_t step = (*steps)[i], e = *extent;
     if (step < 1 || e < 1 || (*starts)[i] < -e || (*starts)[i] >= e) return {};
     const std::int64_t begin = (*starts)[i] < 0 ? (*starts)[i] + e : (*starts)[i];
-    const std::int64_t end = (*ends)[i] < 0 ? std::max<std::int64_t>((*ends)[i], -e) + e : std::min((*ends)[i], e);
-    if (step > e || e % step != 0 || begin >= step || end <= begin || (end - begin - 1) / step + 1 != e / step) return {};
+    const std::int64_t end =
+        (*ends)[i] < 0 ? std::max<std::int64_t>((*ends)[i], -e) + e : std::min((*ends)[i], e);
+    if (step > e || e % step != 0 || begin >= step || end <= begin ||
+        (end - begin - 1) / step + 1 != e / step)
+      return {};
     if (step > 1) out.push_back({axis, begin, step, e / step});
   }
   std::ranges::sort(out, {}, &Stride::axis);
@@ -113,12 +123,15 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
   const DValue y = d.out(concat);
   const std::vector<Stride> strides = strides_from(d, x, d.def(d.in(concat, 0)), why);
   if (strides.empty()) return false;
-  std::vector<std::vector<std::int64_t>> phases;   // by operand, by stride
+  std::vector<std::vector<std::int64_t>> phases;  // by operand, by stride
   for (std::uint32_t i = 0; i < d[concat].in_count; ++i) {
     const std::vector<Stride> own = strides_from(d, x, d.def(d.in(concat, i)), why);
     if (own.empty()) return false;
     why = Refusal::AxisCut;
-    if (!std::ranges::equal(own, strides, [](const Stride& a, const Stride& b) { return a.axis == b.axis && a.step == b.step; })) return false;
+    if (!std::ranges::equal(own, strides, [](const Stride& a, const Stride& b) {
+          return a.axis == b.axis && a.step == b.step;
+        }))
+      return false;
     if (!d.lone(d.in(concat, i))) {
       why = Refusal::MultiUse;
       return false;
@@ -133,7 +146,7 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
   // How far apart the operands of neighbouring phases stand; all phases must be there, in order, each once.
   why = Refusal::AxisCut;
   std::int64_t all = 1;
-  std::vector<std::pair<std::int64_t, std::size_t>> order;   // (distance, stride)
+  std::vector<std::pair<std::int64_t, std::size_t>> order;  // (distance, stride)
   for (std::size_t k = 0; k < strides.size(); ++k) {
     all *= strides[k].step;
     if (all > count) return false;
@@ -149,12 +162,13 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
     for (const auto& [distance, k] : order) at += distance * phases[static_cast<std::size_t>(i)][k];
     if (at != i) return false;
   }
-  std::ranges::sort(order, std::greater{});   // the phases that change slowest come first
+  std::ranges::sort(order, std::greater{});  // the phases that change slowest come first
 
   const DValue split = by_phase(d, x, strides, concat, why);
   if (!split) return false;
   const std::size_t rank = d.shapes().rank(d.shape(x));
-  std::vector<std::int64_t> place(rank), perm;   // of each axis in the Reshape's result; its phases stand right behind
+  std::vector<std::int64_t> place(rank),
+      perm;  // of each axis in the Reshape's result; its phases stand right behind
   for (std::size_t i = 0, at = 0; i < rank; ++i) {
     place[i] = static_cast<std::int64_t>(at);
     at += std::ranges::count(strides, static_cast<std::uint32_t>(i), &Stride::axis) > 0 ? 2 : 1;
@@ -165,7 +179,8 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
     perm.push_back(place[i]);
   }
   std::vector<DimId> dims;
-  for (const std::int64_t p : perm) dims.push_back(d.shapes().dims(d.shape(split))[static_cast<std::size_t>(p)]);
+  for (const std::int64_t p : perm)
+    dims.push_back(d.shapes().dims(d.shape(split))[static_cast<std::size_t>(p)]);
   const ShapeId turned = d.shapes().intern(std::span<const DimId>(dims));
   if (turned == d.shape(y) || deform_form(d.shapes(), turned, d.shape(y)).kind == DeformForm::Kind::None) {
     why = Refusal::NotWritable;
@@ -185,8 +200,9 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
 }  // namespace
 
 bool is_slice(const Draft& d, DNode n) {
-  return (d.is(n, Part::Slice) || d.is(n, Part::Other)) && d[n].origin && !d[n].made && d.model().kind(d[n].origin) == OpKind::Slice &&
-         d.in(n, 0) && d.out(n) && d[n].out_count == 1;   // else it is broken
+  return (d.is(n, Part::Slice) || d.is(n, Part::Other)) && d[n].origin && !d[n].made &&
+         d.model().kind(d[n].origin) == OpKind::Slice && d.in(n, 0) && d.out(n) &&
+         d[n].out_count == 1;  // else it is broken
 }
 
 bool join_strides(Draft& d, DNode concat, Refusal& why) {
@@ -210,7 +226,7 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
     if (++looked > kMostUsers) return false;
     const DNode n = d.user(u);
     if (!is_slice(d, n) || d.slot(u) != 0) continue;
-    if (slices.empty() && n != slice) return false;   // the first of them looks at all
+    if (slices.empty() && n != slice) return false;  // the first of them looks at all
     if (static_cast<std::int64_t>(slices.size()) >= kMostSlices) return false;
     if (d.before(n, first)) first = n;
     slices.push_back(n);
@@ -225,7 +241,9 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
     const std::vector<Stride> own = strides_of(d, n, why);
     if (why != Refusal::None) return false;
     why = Refusal::AxisCut;
-    if (own.size() != 1 || own[0].axis != stride[0].axis || own[0].step != stride[0].step || !by_phase_of.emplace(own[0].phase, n).second) return false;
+    if (own.size() != 1 || own[0].axis != stride[0].axis || own[0].step != stride[0].step ||
+        !by_phase_of.emplace(own[0].phase, n).second)
+      return false;
   }
   if (!type_can_move(d, d[x].dtype)) {
     why = Refusal::Type;
@@ -234,7 +252,8 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
   const DValue columns = by_phase(d, x, stride, first, why);
   if (!columns) return false;
   const std::uint32_t axis = stride[0].axis + 1;
-  std::vector<DimId> piece(d.shapes().dims(d.shape(columns)).begin(), d.shapes().dims(d.shape(columns)).end());
+  std::vector<DimId> piece(d.shapes().dims(d.shape(columns)).begin(),
+                           d.shapes().dims(d.shape(columns)).end());
   piece[axis] = d.shapes().pool().constant(1);
   const ShapeId shape = d.shapes().intern(std::span<const DimId>(piece));
   std::vector<DValue> outs;
@@ -249,7 +268,8 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
     squeezes.push_back(d.new_node(Part::Deform, {}, from, to, n));
     d.erase(n);
   }
-  // Down, where one elementwise node reads it: the cluster behind takes the shape before, and so do the other Squeezes that it reads.
+  // Down, where one elementwise node reads it: the cluster behind takes the shape before, and so do the other
+  // Squeezes that it reads.
   std::vector<DNode> cluster;
   for (const DNode n : squeezes) {
     const DNode reader = d.lone_user(d.out(n));

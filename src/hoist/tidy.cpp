@@ -9,7 +9,7 @@ namespace graphopt {
 namespace {
 
 constexpr int kMostTwinsLookedAt = 64;               // users of one value that are compared with each other
-constexpr std::uint32_t kMostOperandsLookedAt = 64;   // of a Concat, on suspicion
+constexpr std::uint32_t kMostOperandsLookedAt = 64;  // of a Concat, on suspicion
 
 class Tidy {
  public:
@@ -33,7 +33,7 @@ class Tidy {
 
  private:
   bool dead(DNode n) const {
-    if (d_[n].part == Part::Other && !d_[n].anchor) return false;   // not known to be pure
+    if (d_[n].part == Part::Other && !d_[n].anchor) return false;  // not known to be pure
     for (const DValue v : d_.outs(n))
       if (v && (d_[v].held || d_[v].use_count > 0)) return false;
     return true;
@@ -41,7 +41,7 @@ class Tidy {
 
   bool drop(DNode n, DValue source) { return drop_node(d_, n, source); }
 
-  void put_deform(DNode n, DValue from) {   // in the place of n, with its result
+  void put_deform(DNode n, DValue from) {  // in the place of n, with its result
     const DValue in[] = {from}, out[] = {d_.out(n)};
     d_.new_node(Part::Deform, {}, in, out, n);
     d_.erase(n);
@@ -72,13 +72,16 @@ class Tidy {
     return twin(n);
   }
 
-  // Another D or T of the same value with the same result: the earlier one serves both, or the one whose name is fixed.
+  // Another D or T of the same value with the same result: the earlier one serves both, or the one whose name
+  // is fixed.
   bool twin(DNode n) {
     const DValue x = d_.in(n, 0), y = d_.out(n);
     int looked = 0;
     for (DUse u = d_.first_use(x); u && looked < kMostTwinsLookedAt; u = d_.next_use(u), ++looked) {
       const DNode m = d_.user(u);
-      if (m == n || d_.slot(u) != 0 || d_[m].part != d_[n].part || d_[m].host || d_.shape(d_.out(m)) != d_.shape(y)) continue;
+      if (m == n || d_.slot(u) != 0 || d_[m].part != d_[n].part || d_[m].host ||
+          d_.shape(d_.out(m)) != d_.shape(y))
+        continue;
       if (d_[n].part == Part::Transpose && d_[m].list != d_[n].list) continue;
       DNode stays = d_.before(m, n) ? m : n, goes = stays == m ? n : m;
       if (d_[d_.out(goes)].held) {
@@ -95,7 +98,8 @@ class Tidy {
 
   bool operands_before(DNode n, DNode place) const {
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
-      if (const DNode p = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; p && !d_.before(p, place)) return false;
+      if (const DNode p = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; p && !d_.before(p, place))
+        return false;
     return true;
   }
 
@@ -112,7 +116,7 @@ class Tidy {
       }
     }
     if (std::ranges::is_sorted(perm)) return drop(n, x);
-    std::vector<std::int64_t> real;   // axes that are not of extent 1, in their new order
+    std::vector<std::int64_t> real;  // axes that are not of extent 1, in their new order
     for (const std::int64_t p : perm)
       if (!d_.shapes().is_one(d_.shapes().dims(s)[static_cast<std::size_t>(p)])) real.push_back(p);
     if (std::ranges::is_sorted(real) && type_can_move(d_, d_[x].dtype)) {
@@ -143,9 +147,11 @@ class Tidy {
   bool concat(DNode n) {
     if (d_[n].in_count == 1) return drop(n, d_.in(n, 0));
     if (d_[n].in_count <= kMostOperandsLookedAt && splice_operands(n)) return true;
-    // From inside, so that a long Concat is not searched each time that one of its operands changes: the outermost takes all.
+    // From inside, so that a long Concat is not searched each time that one of its operands changes: the
+    // outermost takes all.
     DNode outer;
-    for (DNode m = n, user; (user = d_.lone_user(d_.out(m))) && joins(m, user, Part::Concat) && d_[user].in_count > 1; m = user)
+    for (DNode m = n, user;
+         (user = d_.lone_user(d_.out(m))) && joins(m, user, Part::Concat) && d_[user].in_count > 1; m = user)
       outer = user;
     if (outer) return splice_operands(outer);
     // Split and Concat of all its pieces, in order.
@@ -190,7 +196,8 @@ class Tidy {
     const DValue x = d_.in(n, 0);
     const std::uint32_t axis = d_[n].axis;
     const DNode q = d_.def(x);
-    if (d_[n].out_count == 1 && d_.out(n) && d_.shape(x) && d_.shape(x) == d_.shape(d_.out(n))) return drop(n, x);
+    if (d_[n].out_count == 1 && d_.out(n) && d_.shape(x) && d_.shape(x) == d_.shape(d_.out(n)))
+      return drop(n, x);
     if (joins(n, q, Part::Concat) && d_.lone(x) && d_[q].in_count == d_[n].out_count) {
       bool same = true;
       for (std::uint32_t k = 0; k < d_[n].out_count && same; ++k) {
@@ -203,7 +210,8 @@ class Tidy {
         return true;
       }
     }
-    if (q && joins(n, q, Part::Split) && d_.lone(x) && static_pieces(q) && static_pieces(n)) return false;   // the first takes all
+    if (q && joins(n, q, Part::Split) && d_.lone(x) && static_pieces(q) && static_pieces(n))
+      return false;  // the first takes all
     if (!static_pieces(n) || !type_can_move(d_, d_[x].dtype)) return false;
     std::vector<DValue> flat, stack;
     std::vector<DNode> gone;
@@ -234,11 +242,11 @@ class Tidy {
     const std::uint32_t axis = d_[n].axis;
     const auto whole = extent(x, axis);
     if (!whole || !type_can_move(d_, d_[x].dtype)) return false;
-    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> pieces;   // by (begin, end)
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> pieces;  // by (begin, end)
     for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
       const DNode m = d_.user(u);
       if (d_[m].part != Part::Slice || d_[m].host || d_.slot(u) != 0 || d_[m].axis != axis) continue;
-      if (pieces.empty() && m != n) return false;   // the first of them looks at all
+      if (pieces.empty() && m != n) return false;  // the first of them looks at all
       const auto length = extent(d_.out(m), axis);
       if (!length || *length < 1) continue;
       pieces[{d_[m].begin, d_[m].begin + *length}].push_back(m);
@@ -294,8 +302,8 @@ bool drop_node(Draft& d, DNode n, DValue source) {
   return true;
 }
 
-// What a step touches is looked at again. A look at all that was touched ends it, since a step may also depend on what stands
-// further away.
+// What a step touches is looked at again. A look at all that was touched ends it, since a step may also
+// depend on what stands further away.
 void tidy(Draft& d) {
   Tidy work(d);
   const auto settle = [&](DNode n) {

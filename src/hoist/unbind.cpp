@@ -1,6 +1,6 @@
 // Problem: frameworks take a tensor apart along an axis by one Gather per index.
-// Method: the Gathers of all indices of an axis are a Split into pieces of extent 1 and a Squeeze of each. That is more nodes,
-// unless the Squeezes meet their inverses or merge: the search keeps it only then.
+// Method: the Gathers of all indices of an axis are a Split into pieces of extent 1 and a Squeeze of each.
+// That is more nodes, unless the Squeezes meet their inverses or merge: the search keeps it only then.
 // Exact: the same elements. Ends: a Gather is gone.
 #include <map>
 
@@ -18,12 +18,12 @@ bool unbind(Draft& d, DNode gather, Refusal& why) {
   for (DUse u = d.first_use(x); u; u = d.next_use(u)) {
     const DNode n = d.user(u);
     if (d[n].part != Part::Gather || d[n].host || d.slot(u) != 0 || d[n].axis != axis) continue;
-    if (by_index.empty() && n != gather) return false;   // the first of them looks at all
+    if (by_index.empty() && n != gather) return false;  // the first of them looks at all
     if (d.before(n, first)) first = n;
     by_index[d[n].begin].push_back(n);
   }
   if (extent < 2 || static_cast<std::int64_t>(by_index.size()) != extent) {
-    if (by_index.size() > 1) why = Refusal::AxisCut;   // some of the indices are not read
+    if (by_index.size() > 1) why = Refusal::AxisCut;  // some of the indices are not read
     return false;
   }
   if (!type_can_move(d, d[x].dtype)) {

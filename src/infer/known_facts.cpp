@@ -47,8 +47,7 @@ TypeId Inference::State::type(ValueId v) const {
 
 namespace {
 
-template <class T>
-T load(const char* p) {
+template <class T> T load(const char* p) {
   T x;
   std::memcpy(&x, p, sizeof x);
   return x;

@@ -57,8 +57,7 @@ std::span<const GraphId> Inference::State::graphs_of(FunctionId f) const {
 
 namespace {
 
-template <class F>
-void for_each_value(const Model& m, GraphId g, F f) {
+template <class F> void for_each_value(const Model& m, GraphId g, F f) {
   for (const ValueId v : m.graph(g).inputs) f(v);
   for (const ValueId v : m.graph(g).initializers) f(v);
   for (NodeId n = m.first_node(g); n; n = m.next_node(n))
@@ -92,8 +91,8 @@ bool Inference::State::enter(GraphId g) {
 namespace rules {
 namespace {
 
-// While its owner (or call) is looked at, what changes in a body concerns the body alone: without this, setting
-// the facts of a body's inputs would queue the owner again, which sets them again, without end.
+// While its owner (or call) is looked at, what changes in a body concerns the body alone: without this,
+// setting the facts of a body's inputs would queue the owner again, which sets them again, without end.
 class BodyAtWork {
  public:
   BodyAtWork(Inference::State& s, GraphId body) : s_(s), body_(body), before_(s.walks[body].active) {
@@ -203,8 +202,8 @@ TypeId stacked(NodeContext& c, TypeId element, DimId extent, std::int64_t axis) 
   return c.m.types.tensor(t.elem, d);
 }
 
-// What is known of a scan output's element if there may be no iteration: then ONNX Runtime takes the dims that the
-// body's output declares, with 0 for symbols; so only numbers that are declared, too, hold.
+// What is known of a scan output's element if there may be no iteration: then ONNX Runtime takes the dims
+// that the body's output declares, with 0 for symbols; so only numbers that are declared, too, hold.
 TypeId also_without_iterations(NodeContext& c, TypeId element, TypeId declared) {
   const Type& t = c.m.types[element];
   const Type& d = c.m.types[declared];
@@ -276,7 +275,8 @@ void loop(NodeContext& c) {
     const ValueId v = c.m.graph_output(body, i + 1);
     if (!v) continue;
     TypeId element = c.s.export_type(c.s.type(v), body);
-    if (!trips || c.dims.range(trips).low < 1) element = also_without_iterations(c, element, c.m.value(v).declared);
+    if (!trips || c.dims.range(trips).low < 1)
+      element = also_without_iterations(c, element, c.m.value(v).declared);
     state_result(c, i, stacked(c, element, trips, 0), std::nullopt);
   }
 }

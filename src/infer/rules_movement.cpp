@@ -187,7 +187,7 @@ void split(NodeContext& c) {
     Dims d(c.shape(0).begin(), c.shape(0).end());
     d[*axis] = symbolic_sizes[i];
     const auto size = symbolic_sizes[i] ? c.value(symbolic_sizes[i]) : std::nullopt;
-    known = known && size && *size >= 0 && *size <= source->dims[0] - begin;   // a sum could wrap
+    known = known && size && *size >= 0 && *size <= source->dims[0] - begin;  // a sum could wrap
     if (known) {
       SymbolicTensor t{source->dtype, {*size}, {}};
       t.elements.assign(source->elements.begin() + begin, source->elements.begin() + begin + *size);

@@ -164,11 +164,12 @@ namespace {
 // The element of a Reshape's shape at axis i. A 0 that stands in the model copies the operand's dim
 // (allowzero = 0).
 //
-// A symbolic element is taken for the extent that it is where that holds in a run in which it is 0, too: then the
-// operand's dim at the same place is copied instead (allowzero = 0), which must be 0 at the same time; where there is
-// no such dim the run fails. If only the operand as a whole is proven empty then, the element is taken all the same:
-// nothing but the dims of something without elements differs from what is stated. Being strict there, too, would lose
-// every head-splitting Reshape of batch*heads: this is the one place where a statement does not cover empty tensors.
+// A symbolic element is taken for the extent that it is where that holds in a run in which it is 0, too: then
+// the operand's dim at the same place is copied instead (allowzero = 0), which must be 0 at the same time;
+// where there is no such dim the run fails. If only the operand as a whole is proven empty then, the element
+// is taken all the same: nothing but the dims of something without elements differs from what is stated.
+// Being strict there, too, would lose every head-splitting Reshape of batch*heads: this is the one place
+// where a statement does not cover empty tensors.
 DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
   if (!d) return {};
   const auto v = c.value(d);

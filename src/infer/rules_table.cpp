@@ -9,8 +9,7 @@ namespace {
 using K = OpKind;
 using Table = std::array<Rule, kOpKindCount>;
 
-template <class... Kinds>
-constexpr void put(Table& t, Rule rule, Kinds... kinds) {
+template <class... Kinds> constexpr void put(Table& t, Rule rule, Kinds... kinds) {
   ((t[static_cast<std::size_t>(kinds)] = rule), ...);
 }
 

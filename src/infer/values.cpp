@@ -15,9 +15,9 @@ bool has_values(DType type) {
 
 namespace {
 
-// Extents are below 2^31, so an expression whose numbers are small cannot leave int64. Its value where all symbols
-// are 1 measures them: each step of a computation passes here, so large numbers have no chance to cancel unseen.
-// A lone number is what it is.
+// Extents are below 2^31, so an expression whose numbers are small cannot leave int64. Its value where all
+// symbols are 1 measures them: each step of a computation passes here, so large numbers have no chance to
+// cancel unseen. A lone number is what it is.
 bool cannot_wrap(const DimPool& dims, DimId d) {
   if (dims.value(d) || dims.is_symbol(d)) return true;
   std::vector<DimPool::Binding> ones;

@@ -44,8 +44,7 @@ std::optional<SymbolicTensor> zip(const SymbolicTensor& a, const SymbolicTensor&
 }
 
 // out[i] = t[index(i)], for out of dims d. f maps the coordinates of the result to the flat index into t.
-template <class F>
-SymbolicTensor pick(const SymbolicTensor& t, std::vector<std::int64_t> d, F f) {
+template <class F> SymbolicTensor pick(const SymbolicTensor& t, std::vector<std::int64_t> d, F f) {
   SymbolicTensor r{t.dtype, std::move(d), {}};
   const auto n = static_cast<std::size_t>(count_of(r.dims).value_or(0));
   r.elements.reserve(n);

@@ -1,5 +1,5 @@
-// The public face of the pool: operands are made canonical, numbers take a path of their own, the rest is handed to
-// the rules (dim_call.cpp), the bounds (dim_range.cpp) and the aliases (dim_alias.cpp).
+// The public face of the pool: operands are made canonical, numbers take a path of their own, the rest is
+// handed to the rules (dim_call.cpp), the bounds (dim_range.cpp) and the aliases (dim_alias.cpp).
 #include "ir/dim.h"
 
 #include <algorithm>
@@ -233,7 +233,8 @@ std::vector<DimId> DimPool::symbols_of(DimId a) const {
 
 bool DimPool::assert_equal(DimId a, DimId b) {
   if (!a || !b) return true;
-  // What one round learns may let the next one learn more. Only the first can refuse: it changes nothing then.
+  // What one round learns may let the next one learn more. Only the first can refuse: it changes nothing
+  // then.
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
     const DimId x = s_->canonical(a), y = s_->canonical(b);

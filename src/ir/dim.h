@@ -1,14 +1,15 @@
-// Symbolic dimensions: integer expressions over symbols, hash-consed in a pool, so that equal expressions have
-// equal ids.
+// Symbolic dimensions: integer expressions over symbols, hash-consed in a pool, so that equal expressions
+// have equal ids.
 //
 // An expression is a polynomial with int64 coefficients over atoms; an atom is a symbol or an opaque call
-// (floor division, modulo, min, max) whose arguments are expressions. Terms are sorted by degree, then by name, so
-// the printed form is unique: the grammar of methods/buckets.md, section 4:
+// (floor division, modulo, min, max) whose arguments are expressions. Terms are sorted by degree, then by
+// name, so the printed form is unique: the grammar of methods/buckets.md, section 4:
 //   expr := term { ('+'|'-') term }   term := [int '*'] factor { '*' factor }   factor := symbol | call
-//   call := 'floor((' expr ')/(' expr '))' | 'min(' expr ', ' expr ')' | 'max(' expr ', ' expr ')' | 'mod(' ... ')'
+//   call := 'floor((' expr ')/(' expr '))' | 'min(' expr ', ' expr ')' | 'max(' expr ', ' expr ')' | 'mod('
+//   ... ')'
 //
-// All arithmetic is that of the mathematical integers. Where a coefficient leaves int64, or an operand is none,
-// the result is none ("unknown"), never a wrapped number. Ids stay valid for the life of the pool.
+// All arithmetic is that of the mathematical integers. Where a coefficient leaves int64, or an operand is
+// none, the result is none ("unknown"), never a wrapped number. Ids stay valid for the life of the pool.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ enum class Tri : std::uint8_t { No, Yes, Unknown };
 struct Range {  // inclusive
   std::int64_t low = 0;
   std::int64_t high = kMax;
-  static constexpr std::int64_t kMax = std::int64_t{1} << 62;   // "no upper bound known"
+  static constexpr std::int64_t kMax = std::int64_t{1} << 62;  // "no upper bound known"
   static constexpr std::int64_t kMin = -(std::int64_t{1} << 62);
   friend bool operator==(const Range&, const Range&) = default;
 };
@@ -45,7 +46,7 @@ class DimPool {
   DimPool(DimPool&&) noexcept;
   DimPool& operator=(DimPool&&) noexcept;
 
-  // --- making expressions -------------------------------------------------------------------------------------
+  // --- making expressions ----------------------------------------------------------------------------------
   DimId constant(std::int64_t v);
   // The input symbol of that name; the same name gives the same id. An existing one keeps its range.
   DimId symbol(std::string_view name, Range range = {});
@@ -58,50 +59,58 @@ class DimPool {
   DimId sub(DimId a, DimId b);
   DimId neg(DimId a);
   DimId mul(DimId a, DimId b);
-  DimId floor_div(DimId a, DimId b);   // rounds towards minus infinity; none when b may be 0
+  DimId floor_div(DimId a, DimId b);  // rounds towards minus infinity; none when b may be 0
   DimId ceil_div(DimId a, DimId b);
-  DimId trunc_div(DimId a, DimId b);   // rounds towards zero, as Div of integers in ONNX; none when unsure which
-  DimId mod(DimId a, DimId b);         // sign of the divisor; none when b may be 0
+  DimId trunc_div(DimId a,
+                  DimId b);     // rounds towards zero, as Div of integers in ONNX; none when unsure which
+  DimId mod(DimId a, DimId b);  // sign of the divisor; none when b may be 0
   DimId min(DimId a, DimId b);
   DimId max(DimId a, DimId b);
   DimId product(std::span<const DimId> dims);
 
-  // --- asking -------------------------------------------------------------------------------------------------
-  std::optional<std::int64_t> value(DimId a) const;   // when it is a number
+  // --- asking ----------------------------------------------------------------------------------------------
+  std::optional<std::int64_t> value(DimId a) const;  // when it is a number
   bool is_constant(DimId a, std::int64_t v) const;
-  Range range(DimId a) const;                         // sound bounds by interval arithmetic; none -> all of int64
+  Range range(DimId a) const;  // sound bounds by interval arithmetic; none -> all of int64
   // Are they equal, less, less or equal for all values of all symbols in their ranges? No: for none of them.
   Tri equal(DimId a, DimId b) const;
   Tri less(DimId a, DimId b) const;
   Tri less_equal(DimId a, DimId b) const;
-  // a / b when b divides a as a polynomial for all values (b is never 0 in its range, or `b_nonzero` promises it).
+  // a / b when b divides a as a polynomial for all values (b is never 0 in its range, or `b_nonzero` promises
+  // it).
   DimId exact_div(DimId a, DimId b, bool b_nonzero = false);
-  bool linked(DimId a) const;                         // a number, or input symbols only
-  bool is_symbol(DimId a) const;                      // a lone symbol
-  std::vector<DimId> symbols_of(DimId a) const;       // each once, in the order of their creation
+  bool linked(DimId a) const;                    // a number, or input symbols only
+  bool is_symbol(DimId a) const;                 // a lone symbol
+  std::vector<DimId> symbols_of(DimId a) const;  // each once, in the order of their creation
 
-  // --- knowledge that comes later -------------------------------------------------------------------------------
-  // States that a == b in every run that the model accepts. When one side is (or the difference can be solved for)
-  // a lone symbol with coefficient 1 or -1, that symbol is from then on an alias: canonical() replaces it. A fresh
-  // symbol is replaced before an input symbol; an input symbol by another input symbol only in favour of the older
-  // one. Returns false when a and b cannot be equal (a contradiction: nothing is changed). True also where nothing could be learnt.
+  // --- knowledge that comes later --------------------------------------------------------------------------
+  // States that a == b in every run that the model accepts. When one side is (or the difference can be solved
+  // for) a lone symbol with coefficient 1 or -1, that symbol is from then on an alias: canonical() replaces
+  // it. A fresh symbol is replaced before an input symbol; an input symbol by another input symbol only in
+  // favour of the older one. Returns false when a and b cannot be equal (a contradiction: nothing is
+  // changed). True also where nothing could be learnt.
   bool assert_equal(DimId a, DimId b);
   // Narrows the range of a lone symbol; returns false when the range becomes empty (nothing is changed).
   bool assert_range(DimId symbol, Range range);
-  // a with all known aliases replaced. equal/less/range/print do this on their own; ids made before do not change.
+  // a with all known aliases replaced. equal/less/range/print do this on their own; ids made before do not
+  // change.
   DimId canonical(DimId a) const;
-  std::uint32_t epoch() const;                        // grows with each alias or narrowed range
+  std::uint32_t epoch() const;  // grows with each alias or narrowed range
 
-  // --- text and numbers -----------------------------------------------------------------------------------------
-  std::string print(DimId a) const;                   // canonical; "?" for none
+  // --- text and numbers ------------------------------------------------------------------------------------
+  std::string print(DimId a) const;  // canonical; "?" for none
   // Parses an expression of the grammar above (also //, floor, ceil, *, parentheses as exporters write them).
   // Names must be known input symbols already, else none is returned.
   DimId parse(std::string_view text);
-  // The value under a binding of symbol id -> value; nothing when a symbol is missing, or on overflow or division by 0.
-  struct Binding { DimId symbol; std::int64_t value; };
+  // The value under a binding of symbol id -> value; nothing when a symbol is missing, or on overflow or
+  // division by 0.
+  struct Binding {
+    DimId symbol;
+    std::int64_t value;
+  };
   std::optional<std::int64_t> evaluate(DimId a, std::span<const Binding> binding) const;
   DimId substitute(DimId a, DimId symbol, DimId by);
-  std::string_view symbol_name(DimId a) const;        // of a lone symbol; "u7" for a fresh one
+  std::string_view symbol_name(DimId a) const;  // of a lone symbol; "u7" for a fresh one
   // Fresh symbols print as prefix + number; the prefix is chosen so that no name in the model begins so.
   void set_fresh_prefix(std::string prefix);
 

@@ -1,9 +1,10 @@
 // Knowledge that comes later: aliases of symbols, narrowed ranges, and substitution.
 //
-// An alias maps a symbol to an expression that does not contain it, in terms of symbols without alias; so aliases
-// never form a cycle. What an expression looks like with all aliases replaced is remembered until the next alias or
-// narrowed range (an epoch). Chains of aliases may be as long as the model, so they are followed with a stack of our
-// own and shortened on the way; only calls within calls, which are limited, are followed by recursion.
+// An alias maps a symbol to an expression that does not contain it, in terms of symbols without alias; so
+// aliases never form a cycle. What an expression looks like with all aliases replaced is remembered until the
+// next alias or narrowed range (an epoch). Chains of aliases may be as long as the model, so they are
+// followed with a stack of our own and shortened on the way; only calls within calls, which are limited, are
+// followed by recursion.
 #include <algorithm>
 #include <limits>
 
@@ -44,7 +45,8 @@ DimId DimPool::State::rebuild_call(DimAtomKind kind, const std::vector<DimId>& n
   return extremum(kind, std::move(operands));
 }
 
-// The canonical form of an expression whose atoms all have theirs. Beyond the limits it stays as it is: true, if long.
+// The canonical form of an expression whose atoms all have theirs. Beyond the limits it stays as it is: true,
+// if long.
 DimId DimPool::State::rebuild_from_canon(DimId a) {
   if (const_value(a)) return a;
   if (exprs[a.index()].canon_epoch == epoch) return exprs[a.index()].canon;
@@ -180,8 +182,8 @@ bool DimPool::State::settled(const DimPoly& p) const {
   return true;
 }
 
-// The symbol that d == 0 gives in terms of the others, if any: a fresh one, then one that stood alone on a side of
-// the equation, then the youngest.
+// The symbol that d == 0 gives in terms of the others, if any: a fresh one, then one that stood alone on a
+// side of the equation, then the youngest.
 std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId side_a, DimId side_b) {
   std::optional<std::uint32_t> best;
   int best_rank = 0;
@@ -193,7 +195,7 @@ std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId si
     if (!split(d, atom, true, one, rest) || !is_const(one) || contains(rest, atom)) continue;
     const bool fresh = atoms[atom].symbol_kind == SymbolKind::Fresh;
     if (atoms[atom].alias || !settled(rest)) continue;  // else aliases could form a cycle
-    if (!fresh && !linked(rest)) continue;  // an input symbol never becomes less known
+    if (!fresh && !linked(rest)) continue;              // an input symbol never becomes less known
     const bool alone = atoms[atom].self == side_a || atoms[atom].self == side_b;
     const int rank = (fresh ? 4 : 0) + (alone ? 2 : 1);
     if (!best || rank > best_rank || (rank == best_rank && atom > *best)) {
@@ -214,7 +216,8 @@ bool DimPool::State::narrowed(const DimPoly& p, Range value, Changes& changes) {
     DimPoly rest = p;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     const Range product = range_add(value, range_neg(range_of(rest)));  // coef * symbol
-    const Range bound = t.coef > 0 ? range_divide(product, t.coef) : range_divide(range_neg(product), -t.coef);
+    const Range bound =
+        t.coef > 0 ? range_divide(product, t.coef) : range_divide(range_neg(product), -t.coef);
     const Range now = range_meet(atoms[atom].range, bound);
     if (now.low > now.high) return false;
     if (now != atoms[atom].range) changes.emplace_back(atom, now);

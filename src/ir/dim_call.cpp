@@ -5,9 +5,9 @@
 //     a = q*b                                   q
 //     floor((g*a + c)/(g*b)) = floor((a + floor(c/g))/b)       g > 0 a number, c the constant term
 //     floor((m*a)/(m*b))     = floor(a/b)                      m a product of atoms (not 0, as m*b is not)
-//     floor((q*b + r)/b)     = q + floor(r/b)                  for a number b all coefficients of r are in [0, b)
-//     floor((floor(x/m) + p)/n) = floor((x + m*p)/(m*n))
-//     ranges: 0 <= a < b gives 0, -b <= a < 0 gives -1
+//     floor((q*b + r)/b)     = q + floor(r/b)                  for a number b all coefficients of r are in
+//     [0, b) floor((floor(x/m) + p)/n) = floor((x + m*p)/(m*n)) ranges: 0 <= a < b gives 0, -b <= a < 0 gives
+//     -1
 //   max(a, b), and min with everything mirrored
 //     operands that never exceed another one go; nested calls are flattened;
 //     max(p + a, p + b) = p + max(a, b), so that each monomial's least coefficient is 0;
@@ -87,13 +87,15 @@ struct DimPool::State::Division {
     return true;
   }
 
-  // Moves multiples of b out of the floor. For a polynomial b only number multiples: more would not get simpler.
+  // Moves multiples of b out of the floor. For a polynomial b only number multiples: more would not get
+  // simpler.
   bool take_whole() {
     const DimPoly before = a;
     DimPoly q;
     for (const DimTerm& t : a) {
-      const auto mono = b.size() == 1 ? s.mono_div(t.mono, b[0].mono)
-                                      : t.mono == b[0].mono ? std::optional<std::uint32_t>(0) : std::nullopt;
+      const auto mono = b.size() == 1         ? s.mono_div(t.mono, b[0].mono)
+                        : t.mono == b[0].mono ? std::optional<std::uint32_t>(0)
+                                              : std::nullopt;
       if (!mono) continue;
       // The remainder's coefficient lies in [0, |leading coefficient|).
       const std::int64_t lead = b[0].coef;
@@ -239,7 +241,8 @@ struct DimPool::State::Operands {
     DimPoly all;
     for (const DimPoly& p : list)
       for (const DimTerm& t : p) all.push_back({0, t.mono});
-    std::ranges::sort(all, [&](const DimTerm& x, const DimTerm& y) { return s.mono_compare(x.mono, y.mono) < 0; });
+    std::ranges::sort(all,
+                      [&](const DimTerm& x, const DimTerm& y) { return s.mono_compare(x.mono, y.mono) < 0; });
     const auto twice = std::ranges::unique(all);
     all.erase(twice.begin(), twice.end());
     for (DimTerm t : all) {
@@ -255,7 +258,8 @@ struct DimPool::State::Operands {
 };
 
 DimId DimPool::State::extremum(DimAtomKind kind, std::vector<DimPoly> list) {
-  // value = whole + factor * extremum(operands). What leaves an operand can uncover a nested call in it: again then.
+  // value = whole + factor * extremum(operands). What leaves an operand can uncover a nested call in it:
+  // again then.
   Operands operands{*this, kind, std::move(list)};
   DimPoly whole;
   std::int64_t factor = 1;

@@ -6,9 +6,9 @@
 //   primary := number | name | '(' sum ')' | function '(' sum { ',' sum } ')'
 //   function: floor, ceil, ceiling, min, max, mod; FloorDiv, CeilDiv, CleanDiv, Mod, PythonMod, Min, Max
 //
-// Symbolic math packages write floor(h/8 - 1/8), so a value on the way is a fraction of two expressions. It becomes
-// whole under floor or ceil, or must divide exactly. Recursion is limited, as is the length of the text: dims come
-// from files.
+// Symbolic math packages write floor(h/8 - 1/8), so a value on the way is a fraction of two expressions. It
+// becomes whole under floor or ceil, or must divide exactly. Recursion is limited, as is the length of the
+// text: dims come from files.
 #include <charconv>
 
 #include "ir/dim_state.h"
@@ -26,7 +26,8 @@ struct Fraction {
 };
 
 constexpr bool name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
 constexpr bool digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool name_char(char c) { return name_start(c) || digit(c) || c == '.' || c == ':'; }
@@ -38,10 +39,10 @@ struct FunctionName {
   Function function;
 };
 constexpr FunctionName kFunctions[] = {
-    {"floor", Function::Floor},       {"ceil", Function::Ceil},        {"ceiling", Function::Ceil},
-    {"min", Function::Min},           {"Min", Function::Min},          {"max", Function::Max},
-    {"Max", Function::Max},           {"mod", Function::Mod},          {"Mod", Function::Mod},
-    {"PythonMod", Function::Mod},     {"FloorDiv", Function::FloorDiv}, {"CleanDiv", Function::FloorDiv},
+    {"floor", Function::Floor},     {"ceil", Function::Ceil},         {"ceiling", Function::Ceil},
+    {"min", Function::Min},         {"Min", Function::Min},           {"max", Function::Max},
+    {"Max", Function::Max},         {"mod", Function::Mod},           {"Mod", Function::Mod},
+    {"PythonMod", Function::Mod},   {"FloorDiv", Function::FloorDiv}, {"CleanDiv", Function::FloorDiv},
     {"CeilDiv", Function::CeilDiv},
 };
 
@@ -203,7 +204,8 @@ class Parser {
       case Function::Ceil: return n == 1 ? number(pool_.ceil_div(args[0].top, args[0].bottom)) : Fraction{};
       case Function::Mod: return n == 2 ? number(pool_.mod(whole(args[0]), whole(args[1]))) : Fraction{};
       case Function::FloorDiv: return n == 2 ? floor_div(args[0], args[1]) : Fraction{};
-      case Function::CeilDiv: return n == 2 ? number(pool_.ceil_div(whole(args[0]), whole(args[1]))) : Fraction{};
+      case Function::CeilDiv:
+        return n == 2 ? number(pool_.ceil_div(whole(args[0]), whole(args[1]))) : Fraction{};
       case Function::Min:
       case Function::Max: break;
     }

@@ -1,10 +1,10 @@
 // Bounds of symbolic dims, and the interval arithmetic below them.
 //
-// Ends are mathematical integers clamped to [kMin, kMax], where kMin as a low end and kMax as a high end stand for
-// "no bound"; products are formed in 128 bits, so nothing overflows.
+// Ends are mathematical integers clamped to [kMin, kMax], where kMin as a low end and kMax as a high end
+// stand for "no bound"; products are formed in 128 bits, so nothing overflows.
 //
-// Plain interval arithmetic forgets that two occurrences of one symbol are the same number. Three exact identities
-// win much of that back, within a budget of steps per expression:
+// Plain interval arithmetic forgets that two occurrences of one symbol are the same number. Three exact
+// identities win much of that back, within a budget of steps per expression:
 //   Horner        p = x*q + r lies in range(x)*range(q) + range(r)           (decides b*a - b)
 //   floors        d*floor(n/d) = n - r with r in [0, d-1]                    (decides 2*floor(s/2) <= s)
 //   min and max   max(..) is one of its operands, and at least each of them  (decides max(a, b) >= a)
@@ -95,7 +95,8 @@ Range range_divide(Range a, std::int64_t k) {
 }
 
 Range DimPool::State::atom_range(std::uint32_t index) {
-  if (atoms[index].kind == DimAtomKind::Symbol || atoms[index].range_epoch == epoch) return atoms[index].range;
+  if (atoms[index].kind == DimAtomKind::Symbol || atoms[index].range_epoch == epoch)
+    return atoms[index].range;
   std::vector<Range> of;  // by value: the arenas may move while these are computed
   const auto span = args_of(atoms[index]);
   const std::vector<DimId> list(span.begin(), span.end());
@@ -171,9 +172,10 @@ Range DimPool::State::refined_range(const DimPoly& p, int depth, int& budget) {
   return r;
 }
 
-// p = q*floor(n/d) + rest, d = k*m. If q = m*c: k*p = c*(n - r) + k*rest for an r in [0, d-1]. For fixed symbols
-// this is affine in r, so it lies between its values at r = 0 and r = d-1.
-Range DimPool::State::without_floor(const DimPoly& p, std::uint32_t atom, Range known, int depth, int& budget) {
+// p = q*floor(n/d) + rest, d = k*m. If q = m*c: k*p = c*(n - r) + k*rest for an r in [0, d-1]. For fixed
+// symbols this is affine in r, so it lies between its values at r = 0 and r = d-1.
+Range DimPool::State::without_floor(const DimPoly& p, std::uint32_t atom, Range known, int depth,
+                                    int& budget) {
   DimPoly q, rest;
   if (!split(p, atom, true, q, rest)) return known;
   const DimPoly n = poly(args_of(atoms[atom])[0]), d = poly(args_of(atoms[atom])[1]);
@@ -187,13 +189,17 @@ Range DimPool::State::without_floor(const DimPoly& p, std::uint32_t atom, Range 
   }
   DimPoly at_zero, at_end, scaled, last;
   if (!mul(c, n, at_zero) || !scale(rest, k, scaled) || !add(at_zero, scaled, 1, at_zero)) return known;
-  if (!add(d, constant_poly(1), -1, last) || !mul(c, last, last) || !add(at_zero, last, -1, at_end)) return known;
-  const Range both = range_hull(refined_range(at_zero, depth - 1, budget), refined_range(at_end, depth - 1, budget));
+  if (!add(d, constant_poly(1), -1, last) || !mul(c, last, last) || !add(at_zero, last, -1, at_end))
+    return known;
+  const Range both =
+      range_hull(refined_range(at_zero, depth - 1, budget), refined_range(at_end, depth - 1, budget));
   return range_meet(known, range_divide(both, k));
 }
 
-// p = q*max(..) + rest: one of the polynomials q*operand + rest has the value of p, and where q >= 0 none exceeds it.
-Range DimPool::State::without_extremum(const DimPoly& p, std::uint32_t atom, Range known, int depth, int& budget) {
+// p = q*max(..) + rest: one of the polynomials q*operand + rest has the value of p, and where q >= 0 none
+// exceeds it.
+Range DimPool::State::without_extremum(const DimPoly& p, std::uint32_t atom, Range known, int depth,
+                                       int& budget) {
   DimPoly q, rest;
   if (!split(p, atom, true, q, rest)) return known;
   const auto span = args_of(atoms[atom]);

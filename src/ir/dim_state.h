@@ -3,13 +3,14 @@
 // Three kinds of things are hash-consed into dense arrays, each referring to the one before by index:
 //   atom        a symbol, or an opaque call (floor division, min, max) with expressions as arguments
 //   monomial    a sorted list of atoms, with repetition; number 0 is the empty product
-//   expression  terms (coefficient, monomial), sorted by a graded lexicographic order of the monomials; 0 has none
-// The order is compatible with multiplication, which polynomial division needs. It depends on the order in which
-// atoms were made and never shows: printing sorts by name.
+//   expression  terms (coefficient, monomial), sorted by a graded lexicographic order of the monomials; 0 has
+//   none
+// The order is compatible with multiplication, which polynomial division needs. It depends on the order in
+// which atoms were made and never shows: printing sorts by name.
 //
-// mod(a, b) has no atom of its own. It is a - b*floor(a/b), so that whatever is equal through that relation has
-// one form. What min and max have in common leaves the call, and both are flat: max(a + 1, max(b, c) + 1) is
-// max(a, b, c) + 1.
+// mod(a, b) has no atom of its own. It is a - b*floor(a/b), so that whatever is equal through that relation
+// has one form. What min and max have in common leaves the call, and both are flat: max(a + 1, max(b, c) + 1)
+// is max(a, b, c) + 1.
 //
 // Limits, so that no model can blow up time or memory: what exceeds one is none ("unknown").
 #pragma once
@@ -25,13 +26,13 @@
 
 namespace graphopt {
 
-inline constexpr std::size_t kMaxDimTerms = 64;       // of one expression
-inline constexpr std::size_t kMaxDimDepth = 16;       // calls within calls
-inline constexpr std::size_t kMaxDimSize = 1024;      // terms and factors, printed out in full
-inline constexpr std::size_t kMaxDimDegree = 32;      // factors of one term
-inline constexpr std::size_t kMaxDimProducts = 256;   // pairs of terms in one multiplication
-inline constexpr std::size_t kMaxDimOperands = 16;    // of one min or max
-inline constexpr std::int64_t kSmallDims = 1024;      // the constants 0..1023 are there from the start
+inline constexpr std::size_t kMaxDimTerms = 64;      // of one expression
+inline constexpr std::size_t kMaxDimDepth = 16;      // calls within calls
+inline constexpr std::size_t kMaxDimSize = 1024;     // terms and factors, printed out in full
+inline constexpr std::size_t kMaxDimDegree = 32;     // factors of one term
+inline constexpr std::size_t kMaxDimProducts = 256;  // pairs of terms in one multiplication
+inline constexpr std::size_t kMaxDimOperands = 16;   // of one min or max
+inline constexpr std::int64_t kSmallDims = 1024;     // the constants 0..1023 are there from the start
 
 __extension__ typedef __int128 Int128;
 
@@ -51,10 +52,10 @@ struct DimAtom {
   std::uint32_t args_first = 0, args_count = 0;  // into State::args
   std::uint32_t name = 0;                        // into State::names (symbols)
   std::uint32_t range_epoch = 0, canon_epoch = 0;
-  Range range;                                   // a symbol's own; of a call: computed in range_epoch
-  DimId self;                                    // the expression that is just this atom
-  DimId alias;                                   // a symbol that was found to equal this; none otherwise
-  DimId canon;                                   // with aliases replaced, in canon_epoch
+  Range range;  // a symbol's own; of a call: computed in range_epoch
+  DimId self;   // the expression that is just this atom
+  DimId alias;  // a symbol that was found to equal this; none otherwise
+  DimId canon;  // with aliases replaced, in canon_epoch
 };
 
 struct DimMono {
@@ -86,8 +87,7 @@ class DimIndex {
 
  private:
   static constexpr std::uint32_t kFree = 0xFFFFFFFFu;
-  template <class HashOf>
-  void grow(HashOf hash_of) {
+  template <class HashOf> void grow(HashOf hash_of) {
     std::vector<std::uint32_t> old = std::move(slots_);
     slots_.assign(old.empty() ? 4096 : old.size() * 2, kFree);
     for (const std::uint32_t entry : old) {
@@ -109,8 +109,8 @@ Range range_add(Range a, Range b);
 Range range_neg(Range a);
 Range range_mul(Range a, Range b);
 Range range_hull(Range a, Range b);
-Range range_meet(Range a, Range b);      // may be empty: low > high
-Range range_floor_div(Range a, Range b); // b >= 1, whatever its low end says
+Range range_meet(Range a, Range b);           // may be empty: low > high
+Range range_floor_div(Range a, Range b);      // b >= 1, whatever its low end says
 Range range_divide(Range a, std::int64_t k);  // the integers x with k*x in a; k > 0
 inline constexpr Range kAnyInteger{Range::kMin, Range::kMax};
 
@@ -132,7 +132,7 @@ struct DimPool::State {
 
   State();
 
-  // --- dim_store.cpp: making and reading --------------------------------------------------------------------
+  // --- dim_store.cpp: making and reading -------------------------------------------------------------------
   DimId constant(std::int64_t v);
   DimId intern(const DimPoly& p);
   DimPoly poly(DimId a) const;
@@ -142,7 +142,7 @@ struct DimPool::State {
   std::int64_t const_of(const DimPoly& p) const { return p.empty() ? 0 : p[0].coef; }  // when is_const
   std::int64_t const_term(const DimPoly& p) const;  // its constant term; terms of degree 0 sort last
   std::optional<std::int64_t> const_value(DimId a) const;
-  std::optional<std::uint32_t> lone_atom(const DimPoly& p) const;   // coefficient 1, degree 1
+  std::optional<std::uint32_t> lone_atom(const DimPoly& p) const;  // coefficient 1, degree 1
   std::optional<std::uint32_t> lone_symbol(DimId a) const;
   std::uint32_t mono_of_atom(std::uint32_t atom);
   std::uint32_t intern_mono(const std::vector<std::uint32_t>& sorted_factors);
@@ -152,10 +152,12 @@ struct DimPool::State {
   int mono_compare(std::uint32_t a, std::uint32_t b) const;
   std::span<const std::uint32_t> factors_of(std::uint32_t mono) const;
   std::span<const DimId> args_of(const DimAtom& atom) const;
-  std::vector<std::uint32_t> atoms_of(const DimPoly& p) const;      // each once, ascending; not those inside calls
-  bool contains(const DimPoly& p, std::uint32_t atom) const;        // anywhere, inside calls too
+  std::vector<std::uint32_t> atoms_of(
+      const DimPoly& p) const;                                // each once, ascending; not those inside calls
+  bool contains(const DimPoly& p, std::uint32_t atom) const;  // anywhere, inside calls too
 
-  // Each returns false, and leaves `out` unspecified, where a limit or int64 is exceeded. `out` may be an operand.
+  // Each returns false, and leaves `out` unspecified, where a limit or int64 is exceeded. `out` may be an
+  // operand.
   bool add(const DimPoly& a, const DimPoly& b, std::int64_t factor_of_b, DimPoly& out) const;
   bool mul(const DimPoly& a, const DimPoly& b, DimPoly& out);
   bool scale(const DimPoly& a, std::int64_t k, DimPoly& out) const;
@@ -164,14 +166,14 @@ struct DimPool::State {
   // p == q*atom + rest, the rest free of atom. False if q contains the atom too and `linear` is asked for.
   bool split(const DimPoly& p, std::uint32_t atom, bool linear, DimPoly& q, DimPoly& rest);
 
-  // --- dim_call.cpp: rules of division, min and max ---------------------------------------------------------
+  // --- dim_call.cpp: rules of division, min and max --------------------------------------------------------
   // `positive` promises b >= 1.
   DimId floor_div(DimPoly a, DimPoly b, bool positive);
   DimId extremum(DimAtomKind kind, std::vector<DimPoly> operands);
   bool exact_divide(const DimPoly& a, const DimPoly& b, DimPoly& quotient);
   std::int64_t content(const DimPoly& p, bool with_constant) const;  // gcd of the coefficients; 0 for none
 
-  // --- dim_range.cpp ----------------------------------------------------------------------------------------
+  // --- dim_range.cpp ---------------------------------------------------------------------------------------
   Range range_of(DimId canonical_id);
   Range range_of(const DimPoly& p);
   Range atom_range(std::uint32_t atom);
@@ -181,7 +183,7 @@ struct DimPool::State {
   Range without_floor(const DimPoly& p, std::uint32_t atom, Range known, int depth, int& budget);
   Range without_extremum(const DimPoly& p, std::uint32_t atom, Range known, int depth, int& budget);
 
-  // --- dim_alias.cpp ----------------------------------------------------------------------------------------
+  // --- dim_alias.cpp ---------------------------------------------------------------------------------------
   DimId canonical(DimId a);
   void canonicalise_atoms(DimId a);
   DimId rebuild(DimId a, const std::vector<std::pair<std::uint32_t, DimId>>& by_atom);
@@ -197,7 +199,7 @@ struct DimPool::State {
   bool linked(const DimPoly& p) const;
   bool settled(const DimPoly& p) const;
 
-  // --- dim_text.cpp -----------------------------------------------------------------------------------------
+  // --- dim_text.cpp ----------------------------------------------------------------------------------------
   std::string print(DimId a) const;
   std::string print_atom(std::uint32_t atom) const;
   std::optional<std::int64_t> evaluate(DimId a, std::span<const Binding> binding) const;

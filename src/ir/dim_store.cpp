@@ -1,7 +1,7 @@
 // Storage of symbolic dims: hash-consing of atoms, monomials and expressions, and polynomial arithmetic.
 //
-// Polynomials are short sorted vectors while they are worked on, and index ranges of one arena once interned, so the
-// pool is linear in the number of distinct expressions. All coefficient arithmetic is checked.
+// Polynomials are short sorted vectors while they are worked on, and index ranges of one arena once interned,
+// so the pool is linear in the number of distinct expressions. All coefficient arithmetic is checked.
 #include <algorithm>
 #include <limits>
 
@@ -18,22 +18,19 @@ constexpr std::size_t mix(std::size_t h, std::uint64_t v) {
 // The table uses the low bits, a product's best bits are the high ones.
 constexpr std::size_t finish(std::size_t h) { return h ^ (h >> 32); }
 
-template <class Terms>
-std::size_t hash_terms(const Terms& terms) {
+template <class Terms> std::size_t hash_terms(const Terms& terms) {
   std::size_t h = terms.size();
   for (const DimTerm& t : terms) h = mix(mix(h, static_cast<std::uint64_t>(t.coef)), t.mono);
   return finish(h);
 }
 
-template <class Factors>
-std::size_t hash_factors(const Factors& factors) {
+template <class Factors> std::size_t hash_factors(const Factors& factors) {
   std::size_t h = factors.size();
   for (const std::uint32_t f : factors) h = mix(h, f);
   return finish(h);
 }
 
-template <class Args>
-std::size_t hash_call(DimAtomKind kind, const Args& args) {
+template <class Args> std::size_t hash_call(DimAtomKind kind, const Args& args) {
   std::size_t h = static_cast<std::size_t>(kind);
   for (const DimId a : args) h = mix(h, a.index());
   return finish(h);
@@ -112,7 +109,8 @@ std::uint32_t DimPool::State::new_symbol(SymbolKind kind, std::string name, Rang
   DimAtom atom;
   atom.symbol_kind = kind;
   atom.name = static_cast<std::uint32_t>(names.size());
-  atom.range = range.low <= range.high ? range_clamped(range.low, range.high) : kAnyInteger;  // empty: no knowledge
+  atom.range =
+      range.low <= range.high ? range_clamped(range.low, range.high) : kAnyInteger;  // empty: no knowledge
   names.push_back(std::move(name));
   atoms.push_back(atom);
   atoms[index].self = intern({{1, mono_of_atom(index)}});
@@ -267,10 +265,13 @@ bool DimPool::State::add(const DimPoly& a, const DimPoly& b, std::int64_t k, Dim
   return out.size() <= kMaxDimTerms;
 }
 
-bool DimPool::State::scale(const DimPoly& a, std::int64_t k, DimPoly& out) const { return add({}, a, k, out); }
+bool DimPool::State::scale(const DimPoly& a, std::int64_t k, DimPoly& out) const {
+  return add({}, a, k, out);
+}
 
 bool DimPool::State::normalise(DimPoly& p) const {
-  std::ranges::sort(p, [this](const DimTerm& x, const DimTerm& y) { return mono_compare(x.mono, y.mono) < 0; });
+  std::ranges::sort(p,
+                    [this](const DimTerm& x, const DimTerm& y) { return mono_compare(x.mono, y.mono) < 0; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < p.size();) {
     DimTerm t = p[i++];
@@ -314,7 +315,7 @@ bool DimPool::State::split(const DimPoly& p, std::uint32_t atom, bool linear, Di
     if (linear && mono_div(*cofactor, mono)) return false;
     with.push_back({t.coef, *cofactor});
   }
-  q = std::move(with);        // dividing by a monomial keeps the order of the terms
+  q = std::move(with);  // dividing by a monomial keeps the order of the terms
   rest = std::move(without);
   return true;
 }

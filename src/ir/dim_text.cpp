@@ -1,7 +1,7 @@
 // Symbolic dims as text, and their value under a binding.
 //
-// print() sorts terms by degree, then by name, so that the text does not depend on the order in which things were
-// made. evaluate() works in 128 bits, so that only results, not the way to them, must fit.
+// print() sorts terms by degree, then by name, so that the text does not depend on the order in which things
+// were made. evaluate() works in 128 bits, so that only results, not the way to them, must fit.
 #include <algorithm>
 
 #include "ir/dim_state.h"
@@ -57,7 +57,8 @@ std::string DimPool::State::print(DimId a) const {
     const bool negative = t.coef < 0;
     if (!out.empty()) out += negative ? " - " : " + ";
     else if (negative) out += '-';
-    const std::string size = std::to_string(negative ? -t.coef : t.coef);  // int64's minimum is never a coefficient
+    const std::string size =
+        std::to_string(negative ? -t.coef : t.coef);  // int64's minimum is never a coefficient
     if (t.factors.empty()) {
       out += size;
     } else {

@@ -37,8 +37,9 @@ void Model::inline_subgraph(GraphId g, NameHolders& holders) {
   const NodeId owner = graphs_[g.index()].owner;
   const GraphId outer = graphs_[g.index()].parent;
 
-  // Names were unique in the scope of g. In the outer graph they must not meet those of other values, wherever these
-  // stand: a sibling's body may use the same. (A count that is too high, since values went, costs a needless new name.)
+  // Names were unique in the scope of g. In the outer graph they must not meet those of other values,
+  // wherever these stand: a sibling's body may use the same. (A count that is too high, since values went,
+  // costs a needless new name.)
   const auto move_value = [&](ValueId v) {
     values_[v.index()].graph = outer;
     const NameId name = values_[v.index()].name;

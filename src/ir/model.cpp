@@ -2,7 +2,7 @@
 
 #include "ir/model.h"
 
-#define XXH_INLINE_ALL   // header only: nothing to link
+#define XXH_INLINE_ALL  // header only: nothing to link
 #include <xxhash.h>
 
 #include <cstring>
@@ -76,7 +76,7 @@ void unpack(Tensor& t) {
   if (t.ready || t.decode == nullptr) return;
   auto out = std::make_shared<Unpacked>();
   if (!t.decode(t.proto, *out)) {
-    t.decode = nullptr;   // broken: do not try again
+    t.decode = nullptr;  // broken: do not try again
     return;
   }
   t.raw = out->raw;
@@ -154,17 +154,21 @@ TensorId Model::make_int64(std::int64_t v) {
   return make_tensor(DType::Int64, {}, std::string(reinterpret_cast<const char*>(&v), sizeof v));
 }
 
-Bytes Model::keep(std::string_view bytes) { return {arena_->copy(bytes.data(), bytes.size(), 1), bytes.size()}; }
+Bytes Model::keep(std::string_view bytes) {
+  return {arena_->copy(bytes.data(), bytes.size(), 1), bytes.size()};
+}
 
 template <class T>
 static std::span<const T> keep_in(std::pmr::memory_resource& memory, std::span<const T> v) {
   if (v.empty()) return {};
   auto* p = static_cast<T*>(memory.allocate(v.size_bytes(), alignof(T)));
-  std::memcpy(static_cast<void*>(p), v.data(), v.size_bytes());   // T is trivially copyable in all four uses
+  std::memcpy(static_cast<void*>(p), v.data(), v.size_bytes());  // T is trivially copyable in all four uses
   return {p, v.size()};
 }
 
-std::span<const std::int64_t> Model::keep(std::span<const std::int64_t> v) { return keep_in(arena_->memory, v); }
+std::span<const std::int64_t> Model::keep(std::span<const std::int64_t> v) {
+  return keep_in(arena_->memory, v);
+}
 std::span<const float> Model::keep(std::span<const float> v) { return keep_in(arena_->memory, v); }
 std::span<const Bytes> Model::keep(std::span<const Bytes> v) { return keep_in(arena_->memory, v); }
 std::span<const GraphId> Model::keep(std::span<const GraphId> v) { return keep_in(arena_->memory, v); }
@@ -182,7 +186,7 @@ std::string graph_path(const Model& m, GraphId g) {
     } else if (graph.owner) {
       const Node& owner = m.node(graph.owner);
       std::string part = owner.name == kEmptyName || !owner.name ? "#" + std::to_string(owner.file_index)
-                                                               : std::string(m.text(owner.name));
+                                                                 : std::string(m.text(owner.name));
       parts.push_back(part + "." + std::string(m.text(graph.attribute)));
     } else if (parts.empty()) {
       return {};

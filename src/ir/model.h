@@ -1,13 +1,16 @@
-// The intermediate representation: a Model owns graphs, nodes, values, tensors, names and types in dense arrays.
+// The intermediate representation: a Model owns graphs, nodes, values, tensors, names and types in dense
+// arrays.
 //
-// Ids are model-wide, so a value that a subgraph captures is an ordinary value with ordinary uses: a use whose user
-// stands in another graph than the value is a capture. Each graph ends in a *return node*: a pseudo node (it is not in
-// the node list, is_return() tells) whose operands are the graph's outputs. So "is used by an output" is a use like
-// any other, and a pass that knows nothing of it sees a user of kind Opaque and keeps away.
+// Ids are model-wide, so a value that a subgraph captures is an ordinary value with ordinary uses: a use
+// whose user stands in another graph than the value is a capture. Each graph ends in a *return node*: a
+// pseudo node (it is not in the node list, is_return() tells) whose operands are the graph's outputs. So "is
+// used by an output" is a use like any other, and a pass that knows nothing of it sees a user of kind Opaque
+// and keeps away.
 //
-// Nodes of a graph form a linked list in topological order with order keys: insertion, removal and "which is first"
-// are O(1) (amortized: keys are renumbered when a gap is used up). Every change goes through the mutators below; they
-// keep use lists and order, remember that a node no longer equals its bytes in the file, and tell the listeners.
+// Nodes of a graph form a linked list in topological order with order keys: insertion, removal and "which is
+// first" are O(1) (amortized: keys are renumbered when a gap is used up). Every change goes through the
+// mutators below; they keep use lists and order, remember that a node no longer equals its bytes in the file,
+// and tell the listeners.
 //
 // Erased nodes and values keep their ids (never reused); alive() tells.
 #pragma once
@@ -32,51 +35,53 @@
 
 namespace graphopt {
 
-enum class AttrKind : std::uint8_t {   // numbers are those of onnx::AttributeProto::AttributeType
-  Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8, Tensors = 9,
-  Graphs = 10, SparseTensor = 11, SparseTensors = 12, TypeProto = 13, TypeProtos = 14,
+enum class AttrKind : std::uint8_t {  // numbers are those of onnx::AttributeProto::AttributeType
+  // clang-format off
+  Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8,
+  Tensors = 9, Graphs = 10, SparseTensor = 11, SparseTensors = 12, TypeProto = 13, TypeProtos = 14,
+  // clang-format on
 };
 
 struct Attr {
   NameId name;
   AttrKind kind = AttrKind::Undefined;
-  NameId ref;                                 // inside functions: the caller's attribute that stands here
+  NameId ref;  // inside functions: the caller's attribute that stands here
   float f = 0;
   std::int64_t i = 0;
-  Bytes s;                                    // String
-  std::span<const std::int64_t> ints;         // lists live in the model's arena
+  Bytes s;                             // String
+  std::span<const std::int64_t> ints;  // lists live in the model's arena
   std::span<const float> floats;
   std::span<const Bytes> strings;
   TensorId tensor;
-  std::span<const GraphId> graphs;            // Graph (one) and Graphs
-  Bytes proto;                                // the AttributeProto in the file; empty when made or changed here.
-                                              // Kinds not listed above live here only.
+  std::span<const GraphId> graphs;  // Graph (one) and Graphs
+  Bytes proto;                      // the AttributeProto in the file; empty when made or changed here.
+                                    // Kinds not listed above live here only.
 };
 
-struct Op {                                   // an operator as the model names it
+struct Op {  // an operator as the model names it
   OpKind kind = OpKind::Opaque;
-  NameId domain, type, overload;              // domain "" for ai.onnx
-  FunctionId function;                        // for OpKind::FunctionCall
+  NameId domain, type, overload;  // domain "" for ai.onnx
+  FunctionId function;            // for OpKind::FunctionCall
 };
 
 struct Node {
   OpId op;
   OpKind kind = OpKind::Opaque;
   bool alive = true;
-  bool dirty = false;                         // differs from `proto`
+  bool dirty = false;  // differs from `proto`
   bool is_return = false;
   GraphId graph;
-  NodeId prev, next;                          // in the graph's list
+  NodeId prev, next;  // in the graph's list
   std::uint64_t order = 0;
-  UseId first_use;                            // operands are uses first_use, first_use + 1, ...
+  UseId first_use;  // operands are uses first_use, first_use + 1, ...
   std::uint32_t input_count = 0;
-  std::uint32_t first_output = 0;             // index into the model's output slots
+  std::uint32_t first_output = 0;  // index into the model's output slots
   std::uint32_t output_count = 0;
   std::uint32_t first_attr = 0;
   std::uint32_t attr_count = 0;
-  NameId name;                                // kEmptyName when it has none
-  Bytes proto;                                // the NodeProto in the file; empty for made nodes
-  std::uint32_t file_index = 0xFFFFFFFFu;     // position in the file's graph, for messages
+  NameId name;                             // kEmptyName when it has none
+  Bytes proto;                             // the NodeProto in the file; empty for made nodes
+  std::uint32_t file_index = 0xFFFFFFFFu;  // position in the file's graph, for messages
 };
 
 // How many values and how many nodes have each name, by NameId.
@@ -85,57 +90,60 @@ struct NameHolders {
 };
 
 struct Use {
-  ValueId value;                              // none: an empty optional operand
+  ValueId value;  // none: an empty optional operand
   NodeId user;
-  UseId prev, next;                           // other uses of the same value
+  UseId prev, next;  // other uses of the same value
 };
 
 struct Value {
   NameId name;
   GraphId graph;
-  NodeId def;                                 // none for graph inputs and initializers
+  NodeId def;  // none for graph inputs and initializers
   std::uint32_t def_slot = 0;
   UseId first_use;
   std::uint32_t use_count = 0;
-  TensorId tensor;                            // initializer, or result of a Constant node
-  TypeId declared;                            // from the file's ValueInfo: true for graph inputs, elsewhere a claim
-  Bytes info;                                 // that ValueInfoProto; empty when there is none
+  TensorId tensor;  // initializer, or result of a Constant node
+  TypeId declared;  // from the file's ValueInfo: true for graph inputs, elsewhere a claim
+  Bytes info;       // that ValueInfoProto; empty when there is none
   bool alive = true;
-  bool is_input = false;                      // of its graph
-  bool is_initializer = false;                // also with is_input: an overridable default
-  bool is_sparse = false;                     // a sparse initializer; bytes in `sparse`
-  bool pinned = false;                        // something outside the graph names it: never renamed, removed or taken
-                                              // for a constant (training info, quantization annotations)
-  bool info_stale = false;                    // content or type changed: `info` must not be written
-  Bytes sparse;                               // SparseTensorProto of a sparse initializer
+  bool is_input = false;        // of its graph
+  bool is_initializer = false;  // also with is_input: an overridable default
+  bool is_sparse = false;       // a sparse initializer; bytes in `sparse`
+  bool pinned = false;          // something outside the graph names it: never renamed, removed or taken
+                                // for a constant (training info, quantization annotations)
+  bool info_stale = false;      // content or type changed: `info` must not be written
+  Bytes sparse;                 // SparseTensorProto of a sparse initializer
 };
 
 struct Graph {
-  NodeId owner;                               // the node that holds this subgraph; none for the main graph and functions
-  GraphId parent;                             // graph of the owner
-  FunctionId function;                        // when it is a function's body
-  NameId attribute;                           // the owner's attribute
+  NodeId owner;         // the node that holds this subgraph; none for the main graph and functions
+  GraphId parent;       // graph of the owner
+  FunctionId function;  // when it is a function's body
+  NameId attribute;     // the owner's attribute
   NameId name;
-  NodeId first, last;                         // node list
+  NodeId first, last;  // node list
   std::uint32_t node_count = 0;
-  NodeId ret;                                 // the return node
+  NodeId ret;  // the return node
   std::vector<ValueId> inputs;
-  std::vector<ValueId> initializers;          // in file order; may hold dead ones
-  std::uint32_t opsets = 0;                   // index into Model::opset_tables
+  std::vector<ValueId> initializers;  // in file order; may hold dead ones
+  std::uint32_t opsets = 0;           // index into Model::opset_tables
   bool alive = true;
-  bool dirty = false;                         // something in it, or nested in it, differs from the file; the owner is dirty too
-  std::vector<Bytes> rest;                    // further fields of the GraphProto, each with its tag, in file order
+  bool dirty = false;       // something in it, or nested in it, differs from the file; the owner is dirty too
+  std::vector<Bytes> rest;  // further fields of the GraphProto, each with its tag, in file order
 };
 
-struct OpsetImport { NameId domain; std::int64_t version; };
+struct OpsetImport {
+  NameId domain;
+  std::int64_t version;
+};
 using OpsetTable = std::vector<OpsetImport>;
 
 struct Function {
   NameId domain, name, overload;
-  GraphId body;                               // inputs have no types; ret's operands are the outputs
-  std::vector<NameId> attributes;             // parameters without default
-  std::vector<Attr> defaults;                 // parameters with default
-  std::vector<Bytes> rest;                    // further fields (doc string, opset imports, metadata ...) with tags
+  GraphId body;                    // inputs have no types; ret's operands are the outputs
+  std::vector<NameId> attributes;  // parameters without default
+  std::vector<Attr> defaults;      // parameters with default
+  std::vector<Bytes> rest;         // further fields (doc string, opset imports, metadata ...) with tags
 };
 
 // Told of every change, after it has happened.
@@ -143,10 +151,13 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void node_added(NodeId) {}
-  virtual void node_erased(NodeId) {}                     // its operands are gone already
-  virtual void node_changed(NodeId) {}                    // operands, attributes or operator
-  virtual void uses_changed(ValueId) {}                   // a use came or went
-  virtual void value_replaced(ValueId old_value, ValueId new_value) { (void)old_value; (void)new_value; }
+  virtual void node_erased(NodeId) {}    // its operands are gone already
+  virtual void node_changed(NodeId) {}   // operands, attributes or operator
+  virtual void uses_changed(ValueId) {}  // a use came or went
+  virtual void value_replaced(ValueId old_value, ValueId new_value) {
+    (void)old_value;
+    (void)new_value;
+  }
   virtual void value_became_constant(ValueId) {}
 };
 
@@ -157,24 +168,24 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  // --- the file ---------------------------------------------------------------------------------------------------
-  std::string file;                            // as the user typed it; "-" for stdin
+  // --- the file --------------------------------------------------------------------------------------------
+  std::string file;  // as the user typed it; "-" for stdin
   std::int64_t ir_version = 0;
-  std::vector<OpsetTable> opset_tables;        // [0] is the model's; functions have their own
-  std::vector<Bytes> rest;                     // fields of ModelProto other than graph and functions, with tags
-  std::uint64_t file_bytes = 0;                // model file plus external data
+  std::vector<OpsetTable> opset_tables;  // [0] is the model's; functions have their own
+  std::vector<Bytes> rest;               // fields of ModelProto other than graph and functions, with tags
+  std::uint64_t file_bytes = 0;          // model file plus external data
   bool had_external_data = false;
   std::uint64_t external_data_bytes = 0;
-  std::vector<std::shared_ptr<const void>> keep_alive;   // maps and buffers that views point into
+  std::vector<std::shared_ptr<const void>> keep_alive;  // maps and buffers that views point into
 
   StringPool names;
   TypePool types;
   DimPool dims;
 
-  // --- reading ----------------------------------------------------------------------------------------------------
+  // --- reading ---------------------------------------------------------------------------------------------
   GraphId main() const { return GraphId{std::uint32_t{0}}; }
   std::size_t graph_count() const { return graphs_.size(); }
-  std::size_t node_count() const { return nodes_.size(); }       // ids are below; some may be dead
+  std::size_t node_count() const { return nodes_.size(); }  // ids are below; some may be dead
   std::size_t value_count() const { return values_.size(); }
   std::size_t tensor_count() const { return tensors_.size(); }
   std::size_t live_node_count() const { return live_nodes_; }
@@ -216,18 +227,20 @@ class Model {
   UseId first_use(ValueId v) const { return values_[v.index()].first_use; }
   UseId next_use(UseId u) const { return uses_[u.index()].next; }
   NodeId user(UseId u) const { return uses_[u.index()].user; }
-  std::uint32_t slot(UseId u) const { return u.index() - nodes_[uses_[u.index()].user.index()].first_use.index(); }
+  std::uint32_t slot(UseId u) const {
+    return u.index() - nodes_[uses_[u.index()].user.index()].first_use.index();
+  }
   std::uint32_t use_count(ValueId v) const { return values_[v.index()].use_count; }
   bool is_return(NodeId n) const { return nodes_[n.index()].is_return; }
-  bool is_graph_output(ValueId v) const;                      // an operand of its or an inner graph's return node
-  bool is_captured(ValueId v) const;                          // has a use in another graph
+  bool is_graph_output(ValueId v) const;  // an operand of its or an inner graph's return node
+  bool is_captured(ValueId v) const;      // has a use in another graph
   // The user of `v` if it has exactly one use, by a real node of the same graph; else none.
   NodeId single_user(ValueId v) const;
 
   NodeId first_node(GraphId g) const { return graphs_[g.index()].first; }
   NodeId next_node(NodeId n) const { return nodes_[n.index()].next; }
   NodeId prev_node(NodeId n) const { return nodes_[n.index()].prev; }
-  bool before(NodeId a, NodeId b) const { return node(a).order < node(b).order; }   // same graph only
+  bool before(NodeId a, NodeId b) const { return node(a).order < node(b).order; }  // same graph only
   std::span<const ValueId> graph_inputs(GraphId g) const { return graphs_[g.index()].inputs; }
   std::size_t graph_output_count(GraphId g) const { return input_count(graphs_[g.index()].ret); }
   ValueId graph_output(GraphId g, std::size_t i) const { return input(graphs_[g.index()].ret, i); }
@@ -237,12 +250,12 @@ class Model {
   bool inside(GraphId inner, GraphId outer) const;
   // Version of a domain that holds in a graph; 0 when it is not imported.
   std::int64_t opset(GraphId g, NameId domain) const;
-  std::int64_t opset(NodeId n) const;                         // of the node's own operator's domain
+  std::int64_t opset(NodeId n) const;  // of the node's own operator's domain
 
-  // --- constants --------------------------------------------------------------------------------------------------
+  // --- constants -------------------------------------------------------------------------------------------
   const Tensor& tensor(TensorId t) const { return tensors_[t.index()]; }
-  // The tensor of a value that is the same in every run: an initializer that is neither an input nor pinned, or the
-  // result of a Constant node. None otherwise.
+  // The tensor of a value that is the same in every run: an initializer that is neither an input nor pinned,
+  // or the result of a Constant node. None otherwise.
   TensorId constant_of(ValueId v) const;
   // Payload in raw form, unpacked on first use. Nothing for String and broken payloads.
   std::optional<Bytes> raw(TensorId t) const;
@@ -251,10 +264,10 @@ class Model {
   TensorId add_tensor(Tensor t);
   // A tensor that owns its bytes.
   TensorId make_tensor(DType dtype, std::span<const std::int64_t> dims, std::string raw);
-  TensorId make_int64s(std::span<const std::int64_t> values);                     // rank 1
-  TensorId make_int64(std::int64_t value);                                        // rank 0
+  TensorId make_int64s(std::span<const std::int64_t> values);  // rank 1
+  TensorId make_int64(std::int64_t value);                     // rank 0
 
-  // --- building and changing --------------------------------------------------------------------------------------
+  // --- building and changing -------------------------------------------------------------------------------
   OpId intern_op(OpKind kind, std::string_view domain, std::string_view type, std::string_view overload = {},
                  FunctionId function = {});
   GraphId add_graph(NodeId owner, NameId attribute, std::uint32_t opsets);
@@ -264,12 +277,13 @@ class Model {
   Value& value_for_reader(ValueId v) { return values_[v.index()]; }
   Node& node_for_reader(NodeId n) { return nodes_[n.index()]; }
 
-  ValueId add_value(GraphId g, NameId name);                  // no definition yet
+  ValueId add_value(GraphId g, NameId name);  // no definition yet
   ValueId add_input(GraphId g, NameId name);
   // A new constant of graph g. The name is made unique from `base`.
   ValueId add_initializer(GraphId g, std::string_view base, TensorId t);
-  void mark_initializer(ValueId v, TensorId t);               // reader: the value is (also) an initializer
-  // Inserts before `before` (none: at the end). Outputs are values without definition, or none for an unused slot.
+  void mark_initializer(ValueId v, TensorId t);  // reader: the value is (also) an initializer
+  // Inserts before `before` (none: at the end). Outputs are values without definition, or none for an unused
+  // slot.
   NodeId add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
                   NodeId before = {}, std::string_view name = {});
   // The same with n new values as outputs, named after `base`.
@@ -282,38 +296,40 @@ class Model {
   void set_op(NodeId n, OpId op);
   // The node's result in `slot` becomes an empty optional output; its value (without uses) is erased.
   void drop_output(NodeId n, std::size_t slot);
-  void truncate_outputs(NodeId n);                            // removes trailing empty output slots
-  void set_attr(NodeId n, Attr a);                            // adds or replaces, by name
+  void truncate_outputs(NodeId n);  // removes trailing empty output slots
+  void set_attr(NodeId n, Attr a);  // adds or replaces, by name
   void set_attr_int(NodeId n, NameId name, std::int64_t i);
   void set_attr_ints(NodeId n, NameId name, std::span<const std::int64_t> ints);
   void remove_attr(NodeId n, NameId name);
   void set_attrs_for_reader(NodeId n, std::span<const Attr> attrs);
-  void mark_clean();                                          // reader: what was built so far is what the file says
-  void mark_dirty(GraphId g);                                 // reader: order or the like differs from the file
+  void mark_clean();           // reader: what was built so far is what the file says
+  void mark_dirty(GraphId g);  // reader: order or the like differs from the file
 
-  // May every use of old_value be given new_value? No when a graph output would lose its name (main graph) or come from outside its graph,
-  // when new_value is not visible at a use, or when either is pinned.
+  // May every use of old_value be given new_value? No when a graph output would lose its name (main graph) or
+  // come from outside its graph, when new_value is not visible at a use, or when either is pinned.
   bool can_replace(ValueId old_value, ValueId new_value) const;
   // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
   void replace_all_uses(ValueId old_value, ValueId new_value);
-  // The value's definition is cut off (its node keeps an empty output slot) and it becomes an initializer; name and
-  // uses stay. Precondition: it is the result of a node.
+  // The value's definition is cut off (its node keeps an empty output slot) and it becomes an initializer;
+  // name and uses stay. Precondition: it is the result of a node.
   void make_constant(ValueId v, TensorId t);
   // Cuts a result off its node (which keeps an empty slot) so that another node can define it. Uses stay.
   ValueId detach_output(NodeId n, std::size_t slot);
   // The other half: an empty slot gets a value that has no definition.
   void attach_output(NodeId n, std::size_t slot, ValueId v);
-  // Moves everything that subgraph g holds in front of its owner, into the owner's graph; g is empty afterwards, its
-  // return node still reads what were its outputs. Values and nodes whose name another in the model has get a new one:
-  // `holders` comes from count_names, once for many calls. Precondition: g has no inputs.
+  // Moves everything that subgraph g holds in front of its owner, into the owner's graph; g is empty
+  // afterwards, its return node still reads what were its outputs. Values and nodes whose name another in the
+  // model has get a new one: `holders` comes from count_names, once for many calls. Precondition: g has no
+  // inputs.
   void inline_subgraph(GraphId g, NameHolders& holders);
   NameHolders count_names() const;
   // Erases a node without used results, its subgraphs, and its results.
   void erase(NodeId n);
-  void erase_initializer(ValueId v);                          // without uses, not an input
+  void erase_initializer(ValueId v);  // without uses, not an input
   void move_before(NodeId n, NodeId before);
   void rename(ValueId v, NameId name);
-  // The result of a node is another one from now on: it has a new name, and what the file said of the old one goes.
+  // The result of a node is another one from now on: it has a new name, and what the file said of the old one
+  // goes.
   void renew(ValueId v, NameId name);
   // A name that nothing in the model has: base, or base with a suffix.
   NameId fresh_name(std::string_view base);
@@ -339,7 +355,9 @@ class Model {
   void touch(NodeId n);
   void touch_around(ValueId v);
   std::size_t uses_of_return(NodeId ret, ValueId v) const;
-  template <class F> void tell(F f) { for (Listener* l : listeners_) f(*l); }
+  template <class F> void tell(F f) {
+    for (Listener* l : listeners_) f(*l);
+  }
 
   std::vector<Graph> graphs_;
   LargeArray<Node> nodes_;
@@ -361,6 +379,6 @@ class Model {
 // Where a node is, for messages: graph path, name or "#index", operator.
 Place place_of(const Model& m, NodeId n);
 Place place_of(const Model& m, GraphId g);
-std::string graph_path(const Model& m, GraphId g);            // "main/loop_3.body"; "" for the main graph
+std::string graph_path(const Model& m, GraphId g);  // "main/loop_3.body"; "" for the main graph
 
 }  // namespace graphopt

@@ -1,4 +1,5 @@
-// Model: everything that changes it. Use lists, order keys, dirty marks and listeners are kept here and nowhere else.
+// Model: everything that changes it. Use lists, order keys, dirty marks and listeners are kept here and
+// nowhere else.
 
 #include <algorithm>
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace graphopt {
 
-// --- use lists ------------------------------------------------------------------------------------------------------
+// --- use lists ---------------------------------------------------------------------------------------------
 
 void Model::link_use(UseId u, ValueId v) {
   Use& use = uses_[u.index()];
@@ -44,11 +45,13 @@ UseId Model::make_uses(NodeId n, std::span<const ValueId> operands) {
   return first;
 }
 
-// --- order ----------------------------------------------------------------------------------------------------------
+// --- order -------------------------------------------------------------------------------------------------
 
 void Model::renumber(NodeId n) {
-  spread_keys(n, [this](NodeId m) { return nodes_[m.index()].prev; }, [this](NodeId m) { return nodes_[m.index()].next; },
-              [this](NodeId m) -> std::uint64_t& { return nodes_[m.index()].order; });
+  spread_keys(
+      n, [this](NodeId m) { return nodes_[m.index()].prev; },
+      [this](NodeId m) { return nodes_[m.index()].next; },
+      [this](NodeId m) -> std::uint64_t& { return nodes_[m.index()].order; });
 }
 
 void Model::link_node(NodeId n, GraphId g, NodeId before) {
@@ -87,7 +90,7 @@ void Model::move_before(NodeId n, NodeId before) {
   mark_dirty(g);
 }
 
-// --- dirty marks ------------------------------------------------------------------------------------------------------
+// --- dirty marks -------------------------------------------------------------------------------------------
 
 void Model::mark_dirty(GraphId g) {
   while (g && !graphs_[g.index()].dirty) {
@@ -108,7 +111,7 @@ void Model::mark_clean() {
   for (Graph& g : graphs_) g.dirty = false;
 }
 
-// --- building ---------------------------------------------------------------------------------------------------------
+// --- building ----------------------------------------------------------------------------------------------
 
 OpId Model::intern_op(OpKind kind, std::string_view domain, std::string_view type, std::string_view overload,
                       FunctionId function) {
@@ -130,7 +133,7 @@ GraphId Model::add_graph(NodeId owner, NameId attribute, std::uint32_t opsets) {
   Node ret;
   ret.is_return = true;
   ret.graph = g;
-  ret.order = ~std::uint64_t{0};   // after every node of its graph
+  ret.order = ~std::uint64_t{0};  // after every node of its graph
   ret.name = kEmptyName;
   if (ops_.empty()) intern_op(OpKind::Opaque, "", "");
   ret.op = OpId{std::uint32_t{0}};
@@ -216,7 +219,7 @@ void Model::set_graph_outputs(GraphId g, std::span<const ValueId> outputs) {
   set_operands(graphs_[g.index()].ret, outputs);
 }
 
-// --- operands and attributes ------------------------------------------------------------------------------------------
+// --- operands and attributes -------------------------------------------------------------------------------
 
 void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
   const UseId u{nodes_[n.index()].first_use.index() + slot};
@@ -233,7 +236,7 @@ void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
 }
 
 void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
-  const std::vector<ValueId> now(operands.begin(), operands.end());   // may view our own storage
+  const std::vector<ValueId> now(operands.begin(), operands.end());  // may view our own storage
   std::vector<ValueId> old;
   {
     const Node& node = nodes_[n.index()];
@@ -244,7 +247,8 @@ void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
     }
   }
   if (now.size() <= nodes_[n.index()].input_count) {
-    for (std::size_t i = 0; i < now.size(); ++i) link_use(UseId{nodes_[n.index()].first_use.index() + i}, now[i]);
+    for (std::size_t i = 0; i < now.size(); ++i)
+      link_use(UseId{nodes_[n.index()].first_use.index() + i}, now[i]);
   } else {
     const UseId first = make_uses(n, now);
     nodes_[n.index()].first_use = first;
@@ -323,7 +327,7 @@ void Model::remove_attr(NodeId n, NameId name) {
   tell([n](Listener& l) { l.node_changed(n); });
 }
 
-// --- results ----------------------------------------------------------------------------------------------------------
+// --- results -----------------------------------------------------------------------------------------------
 
 void Model::drop_output(NodeId n, std::size_t slot) {
   ValueId& out = output_slots_[nodes_[n.index()].first_output + slot];
@@ -352,11 +356,13 @@ bool Model::can_replace(ValueId old_value, ValueId new_value) const {
   for (UseId u = from.first_use; u; u = next_use(u)) {
     const NodeId n = user(u);
     if (!is_return(n)) continue;
-    // An output keeps its name, so the new value must take it over: that can only be a node's result of the same
-    // graph which is no output yet. (ONNX Runtime also refuses a subgraph output that comes from an outer scope.)
+    // An output keeps its name, so the new value must take it over: that can only be a node's result of the
+    // same graph which is no output yet. (ONNX Runtime also refuses a subgraph output that comes from an
+    // outer scope.)
     if (to.graph != node(n).graph || !to.def || to.is_input || to.is_initializer) return false;
     if (is_graph_output(new_value)) return false;
-    // As for an initializer: in a subgraph of a file without initializers there (IR version 3) it is one in disguise.
+    // As for an initializer: in a subgraph of a file without initializers there (IR version 3) it is one in
+    // disguise.
     if (to.graph != main() && kind(to.def) == OpKind::Constant) return false;
     if (uses_of_return(n, old_value) != 1) return false;
   }

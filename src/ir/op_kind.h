@@ -15,6 +15,7 @@ enum class OpKind : std::uint16_t {
   FunctionCall = 1,  // a call of a function that the model itself defines
 
   // ai.onnx, opsets 1 to 28
+  // clang-format off
   Abs, Acos, Acosh, Add, AffineGrid, And, ArgMax, ArgMin, Asin, Asinh, Atan, Atanh, Attention, AveragePool,
   BatchNormalization, Bernoulli, BitCast, BitShift, BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor,
   BlackmanWindow, Cast, CastLike, CausalConvWithState, Ceil, Celu, CenterCropPad, Clip, Col2Im, Compress,
@@ -66,6 +67,7 @@ enum class OpKind : std::uint16_t {
   MsRestorePadding, MsRfft, MsRotaryEmbedding, MsSampleOp, MsSampling, MsSimplifiedLayerNormalization,
   MsSkipGroupNorm, MsSkipLayerNormalization, MsSkipSimplifiedLayerNormalization, MsSparseAttention,
   MsTokenizer, MsTransposeMatMul, MsTrilu, MsUnfoldTensor, MsUnique, MsWhisperBeamSearch, MsWordConvEmbedding,
+  // clang-format on
 
   Count
 };

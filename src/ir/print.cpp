@@ -1,4 +1,5 @@
-// ONNX text from the IR, without recursion over nested graphs: an explicit stack of what is still to be written.
+// ONNX text from the IR, without recursion over nested graphs: an explicit stack of what is still to be
+// written.
 
 #include "ir/print.h"
 
@@ -131,19 +132,18 @@ class Printer {
     out += "]" + (label.empty() ? "" : " " + label);
     if (static_cast<std::uint64_t>(t.elements) > max_elements_) return out;
     out += " = {";
-    for (std::int64_t i = 0; i < t.elements; ++i) out += (i ? ", " : "") + element(id, static_cast<std::size_t>(i));
+    for (std::int64_t i = 0; i < t.elements; ++i)
+      out += (i ? ", " : "") + element(id, static_cast<std::size_t>(i));
     return out + "}";
   }
 
-  template <class T>
-  static T load(Bytes raw, std::size_t i) {
+  template <class T> static T load(Bytes raw, std::size_t i) {
     T v;
     std::memcpy(&v, raw.data() + i * sizeof(T), sizeof(T));
     return v;
   }
 
-  template <class T>
-  static std::string number(T v) {
+  template <class T> static std::string number(T v) {
     char text[64];
     const auto [end, ec] = std::to_chars(text, text + sizeof text, v);
     return ec == std::errc{} ? std::string(text, end) : "?";
@@ -165,7 +165,8 @@ class Printer {
       case DType::Int16: return number(load<std::int16_t>(*raw, i));
       case DType::UInt16:
       case DType::Float16:
-      case DType::BFloat16: return number(load<std::uint16_t>(*raw, i));   // as ONNX text does: bits as a number
+      case DType::BFloat16:
+        return number(load<std::uint16_t>(*raw, i));  // as ONNX text does: bits as a number
       case DType::Int8: return number(static_cast<int>(load<std::int8_t>(*raw, i)));
       case DType::UInt8:
       case DType::Bool: return number(static_cast<int>(load<std::uint8_t>(*raw, i)));
@@ -194,14 +195,14 @@ class Printer {
 
   static std::string float_text(float f) {
     std::string s = number(f);
-    return s.find_first_of(".en") == std::string::npos ? s + ".0" : s;   // an integer would read as one
+    return s.find_first_of(".en") == std::string::npos ? s + ".0" : s;  // an integer would read as one
   }
 
   void nodes(GraphId g, const std::string& first_indent) {
     struct Frame {
       NodeId next;
       std::string indent;
-      std::vector<GraphId> pending;      // subgraphs of the node before `next` that are still to be written
+      std::vector<GraphId> pending;  // subgraphs of the node before `next` that are still to be written
       std::vector<NameId> pending_names;
     };
     std::vector<Frame> stack;
@@ -216,11 +217,13 @@ class Printer {
         f.pending_names.pop_back();
         const std::string indent = f.indent + "  ";
         const Graph& graph = m_.graph(inner);
-        out_ += indent + (graph.name && graph.name != kEmptyName ? std::string(m_.text(graph.name)) : "g") + " (";
+        out_ +=
+            indent + (graph.name && graph.name != kEmptyName ? std::string(m_.text(graph.name)) : "g") + " (";
         list(graph.inputs);
         out_ += ") => (";
         std::vector<ValueId> outs;
-        for (std::size_t i = 0; i < m_.graph_output_count(inner); ++i) outs.push_back(m_.graph_output(inner, i));
+        for (std::size_t i = 0; i < m_.graph_output_count(inner); ++i)
+          outs.push_back(m_.graph_output(inner, i));
         list(outs);
         out_ += ")\n";
         initializers(graph, indent);

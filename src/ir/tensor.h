@@ -1,8 +1,9 @@
 // Constant tensors: immutable, shared, never copied before something reads them.
 //
-// A payload is a view of the packed little-endian form ("raw" form: what TensorProto.raw_data holds): into the mapped
-// model file, into a mapped external data file, or into bytes that the tensor owns. Files may also hold payloads in
-// typed fields (float_data, int32_data, ...); these are unpacked on first use through `decode`.
+// A payload is a view of the packed little-endian form ("raw" form: what TensorProto.raw_data holds): into
+// the mapped model file, into a mapped external data file, or into bytes that the tensor owns. Files may also
+// hold payloads in typed fields (float_data, int32_data, ...); these are unpacked on first use through
+// `decode`.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace graphopt {
 
-using Bytes = std::string_view;   // a view of bytes that somebody keeps alive
+using Bytes = std::string_view;  // a view of bytes that somebody keeps alive
 
 struct Hash128 {
   std::uint64_t low = 0, high = 0;
@@ -26,26 +27,27 @@ struct Hash128 {
 
 // A payload that is not in raw form yet.
 struct Unpacked {
-  std::string raw;                    // for all types but String
-  std::vector<std::string> strings;   // for String
+  std::string raw;                   // for all types but String
+  std::vector<std::string> strings;  // for String
 };
 
 struct Tensor {
   DType dtype = DType::Undefined;
-  std::vector<std::int64_t> dims;           // each >= 0; their product fits in int64 (checked on load)
-  std::int64_t elements = 1;                // product of dims
+  std::vector<std::int64_t> dims;  // each >= 0; their product fits in int64 (checked on load)
+  std::int64_t elements = 1;       // product of dims
 
-  Bytes raw;                                // valid when `ready`; empty for String
-  std::shared_ptr<const Unpacked> owned;    // keeps raw alive when it does not point into a map; strings live here
+  Bytes raw;  // valid when `ready`; empty for String
+  std::shared_ptr<const Unpacked>
+      owned;  // keeps raw alive when it does not point into a map; strings live here
   bool ready = false;
 
   // Where it came from. proto: the TensorProto as it stands in the file, to be written again word for word.
   Bytes proto;
-  bool external = false;                    // its payload is in an external data file (location etc. in proto)
+  bool external = false;  // its payload is in an external data file (location etc. in proto)
   // Unpacks proto into the given place; false when the payload is broken. Set by the reader when !ready.
   bool (*decode)(Bytes proto, Unpacked& out) = nullptr;
 
-  std::optional<Hash128> hash;              // of dtype, dims and payload; computed when asked
+  std::optional<Hash128> hash;  // of dtype, dims and payload; computed when asked
 };
 
 }  // namespace graphopt

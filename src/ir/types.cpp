@@ -24,34 +24,20 @@ struct DTypeRow {
 // Indexed by DType. Bool, complex and string are of no numeric family: nothing that asks is_float or is_int
 // wants them.
 constexpr DTypeRow kRows[] = {
-    {"undefined", 0, Family::Other},
-    {"float", 32, Family::Float},
-    {"uint8", 8, Family::Unsigned},
-    {"int8", 8, Family::Signed},
-    {"uint16", 16, Family::Unsigned},
-    {"int16", 16, Family::Signed},
-    {"int32", 32, Family::Signed},
-    {"int64", 64, Family::Signed},
-    {"string", 0, Family::Other},
-    {"bool", 8, Family::Other},
-    {"float16", 16, Family::Float},
-    {"double", 64, Family::Float},
-    {"uint32", 32, Family::Unsigned},
-    {"uint64", 64, Family::Unsigned},
-    {"complex64", 64, Family::Other},
-    {"complex128", 128, Family::Other},
-    {"bfloat16", 16, Family::Float},
-    {"float8e4m3fn", 8, Family::Float},
-    {"float8e4m3fnuz", 8, Family::Float},
-    {"float8e5m2", 8, Family::Float},
-    {"float8e5m2fnuz", 8, Family::Float},
-    {"uint4", 4, Family::Unsigned},
-    {"int4", 4, Family::Signed},
-    {"float4e2m1", 4, Family::Float},
-    {"float8e8m0", 8, Family::Float},
-    {"uint2", 2, Family::Unsigned},
-    {"int2", 2, Family::Signed},
-    {"float6e2m3", 6, Family::Float},
+    {"undefined", 0, Family::Other},      {"float", 32, Family::Float},
+    {"uint8", 8, Family::Unsigned},       {"int8", 8, Family::Signed},
+    {"uint16", 16, Family::Unsigned},     {"int16", 16, Family::Signed},
+    {"int32", 32, Family::Signed},        {"int64", 64, Family::Signed},
+    {"string", 0, Family::Other},         {"bool", 8, Family::Other},
+    {"float16", 16, Family::Float},       {"double", 64, Family::Float},
+    {"uint32", 32, Family::Unsigned},     {"uint64", 64, Family::Unsigned},
+    {"complex64", 64, Family::Other},     {"complex128", 128, Family::Other},
+    {"bfloat16", 16, Family::Float},      {"float8e4m3fn", 8, Family::Float},
+    {"float8e4m3fnuz", 8, Family::Float}, {"float8e5m2", 8, Family::Float},
+    {"float8e5m2fnuz", 8, Family::Float}, {"uint4", 4, Family::Unsigned},
+    {"int4", 4, Family::Signed},          {"float4e2m1", 4, Family::Float},
+    {"float8e8m0", 8, Family::Float},     {"uint2", 2, Family::Unsigned},
+    {"int2", 2, Family::Signed},          {"float6e2m3", 6, Family::Float},
     {"float6e3m2", 6, Family::Float},
 };
 static_assert(std::size(kRows) == static_cast<std::size_t>(DType::Float6E3M2) + 1);
@@ -126,8 +112,7 @@ constexpr Type kUnknown{};
 }  // namespace
 
 struct TypePool::State {
-  State()
-      : seed(reinterpret_cast<std::uintptr_t>(this) * 0x2545F4914F6CDD1DU), slots(64, Slot{kFree, 0}) {}
+  State() : seed(reinterpret_cast<std::uintptr_t>(this) * 0x2545F4914F6CDD1DU), slots(64, Slot{kFree, 0}) {}
 
   Type& record(std::uint32_t id) { return chunks[id >> kChunkBits][id & (kChunkSize - 1)]; }
 
@@ -214,13 +199,9 @@ TypeId TypePool::sparse(DType elem, bool has_rank, std::span<const DimId> dims) 
   return s_->intern({.kind = TypeKind::SparseTensor, .elem = elem, .has_rank = has_rank, .dims = dims});
 }
 
-TypeId TypePool::sequence(TypeId inner) {
-  return s_->intern({.kind = TypeKind::Sequence, .inner = inner});
-}
+TypeId TypePool::sequence(TypeId inner) { return s_->intern({.kind = TypeKind::Sequence, .inner = inner}); }
 
-TypeId TypePool::optional(TypeId inner) {
-  return s_->intern({.kind = TypeKind::Optional, .inner = inner});
-}
+TypeId TypePool::optional(TypeId inner) { return s_->intern({.kind = TypeKind::Optional, .inner = inner}); }
 
 TypeId TypePool::map(DType key, TypeId value) {
   return s_->intern({.kind = TypeKind::Map, .elem = key, .inner = value});

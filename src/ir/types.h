@@ -1,5 +1,5 @@
-// Element types and value types. Types are interned: equal types have equal ids, so 10^6 values of one type cost
-// one record.
+// Element types and value types. Types are interned: equal types have equal ids, so 10^6 values of one type
+// cost one record.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,31 @@ namespace graphopt {
 
 // Numbers are those of onnx::TensorProto::DataType; a file may hold others, which are kept as they are.
 enum class DType : std::uint8_t {
-  Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7, String = 8, Bool = 9,
-  Float16 = 10, Double = 11, UInt32 = 12, UInt64 = 13, Complex64 = 14, Complex128 = 15, BFloat16 = 16,
-  Float8E4M3FN = 17, Float8E4M3FNUZ = 18, Float8E5M2 = 19, Float8E5M2FNUZ = 20, UInt4 = 21, Int4 = 22,
-  Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26, Float6E2M3 = 27, Float6E3M2 = 28,
+  // clang-format off
+  Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7, String = 8,
+  Bool = 9, Float16 = 10, Double = 11, UInt32 = 12, UInt64 = 13, Complex64 = 14, Complex128 = 15,
+  BFloat16 = 16, Float8E4M3FN = 17, Float8E4M3FNUZ = 18, Float8E5M2 = 19, Float8E5M2FNUZ = 20, UInt4 = 21,
+  Int4 = 22, Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26, Float6E2M3 = 27, Float6E3M2 = 28,
+  // clang-format on
 };
 
 // Bits of one element in raw form (4 for Int4, 1 byte for Bool); 0 for String, Undefined and unknown numbers.
 int bits_of(DType t);
 // Bytes of n elements in raw form, sub-byte types packed; nothing on overflow or for String.
 std::optional<std::uint64_t> raw_size(DType t, std::uint64_t elements);
-std::string_view dtype_name(DType t);                       // "float", "int64", as in ONNX text
+std::string_view dtype_name(DType t);  // "float", "int64", as in ONNX text
 std::optional<DType> dtype_from_name(std::string_view name);
-bool is_float(DType t);       // all floating types, the 4-, 6- and 8-bit ones included; not complex
+bool is_float(DType t);  // all floating types, the 4-, 6- and 8-bit ones included; not complex
 bool is_signed_int(DType t);
 bool is_unsigned_int(DType t);
 inline bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 
 enum class TypeKind : std::uint8_t { Unknown, Tensor, SparseTensor, Sequence, Map, Optional, Opaque };
 
-// What a Type says. For Tensor and SparseTensor: `elem`, and when has_rank the dims (none = nothing known about it).
-// Sequence and Optional: `inner`. Map: `elem` is the key type, `inner` the value type. Opaque: only raw bytes know.
+// What a Type says. For Tensor and SparseTensor: `elem`, and when has_rank the dims (none = nothing known
+// about it).
+// Sequence and Optional: `inner`. Map: `elem` is the key type, `inner` the value type. Opaque: only raw bytes
+// know.
 struct Type {
   TypeKind kind = TypeKind::Unknown;
   DType elem = DType::Undefined;
@@ -51,15 +55,15 @@ class TypePool {
   TypePool(TypePool&&) noexcept;
   TypePool& operator=(TypePool&&) noexcept;
 
-  TypeId unknown() const;                                          // TypeKind::Unknown
-  TypeId tensor(DType elem);                                       // rank unknown
+  TypeId unknown() const;     // TypeKind::Unknown
+  TypeId tensor(DType elem);  // rank unknown
   TypeId tensor(DType elem, std::span<const DimId> dims);
   TypeId sparse(DType elem, bool has_rank, std::span<const DimId> dims);
   TypeId sequence(TypeId inner);
   TypeId optional(TypeId inner);
   TypeId map(DType key, TypeId value);
   TypeId opaque();
-  const Type& operator[](TypeId id) const;                         // Unknown for none
+  const Type& operator[](TypeId id) const;  // Unknown for none
   std::size_t size() const;
 
  private:

@@ -1,5 +1,5 @@
-// Checks what model.h promises. Every message names what is broken and where; all of them are defects of graphopt,
-// since the reader refuses files that would break an invariant.
+// Checks what model.h promises. Every message names what is broken and where; all of them are defects of
+// graphopt, since the reader refuses files that would break an invariant.
 
 #include "ir/verify.h"
 
@@ -23,7 +23,8 @@ class Verifier {
  private:
   void fail(Place place, std::string what) {
     if (error_) return;
-    error_ = Error{ErrorKind::Internal, std::move(place), "the graph is inconsistent: " + std::move(what), {}};
+    error_ =
+        Error{ErrorKind::Internal, std::move(place), "the graph is inconsistent: " + std::move(what), {}};
   }
 
   std::string name(ValueId v) const { return "'" + std::string(m_.text(m_.value(v).name)) + "'"; }
@@ -36,7 +37,8 @@ class Verifier {
     NodeId prev;
     for (NodeId n = graph.first; n; n = m_.next_node(n)) {
       const Node& node = m_.node(n);
-      if (!node.alive || node.graph != g || node.prev != prev) return fail(place_of(m_, n), "the node list is broken");
+      if (!node.alive || node.graph != g || node.prev != prev)
+        return fail(place_of(m_, n), "the node list is broken");
       if (node.order <= order) return fail(place_of(m_, n), "order keys do not grow");
       order = node.order;
       prev = n;
@@ -49,7 +51,8 @@ class Verifier {
             return fail(place_of(m_, n), "a subgraph does not know its owner");
       if (error_) return;
     }
-    if (graph.last != prev || graph.node_count != count) return fail(place_of(m_, g), "the node list's end or count is wrong");
+    if (graph.last != prev || graph.node_count != count)
+      return fail(place_of(m_, g), "the node list's end or count is wrong");
     check_operands(graph.ret);
     for (const ValueId v : graph.inputs)
       if (m_.value(v).graph != g || !m_.value(v).is_input || m_.value(v).def)
@@ -64,7 +67,8 @@ class Verifier {
       if (!value.alive) return fail(place_of(m_, n), "it reads " + name(v) + ", which is erased");
       if (!m_.inside(m_.node(n).graph, value.graph)) return fail(place_of(m_, n), "it cannot see " + name(v));
       if (!value.def) {
-        if (!value.is_input && !value.is_initializer) return fail(place_of(m_, n), name(v) + " has no definition");
+        if (!value.is_input && !value.is_initializer)
+          return fail(place_of(m_, n), name(v) + " has no definition");
         continue;
       }
       const NodeId at = m_.ancestor_in(value.graph, n);
@@ -95,7 +99,8 @@ class Verifier {
       prev = u;
       ++count;
     }
-    if (count != value.use_count) fail(place_of(m_, value.graph), "the use count of " + name(v) + " is wrong");
+    if (count != value.use_count)
+      fail(place_of(m_, value.graph), "the use count of " + name(v) + " is wrong");
   }
 
   const Model& m_;

@@ -1,4 +1,5 @@
-// Checks the invariants of a Model: use lists, order, links, scopes, ownership. Linear in the size of the model.
+// Checks the invariants of a Model: use lists, order, links, scopes, ownership. Linear in the size of the
+// model.
 #pragma once
 
 #include <optional>

@@ -215,7 +215,7 @@ const DataRange* DataPlan::range(TensorId t) const {
 
 Status DataPlan::write(const Model&, const std::string& target, std::optional<OutputFile>& file) const {
   const std::string path = folder_of(target) + "/" + name_;
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
       static_cast<std::uint64_t>(info.st_size) == size_)
     return Done{};

@@ -81,7 +81,7 @@ std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& ou
       return Fault{"its weights are in " + shown + ", which may not be read",
                    "ask the owner of " + shown + " for the right to read it"};
     }
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
       ::close(fd);
       return Fault{"its weights are in " + shown + ", which is not a regular file",

@@ -1,6 +1,7 @@
 // One entry of a node's metadata_props, without protobuf and without a list of all entries in the IR.
 //
-// The IR keeps what it has no field for in the bytes of the NodeProto; so an entry is set by making these bytes anew.
+// The IR keeps what it has no field for in the bytes of the NodeProto; so an entry is set by making these
+// bytes anew.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace graphopt {
 
-inline constexpr std::int64_t kNodeMetadataIrVersion = 10;   // the first with metadata_props of nodes
+inline constexpr std::int64_t kNodeMetadataIrVersion = 10;  // the first with metadata_props of nodes
 
 std::optional<std::string_view> node_metadata(const Model& m, NodeId n, std::string_view key);
 // Nothing: the entry goes. True when the node changed.

@@ -159,8 +159,7 @@ std::optional<Fault> read_parts(Bytes proto, Parts& p) {
   return std::nullopt;
 }
 
-template <class T>
-void append_as(std::uint64_t value, std::string& raw) {
+template <class T> void append_as(std::uint64_t value, std::string& raw) {
   const T v = static_cast<T>(value);
   raw.append(reinterpret_cast<const char*>(&v), sizeof v);
 }

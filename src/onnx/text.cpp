@@ -45,7 +45,8 @@ bool looks_like_text(std::string_view bytes) {
   // What a text can begin with: white space, '<', '#', or a graph's name when it has no header.
   if (bytes.empty()) return false;
   const char first = bytes.front();
-  const bool mark = first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r';
+  const bool mark =
+      first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r';
   const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_';
   if (!mark && !letter) return false;
   // Binary models have control characters early on, whatever unknown field they begin with.

@@ -1,4 +1,5 @@
-// See topology.h. Called for graphs only that are not sorted already, so nothing here is paid by a well-made file.
+// See topology.h. Called for graphs only that are not sorted already, so nothing here is paid by a well-made
+// file.
 #include "onnx/topology.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ std::string shown_node(const Model& m, NodeId n) {
 // Follows operands backward among nodes that can never stand, until one comes up again.
 void report_cycle(const Model& m, const NodeOrder& order, Problems& problems) {
   std::vector<std::uint32_t> maker(order.nodes.size()), seen_at(order.nodes.size(), 0), path;
-  for (auto it = order.reads.rbegin(); it != order.reads.rend(); ++it)   // the first in place is what remains
+  for (auto it = order.reads.rbegin(); it != order.reads.rend(); ++it)  // the first in place is what remains
     if (order.waits_for[it->first] != 0) maker[it->second] = it->first;
   std::uint32_t at = 0;
   while (order.waits_for[at] == 0) ++at;

@@ -59,16 +59,20 @@ std::optional<Error> shrunk_input(const Model& m) {
 }
 
 bool is_plain_file(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return path != "-" && (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode));
 }
 
 // OUT may be IN, but not the file that holds IN's weights: both would be lost.
 std::optional<Error> hits_weights(const Model& m, const std::string& path) {
   if (path == "-" || !m.had_external_data) return std::nullopt;
-  for (std::size_t i = 1; i < m.keep_alive.size(); ++i) {   // the reader keeps the model first, then its data files
+  for (std::size_t i = 1; i < m.keep_alive.size();
+       ++i) {  // the reader keeps the model first, then its data files
     if (!static_cast<const FileImage*>(m.keep_alive[i].get())->is_file(path)) continue;
-    Error e{ErrorKind::Output, {}, "the model that was read keeps its weights in this file", "give -o another name"};
+    Error e{ErrorKind::Output,
+            {},
+            "the model that was read keeps its weights in this file",
+            "give -o another name"};
     e.place.file = path;
     return e;
   }
@@ -80,7 +84,7 @@ std::optional<Error> hits_weights(const Model& m, const std::string& path) {
 Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
   if (std::optional<Error> e = shrunk_input(m)) return *std::move(e);
   if (std::optional<Error> e = hits_weights(m, options.path)) return *std::move(e);
-  struct stat before {};
+  struct stat before{};
   const bool replaces =
       options.path != "-" && ::stat(options.path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
   const bool files_allowed = is_plain_file(options.path);

@@ -1,5 +1,5 @@
-// See attributes.h. An attribute's default is looked up only when the node does not have the attribute, so the usual
-// case costs a scan of the few attributes of the node.
+// See attributes.h. An attribute's default is looked up only when the node does not have the attribute, so
+// the usual case costs a scan of the few attributes of the node.
 #include "ops/attributes.h"
 
 #include <algorithm>
@@ -65,9 +65,8 @@ bool attributes_known(const Model& m, NodeId n) {
   const std::span<const Attr> attrs = m.attrs(n);
   if (attrs.empty()) return true;
   const OpFacts& row = facts_of(m, n);
-  return std::ranges::all_of(attrs, [&](const Attr& a) {
-    return !a.ref && find_attribute(row, m.text(a.name)) != nullptr;
-  });
+  return std::ranges::all_of(
+      attrs, [&](const Attr& a) { return !a.ref && find_attribute(row, m.text(a.name)) != nullptr; });
 }
 
 std::optional<std::vector<std::int64_t>> int_elements(const Model& m, TensorId t) {
@@ -108,7 +107,8 @@ std::optional<std::vector<std::int64_t>> axes_of(const Model& m, NodeId n) {
       return v ? std::optional<List>(List{*v}) : std::nullopt;
     }
     case AxisIn::AttributeList: {
-      if (!has_attr(m, n, names::axes)) return axis.absent_means_all ? std::optional<List>(List{}) : std::nullopt;
+      if (!has_attr(m, n, names::axes))
+        return axis.absent_means_all ? std::optional<List>(List{}) : std::nullopt;
       const auto v = ints_attr(m, n, names::axes);
       return v ? std::optional<List>(List(v->begin(), v->end())) : std::nullopt;
     }
@@ -116,7 +116,8 @@ std::optional<std::vector<std::int64_t>> axes_of(const Model& m, NodeId n) {
       if (!m.input(n, axis.operand)) return List{axis.fallback};
       return int_operand(m, n, axis.operand);
     case AxisIn::OperandList:
-      if (!m.input(n, axis.operand)) return axis.absent_means_all ? std::optional<List>(List{}) : std::nullopt;
+      if (!m.input(n, axis.operand))
+        return axis.absent_means_all ? std::optional<List>(List{}) : std::nullopt;
       return int_operand(m, n, axis.operand);
   }
   return std::nullopt;
@@ -128,7 +129,8 @@ std::optional<std::int64_t> normalize_axis(std::int64_t axis, std::size_t rank) 
   return axis < 0 ? axis + r : axis;
 }
 
-std::optional<std::vector<std::int64_t>> normalize_axes(std::span<const std::int64_t> axes, std::size_t rank) {
+std::optional<std::vector<std::int64_t>> normalize_axes(std::span<const std::int64_t> axes,
+                                                        std::size_t rank) {
   if (axes.size() > rank) return std::nullopt;
   std::vector<bool> seen(rank);
   std::vector<std::int64_t> out;

@@ -27,14 +27,18 @@ namespace {
 // is.
 constexpr Row kOtherRows[] = {
     row(OpKind::Opaque, "", "", 0, Barrier, {0, 255}, {0, 255}, roles<Data>, kNone, P::Opaque,
-        "nothing is known").purity(Unknown).by_values(),
+        "nothing is known")
+        .purity(Unknown)
+        .by_values(),
     row(OpKind::FunctionCall, "", "", 0, Barrier, {0, 255}, {0, 255}, roles<Data>, kNone, P::Opaque,
-        "what the function's body does").purity(ControlFlow).by_values(),
+        "what the function's body does")
+        .purity(ControlFlow)
+        .by_values(),
 };
 
-constexpr std::size_t kRowCount =
-    std::size(kOtherRows) + std::size(kAnchorRows) + std::size(kBarrierRows) + std::size(kElementwiseRows) +
-    std::size(kHeavyRows) + std::size(kMicrosoftRows) + std::size(kMlRows) + std::size(kMovementRows);
+constexpr std::size_t kRowCount = std::size(kOtherRows) + std::size(kAnchorRows) + std::size(kBarrierRows) +
+                                  std::size(kElementwiseRows) + std::size(kHeavyRows) +
+                                  std::size(kMicrosoftRows) + std::size(kMlRows) + std::size(kMovementRows);
 
 constexpr bool before(const OpFacts& a, const OpFacts& b) {
   return a.kind != b.kind ? a.kind < b.kind : a.since < b.since;

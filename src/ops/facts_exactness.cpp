@@ -12,12 +12,14 @@
 namespace graphopt {
 namespace {
 
+// clang-format off: lists of operators
+
 // Differ by 1 to 32 units in the last place in float32, and in the types that go through it.
 bool depends_as_float(OpKind kind) {
   switch (kind) {
     case OpKind::Acos: case OpKind::Asin: case OpKind::Atan: case OpKind::Celu: case OpKind::Cos:
-    case OpKind::Elu:
-    case OpKind::Log: case OpKind::Mish: case OpKind::Selu: case OpKind::Sin: case OpKind::Softplus:
+    case OpKind::Elu: case OpKind::Log: case OpKind::Mish: case OpKind::Selu: case OpKind::Sin:
+    case OpKind::Softplus:
       return true;
     default:
       return false;
@@ -32,11 +34,9 @@ bool depends_as_double(OpKind kind) {
       return true;
     case OpKind::Acos: case OpKind::Acosh: case OpKind::Asin: case OpKind::Asinh: case OpKind::Atan:
     case OpKind::Atanh: case OpKind::Celu: case OpKind::Cosh: case OpKind::Elu: case OpKind::Erf:
-    case OpKind::Gelu:
-    case OpKind::HardSigmoid: case OpKind::HardSwish: case OpKind::LeakyRelu: case OpKind::Mish:
-    case OpKind::PRelu:
-    case OpKind::Selu: case OpKind::Sinh: case OpKind::Softplus: case OpKind::Softsign: case OpKind::Tan:
-    case OpKind::ThresholdedRelu:
+    case OpKind::Gelu: case OpKind::HardSigmoid: case OpKind::HardSwish: case OpKind::LeakyRelu:
+    case OpKind::Mish: case OpKind::PRelu: case OpKind::Selu: case OpKind::Sinh: case OpKind::Softplus:
+    case OpKind::Softsign: case OpKind::Tan: case OpKind::ThresholdedRelu:
       return true;
     default:
       return false;
@@ -53,6 +53,8 @@ bool only_copies(OpKind kind) {
   }
 }
 
+// clang-format on
+
 OpClass class_of(OpKind kind) {
   const OpFacts* newest = nullptr;
   for (const int opset : {kNewestOpset, 5, 1}) {  // the newest of each domain
@@ -68,17 +70,14 @@ bool position_dependent(OpKind kind, DType type) {
   switch (class_of(kind)) {
     case OpClass::Unary:
     case OpClass::Nary:
-    case OpClass::Conditional:
-      break;
+    case OpClass::Conditional: break;
     case OpClass::Merge:
     case OpClass::Split:
     case OpClass::Deformation:
-    case OpClass::Order:
-      return false;
+    case OpClass::Order: return false;
     case OpClass::Movement:  // those of other domains may compute; a scatter may add
       return op_domain(kind) != "" || kind == OpKind::ScatterElements || kind == OpKind::ScatterND;
-    default:
-      return true;
+    default: return true;
   }
   if (only_copies(kind)) return false;
   if (op_domain(kind) != "" || kind == OpKind::SwiGLU) return true;  // not measured
@@ -86,13 +85,14 @@ bool position_dependent(OpKind kind, DType type) {
   if (is_int(type)) return kind == OpKind::Pow;
   if (!is_float(type)) return true;  // strings and complex numbers
   switch (kind) {
-    case OpKind::Max: case OpKind::Min:  // of +0 and -0
-    case OpKind::Pow: case OpKind::Where:    // by broadcast layout; Where in the sign of a zero
-    case OpKind::BatchNormalization:     // not measured
-    case OpKind::Cast: case OpKind::CastLike:
-      return true;
-    default:
-      return type == DType::Double ? depends_as_double(kind) : depends_as_float(kind);
+    case OpKind::Max:
+    case OpKind::Min:  // of +0 and -0
+    case OpKind::Pow:
+    case OpKind::Where:               // by broadcast layout; Where in the sign of a zero
+    case OpKind::BatchNormalization:  // not measured
+    case OpKind::Cast:
+    case OpKind::CastLike: return true;
+    default: return type == DType::Double ? depends_as_double(kind) : depends_as_float(kind);
   }
 }
 
@@ -105,9 +105,10 @@ bool cast_position_dependent(DType from, DType to) {
 
 bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
   if (class_of(kind) == OpClass::Movement) return true;
-  // float16 and bfloat16 go through float32 by casts that a runtime may leave out between two nodes: what comes out depends
-  // on the nodes around.
+  // float16 and bfloat16 go through float32 by casts that a runtime may leave out between two nodes: what
+  // comes out depends on the nodes around.
   const bool number = type == DType::Float || type == DType::Double || is_int(type) || type == DType::Bool;
+  // clang-format off
   switch (kind) {
     case OpKind::LogSoftmax:                         // in double, last places differ
       return type == DType::Float;
@@ -117,8 +118,9 @@ bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
       return false;
     case OpKind::LayerNormalization: case OpKind::RMSNormalization:
       return type == DType::Float || type == DType::Double;
-    // Reductions join reduced dims that are neighbours before they compute: a deformation that keeps the groups changes
-    // nothing. A Transpose changes the order: only where that has no effect, int64 sums (summed in double) not among them.
+    // Reductions join reduced dims that are neighbours before they compute: a deformation that keeps the
+    // groups changes nothing. A Transpose changes the order: only where that has no effect, int64 sums
+    // (summed in double) not among them.
     case OpKind::ReduceMax: case OpKind::ReduceMin:
       return turned ? is_int(type) || type == DType::Bool : number;
     case OpKind::ReduceProd:
@@ -131,6 +133,7 @@ bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
     default:
       return false;
   }
+  // clang-format on
 }
 
 bool chooses_by_layout(OpKind kind) {
@@ -138,10 +141,10 @@ bool chooses_by_layout(OpKind kind) {
 }
 
 bool scalar_equals_vector(OpKind kind, DType type) {
+  // clang-format off
   switch (kind) {
     case OpKind::And: case OpKind::BitwiseAnd: case OpKind::BitwiseOr: case OpKind::BitwiseXor:
-    case OpKind::Or:
-    case OpKind::Xor:
+    case OpKind::Or: case OpKind::Xor:
       return true;
     case OpKind::Where:  // the sign of a selected zero depends on which operands are scalars
       return !is_float(type);
@@ -154,6 +157,7 @@ bool scalar_equals_vector(OpKind kind, DType type) {
     default:
       return false;  // Pow has paths of its own for scalar exponents; the others were not measured
   }
+  // clang-format on
 }
 
 }  // namespace graphopt

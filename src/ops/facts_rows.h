@@ -31,12 +31,9 @@ struct Count {
 enum Sign : bool { kNonNegative, kNegative };  // may an axis count from the end?
 enum Absent : bool { kGiven, kAll };           // may a list of axes be absent, and mean all?
 
-template <Role... R>
-inline constexpr Role kRoleArray[] = {R...};
-template <Role... R>
-inline constexpr std::span<const Role> roles = kRoleArray<R...>;
-template <>
-inline constexpr std::span<const Role> roles<> = {};
+template <Role... R> inline constexpr Role kRoleArray[] = {R...};
+template <Role... R> inline constexpr std::span<const Role> roles = kRoleArray<R...>;
+template <> inline constexpr std::span<const Role> roles<> = {};
 
 // --- attributes --------------------------------------------------------------------------------------------
 
@@ -199,13 +196,13 @@ inline constexpr AttrFact kAxisNeeded[] = {needed(integer("axis"))};
 inline constexpr AttrFact kAxisNoDefault[] = {integer("axis")};
 inline constexpr AttrFact kAxesKeepdims[] = {ints("axes"), integer("keepdims", 1)};
 inline constexpr AttrFact kConv[] = {text("auto_pad", "NOTSET"), ints("dilations"), integer("group", 1),
-                                     ints("kernel_shape"), ints("pads"), ints("strides")};
+                                     ints("kernel_shape"),       ints("pads"),      ints("strides")};
 inline constexpr AttrFact kGridSample16[] = {integer("align_corners", 0), text("mode", "bilinear"),
                                              text("padding_mode", "zeros")};
 inline constexpr AttrFact kKeepdimsNoop[] = {integer("keepdims", 1), integer("noop_with_empty_axes", 0)};
 inline constexpr AttrFact kLSTM7[] = {
-    floats("activation_alpha"), floats("activation_beta"), texts("activations"), number("clip"),
-    text("direction", "forward"), integer("hidden_size"), integer("input_forget", 0)};
+    floats("activation_alpha"),   floats("activation_beta"), texts("activations"),      number("clip"),
+    text("direction", "forward"), integer("hidden_size"),    integer("input_forget", 0)};
 inline constexpr AttrFact kMode[] = {text("mode", "constant")};
 inline constexpr AttrFact kNormalization[] = {integer("axis", -1), number("epsilon", 1e-5f),
                                               integer("stash_type", 1)};
@@ -218,7 +215,8 @@ inline constexpr AttrFact kTrilu[] = {integer("upper", 1)};
 consteval Row reduction(OpKind kind, Text domain, Text name, int since, Sign sign, PadRule pad,
                         Text because) {
   return row(kind, domain, name, since, Anchor, {1, 1}, {1, 1}, roles<Data>, kAxesKeepdims, pad, because)
-      .axes_attribute(kAll, sign).works(W::Reduce);
+      .axes_attribute(kAll, sign)
+      .works(W::Reduce);
 }
 
 // Axes in an operand. Absent or empty means all, unless noop_with_empty_axes is set.
@@ -226,7 +224,8 @@ consteval Row reduction_by_operand(OpKind kind, Text domain, Text name, int sinc
                                    Text because) {
   return row(kind, domain, name, since, Anchor, {1, 2}, {1, 1}, roles<Data, Shape>, kKeepdimsNoop, pad,
              because)
-      .axes_operand(1, kAll, kNegative).works(W::Reduce);
+      .axes_operand(1, kAll, kNegative)
+      .works(W::Reduce);
 }
 
 }  // namespace graphopt::table

@@ -1,7 +1,7 @@
 // The table of fold kernels, and what is checked for all of them.
 //
-// A row gives the oldest opset whose meaning the kernel implements, the operand whose element type counts, and for
-// which types the result is Exact or Rounds. Which types are Exact was found by running ONNX Runtime
+// A row gives the oldest opset whose meaning the kernel implements, the operand whose element type counts,
+// and for which types the result is Exact or Rounds. Which types are Exact was found by running ONNX Runtime
 // (tests/equal/fold_against_ort.py repeats it); a type that is in neither set is not folded.
 #include "ops/fold.h"
 
@@ -23,30 +23,31 @@ constexpr Types set_of(std::initializer_list<DType> types) {
   return s;
 }
 
-constexpr Types kInts = set_of({DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8, DType::UInt16,
-                                DType::UInt32, DType::UInt64});
+constexpr Types kInts = set_of({DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8,
+                                DType::UInt16, DType::UInt32, DType::UInt64});
 constexpr Types kSigned = set_of({DType::Int8, DType::Int16, DType::Int32, DType::Int64});
 constexpr Types kUnsigned = kInts & ~kSigned;
 constexpr Types kIndex = set_of({DType::Int32, DType::Int64});
 constexpr Types kIeee = set_of({DType::Float, DType::Double});
-// What rounds is at most Rounds for float16: on a CPU ONNX Runtime computes chains of such nodes in float32 and rounds
-// once, at their end, so a folded link of the chain rounds once more.
+// What rounds is at most Rounds for float16: on a CPU ONNX Runtime computes chains of such nodes in float32
+// and rounds once, at their end, so a folded link of the chain rounds once more.
 constexpr Types kHalf = set_of({DType::Float16});
-constexpr Types kBrain = set_of({DType::BFloat16});   // no kernel of ONNX Runtime to compare with: at most Rounds
+constexpr Types kBrain =
+    set_of({DType::BFloat16});  // no kernel of ONNX Runtime to compare with: at most Rounds
 constexpr Types kFloats = kIeee | kHalf | kBrain;
 constexpr Types kBool = set_of({DType::Bool});
 constexpr Types kString = set_of({DType::String});
 constexpr Types kMovable =
     kInts | kFloats | kBool | kString |
-    set_of({DType::Complex64, DType::Complex128, DType::Float8E4M3FN, DType::Float8E4M3FNUZ, DType::Float8E5M2,
-            DType::Float8E5M2FNUZ, DType::Float8E8M0});
+    set_of({DType::Complex64, DType::Complex128, DType::Float8E4M3FN, DType::Float8E4M3FNUZ,
+            DType::Float8E5M2, DType::Float8E5M2FNUZ, DType::Float8E8M0});
 constexpr Types kAny = 0xFFFFFFFEu;
 constexpr Types kNone = 0;
 
 struct Row {
   OpKind kind;
   std::uint8_t since;
-  std::uint8_t typed;   // operand whose element type counts
+  std::uint8_t typed;  // operand whose element type counts
   Types exact;
   Types rounds;
   Kernel kernel;
@@ -192,7 +193,8 @@ std::optional<Operand> open(const Model& m, TensorId id) {
     if (!raw) return std::nullopt;
     o.data = raw->data();
     const Tensor& t = m.tensor(id);
-    const auto size = t.elements < 0 ? std::nullopt : raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
+    const auto size =
+        t.elements < 0 ? std::nullopt : raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
     if (!size || *size != raw->size()) return std::nullopt;
   }
   const Tensor& t = m.tensor(id);
@@ -233,11 +235,18 @@ Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const 
     const std::optional<Operand> o = open(m, operands[i]);
     if (!o || (i < required && !*o)) return {FoldRefusal::BadOperands, {}};
     if (o->strings != nullptr)
-      for (const std::string& s : *o->strings) longest_string = std::max<std::uint64_t>(longest_string, s.size());
+      for (const std::string& s : *o->strings)
+        longest_string = std::max<std::uint64_t>(longest_string, s.size());
     opened.push_back(*o);
   }
-  Run run{.m = m, .n = n, .kind = kind, .opset = opset, .operands = opened, .bytes_left = limits.max_result_bytes,
-          .work_left = limits.max_work, .longest_string = longest_string,
+  Run run{.m = m,
+          .n = n,
+          .kind = kind,
+          .opset = opset,
+          .operands = opened,
+          .bytes_left = limits.max_result_bytes,
+          .work_left = limits.max_work,
+          .longest_string = longest_string,
           .results = std::vector<Tensor>(m.output_count(n))};
   const FoldRefusal refusal = row_of(kind)->kernel(run);
   if (refusal != FoldRefusal::None) return {refusal, {}};

@@ -1,7 +1,7 @@
-// + - * / and their kin. Integers wrap, as the kernels of ONNX Runtime do; what C++ leaves undefined (division by
-// zero, the smallest number by -1, shifts by the width or more) is refused. Floats: the operations of IEEE 754 are
-// correctly rounded everywhere. float16 and bfloat16 go through float: rounding twice is harmless for + - * / as
-// float has more than twice their digits and two more.
+// + - * / and their kin. Integers wrap, as the kernels of ONNX Runtime do; what C++ leaves undefined
+// (division by zero, the smallest number by -1, shifts by the width or more) is refused. Floats: the
+// operations of IEEE 754 are correctly rounded everywhere. float16 and bfloat16 go through float: rounding
+// twice is harmless for + - * / as float has more than twice their digits and two more.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,10 +11,9 @@
 namespace graphopt::folding {
 namespace {
 
-using Wide = std::uint64_t;   // wraps; the low bits of the result are those of any narrower type
+using Wide = std::uint64_t;  // wraps; the low bits of the result are those of any narrower type
 
-template <class T>
-bool divide(T a, T b, T& v) {
+template <class T> bool divide(T a, T b, T& v) {
   if constexpr (std::is_integral_v<T>) {
     if (b == 0) return false;
     if constexpr (std::is_signed_v<T>)
@@ -25,17 +24,15 @@ bool divide(T a, T b, T& v) {
 }
 
 // Does a double hold v exactly?
-template <class T>
-bool exact_in_double(T v) {
+template <class T> bool exact_in_double(T v) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   return std::cmp_less_equal(v, kExact) && std::cmp_greater_equal(v, -kExact);
 }
 
 // Sign of the divisor (fmod = 0) or of the dividend; the latter is computed in doubles by ONNX Runtime.
-template <class T>
-bool modulo(T a, T b, bool as_c, T& v) {
+template <class T> bool modulo(T a, T b, bool as_c, T& v) {
   if constexpr (std::is_floating_point_v<T>) {
-    v = std::fmod(a, b);   // exact
+    v = std::fmod(a, b);  // exact
   } else {
     if (b == 0 || (as_c && !(exact_in_double(a) && exact_in_double(b)))) return false;
     if constexpr (std::is_signed_v<T>) {
@@ -52,8 +49,7 @@ bool modulo(T a, T b, bool as_c, T& v) {
 }
 
 // Runtimes compute it in doubles: only results that a double holds exactly.
-template <class T>
-bool power(T base, T exponent, T& v) {
+template <class T> bool power(T base, T exponent, T& v) {
   if (exponent < 0) return false;
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   if (base == 0 || base == 1) {
@@ -88,11 +84,13 @@ FoldRefusal fold_arithmetic(Run& r) {
     if (r.in(1).dtype != type) return kNotFoldable;
     if (type == DType::Int32) {
       using E = Elem<DType::Int32>;
-      return emit_binary<E, E>(r, [](std::int32_t a, std::int32_t b, std::int32_t& v) { return power(a, b, v); });
+      return emit_binary<E, E>(
+          r, [](std::int32_t a, std::int32_t b, std::int32_t& v) { return power(a, b, v); });
     }
     using E = Elem<DType::Int64>;
     if (type != DType::Int64) return kNotFoldable;
-    return emit_binary<E, E>(r, [](std::int64_t a, std::int64_t b, std::int64_t& v) { return power(a, b, v); });
+    return emit_binary<E, E>(r,
+                             [](std::int64_t a, std::int64_t b, std::int64_t& v) { return power(a, b, v); });
   }
   return with_number(type, [&](auto elem) {
     using E = decltype(elem);
@@ -107,13 +105,15 @@ FoldRefusal fold_arithmetic(Run& r) {
       case OpKind::Sum: return emit_variadic<E>(r, add);
       case OpKind::Sub:
         return emit_binary<E, E>(r, [](T a, T b, T& v) {
-          if constexpr (std::is_integral_v<T>) v = static_cast<T>(static_cast<Wide>(a) - static_cast<Wide>(b));
+          if constexpr (std::is_integral_v<T>)
+            v = static_cast<T>(static_cast<Wide>(a) - static_cast<Wide>(b));
           else v = a - b;
           return true;
         });
       case OpKind::Mul:
         return emit_binary<E, E>(r, [](T a, T b, T& v) {
-          if constexpr (std::is_integral_v<T>) v = static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+          if constexpr (std::is_integral_v<T>)
+            v = static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
           else v = a * b;
           return true;
         });

@@ -5,7 +5,8 @@
 
 namespace graphopt::folding {
 
-// out = op(a, b) for all elements; A and R are Elem types. op(x, y, result) returns false where it has no answer.
+// out = op(a, b) for all elements; A and R are Elem types. op(x, y, result) returns false where it has no
+// answer.
 template <class A, class R, class Op>
 FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op op) {
   if (a.dtype != b.dtype) return kBad;
@@ -19,7 +20,8 @@ FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op o
       [&](std::int64_t at, const auto& offset, const auto& step, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i) {
           typename R::Value v{};
-          if (!op(A::get(a.data, offset[0] + i * step[0]), A::get(b.data, offset[1] + i * step[1]), v)) return false;
+          if (!op(A::get(a.data, offset[0] + i * step[0]), A::get(b.data, offset[1] + i * step[1]), v))
+            return false;
           R::put(to, at + i, v);
         }
         return true;
@@ -28,8 +30,7 @@ FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op o
 }
 
 // The same for the node's two operands, as its result.
-template <class A, class R, class Op>
-FoldRefusal emit_binary(Run& r, Op op) {
+template <class A, class R, class Op> FoldRefusal emit_binary(Run& r, Op op) {
   Buffer out;
   const FoldRefusal no = binary<A, R>(r, r.in(0), r.in(1), out, op);
   if (no == kDone) r.emit(0, std::move(out));
@@ -37,8 +38,7 @@ FoldRefusal emit_binary(Run& r, Op op) {
 }
 
 // All operands from left to right, as runtimes do.
-template <class A, class Op>
-FoldRefusal emit_variadic(Run& r, Op op) {
+template <class A, class Op> FoldRefusal emit_variadic(Run& r, Op op) {
   if (r.inputs() == 1) return fold_identity(r);
   Buffer so_far;
   Operand left = r.in(0);

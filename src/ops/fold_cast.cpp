@@ -1,8 +1,8 @@
 // Cast and CastLike between numeric types, as ONNX Runtime converts:
 //   integers    truncated to the low bits
-//   to floats   to nearest, ties to even; to float16 and bfloat16 by way of float, so doubles are rounded twice
-//   to bool     whatever is not zero, NaN too
-//   from floats towards zero. NaN and what does not fit differ between machines, and even between places in one
+//   to floats   to nearest, ties to even; to float16 and bfloat16 by way of float, so doubles are rounded
+//   twice to bool     whatever is not zero, NaN too from floats towards zero. NaN and what does not fit
+//   differ between machines, and even between places in one
 //               tensor: the node stays then.
 #include <cmath>
 #include <limits>
@@ -12,8 +12,7 @@
 namespace graphopt::folding {
 namespace {
 
-template <class To, class From>
-bool convert(From v, To& out) {
+template <class To, class From> bool convert(From v, To& out) {
   if constexpr (std::is_same_v<To, bool>) {
     out = v != From{0};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
@@ -38,7 +37,8 @@ FoldRefusal cast_to(Run& r, DType to) {
   return with_any(data.dtype, [&](auto from) {
     return with_any(to, [&](auto target) {
       Buffer out;
-      if (const FoldRefusal no = r.make(to, Dims(data.dims.begin(), data.dims.end()), out); no != kDone) return no;
+      if (const FoldRefusal no = r.make(to, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
+        return no;
       for (std::int64_t i = 0; i < data.elements; ++i) {
         typename decltype(target)::Value v;
         if (!convert(from.get(data.data, i), v)) return kBad;

@@ -1,7 +1,7 @@
 // Kernels whose integers choose elements: gathers, scatters, Compress, NonZero, OneHot.
 //
-// Every index is checked before it is used. Scatters with two updates for one place are refused: which one wins is
-// up to the runtime.
+// Every index is checked before it is used. Scatters with two updates for one place are refused: which one
+// wins is up to the runtime.
 #include <algorithm>
 
 #include "ops/fold_kernel.h"
@@ -11,7 +11,7 @@ namespace {
 
 Dims copy_of(DimView dims) { return Dims(dims.begin(), dims.end()); }
 
-std::int64_t product(DimView dims, std::size_t from, std::size_t to) {   // of a tensor that is not empty
+std::int64_t product(DimView dims, std::size_t from, std::size_t to) {  // of a tensor that is not empty
   std::int64_t p = 1;
   for (std::size_t d = from; d < to; ++d) p *= dims[d];
   return p;
@@ -84,18 +84,21 @@ FoldRefusal fold_gather(Run& r) {
 
 namespace {
 
-// For GatherElements and ScatterElements: walks the index tensor; f(position in it, element of data), false to stop.
+// For GatherElements and ScatterElements: walks the index tensor; f(position in it, element of data), false
+// to stop.
 template <class F>
-bool for_each_element(const Operand& data, const Operand& index, const Indices& indices, std::size_t axis, F f) {
+bool for_each_element(const Operand& data, const Operand& index, const Indices& indices, std::size_t axis,
+                      F f) {
   if (index.elements == 0) return true;
   const Dims strides = row_major_strides(data.dims);
   Dims walked = strides;
-  walked[axis] = 0;   // the index tensor says where
+  walked[axis] = 0;  // the index tensor says where
   return for_each_row<1>({copy_of(index.dims), {walked}},
                          [&](std::int64_t at, const auto& offset, const auto& step, std::int64_t count) {
                            for (std::int64_t i = 0; i < count; ++i) {
                              const std::int64_t k = resolve(indices[at + i], data.dims[axis]);
-                             if (k < 0 || !f(at + i, offset[0] + i * step[0] + k * strides[axis])) return false;
+                             if (k < 0 || !f(at + i, offset[0] + i * step[0] + k * strides[axis]))
+                               return false;
                            }
                            return true;
                          });
@@ -160,8 +163,10 @@ FoldRefusal fold_scatter_elements(Run& r) {
 
 namespace {
 
-// Row `i` of an index tensor whose rows name the first dims of `data` from `first` on: the number of the block, or -1.
-std::int64_t block_of(const Indices& indices, std::int64_t i, std::int64_t length, DimView data, std::size_t first) {
+// Row `i` of an index tensor whose rows name the first dims of `data` from `first` on: the number of the
+// block, or -1.
+std::int64_t block_of(const Indices& indices, std::int64_t i, std::int64_t length, DimView data,
+                      std::size_t first) {
   std::int64_t block = 0;
   for (std::int64_t k = 0; k < length; ++k) {
     const std::int64_t extent = data[first + static_cast<std::size_t>(k)];
@@ -222,7 +227,8 @@ FoldRefusal fold_scatter_nd(Run& r) {
   if (!plain_scatter(r)) return kNotFoldable;
   if (!indices || index.dtype != DType::Int64 || data.rank() == 0 || index.rank() == 0) return kBad;
   const std::int64_t length = index.dims.back();
-  if (length < 1 || length > static_cast<std::int64_t>(data.rank()) || updates.dtype != data.dtype) return kBad;
+  if (length < 1 || length > static_cast<std::int64_t>(data.rank()) || updates.dtype != data.dtype)
+    return kBad;
   const std::size_t tail = static_cast<std::size_t>(length);
   Dims expected(index.dims.begin(), index.dims.end() - 1);
   expected.insert(expected.end(), data.dims.begin() + length, data.dims.end());
@@ -285,15 +291,16 @@ FoldRefusal fold_compress(Run& r) {
 
 FoldRefusal fold_non_zero(Run& r) {
   const Operand& data = r.in(0);
-  if (data.rank() == 0) return kNotFoldable;   // the shape of the result: runtimes disagree
+  if (data.rank() == 0) return kNotFoldable;  // the shape of the result: runtimes disagree
   if (const FoldRefusal no = r.charge(data.elements); no != kDone) return no;
   Dims found;
   const auto search = [&](auto elem) {
     for (std::int64_t i = 0; i < data.elements; ++i)
-      if (elem.get(data.data, i) != 0) found.push_back(i);   // NaN is not zero
+      if (elem.get(data.data, i) != 0) found.push_back(i);  // NaN is not zero
     return kDone;
   };
-  const FoldRefusal no = data.dtype == DType::Bool ? search(Elem<DType::Bool>{}) : with_number(data.dtype, search);
+  const FoldRefusal no =
+      data.dtype == DType::Bool ? search(Elem<DType::Bool>{}) : with_number(data.dtype, search);
   if (no != kDone) return no;
   Buffer out;
   const std::int64_t count = static_cast<std::int64_t>(found.size());
@@ -315,7 +322,7 @@ FoldRefusal fold_one_hot(Run& r) {
   const Operand& values = r.in(2);
   const std::optional<Indices> indices = indices_of(index);
   const std::optional<std::int64_t> depth = int_scalar(r.in(1)), given = r.int_of(names::axis);
-  if (!indices || !depth || !given) return kNotFoldable;   // indices and depth of other types too
+  if (!indices || !depth || !given) return kNotFoldable;  // indices and depth of other types too
   if (*depth <= 0 || values.rank() != 1 || values.elements != 2 || index.rank() == 0) return kBad;
   const auto axis = normalize_axis(*given, index.rank() + 1);
   if (!axis || (*given < -1 && r.opset < 11)) return kBad;
@@ -329,7 +336,7 @@ FoldRefusal fold_one_hot(Run& r) {
     for (std::int64_t i = 0; i < out.elements; ++i) mover.copy(i, 0, 1);
     for (std::int64_t i = 0; i < index.elements; ++i) {
       if ((*indices)[i] < 0 && !may_be_negative(r)) return kNotFoldable;
-      const std::int64_t k = resolve((*indices)[i], *depth);   // out of range: all off
+      const std::int64_t k = resolve((*indices)[i], *depth);  // out of range: all off
       if (k >= 0) mover.copy((i / inner * *depth + k) * inner + i % inner, 1, 1);
     }
   }

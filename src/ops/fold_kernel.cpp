@@ -62,13 +62,14 @@ FoldRefusal Run::emit_view(std::size_t slot, const Operand& from, DType dtype, D
   if (dims.size() > kMaxRank) return kBad;
   const std::optional<std::int64_t> count = element_count(dims);
   if (!count || *count != from.elements) return kBad;
-  const std::uint64_t size = from.strings != nullptr
-                                 ? static_cast<std::uint64_t>(*count) * sizeof(std::string)
-                                 : raw_size(from.dtype, static_cast<std::uint64_t>(*count)).value_or(bytes_left + 1);
+  const std::uint64_t size =
+      from.strings != nullptr
+          ? static_cast<std::uint64_t>(*count) * sizeof(std::string)
+          : raw_size(from.dtype, static_cast<std::uint64_t>(*count)).value_or(bytes_left + 1);
   if (size > bytes_left) return kTooBig;
   bytes_left -= size;
   if (slot >= results.size()) return kDone;
-  const Tensor& source = m.tensor(from.id);   // its payload is unpacked since the operand was opened
+  const Tensor& source = m.tensor(from.id);  // its payload is unpacked since the operand was opened
   Tensor& t = results[slot];
   t.dtype = dtype;
   t.dims = std::move(dims);
@@ -103,7 +104,7 @@ Dims row_major_strides(DimView dims) {
 
 std::optional<Dims> broadcast_dims(DimView a, DimView b) {
   Dims out(std::max(a.size(), b.size()));
-  for (std::size_t i = 0; i < out.size(); ++i) {   // from the right
+  for (std::size_t i = 0; i < out.size(); ++i) {  // from the right
     const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1) return std::nullopt;
@@ -124,9 +125,11 @@ std::optional<Dims> int_list(const Operand& o) {
   if (!o || o.elements > kMaxIntList) return std::nullopt;
   Dims out(static_cast<std::size_t>(o.elements));
   if (o.dtype == DType::Int64) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = load<std::int64_t>(o.data, static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = load<std::int64_t>(o.data, static_cast<std::int64_t>(i));
   } else if (o.dtype == DType::Int32) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = load<std::int32_t>(o.data, static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = load<std::int32_t>(o.data, static_cast<std::int64_t>(i));
   } else {
     return std::nullopt;
   }
@@ -145,7 +148,7 @@ float half_to_float(std::uint16_t h) {
   const std::uint32_t fraction = h & 0x3FFu;
   if (exponent == 0x1F) return std::bit_cast<float>(sign | 0x7F800000u | (fraction << 13));
   if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;   // exact
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;  // exact
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }
 
@@ -156,12 +159,12 @@ std::uint16_t float_to_half(float f) {
   std::uint32_t half = 0;
   if (magnitude > 0x7F800000u) {
     half = 0x7E00u;
-  } else if (magnitude >= 0x47800000u) {            // 65536 and more, Inf
+  } else if (magnitude >= 0x47800000u) {  // 65536 and more, Inf
     half = 0x7C00u;
-  } else if (magnitude >= 0x38800000u) {            // normal; a carry into the exponent is right, up to Inf
+  } else if (magnitude >= 0x38800000u) {  // normal; a carry into the exponent is right, up to Inf
     const std::uint32_t rebased = magnitude - (112u << 23);
     half = (rebased + 0xFFFu + ((rebased >> 13) & 1u)) >> 13;
-  } else if (magnitude > 0x33000000u) {             // denormal: above half of the smallest one
+  } else if (magnitude > 0x33000000u) {  // denormal: above half of the smallest one
     const std::uint32_t shift = 126u - (magnitude >> 23);
     const std::uint32_t fraction = (magnitude & 0x7FFFFFu) | 0x800000u;
     const std::uint32_t rest = fraction & ((1u << shift) - 1u);
@@ -181,7 +184,10 @@ std::uint16_t float_to_bfloat16(float f) {
 }
 
 Mover::Mover(const Operand& from, Buffer& to)
-    : from_(from.data), to_(to.data()), from_strings_(from.strings), to_strings_(&to.strings),
+    : from_(from.data),
+      to_(to.data()),
+      from_strings_(from.strings),
+      to_strings_(&to.strings),
       width_(static_cast<std::size_t>(bits_of(from.dtype)) / 8) {}
 
 void Mover::copy(std::int64_t to, std::int64_t from, std::int64_t count) const {
@@ -197,10 +203,11 @@ void Mover::copy(std::int64_t to, std::int64_t from, std::int64_t count) const {
 
 namespace {
 
-struct Wide { std::uint64_t low, high; };
+struct Wide {
+  std::uint64_t low, high;
+};
 
-template <class T>
-void copy_elements(char* to, const char* from, std::int64_t step, std::int64_t count) {
+template <class T> void copy_elements(char* to, const char* from, std::int64_t step, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) store(to, i, load<T>(from, i * step));
 }
 
@@ -221,11 +228,12 @@ void Mover::copy_strided(std::int64_t to, std::int64_t from, std::int64_t step, 
     case 4: return copy_elements<std::uint32_t>(t, f, step, count);
     case 8: return copy_elements<std::uint64_t>(t, f, step, count);
     case 16: return copy_elements<Wide>(t, f, step, count);
-    default: return;   // not movable()
+    default: return;  // not movable()
   }
 }
 
-FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides, std::int64_t start) {
+FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
+                         std::int64_t start) {
   Buffer out;
   if (const FoldRefusal no = r.make(from.dtype, dims, out); no != kDone) return no;
   if (out.elements > 0) {

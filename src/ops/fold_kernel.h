@@ -1,10 +1,10 @@
-// What fold kernels share, private to src/ops/fold*.cpp: operands, results that are sized before they are made, and
-// walks over strided tensors.
+// What fold kernels share, private to src/ops/fold*.cpp: operands, results that are sized before they are
+// made, and walks over strided tensors.
 //
-// A kernel reads Run::in, checks everything it relies on, asks Run::make for each result (which refuses what is too
-// big before anything is allocated) and emits it. Payloads may be unaligned (they lie in a mapped file), so elements
-// are read and written by memcpy. Index arithmetic is safe from overflow once the sizes are checked: an index never
-// exceeds the number of elements of a tensor that exists.
+// A kernel reads Run::in, checks everything it relies on, asks Run::make for each result (which refuses what
+// is too big before anything is allocated) and emits it. Payloads may be unaligned (they lie in a mapped
+// file), so elements are read and written by memcpy. Index arithmetic is safe from overflow once the sizes
+// are checked: an index never exceeds the number of elements of a tensor that exists.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct Operand {
   DType dtype = DType::Undefined;
   DimView dims;
   std::int64_t elements = 0;
-  const char* data = nullptr;                        // raw form; null for strings
+  const char* data = nullptr;  // raw form; null for strings
   const std::vector<std::string>* strings = nullptr;
 
   explicit operator bool() const { return id.valid(); }
@@ -65,7 +65,7 @@ struct Run {
   std::span<const Operand> operands;
   std::uint64_t bytes_left;
   std::uint64_t work_left;
-  std::uint64_t longest_string = 0;                  // among the operands: bounds what a copied string costs
+  std::uint64_t longest_string = 0;  // among the operands: bounds what a copied string costs
   std::vector<Tensor> results;
 
   // An empty operand beyond the last one.
@@ -87,7 +87,7 @@ struct Run {
 
 using Kernel = FoldRefusal (*)(Run&);
 
-// --- dims -----------------------------------------------------------------------------------------------------------
+// --- dims --------------------------------------------------------------------------------------------------
 // The product; nothing for a negative dim or when it does not fit. 0 when one of them is 0.
 std::optional<std::int64_t> element_count(DimView dims);
 // Elements between neighbours along each dim. Precondition: the tensor exists and is not empty.
@@ -98,12 +98,11 @@ std::optional<Dims> broadcast_dims(DimView a, DimView b);
 Dims broadcast_strides(DimView dims, DimView out);
 // int32 and int64 operands as a list; nothing for others and for absent ones.
 std::optional<Dims> int_list(const Operand& o);
-std::optional<std::int64_t> int_scalar(const Operand& o);   // one element, of any rank
+std::optional<std::int64_t> int_scalar(const Operand& o);  // one element, of any rank
 
-// --- walking --------------------------------------------------------------------------------------------------------
+// --- walking -----------------------------------------------------------------------------------------------
 // N operands read along common dims, in row-major order of these.
-template <std::size_t N>
-struct Strided {
+template <std::size_t N> struct Strided {
   Dims dims;
   std::array<Dims, N> strides;
   std::array<std::int64_t, N> start = {};
@@ -131,8 +130,7 @@ struct Strided {
 
 // f(out, offsets, steps, count) for each innermost row: `count` elements from index `out` on, operand k's at
 // offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
-template <std::size_t N, class F>
-bool for_each_row(Strided<N> s, F f) {
+template <std::size_t N, class F> bool for_each_row(Strided<N> s, F f) {
   for (const std::int64_t d : s.dims)
     if (d == 0) return true;
   s.simplify();
@@ -158,27 +156,24 @@ bool for_each_row(Strided<N> s, F f) {
   }
 }
 
-// --- elements -------------------------------------------------------------------------------------------------------
-template <class T>
-T load(const char* data, std::int64_t i) {
+// --- elements ----------------------------------------------------------------------------------------------
+template <class T> T load(const char* data, std::int64_t i) {
   T v;
   std::memcpy(&v, data + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
   return v;
 }
-template <class T>
-void store(char* data, std::int64_t i, T v) {
+template <class T> void store(char* data, std::int64_t i, T v) {
   std::memcpy(data + i * static_cast<std::int64_t>(sizeof(T)), &v, sizeof(T));
 }
 
 float half_to_float(std::uint16_t h);
-std::uint16_t float_to_half(float f);        // to nearest, ties to even
+std::uint16_t float_to_half(float f);  // to nearest, ties to even
 float bfloat16_to_float(std::uint16_t b);
-std::uint16_t float_to_bfloat16(float f);    // to nearest, ties to even
+std::uint16_t float_to_bfloat16(float f);  // to nearest, ties to even
 
 // How elements of a type are kept and what they are computed in.
 template <DType D> struct Elem;
-template <class T, DType D>
-struct PlainElem {
+template <class T, DType D> struct PlainElem {
   using Value = T;
   static constexpr DType kType = D;
   static T get(const char* data, std::int64_t i) { return load<T>(data, i); }
@@ -194,31 +189,29 @@ template <> struct Elem<DType::UInt8> : PlainElem<std::uint8_t, DType::UInt8> {}
 template <> struct Elem<DType::UInt16> : PlainElem<std::uint16_t, DType::UInt16> {};
 template <> struct Elem<DType::UInt32> : PlainElem<std::uint32_t, DType::UInt32> {};
 template <> struct Elem<DType::UInt64> : PlainElem<std::uint64_t, DType::UInt64> {};
-template <>
-struct Elem<DType::Bool> {   // any byte but 0 is true; written as 0 and 1
+template <> struct Elem<DType::Bool> {  // any byte but 0 is true; written as 0 and 1
   using Value = bool;
   static constexpr DType kType = DType::Bool;
   static bool get(const char* data, std::int64_t i) { return data[i] != 0; }
   static void put(char* data, std::int64_t i, bool v) { data[i] = v ? 1 : 0; }
 };
-template <>
-struct Elem<DType::Float16> {
+template <> struct Elem<DType::Float16> {
   using Value = float;
   static constexpr DType kType = DType::Float16;
   static float get(const char* data, std::int64_t i) { return half_to_float(load<std::uint16_t>(data, i)); }
   static void put(char* data, std::int64_t i, float v) { store(data, i, float_to_half(v)); }
 };
-template <>
-struct Elem<DType::BFloat16> {
+template <> struct Elem<DType::BFloat16> {
   using Value = float;
   static constexpr DType kType = DType::BFloat16;
-  static float get(const char* data, std::int64_t i) { return bfloat16_to_float(load<std::uint16_t>(data, i)); }
+  static float get(const char* data, std::int64_t i) {
+    return bfloat16_to_float(load<std::uint16_t>(data, i));
+  }
   static void put(char* data, std::int64_t i, float v) { store(data, i, float_to_bfloat16(v)); }
 };
 
 // f(Elem<...>{}) for the type, kNotFoldable for one that is not in the group.
-template <class F>
-FoldRefusal with_int(DType t, F f) {
+template <class F> FoldRefusal with_int(DType t, F f) {
   switch (t) {
     case DType::Int8: return f(Elem<DType::Int8>{});
     case DType::Int16: return f(Elem<DType::Int16>{});
@@ -231,8 +224,7 @@ FoldRefusal with_int(DType t, F f) {
     default: return kNotFoldable;
   }
 }
-template <class F>
-FoldRefusal with_float(DType t, F f) {
+template <class F> FoldRefusal with_float(DType t, F f) {
   switch (t) {
     case DType::Float: return f(Elem<DType::Float>{});
     case DType::Double: return f(Elem<DType::Double>{});
@@ -241,8 +233,7 @@ FoldRefusal with_float(DType t, F f) {
     default: return kNotFoldable;
   }
 }
-template <class F>
-FoldRefusal with_number(DType t, F f) {
+template <class F> FoldRefusal with_number(DType t, F f) {
   return is_int(t) ? with_int(t, f) : with_float(t, f);
 }
 
@@ -264,12 +255,13 @@ class Mover {
 };
 
 // Makes a result of `dims`, read from `from` by strides and start, and emits it.
-FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides, std::int64_t start);
+FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
+                         std::int64_t start);
 
 // A type whose elements are whole bytes, or String: what Mover can move.
 bool movable(DType t);
 
-// --- kernels, by file -------------------------------------------------------------------------------------------------
+// --- kernels, by file --------------------------------------------------------------------------------------
 // fold_shape.cpp: what looks at shapes, or makes tensors from few numbers
 FoldRefusal fold_identity(Run& r);
 FoldRefusal fold_reshape(Run& r);

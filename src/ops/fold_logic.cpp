@@ -31,8 +31,7 @@ FoldRefusal equal_strings(Run& r) {
   return kDone;
 }
 
-template <class E, class Relation>
-FoldRefusal compare(Run& r, Relation relation) {
+template <class E, class Relation> FoldRefusal compare(Run& r, Relation relation) {
   using T = typename E::Value;
   return emit_binary<E, Bool>(r, [relation](T a, T b, bool& v) {
     v = relation(a, b);
@@ -68,7 +67,8 @@ FoldRefusal fold_logic(Run& r) {
     case OpKind::Not: {
       const Operand& data = r.in(0);
       Buffer out;
-      if (const FoldRefusal no = r.make(DType::Bool, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
+      if (const FoldRefusal no = r.make(DType::Bool, Dims(data.dims.begin(), data.dims.end()), out);
+          no != kDone)
         return no;
       for (std::int64_t i = 0; i < data.elements; ++i) Bool::put(out.data(), i, !Bool::get(data.data, i));
       r.emit(0, std::move(out));
@@ -89,7 +89,8 @@ FoldRefusal fold_is_nan_inf(Run& r) {
   }
   return with_float(data.dtype, [&](auto elem) {
     Buffer out;
-    if (const FoldRefusal no = r.make(DType::Bool, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
+    if (const FoldRefusal no = r.make(DType::Bool, Dims(data.dims.begin(), data.dims.end()), out);
+        no != kDone)
       return no;
     for (std::int64_t i = 0; i < data.elements; ++i) {
       const auto v = elem.get(data.data, i);

@@ -1,5 +1,5 @@
-// Kernels that move elements by a rule. Most are one strided read of an operand (Transpose, Slice, Expand, Tile,
-// Split, DepthToSpace): the rule gives dims, strides and a start, emit_strided does the rest.
+// Kernels that move elements by a rule. Most are one strided read of an operand (Transpose, Slice, Expand,
+// Tile, Split, DepthToSpace): the rule gives dims, strides and a start, emit_strided does the rest.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,7 +25,9 @@ Split3 split_at(DimView dims, std::size_t axis) {
 Dims copy_of(DimView dims) { return Dims(dims.begin(), dims.end()); }
 
 // Strides that may be asked for an empty tensor too: nobody reads through them then.
-Dims safe_strides(const Operand& o) { return o.elements == 0 ? Dims(o.rank(), 0) : row_major_strides(o.dims); }
+Dims safe_strides(const Operand& o) {
+  return o.elements == 0 ? Dims(o.rank(), 0) : row_major_strides(o.dims);
+}
 
 }  // namespace
 
@@ -99,7 +101,7 @@ FoldRefusal fold_slice(Run& r) {
     if (back && (raw_end == std::numeric_limits<std::int64_t>::max() ||
                  raw_end == std::numeric_limits<std::int32_t>::max()))
       return kNotFoldable;
-    const auto place = [&](std::int64_t v) {   // extent >= 0, so the sum does not overflow
+    const auto place = [&](std::int64_t v) {  // extent >= 0, so the sum does not overflow
       return std::clamp<std::int64_t>(v < 0 ? v + extent : v, back ? -1 : 0, extent);
     };
     // A start before the first element, backwards: the first element by the operator's text, none by NumPy.
@@ -111,7 +113,7 @@ FoldRefusal fold_slice(Run& r) {
     const std::int64_t kept = length <= 0 ? 0 : 1 + (length - 1) / stride;
     if (kept > 0) from += start * strides[d];
     dims[d] = kept;
-    strides[d] = kept > 1 ? strides[d] * step : 0;   // kept > 1: step is smaller than the extent
+    strides[d] = kept > 1 ? strides[d] * step : 0;  // kept > 1: step is smaller than the extent
   }
   return emit_strided(r, 0, data, std::move(dims), std::move(strides), from);
 }
@@ -196,7 +198,8 @@ FoldRefusal fold_split(Run& r) {
     Dims dims = copy_of(data.dims);
     dims[a] = (*lengths)[i];
     if (r.m.output(r.n, i))
-      if (const FoldRefusal no = emit_strided(r, i, data, std::move(dims), strides, start); no != kDone) return no;
+      if (const FoldRefusal no = emit_strided(r, i, data, std::move(dims), strides, start); no != kDone)
+        return no;
     start += (*lengths)[i] * strides[a];
   }
   return kDone;
@@ -282,8 +285,7 @@ FoldRefusal fold_where(Run& r) {
                       for (std::int64_t i = 0; i < count; ++i) {
                         if (condition.data[offset[0] + i * step[0]] != 0)
                           from_yes.copy(to + i, offset[1] + i * step[1], 1);
-                        else
-                          from_no.copy(to + i, offset[2] + i * step[2], 1);
+                        else from_no.copy(to + i, offset[2] + i * step[2], 1);
                       }
                       return true;
                     });
@@ -310,7 +312,8 @@ FoldRefusal fold_trilu(Run& r) {
     k = std::clamp(k, -rows, columns);
     const Mover mover(data, out);
     for (std::int64_t row = 0; row < out.elements / columns; ++row) {
-      const std::int64_t diagonal = std::clamp<std::int64_t>(row % rows + k + (*upper != 0 ? 0 : 1), 0, columns);
+      const std::int64_t diagonal =
+          std::clamp<std::int64_t>(row % rows + k + (*upper != 0 ? 0 : 1), 0, columns);
       const std::int64_t at = row * columns;
       if (*upper != 0) mover.copy(at + diagonal, at + diagonal, columns - diagonal);
       else mover.copy(at, at, diagonal);
@@ -324,14 +327,15 @@ FoldRefusal fold_depth_to_space(Run& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> block = r.int_of(names::blocksize);
   if (!block) return kNotFoldable;
-  bool column_first = false;   // CRD
+  bool column_first = false;  // CRD
   if (r.opset >= 11) {
     const auto mode = string_attr(r.m, r.n, names::mode);
     if (!mode || (*mode != "DCR" && *mode != "CRD")) return kNotFoldable;
     column_first = *mode == "CRD";
   }
   const std::int64_t b = *block;
-  if (data.rank() != 4 || b <= 0 || b > 0x7FFF || data.elements == 0 || data.dims[1] % (b * b) != 0) return kBad;
+  if (data.rank() != 4 || b <= 0 || b > 0x7FFF || data.elements == 0 || data.dims[1] % (b * b) != 0)
+    return kBad;
   const std::int64_t c = data.dims[1] / (b * b), h = data.dims[2], w = data.dims[3];
   const Dims s = row_major_strides(data.dims);
   const std::int64_t channel = column_first ? s[1] * b * b : s[1];
@@ -377,7 +381,8 @@ FoldRefusal fold_reverse_sequence(Run& r) {
   const auto batch = r.int_of(names::batch_axis), time = r.int_of(names::time_axis);
   if (!batch || !time) return kNotFoldable;
   if (data.rank() < 2 || *batch + *time != 1 || *batch < 0 || *batch > 1) return kBad;
-  const std::size_t batch_axis = static_cast<std::size_t>(*batch), time_axis = static_cast<std::size_t>(*time);
+  const std::size_t batch_axis = static_cast<std::size_t>(*batch),
+                    time_axis = static_cast<std::size_t>(*time);
   const std::optional<Dims> lengths = int_list(r.in(1));
   if (!lengths || r.in(1).rank() != 1) return kBad;
   if (static_cast<std::int64_t>(lengths->size()) != data.dims[batch_axis]) return kBad;
@@ -386,7 +391,7 @@ FoldRefusal fold_reverse_sequence(Run& r) {
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, copy_of(data.dims), out); no != kDone) return no;
   if (out.elements > 0) {
-    const Split3 whole = split_at(data.dims, 1);   // dims 0 and 1 are the two axes
+    const Split3 whole = split_at(data.dims, 1);  // dims 0 and 1 are the two axes
     const Mover mover(data, out);
     for (std::int64_t i = 0; i < data.dims[0]; ++i) {
       for (std::int64_t j = 0; j < data.dims[1]; ++j) {

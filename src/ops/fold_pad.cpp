@@ -1,5 +1,7 @@
-// Pad: each output index along an axis stands for an input index or for the pad value. These maps are made per axis
-// (their length is the output's extent) and combined row by row, so all modes and negative pads share one loop.
+// Pad: each output index along an axis stands for an input index or for the pad value. These maps are made
+// per axis
+// (their length is the output's extent) and combined row by row, so all modes and negative pads share one
+// loop.
 #include <algorithm>
 
 #include "ops/fold_kernel.h"
@@ -27,8 +29,8 @@ std::int64_t source(Mode mode, std::int64_t i, std::int64_t extent) {
   switch (mode) {
     case Mode::Constant: return kPadValue;
     case Mode::Edge: return i < 0 ? 0 : extent - 1;
-    case Mode::Reflect: return i < 0 ? -i : 2 * (extent - 1) - i;   // pads are smaller than the extent
-    case Mode::Wrap: return i < 0 ? i + extent : i - extent;        // the same
+    case Mode::Reflect: return i < 0 ? -i : 2 * (extent - 1) - i;  // pads are smaller than the extent
+    case Mode::Wrap: return i < 0 ? i + extent : i - extent;       // the same
   }
   return kPadValue;
 }
@@ -92,7 +94,7 @@ FoldRefusal fold_pad(Run& r) {
   if (!pads || !value) return kBad;
 
   const std::size_t rank = data.rank();
-  if (rank == 0) return kNotFoldable;   // ONNX Runtime takes no scalars
+  if (rank == 0) return kNotFoldable;  // ONNX Runtime takes no scalars
   Dims dims(rank);
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t extent = data.dims[d], before = (*pads)[d], after = (*pads)[rank + d];
@@ -102,7 +104,8 @@ FoldRefusal fold_pad(Run& r) {
       // Runtimes disagree about negative pads and empty axes here, and about reflecting more than once.
       if (before < 0 || after < 0) return kNotFoldable;
       if ((before > 0 || after > 0) && extent == 0) return kBad;
-      if (*mode != Mode::Edge && (before >= extent || after >= extent) && before + after > 0) return kNotFoldable;
+      if (*mode != Mode::Edge && (before >= extent || after >= extent) && before + after > 0)
+        return kNotFoldable;
     }
     const std::optional<std::int64_t> sum = checked_add(checked_add(extent, before), after);
     if (!sum) return kTooBig;

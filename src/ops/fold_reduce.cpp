@@ -1,9 +1,10 @@
 // Reductions, ArgMax and ArgMin, CumSum, TopK.
 //
-// A reduction walks its operand once in memory order and adds each element to the accumulator of its result, whose
-// strides are 0 along the reduced axes. ONNX Runtime sums integers in floating point, in an order of its own, so an
-// integer result counts only when every partial sum or product is exact in a double whatever the order: then it is
-// the mathematical result. Sums of floats depend on the order: computed in double here, labelled Rounds.
+// A reduction walks its operand once in memory order and adds each element to the accumulator of its result,
+// whose strides are 0 along the reduced axes. ONNX Runtime sums integers in floating point, in an order of
+// its own, so an integer result counts only when every partial sum or product is exact in a double whatever
+// the order: then it is the mathematical result. Sums of floats depend on the order: computed in double here,
+// labelled Rounds.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,11 +17,11 @@ namespace {
 
 struct Axes {
   std::vector<bool> reduced;
-  Dims dims;                 // of the result
-  Dims strides;              // of the result, seen from the operand: 0 along reduced axes
-  std::int64_t count = 1;    // elements that go into one result
+  Dims dims;               // of the result
+  Dims strides;            // of the result, seen from the operand: 0 along reduced axes
+  std::int64_t count = 1;  // elements that go into one result
   bool noop = false;
-  bool negative = false;     // one was written as counting from the end
+  bool negative = false;  // one was written as counting from the end
 };
 
 std::optional<Axes> axes_to_reduce(const Run& r) {
@@ -67,8 +68,7 @@ struct IntTotal {
   double bound = 0;
 };
 
-template <class T>
-void add_to(OpKind kind, IntTotal& total, T x) {
+template <class T> void add_to(OpKind kind, IntTotal& total, T x) {
   const double magnitude = std::abs(static_cast<double>(x));
   const std::uint64_t wide = static_cast<std::uint64_t>(x);
   switch (kind) {
@@ -91,8 +91,7 @@ void add_to(OpKind kind, IntTotal& total, T x) {
   }
 }
 
-template <class E>
-FoldRefusal reduce_ints(Run& r, const Axes& axes, Buffer& out) {
+template <class E> FoldRefusal reduce_ints(Run& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
   const bool product = r.kind == OpKind::ReduceProd;
@@ -110,18 +109,18 @@ FoldRefusal reduce_ints(Run& r, const Axes& axes, Buffer& out) {
     const IntTotal& total = totals[static_cast<std::size_t>(i)];
     if (!(total.bound <= kExactInDouble)) return kBad;
     std::int64_t v = static_cast<std::int64_t>(total.value);
-    if (r.kind == OpKind::ReduceMean) v /= axes.count;   // towards zero
+    if (r.kind == OpKind::ReduceMean) v /= axes.count;  // towards zero
     if (!std::in_range<T>(v)) return kBad;
     E::put(out.data(), i, static_cast<T>(v));
   }
   return kDone;
 }
 
-template <class E>
-FoldRefusal reduce_floats(Run& r, const Axes& axes, Buffer& out) {
+template <class E> FoldRefusal reduce_floats(Run& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
-  std::vector<double> totals(static_cast<std::size_t>(out.elements), r.kind == OpKind::ReduceProd ? 1.0 : 0.0);
+  std::vector<double> totals(static_cast<std::size_t>(out.elements),
+                             r.kind == OpKind::ReduceProd ? 1.0 : 0.0);
   if (data.elements > 0)
     for_each_row<1>({Dims(data.dims.begin(), data.dims.end()), {axes.strides}},
                     [&](std::int64_t at, const auto& to, const auto& step, std::int64_t count) {
@@ -144,31 +143,30 @@ FoldRefusal reduce_floats(Run& r, const Axes& axes, Buffer& out) {
 }
 
 // ReduceMax and ReduceMin; for floats NaN and zeros of both signs are refused.
-template <class E>
-FoldRefusal reduce_extreme(Run& r, const Axes& axes, Buffer& out) {
+template <class E> FoldRefusal reduce_extreme(Run& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
   const bool max = r.kind == OpKind::ReduceMax;
   std::vector<bool> started(static_cast<std::size_t>(out.elements));
-  const bool fine = for_each_row<1>(
-      {Dims(data.dims.begin(), data.dims.end()), {axes.strides}},
-      [&](std::int64_t at, const auto& to, const auto& step, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const std::int64_t o = to[0] + i * step[0];
-          const T x = E::get(data.data, at + i);
-          if (x != x) return false;
-          if (!started[static_cast<std::size_t>(o)]) {
-            started[static_cast<std::size_t>(o)] = true;
-            E::put(out.data(), o, x);
-            continue;
-          }
-          const T best = E::get(out.data(), o);
-          if constexpr (std::is_floating_point_v<T>)
-            if (x == 0 && best == 0 && std::signbit(x) != std::signbit(best)) return false;
-          if (max ? x > best : x < best) E::put(out.data(), o, x);
-        }
-        return true;
-      });
+  const bool fine =
+      for_each_row<1>({Dims(data.dims.begin(), data.dims.end()), {axes.strides}},
+                      [&](std::int64_t at, const auto& to, const auto& step, std::int64_t count) {
+                        for (std::int64_t i = 0; i < count; ++i) {
+                          const std::int64_t o = to[0] + i * step[0];
+                          const T x = E::get(data.data, at + i);
+                          if (x != x) return false;
+                          if (!started[static_cast<std::size_t>(o)]) {
+                            started[static_cast<std::size_t>(o)] = true;
+                            E::put(out.data(), o, x);
+                            continue;
+                          }
+                          const T best = E::get(out.data(), o);
+                          if constexpr (std::is_floating_point_v<T>)
+                            if (x == 0 && best == 0 && std::signbit(x) != std::signbit(best)) return false;
+                          if (max ? x > best : x < best) E::put(out.data(), o, x);
+                        }
+                        return true;
+                      });
   return fine ? kDone : kBad;
 }
 
@@ -178,9 +176,10 @@ FoldRefusal fold_reduce(Run& r) {
   const Operand& data = r.in(0);
   const std::optional<Axes> axes = axes_to_reduce(r);
   if (!axes) return kBad;
-  if (axes->noop) {   // for the others it still applies the function to each element
-    const bool copies = r.kind == OpKind::ReduceSum || r.kind == OpKind::ReduceProd || r.kind == OpKind::ReduceMax ||
-                        r.kind == OpKind::ReduceMin || r.kind == OpKind::ReduceMean;
+  if (axes->noop) {  // for the others it still applies the function to each element
+    const bool copies = r.kind == OpKind::ReduceSum || r.kind == OpKind::ReduceProd ||
+                        r.kind == OpKind::ReduceMax || r.kind == OpKind::ReduceMin ||
+                        r.kind == OpKind::ReduceMean;
     return copies ? fold_identity(r) : kNotFoldable;
   }
   if (const FoldRefusal no = r.charge(data.elements); no != kDone) return no;
@@ -209,7 +208,8 @@ namespace {
 struct AlongAxis {
   std::int64_t outer = 1, extent = 0, inner = 1;
 };
-std::optional<AlongAxis> along(const Operand& data, std::optional<std::int64_t> given, int opset, std::size_t& axis) {
+std::optional<AlongAxis> along(const Operand& data, std::optional<std::int64_t> given, int opset,
+                               std::size_t& axis) {
   if (!given) return std::nullopt;
   const auto a = normalize_axis(*given, data.rank());
   if (!a || (*given < 0 && opset < 11) || data.elements == 0) return std::nullopt;
@@ -221,8 +221,7 @@ std::optional<AlongAxis> along(const Operand& data, std::optional<std::int64_t> 
   return s;
 }
 
-template <class E>
-bool has_nan(const Operand& data) {
+template <class E> bool has_nan(const Operand& data) {
   if constexpr (std::is_floating_point_v<typename E::Value>)
     for (std::int64_t i = 0; i < data.elements; ++i)
       if (std::isnan(E::get(data.data, i))) return true;
@@ -255,7 +254,9 @@ FoldRefusal fold_arg_reduce(Run& r) {
     if (has_nan<E>(data)) return kBad;
     for (std::int64_t o = 0; o < walk->outer; ++o)
       for (std::int64_t i = 0; i < walk->inner; ++i) {
-        const auto at = [&](std::int64_t k) { return E::get(data.data, (o * walk->extent + k) * walk->inner + i); };
+        const auto at = [&](std::int64_t k) {
+          return E::get(data.data, (o * walk->extent + k) * walk->inner + i);
+        };
         std::int64_t best = 0;
         for (std::int64_t k = 1; k < walk->extent; ++k) {
           const auto x = at(k), b = at(best);
@@ -289,9 +290,8 @@ FoldRefusal fold_cum_sum(Run& r) {
           if (*exclusive != 0) E::put(out.data(), at, sum);
           const T x = E::get(data.data, at);
           if constexpr (std::is_integral_v<T>)
-            sum = static_cast<T>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(x));   // wraps
-          else
-            sum = static_cast<T>(sum + x);
+            sum = static_cast<T>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(x));  // wraps
+          else sum = static_cast<T>(sum + x);
           if (*exclusive == 0) E::put(out.data(), at, sum);
         }
       }
@@ -300,7 +300,8 @@ FoldRefusal fold_cum_sum(Run& r) {
   });
 }
 
-// Of equal elements the one with the lower index comes first. Unsorted results may come in any order: left alone.
+// Of equal elements the one with the lower index comes first. Unsorted results may come in any order: left
+// alone.
 FoldRefusal fold_top_k(Run& r) {
   const Operand& data = r.in(0);
   bool largest = true;
@@ -326,12 +327,15 @@ FoldRefusal fold_top_k(Run& r) {
     Dims order(static_cast<std::size_t>(walk->extent));
     for (std::int64_t o = 0; o < walk->outer; ++o)
       for (std::int64_t i = 0; i < walk->inner; ++i) {
-        const auto at = [&](std::int64_t p) { return E::get(data.data, (o * walk->extent + p) * walk->inner + i); };
+        const auto at = [&](std::int64_t p) {
+          return E::get(data.data, (o * walk->extent + p) * walk->inner + i);
+        };
         std::iota(order.begin(), order.end(), 0);
-        std::partial_sort(order.begin(), order.begin() + *k, order.end(), [&](std::int64_t a, std::int64_t b) {
-          const auto x = at(a), y = at(b);
-          return x != y ? (largest ? x > y : x < y) : a < b;
-        });
+        std::partial_sort(order.begin(), order.begin() + *k, order.end(),
+                          [&](std::int64_t a, std::int64_t b) {
+                            const auto x = at(a), y = at(b);
+                            return x != y ? (largest ? x > y : x < y) : a < b;
+                          });
         for (std::int64_t p = 0; p < *k; ++p) {
           const std::int64_t to = (o * *k + p) * walk->inner + i;
           E::put(values.data(), to, at(order[static_cast<std::size_t>(p)]));

@@ -1,7 +1,8 @@
 // Kernels that look at shapes, keep the elements in place, or make tensors from few numbers.
 //
-// Everything that keeps the row-major order of the elements shares the operand's payload. The makers (ConstantOfShape,
-// EyeLike, Range) are where a small node can ask for a huge tensor: their sizes go through Run::make first.
+// Everything that keeps the row-major order of the elements shares the operand's payload. The makers
+// (ConstantOfShape, EyeLike, Range) are where a small node can ask for a huge tensor: their sizes go through
+// Run::make first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,14 +12,15 @@
 namespace graphopt::folding {
 namespace {
 
-// Axes of Squeeze and Unsqueeze: an attribute before opset 13, then an operand. Negative ones from opset 11 on.
+// Axes of Squeeze and Unsqueeze: an attribute before opset 13, then an operand. Negative ones from opset 11
+// on.
 // Empty list: absent. Nothing: they cannot be used.
 std::optional<Dims> squeeze_axes(const Run& r) {
   Dims axes;
   if (r.opset >= 13) {
     if (!r.in(1)) return axes;
     const std::optional<Dims> list = int_list(r.in(1));
-    if (!list || list->empty()) return std::nullopt;   // an empty list: all or none, runtimes differ
+    if (!list || list->empty()) return std::nullopt;  // an empty list: all or none, runtimes differ
     return list;
   }
   if (!r.has(names::axes)) return axes;
@@ -156,7 +158,9 @@ FoldRefusal fold_shape(Run& r) {
   const std::int64_t rank = static_cast<std::int64_t>(data.rank());
   std::int64_t start = 0, end = rank;
   if (r.opset >= 15) {
-    const auto clamp = [&](std::int64_t v) { return std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank); };
+    const auto clamp = [&](std::int64_t v) {
+      return std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank);
+    };
     const std::optional<std::int64_t> s = r.int_of(names::start);
     if (!s) return kNotFoldable;
     start = clamp(*s);
@@ -167,7 +171,8 @@ FoldRefusal fold_shape(Run& r) {
     }
   }
   const std::int64_t count = std::max<std::int64_t>(end - start, 0);
-  return emit_int64s(r, data.dims.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(count)), {count});
+  return emit_int64s(r, data.dims.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(count)),
+                     {count});
 }
 
 FoldRefusal fold_size(Run& r) {
@@ -228,7 +233,8 @@ FoldRefusal fold_constant_of_shape(Run& r) {
     if (!value || r.m.tensor(value).elements != 1) return kNotFoldable;
     type = r.m.tensor(value).dtype;
     const std::optional<Bytes> raw = r.m.raw(value);
-    if (!raw || !movable(type) || raw->size() * 8 != static_cast<std::size_t>(bits_of(type))) return kNotFoldable;
+    if (!raw || !movable(type) || raw->size() * 8 != static_cast<std::size_t>(bits_of(type)))
+      return kNotFoldable;
     element = *raw;
   }
   Buffer out;
@@ -265,14 +271,14 @@ FoldRefusal fold_eye_like(Run& r) {
 namespace {
 
 // As ONNX Runtime: the count by a division in doubles; floats by repeated addition.
-template <class T>
-FoldRefusal range(Run& r, DType type) {
-  const T start = load<T>(r.in(0).data, 0), limit = load<T>(r.in(1).data, 0), delta = load<T>(r.in(2).data, 0);
+template <class T> FoldRefusal range(Run& r, DType type) {
+  const T start = load<T>(r.in(0).data, 0), limit = load<T>(r.in(1).data, 0),
+          delta = load<T>(r.in(2).data, 0);
   if (delta == 0) return kBad;
   double span = 0;
   if constexpr (std::is_integral_v<T>) {
     const std::optional<std::int64_t> s = checked_sub(limit, start);
-    constexpr std::int64_t kExact = std::int64_t{1} << 53;   // beyond, the division in doubles rounds
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;  // beyond, the division in doubles rounds
     if (!s || *s > kExact || *s < -kExact || delta > kExact || delta < -kExact) return kNotFoldable;
     span = static_cast<double>(*s);
   } else {
@@ -284,7 +290,7 @@ FoldRefusal range(Run& r, DType type) {
   Buffer out;
   const std::int64_t n = count > 0 ? static_cast<std::int64_t>(count) : 0;
   if (const FoldRefusal no = r.make(type, {n}, out); no != kDone) return no;
-  if constexpr (std::is_integral_v<T>) {   // every element lies between start and limit
+  if constexpr (std::is_integral_v<T>) {  // every element lies between start and limit
     for (std::int64_t i = 0; i < n; ++i) store(out.data(), i, static_cast<T>(start + i * delta));
   } else {
     T v = start;

@@ -1,8 +1,8 @@
 // Elementwise kernels of one operand, and Clip.
 //
-// Exact ones: sign and rounding functions, Sqrt and Reciprocal (correctly rounded), Relu and Clip (a comparison and a
-// choice: NaN and -0 pass through). Transcendental functions are computed in double and rounded once: better than
-// what they stand for, and not the same bits.
+// Exact ones: sign and rounding functions, Sqrt and Reciprocal (correctly rounded), Relu and Clip (a
+// comparison and a choice: NaN and -0 pass through). Transcendental functions are computed in double and
+// rounded once: better than what they stand for, and not the same bits.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -13,11 +13,11 @@ namespace graphopt::folding {
 namespace {
 
 // op(x, result) returns false where it has no answer.
-template <class E, class Op>
-FoldRefusal unary(Run& r, Op op) {
+template <class E, class Op> FoldRefusal unary(Run& r, Op op) {
   const Operand& data = r.in(0);
   Buffer out;
-  if (const FoldRefusal no = r.make(E::kType, Dims(data.dims.begin(), data.dims.end()), out); no != kDone) return no;
+  if (const FoldRefusal no = r.make(E::kType, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
+    return no;
   for (std::int64_t i = 0; i < data.elements; ++i) {
     typename E::Value v{};
     if (!op(E::get(data.data, i), v)) return kBad;
@@ -27,16 +27,16 @@ FoldRefusal unary(Run& r, Op op) {
   return kDone;
 }
 
-template <class E>
-FoldRefusal unary_int(Run& r) {
+template <class E> FoldRefusal unary_int(Run& r) {
   using T = typename E::Value;
   using U = std::make_unsigned_t<T>;
-  const auto negate = [](T x) { return static_cast<T>(U{0} - static_cast<U>(x)); };   // wraps
+  const auto negate = [](T x) { return static_cast<T>(U{0} - static_cast<U>(x)); };  // wraps
   switch (r.kind) {
     case OpKind::Neg: return unary<E>(r, [&](T x, T& v) { return v = negate(x), true; });
     case OpKind::Abs: return unary<E>(r, [&](T x, T& v) { return v = x < T{0} ? negate(x) : x, true; });
     case OpKind::Sign:
-      return unary<E>(r, [](T x, T& v) { return v = static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0)), true; });
+      return unary<E>(
+          r, [](T x, T& v) { return v = static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0)), true; });
     case OpKind::Relu: return unary<E>(r, [](T x, T& v) { return v = x < T{0} ? T{0} : x, true; });
     case OpKind::BitwiseNot: return unary<E>(r, [](T x, T& v) { return v = static_cast<T>(~x), true; });
     default: return kNotFoldable;
@@ -56,17 +56,19 @@ double transcendental(OpKind kind, double x) {
   }
 }
 
-template <class E>
-FoldRefusal unary_float(Run& r) {
+template <class E> FoldRefusal unary_float(Run& r) {
   using T = typename E::Value;
   switch (r.kind) {
     case OpKind::Neg: return unary<E>(r, [](T x, T& v) { return v = -x, true; });
     case OpKind::Abs: return unary<E>(r, [](T x, T& v) { return v = std::abs(x), true; });
     case OpKind::Sign:
-      return unary<E>(r, [](T x, T& v) { return v = x > 0 ? T{1} : x < 0 ? T{-1} : x == 0 ? T{0} : x, true; });
+      return unary<E>(r, [](T x, T& v) {
+        return v = x > 0 ? T{1} : x < 0 ? T{-1} : x == 0 ? T{0} : x, true;
+      });
     case OpKind::Floor: return unary<E>(r, [](T x, T& v) { return v = std::floor(x), true; });
     case OpKind::Ceil: return unary<E>(r, [](T x, T& v) { return v = std::ceil(x), true; });
-    case OpKind::Round: return unary<E>(r, [](T x, T& v) { return v = std::nearbyint(x), true; });   // ties to even
+    case OpKind::Round:
+      return unary<E>(r, [](T x, T& v) { return v = std::nearbyint(x), true; });  // ties to even
     case OpKind::Sqrt: return unary<E>(r, [](T x, T& v) { return v = std::sqrt(x), true; });
     case OpKind::Reciprocal: return unary<E>(r, [](T x, T& v) { return v = T{1} / x, true; });
     case OpKind::Relu: return unary<E>(r, [](T x, T& v) { return v = x < 0 ? T{0} : x, true; });
@@ -110,7 +112,7 @@ FoldRefusal fold_clip(Run& r) {
     using T = typename E::Value;
     std::optional<T> low, high;
     if (!bound_of<E>(r, names::min, 1, low) || !bound_of<E>(r, names::max, 2, high)) return kNotFoldable;
-    if ((low && *low != *low) || (high && *high != *high)) return kNotFoldable;   // NaN
+    if ((low && *low != *low) || (high && *high != *high)) return kNotFoldable;  // NaN
     if (low && high && *high < *low) return kNotFoldable;
     return unary<E>(r, [&](T x, T& v) {
       if constexpr (std::is_floating_point_v<T>) {

@@ -1,5 +1,5 @@
-// The target of a Reshape in numbers: a number where the dim is one, 0 (copy) where it is the operand's at the same
-// place, -1 for at most one other.
+// The target of a Reshape in numbers: a number where the dim is one, 0 (copy) where it is the operand's at
+// the same place, -1 for at most one other.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace graphopt {
 
 struct ReshapeTarget {
   std::vector<std::int64_t> numbers;
-  std::optional<std::size_t> open;     // where -1 stands
-  bool copies_may_be_empty = false;    // a copied dim may be 0
+  std::optional<std::size_t> open;   // where -1 stands
+  bool copies_may_be_empty = false;  // a copied dim may be 0
   // -1 is the number of elements over the product of the other dims: undefined beside the copy of a 0.
   bool defined() const { return !open || !copies_may_be_empty; }
 };
 
-// `same(a, b)`: are two dims proven equal? Nothing for a number below 1 (a 0 would copy), and for two dims that only -1
-// could say.
+// `same(a, b)`: are two dims proven equal? Nothing for a number below 1 (a 0 would copy), and for two dims
+// that only -1 could say.
 template <class Same>
-std::optional<ReshapeTarget> reshape_target(const DimPool& dims, std::span<const DimId> from, std::span<const DimId> to,
-                                            Same same) {
+std::optional<ReshapeTarget> reshape_target(const DimPool& dims, std::span<const DimId> from,
+                                            std::span<const DimId> to, Same same) {
   ReshapeTarget out;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (const auto number = dims.value(to[i])) {

@@ -6,7 +6,8 @@
 
 namespace graphopt {
 
-// Bit by bit. Attributes that hold graphs are never the same. Precondition: both nodes have the same operator and opset.
+// Bit by bit. Attributes that hold graphs are never the same. Precondition: both nodes have the same operator
+// and opset.
 bool same_attributes(const Model& m, NodeId a, NodeId b);
 
 // Is `a` what holds where the attribute is absent? `fact` may be null: then nothing is known.

@@ -2,19 +2,24 @@
 //
 // Problem: exporters read the same shape at every use and cast, unsqueeze and compare it anew in every layer.
 // Method: nodes are visited in topological order, graph by graph, with a table of what came before.
-//   equal-node    same operator, same operands (the first two in any order where that is exact), same attributes
-//                 (absent = default), both pure: the later node's results become those of the earlier one. As operands are
-//                 replaced before their users are visited, one walk finds all.
-//   equal-value   inference knows every element of two small integer results as expressions, and they are the same
-//                 expressions: equal in every run although they may be computed in different ways. The one that stays is the
-//                 first in canonical order, and with it the one of least depth: no circle can arise, although it may
-//                 have to move in front of what reads it from now on. Then the graph is walked again.
-//   first-output  equal nodes whose results are outputs all stay; what else reads one of them reads the first output's, whichever
+//   equal-node    same operator, same operands (the first two in any order where that is exact), same
+//   attributes
+//                 (absent = default), both pure: the later node's results become those of the earlier one. As
+//                 operands are replaced before their users are visited, one walk finds all.
+//   equal-value   inference knows every element of two small integer results as expressions, and they are the
+//   same
+//                 expressions: equal in every run although they may be computed in different ways. The one
+//                 that stays is the first in canonical order, and with it the one of least depth: no circle
+//                 can arise, although it may have to move in front of what reads it from now on. Then the
+//                 graph is walked again.
+//   first-output  equal nodes whose results are outputs all stay; what else reads one of them reads the first
+//   output's, whichever
 //                 stood first in the file: so the result does not depend on the order of the file.
 // Exact: a pure operator gives equal results for equal operands; equal expressions are proven equal.
 // Lowers: nodes. Ends: each rewrite leaves a node without use.
-// Left alone: bodies that read another output than the first; random operators (two draws stay two), nodes with subgraphs, unknown
-// operators, nodes whose optional results differ, results that are outputs where the earlier value cannot take over the name.
+// Left alone: bodies that read another output than the first; random operators (two draws stay two), nodes
+// with subgraphs, unknown operators, nodes whose optional results differ, results that are outputs where the
+// earlier value cannot take over the name.
 //
 //   a = Add (x, w)  b = Add (w, x)  y = Mul (a, b)      =>      a = Add (x, w)  y = Mul (a, a)
 
@@ -63,7 +68,8 @@ class CommonSubexpressions final : public Pass {
   static bool comparable(const Model& m, NodeId n) {
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return false;
-    return facts_of(m, n).purity == Purity::Pure && std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
+    return facts_of(m, n).purity == Purity::Pure &&
+           std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
   }
 
   // False when the journal's budget is used up; so with the others that say whether.
@@ -72,7 +78,7 @@ class CommonSubexpressions final : public Pass {
     nodes_.reset(m.graph(g).node_count);
     equal_outputs_.clear();
     for (NodeId n = m.first_node(g); n;) {
-      const NodeId next = m.next_node(n);   // merging n sweeps n and what only n read, which stands before it
+      const NodeId next = m.next_node(n);  // merging n sweeps n and what only n read, which stands before it
       if (comparable(m, n) && !merge_node(c, n, facts_of(m, n))) return false;
       dead.sweep();
       n = next;
@@ -83,14 +89,14 @@ class CommonSubexpressions final : public Pass {
   bool merge_node(PassContext& c, NodeId n, const OpFacts& row) {
     Model& m = c.model;
     const std::uint64_t hash = key(m, n, row);
-    const NodeId* first = nodes_.find(hash, [&](NodeId candidate) {
-      return m.alive(candidate) && equal(m, candidate, n, row);
-    });
+    const NodeId* first = nodes_.find(
+        hash, [&](NodeId candidate) { return m.alive(candidate) && equal(m, candidate, n, row); });
     if (first == nullptr) {
       nodes_.insert(hash, n);
       return true;
     }
-    // Only the first of equal nodes is ever in the table: 10^5 equal outputs must not be compared with each other.
+    // Only the first of equal nodes is ever in the table: 10^5 equal outputs must not be compared with each
+    // other.
     if (!replaceable(m, n, *first)) {
       if (m.output_count(n) == 1 && slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
         equal_outputs_.emplace_back(*first, n);
@@ -98,12 +104,14 @@ class CommonSubexpressions final : public Pass {
     }
     if (!c.journal.allow(m, n, "equal-node")) return false;
     for (std::size_t i = 0; i < m.output_count(n); ++i)
-      if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0) m.replace_all_uses(v, m.output(*first, i));
+      if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0)
+        m.replace_all_uses(v, m.output(*first, i));
     ++counters_[0].value;
     return true;
   }
 
-  // The first output of its graph that the node's one result is; kNoOutput for one that is none, or may not change its readers.
+  // The first output of its graph that the node's one result is; kNoOutput for one that is none, or may not
+  // change its readers.
   static std::uint32_t slot_of(const Model& m, NodeId n) {
     const ValueId v = m.output(n, 0);
     return m.output_count(n) != 1 || !v || m.value(v).pinned ? kNoOutput : output_slot(m, v);
@@ -117,7 +125,8 @@ class CommonSubexpressions final : public Pass {
     for (std::size_t i = 0; i < equal_outputs_.size();) {
       const NodeId first = equal_outputs_[i].first;
       group.assign(1, first);
-      for (; i < equal_outputs_.size() && equal_outputs_[i].first == first; ++i) group.push_back(equal_outputs_[i].second);
+      for (; i < equal_outputs_.size() && equal_outputs_[i].first == first; ++i)
+        group.push_back(equal_outputs_[i].second);
       std::erase_if(group, [&m](NodeId n) { return !m.alive(n) || slot_of(m, n) == kNoOutput; });
       if (group.size() < 2 || group[0] != first) continue;
       const NodeId best = *std::ranges::min_element(group, {}, [&m](NodeId n) { return slot_of(m, n); });
@@ -127,7 +136,8 @@ class CommonSubexpressions final : public Pass {
     return true;
   }
 
-  // What reads n's result reads that of `best`, which stands in front of `first` then, as it reads what `first` reads.
+  // What reads n's result reads that of `best`, which stands in front of `first` then, as it reads what
+  // `first` reads.
   bool read_instead(PassContext& c, NodeId n, NodeId first, NodeId best) {
     Model& m = c.model;
     std::vector<UseId> inner;
@@ -151,7 +161,8 @@ class CommonSubexpressions final : public Pass {
 
     order.look_at(g);
     place_.resize(m.node_count());
-    for (std::uint32_t i = 0; i < order.order().size(); ++i) place_[order.nodes()[order.order()[i]].index()] = i;
+    for (std::uint32_t i = 0; i < order.order().size(); ++i)
+      place_[order.nodes()[order.order()[i]].index()] = i;
     const auto place_of = [&](ValueId v) { return place_[m.value(v).def.index()]; };
     std::ranges::stable_sort(equal_values_, {}, [](const auto& pair) { return pair.first; });
     bool allowed = true, moves = false;
@@ -159,14 +170,15 @@ class CommonSubexpressions final : public Pass {
     for (std::size_t i = 0; i < equal_values_.size() && allowed;) {
       const ValueId first = equal_values_[i].first;
       group.assign(1, first);
-      for (; i < equal_values_.size() && equal_values_[i].first == first; ++i) group.push_back(equal_values_[i].second);
+      for (; i < equal_values_.size() && equal_values_[i].first == first; ++i)
+        group.push_back(equal_values_[i].second);
       std::ranges::sort(group, {}, place_of);
       const ValueId kept = group[0];
       for (const ValueId v : group) {
         if (!allowed || !m.can_replace(v, kept)) continue;
         allowed = c.journal.allow(m, m.value(v).def, "equal-value");
         if (!allowed) continue;
-        moves |= m.before(m.value(v).def, m.value(kept).def);   // readers of v may stand in front of it
+        moves |= m.before(m.value(v).def, m.value(kept).def);  // readers of v may stand in front of it
         m.replace_all_uses(v, kept);
         ++counters_[1].value;
       }
@@ -180,7 +192,7 @@ class CommonSubexpressions final : public Pass {
     if (m.output_count(n) != 1 || !v || m.use_count(v) == 0) return;
     const SymbolicTensor* s = c.infer.symbolic(v);
     if (s == nullptr || s->elements.empty() || s->dtype != c.infer.dtype(v)) return;
-    if (!is_int(s->dtype) && s->dtype != DType::Bool) return;   // a zero of a floating type has a sign
+    if (!is_int(s->dtype) && s->dtype != DType::Bool) return;  // a zero of a floating type has a sign
     std::vector<DimId> elements;
     std::uint64_t h = mix_hash(static_cast<std::uint64_t>(s->dtype), s->dims.size());
     for (const std::int64_t d : s->dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
@@ -209,8 +221,9 @@ class CommonSubexpressions final : public Pass {
       from = 2;
     }
     for (std::size_t i = from; i < m.input_count(n); ++i) h = mix_hash(h, m.input(n, i).index());
-    // Attributes with the same name and text more often than not; their contents decide in equal(). A node with a
-    // distinguishing attribute (axis, to, perm, value) should not share a bucket with its siblings, though.
+    // Attributes with the same name and text more often than not; their contents decide in equal(). A node
+    // with a distinguishing attribute (axis, to, perm, value) should not share a bucket with its siblings,
+    // though.
     std::uint64_t sum = 0;
     for (const Attr& a : m.attrs(n)) {
       if (is_default_attribute(find_attribute(row, m.text(a.name)), a)) continue;
@@ -218,7 +231,7 @@ class CommonSubexpressions final : public Pass {
       for (const std::int64_t e : a.ints) x = mix_hash(x, static_cast<std::uint64_t>(e));
       x = mix_hash(x, std::bit_cast<std::uint32_t>(a.f));
       if (a.tensor) x = mix_hash(x, m.content_hash(a.tensor).low);
-      sum += x;   // the order of attributes has no meaning
+      sum += x;  // the order of attributes has no meaning
     }
     return mix_hash(h, sum);
   }
@@ -237,8 +250,8 @@ class CommonSubexpressions final : public Pass {
     return same_attributes(m, a, b);
   }
 
-  // Every used result of n has its counterpart in `first` that may stand for it. A variadic operator's number of
-  // results has a meaning (Split), so it must be the same.
+  // Every used result of n has its counterpart in `first` that may stand for it. A variadic operator's number
+  // of results has a meaning (Split), so it must be the same.
   static bool replaceable(const Model& m, NodeId n, NodeId first) {
     if (m.output_count(n) != m.output_count(first)) return false;
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
@@ -256,9 +269,10 @@ class CommonSubexpressions final : public Pass {
   };
   HashChains<NodeId> nodes_;
   HashChains<Known> values_;
-  std::vector<std::pair<NodeId, NodeId>> equal_outputs_;   // (the first of equal nodes, a later one), both outputs
+  std::vector<std::pair<NodeId, NodeId>>
+      equal_outputs_;  // (the first of equal nodes, a later one), both outputs
   std::vector<std::pair<ValueId, ValueId>> equal_values_;  // (the first of equal values, a later one)
-  std::vector<std::uint32_t> place_;                       // by NodeId: in the canonical order of the graph at hand
+  std::vector<std::uint32_t> place_;  // by NodeId: in the canonical order of the graph at hand
   std::array<Counter, 3> counters_{{{"nodes", "nodes equal to an earlier one"},
                                     {"values", "integer results proven equal to an earlier one"},
                                     {"outputs", "equal outputs of which the first is read from now on"}}};
@@ -267,7 +281,10 @@ class CommonSubexpressions final : public Pass {
 }  // namespace
 
 extern constinit const PassInfo common_subexpressions = {
-    .name = "common-subexpressions", .summary = "compute equal nodes and equal integer values once",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<CommonSubexpressions>};
+    .name = "common-subexpressions",
+    .summary = "compute equal nodes and equal integer values once",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<CommonSubexpressions>};
 
 }  // namespace graphopt

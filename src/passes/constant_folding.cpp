@@ -2,16 +2,19 @@
 //
 // Problem: exports compute on constants (transposed weights, masks, scales) and, above all, on shapes.
 // Method: two rules from every pure node.
-//   constant   All operands are constants: the node is evaluated natively (ops/fold.h). Exact kernels give the bits of
+//   constant   All operands are constants: the node is evaluated natively (ops/fold.h). Exact kernels give
+//   the bits of
 //              ONNX Runtime; those that may round otherwise are skipped under --exact.
-//   known      Inference knows every element of an integer or boolean result, though operands vary (Shape of a value
+//   known      Inference knows every element of an integer or boolean result, though operands vary (Shape of
+//   a value
 //              with fixed dims, a comparison of dims that is decided for all sizes).
-// Exact: see above; a folded node is pure, so one evaluation is every evaluation. Lowers: nodes; the file may grow by
-// at most --fold-limit bytes per fold (size of the results less the size of operands that nothing else reads), so a
-// small node that makes a huge tensor stays a node.
+// Exact: see above; a folded node is pure, so one evaluation is every evaluation. Lowers: nodes; the file may
+// grow by at most --fold-limit bytes per fold (size of the results less the size of operands that nothing
+// else reads), so a small node that makes a huge tensor stays a node.
 // Ends: each rewrite removes a node and makes none.
-// Left alone: quantization (a dequantized weight is bigger than its source and runtimes want the pair), results that
-// are outputs of subgraphs (ONNX Runtime wants these computed inside), random and unknown operators, pinned values.
+// Left alone: quantization (a dequantized weight is bigger than its source and runtimes want the pair),
+// results that are outputs of subgraphs (ONNX Runtime wants these computed inside), random and unknown
+// operators, pinned values.
 //
 //   s = Shape (x)            with x float[2,3]
 //   y = Reshape (z, s)       =>      <int64[2] s = {2, 3}>  y = Reshape (z, s)
@@ -77,7 +80,8 @@ class FoldConstant final : public Rule {
         freed += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
     }
     const FoldExactness exactness = fold_exactness(m, n, operands_);
-    if (exactness == FoldExactness::No || (exactness == FoldExactness::Rounds && c.options.exact)) return false;
+    if (exactness == FoldExactness::No || (exactness == FoldExactness::Rounds && c.options.exact))
+      return false;
     refused_ = {};
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
@@ -92,14 +96,15 @@ class FoldConstant final : public Rule {
     make_constants(c.model, n, results);
   }
 
-  // The last node looked at, if its constant operands do not fit the operator: a runtime may refuse the model there.
+  // The last node looked at, if its constant operands do not fit the operator: a runtime may refuse the model
+  // there.
   NodeId refused() const { return refused_; }
 
   std::uint64_t too_big = 0;
 
  private:
-  // A node may declare results that its operator does not have. One that is read would keep the node, and with it this
-  // match, for ever.
+  // A node may declare results that its operator does not have. One that is read would keep the node, and
+  // with it this match, for ever.
   bool covers_uses(const Model& m, NodeId n) const {
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
@@ -115,8 +120,7 @@ class FoldConstant final : public Rule {
 };
 
 // The numbers as elements of an integer type or Bool; nothing when one does not fit.
-template <class T>
-bool encode(std::span<const std::int64_t> numbers, std::string& raw) {
+template <class T> bool encode(std::span<const std::int64_t> numbers, std::string& raw) {
   for (const std::int64_t x : numbers) {
     const T e = static_cast<T>(x);
     if (static_cast<std::int64_t>(e) != x || (x < 0 && !std::is_signed_v<T>)) return false;
@@ -138,7 +142,7 @@ bool encode(DType type, std::span<const std::int64_t> numbers, std::string& raw)
       for (const std::int64_t x : numbers)
         if (x != 0 && x != 1) return false;
       return encode<std::uint8_t>(numbers, raw);
-    default: return false;   // a zero of a floating type has a sign that the lattice does not know
+    default: return false;  // a zero of a floating type has a sign that the lattice does not know
   }
 }
 
@@ -171,7 +175,8 @@ class FoldKnown final : public Rule {
   void apply(PassContext& c, NodeId n) override {
     std::vector<TensorId> results;
     for (Known& k : results_)
-      results.push_back(k.type == DType::Undefined ? TensorId{} : c.model.make_tensor(k.type, k.dims, std::move(k.raw)));
+      results.push_back(k.type == DType::Undefined ? TensorId{}
+                                                   : c.model.make_tensor(k.type, k.dims, std::move(k.raw)));
     make_constants(c.model, n, results);
   }
 
@@ -194,21 +199,24 @@ class ConstantFolding final : public Pass {
     const bool changed = apply_rules(c, rules) > 0;
     counters_[0].value += constant.applied;
     counters_[1].value += known.applied;
-    counters_[2].value = constant.too_big;   // of the last run: what stays
+    counters_[2].value = constant.too_big;  // of the last run: what stays
     return changed;
   }
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  std::array<Counter, 3> counters_{{{"folded", "nodes evaluated on constants"},
-                                    {"known", "results that inference knew"},
-                                    {"too-big", "nodes left because the file would grow beyond --fold-limit"}}};
+  std::array<Counter, 3> counters_{
+      {{"folded", "nodes evaluated on constants"},
+       {"known", "results that inference knew"},
+       {"too-big", "nodes left because the file would grow beyond --fold-limit"}}};
 };
 
 }  // namespace
 
-extern constinit const PassInfo constant_folding = {
-    .name = "constant-folding", .summary = "evaluate what is the same in every run",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<ConstantFolding>};
+extern constinit const PassInfo constant_folding = {.name = "constant-folding",
+                                                    .summary = "evaluate what is the same in every run",
+                                                    .exact = Exact::Yes,
+                                                    .level = 1,
+                                                    .make = make_pass<ConstantFolding>};
 
 }  // namespace graphopt

@@ -1,16 +1,19 @@
 // constant-shapes: writes the target of a Reshape as a constant of numbers, 0 (copy) and -1.
 //
-// Problem: exporters compute a Reshape's target at run time (Shape -> Gather -> Unsqueeze -> Concat), although most of
-// it is known: the chain costs nodes and hides the shape from every later pass and runtime.
+// Problem: exporters compute a Reshape's target at run time (Shape -> Gather -> Unsqueeze -> Concat),
+// although most of it is known: the chain costs nodes and hides the shape from every later pass and runtime.
 // Method: inference knows the dims of the result. Each dim becomes
 //   a number     if it is one (at least 1);
 //   0            if it equals the operand's dim at the same index, proven for all sizes;
 //   -1           otherwise, at most once.
-// Exact: the same dims. -1 is the number of elements over the product of the other dims, which is undefined where that
-// product is 0. So beside -1 every copied dim must be provably at least 1, or the original must hold -1 at the same
-// place, so that it is undefined at the same extents. A dim 0 in the target is refused (0 would copy).
-// Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target is not looked at again.
-// Left alone: opset < 5 (the target is an attribute), results of unknown rank, two dims that only the chain knows.
+// Exact: the same dims. -1 is the number of elements over the product of the other dims, which is undefined
+// where that product is 0. So beside -1 every copied dim must be provably at least 1, or the original must
+// hold -1 at the same place, so that it is undefined at the same extents. A dim 0 in the target is refused (0
+// would copy).
+// Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target is not looked at
+// again.
+// Left alone: opset < 5 (the target is an attribute), results of unknown rank, two dims that only the chain
+// knows.
 //
 //   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
 //   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
@@ -40,7 +43,8 @@ class ConstantTarget final : public Rule {
     if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return false;
     const auto from = c.infer.dims(x), to = c.infer.dims(y);
     const SymbolicTensor* written = c.infer.symbolic(target);
-    auto numbers = reshape_target(m.dims, from, to, [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
+    auto numbers =
+        reshape_target(m.dims, from, to, [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
     if (!numbers) return false;
     target_ = std::move(numbers->numbers);
     if (numbers->defined()) return true;
@@ -53,7 +57,7 @@ class ConstantTarget final : public Rule {
     const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_shape";
     const ValueId target = m.add_initializer(m.node(n).graph, base, m.make_int64s(target_));
     m.set_operand(n, 1, target);
-    if (has_attr(m, n, names::allowzero)) m.remove_attr(n, names::allowzero);   // a 0 is a copy now
+    if (has_attr(m, n, names::allowzero)) m.remove_attr(n, names::allowzero);  // a 0 is a copy now
   }
 
  private:
@@ -63,7 +67,10 @@ class ConstantTarget final : public Rule {
 }  // namespace
 
 extern constinit const PassInfo constant_shapes = {
-    .name = "constant-shapes", .summary = "write Reshape targets as constants of numbers, 0 and -1",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<ConstantTarget>>};
+    .name = "constant-shapes",
+    .summary = "write Reshape targets as constants of numbers, 0 and -1",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<ConstantTarget>>};
 
 }  // namespace graphopt

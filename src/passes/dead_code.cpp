@@ -1,11 +1,11 @@
 // dead-code: removes nodes whose results nobody reads, and initializers that nobody reads.
 //
 // Problem: exports and other passes leave both behind.
-// Method: every node that may vanish (rewrite/dead.h) and has no used result goes, from the last to the first, so that
-// what only it read goes in the same sweep; then initializers without a use.
+// Method: every node that may vanish (rewrite/dead.h) and has no used result goes, from the last to the
+// first, so that what only it read goes in the same sweep; then initializers without a use.
 // Exact: what vanishes has no effect on any output. Lowers: nodes, bytes. Ends: removes only.
-// Left alone: nodes of unknown domains, inputs, initializers that are inputs (an overridable default is part of the
-// interface), what training info or quantization annotations name (pinned), model-local functions.
+// Left alone: nodes of unknown domains, inputs, initializers that are inputs (an overridable default is part
+// of the interface), what training info or quantization annotations name (pinned), model-local functions.
 //
 //   a = Relu (x)                    y = Neg (x)
 //   b = Exp (a)          =>
@@ -25,8 +25,8 @@ class DeadCode final : public Pass {
   bool run(PassContext& c) override {
     Model& m = c.model;
     const std::uint64_t before = counters_[0].value + counters_[1].value;
-    // Outer graphs have smaller ids than inner ones; walking from the last graph sees users before definitions only
-    // within a graph, so the sweeper looks after the rest.
+    // Outer graphs have smaller ids than inner ones; walking from the last graph sees users before
+    // definitions only within a graph, so the sweeper looks after the rest.
     DeadSweeper dead(m);
     for (std::size_t g = m.graph_count(); g-- > 0;) {
       const GraphId graph{g};
@@ -65,13 +65,16 @@ class DeadCode final : public Pass {
   }
   bool finish(std::uint64_t before) const { return counters_[0].value + counters_[1].value > before; }
 
-  std::array<Counter, 2> counters_{{{"nodes", "dead nodes removed"}, {"initializers", "unused initializers removed"}}};
+  std::array<Counter, 2> counters_{
+      {{"nodes", "dead nodes removed"}, {"initializers", "unused initializers removed"}}};
 };
 
 }  // namespace
 
-extern constinit const PassInfo dead_code = {
-    .name = "dead-code", .summary = "remove nodes and initializers that nothing reads",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<DeadCode>};
+extern constinit const PassInfo dead_code = {.name = "dead-code",
+                                             .summary = "remove nodes and initializers that nothing reads",
+                                             .exact = Exact::Yes,
+                                             .level = 1,
+                                             .make = make_pass<DeadCode>};
 
 }  // namespace graphopt

@@ -1,8 +1,11 @@
-// drop-identity: gives the uses of an Identity's result the Identity's input, and of an inference Dropout the same.
+// drop-identity: gives the uses of an Identity's result the Identity's input, and of an inference Dropout the
+// same.
 //
-// Problem: exporters leave Identity where a framework had a module without effect, and Dropout where training had one.
-// Method: peephole. Identity(x) => x. Dropout(x) => x when its mask is unused and it is in inference mode: from
-// opset 12 on training_mode absent or constant false; from 7 to 11 by definition; in opset 6 and 1 is_test must not be 0.
+// Problem: exporters leave Identity where a framework had a module without effect, and Dropout where training
+// had one.
+// Method: peephole. Identity(x) => x. Dropout(x) => x when its mask is unused and it is in inference mode:
+// from opset 12 on training_mode absent or constant false; from 7 to 11 by definition; in opset 6 and 1
+// is_test must not be 0.
 // Exact: both copy their input. Lowers: nodes. Ends: each rewrite removes a node.
 // Left alone: a result that is an output where the input cannot take over its name (Model::can_replace), so
 // input -> Identity -> output stays; or where the input took over that of an earlier one.
@@ -64,7 +67,10 @@ class DropDropout final : public SkipRule {
 }  // namespace
 
 extern constinit const PassInfo drop_identity = {
-    .name = "drop-identity", .summary = "remove Identity nodes and Dropout in inference mode",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropIdentity, DropDropout>>};
+    .name = "drop-identity",
+    .summary = "remove Identity nodes and Dropout in inference mode",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<DropIdentity, DropDropout>>};
 
 }  // namespace graphopt

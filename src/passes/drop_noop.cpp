@@ -1,25 +1,28 @@
-// drop-noop: removes nodes that provably return their first operand unchanged, and Expands that a broadcasting operator
-// makes again.
+// drop-noop: removes nodes that provably return their first operand unchanged, and Expands that a
+// broadcasting operator makes again.
 //
-// Problem: exporters cast to the type a value has, reshape to the shape it has, slice all of an axis, concatenate one
-// part, transpose by the identity, and expand an operand of an operator that broadcasts anyway.
-// Method: peephole, two rules. The first: a node whose result equals operand 0 element by element. Why each is exact:
+// Problem: exporters cast to the type a value has, reshape to the shape it has, slice all of an axis,
+// concatenate one part, transpose by the identity, and expand an operand of an operator that broadcasts
+// anyway.
+// Method: peephole, two rules. The first: a node whose result equals operand 0 element by element. Why each
+// is exact:
 //   Cast, CastLike      the result's element type is the operand's: nothing is converted
 //   Reshape, Flatten, Squeeze, Unsqueeze     row-major order is kept, so equal dims mean an equal tensor
 //   Expand, Tile        equal dims: every axis was repeated once (or the tensor is empty on both sides)
-//   Transpose           perm is the identity, or the rank is below 2, or only axes of extent 1 move and dims stay
-//   Slice               every step is 1 and the dims stay: each axis starts at 0
-//   Pad                 all pads are constant zeros
-//   Concat, Sum, Max, Min, Mean of one operand; Split into one part     copies
+//   Transpose           perm is the identity, or the rank is below 2, or only axes of extent 1 move and dims
+//   stay Slice               every step is 1 and the dims stay: each axis starts at 0 Pad                 all
+//   pads are constant zeros Concat, Sum, Max, Min, Mean of one operand; Split into one part     copies
 // Dims are equal when inference proves it for all sizes; the element type must be known and equal.
-// The second: an Expand whose users are all elementwise, broadcast all their operands, and keep the dims of their results
-// without it: each dim is provably that of another operand or of what the Expand reads. Exact: in a run that is not
-// refused, what is left has at each place 1 or the result's extent, so one proven equal decides, an extent of 0 included;
-// each element is computed from the same elements. The bits are the same only where a kernel gives the same with
-// scalar, row and full operands (ops/facts.h); so not Pow, not Max and Min of floats, whose zeros depend on the loop, and not
-// Where of floats, which may lose the sign of a -0 by broadcasting.
+// The second: an Expand whose users are all elementwise, broadcast all their operands, and keep the dims of
+// their results without it: each dim is provably that of another operand or of what the Expand reads. Exact:
+// in a run that is not refused, what is left has at each place 1 or the result's extent, so one proven equal
+// decides, an extent of 0 included; each element is computed from the same elements. The bits are the same
+// only where a kernel gives the same with scalar, row and full operands (ops/facts.h); so not Pow, not Max
+// and Min of floats, whose zeros depend on the loop, and not Where of floats, which may lose the sign of a -0
+// by broadcasting.
 // Lowers: nodes. Ends: each rewrite removes a node.
-// Left alone: a result that is an output where the operand cannot take over its name, or did that of an earlier one; an Expand that one user needs.
+// Left alone: a result that is an output where the operand cannot take over its name, or did that of an
+// earlier one; an Expand that one user needs.
 //
 //   b = Transpose <perm = [0, 1]> (a)      =>      y = Relu (a)
 //   y = Relu (b)
@@ -34,9 +37,9 @@ namespace graphopt {
 namespace {
 
 constexpr OpKind kRoots[] = {
-    OpKind::Cast,   OpKind::CastLike, OpKind::Reshape, OpKind::Flatten, OpKind::Squeeze, OpKind::Unsqueeze,
-    OpKind::Expand, OpKind::Tile,     OpKind::Transpose, OpKind::Slice, OpKind::Pad,     OpKind::Concat,
-    OpKind::Sum,    OpKind::Max,      OpKind::Min,     OpKind::Mean,    OpKind::Split};
+    OpKind::Cast,   OpKind::CastLike, OpKind::Reshape,   OpKind::Flatten, OpKind::Squeeze, OpKind::Unsqueeze,
+    OpKind::Expand, OpKind::Tile,     OpKind::Transpose, OpKind::Slice,   OpKind::Pad,     OpKind::Concat,
+    OpKind::Sum,    OpKind::Max,      OpKind::Min,       OpKind::Mean,    OpKind::Split};
 
 class DropNoop final : public SkipRule {
  public:
@@ -47,7 +50,8 @@ class DropNoop final : public SkipRule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId in = m.input(n, 0), out = m.output(n, 0);
-    // Without a use there is nothing to do: a further result that the operator does not have may keep the node.
+    // Without a use there is nothing to do: a further result that the operator does not have may keep the
+    // node.
     return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in);
   }
 
@@ -96,7 +100,7 @@ class DropNoop final : public SkipRule {
   }
 
   static bool steps_are_one(const Model& m, NodeId n) {
-    if (m.opset(n) < 10 || !m.input(n, 4)) return true;   // no steps: all 1
+    if (m.opset(n) < 10 || !m.input(n, 4)) return true;  // no steps: all 1
     const auto steps = int_operand(m, n, 4);
     return steps && std::ranges::all_of(*steps, [](std::int64_t s) { return s == 1; });
   }
@@ -108,7 +112,8 @@ class DropNoop final : public SkipRule {
       return pads && std::ranges::all_of(*pads, zero);
     }
     const auto pads = ints_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings);
-    return pads && has_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings) && std::ranges::all_of(*pads, zero);
+    return pads && has_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings) &&
+           std::ranges::all_of(*pads, zero);
   }
 };
 
@@ -123,7 +128,8 @@ class DropExpand final : public SkipRule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), e = m.output(n, 0);
-    if (!x || !e || m.use_count(e) == 0 || m.value(e).pinned || m.value(x).pinned || !c.infer.has_rank(x)) return false;
+    if (!x || !e || m.use_count(e) == 0 || m.value(e).pinned || m.value(x).pinned || !c.infer.has_rank(x))
+      return false;
     for (UseId u = m.first_use(e); u; u = m.next_use(u))
       if (m.is_return(m.user(u)) || !broadcasts_without(c, m.user(u), e, x)) return false;
     return true;
@@ -137,7 +143,8 @@ class DropExpand final : public SkipRule {
     const ValueId y = m.output(user, 0);
     if (!y || !c.infer.has_rank(y) || !same_bits(c, user)) return false;
     const std::span<const DimId> dims = c.infer.dims(y);
-    for (std::size_t place = 1; place <= dims.size(); ++place) {   // from the last dim, as operands are aligned there
+    for (std::size_t place = 1; place <= dims.size();
+         ++place) {  // from the last dim, as operands are aligned there
       const DimId wanted = dims[dims.size() - place];
       bool given = false;
       for (std::size_t i = 0; i < m.input_count(user) && !given; ++i) {
@@ -154,7 +161,8 @@ class DropExpand final : public SkipRule {
   static bool same_bits(const PassContext& c, NodeId user) {
     const Model& m = c.model;
     const ValueId last = m.input(user, m.input_count(user) - 1);
-    const DType type = last ? c.infer.dtype(last) : DType::Undefined;   // of Where: the branches', not the condition's
+    const DType type =
+        last ? c.infer.dtype(last) : DType::Undefined;  // of Where: the branches', not the condition's
     const OpKind kind = m.kind(user);
     return type != DType::Undefined && scalar_equals_vector(kind, type) && !position_dependent(kind, type);
   }
@@ -163,7 +171,10 @@ class DropExpand final : public SkipRule {
 }  // namespace
 
 extern constinit const PassInfo drop_noop = {
-    .name = "drop-noop", .summary = "remove Cast, Reshape, Transpose, Slice, Concat ... that change nothing",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropNoop, DropExpand>>};
+    .name = "drop-noop",
+    .summary = "remove Cast, Reshape, Transpose, Slice, Concat ... that change nothing",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<DropNoop, DropExpand>>};
 
 }  // namespace graphopt

@@ -1,12 +1,13 @@
 // drop-unused-outputs: leaves out optional results that nobody reads.
 //
-// Problem: nodes declare results (the mask of Dropout, the indices of MaxPool, the states of an LSTM) that a runtime
-// then computes and stores for nobody.
+// Problem: nodes declare results (the mask of Dropout, the indices of MaxPool, the states of an LSTM) that a
+// runtime then computes and stores for nobody.
 // Method: an optional result without a use becomes an empty slot; empty slots at the end are cut off.
 // Exact: an optional result does not change the others. Lowers: bytes written at run time.
 // Ends: each rewrite removes a result.
-// Left alone: results of variadic operators (Split, If, Loop: their number has a meaning), required ones, operators
-// that are not pure, and BatchNormalization before opset 14, where the number of results says whether it trains.
+// Left alone: results of variadic operators (Split, If, Loop: their number has a meaning), required ones,
+// operators that are not pure, and BatchNormalization before opset 14, where the number of results says
+// whether it trains.
 //
 //   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
 
@@ -28,9 +29,11 @@ class DropUnused final : public Rule {
 
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (m.output_count(n) < 2 || m.kind(n) == OpKind::Opaque || m.kind(n) == OpKind::FunctionCall) return false;
+    if (m.output_count(n) < 2 || m.kind(n) == OpKind::Opaque || m.kind(n) == OpKind::FunctionCall)
+      return false;
     const OpFacts& row = facts_of(m, n);
-    if (row.max_outputs == kVariadic || (row.purity != Purity::Pure && row.purity != Purity::Random)) return false;
+    if (row.max_outputs == kVariadic || (row.purity != Purity::Pure && row.purity != Purity::Random))
+      return false;
     if (m.kind(n) == OpKind::BatchNormalization && m.opset(n) < 14) return false;
     // Slot 0 stays: some runtimes take a node without its first result for broken.
     for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
@@ -53,7 +56,10 @@ class DropUnused final : public Rule {
 }  // namespace
 
 extern constinit const PassInfo drop_unused_outputs = {
-    .name = "drop-unused-outputs", .summary = "leave out optional results that nothing reads",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<DropUnused>>};
+    .name = "drop-unused-outputs",
+    .summary = "leave out optional results that nothing reads",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<DropUnused>>};
 
 }  // namespace graphopt

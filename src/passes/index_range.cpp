@@ -1,9 +1,10 @@
 // Bounds of integer tensors by what made them.
 //
-// Problem: an index that was clipped, taken modulo a number of rows or found by ArgMax cannot be out of range; a rewrite may
-// need to know.
-// Method: a walk from the value against the edges, at most kMostDepth nodes deep and kMostSteps in all, one case per operator.
-// Each case is right for all operands: what it does not know is unbounded. A bound beyond +-2^62 counts as none.
+// Problem: an index that was clipped, taken modulo a number of rows or found by ArgMax cannot be out of
+// range; a rewrite may need to know.
+// Method: a walk from the value against the edges, at most kMostDepth nodes deep and kMostSteps in all, one
+// case per operator. Each case is right for all operands: what it does not know is unbounded. A bound beyond
+// +-2^62 counts as none.
 #include "passes/index_range.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ Range of_type(DType t) {
     case DType::UInt16: return {0, 65535};
     case DType::Int16: return {-32768, 32767};
     case DType::UInt32: return {0, std::numeric_limits<std::uint32_t>::max()};
-    case DType::Int32: return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case DType::Int32:
+      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
     default: return kAll;
   }
 }
@@ -70,10 +72,13 @@ class Walk {
 
   Range made(NodeId n, std::uint32_t slot, int depth) {
     switch (m_.kind(n)) {
-      case OpKind::Identity: case OpKind::Reshape: case OpKind::Squeeze: case OpKind::Unsqueeze: case OpKind::Flatten:
-      case OpKind::Transpose: case OpKind::Expand: case OpKind::Tile: case OpKind::Slice: case OpKind::Split:
-      case OpKind::Gather: case OpKind::GatherElements: case OpKind::GatherND:
+        // clang-format off
+      case OpKind::Identity: case OpKind::Reshape: case OpKind::Squeeze: case OpKind::Unsqueeze:
+      case OpKind::Flatten: case OpKind::Transpose: case OpKind::Expand: case OpKind::Tile:
+      case OpKind::Slice: case OpKind::Split: case OpKind::Gather: case OpKind::GatherElements:
+      case OpKind::GatherND:
         return operand(n, 0, depth);
+        // clang-format on
       case OpKind::Concat: {
         Range r = operand(n, 0, depth);
         for (std::size_t i = 1; i < m_.input_count(n) && r != kAll; ++i) r = join(r, operand(n, i, depth));
@@ -90,7 +95,7 @@ class Walk {
         }
         return r;
       }
-      case OpKind::Clip: {   // integers from opset 12 on; min(max(x, low), high)
+      case OpKind::Clip: {  // integers from opset 12 on; min(max(x, low), high)
         if (m_.opset(n) < 11) return kAll;
         Range r = operand(n, 0, depth);
         const Range low = m_.input(n, 1) ? operand(n, 1, depth) : Range{Range::kMin, Range::kMin};
@@ -98,13 +103,13 @@ class Walk {
         r = {std::max(r.low, low.low), std::max(r.high, low.high)};
         return {std::min(r.low, high.low), std::min(r.high, high.high)};
       }
-      case OpKind::Mod: {   // the sign of the divisor; with fmod that of the dividend
+      case OpKind::Mod: {  // the sign of the divisor; with fmod that of the dividend
         const Range divisor = operand(n, 1, depth);
         if (int_attr(m_, n, names::fmod).value_or(0) != 0 || divisor.low < 1) return kAll;
         return {0, divisor.high - 1};
       }
       case OpKind::Cast:
-      case OpKind::CastLike: {   // what the type holds stays what it is
+      case OpKind::CastLike: {  // what the type holds stays what it is
         const ValueId y = m_.output(n, 0);
         const Range r = operand(n, 0, depth);
         return y && inside(r, of_type(c_.infer.dtype(y))) ? r : kAll;
@@ -112,7 +117,7 @@ class Walk {
       case OpKind::ArgMax:
       case OpKind::ArgMin: return positions(n, names::axis, 0);
       case OpKind::TopK: return slot == 1 ? positions(n, names::axis, -1) : kAll;
-      case OpKind::Range: {   // upwards from start, below limit
+      case OpKind::Range: {  // upwards from start, below limit
         const Range start = operand(n, 0, depth), limit = operand(n, 1, depth), step = operand(n, 2, depth);
         if (step.low < 1) return kAll;
         return {start.low, std::max(start.low, limit.high - 1)};

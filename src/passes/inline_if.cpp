@@ -1,13 +1,15 @@
 // inline-if: replaces an If whose condition is constant by the branch that it takes.
 //
-// Problem: exporters leave an If for what they could not decide (a Squeeze of a dim that may be 1); once shapes are
-// known the condition folds to a constant. The branch not taken is not only dead weight: with the sharper shapes it
-// may be ill-typed, and ONNX Runtime refuses a model with an ill-typed branch even if it is never taken.
-// Method: the nodes and initializers of the taken branch move in front of the If; each result of the If becomes the
-// branch's, or, where the name of an output cannot be taken over, an Identity of it.
+// Problem: exporters leave an If for what they could not decide (a Squeeze of a dim that may be 1); once
+// shapes are known the condition folds to a constant. The branch not taken is not only dead weight: with the
+// sharper shapes it may be ill-typed, and ONNX Runtime refuses a model with an ill-typed branch even if it is
+// never taken.
+// Method: the nodes and initializers of the taken branch move in front of the If; each result of the If
+// becomes the branch's, or, where the name of an output cannot be taken over, an Identity of it.
 // Exact: a constant condition takes the same branch in every run, and a branch has no state of its own.
 // Lowers: launches (the If). Ends: each rewrite removes an If and makes none.
-// Left alone: a condition that may differ between runs, an overridable one, a branch that returns fewer results.
+// Left alone: a condition that may differ between runs, an overridable one, a branch that returns fewer
+// results.
 //
 //   y = If (c) <then_branch = t () => (p) { p = Relu (x) }, else_branch = ...>      =>      y = Relu (x)
 //   with c = true
@@ -35,8 +37,9 @@ class InlineIf final : public Rule {
     const TensorId t = condition ? m.constant_of(condition) : TensorId{};
     if (!t || m.tensor(t).dtype != DType::Bool || m.tensor(t).elements != 1) return false;
     const auto raw = m.raw(t);
-    const Attr* branch = raw && raw->size() == 1 ? m.find_attr(n, (*raw)[0] ? names::then_branch : names::else_branch)
-                                                 : nullptr;
+    const Attr* branch = raw && raw->size() == 1
+                             ? m.find_attr(n, (*raw)[0] ? names::then_branch : names::else_branch)
+                             : nullptr;
     if (branch == nullptr || branch->ref || branch->graphs.size() != 1) return false;
     taken_ = branch->graphs[0];
     if (!m.graph_inputs(taken_).empty() || m.graph_output_count(taken_) < m.output_count(n)) return false;
@@ -48,10 +51,11 @@ class InlineIf final : public Rule {
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
     std::vector<ValueId> results;
-    for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i) results.push_back(m.graph_output(taken_, i));
+    for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
+      results.push_back(m.graph_output(taken_, i));
     if (holders_.values.empty()) holders_ = m.count_names();
     m.inline_subgraph(taken_, holders_);
-    m.set_graph_outputs(taken_, {});   // the branch's outputs are not outputs any more
+    m.set_graph_outputs(taken_, {});  // the branch's outputs are not outputs any more
     const OpId identity = standard_op(m, OpKind::Identity);
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
@@ -68,13 +72,16 @@ class InlineIf final : public Rule {
 
  private:
   GraphId taken_;
-  NameHolders holders_;   // names in use, counted once
+  NameHolders holders_;  // names in use, counted once
 };
 
 }  // namespace
 
 extern constinit const PassInfo inline_if = {
-    .name = "inline-if", .summary = "replace an If with a constant condition by its branch",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<InlineIf>>};
+    .name = "inline-if",
+    .summary = "replace an If with a constant condition by its branch",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<InlineIf>>};
 
 }  // namespace graphopt

@@ -1,13 +1,13 @@
 // merge-initializers: keeps one of several initializers with equal contents.
 //
 // Problem: tied weights and repeated small constants (epsilons, axes, shape parts) are stored many times.
-// Method: initializers are grouped by element type and dims, then by a hash of a short sample of the payload, and only
-// then by a hash of all of it, so that most weights are never read. Equal ones become the first of them, in the order
-// of the file; one of an outer graph may serve an inner graph, not the other way round.
+// Method: initializers are grouped by element type and dims, then by a hash of a short sample of the payload,
+// and only then by a hash of all of it, so that most weights are never read. Equal ones become the first of
+// them, in the order of the file; one of an outer graph may serve an inner graph, not the other way round.
 // Exact: equal type, dims and bytes (compared, not only hashed). Lowers: bytes of the file.
 // Ends: each rewrite removes an initializer.
-// Left alone: initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned and
-// sparse ones.
+// Left alone: initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned
+// and sparse ones.
 //
 //   <float[1] a = {2}, float[1] b = {2}>      =>      <float[1] a = {2}>
 //   y = Mul (x, a)  z = Add (y, b)                    y = Mul (x, a)  z = Add (y, a)
@@ -25,10 +25,10 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kSample = 64;   // bytes at the start, in the middle and at the end of a payload
+constexpr std::size_t kSample = 64;  // bytes at the start, in the middle and at the end of a payload
 
 struct Group {
-  std::vector<ValueId> members;   // in file order; outer graphs first
+  std::vector<ValueId> members;  // in file order; outer graphs first
 };
 
 std::uint64_t type_key(const Tensor& t) {
@@ -43,7 +43,8 @@ std::uint64_t sample_key(const Model& m, TensorId id) {
   if (!raw) return id.index();
   const auto part = [&](std::size_t at) { return std::hash<std::string_view>{}(raw->substr(at, kSample)); };
   std::uint64_t h = part(0);
-  if (raw->size() > kSample) h = mix_hash(mix_hash(h, part(raw->size() / 2)), part(raw->size() - std::min(raw->size(), kSample)));
+  if (raw->size() > kSample)
+    h = mix_hash(mix_hash(h, part(raw->size() / 2)), part(raw->size() - std::min(raw->size(), kSample)));
   return h;
 }
 
@@ -57,7 +58,9 @@ bool equal(const Model& m, TensorId a, TensorId b) {
     return s && t && *s == *t;
   }
   const auto p = m.raw(a), q = m.raw(b);
-  return p && q && (p->data() == q->data() ? p->size() == q->size() : m.content_hash(a) == m.content_hash(b) && *p == *q);
+  return p && q &&
+         (p->data() == q->data() ? p->size() == q->size()
+                                 : m.content_hash(a) == m.content_hash(b) && *p == *q);
 }
 
 class MergeInitializers final : public Pass {
@@ -70,7 +73,8 @@ class MergeInitializers final : public Pass {
       const Graph& graph = m.graph(GraphId{g});
       if (!graph.alive) continue;
       for (const ValueId v : graph.initializers)
-        if (m.value(v).alive && m.constant_of(v)) by_type[type_key(m.tensor(m.value(v).tensor))].members.push_back(v);
+        if (m.value(v).alive && m.constant_of(v))
+          by_type[type_key(m.tensor(m.value(v).tensor))].members.push_back(v);
     }
     // The map's order must not show in the result: groups are visited by their first member.
     std::vector<Group*> groups;
@@ -87,7 +91,8 @@ class MergeInitializers final : public Pass {
   // False when the journal's budget is used up.
   bool merge(PassContext& c, const Group& group) {
     Model& m = c.model;
-    HashChains<ValueId> by_sample;    // the first of each sample: its payload is hashed only when a second comes
+    HashChains<ValueId>
+        by_sample;  // the first of each sample: its payload is hashed only when a second comes
     HashChains<ValueId> by_content;
     by_sample.reset(group.members.size());
     by_content.reset(0);
@@ -123,8 +128,10 @@ class MergeInitializers final : public Pass {
 
 }  // namespace
 
-extern constinit const PassInfo merge_initializers = {
-    .name = "merge-initializers", .summary = "store equal initializers once",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<MergeInitializers>};
+extern constinit const PassInfo merge_initializers = {.name = "merge-initializers",
+                                                      .summary = "store equal initializers once",
+                                                      .exact = Exact::Yes,
+                                                      .level = 1,
+                                                      .make = make_pass<MergeInitializers>};
 
 }  // namespace graphopt

@@ -1,18 +1,20 @@
 // merge-matmuls: one matrix product instead of several of one value with constant weights.
 //
-// Problem: queries, keys and values, gates and experts multiply one activation by a weight each: several launches, none of which
-// may fill the device.
-// Method: MatMuls of one value by constants [K, N_i], or Gemms of one value with equal alpha, beta, transA and transB, become one
-// with the weights side by side along the output axis, and a Split. Biases of Gemms are joined, too; elementwise nodes behind each
-// (the Adds of biases behind MatMuls) follow by aggregate-elementwise, which moves what is the same on all branches over the Split.
-// Rounds: each element is the sum of the same K products, but a kernel may add them up in another order when its matrix is
-// wider. Each of two such sums is within K * eps * sum |x||w| of the true one. So -O3 only; integers are exact.
-// Lowers: (C', products). C' (hoist/cost.h) counts launches: elementwise nodes in the epilogue of a product are none, so those
-// that would be left behind the Split count against the merge. Ends: the number of products falls.
-// Left alone: weights and biases that something else reads, that are inputs or outputs, or of other types; products with a bias
-// beside ones without; more than kMostBytes of weights (they are copied in memory).
-// On a CPU it gains nothing (three products 256 x 256, 1 to 128 rows: 0.98 to 1.01 of the time; real models 0.99 to 1.09, as the
-// Split copies); it is for devices where a launch is dear. --disable-pass=merge-matmuls keeps it off.
+// Problem: queries, keys and values, gates and experts multiply one activation by a weight each: several
+// launches, none of which may fill the device.
+// Method: MatMuls of one value by constants [K, N_i], or Gemms of one value with equal alpha, beta, transA
+// and transB, become one with the weights side by side along the output axis, and a Split. Biases of Gemms
+// are joined, too; elementwise nodes behind each
+// (the Adds of biases behind MatMuls) follow by aggregate-elementwise, which moves what is the same on all
+// branches over the Split. Rounds: each element is the sum of the same K products, but a kernel may add them
+// up in another order when its matrix is wider. Each of two such sums is within K * eps * sum |x||w| of the
+// true one. So -O3 only; integers are exact. Lowers: (C', products). C' (hoist/cost.h) counts launches:
+// elementwise nodes in the epilogue of a product are none, so those that would be left behind the Split count
+// against the merge. Ends: the number of products falls. Left alone: weights and biases that something else
+// reads, that are inputs or outputs, or of other types; products with a bias beside ones without; more than
+// kMostBytes of weights (they are copied in memory). On a CPU it gains nothing (three products 256 x 256, 1
+// to 128 rows: 0.98 to 1.01 of the time; real models 0.99 to 1.09, as the Split copies); it is for devices
+// where a launch is dear. --disable-pass=merge-matmuls keeps it off.
 //
 //   a = MatMul (x, u)                     y = MatMul (x, u_v_w)
 //   b = MatMul (x, v)           =>        a, b, c = Split <axis = 1> (y, lengths)
@@ -32,8 +34,8 @@ namespace graphopt {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-constexpr std::uint32_t kMostReaders = 1024;    // of one value: each looks at all
-constexpr std::size_t kMostLevels = 16;         // of an epilogue
+constexpr std::uint32_t kMostReaders = 1024;  // of one value: each looks at all
+constexpr std::size_t kMostLevels = 16;       // of an epilogue
 
 constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
 
@@ -56,7 +58,8 @@ class MergeMatMuls final : public Rule {
     for (UseId u = m.first_use(x); u; u = m.next_use(u)) {
       const NodeId s = m.user(u);
       Product p;
-      if (m.slot(u) == 0 && m.node(s).graph == m.node(n).graph && m.kind(s) == m.kind(n) && read(c, s, p) && alike(m, first, p))
+      if (m.slot(u) == 0 && m.node(s).graph == m.node(n).graph && m.kind(s) == m.kind(n) && read(c, s, p) &&
+          alike(m, first, p))
         group_.push_back(p);
     }
     std::ranges::sort(group_, [&](const Product& a, const Product& b) { return m.before(a.node, b.node); });
@@ -74,7 +77,9 @@ class MergeMatMuls final : public Rule {
     Model& m = c.model;
     const GraphId g = m.node(n).graph;
     const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_joined";
-    const auto constant = [&](ValueId like, TensorId t) { return m.add_initializer(m.value(like).graph, m.text(m.value(like).name), t); };
+    const auto constant = [&](ValueId like, TensorId t) {
+      return m.add_initializer(m.value(like).graph, m.text(m.value(like).name), t);
+    };
     std::vector<ValueId> operands{m.input(n, 0)}, parts;
     std::vector<std::int64_t> lengths;
     operands.push_back(constant(m.input(n, 1), join_weights(m)));
@@ -97,8 +102,8 @@ class MergeMatMuls final : public Rule {
  private:
   struct Product {
     NodeId node;
-    TensorId weight, bias;    // bias: none where the node has none
-    bool by_rows = false;     // the weight is [N, K]
+    TensorId weight, bias;  // bias: none where the node has none
+    bool by_rows = false;   // the weight is [N, K]
     std::int64_t inner = 0, columns = 0;
   };
 
@@ -107,7 +112,7 @@ class MergeMatMuls final : public Rule {
     const ValueId x = m.input(n, 0), w = m.input(n, 1), y = m.output(n, 0), b = m.input(n, 2);
     if (!x || !w || !y || m.opset(n) < 7 || m.value(y).pinned || !attributes_known(m, n)) return false;
     p.node = n;
-    p.weight = m.use_count(w) == 1 ? m.constant_of(w) : TensorId{};   // of this graph or of an outer one
+    p.weight = m.use_count(w) == 1 ? m.constant_of(w) : TensorId{};  // of this graph or of an outer one
     if (!p.weight || is_joined(m, y)) return false;
     const Tensor& t = m.tensor(p.weight);
     if (t.dims.size() != 2 || t.dims[0] < 1 || t.dims[1] < 1 || bits_of(t.dtype) < 8) return false;
@@ -120,7 +125,8 @@ class MergeMatMuls final : public Rule {
     // One element, or one per column: what a row of biases can be joined from.
     const Tensor& bias = m.tensor(p.bias);
     if (bias.elements == 1) return bias.dims.size() <= 2;
-    return !bias.dims.empty() && bias.dims.size() <= 2 && bias.elements == p.columns && bias.dims.back() == p.columns;
+    return !bias.dims.empty() && bias.dims.size() <= 2 && bias.elements == p.columns &&
+           bias.dims.back() == p.columns;
   }
 
   // The result of a merge: what stands behind its Split went on otherwise than the products that are left.
@@ -130,8 +136,9 @@ class MergeMatMuls final : public Rule {
   }
 
   static bool alike(const Model& m, const Product& a, const Product& b) {
-    return m.tensor(a.weight).dtype == m.tensor(b.weight).dtype && a.inner == b.inner && a.bias.valid() == b.bias.valid() &&
-           m.opset(a.node) == m.opset(b.node) && same_attributes(m, a.node, b.node);
+    return m.tensor(a.weight).dtype == m.tensor(b.weight).dtype && a.inner == b.inner &&
+           a.bias.valid() == b.bias.valid() && m.opset(a.node) == m.opset(b.node) &&
+           same_attributes(m, a.node, b.node);
   }
 
   bool worth_it(const PassContext& c, NodeId n) const {
@@ -139,30 +146,36 @@ class MergeMatMuls final : public Rule {
     const Model& m = c.model;
     std::uint64_t bytes = 0;
     for (const Product& p : group_) {
-      const auto size = raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements));
+      const auto size =
+          raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements));
       if (!size || *size > kMostBytes || (bytes += *size) > kMostBytes) return false;
     }
     // Launches: the products; then one, the Split, and what is left of the epilogues.
     if (2 + left_behind(c) > group_.size()) return false;
-    const auto readable = [&m](TensorId t) {   // last, as it may read from disk
+    const auto readable = [&m](TensorId t) {  // last, as it may read from disk
       const auto raw = m.raw(t);
-      return raw && raw->size() == raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements));
+      return raw &&
+             raw->size() == raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements));
     };
-    return std::ranges::all_of(group_, [&](const Product& p) { return readable(p.weight) && (!p.bias || readable(p.bias)); });
+    return std::ranges::all_of(
+        group_, [&](const Product& p) { return readable(p.weight) && (!p.bias || readable(p.bias)); });
   }
 
   // The elementwise node that a runtime executes in the epilogue of what makes v (hoist/cost.h, "absorbed").
   static NodeId epilogue(const PassContext& c, ValueId v) {
     const Model& m = c.model;
     const NodeId e = v ? m.single_user(v) : NodeId{};
-    if (!e || m.is_return(e) || m.node(e).graph != m.node(m.value(v).def).graph || !is_elementwise(m, c.infer, e)) return {};
+    if (!e || m.is_return(e) || m.node(e).graph != m.node(m.value(v).def).graph ||
+        !is_elementwise(m, c.infer, e))
+      return {};
     for (std::size_t k = 0; k < m.input_count(e); ++k)
       if (m.input(e, k) && m.input(e, k) != v && !m.constant_of(m.input(e, k))) return {};
     const ValueId y = m.output(e, 0);
     return y && c.infer.same_shape(v, y) ? e : NodeId{};
   }
 
-  // How many nodes of the epilogues stay behind the Split: the levels that are the same on all branches go over it.
+  // How many nodes of the epilogues stay behind the Split: the levels that are the same on all branches go
+  // over it.
   std::size_t left_behind(const PassContext& c) const {
     const Model& m = c.model;
     std::vector<NodeId> at(group_.size());
@@ -183,8 +196,10 @@ class MergeMatMuls final : public Rule {
     return left;
   }
 
-  // Would merge_split (hoist/moves.h) make one node of these? Constants that differ become one of all `columns`.
-  static bool same_level(const Model& m, std::span<const NodeId> nodes, std::span<const ValueId> values, std::int64_t columns) {
+  // Would merge_split (hoist/moves.h) make one node of these? Constants that differ become one of all
+  // `columns`.
+  static bool same_level(const Model& m, std::span<const NodeId> nodes, std::span<const ValueId> values,
+                         std::int64_t columns) {
     const NodeId first = nodes[0];
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!nodes[i] || m.kind(nodes[i]) != m.kind(first) || m.input_count(nodes[i]) != m.input_count(first) ||
@@ -199,9 +214,11 @@ class MergeMatMuls final : public Rule {
         const Tensor& t = m.tensor(m.constant_of(v));
         const Tensor& other = m.tensor(m.constant_of(like));
         if (t.dtype != other.dtype) return false;
-        equal &= v == like || (t.elements == 1 && t.dims == other.dims && m.raw(m.constant_of(v)) == m.raw(m.constant_of(like)));
+        equal &= v == like || (t.elements == 1 && t.dims == other.dims &&
+                               m.raw(m.constant_of(v)) == m.raw(m.constant_of(like)));
       }
-      if (!equal && (columns > kMostConstantElements || operand_kind(m, first, k) == Operand::Fixed)) return false;
+      if (!equal && (columns > kMostConstantElements || operand_kind(m, first, k) == Operand::Fixed))
+        return false;
     }
     return true;
   }
@@ -209,7 +226,7 @@ class MergeMatMuls final : public Rule {
   // Side by side: row by row of [K, N_i], or one below the other as [N_i, K].
   TensorId join_weights(Model& m) const {
     std::int64_t columns = 0;
-    std::vector<std::pair<Bytes, std::size_t>> parts;   // bytes, and those of one row
+    std::vector<std::pair<Bytes, std::size_t>> parts;  // bytes, and those of one row
     std::size_t bytes = 0;
     for (const Product& p : group_) {
       columns += p.columns;
@@ -240,14 +257,17 @@ class MergeMatMuls final : public Rule {
     return m.make_tensor(m.tensor(group_[0].bias).dtype, dims, std::move(joined));
   }
 
-  std::vector<Product> group_;   // in the order of the graph; the root is the first
+  std::vector<Product> group_;  // in the order of the graph; the root is the first
   std::int64_t axis_ = 0;
 };
 
 }  // namespace
 
 extern constinit const PassInfo merge_matmuls = {
-    .name = "merge-matmuls", .summary = "make one product of several of one value with constant weights",
-    .exact = Exact::No, .level = 3, .make = make_pass<RulePass<MergeMatMuls>>};
+    .name = "merge-matmuls",
+    .summary = "make one product of several of one value with constant weights",
+    .exact = Exact::No,
+    .level = 3,
+    .make = make_pass<RulePass<MergeMatMuls>>};
 
 }  // namespace graphopt

@@ -1,26 +1,28 @@
 // merge-tables: looks up the rows of several constant tables, which a Concat joins, in one table.
 //
-// Problem: recommenders keep one embedding table per feature: dozens of Gathers with a few rows each, joined by a Concat.
-// On small batches each costs a launch that is dearer than its copy.
-// Method: a run of neighbouring operands of a Concat, each Gather(table, index) along axis 0, with a deformation behind it
-// or not. Tables: constants of one type and row shape, read by nothing else. Indices: one type, one shape. Then
+// Problem: recommenders keep one embedding table per feature: dozens of Gathers with a few rows each, joined
+// by a Concat. On small batches each costs a launch that is dearer than its copy.
+// Method: a run of neighbouring operands of a Concat, each Gather(table, index) along axis 0, with a
+// deformation behind it or not. Tables: constants of one type and row shape, read by nothing else. Indices:
+// one type, one shape. Then
 //     table = the tables one below the other      (offset of table i: the rows above it)
 //     index = the indices side by side + offsets  (where the Concat joins: as many elements stand before it)
 //     run   = Reshape(Gather(table, index))
-// The joint index is: a tensor whose slices the indices are, or a Gather of them; else a Concat along an axis of known
-// extent; else Concat, Reshape to [tables, elements] and, unless the tables come first, Transpose.
-// Exact: elements are only copied. Row-major order of the run: outer dims, table, rest of the index and row. A negative
-// index counts from the end of its own table: unless it is provably >= 0, Mod(index, rows) comes first, which is index +
-// rows for negative ones. An index outside its table is an error that the joint table would not notice; so all must be
-// provably inside (constants, Clip, Mod, ArgMax ..., see range_of). With -O3 that is taken for granted: an index that
-// made the model fail may then give a row of the same or of another table. Offsets fit in the type of the indices.
-// Lowers: nodes, counted before anything is done; bytes stay: the rows are the same, and offsets take less than the names
-// that go. Ends: the number of nodes falls.
-// Left alone: more than kMostBytes of tables (they would be copied in memory), scalar indices, opset < 7 (< 10 where Mod
-// is needed), sub-byte types and strings.
+// The joint index is: a tensor whose slices the indices are, or a Gather of them; else a Concat along an axis
+// of known extent; else Concat, Reshape to [tables, elements] and, unless the tables come first, Transpose.
+// Exact: elements are only copied. Row-major order of the run: outer dims, table, rest of the index and row.
+// A negative index counts from the end of its own table: unless it is provably >= 0, Mod(index, rows) comes
+// first, which is index + rows for negative ones. An index outside its table is an error that the joint table
+// would not notice; so all must be provably inside (constants, Clip, Mod, ArgMax ..., see range_of). With -O3
+// that is taken for granted: an index that made the model fail may then give a row of the same or of another
+// table. Offsets fit in the type of the indices.
+// Lowers: nodes, counted before anything is done; bytes stay: the rows are the same, and offsets take less
+// than the names that go. Ends: the number of nodes falls.
+// Left alone: more than kMostBytes of tables (they would be copied in memory), scalar indices, opset < 7 (<
+// 10 where Mod is needed), sub-byte types and strings.
 //
-//   a = Gather (t, i)  b = Gather (u, j)            c = Concat <axis = 1> (i, j)  d = Mod (c, rows)  e = Add (d, offsets)
-//   y = Concat <axis = 1> (a, b)              =>    y = Gather (t_and_u, e)
+//   a = Gather (t, i)  b = Gather (u, j)            c = Concat <axis = 1> (i, j)  d = Mod (c, rows)  e = Add
+//   (d, offsets) y = Concat <axis = 1> (a, b)              =>    y = Gather (t_and_u, e)
 
 #include <algorithm>
 #include <optional>
@@ -49,7 +51,8 @@ class MergeTables final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
-    if (m.opset(n) < 7 || !y || m.input_count(n) < 2 || !attributes_known(m, n) || !c.infer.has_rank(y)) return false;
+    if (m.opset(n) < 7 || !y || m.input_count(n) < 2 || !attributes_known(m, n) || !c.infer.has_rank(y))
+      return false;
     const auto axis = int_attr(m, n, names::axis);
     const auto normal = axis ? normalize_axis(*axis, c.infer.dims(y).size()) : std::nullopt;
     if (!normal) return false;
@@ -69,7 +72,9 @@ class MergeTables final : public Rule {
     const auto add = [&](OpKind kind, std::vector<ValueId> operands, const char* suffix) {
       return m.output(m.add_node_like(g, standard_op(m, kind), operands, 1, base + suffix, n), 0);
     };
-    const auto constant = [&](TensorId t, const char* suffix) { return m.add_initializer(g, base + suffix, t); };
+    const auto constant = [&](TensorId t, const char* suffix) {
+      return m.add_initializer(g, base + suffix, t);
+    };
     const auto axis_attr = [&](ValueId v, std::size_t axis) {
       m.set_attr_int(m.value(v).def, names::axis, static_cast<std::int64_t>(axis));
     };
@@ -100,8 +105,11 @@ class MergeTables final : public Rule {
     index = add(OpKind::Add, {index, constant(per_table(m, false), "_offsets")}, "_index");
 
     const TensorId joint = join_tables(m);
-    const ValueId table = m.add_initializer(m.value(run_[0].table).graph, m.text(m.value(run_[0].table).name), joint);
-    const bool whole = run_.size() == m.input_count(n);   // then the Concat has nothing left to join, and becomes the last node
+    const ValueId table =
+        m.add_initializer(m.value(run_[0].table).graph, m.text(m.value(run_[0].table).name), joint);
+    const bool whole =
+        run_.size() ==
+        m.input_count(n);  // then the Concat has nothing left to join, and becomes the last node
     const auto become = [&](OpKind kind, ValueId first, ValueId second) {
       const ValueId both[] = {first, second};
       m.set_op(n, standard_op(m, kind));
@@ -116,7 +124,8 @@ class MergeTables final : public Rule {
     ValueId result = add(OpKind::Gather, {table, index}, "_rows_found");
     axis_attr(result, 0);
     if (whole) return become(OpKind::Reshape, result, constant(m.make_int64s(target_), "_shape"));
-    if (reshape_) result = add(OpKind::Reshape, {result, constant(m.make_int64s(target_), "_run_shape")}, "_run");
+    if (reshape_)
+      result = add(OpKind::Reshape, {result, constant(m.make_int64s(target_), "_run_shape")}, "_run");
     std::vector<ValueId> operands;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       if (i == first_) operands.push_back(result);
@@ -131,15 +140,15 @@ class MergeTables final : public Rule {
     ValueId table, index;
     TensorId tensor;
     std::int64_t rows = 0;
-    bool deformed = false;   // a deformation stands between Gather and Concat
-    bool negative = false;   // the index may count from the end
+    bool deformed = false;  // a deformation stands between Gather and Concat
+    bool negative = false;  // the index may count from the end
   };
   enum class Way : std::uint8_t {
-    Whole,     // the indices are all slices of one tensor, in order
-    Select,    // they are some slices of one tensor
-    Direct,    // joined along one of their own axes, whose extent is known
-    Rows,      // [tables, elements]
-    Columns,   // [elements, tables]
+    Whole,    // the indices are all slices of one tensor, in order
+    Select,   // they are some slices of one tensor
+    Direct,   // joined along one of their own axes, whose extent is known
+    Rows,     // [tables, elements]
+    Columns,  // [elements, tables]
   };
 
   // The operands from `at` on that are rows of tables of one kind: into run_.
@@ -153,8 +162,10 @@ class MergeTables final : public Rule {
       if (!run_.empty()) {
         const Tensor& t = m.tensor(b->tensor);
         const Tensor& like = m.tensor(run_[0].tensor);
-        if (t.dtype != like.dtype || !std::ranges::equal(std::span(t.dims).subspan(1), std::span(like.dims).subspan(1)) ||
-            c.infer.dtype(b->index) != c.infer.dtype(run_[0].index) || !c.infer.same_shape(b->index, run_[0].index) ||
+        if (t.dtype != like.dtype ||
+            !std::ranges::equal(std::span(t.dims).subspan(1), std::span(like.dims).subspan(1)) ||
+            c.infer.dtype(b->index) != c.infer.dtype(run_[0].index) ||
+            !c.infer.same_shape(b->index, run_[0].index) ||
             !c.infer.same_shape(m.input(n, i), m.input(n, first_)))
           return;
       }
@@ -181,10 +192,12 @@ class MergeTables final : public Rule {
     if (!b.table || !b.index || m.single_user(b.table) != def) return std::nullopt;
     b.tensor = m.constant_of(b.table);
     const DType type = c.infer.dtype(b.index);
-    if (!b.tensor || (type != DType::Int32 && type != DType::Int64) || !c.infer.has_rank(b.index)) return std::nullopt;
+    if (!b.tensor || (type != DType::Int32 && type != DType::Int64) || !c.infer.has_rank(b.index))
+      return std::nullopt;
     const Tensor& t = m.tensor(b.tensor);
     const auto axis = int_attr(m, def, names::axis);
-    if (t.dims.empty() || t.dims[0] < 1 || !axis || normalize_axis(*axis, t.dims.size()) != 0) return std::nullopt;
+    if (t.dims.empty() || t.dims[0] < 1 || !axis || normalize_axis(*axis, t.dims.size()) != 0)
+      return std::nullopt;
     if (bits_of(t.dtype) < 8 || c.infer.dims(b.index).empty()) return std::nullopt;
     b.rows = t.dims[0];
     const Range r = range_of(c, b.index);
@@ -224,8 +237,8 @@ class MergeTables final : public Rule {
     return true;
   }
 
-  // As many elements stand before the joint as in the first `place_` dims of an index; how the indices are joined there,
-  // and the dims of what the joint Gather gives.
+  // As many elements stand before the joint as in the first `place_` dims of an index; how the indices are
+  // joined there, and the dims of what the joint Gather gives.
   bool find_way(const PassContext& c, NodeId n) {
     Model& m = c.model;
     const std::span<const DimId> index = c.infer.dims(run_[0].index), part = c.infer.dims(m.input(n, first_));
@@ -317,7 +330,7 @@ class MergeTables final : public Rule {
   bool fewer_nodes(const PassContext& c, NodeId n) const {
     const Model& m = c.model;
     const bool whole = run_.size() == m.input_count(n);
-    std::size_t before = run_.size() + (whole ? 1 : 0), after = 2;   // Gathers and Concat; Add and Gather
+    std::size_t before = run_.size() + (whole ? 1 : 0), after = 2;  // Gathers and Concat; Add and Gather
     for (const Branch& b : run_) {
       before += b.deformed;
       const bool slice = way_ == Way::Whole || way_ == Way::Select;
@@ -329,7 +342,8 @@ class MergeTables final : public Rule {
     return after < before;
   }
 
-  // For each element along the joint axis the number of rows of its table, or of the tables above; shaped to broadcast.
+  // For each element along the joint axis the number of rows of its table, or of the tables above; shaped to
+  // broadcast.
   TensorId per_table(Model& m, bool rows) const {
     std::vector<std::int64_t> numbers;
     std::int64_t offset = 0;
@@ -361,13 +375,14 @@ class MergeTables final : public Rule {
     return m.make_tensor(m.tensor(run_[0].tensor).dtype, dims, std::move(raw));
   }
 
-  static constexpr std::int64_t kMostRepeats = 4096;   // of an offset: indices are stored once, offsets for each
+  static constexpr std::int64_t kMostRepeats =
+      4096;  // of an offset: indices are stored once, offsets for each
 
   std::size_t axis_ = 0, first_ = 0, place_ = 0;
   std::vector<Branch> run_;
   Way way_ = Way::Direct;
-  std::vector<DimId> joined_;               // dims of what the joint Gather gives
-  std::vector<std::int64_t> target_;        // of the Reshape behind it
+  std::vector<DimId> joined_;         // dims of what the joint Gather gives
+  std::vector<std::int64_t> target_;  // of the Reshape behind it
   std::vector<std::int64_t> selected_;
   ValueId source_;
   std::int64_t repeat_ = 1;
@@ -378,7 +393,10 @@ class MergeTables final : public Rule {
 }  // namespace
 
 extern constinit const PassInfo merge_tables = {
-    .name = "merge-tables", .summary = "look rows of several constant tables up in one table",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<MergeTables>>};
+    .name = "merge-tables",
+    .summary = "look rows of several constant tables up in one table",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<MergeTables>>};
 
 }  // namespace graphopt

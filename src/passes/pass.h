@@ -19,7 +19,8 @@ struct Counter {
 class Pass {
  public:
   virtual ~Pass() = default;
-  // Returns whether the model changed. Leaves inference up to date as far as it needed it; the manager updates the rest.
+  // Returns whether the model changed. Leaves inference up to date as far as it needed it; the manager
+  // updates the rest.
   virtual bool run(PassContext& c) = 0;
   virtual std::span<const Counter> counters() const { return {}; }
 };
@@ -27,18 +28,17 @@ class Pass {
 enum class Exact : std::uint8_t { Yes, No };
 
 struct PassInfo {
-  std::string_view name;       // kebab-case
-  std::string_view summary;    // one help line
+  std::string_view name;     // kebab-case
+  std::string_view summary;  // one help line
   Exact exact;
-  int level;                   // runs from -O<level> on
+  int level;  // runs from -O<level> on
   std::unique_ptr<Pass> (*make)();
-  bool search = false;         // costs much on any graph: waits until the passes before it have come to rest
+  bool search = false;  // costs much on any graph: waits until the passes before it have come to rest
 };
 
-template <class P>
-std::unique_ptr<Pass> make_pass() { return std::make_unique<P>(); }
+template <class P> std::unique_ptr<Pass> make_pass() { return std::make_unique<P>(); }
 
-std::span<const PassInfo* const> all_passes();        // the one list, in the order of --list-passes
+std::span<const PassInfo* const> all_passes();  // the one list, in the order of --list-passes
 const PassInfo* find_pass(std::string_view name);
 
 }  // namespace graphopt

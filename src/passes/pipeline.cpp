@@ -11,7 +11,8 @@
 namespace graphopt {
 namespace {
 
-// Every pass lowers a cost, so rounds end by themselves; this only bounds the damage of a defect. It is reported.
+// Every pass lowers a cost, so rounds end by themselves; this only bounds the damage of a defect. It is
+// reported.
 constexpr std::uint64_t kMaxRounds = 100;
 
 Error unknown_pass(const std::string& name) {
@@ -33,7 +34,8 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
     for (const PassInfo* p : all_passes())
       if (p->level <= o.level) chosen.push_back(p);
   std::erase_if(chosen, [&](const PassInfo* p) {
-    return std::ranges::count(o.disabled, p->name) > 0 || ((o.pass.exact || o.level < 2) && p->exact == Exact::No);
+    return std::ranges::count(o.disabled, p->name) > 0 ||
+           ((o.pass.exact || o.level < 2) && p->exact == Exact::No);
   });
   return chosen;
 }
@@ -59,7 +61,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   PipelineReport report;
   Journal journal(options.rewrite_budget);
   PassOptions pass_options = options.pass;
-  pass_options.exact |= options.level < 2;   // -O1 keeps every bit
+  pass_options.exact |= options.level < 2;  // -O1 keeps every bit
   pass_options.level = options.level;
   DraftStore drafts(model, infer);
   PassContext context{model, infer, journal, pass_options, options.moves, &drafts};
@@ -69,14 +71,15 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
     report.passes.push_back({std::string(p->name), 0, 0, 0, {}});
   }
 
-  // Incremental inference keeps what it knew of values whose definition did not change; a fresh look may know more
+  // Incremental inference keeps what it knew of values whose definition did not change; a fresh look may know
+  // more
   // (it is what the next run on the result would have). So a fixed point counts only if it survives one.
   report.stopped = StopReason::Rounds;
-  std::size_t quiet = 0;   // passes in a row that changed nothing
+  std::size_t quiet = 0;  // passes in a row that changed nothing
   std::uint64_t rewrites_at_fresh_look = 0;
   while (report.rounds < kMaxRounds && quiet < passes.size()) {
     ++report.rounds;
-    bool cleaned = false;   // a pass before the searches changed something in this round
+    bool cleaned = false;  // a pass before the searches changed something in this round
     for (std::size_t i = 0; i < passes.size() && quiet < passes.size(); ++i) {
       if (cleaned && (*chosen)[i]->search) {
         quiet = 0;
@@ -113,7 +116,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       if (facts_hash(model, infer) != known) quiet = 0;
     }
   }
-  if (quiet == passes.size()) report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;
+  if (quiet == passes.size())
+    report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;
   for (std::size_t i = 0; i < passes.size(); ++i)
     for (const Counter& c : passes[i]->counters()) report.passes[i].counters.emplace_back(c.name, c.value);
   report.rewrites = journal.count();

@@ -1,4 +1,5 @@
-// The pass manager: runs the clean-up passes until none changes anything, with verification, timing and counters.
+// The pass manager: runs the clean-up passes until none changes anything, with verification, timing and
+// counters.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,12 @@
 namespace graphopt {
 
 struct PipelineOptions {
-  int level = 2;                              // -O0 runs nothing, -O1 keeps every bit
-  std::vector<std::string> passes;            // --passes: exactly these, in this order, to a fixed point; empty: by level
-  std::vector<std::string> disabled;          // --disable-pass
+  int level = 2;  // -O0 runs nothing, -O1 keeps every bit
+  std::vector<std::string>
+      passes;  // --passes: exactly these, in this order, to a fixed point; empty: by level
+  std::vector<std::string> disabled;  // --disable-pass
   PassOptions pass;
-  MoveLog* moves = nullptr;                   // filled when given
+  MoveLog* moves = nullptr;  // filled when given
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
   // Called between passes; true stops the run (--timeout, --max-memory, interrupts). The model is then valid.
@@ -27,7 +29,7 @@ struct PipelineOptions {
 
 struct PassReport {
   std::string name;
-  std::uint64_t runs = 0, changes = 0;        // changes: rewrites that it made
+  std::uint64_t runs = 0, changes = 0;  // changes: rewrites that it made
   double seconds = 0;
   std::vector<std::pair<std::string, std::uint64_t>> counters;
 };
@@ -38,7 +40,7 @@ struct PipelineReport {
   std::vector<PassReport> passes;
   std::uint64_t rounds = 0, rewrites = 0;
   StopReason stopped = StopReason::FixedPoint;
-  RewriteRecord last_rewrite;                 // when a budget was set
+  RewriteRecord last_rewrite;  // when a budget was set
 };
 
 // Unknown pass names: ErrorKind::Usage with the nearest names. A pass that breaks an invariant (verify_each):

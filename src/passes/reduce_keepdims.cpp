@@ -1,14 +1,16 @@
 // reduce-keepdims: lets a reduction give the shape that a deformation behind it makes.
 //
-// Problem: exporters reduce with keepdims=1 and squeeze the reduced axes, or reduce with keepdims=0 and put them back.
-// Method: peephole: a Squeeze, Unsqueeze, Reshape or Flatten of a Reduce*, ArgMax or ArgMin, whose dims provably are, for all
-// sizes, those that the reduction gives with the other keepdims. The deformation becomes that reduction.
-// Exact: keepdims changes the dims of the result alone; operand and axes stay, so each element is computed as before, and a
-// deformation keeps their order. Where an operand has no elements, ONNX Runtime's dims are not those that ONNX asks for, and
-// differ with keepdims; so every dim must be provably at least 1.
+// Problem: exporters reduce with keepdims=1 and squeeze the reduced axes, or reduce with keepdims=0 and put
+// them back.
+// Method: peephole: a Squeeze, Unsqueeze, Reshape or Flatten of a Reduce*, ArgMax or ArgMin, whose dims
+// provably are, for all sizes, those that the reduction gives with the other keepdims. The deformation
+// becomes that reduction.
+// Exact: keepdims changes the dims of the result alone; operand and axes stay, so each element is computed as
+// before, and a deformation keeps their order. Where an operand has no elements, ONNX Runtime's dims are not
+// those that ONNX asks for, and differ with keepdims; so every dim must be provably at least 1.
 // Lowers: nodes. Ends: each rewrite removes a deformation.
-// Left alone: a reduction with another user or that is an output; axes or ranks that are not known; an empty list of axes
-// with noop_with_empty_axes, where nothing is reduced; scalars.
+// Left alone: a reduction with another user or that is an output; axes or ranks that are not known; an empty
+// list of axes with noop_with_empty_axes, where nothing is reduced; scalars.
 //
 //   r = ReduceMean <axes = [1], keepdims = 1> (x)      =>      y = ReduceMean <axes = [1], keepdims = 0> (x)
 //   y = Squeeze <axes = [1]> (r)
@@ -26,12 +28,13 @@ constexpr OpKind kDeformations[] = {OpKind::Squeeze, OpKind::Unsqueeze, OpKind::
 
 bool is_reduction(OpKind k) {
   switch (k) {
+      // clang-format off
     case OpKind::ReduceL1: case OpKind::ReduceL2: case OpKind::ReduceLogSum: case OpKind::ReduceLogSumExp:
-    case OpKind::ReduceMax: case OpKind::ReduceMean: case OpKind::ReduceMin: case OpKind::ReduceProd: case OpKind::ReduceSum:
-    case OpKind::ReduceSumSquare: case OpKind::ArgMax: case OpKind::ArgMin:
+    case OpKind::ReduceMax: case OpKind::ReduceMean: case OpKind::ReduceMin: case OpKind::ReduceProd:
+    case OpKind::ReduceSum: case OpKind::ReduceSumSquare: case OpKind::ArgMax: case OpKind::ArgMin:
       return true;
-    default:
-      return false;
+      // clang-format on
+    default: return false;
   }
 }
 
@@ -68,7 +71,8 @@ class FlipKeepdims final : public Rule {
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    // The deformation becomes the reduction: so its result keeps its name, and what is stated about it stays true.
+    // The deformation becomes the reduction: so its result keeps its name, and what is stated about it stays
+    // true.
     std::vector<NameId> old;
     for (const Attr& a : m.attrs(n)) old.push_back(a.name);
     for (const NameId a : old) m.remove_attr(n, a);
@@ -83,13 +87,16 @@ class FlipKeepdims final : public Rule {
 
  private:
   NodeId reduction_;
-  bool keep_ = false;   // what keepdims becomes
+  bool keep_ = false;  // what keepdims becomes
 };
 
 }  // namespace
 
 extern constinit const PassInfo reduce_keepdims = {
-    .name = "reduce-keepdims", .summary = "let reductions give the shape that a Squeeze or Reshape makes of it",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<FlipKeepdims>>};
+    .name = "reduce-keepdims",
+    .summary = "let reductions give the shape that a Squeeze or Reshape makes of it",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<FlipKeepdims>>};
 
 }  // namespace graphopt

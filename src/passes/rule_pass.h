@@ -9,20 +9,25 @@
 
 namespace graphopt {
 
-// A rule that skips a node: who reads its first result reads its first operand. match() has seen that this may be done.
+// A rule that skips a node: who reads its first result reads its first operand. match() has seen that this
+// may be done.
 class SkipRule : public Rule {
  public:
-  bool hands_output_over(const Model& m, NodeId n) const override { return m.is_graph_output(m.output(n, 0)); }
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
+  bool hands_output_over(const Model& m, NodeId n) const override {
+    return m.is_graph_output(m.output(n, 0));
+  }
+  void apply(PassContext& c, NodeId n) override {
+    c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0));
+  }
 };
 
 // Each rule is made anew for a run and names what its rewrites count as: static constexpr Counter kCounter.
-template <class... Rules>
-class RulePass final : public Pass {
+template <class... Rules> class RulePass final : public Pass {
  public:
   bool run(PassContext& c) override {
     std::tuple<Rules...> made;
-    std::array<Rule*, sizeof...(Rules)> rules = std::apply([](auto&... r) { return std::array<Rule*, sizeof...(Rules)>{&r...}; }, made);
+    std::array<Rule*, sizeof...(Rules)> rules =
+        std::apply([](auto&... r) { return std::array<Rule*, sizeof...(Rules)>{&r...}; }, made);
     const bool changed = apply_rules(c, rules) > 0;
     for (std::size_t i = 0; i < rules.size(); ++i) counters_[i].value += rules[i]->applied;
     return changed;

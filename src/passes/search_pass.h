@@ -8,8 +8,7 @@
 
 namespace graphopt {
 
-template <MoveKinds kKinds>
-class SearchPass final : public Pass {
+template <MoveKinds kKinds> class SearchPass final : public Pass {
  public:
   bool run(PassContext& c) override {
     const SearchResult r = search_moves(c, kKinds);
@@ -20,7 +19,8 @@ class SearchPass final : public Pass {
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  std::array<Counter, 2> counters_{{{"kept", "moves kept"}, {"refused", "candidates refused, in the last sweep"}}};
+  std::array<Counter, 2> counters_{
+      {{"kept", "moves kept"}, {"refused", "candidates refused, in the last sweep"}}};
 };
 
 }  // namespace graphopt

@@ -1,23 +1,26 @@
 // sequence-idioms: joins and cuts tensors with Concat, Split and Gather instead of by way of a sequence.
 //
-// Problem: exporters write a list of tensors as a sequence: SequenceConstruct -> ConcatFromSequence for cat and stack,
-// SplitToSequence -> SequenceAt for split and unbind. A sequence copies every tensor that goes into it, and nothing
-// can be moved past it.
+// Problem: exporters write a list of tensors as a sequence: SequenceConstruct -> ConcatFromSequence for cat
+// and stack, SplitToSequence -> SequenceAt for split and unbind. A sequence copies every tensor that goes
+// into it, and nothing can be moved past it.
 // Method: peephole, one rule for each end.
 //   cat      ConcatFromSequence of what one SequenceConstruct made is the Concat of its operands.
-//   stack    The same with new_axis=1: the operands get the new axis by Unsqueeze; ConcatFromSequence counts a negative axis
+//   stack    The same with new_axis=1: the operands get the new axis by Unsqueeze; ConcatFromSequence counts
+//   a negative axis
 //            in the rank of the result, as Unsqueeze does. hoist-reshape may join these later.
-//   split    SplitToSequence that only SequenceAt with constant positions reads is a Split; a position picks a result.
-//   unbind   SplitToSequence without lengths and keepdims=0: element p is Gather(x, p) with a scalar p, known or not.
-// Exact: elements are only copied, in the same order. Concat, Split and Gather accept all types that sequences of tensors
-// may have in the opsets that have sequences (from 11 on). Lengths: those given must add up to an extent that is known, and
-// one length for all parts needs that extent as well; so Split fails nowhere. A position out of range fails in SequenceAt;
-// such a Split is left alone, and Gather fails there, too: an axis has as many elements as the sequence.
-// Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes one that makes or
-// joins a sequence, and none makes any.
-// Left alone: a sequence that is an output, has another user, or is used in an inner graph; lengths of 0; keepdims=0
-// together with lengths, which ONNX ignores and ONNX Runtime does not; unbind of strings, as ONNX Runtime's Gather copies only
-// the first string of a slice.
+//   split    SplitToSequence that only SequenceAt with constant positions reads is a Split; a position picks
+//   a result. unbind   SplitToSequence without lengths and keepdims=0: element p is Gather(x, p) with a
+//   scalar p, known or not.
+// Exact: elements are only copied, in the same order. Concat, Split and Gather accept all types that
+// sequences of tensors may have in the opsets that have sequences (from 11 on). Lengths: those given must add
+// up to an extent that is known, and one length for all parts needs that extent as well; so Split fails
+// nowhere. A position out of range fails in SequenceAt; such a Split is left alone, and Gather fails there,
+// too: an axis has as many elements as the sequence.
+// Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes one that
+// makes or joins a sequence, and none makes any.
+// Left alone: a sequence that is an output, has another user, or is used in an inner graph; lengths of 0;
+// keepdims=0 together with lengths, which ONNX ignores and ONNX Runtime does not; unbind of strings, as ONNX
+// Runtime's Gather copies only the first string of a slice.
 //
 //   q = SequenceConstruct (a, b)                           =>      y = Concat <axis = 0> (a, b)
 //   y = ConcatFromSequence <axis = 0> (q)
@@ -46,7 +49,8 @@ class JoinDirectly final : public Rule {
     const ValueId sequence = m.input(n, 0);
     if (!sequence || !m.output(n, 0) || !attributes_known(m, n) || !int_attr(m, n, names::axis)) return false;
     made_ = m.value(sequence).def;
-    if (!made_ || m.kind(made_) != OpKind::SequenceConstruct || m.single_user(sequence) != n || m.value(sequence).pinned)
+    if (!made_ || m.kind(made_) != OpKind::SequenceConstruct || m.single_user(sequence) != n ||
+        m.value(sequence).pinned)
       return false;
     for (std::size_t i = 0; i < m.input_count(made_); ++i)
       if (!m.input(made_, i)) return false;
@@ -81,7 +85,8 @@ class JoinDirectly final : public Rule {
 };
 
 constexpr OpKind kSplitToSequence[] = {OpKind::SplitToSequence};
-// A Split names all its results; where only a few of very many are read, names would cost more than the sequence.
+// A Split names all its results; where only a few of very many are read, names would cost more than the
+// sequence.
 constexpr std::int64_t kMostParts = 1024;
 
 class SplitDirectly final : public Rule {
@@ -93,7 +98,8 @@ class SplitDirectly final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), sequence = m.output(n, 0);
-    if (!x || !sequence || m.value(sequence).pinned || !attributes_known(m, n) || m.use_count(sequence) == 0) return false;
+    if (!x || !sequence || m.value(sequence).pinned || !attributes_known(m, n) || m.use_count(sequence) == 0)
+      return false;
     readers_.clear();
     for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
@@ -130,7 +136,9 @@ class SplitDirectly final : public Rule {
       parts[i] = first_[i] ? m.detach_output(first_[i], 0) : m.add_value(g, m.fresh_name(base));
     std::vector<ValueId> operands{m.input(n, 0)};
     const bool operand = m.opset(n) >= 13;
-    if (operand) operands.push_back(reuse_ ? m.input(n, 1) : m.add_initializer(g, base + "_lengths", m.make_int64s(lengths_)));
+    if (operand)
+      operands.push_back(reuse_ ? m.input(n, 1)
+                                : m.add_initializer(g, base + "_lengths", m.make_int64s(lengths_)));
     const NodeId split = m.add_node(g, standard_op(m, OpKind::Split), operands, parts, n);
     m.set_attr_int(split, names::axis, axis_);
     if (!operand) m.set_attr_ints(split, names::split, lengths_);
@@ -159,7 +167,8 @@ class SplitDirectly final : public Rule {
       const auto numbers = t ? int_elements(m, t) : std::nullopt;
       if (!numbers || numbers->empty()) return false;
       if (!m.tensor(t).dims.empty()) {
-        if (m.tensor(t).dims.size() != 1 || static_cast<std::int64_t>(numbers->size()) > kMostParts) return false;
+        if (m.tensor(t).dims.size() != 1 || static_cast<std::int64_t>(numbers->size()) > kMostParts)
+          return false;
         std::int64_t left = *extent;
         for (const std::int64_t length : *numbers) {
           if (length < 1 || length > left) return false;
@@ -180,10 +189,13 @@ class SplitDirectly final : public Rule {
   bool assign_readers(const Model& m) {
     first_.assign(lengths_.size(), NodeId{});
     others_.clear();
-    const auto fixed = [&](NodeId r) { return m.is_graph_output(m.output(r, 0)) || m.value(m.output(r, 0)).pinned; };
+    const auto fixed = [&](NodeId r) {
+      return m.is_graph_output(m.output(r, 0)) || m.value(m.output(r, 0)).pinned;
+    };
     for (const NodeId r : readers_) {
       const auto position = int_operand(m, r, 1);
-      const auto part = position && position->size() == 1 ? normalize_axis(position->front(), lengths_.size()) : std::nullopt;
+      const auto part = position && position->size() == 1 ? normalize_axis(position->front(), lengths_.size())
+                                                          : std::nullopt;
       if (!part) return false;
       const auto at = static_cast<std::size_t>(*part);
       if (!first_[at]) {
@@ -198,8 +210,8 @@ class SplitDirectly final : public Rule {
 
   std::vector<NodeId> readers_;
   std::vector<std::int64_t> lengths_;
-  std::vector<NodeId> first_;                                  // for each part the reader whose result it becomes
-  std::vector<std::pair<NodeId, std::size_t>> others_;         // further readers and their parts
+  std::vector<NodeId> first_;                           // for each part the reader whose result it becomes
+  std::vector<std::pair<NodeId, std::size_t>> others_;  // further readers and their parts
   std::int64_t axis_ = 0;
   bool unbind_ = false, reuse_ = false;
 };
@@ -207,7 +219,10 @@ class SplitDirectly final : public Rule {
 }  // namespace
 
 extern constinit const PassInfo sequence_idioms = {
-    .name = "sequence-idioms", .summary = "write sequences that are joined or indexed as Concat, Split, Gather",
-    .exact = Exact::Yes, .level = 1, .make = make_pass<RulePass<JoinDirectly, SplitDirectly>>};
+    .name = "sequence-idioms",
+    .summary = "write sequences that are joined or indexed as Concat, Split, Gather",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<JoinDirectly, SplitDirectly>>};
 
 }  // namespace graphopt

@@ -10,8 +10,8 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kMostUnpacked = 1024;   // elements
-constexpr std::size_t kSample = 256;           // bytes of a payload that a colour looks at, from either end
+constexpr std::int64_t kMostUnpacked = 1024;  // elements
+constexpr std::size_t kSample = 256;          // bytes of a payload that a colour looks at, from either end
 
 std::uint64_t hash_text(std::string_view s) {
   std::uint64_t h = s.size();
@@ -44,7 +44,7 @@ std::uint64_t hash_operator(const Model& m, NodeId n) {
 }
 
 std::uint64_t hash_attributes(const Model& m, NodeId n) {
-  std::uint64_t sum = 0;   // the order of attributes has no meaning
+  std::uint64_t sum = 0;  // the order of attributes has no meaning
   for (const Attr& a : m.attrs(n)) {
     std::uint64_t h = hash_text(m.text(a.name));
     h = mix_hash(h, static_cast<std::uint64_t>(a.i));
@@ -64,7 +64,8 @@ void CanonicalOrder::look_at(GraphId g) {
   graph_ = g;
   find_captures();
   inputs_.clear();
-  for (const ValueId v : m_.graph_inputs(g)) inputs_.emplace_back(v, static_cast<std::uint32_t>(inputs_.size()));
+  for (const ValueId v : m_.graph_inputs(g))
+    inputs_.emplace_back(v, static_cast<std::uint32_t>(inputs_.size()));
   std::ranges::sort(inputs_);
   for (auto* by_node : {&depth_, &first_output_, &first_slot_}) by_node->resize(m_.node_count());
   for (auto* by_node : {&colour_, &back_}) by_node->resize(m_.node_count());
@@ -111,17 +112,19 @@ std::uint64_t CanonicalOrder::value_colour(ValueId v) const {
   if (value.is_input && value.graph == m_.main()) return hash_text(m_.text(value.name));
   if (value.graph != graph_) return 3;
   const auto place = std::ranges::lower_bound(inputs_, v, {}, &std::pair<ValueId, std::uint32_t>::first);
-  if (place == inputs_.end() || place->first != v) return 4;   // an initializer that is sparse, or named by something outside
+  if (place == inputs_.end() || place->first != v)
+    return 4;  // an initializer that is sparse, or named by something outside
   return mix_hash(5, place->second);
 }
 
 // What the bodies of a node hold, at any depth: operators and attributes, not how they are joined.
 std::uint64_t CanonicalOrder::hash_bodies(NodeId n) const {
   std::uint64_t sum = 0;
-  std::vector<std::pair<GraphId, std::uint64_t>> open;   // with the attributes that lead there
+  std::vector<std::pair<GraphId, std::uint64_t>> open;  // with the attributes that lead there
   const auto add = [&](NodeId holder, std::uint64_t way) {
     for (const Attr& a : m_.attrs(holder))
-      for (std::uint64_t i = 0; i < a.graphs.size(); ++i) open.emplace_back(a.graphs[i], mix_hash(mix_hash(way, hash_text(m_.text(a.name))), i));
+      for (std::uint64_t i = 0; i < a.graphs.size(); ++i)
+        open.emplace_back(a.graphs[i], mix_hash(mix_hash(way, hash_text(m_.text(a.name))), i));
   };
   add(n, 0);
   while (!open.empty()) {
@@ -142,7 +145,8 @@ void CanonicalOrder::look_forward() {
     nodes_.push_back(n);
     std::uint32_t depth = 0;
     const auto see = [&](ValueId v) {
-      if (v && m_.value(v).def && m_.value(v).graph == graph_) depth = std::max(depth, depth_[m_.value(v).def.index()] + 1);
+      if (v && m_.value(v).def && m_.value(v).graph == graph_)
+        depth = std::max(depth, depth_[m_.value(v).def.index()] + 1);
       return value_colour(v);
     };
     std::uint64_t h = hash_operator(m_, n);
@@ -173,7 +177,7 @@ void CanonicalOrder::look_backward() {
         } else if (m_.node(user).graph == graph_) {
           sum += mix_hash(back_[user.index()], m_.slot(u));
           first = std::min(first, first_output_[user.index()]);
-        } else if (const NodeId holder = m_.ancestor_in(graph_, user)) {   // in one of its bodies
+        } else if (const NodeId holder = m_.ancestor_in(graph_, user)) {  // in one of its bodies
           const GraphId body = m_.node(user).graph;
           sum += mix_hash(mix_hash(back_[holder.index()], hash_text(m_.text(m_.graph(body).attribute))),
                           m_.is_return(user) ? 13 : mix_hash(hash_operator(m_, user), m_.slot(u)));
@@ -191,7 +195,7 @@ void CanonicalOrder::look_backward() {
 // By depth first (counting), then by colour within a depth; what has the same colour stays as it stood.
 void CanonicalOrder::sort() {
   struct Place {
-    std::uint64_t reader;   // first_output, first_slot
+    std::uint64_t reader;  // first_output, first_slot
     std::uint64_t colour;
     std::uint32_t index;
     auto operator<=>(const Place&) const = default;
@@ -204,7 +208,8 @@ void CanonicalOrder::sort() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) order_[next[depth_[nodes_[i].index()]]++] = i;
   std::vector<Place> level;
   for (std::size_t depth = 0; depth <= deepest_; ++depth) {
-    const std::span<std::uint32_t> order = std::span(order_).subspan(start[depth], start[depth + 1] - start[depth]);
+    const std::span<std::uint32_t> order =
+        std::span(order_).subspan(start[depth], start[depth + 1] - start[depth]);
     if (order.size() < 2) continue;
     level.clear();
     for (const std::uint32_t i : order) {

@@ -11,20 +11,20 @@
 namespace graphopt {
 
 struct PassOptions {
-  std::uint64_t fold_limit = 64 * 1024;   // bytes that one folded constant may add to the file
-  bool exact = false;                     // bit-exact rewrites only
-  int level = 2;                          // of -O
+  std::uint64_t fold_limit = 64 * 1024;  // bytes that one folded constant may add to the file
+  bool exact = false;                    // bit-exact rewrites only
+  int level = 2;                         // of -O
 };
 
-class DraftStore;   // hoist/draft_store.h
+class DraftStore;  // hoist/draft_store.h
 
 struct PassContext {
   Model& model;
   Inference& infer;
   Journal& journal;
   const PassOptions& options;
-  MoveLog* moves = nullptr;               // none: nobody asks
-  DraftStore* drafts = nullptr;           // what searches hand on; none: nothing
+  MoveLog* moves = nullptr;      // none: nobody asks
+  DraftStore* drafts = nullptr;  // what searches hand on; none: nothing
 };
 
 }  // namespace graphopt

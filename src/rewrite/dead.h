@@ -1,4 +1,5 @@
-// Which nodes may vanish when nobody reads their results, and a sweeper that removes them as they become dead.
+// Which nodes may vanish when nobody reads their results, and a sweeper that removes them as they become
+// dead.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,10 @@
 
 namespace graphopt {
 
-// May `n` be removed once its results are unused? Yes for pure operators, random draws (a draw that nobody reads
-// changes no distribution), control flow and function calls whose bodies hold only such nodes. No for operators that
-// nobody knows outside the standard domains: they may print, count or store. An error that a dead node would raise
+// May `n` be removed once its results are unused? Yes for pure operators, random draws (a draw that nobody
+// reads changes no distribution), control flow and function calls whose bodies hold only such nodes. No for
+// operators that nobody knows outside the standard domains: they may print, count or store. An error that a
+// dead node would raise
 // (an index out of range) does not count as an effect.
 bool removable(const Model& m, NodeId n);
 

@@ -10,13 +10,13 @@
 namespace graphopt {
 namespace {
 
-// Every rule lowers a cost, so a call ends by itself; this only bounds the damage of a rule that matches what it made.
-// The pass manager then sees a pass that never comes to rest, and says so.
+// Every rule lowers a cost, so a call ends by itself; this only bounds the damage of a rule that matches what
+// it made. The pass manager then sees a pass that never comes to rest, and says so.
 constexpr std::uint64_t kMostRewritesPerNode = 64;
 
-// Nodes to be offered: those of this round, and those that changed during it. Facts about values stay true while
-// a round goes on (rewrites keep meanings), they are just not the sharpest; so inference is brought up to date once
-// per round and not once per rewrite, which would look at a Concat of 10^5 operands 10^5 times.
+// Nodes to be offered: those of this round, and those that changed during it. Facts about values stay true
+// while a round goes on (rewrites keep meanings), they are just not the sharpest; so inference is brought up
+// to date once per round and not once per rewrite, which would look at a Concat of 10^5 operands 10^5 times.
 class Worklist final : public Listener {
  public:
   explicit Worklist(Model& m) : m_(m), queued_(m.node_count()) { m_.add_listener(this); }
@@ -87,7 +87,7 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
 
   std::uint64_t count = 0;
   const std::uint64_t most = kMostRewritesPerNode * (m.live_node_count() + 1);
-  std::vector<NodeId> waiting;   // those that would hand an output over
+  std::vector<NodeId> waiting;  // those that would hand an output over
   // The first rule that matches is applied, again while one does.
   const auto offer = [&](NodeId n, bool may_hand_over) {
     while (count < most && m.alive(n)) {
@@ -110,7 +110,8 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
       for (const NodeId n : work.now()) offer(n, false);
     } else if (!waiting.empty()) {
       std::erase_if(waiting, [&m](NodeId n) { return !m.alive(n); });
-      std::ranges::stable_sort(waiting, {}, [&m](NodeId n) { return std::pair(m.node(n).graph, output_slot(m, m.output(n, 0))); });
+      std::ranges::stable_sort(
+          waiting, {}, [&m](NodeId n) { return std::pair(m.node(n).graph, output_slot(m, m.output(n, 0))); });
       for (const NodeId n : std::exchange(waiting, {})) offer(n, true);
     } else {
       break;

@@ -1,11 +1,11 @@
 // The one rewrite engine: peephole rules driven by a worklist.
 //
-// Every node that a rule may start from is offered once, in topological order; after a rewrite the nodes whose
-// surroundings changed (the node, users of its results, definitions of its operands) are offered again. Matching only
-// reads; applying cannot fail. What a rewrite leaves without use is swept before the next match, so that "has one
-// use" means one live use. A value can take over one name of an output: matches that hand one over wait until nothing else
-// is left, and come in the order of the outputs, so that the order of the file decides nothing. Ends because every rule lowers a
-// cost that its head comment names.
+// Every node that a rule may start from is offered once, in topological order; after a rewrite the nodes
+// whose surroundings changed (the node, users of its results, definitions of its operands) are offered again.
+// Matching only reads; applying cannot fail. What a rewrite leaves without use is swept before the next
+// match, so that "has one use" means one live use. A value can take over one name of an output: matches that
+// hand one over wait until nothing else is left, and come in the order of the outputs, so that the order of
+// the file decides nothing. Ends because every rule lowers a cost that its head comment names.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class Rule {
   std::uint64_t applied = 0;
 };
 
-// Applies the rules until none matches or the journal's budget is used up. Returns how many rewrites were made.
+// Applies the rules until none matches or the journal's budget is used up. Returns how many rewrites were
+// made.
 std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules);
 
 }  // namespace graphopt

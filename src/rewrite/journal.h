@@ -1,5 +1,5 @@
-// Who changed what. Every rewrite asks the journal for leave, which numbers the rewrites of a run; --bisect runs the
-// pipeline again with a smaller budget and so finds the first rewrite whose presence breaks a model.
+// Who changed what. Every rewrite asks the journal for leave, which numbers the rewrites of a run; --bisect
+// runs the pipeline again with a smaller budget and so finds the first rewrite whose presence breaks a model.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 namespace graphopt {
 
 struct RewriteRecord {
-  std::uint64_t number = 0;      // 1, 2, 3 ... in the order of the run
+  std::uint64_t number = 0;  // 1, 2, 3 ... in the order of the run
   std::string pass, rule;
-  Place place;                   // of the node that the rule started from
+  Place place;  // of the node that the rule started from
 };
 
 class Journal {
@@ -27,7 +27,8 @@ class Journal {
   std::string_view pass() const { return pass_; }
   // Called right before a rewrite of `root`; false: the budget is used up and nothing may be changed.
   bool allow(const Model& m, NodeId root, std::string_view rule);
-  bool allow(const Model& m, ValueId value, std::string_view rule);   // rewrites that start from an initializer
+  bool allow(const Model& m, ValueId value,
+             std::string_view rule);  // rewrites that start from an initializer
   std::uint64_t count() const { return count_; }
   bool exhausted() const { return count_ >= budget_; }
   // The last rewrite that was allowed; filled only when a budget is set (it costs time).

@@ -12,35 +12,35 @@
 namespace graphopt {
 
 struct MoveCost {
-  std::int64_t compute = 0, free = 0, deform = 0;   // C', F, D (methods/rewrites.md, part c)
+  std::int64_t compute = 0, free = 0, deform = 0;  // C', F, D (methods/rewrites.md, part c)
 };
 
 struct KeptMove {
-  std::string_view pass;      // the name in its descriptor
-  std::string_view kind;      // "merge", "fork", ... (part g)
-  NodeId place;               // the node that it started from; it may have gone since, but what it was is still known
-  MoveCost before, after;     // of the graph
+  std::string_view pass;  // the name in its descriptor
+  std::string_view kind;  // "merge", "fork", ... (part g)
+  NodeId place;  // the node that it started from; it may have gone since, but what it was is still known
+  MoveCost before, after;  // of the graph
 };
 
 struct RefusedMove {
   std::string pass;
-  std::string_view kind, reason;   // the vocabulary of part g
+  std::string_view kind, reason;  // the vocabulary of part g
   Place place;
-  std::string value;               // the first result of the node at that place
+  std::string value;  // the first result of the node at that place
 };
 
 // The cost of a graph that was searched, when a search first saw it and when the last one left it.
 struct GraphCost {
-  std::uint32_t graph;   // its GraphId
+  std::uint32_t graph;  // its GraphId
   std::string name;
   MoveCost before, after;
 };
 
 struct MoveLog {
-  std::vector<std::string> explain;   // passes whose refusals are wanted
+  std::vector<std::string> explain;  // passes whose refusals are wanted
   std::vector<KeptMove> kept;
-  std::vector<RefusedMove> refused;   // of the last run of each pass
-  std::vector<GraphCost> costs;       // in the order of the searches
+  std::vector<RefusedMove> refused;  // of the last run of each pass
+  std::vector<GraphCost> costs;      // in the order of the searches
 };
 
 }  // namespace graphopt

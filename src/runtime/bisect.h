@@ -17,23 +17,23 @@
 namespace graphopt {
 
 struct BisectStep {
-  ModelSource model;              // what the pipeline made with this budget; valid until the next call
-  std::uint64_t rewrites = 0;    // how many it did: less than the budget when it needed no more
-  RewriteRecord last;            // the last of them
+  ModelSource model;           // what the pipeline made with this budget; valid until the next call
+  std::uint64_t rewrites = 0;  // how many it did: less than the budget when it needed no more
+  RewriteRecord last;          // the last of them
 };
 
 struct BisectReport {
   enum class Outcome : std::uint8_t {
-    Found,       // `culprit` is the rewrite, `check` the comparison with it in place
-    Clean,       // the whole pipeline's result passes
-    Saving,      // differs before the first rewrite: loading and saving broke it
-    NotRun,      // check.why says why nothing could be compared
+    Found,   // `culprit` is the rewrite, `check` the comparison with it in place
+    Clean,   // the whole pipeline's result passes
+    Saving,  // differs before the first rewrite: loading and saving broke it
+    NotRun,  // check.why says why nothing could be compared
   };
   Outcome outcome = Outcome::NotRun;
   RewriteRecord culprit;
   CheckReport check;
-  std::uint64_t rewrites = 0;    // of the whole run
-  int steps = 0;                 // models that were made and compared
+  std::uint64_t rewrites = 0;  // of the whole run
+  int steps = 0;               // models that were made and compared
 };
 
 // `make` runs the pipeline on a fresh copy of the model with a budget; `check` compares (Checker::check).

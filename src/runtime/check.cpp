@@ -16,21 +16,21 @@ namespace graphopt {
 namespace {
 
 constexpr double kNoiseLimit = 0.05, kNoiseFactor = 3;
-constexpr std::size_t kWantedBindings = 3;             // the usual one, one without equal sizes, one of ones
+constexpr std::size_t kWantedBindings = 3;  // the usual one, one without equal sizes, one of ones
 constexpr std::size_t kEnoughBindings = 2;
-constexpr std::size_t kPatience = 4;                   // candidates after which kEnoughBindings is enough
+constexpr std::size_t kPatience = 4;  // candidates after which kEnoughBindings is enough
 constexpr std::uint64_t kMaxKeptResults = std::uint64_t{256} << 20;
 
 struct Case {
   Binding binding;
   InputStyle style;
-  std::vector<HostValue> results;   // of the original; empty when not kept
+  std::vector<HostValue> results;  // of the original; empty when not kept
 };
 
 std::uint64_t bytes_of(const HostValue& v) {
   std::uint64_t bytes = v.raw.size();
   for (const std::string& text : v.strings) bytes += sizeof text + text.size();
-  for (const HostValue& item : v.items) bytes += bytes_of(item);   // as deep as compare_values goes
+  for (const HostValue& item : v.items) bytes += bytes_of(item);  // as deep as compare_values goes
   return bytes;
 }
 
@@ -58,13 +58,13 @@ struct Checker::State {
   const InputPlan* plan;
   CheckOptions options;
   std::shared_ptr<Runtime> runtime;
-  std::unique_ptr<RuntimeSession> first;         // the original
+  std::unique_ptr<RuntimeSession> first;  // the original
   std::unique_ptr<RuntimeSession> optimized_by_runtime;
   bool noise_failed = false;
   std::vector<Case> cases;
   std::vector<CheckRun> skipped;
   std::uint64_t kept = 0;
-  CheckReport refused;                           // why nothing can be compared; Verdict::NotRun
+  CheckReport refused;  // why nothing can be compared; Verdict::NotRun
   bool ready = false, prepared = false;
 
   // Opens the runtime, loads the original, finds the cases. Once; false when nothing can be compared.
@@ -218,7 +218,7 @@ void Checker::State::compare_case(RuntimeSession& second, const Case& c, CheckRu
   run.special = c.style.special;
   again.reset();
   noisy.reset();
-  const auto feeds = make_inputs(*plan, c.binding, c.style);   // cannot fail: it worked before
+  const auto feeds = make_inputs(*plan, c.binding, c.style);  // cannot fail: it worked before
   if (!feeds) return;
   std::vector<HostValue> fresh;
   const std::vector<HostValue>* results = &c.results;

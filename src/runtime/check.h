@@ -3,7 +3,8 @@
 //
 // An output passes when type, shape and the places of NaN and infinities agree, and
 //   - integers, Bool, strings: every element is equal;
-//   - floats: the largest difference over the largest finite magnitude of the original's output is at most the
+//   - floats: the largest difference over the largest finite magnitude of the original's output is at most
+//   the
 //     tolerance (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2, or the one given);
 //   - or at most three times what the original itself shows between ONNX Runtime without and with its own
 //     optimizations, when that is below 0.05 (`noise`: ties of ArgMax, steps of quantization).
@@ -26,27 +27,27 @@
 namespace graphopt {
 
 struct CheckOptions {
-  int seeds = 1;                      // input sets per binding
-  std::optional<double> tolerance;    // for floating-point outputs, relative
+  int seeds = 1;                    // input sets per binding
+  std::optional<double> tolerance;  // for floating-point outputs, relative
   std::string ort;  // --ort: the library, or a folder that holds it; empty: runtime/ort.h says where
 };
 
 struct OutputDifference {
   std::string output;
-  double max_abs = 0;                 // largest difference of two elements
-  double max_rel = 0;                 // floats: over the largest magnitude; others: share of unequal elements
-  double noise = 0;                   // the original's own, where it was asked for
-  bool random = false;                // differs between two runs of the original: type and shape only
+  double max_abs = 0;   // largest difference of two elements
+  double max_rel = 0;   // floats: over the largest magnitude; others: share of unequal elements
+  double noise = 0;     // the original's own, where it was asked for
+  bool random = false;  // differs between two runs of the original: type and shape only
   bool ok = true;
-  std::string problem;                // why not, when it is more than a number: "shape [2,3] became [3,2]"
+  std::string problem;  // why not, when it is more than a number: "shape [2,3] became [3,2]"
 };
 
 struct CheckRun {
-  std::string binding;                // "batch=2 seq=16"
+  std::string binding;  // "batch=2 seq=16"
   std::uint64_t seed = 0;
-  bool special = false;               // negative, extreme and special values
-  std::string skipped;                // why the original did not run on it; the rest is empty then
-  std::string broken;                 // why the optimized model did not run on it
+  bool special = false;  // negative, extreme and special values
+  std::string skipped;   // why the original did not run on it; the rest is empty then
+  std::string broken;    // why the optimized model did not run on it
   std::vector<OutputDifference> outputs;
   bool ok() const;
 };
@@ -54,17 +55,17 @@ struct CheckRun {
 struct CheckReport {
   enum class Verdict : std::uint8_t { Same, Different, NotRun };
   Verdict verdict = Verdict::NotRun;
-  std::string why;                    // one line: the first difference, or why nothing was compared
-  std::string remedy;                 // for NotRun
-  std::string runtime;                // "ONNX Runtime 1.31.1"
+  std::string why;      // one line: the first difference, or why nothing was compared
+  std::string remedy;   // for NotRun
+  std::string runtime;  // "ONNX Runtime 1.31.1"
   std::vector<CheckRun> runs;
-  std::vector<OutputDifference> worst;   // per output, over all runs: what the tool prints
+  std::vector<OutputDifference> worst;  // per output, over all runs: what the tool prints
 };
 
 // Holds the original's session and its results, so that --bisect pays for them once.
 class Checker {
  public:
-  Checker(ModelSource original, const InputPlan& plan, CheckOptions options);   // loads nothing yet
+  Checker(ModelSource original, const InputPlan& plan, CheckOptions options);  // loads nothing yet
   ~Checker();
   Checker(Checker&&) noexcept;
   Checker& operator=(Checker&&) noexcept;

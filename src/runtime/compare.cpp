@@ -20,10 +20,9 @@
 namespace graphopt {
 namespace {
 
-constexpr double kSmallestScale = 1e-30;   // an original of zeros: any difference is far
+constexpr double kSmallestScale = 1e-30;  // an original of zeros: any difference is far
 
-template <class T>
-T load(const std::string& raw, std::size_t i) {
+template <class T> T load(const std::string& raw, std::size_t i) {
   T v;
   std::memcpy(&v, raw.data() + i * sizeof(T), sizeof(T));
   return v;

@@ -11,8 +11,8 @@ namespace graphopt {
 struct Distance {
   double max_abs = 0;
   double max_rel = 0;
-  bool within = true;        // by the tolerance
-  std::string problem;       // type, shape, places of NaN and infinities, keys
+  bool within = true;   // by the tolerance
+  std::string problem;  // type, shape, places of NaN and infinities, keys
 };
 
 // 0 for types whose elements must be equal.

@@ -57,7 +57,7 @@ class Translator {
     if (const auto v = from_.value(d)) return to_.dims.constant(*v);
     const std::string text = from_.print(d);
     if (const auto it = made_.find(text); it != made_.end()) return it->second;
-    const DimId parsed = to_.dims.parse(text);       // none when it has symbols that no input has
+    const DimId parsed = to_.dims.parse(text);  // none when it has symbols that no input has
     made_.emplace(text, parsed);
     return parsed;
   }
@@ -79,7 +79,7 @@ class Translator {
 
   const DimPool& from_;
   InputPlan::State& to_;
-  std::map<std::string, DimId, std::less<>> made_;   // by printed form
+  std::map<std::string, DimId, std::less<>> made_;  // by printed form
   std::vector<DimId> late_;
 };
 
@@ -249,11 +249,13 @@ class Planner {
       const NodeId n{i};
       if (!m_.alive(n) || m_.is_return(n)) continue;
       switch (m_.kind(n)) {
-        case OpKind::Cast: case OpKind::CastLike:
+        case OpKind::Cast:
+        case OpKind::CastLike:
           if (is_float(infer_.dtype(m_.input(n, 0))) && m_.output(n, 0) &&
               !is_float(infer_.dtype(m_.output(n, 0))) && infer_.dtype(m_.output(n, 0)) != DType::Bool)
             return false;
           break;
+          // clang-format off
         case OpKind::Opaque: case OpKind::Loop: case OpKind::Scan: case OpKind::GridSample:
         case OpKind::RoiAlign: case OpKind::MaxRoiPool: case OpKind::DeformConv:
         case OpKind::NonMaxSuppression: case OpKind::NonZero: case OpKind::Compress: case OpKind::Resize:
@@ -262,6 +264,7 @@ class Planner {
         case OpKind::MsGridSample: case OpKind::MsBeamSearch: case OpKind::MsGreedySearch:
         case OpKind::MsSampling: case OpKind::MsWhisperBeamSearch: case OpKind::MsMoE: case OpKind::MsQMoE:
           return false;
+        // clang-format on
         default: break;
       }
     }

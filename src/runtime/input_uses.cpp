@@ -22,16 +22,16 @@ constexpr std::size_t kMaxSteps = 20000;
 constexpr std::int64_t kMaxFactor = 1 << 20;
 
 enum class Rule : std::uint8_t {
-  IndexOnAxis,     // of operand `other`, on the axis attribute
-  IndexEach,       // of operand `other`: all its dims (GatherND)
-  IndexRows,       // of operand `other`: its first dim
-  IndexClass,      // of operand `other`: its dim 1
-  Depth,           // the value of operand `other`
-  LengthOnAxis,    // of operand `other`, on attribute time_axis, else 0
-  KOnAxis,         // TopK
-  OwnDims,         // the dims of operand `other`
-  OwnDim,          // the dim of operand `other` on the axis attribute
-  Plain,           // `meaning` says it all
+  IndexOnAxis,   // of operand `other`, on the axis attribute
+  IndexEach,     // of operand `other`: all its dims (GatherND)
+  IndexRows,     // of operand `other`: its first dim
+  IndexClass,    // of operand `other`: its dim 1
+  Depth,         // the value of operand `other`
+  LengthOnAxis,  // of operand `other`, on attribute time_axis, else 0
+  KOnAxis,       // TopK
+  OwnDims,       // the dims of operand `other`
+  OwnDim,        // the dim of operand `other` on the axis attribute
+  Plain,         // `meaning` says it all
 };
 
 struct Sink {
@@ -127,6 +127,7 @@ constexpr Sink kSinks[] = {
 // Do the values of operand `slot` come out again as they are, one by one, wherever they then stand?
 bool keeps_values(OpKind kind, std::uint32_t slot) {
   switch (kind) {
+      // clang-format off
     case OpKind::Concat: case OpKind::Max: case OpKind::Min: case OpKind::SequenceConstruct: return true;
     case OpKind::Where: return slot > 0;
     case OpKind::ScatterElements: case OpKind::ScatterND: case OpKind::Scatter: return slot != 1;
@@ -142,6 +143,7 @@ bool keeps_values(OpKind kind, std::uint32_t slot) {
     case OpKind::DepthToSpace: case OpKind::SpaceToDepth: case OpKind::ReverseSequence:
     case OpKind::CenterCropPad: case OpKind::Compress: case OpKind::TopK:
     case OpKind::Unique: case OpKind::MlArrayFeatureExtractor: return slot == 0;
+    // clang-format on
     default: return false;
   }
 }
@@ -155,7 +157,7 @@ bool keeps_truth(OpKind kind) {
 struct Way {
   ValueId value;
   std::int64_t scale = 1, low = 0, high = 0, share = 1;
-  bool moved = false;          // no longer the input as it was fed
+  bool moved = false;  // no longer the input as it was fed
   auto key() const { return std::make_tuple(value, scale, low, high, share, moved); }
 };
 
@@ -229,7 +231,7 @@ class Walk {
     }
     if (kind != OpKind::Loop && kind != OpKind::Scan && kind != OpKind::SequenceMap) return false;
     const GraphId body = body_of(n);
-    const bool with_lengths = kind == OpKind::Scan && m_.opset(n) == 8;   // sequence_lens came first
+    const bool with_lengths = kind == OpKind::Scan && m_.opset(n) == 8;  // sequence_lens came first
     if (body && (kind != OpKind::Loop || slot >= 2) && !(with_lengths && slot == 0))
       push_input(way, body, with_lengths ? slot - 1 : slot);
     return true;
@@ -284,7 +286,7 @@ class Walk {
       next.scale *= low;
       next.low *= low;
       next.high *= low;
-    } else if (low < 1) {   // Div: a quotient is no larger than its dividend
+    } else if (low < 1) {  // Div: a quotient is no larger than its dividend
       return;
     }
     push_to(next, m_.output(n, 0));
@@ -305,7 +307,7 @@ class Walk {
   }
 
   void bound(const Way& way, DimId limit, bool may_be_negative) {
-    if (!limit && !found_.bounds.empty()) return;     // what is unknown must not hide what is known
+    if (!limit && !found_.bounds.empty()) return;  // what is unknown must not hide what is known
     found_.bounds.push_back(
         {limit, way.scale, way.low, way.high, way.share,
          may_be_negative && way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1});
@@ -324,7 +326,10 @@ class Walk {
               negative);
         break;
       case Rule::IndexEach: {
-        if (!other || !infer_.has_rank(other)) { bound(way, {}, false); break; }
+        if (!other || !infer_.has_rank(other)) {
+          bound(way, {}, false);
+          break;
+        }
         const auto dims = infer_.dims(other);
         const auto skip =
             static_cast<std::size_t>(std::max<std::int64_t>(0, attribute(n, names::batch_dims, 0)));
@@ -363,7 +368,9 @@ class Walk {
   // Vocabularies of ai.onnx.ml operators.
   void known_keys(NodeId n) {
     switch (m_.kind(n)) {
-      case OpKind::MlLabelEncoder: case OpKind::MlCategoryMapper: case OpKind::MlOneHotEncoder: break;
+      case OpKind::MlLabelEncoder:
+      case OpKind::MlCategoryMapper:
+      case OpKind::MlOneHotEncoder: break;
       default: return;
     }
     for (const Attr& a : m_.attrs(n)) {

@@ -31,18 +31,18 @@ enum class Meaning : std::uint8_t {
 
 // Legal when 0 <= scale * x + low and scale * x + high < limit / share.
 struct IndexBound {
-  DimId limit;                  // of the model's pool; none: unknown
+  DimId limit;  // of the model's pool; none: unknown
   std::int64_t scale = 1, low = 0, high = 0;
-  std::int64_t share = 1;       // how many unknown numbers are added up to the index
-  bool may_be_negative = false; // counts from the end then
+  std::int64_t share = 1;        // how many unknown numbers are added up to the index
+  bool may_be_negative = false;  // counts from the end then
 };
 
 struct InputUses {
   Meaning meaning = Meaning::Data;
-  std::vector<IndexBound> bounds;            // Index, Length
-  std::vector<DimId> dims;                   // Dims; of the model's pool
-  std::vector<std::string> texts;            // strings that a consumer knows
-  std::vector<std::int64_t> keys;            // integers that a consumer knows
+  std::vector<IndexBound> bounds;  // Index, Length
+  std::vector<DimId> dims;         // Dims; of the model's pool
+  std::vector<std::string> texts;  // strings that a consumer knows
+  std::vector<std::int64_t> keys;  // integers that a consumer knows
 };
 
 // A walk over use lists, through operators that keep values, into and out of subgraphs and functions.

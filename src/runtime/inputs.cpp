@@ -26,18 +26,19 @@ constexpr std::int64_t kSequenceLength = 3;
 // One attempt: a size per class of symbols, and a step by which further symbols of a class differ from the
 // first.
 struct Attempt {
-  std::array<std::int64_t, kSymbolClasses> sizes;   // Batch Past Sequence Picture Feature Audio General Rank
+  std::array<std::int64_t, kSymbolClasses> sizes;  // Batch Past Sequence Picture Feature Audio General Rank
   std::array<std::int64_t, kSymbolClasses> steps;
 };
 
 constexpr std::array<std::int64_t, kSymbolClasses> kSame{};
 constexpr Attempt kAttempts[] = {
-    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},                        // what most models take
-    {{3, 5, 7, 96, 24, 6400, 5, 2}, {1, 1, 1, 32, 8, 800, 1, 0}},   // no two alike: shows what equal sizes hide
-    {{1, 1, 1, 32, 8, 1600, 1, 2}, kSame},                          // 1 broadcasts
+    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},  // what most models take
+    {{3, 5, 7, 96, 24, 6400, 5, 2},
+     {1, 1, 1, 32, 8, 800, 1, 0}},          // no two alike: shows what equal sizes hide
+    {{1, 1, 1, 32, 8, 1600, 1, 2}, kSame},  // 1 broadcasts
     {{3, 5, 7, 96, 24, 6400, 5, 2}, kSame},
     {{1, 4, 12, 128, 32, 8000, 3, 3}, kSame},
-    {{4, 4, 4, 64, 16, 4000, 4, 1}, kSame},                         // one size for all that may have to agree
+    {{4, 4, 4, 64, 16, 4000, 4, 1}, kSame},  // one size for all that may have to agree
     {{1, 8, 8, 224, 32, 16000, 8, 4}, kSame},
     {{1, 1, 16, 256, 64, 32000, 16, 0}, kSame},
     {{1, 16, 32, 320, 8, 16000, 32, 2}, kSame},
@@ -49,15 +50,13 @@ constexpr Attempt kAttempts[] = {
 
 // --- elements ----------------------------------------------------------------------------------------------
 
-template <class T>
-void append(std::string& raw, T v) {
+template <class T> void append(std::string& raw, T v) {
   char bytes[sizeof(T)];
   std::memcpy(bytes, &v, sizeof(T));
   raw.append(bytes, sizeof(T));
 }
 
-template <class T>
-void append_int(std::string& raw, std::int64_t v) { append(raw, static_cast<T>(v)); }
+template <class T> void append_int(std::string& raw, std::int64_t v) { append(raw, static_cast<T>(v)); }
 
 void append_number(std::string& raw, DType t, double v) {
   switch (t) {
@@ -88,8 +87,13 @@ void append_integer(std::string& raw, DType t, std::int64_t v) {
 
 bool whole_bytes(DType t) {
   switch (t) {
-    case DType::Float: case DType::Double: case DType::Float16: case DType::BFloat16: case DType::Complex64:
-    case DType::Complex128: case DType::Bool: return true;
+    case DType::Float:
+    case DType::Double:
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Complex64:
+    case DType::Complex128:
+    case DType::Bool: return true;
     default: return is_int(t) && bits_of(t) >= 8;
   }
 }
@@ -390,7 +394,11 @@ class Drawer {
     for (std::size_t at = 0; at + width <= fallback.raw.size(); at += width) {
       double v = 0;
       if (width == 8) std::memcpy(&v, fallback.raw.data() + at, 8);
-      else { float f = 0; std::memcpy(&f, fallback.raw.data() + at, 4); v = f; }
+      else {
+        float f = 0;
+        std::memcpy(&f, fallback.raw.data() + at, 4);
+        v = f;
+      }
       append_number(out.raw, t.dtype, v * 1.25 + (std::signbit(v) ? -0.125 : 0.125));
     }
     return true;

@@ -28,7 +28,7 @@ struct DimBinding {
   std::int64_t value = 0;
 };
 using Binding = std::vector<DimBinding>;
-std::string to_string(const Binding& b);          // "batch=2 seq=16"; "" when there are no symbols
+std::string to_string(const Binding& b);  // "batch=2 seq=16"; "" when there are no symbols
 
 class InputPlan {
  public:

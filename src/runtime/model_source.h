@@ -7,9 +7,9 @@
 namespace graphopt {
 
 struct ModelSource {
-  std::string path;              // a file; its external data lies beside it
-  std::string_view bytes;        // used when `path` is empty; the owner keeps them
-  std::string external_folder;   // where the external data of `bytes` lies
+  std::string path;             // a file; its external data lies beside it
+  std::string_view bytes;       // used when `path` is empty; the owner keeps them
+  std::string external_folder;  // where the external data of `bytes` lies
 };
 
 }  // namespace graphopt

@@ -35,7 +35,7 @@ struct Runtime::State {
   const OrtApi* api = nullptr;
   OrtEnv* env = nullptr;
   OrtMemoryInfo* cpu = nullptr;
-  OrtAllocator* allocator = nullptr;   // the default one; not ours to release
+  OrtAllocator* allocator = nullptr;  // the default one; not ours to release
 };
 
 Runtime::Runtime() : s_(std::make_unique<State>()) {}
@@ -50,8 +50,10 @@ const std::string& Runtime::file() const { return s_->file; }
 
 Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
   const OrtPlaces places = ort_places(path);
-  std::string why;                                   // of the first candidate that is there but does not do
-  const auto note = [&why](std::string reason) { if (why.empty()) why = std::move(reason); };
+  std::string why;  // of the first candidate that is there but does not do
+  const auto note = [&why](std::string reason) {
+    if (why.empty()) why = std::move(reason);
+  };
 
   for (const std::string& file : places.files) {
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -147,7 +149,9 @@ Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Run
 
   Owned<OrtSessionOptions> options(api, &OrtApi::ReleaseSessionOptions);
   auto failed = failure(api, api.CreateSessionOptions(options.out()));
-  const auto step = [&](auto call) { if (!failed) failed = failure(api, call()); };
+  const auto step = [&](auto call) {
+    if (!failed) failed = failure(api, call());
+  };
   step([&] {
     return api.SetSessionGraphOptimizationLevel(options.get(), optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
   });

@@ -29,8 +29,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  std::string version() const;                    // "1.31.1"
-  const std::string& file() const;                // the library
+  std::string version() const;      // "1.31.1"
+  const std::string& file() const;  // the library
 
   struct State;
   State& state() { return *s_; }

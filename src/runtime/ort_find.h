@@ -7,8 +7,8 @@
 namespace graphopt {
 
 struct OrtPlaces {
-  bool named = false;                  // by the user: what stands here must work, nothing else is tried
-  std::string origin;                  // "--ort", "GRAPHOPT_ORT" or ""
+  bool named = false;  // by the user: what stands here must work, nothing else is tried
+  std::string origin;  // "--ort", "GRAPHOPT_ORT" or ""
   std::vector<std::string>
       files;  // for dlopen, the best first; names without '/' are for the system's search
 };

@@ -120,7 +120,7 @@ std::optional<std::string> OrtValues::read_tensor(const OrtValue* value, HostVal
   const auto bytes = raw_size(out.dtype, elements);
   if (!bytes) return fmt::format("elements of type {} are not compared", static_cast<int>(type));
   if (*bytes == 0) return std::nullopt;
-  void* data = nullptr;                                   // the C API of the headers has no const form
+  void* data = nullptr;  // the C API of the headers has no const form
   if (auto failed = failure(*api_, api_->GetTensorMutableData(const_cast<OrtValue*>(value), &data)))
     return failed;
   out.raw.assign(static_cast<const char*>(data), *bytes);
@@ -145,7 +145,7 @@ std::optional<std::string> OrtValues::read_strings(const OrtValue* value, HostVa
 std::optional<std::string> OrtValues::read_list(const OrtValue* value, HostValue::Kind kind,
                                                 HostValue& out) const {
   out.kind = kind;
-  std::size_t count = 2;                                  // a map: its keys, its values
+  std::size_t count = 2;  // a map: its keys, its values
   if (kind == HostValue::Kind::Sequence)
     if (auto failed = failure(*api_, api_->GetValueCount(value, &count))) return failed;
   out.items.resize(count);

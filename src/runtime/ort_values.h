@@ -13,16 +13,18 @@
 namespace graphopt {
 
 // Owns an object of the C API.
-template <class T>
-class Owned {
+template <class T> class Owned {
  public:
-  Owned(const OrtApi& api, void(ORT_API_CALL* OrtApi::*release)(T*)) : api_(&api), release_(release) {}
+  Owned(const OrtApi& api, void (ORT_API_CALL* OrtApi::*release)(T*)) : api_(&api), release_(release) {}
   ~Owned() { reset(); }
   Owned(Owned&& other) noexcept
       : api_(other.api_), release_(other.release_), p_(std::exchange(other.p_, nullptr)) {}
   Owned& operator=(Owned&&) = delete;
   T* get() const { return p_; }
-  T** out() { reset(); return &p_; }
+  T** out() {
+    reset();
+    return &p_;
+  }
 
  private:
   void reset() {
@@ -30,7 +32,7 @@ class Owned {
     p_ = nullptr;
   }
   const OrtApi* api_;
-  void(ORT_API_CALL* OrtApi::*release_)(T*);
+  void (ORT_API_CALL* OrtApi::*release_)(T*);
   T* p_ = nullptr;
 };
 

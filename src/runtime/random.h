@@ -16,7 +16,7 @@ class RandomStream {
     state_ ^= seed * 0x9E3779B97F4A7C15u;
   }
 
-  std::uint64_t bits() {   // splitmix64
+  std::uint64_t bits() {  // splitmix64
     state_ += 0x9E3779B97F4A7C15u;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -24,7 +24,7 @@ class RandomStream {
     return z ^ (z >> 31);
   }
 
-  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }   // [0, 1)
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // [0, 1)
 
   // Mean 0, deviation 1, within 3.5: the centred sum of four 16-bit numbers.
   double normal() {

@@ -1,8 +1,8 @@
 // Checked int64 arithmetic: the mathematical result, or nothing where it does not fit.
 //
-// Sizes and dims come from files that may lie, so sums and products of them must never wrap (signed overflow is
-// undefined behaviour besides). Division rounds towards minus infinity, as symbolic dims do; std::nullopt also
-// stands for a division by zero.
+// Sizes and dims come from files that may lie, so sums and products of them must never wrap (signed overflow
+// is undefined behaviour besides). Division rounds towards minus infinity, as symbolic dims do; std::nullopt
+// also stands for a division by zero.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +54,12 @@ constexpr std::optional<std::int64_t> checked_ceil_div(std::int64_t a, std::int6
 }
 
 // The same on optional operands, so that chains read as formulas: a missing operand gives a missing result.
-constexpr std::optional<std::int64_t> checked_add(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+constexpr std::optional<std::int64_t> checked_add(std::optional<std::int64_t> a,
+                                                  std::optional<std::int64_t> b) {
   return a && b ? checked_add(*a, *b) : std::nullopt;
 }
-constexpr std::optional<std::int64_t> checked_mul(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+constexpr std::optional<std::int64_t> checked_mul(std::optional<std::int64_t> a,
+                                                  std::optional<std::int64_t> b) {
   return a && b ? checked_mul(*a, *b) : std::nullopt;
 }
 

@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::size_t kGather = 256 * 1024;  // small pieces are written in lots of this size
 constexpr int kMostDescriptors = 500;        // of the 1024 that a process usually may have
-constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;  // of a copy: the disk works on one while the next is read
+constexpr std::uint64_t kPiece = std::uint64_t{2}
+                                 << 20;  // of a copy: the disk works on one while the next is read
 constexpr std::uint64_t kWorthCopying =
     64 * 1024;  // below this, a system call per range costs more than a copy
 
@@ -115,7 +116,7 @@ Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::str
     ::close(fd);
     return input_error(path, error);
   };
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0) return fail(errno);
   if (S_ISDIR(info.st_mode)) return fail(EISDIR);
   const std::shared_ptr<FileImage> image(new FileImage);
@@ -201,13 +202,13 @@ FileImage::~FileImage() {
 }
 
 bool FileImage::is_file(const std::string& path) const {
-  struct stat info {};
+  struct stat info{};
   return mapped_ && ::stat(path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
 bool FileImage::still_whole() const {
   if (fd_ < 0) return true;
-  struct stat info {};
+  struct stat info{};
   return ::fstat(fd_, &info) == 0 && static_cast<std::size_t>(info.st_size) >= size_;
 }
 
@@ -288,7 +289,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
   out.target_ = path;
   if (path == "-") {
     out.fd_ = STDOUT_FILENO;
-    struct stat info {};
+    struct stat info{};
     if (::fstat(out.fd_, &info) != 0) return out.failure(errno);
     if (!force && ::isatty(out.fd_)) {
       Error e = out.failure(0);
@@ -298,7 +299,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
     }
     return out;
   }
-  struct stat info {};
+  struct stat info{};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) return out.failure(EISDIR);
   if (path.empty() || path.back() == '/') return out.failure(ENOENT);
@@ -438,8 +439,8 @@ Status OutputFile::copy(const FileImage& from, std::uint64_t offset, std::uint64
       const std::size_t wanted = std::min<std::uint64_t>(stop - at, kPiece);
       const ssize_t n = regular_ ? ::copy_file_range(from.descriptor(), &in, fd_, nullptr, wanted, 0) : -1;
       if (n > 0) {
-        // The disk starts on this piece while the next one is copied; what it did by then, the sync at the end
-        // need not wait for. A hint: whether it is taken does not matter.
+        // The disk starts on this piece while the next one is copied; what it did by then, the sync at the
+        // end need not wait for. A hint: whether it is taken does not matter.
         static_cast<void>(::sync_file_range(fd_, static_cast<off_t>(size_), n, SYNC_FILE_RANGE_WRITE));
         at += static_cast<std::uint64_t>(n);
         size_ += static_cast<std::uint64_t>(n);

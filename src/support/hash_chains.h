@@ -1,5 +1,5 @@
-// A multimap from 64-bit hashes to small records, for tables that are filled and searched once: open hashing with
-// chains in one array, no allocation per entry. The caller compares what the hash only suggests.
+// A multimap from 64-bit hashes to small records, for tables that are filled and searched once: open hashing
+// with chains in one array, no allocation per entry. The caller compares what the hash only suggests.
 #pragma once
 
 #include <bit>
@@ -9,8 +9,7 @@
 
 namespace graphopt {
 
-template <class T>
-class HashChains {
+template <class T> class HashChains {
  public:
   // Forgets all entries; room for about `expected` of them without growing.
   void reset(std::size_t expected) {
@@ -26,8 +25,7 @@ class HashChains {
   }
 
   // The oldest entry of that hash for which `fits` holds; null when there is none.
-  template <class F>
-  const T* find(std::uint64_t hash, F fits) const {
+  template <class F> const T* find(std::uint64_t hash, F fits) const {
     const T* oldest = nullptr;
     for (std::uint32_t i = heads_.empty() ? kEnd : heads_[slot(hash)]; i != kEnd; i = entries_[i].next)
       if (entries_[i].hash == hash && fits(entries_[i].value)) oldest = &entries_[i].value;
@@ -42,7 +40,9 @@ class HashChains {
     T value;
   };
 
-  std::size_t slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash ^ (hash >> 32)) & (heads_.size() - 1); }
+  std::size_t slot(std::uint64_t hash) const {
+    return static_cast<std::size_t>(hash ^ (hash >> 32)) & (heads_.size() - 1);
+  }
   void grow() {
     heads_.assign(heads_.empty() ? 16 : heads_.size() * 2, kEnd);
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {

@@ -9,8 +9,7 @@
 
 namespace graphopt {
 
-template <class Tag>
-class Id {
+template <class Tag> class Id {
  public:
   constexpr Id() = default;
   constexpr explicit Id(std::uint32_t index) : index_(index) {}
@@ -26,20 +25,19 @@ class Id {
   std::uint32_t index_ = kNone;
 };
 
-using NameId = Id<struct NameTag>;          // an interned string
+using NameId = Id<struct NameTag>;  // an interned string
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 using GraphId = Id<struct GraphTag>;
 using FunctionId = Id<struct FunctionTag>;
 using TensorId = Id<struct TensorTag>;
 using TypeId = Id<struct TypeTag>;
-using DimId = Id<struct DimTag>;            // a symbolic expression; none means "unknown"
-using OpId = Id<struct OpTag>;              // an operator as a model names it: domain, type, overload
-using UseId = Id<struct UseTag>;            // one operand slot of one node
+using DimId = Id<struct DimTag>;  // a symbolic expression; none means "unknown"
+using OpId = Id<struct OpTag>;    // an operator as a model names it: domain, type, overload
+using UseId = Id<struct UseTag>;  // one operand slot of one node
 
 }  // namespace graphopt
 
-template <class Tag>
-struct std::hash<graphopt::Id<Tag>> {
+template <class Tag> struct std::hash<graphopt::Id<Tag>> {
   std::size_t operator()(graphopt::Id<Tag> id) const noexcept { return id.index(); }
 };

@@ -14,6 +14,7 @@
 namespace graphopt {
 
 // Index i holds the text of NameId(i); 0 is "".
+// clang-format off
 inline constexpr auto kKnownNames = std::to_array<std::string_view>({
     "", "activation", "activation_alpha", "activation_beta", "activations", "align_corners", "allowzero",
     "alpha", "antialias", "approximate", "auto_pad", "axes", "axis", "batch_axis", "batch_dims", "beta",
@@ -39,6 +40,7 @@ inline constexpr auto kKnownNames = std::to_array<std::string_view>({
     "transB", "type", "update_rule", "upper", "value", "value_float", "value_floats", "value_int",
     "value_ints", "value_string", "value_strings", "weights", "width_scale",
 });
+// clang-format on
 
 consteval bool known_names_are_sorted() {
   for (std::size_t i = 1; i < kKnownNames.size(); ++i)

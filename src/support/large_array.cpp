@@ -25,7 +25,8 @@ void* map_pages(std::size_t bytes, int access) {
   void* const raw = ::mmap(nullptr, bytes + kLargePage, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   auto* const first = static_cast<std::byte*>(raw);
-  const std::size_t before = round_up(reinterpret_cast<std::size_t>(raw), kLargePage) - reinterpret_cast<std::size_t>(raw);
+  const std::size_t before =
+      round_up(reinterpret_cast<std::size_t>(raw), kLargePage) - reinterpret_cast<std::size_t>(raw);
   if (before > 0) ::munmap(first, before);
   ::munmap(first + before + bytes, kLargePage - before);
   return first + before;
@@ -35,7 +36,7 @@ void* allocate_pages(std::size_t bytes) {
   void* p = map_pages(bytes, PROT_READ | PROT_WRITE);
   if (!p) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
-  (void)::madvise(p, bytes, MADV_HUGEPAGE);   // advice: where it is refused nothing is lost
+  (void)::madvise(p, bytes, MADV_HUGEPAGE);  // advice: where it is refused nothing is lost
 #endif
   return p;
 }
@@ -46,7 +47,7 @@ void* grow_pages(void* p, std::size_t old_bytes, std::size_t bytes) {
   if (here != MAP_FAILED) return here;
   // Where large pages begin at large pages, they are moved whole.
   void* const place = map_pages(bytes, PROT_NONE);
-  if (!place) {   // no room for both: somewhere, then
+  if (!place) {  // no room for both: somewhere, then
     void* const somewhere = ::mremap(p, old_bytes, bytes, MREMAP_MAYMOVE);
     return somewhere == MAP_FAILED ? nullptr : somewhere;
   }
@@ -71,7 +72,8 @@ void free_pages(void* p, std::size_t) { std::free(p); }
 void* resize_memory(void* p, std::size_t old_bytes, std::size_t bytes, std::size_t used) {
   const bool was_large = old_bytes >= kLargeMemory, large = bytes >= kLargeMemory;
   if (was_large && large)
-    if (void* grown = grow_pages(p, round_up(old_bytes, kLargePage), round_up(bytes, kLargePage))) return grown;
+    if (void* grown = grow_pages(p, round_up(old_bytes, kLargePage), round_up(bytes, kLargePage)))
+      return grown;
   void* const made = large ? allocate_pages(round_up(bytes, kLargePage)) : allocate(bytes);
   if (used > 0) std::memcpy(made, p, used);
   free_memory(p, old_bytes);

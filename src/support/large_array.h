@@ -1,11 +1,12 @@
 // Arrays that grow to hundreds of megabytes.
 //
-// Problem: a graph of 10^6 nodes is walked in an order that is not that of the memory. With pages of 4 KiB nearly each step misses
-// the address cache of the processor, and each page costs a fault when it is first written. When an array outgrows its memory, its
-// elements are copied to pages that the system has to clear first.
-// Method: from kLargeMemory bytes on, memory aligned to large pages, which the system is asked to use (Linux: madvise, transparent
-// huge pages). It grows by moving its pages to larger address space (mremap): nothing is copied, nothing cleared twice. Where the
-// system can do neither, these are ordinary arrays.
+// Problem: a graph of 10^6 nodes is walked in an order that is not that of the memory. With pages of 4 KiB
+// nearly each step misses the address cache of the processor, and each page costs a fault when it is first
+// written. When an array outgrows its memory, its elements are copied to pages that the system has to clear
+// first.
+// Method: from kLargeMemory bytes on, memory aligned to large pages, which the system is asked to use (Linux:
+// madvise, transparent huge pages). It grows by moving its pages to larger address space (mremap): nothing is
+// copied, nothing cleared twice. Where the system can do neither, these are ordinary arrays.
 //
 // As std::vector where it has the same members, for elements that are bytes to a copy.
 #pragma once
@@ -21,23 +22,26 @@
 namespace graphopt {
 
 inline constexpr std::size_t kLargePage = std::size_t{2} << 20;
-inline constexpr std::size_t kLargeMemory = 2 * kLargePage;   // bytes
+inline constexpr std::size_t kLargeMemory = 2 * kLargePage;  // bytes
 
-// Memory of `bytes` for what lies in the first `used` of `old_bytes` at p (null: none), which p is no longer good for. Aligned for every
-// element here; throws std::bad_alloc, and p stays. What size was asked for has to be told again.
+// Memory of `bytes` for what lies in the first `used` of `old_bytes` at p (null: none), which p is no longer
+// good for. Aligned for every element here; throws std::bad_alloc, and p stays. What size was asked for has
+// to be told again.
 void* resize_memory(void* p, std::size_t old_bytes, std::size_t bytes, std::size_t used);
 void free_memory(void* p, std::size_t bytes) noexcept;
 inline constexpr std::size_t kMemoryAlignment = 64;
 
-template <class T>
-class LargeArray {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> && alignof(T) <= kMemoryAlignment);
+template <class T> class LargeArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
+                alignof(T) <= kMemoryAlignment);
 
  public:
   LargeArray() = default;
   explicit LargeArray(std::size_t size) { resize(size); }
   LargeArray(LargeArray&& o) noexcept
-      : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)), capacity_(std::exchange(o.capacity_, 0)) {}
+      : data_(std::exchange(o.data_, nullptr)),
+        size_(std::exchange(o.size_, 0)),
+        capacity_(std::exchange(o.capacity_, 0)) {}
   LargeArray& operator=(LargeArray&& o) noexcept {
     std::swap(data_, o.data_);
     std::swap(size_, o.size_);
@@ -62,7 +66,8 @@ class LargeArray {
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
     if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
-    data_ = static_cast<T*>(resize_memory(data_, capacity_ * sizeof(T), capacity * sizeof(T), size_ * sizeof(T)));
+    data_ =
+        static_cast<T*>(resize_memory(data_, capacity_ * sizeof(T), capacity * sizeof(T), size_ * sizeof(T)));
     capacity_ = capacity;
   }
   void resize(std::size_t size) {
@@ -71,7 +76,7 @@ class LargeArray {
     size_ = size;
   }
   void push_back(const T& x) {
-    const T copy = x;   // it may lie in here
+    const T copy = x;  // it may lie in here
     make_room(size_ + 1);
     std::construct_at(data_ + size_++, copy);
   }
@@ -86,7 +91,8 @@ class LargeArray {
 
  private:
   void make_room(std::size_t size) {
-    if (size > capacity_) [[unlikely]] reserve(std::max({size, 2 * capacity_, std::size_t{8}}));
+    if (size > capacity_) [[unlikely]]
+      reserve(std::max({size, 2 * capacity_, std::size_t{8}}));
   }
 
   T* data_ = nullptr;

@@ -1,5 +1,5 @@
-// Interned strings. Equal strings have equal ids; text lives as long as the pool. A string that already lives long
-// enough (in the mapped model file) is not copied: intern_view.
+// Interned strings. Equal strings have equal ids; text lives as long as the pool. A string that already lives
+// long enough (in the mapped model file) is not copied: intern_view.
 //
 // The names of attributes that code asks for have fixed ids (known_names.h), so asking compares two integers.
 #pragma once
@@ -19,12 +19,12 @@ class StringPool {
   StringPool(StringPool&&) noexcept;
   StringPool& operator=(StringPool&&) noexcept;
 
-  NameId intern(std::string_view text);        // copies text when it is new
+  NameId intern(std::string_view text);  // copies text when it is new
   // The id of a text that the pool does not hold yet; none when it does.
   NameId intern_new(std::string_view text);
-  NameId intern_view(std::string_view text);   // the caller keeps text alive and unchanged
-  NameId find(std::string_view text) const;    // none when it was never interned
-  std::string_view text(NameId id) const;      // "" for none
+  NameId intern_view(std::string_view text);  // the caller keeps text alive and unchanged
+  NameId find(std::string_view text) const;   // none when it was never interned
+  std::string_view text(NameId id) const;     // "" for none
   std::size_t size() const;
 
  private:
@@ -32,6 +32,6 @@ class StringPool {
   std::unique_ptr<State> s_;
 };
 
-inline constexpr NameId kEmptyName{std::uint32_t{0}};   // ""
+inline constexpr NameId kEmptyName{std::uint32_t{0}};  // ""
 
 }  // namespace graphopt

@@ -1,10 +1,12 @@
 // What the fuzz targets share: loading from memory, saving to memory, and what must hold of any input.
 //
-// A target is one function, fuzz(bytes), and LLVMFuzzerTestOneInput around it. With libFuzzer that is all; compiled with
-// GRAPHOPT_REPLAY the file gets a main() instead, which needs no clang:
+// A target is one function, fuzz(bytes), and LLVMFuzzerTestOneInput around it. With libFuzzer that is all;
+// compiled with GRAPHOPT_REPLAY the file gets a main() instead, which needs no clang:
 //   replay_passes FILE...        runs the target on files
-//   replay_passes --stream       runs it on records of the standard input (four bytes of length, least first, then the
-//                                bytes) and answers each with one byte, so that whoever feeds it knows where it ended
+//   replay_passes --stream       runs it on records of the standard input (four bytes of length, least first,
+//   then the
+//                                bytes) and answers each with one byte, so that whoever feeds it knows where
+//                                it ended
 #pragma once
 
 #include <cstdint>
@@ -40,8 +42,10 @@ inline void require(bool holds, std::string_view what) {
 inline void check_errors(const Errors& errors) {
   require(!errors.empty() && errors.size() <= kMaxErrors, "no errors, or too many");
   for (const Error& e : errors) {
-    require(e.kind == ErrorKind::Input || e.kind == ErrorKind::Limit, "not the input's error: " + to_string(e));
-    require(!e.place.file.empty() && !e.what.empty() && !e.remedy.empty(), "an error that does not say enough: " + to_string(e));
+    require(e.kind == ErrorKind::Input || e.kind == ErrorKind::Limit,
+            "not the input's error: " + to_string(e));
+    require(!e.place.file.empty() && !e.what.empty() && !e.remedy.empty(),
+            "an error that does not say enough: " + to_string(e));
   }
 }
 

@@ -1,4 +1,5 @@
-// Fuzz target: bytes to a model and back. What loads is well formed, can be saved, and what was saved stays the same.
+// Fuzz target: bytes to a model and back. What loads is well formed, can be saved, and what was saved stays
+// the same.
 #include "fuzz/common.h"
 #include "onnx/text.h"
 

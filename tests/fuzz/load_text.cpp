@@ -1,4 +1,5 @@
-// Fuzz target: ONNX text to a model, the model to text and to bytes. The printer takes whatever the loader takes.
+// Fuzz target: ONNX text to a model, the model to text and to bytes. The printer takes whatever the loader
+// takes.
 #include "fuzz/common.h"
 #include "ir/print.h"
 

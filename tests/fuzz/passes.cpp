@@ -1,5 +1,5 @@
-// Fuzz target: the whole way without files. What the passes make is well formed, can be saved and loads again; a
-// second run over it has nothing to do.
+// Fuzz target: the whole way without files. What the passes make is well formed, can be saved and loads
+// again; a second run over it has nothing to do.
 #include "fuzz/common.h"
 #include "infer/infer.h"
 #include "passes/pipeline.h"

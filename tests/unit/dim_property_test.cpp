@@ -1,5 +1,5 @@
-// Symbolic dims against plain evaluation: random expressions are built in a pool and kept as trees, the trees are
-// evaluated in 128 bits under random bindings, and whatever the pool claims must agree with that.
+// Symbolic dims against plain evaluation: random expressions are built in a pool and kept as trees, the trees
+// are evaluated in 128 bits under random bindings, and whatever the pool claims must agree with that.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,9 @@ class DimProperty : public testing::Test {
     add_symbol("m", {-3, 4});
     add_symbol("h", {std::int64_t{1} << 33, std::int64_t{1} << 40});
   }
-  void add_symbol(const std::string& name, Range range) { symbols.push_back({pool.symbol(name, range), range}); }
+  void add_symbol(const std::string& name, Range range) {
+    symbols.push_back({pool.symbol(name, range), range});
+  }
 
   std::int64_t random(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
@@ -74,9 +76,7 @@ class DimProperty : public testing::Test {
   }
 
   // GTEST_RANDOM_SEED (--gtest_random_seed=N) searches elsewhere.
-  static std::uint64_t seed() {
-    return 20240607u + static_cast<std::uint64_t>(GTEST_FLAG_GET(random_seed));
-  }
+  static std::uint64_t seed() { return 20240607u + static_cast<std::uint64_t>(GTEST_FLAG_GET(random_seed)); }
 
   static constexpr Wide kTooBig = Wide{1} << 120;
   static Wide floor_quotient(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
@@ -113,13 +113,14 @@ class DimProperty : public testing::Test {
     Tree tree;
     if (depth == 0 || random(0, 9) == 0) {
       if (random(0, 2) == 0) {
-        tree.constant = shapes_only           ? random(0, 9)
+        tree.constant = shapes_only          ? random(0, 9)
                         : random(0, 19) == 0 ? random(-kInt64Max, kInt64Max)
                                              : random(-6, 9);
         tree.id = pool.constant(tree.constant);
       } else {
         tree.op = Op::Symbol;
-        tree.symbol = static_cast<std::size_t>(random(0, shapes_only ? 3 : static_cast<std::int64_t>(symbols.size()) - 1));
+        tree.symbol = static_cast<std::size_t>(
+            random(0, shapes_only ? 3 : static_cast<std::int64_t>(symbols.size()) - 1));
         tree.id = symbols[tree.symbol].id;
       }
     } else {
@@ -328,7 +329,8 @@ TEST_F(DimProperty, KnowledgeKeepsTheRunsThatItIsTrueOf) {
   EXPECT_GT(checked, 6000);
 }
 
-// Everything is rebuilt in a new epoch; where nothing was learnt about an expression, it must come out as it was.
+// Everything is rebuilt in a new epoch; where nothing was learnt about an expression, it must come out as it
+// was.
 TEST_F(DimProperty, CanonicalFormsAreStable) {
   const DimId clock = pool.symbol("clock");
   int changed = 0;

@@ -1,5 +1,5 @@
-// Symbolic dims: the form of expressions, decisions, knowledge that comes later, and text. Expectations are worked
-// out by hand; dim_property_test.cpp compares with plain evaluation.
+// Symbolic dims: the form of expressions, decisions, knowledge that comes later, and text. Expectations are
+// worked out by hand; dim_property_test.cpp compares with plain evaluation.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -298,7 +298,8 @@ TEST_F(Dim, LimitsGiveNone) {
 }
 
 TEST_F(Dim, ParseReadsTheGrammarAndExporters) {
-  const DimId h = pool.symbol("height"), s0 = pool.symbol("s0"), past = pool.symbol("past"), seq = pool.symbol("seq");
+  const DimId h = pool.symbol("height"), s0 = pool.symbol("s0"), past = pool.symbol("past"),
+              seq = pool.symbol("seq");
   EXPECT_EQ(pool.parse("past + seq"), pool.add(past, seq));
   EXPECT_EQ(pool.parse(" 2*s0 - 1 "), pool.sub(pool.mul(c(2), s0), c(1)));
   EXPECT_EQ(pool.parse("s0//2"), pool.floor_div(s0, c(2)));
@@ -324,9 +325,35 @@ TEST_F(Dim, ParseReadsTheGrammarAndExporters) {
 
 TEST_F(Dim, ParseRefusesTheRest) {
   pool.fresh();
-  for (const char* text : {"", "  ", "nobody", "s +", "s t", "2s", "(s", "s)", "s/2", "1/2", "s//0", "s/0", "s//t", "floor(s",
-                           "floor()", "floor(s, t)", "mod(s)", "max()", "min(,s)", "sqrt(s)", "u1", "s @ t", "9223372036854775808",
-                           "1.5", "s**-1", "s**t", "s**99", "*s", "//"})
+  for (const char* text : {"",
+                           "  ",
+                           "nobody",
+                           "s +",
+                           "s t",
+                           "2s",
+                           "(s",
+                           "s)",
+                           "s/2",
+                           "1/2",
+                           "s//0",
+                           "s/0",
+                           "s//t",
+                           "floor(s",
+                           "floor()",
+                           "floor(s, t)",
+                           "mod(s)",
+                           "max()",
+                           "min(,s)",
+                           "sqrt(s)",
+                           "u1",
+                           "s @ t",
+                           "9223372036854775808",
+                           "1.5",
+                           "s**-1",
+                           "s**t",
+                           "s**99",
+                           "*s",
+                           "//"})
     EXPECT_FALSE(pool.parse(text).valid()) << text;
   EXPECT_FALSE(pool.parse(std::string(100000, '(')).valid());
   EXPECT_FALSE(pool.parse(std::string(3000, '(')).valid());

@@ -49,16 +49,11 @@ constexpr ClassList kLists[] = {
     {OpClass::Nary,
      "Add And BitShift@11 BitwiseAnd@18 BitwiseOr@18 BitwiseXor@18 Div Equal Greater GreaterOrEqual@12 "
      "Less LessOrEqual@12 Max Mean Min Mod@10 Mul Or PRelu Pow Sub Sum Where@9 Xor"},
-    {OpClass::Conditional,
-     "BatchNormalization Clip DequantizeLinear@10 Dropout QuantizeLinear@10"},
-    {OpClass::Merge,
-     "Concat ConcatFromSequence@11"},
-    {OpClass::Split,
-     "Split SplitToSequence@11"},
-    {OpClass::Deformation,
-     "Flatten Reshape Squeeze Unsqueeze"},
-    {OpClass::Order,
-     "Transpose DepthToSpace SpaceToDepth"},
+    {OpClass::Conditional, "BatchNormalization Clip DequantizeLinear@10 Dropout QuantizeLinear@10"},
+    {OpClass::Merge, "Concat ConcatFromSequence@11"},
+    {OpClass::Split, "Split SplitToSequence@11"},
+    {OpClass::Deformation, "Flatten Reshape Squeeze Unsqueeze"},
+    {OpClass::Order, "Transpose DepthToSpace SpaceToDepth"},
     {OpClass::Heavy,
      "Conv ConvInteger@10 ConvTranspose DeformConv@19 Gemm GroupNormalization@18 InstanceNormalization "
      "LayerNormalization@17 MatMul MatMulInteger@10 QLinearConv@10 QLinearMatMul@10 RMSNormalization@23"},
@@ -104,8 +99,8 @@ TEST(FactsClasses, EveryOperatorOfOpsets1To26StandsInItsClass) {
   for (const OpFacts& row : all_facts())
     if (!row.name.empty() && row.domain.empty() && !listed.contains(std::string(row.name)))
       others.insert(std::string(row.name));
-  EXPECT_EQ(others, (Names{"CausalConvWithState", "LinearAttention", "SimplifiedLayerNormalization",
-                           "SwiGLU"}));
+  EXPECT_EQ(others,
+            (Names{"CausalConvWithState", "LinearAttention", "SimplifiedLayerNormalization", "SwiGLU"}));
   EXPECT_EQ(facts(OpKind::SwiGLU, 28).cls, OpClass::Nary);
   EXPECT_EQ(facts(OpKind::LinearAttention, 27).cls, OpClass::Anchor);
   EXPECT_EQ(facts(OpKind::CausalConvWithState, 27).cls, OpClass::Heavy);
@@ -130,9 +125,9 @@ TEST(FactsClasses, LookUpOfWhatIsNotThere) {
   EXPECT_EQ(op_kind("", "conv"), OpKind::Opaque);
   EXPECT_EQ(op_kind("", "Con"), OpKind::Opaque);
   EXPECT_EQ(op_kind("", "Convo"), OpKind::Opaque);
-  EXPECT_EQ(op_kind("", "Scaler"), OpKind::Opaque);         // of ai.onnx.ml
-  EXPECT_EQ(op_kind("", "Zzz"), OpKind::Opaque);            // behind the last name
-  EXPECT_EQ(op_kind("", "AAA"), OpKind::Opaque);            // before the first
+  EXPECT_EQ(op_kind("", "Scaler"), OpKind::Opaque);  // of ai.onnx.ml
+  EXPECT_EQ(op_kind("", "Zzz"), OpKind::Opaque);     // behind the last name
+  EXPECT_EQ(op_kind("", "AAA"), OpKind::Opaque);     // before the first
   EXPECT_EQ(op_kind("ai.onnx.ml", "Conv"), OpKind::Opaque);
   EXPECT_EQ(op_kind("my.domain", "Conv"), OpKind::Opaque);
   EXPECT_EQ(op_kind("com.microsoft", "Zzz"), OpKind::Opaque);
@@ -195,10 +190,10 @@ TEST(FactsClasses, Purity) {
   EXPECT_EQ(facts(OpKind::Dropout, 10).purity, Purity::Pure);    // nothing can make it train
   EXPECT_EQ(facts(OpKind::Dropout, 6).purity, Purity::Random);   // is_test = 0 by default
   EXPECT_EQ(facts(OpKind::Dropout, 12).purity, Purity::Random);  // training_mode
-  EXPECT_EQ(labels_where([](const OpFacts& r) { return r.purity == Purity::ControlFlow; }),
-            (Names{"If", "Loop", "Scan", "SequenceMap", "ai.onnx.preview/FlexAttention",
-                   "com.microsoft/BeamSearch",
-                   "com.microsoft/GreedySearch", "com.microsoft/WhisperBeamSearch"}));
+  EXPECT_EQ(
+      labels_where([](const OpFacts& r) { return r.purity == Purity::ControlFlow; }),
+      (Names{"If", "Loop", "Scan", "SequenceMap", "ai.onnx.preview/FlexAttention", "com.microsoft/BeamSearch",
+             "com.microsoft/GreedySearch", "com.microsoft/WhisperBeamSearch"}));
   for (const OpFacts& row : all_facts()) {  // a body makes an operator at least that
     bool body = false;
     for (const AttrFact& a : row.attributes) body = body || a.type == AttrType::Graph;
@@ -235,14 +230,12 @@ TEST(FactsClasses, ShapeOperandsAreWhatOutputDimsDependOn) {
       if (role == Role::Shape) return false;
     return r.shape_from_values && !r.deprecated;
   });
-  EXPECT_EQ(by_data, (Names{"Compress", "If", "ImageDecoder", "Loop", "NonMaxSuppression", "NonZero",
-                            "SequenceAt",
-                            "StringNormalizer", "StringSplit", "Unique", "ai.onnx.ml/CastMap",
-                            "com.microsoft/RemovePadding", "com.microsoft/Tokenizer",
-                            "com.microsoft/Unique"}));
+  EXPECT_EQ(by_data,
+            (Names{"Compress", "If", "ImageDecoder", "Loop", "NonMaxSuppression", "NonZero", "SequenceAt",
+                   "StringNormalizer", "StringSplit", "Unique", "ai.onnx.ml/CastMap",
+                   "com.microsoft/RemovePadding", "com.microsoft/Tokenizer", "com.microsoft/Unique"}));
   for (const OpFacts& row : all_facts())
-    for (const Role role : row.roles)
-      EXPECT_TRUE(role != Role::Shape || row.shape_from_values) << label(row);
+    for (const Role role : row.roles) EXPECT_TRUE(role != Role::Shape || row.shape_from_values) << label(row);
   EXPECT_FALSE(facts(OpKind::Reshape, 1).shape_from_values);
   EXPECT_TRUE(facts(OpKind::Reshape, 5).shape_from_values);
   EXPECT_FALSE(facts(OpKind::ReduceSum, 11).shape_from_values);
@@ -270,10 +263,9 @@ TEST(FactsClasses, RolesOfOperands) {
 
 TEST(FactsClasses, AxesThatCountFromTheEnd) {
   const auto negative = [](OpKind kind, int opset) { return facts(kind, opset).axis.negative; };
-  for (const OpKind kind : {OpKind::Concat, OpKind::Flatten, OpKind::ReduceSum, OpKind::ReduceMax,
-                            OpKind::Slice,
-                            OpKind::Softmax, OpKind::Split, OpKind::Squeeze, OpKind::Unsqueeze,
-OpKind::ArgMax}) {
+  for (const OpKind kind :
+       {OpKind::Concat, OpKind::Flatten, OpKind::ReduceSum, OpKind::ReduceMax, OpKind::Slice, OpKind::Softmax,
+        OpKind::Split, OpKind::Squeeze, OpKind::Unsqueeze, OpKind::ArgMax}) {
     EXPECT_FALSE(negative(kind, 10)) << op_name(kind);
     EXPECT_TRUE(negative(kind, 11)) << op_name(kind);
   }

@@ -21,11 +21,11 @@ Names dependent(DType type) {
   return names;
 }
 
-// b7, and what b7 says below the table: Cast from a floating type, Pow, Max and Min. SwiGLU was not measured. Where, which b7
-// does not name: the sign of a selected zero depends on which operands are scalars or end in a dim of 1 (ONNX Runtime 1.31).
-const Names kFloat = {"Acos", "Asin", "Atan", "Cast", "CastLike", "Celu", "Cos", "Elu",  "Log",
-                      "Max",  "Min",  "Mish", "Pow",  "Selu",     "Sin",  "Softplus", "SwiGLU",
-                      "Where"};
+// b7, and what b7 says below the table: Cast from a floating type, Pow, Max and Min. SwiGLU was not measured.
+// Where, which b7 does not name: the sign of a selected zero depends on which operands are scalars or end in
+// a dim of 1 (ONNX Runtime 1.31).
+const Names kFloat = {"Acos", "Asin", "Atan", "Cast", "CastLike", "Celu", "Cos",      "Elu",    "Log",
+                      "Max",  "Min",  "Mish", "Pow",  "Selu",     "Sin",  "Softplus", "SwiGLU", "Where"};
 
 TEST(FactsExactness, Float32) { EXPECT_EQ(dependent(DType::Float), kFloat); }
 
@@ -40,8 +40,7 @@ TEST(FactsExactness, Double) {
   for (const char* name : {"Cos", "Exp", "Log", "Sigmoid", "Sin", "Swish", "Tanh"}) want.insert(name);
   // without a kernel that could be measured
   for (const char* name : {"Acosh", "Asinh", "Atanh", "Cosh", "Erf", "Gelu", "HardSigmoid", "HardSwish",
-                           "LeakyRelu",
-                           "PRelu", "Sinh", "Softsign", "Tan", "ThresholdedRelu"})
+                           "LeakyRelu", "PRelu", "Sinh", "Softsign", "Tan", "ThresholdedRelu"})
     want.insert(name);
   EXPECT_EQ(dependent(DType::Double), want);
 }
@@ -92,8 +91,7 @@ TEST(FactsExactness, ScalarsAndVectors) {
   for (const OpFacts& row : all_facts())
     if (scalar_equals_vector(row.kind, DType::Float)) equal.insert(std::string(row.name));
   EXPECT_EQ(equal, (Names{"Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater",
-                          "GreaterOrEqual", "Less", "LessOrEqual", "Mul", "Or", "PRelu", "Sub",
-                          "Xor"}));
+                          "GreaterOrEqual", "Less", "LessOrEqual", "Mul", "Or", "PRelu", "Sub", "Xor"}));
   EXPECT_FALSE(scalar_equals_vector(OpKind::Pow, DType::Float));  // x * x * x for a scalar exponent
   EXPECT_FALSE(scalar_equals_vector(OpKind::Pow, DType::Int64));
   EXPECT_TRUE(scalar_equals_vector(OpKind::Max, DType::Int32));

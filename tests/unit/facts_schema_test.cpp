@@ -108,8 +108,7 @@ void compare_axis(const OpFacts& row, const OpSchema& schema, const std::string&
     want.in = AxisIn::Attribute;
     if (axis->default_value.type() == AttributeProto::INT)
       want.fallback = static_cast<std::int8_t>(axis->default_value.i());
-    else
-      want.fallback = row.axis.fallback;  // stated in words only
+    else want.fallback = row.axis.fallback;  // stated in words only
   } else if (attribute("axes") != nullptr) {
     want.in = AxisIn::AttributeList;
   }
@@ -232,8 +231,7 @@ TEST(FactsSchema, TheRowOfAnOpsetIsThatOfItsVersion) {
       const OpSchema* there = OpSchemaRegistry::Schema(schema.Name(), opset, "");
       if (there == nullptr)
         EXPECT_EQ(facts(kind, opset).kind, OpKind::Opaque) << schema.Name() << " at " << opset;
-      else
-        EXPECT_EQ(&facts(kind, opset), &facts(kind, there->SinceVersion())) << schema.Name() << opset;
+      else EXPECT_EQ(&facts(kind, opset), &facts(kind, there->SinceVersion())) << schema.Name() << opset;
     }
   }
 }

@@ -66,8 +66,8 @@ TEST(DTypes, Families) {
     signeds += is_signed_int(t);
     unsigneds += is_unsigned_int(t);
   }
-  EXPECT_EQ(floats, 12);    // float16, float, double, bfloat16, five of 8 bits, two of 6, one of 4
-  EXPECT_EQ(signeds, 6);    // 2, 4, 8, 16, 32, 64 bits
+  EXPECT_EQ(floats, 12);  // float16, float, double, bfloat16, five of 8 bits, two of 6, one of 4
+  EXPECT_EQ(signeds, 6);  // 2, 4, 8, 16, 32, 64 bits
   EXPECT_EQ(unsigneds, 6);
   EXPECT_FALSE(is_int(DType::Bool));
   EXPECT_FALSE(is_float(DType::Complex64));

@@ -24,8 +24,7 @@ class FoldCase {
 
   explicit FoldCase(int opset) { m.opset_tables[0] = {{kEmptyName, opset}}; }
 
-  template <class T>
-  FoldCase& operand(DType type, Dims dims, const std::vector<T>& values) {
+  template <class T> FoldCase& operand(DType type, Dims dims, const std::vector<T>& values) {
     std::string raw(values.size() * sizeof(T), '\0');
     if (!values.empty()) std::memcpy(raw.data(), values.data(), raw.size());
     return bytes(type, std::move(dims), std::move(raw));
@@ -85,8 +84,7 @@ class FoldCase {
   FoldRefusal fold(OpKind kind, std::size_t outputs = 1) {
     std::vector<ValueId> in, out;
     for (const TensorId t : operands) in.push_back(t ? m.add_initializer(m.main(), "operand", t) : ValueId{});
-    for (std::size_t i = 0; i < outputs; ++i)
-      out.push_back(m.add_value(m.main(), m.fresh_name("result")));
+    for (std::size_t i = 0; i < outputs; ++i) out.push_back(m.add_value(m.main(), m.fresh_name("result")));
     node = m.add_node(m.main(), m.intern_op(kind, op_domain(kind), op_name(kind)), in, out);
     for (const Attr& a : attrs) m.set_attr(node, a);
     folded = graphopt::fold(m, node, operands, limits);
@@ -95,8 +93,7 @@ class FoldCase {
 
   const Tensor& result(std::size_t i = 0) const { return folded.results.at(i); }
   Dims dims(std::size_t i = 0) const { return result(i).dims; }
-  template <class T>
-  std::vector<T> values(std::size_t i = 0) const {
+  template <class T> std::vector<T> values(std::size_t i = 0) const {
     std::vector<T> v(result(i).raw.size() / sizeof(T));
     if (!v.empty()) std::memcpy(v.data(), result(i).raw.data(), v.size() * sizeof(T));
     return v;

@@ -1,5 +1,5 @@
-// Fold kernels that choose elements by integers or compute. Expected values by hand; what ONNX Runtime gives for the
-// same nodes is compared by tests/equal/fold_against_ort.py.
+// Fold kernels that choose elements by integers or compute. Expected values by hand; what ONNX Runtime gives
+// for the same nodes is compared by tests/equal/fold_against_ort.py.
 #include <cmath>
 #include <limits>
 
@@ -101,7 +101,7 @@ TEST(FoldCast, FloatsTowardsZeroAndOnlyWhatFits) {
     out.f32({1}, {bad}).attr("to", static_cast<std::int64_t>(DType::Int32));
     EXPECT_EQ(out.fold(OpKind::Cast), kBadOperands) << bad;
   }
-  FoldCase edge(13);   // 2^63 is the first that does not fit; the double below it does
+  FoldCase edge(13);  // 2^63 is the first that does not fit; the double below it does
   edge.f64({1}, {0x1p63}).attr("to", static_cast<std::int64_t>(DType::Int64));
   EXPECT_EQ(edge.fold(OpKind::Cast), kBadOperands);
   FoldCase below(13);
@@ -137,9 +137,10 @@ TEST(FoldArithmetic, IntegersWrap) {
   ASSERT_EQ(add.fold(OpKind::Add), kFolded);
   EXPECT_EQ(add.i32s(), (std::vector<std::int32_t>{kMin32, kMin32 + 1}));
   FoldCase mul(14);
-  mul.operand<std::uint16_t>(DType::UInt16, {1}, {0xFFFF}).operand<std::uint16_t>(DType::UInt16, {1}, {0xFFFF});
+  mul.operand<std::uint16_t>(DType::UInt16, {1}, {0xFFFF})
+      .operand<std::uint16_t>(DType::UInt16, {1}, {0xFFFF});
   ASSERT_EQ(mul.fold(OpKind::Mul), kFolded);
-  EXPECT_EQ(mul.values<std::uint16_t>(), std::vector<std::uint16_t>{1});   // (2^16 - 1)^2 mod 2^16
+  EXPECT_EQ(mul.values<std::uint16_t>(), std::vector<std::uint16_t>{1});  // (2^16 - 1)^2 mod 2^16
   FoldCase neg(13);
   neg.i64({1}, {kMin64});
   ASSERT_EQ(neg.fold(OpKind::Neg), kFolded);
@@ -178,7 +179,8 @@ TEST(FoldArithmetic, PowOnlyWhereDoublesAreExact) {
   c.i64({4}, {2, -3, 0, -1}).i64({4}, {53, 3, 0, kMax64});
   ASSERT_EQ(c.fold(OpKind::Pow), kFolded);
   EXPECT_EQ(c.i64s(), (Ints{std::int64_t{1} << 53, -27, 1, -1}));
-  for (const auto& [a, b] : std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 54}, {2, -1}, {3, kMax64}}) {
+  for (const auto& [a, b] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 54}, {2, -1}, {3, kMax64}}) {
     FoldCase bad(13);
     bad.i64({1}, {a}).i64({1}, {b});
     EXPECT_EQ(bad.fold(OpKind::Pow), kBadOperands) << a << " " << b;
@@ -280,7 +282,7 @@ TEST(FoldReduce, Integers) {
   ASSERT_EQ(mean.fold(OpKind::ReduceMean), kFolded);
   EXPECT_EQ(mean.dims(), (Dims{1, 1}));
   EXPECT_EQ(mean.i64s(), Ints{1});
-  FoldCase nothing(18);   // of no elements
+  FoldCase nothing(18);  // of no elements
   nothing.i64({0}, {}).attr("keepdims", std::int64_t{0});
   ASSERT_EQ(nothing.fold(OpKind::ReduceProd), kFolded);
   EXPECT_EQ(nothing.i64s(), Ints{1});
@@ -294,7 +296,7 @@ TEST(FoldReduce, Integers) {
 }
 
 TEST(FoldReduce, SumsThatDoublesCannotHold) {
-  FoldCase c(13);   // exact in 64 bits, but ONNX Runtime adds in floating point
+  FoldCase c(13);  // exact in 64 bits, but ONNX Runtime adds in floating point
   c.i64({3}, {(std::int64_t{1} << 62) + 1, 2, 0});
   EXPECT_EQ(c.fold(OpKind::ReduceSum), kBadOperands);
   FoldCase cancels(13);

@@ -1,4 +1,5 @@
-// Fold kernels that look at shapes or move elements. Expected values follow from the operators' ONNX text, by hand.
+// Fold kernels that look at shapes or move elements. Expected values follow from the operators' ONNX text, by
+// hand.
 #include <limits>
 
 #include "ops/fold.h"
@@ -52,17 +53,19 @@ TEST(FoldSlice, BackwardsFromBeyondTheEnd) {
 
 TEST(FoldSlice, TwoAxes) {
   auto c = slice({2, 3}, {1, 2, 3, 4, 5, 6}, {-1, 1}, {0, 3}, {1, 0}, {-1, 1});
-  ASSERT_EQ(c.fold(OpKind::Slice), kFolded);   // columns 2, 1 of row 1
+  ASSERT_EQ(c.fold(OpKind::Slice), kFolded);  // columns 2, 1 of row 1
   EXPECT_EQ(c.dims(), (Dims{1, 2}));
   EXPECT_EQ(c.i64s(), (Ints{6, 5}));
 }
 
 TEST(FoldSlice, Refuses) {
-  EXPECT_EQ(slice({3}, {1, 2, 3}, {0}, {2}, {0}, {0}).fold(OpKind::Slice), kBadOperands);         // step 0
+  EXPECT_EQ(slice({3}, {1, 2, 3}, {0}, {2}, {0}, {0}).fold(OpKind::Slice), kBadOperands);  // step 0
   EXPECT_EQ(slice({3}, {1, 2, 3}, {0}, {2}, {0}, {kMin64}).fold(OpKind::Slice), kBadOperands);
-  EXPECT_EQ(slice({3}, {1, 2, 3}, {0, 0}, {2, 2}, {0, -1}, {1, 1}).fold(OpKind::Slice), kBadOperands);  // axis twice
-  EXPECT_EQ(slice({3}, {1, 2, 3}, {0}, {2}, {1}, {1}).fold(OpKind::Slice), kBadOperands);         // no such axis
-  EXPECT_EQ(slice({3}, {1, 2, 3}, {2}, {kMax64}, {0}, {-1}).fold(OpKind::Slice), kCannot);        // runtimes disagree
+  EXPECT_EQ(slice({3}, {1, 2, 3}, {0, 0}, {2, 2}, {0, -1}, {1, 1}).fold(OpKind::Slice),
+            kBadOperands);                                                                 // axis twice
+  EXPECT_EQ(slice({3}, {1, 2, 3}, {0}, {2}, {1}, {1}).fold(OpKind::Slice), kBadOperands);  // no such axis
+  EXPECT_EQ(slice({3}, {1, 2, 3}, {2}, {kMax64}, {0}, {-1}).fold(OpKind::Slice),
+            kCannot);  // runtimes disagree
 }
 
 TEST(FoldSlice, AttributesBeforeOpset10) {
@@ -100,11 +103,11 @@ TEST(FoldReshape, Refuses) {
   EXPECT_EQ(refusal({2, 3}, {4, -1}, 0), kBadOperands);
   EXPECT_EQ(refusal({2, 3}, {5}, 0), kBadOperands);
   EXPECT_EQ(refusal({2, 3}, {-2, 3}, 0), kBadOperands);
-  EXPECT_EQ(refusal({6}, {1, 6, 0}, 0), kBadOperands);             // 0 names a dim that is not there
-  EXPECT_EQ(refusal({0, 3}, {0, -1}, 0), kBadOperands);            // any dim would do
+  EXPECT_EQ(refusal({6}, {1, 6, 0}, 0), kBadOperands);   // 0 names a dim that is not there
+  EXPECT_EQ(refusal({0, 3}, {0, -1}, 0), kBadOperands);  // any dim would do
   EXPECT_EQ(refusal({0, 3}, {0, -1}, 1), kBadOperands);
   EXPECT_EQ(refusal({0, 3}, {3, 0}, 1), kFolded);
-  EXPECT_EQ(refusal({2}, {kMax64, kMax64, 2}, 0), kBadOperands);   // the product wraps
+  EXPECT_EQ(refusal({2}, {kMax64, kMax64, 2}, 0), kBadOperands);  // the product wraps
 }
 
 TEST(FoldSqueeze, AxesAndAll) {
@@ -127,10 +130,14 @@ TEST(FoldUnsqueeze, AxesOfTheResult) {
   ASSERT_EQ(c.fold(OpKind::Unsqueeze), kFolded);
   EXPECT_EQ(c.dims(), (Dims{1, 2, 1}));
   FoldCase twice(13);
-  twice.i64({2}, {4, 5}).i64({2}, {0, -3});   // both are axis 0 of rank 3
+  twice.i64({2}, {4, 5}).i64({2}, {0, -3});  // both are axis 0 of rank 3
   EXPECT_EQ(twice.fold(OpKind::Unsqueeze), kBadOperands);
   FoldCase many(13);
-  many.i64({2}, {4, 5}).i64({80}, [] { Ints v; for (int i = 0; i < 80; ++i) v.push_back(i); return v; }());
+  many.i64({2}, {4, 5}).i64({80}, [] {
+    Ints v;
+    for (int i = 0; i < 80; ++i) v.push_back(i);
+    return v;
+  }());
   EXPECT_EQ(many.fold(OpKind::Unsqueeze), kBadOperands);
 }
 
@@ -159,7 +166,7 @@ TEST(FoldTranspose, PermutesAndReverses) {
   FoldCase twice(13);
   twice.i64({2, 1}, {1, 2}).attr("perm", Dims{0, 0});
   EXPECT_EQ(twice.fold(OpKind::Transpose), kBadOperands);
-  FoldCase packed(21);   // elements of half a byte are not moved one by one
+  FoldCase packed(21);  // elements of half a byte are not moved one by one
   packed.bytes(DType::Int4, {2, 2}, std::string("\x21\x43", 2));
   EXPECT_EQ(packed.fold(OpKind::Transpose), kCannot);
 }
@@ -183,7 +190,7 @@ TEST(FoldSplit, UnevenAndWrongLengths) {
   uneven.i64({5}, {1, 2, 3, 4, 5}).attr("num_outputs", 3);
   ASSERT_EQ(uneven.fold(OpKind::Split, 3), kFolded);
   EXPECT_EQ(uneven.i64s(2), (Ints{5}));
-  FoldCase nothing_left(18);   // lengths 2, 2, 2 and nothing for the last
+  FoldCase nothing_left(18);  // lengths 2, 2, 2 and nothing for the last
   nothing_left.i64({5}, {1, 2, 3, 4, 5}).attr("num_outputs", 4);
   EXPECT_EQ(nothing_left.fold(OpKind::Split, 4), kBadOperands);
   FoldCase sum(13);
@@ -222,7 +229,7 @@ TEST(FoldBombs, AreRefusedBeforeAnythingIsAllocated) {
   tile.i64({2}, {1, 2}).i64({1}, {kHuge});
   EXPECT_EQ(tile.fold(OpKind::Tile), kBomb);
   FoldCase wraps(13);
-  wraps.i64({4}, {1, 2, 3, 4}).i64({1}, {std::int64_t{1} << 62});   // 4 * 2^62 is 0 in 64 bits
+  wraps.i64({4}, {1, 2, 3, 4}).i64({1}, {std::int64_t{1} << 62});  // 4 * 2^62 is 0 in 64 bits
   EXPECT_EQ(wraps.fold(OpKind::Tile), kBomb);
   FoldCase expand(13);
   expand.i64({1}, {1}).i64({2}, {kHuge, kHuge});
@@ -242,7 +249,7 @@ TEST(FoldBombs, AreRefusedBeforeAnythingIsAllocated) {
   FoldCase one_hot(13);
   one_hot.i64({4}, {0, 1, 2, 3}).i64({}, {kMax64}).i64({2}, {0, 1});
   EXPECT_EQ(one_hot.fold(OpKind::OneHot), kBomb);
-  FoldCase words(13);   // 2^10 copies of a string of 2^20 bytes
+  FoldCase words(13);  // 2^10 copies of a string of 2^20 bytes
   words.strings({1}, {std::string(1 << 20, 'x')}).i64({1}, {1 << 10});
   EXPECT_EQ(words.fold(OpKind::Tile), kBomb);
 }
@@ -266,7 +273,7 @@ TEST(FoldPad, Modes) {
   EXPECT_EQ(padded("edge", {1, 2, 3}, {2, 4}), (Ints{1, 1, 1, 2, 3, 3, 3, 3, 3}));
   EXPECT_EQ(padded("reflect", {1, 2, 3}, {2, 1}), (Ints{3, 2, 1, 2, 3, 2}));
   EXPECT_EQ(padded("wrap", {1, 2, 3}, {2, 1}), (Ints{2, 3, 1, 2, 3, 1}));
-  FoldCase crop(13);   // more cut off than there is
+  FoldCase crop(13);  // more cut off than there is
   crop.i64({2}, {1, 2}).i64({2}, {-2, -1});
   EXPECT_EQ(crop.fold(OpKind::Pad), kBadOperands);
   FoldCase far(13);
@@ -310,7 +317,7 @@ TEST(FoldTrilu, DiagonalsFarOutside) {
 }
 
 TEST(FoldSpaceDepth, AreInverseInDcr) {
-  FoldCase d(13);   // channels are the blocks, row by row
+  FoldCase d(13);  // channels are the blocks, row by row
   d.i64({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7}).attr("blocksize", 2);
   ASSERT_EQ(d.fold(OpKind::DepthToSpace), kFolded);
   EXPECT_EQ(d.dims(), (Dims{1, 1, 2, 4}));
@@ -361,7 +368,7 @@ TEST(FoldGate, UnknownAttributesAndReferencesAndOpsets) {
   a.ref = reference.m.names.intern("outer_axis");
   reference.i64({1}, {1}).i64({1}, {2}).attr("axis", a);
   EXPECT_EQ(reference.fold(OpKind::Concat), kCannot);
-  FoldCase old(6);   // broadcasting by attributes
+  FoldCase old(6);  // broadcasting by attributes
   old.i64({1}, {1}).i64({1}, {2});
   EXPECT_EQ(old.fold(OpKind::Add), kCannot);
   FoldCase future(kNewestOpset + 1);

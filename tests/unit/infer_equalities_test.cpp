@@ -153,12 +153,13 @@ TEST(InferEqualities, WhatALoopCarries) {
     })");
   EXPECT_EQ(c.type("last"), "float[b, 4]");
   EXPECT_EQ(c.type("grown"), "float[fresh, 4]");
-  EXPECT_EQ(c.type("all"), "float[...]");  // m may be 0: then `all` has the dims that `out` declares, and it declares none
+  EXPECT_EQ(c.type("all"),
+            "float[...]");  // m may be 0: then `all` has the dims that `out` declares, and it declares none
   EXPECT_EQ(c.type("p2"), "float[b, 4]");
 }
 
-// Without iterations ONNX Runtime takes the dims that the body's output declares, 0 for symbols. So where there may
-// be none, only declared numbers hold.
+// Without iterations ONNX Runtime takes the dims that the body's output declares, 0 for symbols. So where
+// there may be none, only declared numbers hold.
 TEST(InferEqualities, TripCountOfALoop) {
   const auto loop = [](const std::string& trips, const std::string& row) {
     return "g (float[t, 7] x) => (float[] all)\n<bool go = {1}, int64 zero = {0}, int64 three = {3}>\n"

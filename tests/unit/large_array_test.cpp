@@ -18,7 +18,7 @@ struct alignas(64) Line {
 bool aligned(const void* p, std::size_t to) { return reinterpret_cast<std::uintptr_t>(p) % to == 0; }
 
 TEST(LargeArray, KeepsElementsWhileItGrows) {
-  LargeArray<Line> a, neighbour;   // two that grow in turns stand in each other's way
+  LargeArray<Line> a, neighbour;  // two that grow in turns stand in each other's way
   const std::size_t count = 9 * kLargeMemory / sizeof(Line) + 1;
   for (std::uint64_t i = 0; i < count; ++i) {
     a.push_back({i, {~i}});
@@ -50,7 +50,7 @@ TEST(LargeArray, ResizeMakesNewElementsAsTheyAreDeclared) {
   EXPECT_EQ(a.back().number, 7U);
   a.back().number = 5;
   a.resize(a.size() - 1);
-  a.resize(a.size() + 1);   // memory that was used before
+  a.resize(a.size() + 1);  // memory that was used before
   EXPECT_EQ(a.back().number, 7U);
 }
 

@@ -42,8 +42,8 @@ TEST(Model, UsesFollowOperands) {
   EXPECT_EQ(s.m.use_count(a), 2u);
   EXPECT_EQ(s.m.use_count(b), 1u);
   EXPECT_TRUE(s.m.is_graph_output(b));
-  EXPECT_FALSE(s.m.single_user(a).valid());   // two uses, though by one node
-  EXPECT_FALSE(s.m.single_user(b).valid());   // its only user is the return node
+  EXPECT_FALSE(s.m.single_user(a).valid());  // two uses, though by one node
+  EXPECT_FALSE(s.m.single_user(b).valid());  // its only user is the return node
   EXPECT_SOUND(s.m);
   s.m.set_operand(s.m.value(b).def, 1, s.x);
   EXPECT_EQ(s.m.use_count(a), 1u);
@@ -70,8 +70,8 @@ TEST(Model, InterfaceNamesAreNotGivenAway) {
   const ValueId y = s.node(s.relu, {s.x}, "y");
   const ValueId z = s.node(s.relu, {s.x}, "z");
   s.outputs({y, z});
-  EXPECT_FALSE(s.m.can_replace(y, s.x));   // an input cannot take an output's name
-  EXPECT_FALSE(s.m.can_replace(y, z));     // nor can another output
+  EXPECT_FALSE(s.m.can_replace(y, s.x));  // an input cannot take an output's name
+  EXPECT_FALSE(s.m.can_replace(y, z));    // nor can another output
   EXPECT_FALSE(s.m.can_replace(y, y));
   s.m.value_for_reader(z).pinned = true;
   EXPECT_FALSE(s.m.can_replace(z, y));
@@ -96,13 +96,13 @@ TEST(Model, AnInnerValueCannotReplaceAnOuterOne) {
   EXPECT_SOUND(s.m);
   EXPECT_TRUE(s.m.is_captured(a));
   EXPECT_FALSE(s.m.can_replace(a, t));
-  EXPECT_FALSE(s.m.can_replace(t, a));   // a branch computes its results itself
+  EXPECT_FALSE(s.m.can_replace(t, a));  // a branch computes its results itself
   EXPECT_EQ(s.m.ancestor_in(s.m.main(), s.m.value(t).def), n);
   EXPECT_EQ(graph_path(s.m, g), "main/#4294967295.then_branch");
   const std::uint32_t uses = s.m.use_count(a);
   s.m.set_graph_outputs(s.m.main(), std::vector{a});
   s.m.erase(n);
-  EXPECT_EQ(s.m.use_count(a), uses);   // the capture went, the output came
+  EXPECT_EQ(s.m.use_count(a), uses);  // the capture went, the output came
   EXPECT_FALSE(s.m.graph(g).alive);
   EXPECT_SOUND(s.m);
 }
@@ -121,7 +121,7 @@ TEST(Model, AConstantKeepsNameAndUses) {
   EXPECT_FALSE(s.m.output(def, 0).valid());
   s.m.erase(def);
   EXPECT_SOUND(s.m);
-  s.m.value_for_reader(a).is_input = true;   // an overridable default is no constant
+  s.m.value_for_reader(a).is_input = true;  // an overridable default is no constant
   EXPECT_FALSE(s.m.constant_of(a).valid());
 }
 
@@ -170,7 +170,8 @@ TEST(Model, RandomMutationsKeepTheInvariants) {
     Small s;
     std::vector<ValueId> values{s.x};
     const auto pick = [&](std::size_t limit) { return values[rng() % std::min(limit, values.size())]; };
-    for (int i = 0; i < 60; ++i) values.push_back(s.node(s.add, {pick(99), pick(99)}, "n" + std::to_string(i)));
+    for (int i = 0; i < 60; ++i)
+      values.push_back(s.node(s.add, {pick(99), pick(99)}, "n" + std::to_string(i)));
     s.outputs({values.back()});
     for (int step = 0; step < 200; ++step) {
       const std::size_t at = 1 + rng() % (values.size() - 1);
@@ -211,7 +212,8 @@ TEST(Verify, NamesWhatIsBroken) {
   s.outputs({b});
   s.m.move_before(s.m.value(b).def, s.m.value(a).def);
   ASSERT_TRUE(verify(s.m));
-  EXPECT_NE(to_string(*verify(s.m)).find("before the definition of 'a'"), std::string::npos) << to_string(*verify(s.m));
+  EXPECT_NE(to_string(*verify(s.m)).find("before the definition of 'a'"), std::string::npos)
+      << to_string(*verify(s.m));
   s.m.move_before(s.m.value(a).def, s.m.value(b).def);
   EXPECT_SOUND(s.m);
   s.m.value_for_reader(a).use_count = 7;
@@ -223,7 +225,8 @@ TEST(Print, WritesOnnxText) {
   s.m.opset_tables[0].push_back({kEmptyName, 17});
   const std::int64_t dims[] = {2};
   const float values[] = {1.5f, -2.0f};
-  const TensorId t = s.m.make_tensor(DType::Float, dims, std::string(reinterpret_cast<const char*>(values), 8));
+  const TensorId t =
+      s.m.make_tensor(DType::Float, dims, std::string(reinterpret_cast<const char*>(values), 8));
   const ValueId w = s.m.add_initializer(s.m.main(), "w", t);
   const ValueId y = s.node(s.add, {s.x, w}, "y");
   s.outputs({y});

@@ -52,7 +52,8 @@ TEST(Reader, SymbolsOfInputsAndClaimsOfOutputs) {
 
 // A kept value_info would say something of a new value that took its name.
 TEST(Reader, NamesInValueInfoAreTaken) {
-  Result<Model> m = load(parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) <float[5, 5] x_moved> { y = Relu(x) }"));
+  Result<Model> m = load(
+      parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) <float[5, 5] x_moved> { y = Relu(x) }"));
   ASSERT_TRUE(m.ok());
   EXPECT_EQ(m->text(m->fresh_name("x_moved")), "x_moved_1");
 }
@@ -78,7 +79,9 @@ TEST(Reader, ExpressionsInInputDims) {
 TEST(Reader, CapturesAreUses) {
   const Result<Model> m = load(parse(std::string(kHeader) + R"(g (float[n] x, bool c) => (float[n] y) {
       r = Relu(x)
-      y = If (c) <then_branch = t () => (float[n] a) { a = Abs(r) }, else_branch = e () => (float[n] b) { b = Neg(r) }>
+      y = If (c)
+         <then_branch = t () => (float[n] a) { a = Abs(r) },
+          else_branch = e () => (float[n] b) { b = Neg(r) }>
   })"));
   ASSERT_TRUE(m.ok());
   const ValueId r = named(*m, "r");
@@ -90,7 +93,9 @@ TEST(Reader, CapturesAreUses) {
 TEST(Reader, AnInnerNameHidesAnOuterOne) {
   onnx::ModelProto p = parse(std::string(kHeader) + R"(g (float[n] x, bool c) => (float[n] y) {
       r = Relu(x)
-      y = If (c) <then_branch = t () => (float[n] a) { s = Abs(x) a = Neg(s) }, else_branch = e () => (float[n] b) { b = Neg(r) }>
+      y = If (c)
+         <then_branch = t () => (float[n] a) { s = Abs(x) a = Neg(s) },
+          else_branch = e () => (float[n] b) { b = Neg(r) }>
   })");
   // In the then branch "s" becomes "r", which hides the outer one there and nowhere else.
   onnx::GraphProto* then_branch = p.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();

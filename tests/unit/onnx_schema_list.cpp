@@ -1,5 +1,5 @@
-// onnx_schema_list.inc is made from onnx's headers when the project is built: every class in it gives the schema that
-// its line says, and none that onnx registers is missing.
+// onnx_schema_list.inc is made from onnx's headers when the project is built: every class in it gives the
+// schema that its line says, and none that onnx registers is missing.
 #include <gtest/gtest.h>
 #include <onnx/defs/operator_sets.h>
 #include <onnx/defs/operator_sets_ml.h>
@@ -19,7 +19,8 @@ struct Row {
 };
 
 #define GRAPHOPT_SCHEMA(domain, version, name) \
-  {#domain, version, #name, &onnx::GetOpSchema<onnx::ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(domain, version, name)>},
+  {#domain, version, #name,                    \
+   &onnx::GetOpSchema<onnx::ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME(domain, version, name)>},
 constexpr Row kRows[] = {
 #include "onnx_schema_list.inc"
 };

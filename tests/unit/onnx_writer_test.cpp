@@ -123,7 +123,9 @@ TEST_F(Writer, MadeNodesAndAttributes) {
 
 TEST_F(Writer, AChangeInsideASubgraphAlone) {
   const onnx::ModelProto p = parse(R"(g (float[n] x, bool c) => (float[n] y) {
-      y = If (c) <then_branch = t () => (float[n] a) { s = Abs(x) a = Neg(s) }, else_branch = e () => (float[n] b) { b = Neg(x) }> })");
+      y = If (c)
+         <then_branch = t () => (float[n] a) { s = Abs(x) a = Neg(s) },
+          else_branch = e () => (float[n] b) { b = Neg(x) }> })");
   Model m = load(p);
   const GraphId then_branch = m.attrs(m.first_node(m.main()))[0].graphs[0];
   const NodeId neg = m.next_node(m.first_node(then_branch));
@@ -136,7 +138,8 @@ TEST_F(Writer, AChangeInsideASubgraphAlone) {
 
 TEST_F(Writer, ConstantsOfAFunctionBecomeNodes) {
   Model m = load(parse(R"(g (float[n] x) => (float[n] y) { y = my.F(x) }
-      <opset_import: ["" : 21], domain: "my"> F (a) => (b) { c = Constant <value_float = 2.0> () d = Abs(a) b = Mul(d, c) })"));
+      <opset_import: ["" : 21], domain: "my">
+       F (a) => (b) { c = Constant <value_float = 2.0> () d = Abs(a) b = Mul(d, c) })"));
   const GraphId body = m.function(FunctionId{std::uint32_t{0}}).body;
   const NodeId constant = m.first_node(body);
   const ValueId c = m.output(constant, 0);

@@ -29,7 +29,8 @@ TEST(Passes, EachIsNamedOnceAndDescribed) {
 }
 
 TEST(Passes, EachHasGoldenCasesThatApplyAndThatMustNot) {
-  if (!std::filesystem::exists(kRoot / "tests/golden")) GTEST_SKIP() << "the sources are not where they were compiled";
+  if (!std::filesystem::exists(kRoot / "tests/golden"))
+    GTEST_SKIP() << "the sources are not where they were compiled";
   for (const PassInfo* p : all_passes()) {
     int applies = 0, keeps = 0;
     const std::filesystem::path folder = kRoot / "tests/golden" / p->name;

@@ -34,15 +34,15 @@ std::string text_of(const Model& m, const RegionList& list) {
 }
 
 // Some node of each group that stands in a cycle of the quotient; empty: there is none. `group` by node.
-template <class GroupOf>
-std::size_t left_over(const Model& m, GraphId g, GroupOf group) {
+template <class GroupOf> std::size_t left_over(const Model& m, GraphId g, GroupOf group) {
   std::map<std::uint64_t, std::set<std::uint64_t>> readers;
   std::map<std::uint64_t, std::size_t> waiting;
   for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
     waiting.try_emplace(group(n), 0);
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
-      if (v && m.value(v).def && group(m.value(v).def) != group(n)) readers[group(m.value(v).def)].insert(group(n));
+      if (v && m.value(v).def && group(m.value(v).def) != group(n))
+        readers[group(m.value(v).def)].insert(group(n));
     }
   }
   for (const auto& [from, to] : readers)
@@ -57,8 +57,8 @@ std::size_t left_over(const Model& m, GraphId g, GroupOf group) {
   return waiting.size() - done;
 }
 
-// A graph of n nodes on [4,4]: elementwise ones, MatMuls, Softmaxes, Transposes; each reads what is at most `reach` nodes back.
-// Without anchors there are Transposes in their place, so that many clusters grow.
+// A graph of n nodes on [4,4]: elementwise ones, MatMuls, Softmaxes, Transposes; each reads what is at most
+// `reach` nodes back. Without anchors there are Transposes in their place, so that many clusters grow.
 std::string random_graph(std::mt19937& rng, int n, int reach, bool anchors = true) {
   const auto pick = [&rng](int k) { return static_cast<int>(rng() % static_cast<unsigned>(k)); };
   std::string nodes;
@@ -110,7 +110,7 @@ TEST(RegionList, JoinsFreeElementwiseNodesOfOneShape) {
     y = Mul (b, z)
   })");
   const RegionList list = list_regions(*c.model, *c.facts, c.model->main());
-  EXPECT_EQ(text_of(*c.model, list), "-: a b y < x z > y");   // z has another shape: alone, it is no region
+  EXPECT_EQ(text_of(*c.model, list), "-: a b y < x z > y");  // z has another shape: alone, it is no region
   EXPECT_EQ(list.launches, 2u);
 }
 
@@ -146,18 +146,22 @@ TEST(RegionList, QuotientsOfRandomGraphsHaveNoCycle) {
   for (int round = 0; round < 200; ++round) {
     const int reach = 2 + static_cast<int>(rng() % 40);
     const bool large = round < 120;
-    InferCase c(random_graph(rng, large ? 600 : 40, large ? reach : 2 + reach / 4, large ? round < 100 : round % 2 == 0));
+    InferCase c(random_graph(rng, large ? 600 : 40, large ? reach : 2 + reach / 4,
+                             large ? round < 100 : round % 2 == 0));
     const Model& m = *c.model;
     const RegionList list = list_regions(*c.model, *c.facts, m.main());
     std::map<NodeId, std::uint64_t> region;
     for (std::size_t r = 0; r < list.regions.size(); ++r) {
       EXPECT_GE(list.regions[r].members.size(), 2u);
-      for (const NodeId n : list.regions[r].members) EXPECT_TRUE(region.emplace(n, r).second) << "a node is in two regions";
+      for (const NodeId n : list.regions[r].members)
+        EXPECT_TRUE(region.emplace(n, r).second) << "a node is in two regions";
       clusters += !list.regions[r].anchor;
     }
     regions += list.regions.size();
     ASSERT_EQ(list.left_clusters, 0u) << "round " << round;
-    const auto group = [&](NodeId n) { return region.contains(n) ? region.at(n) : std::uint64_t{1} << 32 | n.index(); };
+    const auto group = [&](NodeId n) {
+      return region.contains(n) ? region.at(n) : std::uint64_t{1} << 32 | n.index();
+    };
     ASSERT_EQ(left_over(m, m.main(), group), 0u) << "round " << round;
     // The order is topological, and the members of a region stand in a row.
     std::map<NodeId, std::size_t> at;
@@ -190,7 +194,8 @@ TEST(RegionFunctions, EqualBodiesShareOneFunctionWhateverTheOrderOfNodes) {
     y = Softmax (a2)
   })");
   Model& m = *c.model;
-  const std::vector<std::string> names = make_region_functions(m, m.main(), list_regions(m, *c.facts, m.main()));
+  const std::vector<std::string> names =
+      make_region_functions(m, m.main(), list_regions(m, *c.facts, m.main()));
   ASSERT_EQ(names.size(), 2u);
   EXPECT_EQ(names[0], names[1]);
   EXPECT_EQ(m.function_count(), 1u);
@@ -200,10 +205,10 @@ TEST(RegionFunctions, EqualBodiesShareOneFunctionWhateverTheOrderOfNodes) {
 
 TEST(RegionFunctions, BodiesThatDifferAnywhereAreTwo) {
   const char* const variants[] = {
-      "b = LeakyRelu <alpha = 0.5> (n)\n z = Sub (b, w)",    // another attribute
-      "b = LeakyRelu <alpha = 0.25> (n)\n z = Sub (w, b)",   // other wiring
-      "b = LeakyRelu <alpha = 0.25> (n)\n z = Sub (b, b)",   // an operand twice
-      "b = LeakyRelu <alpha = 0.25> (n)\n z = Add (b, w)",   // another operator
+      "b = LeakyRelu <alpha = 0.5> (n)\n z = Sub (b, w)",   // another attribute
+      "b = LeakyRelu <alpha = 0.25> (n)\n z = Sub (w, b)",  // other wiring
+      "b = LeakyRelu <alpha = 0.25> (n)\n z = Sub (b, b)",  // an operand twice
+      "b = LeakyRelu <alpha = 0.25> (n)\n z = Add (b, w)",  // another operator
   };
   for (const std::string variant : variants) {
     InferCase c(R"(g (float[4,4] x, float[4,4] w) => (float[4,4] y, float[4,4] z) {
@@ -212,9 +217,11 @@ TEST(RegionFunctions, BodiesThatDifferAnywhereAreTwo) {
       y = Sub (a, w)
       s = Softmax (y)
       n = MatMul (s, s)
-      )" + variant + "\n}");
+      )" + variant +
+                "\n}");
     Model& m = *c.model;
-    const std::vector<std::string> names = make_region_functions(m, m.main(), list_regions(m, *c.facts, m.main()));
+    const std::vector<std::string> names =
+        make_region_functions(m, m.main(), list_regions(m, *c.facts, m.main()));
     ASSERT_EQ(names.size(), 2u) << variant;
     EXPECT_NE(names[0], names[1]) << variant;
   }
@@ -233,7 +240,8 @@ TEST(RegionFunctions, ComeApartAgain) {
     ASSERT_EQ(inline_region_functions(m), functions);
     ASSERT_FALSE(verify(m));
     EXPECT_EQ(m.graph(m.main()).node_count, nodes);
-    for (std::size_t f = 0; f < m.function_count(); ++f) EXPECT_FALSE(m.graph(m.function(FunctionId{f}).body).alive);
+    for (std::size_t f = 0; f < m.function_count(); ++f)
+      EXPECT_FALSE(m.graph(m.function(FunctionId{f}).body).alive);
     // And once more, under the names that were there already.
     Inference again(m, {});
     again.run();

@@ -128,7 +128,8 @@ TEST(CompareValues, TypeAndShapeAreExact) {
   EXPECT_EQ(compare_values(floats({1}), tensor<double>(DType::Double, {1}, {1}), {}).problem,
             "type float became double");
   EXPECT_EQ(compare_values(tensor<float>(DType::Float, {2, 3}, std::vector<float>(6)),
-                           tensor<float>(DType::Float, {3, 2}, std::vector<float>(6)), {}).problem,
+                           tensor<float>(DType::Float, {3, 2}, std::vector<float>(6)), {})
+                .problem,
             "shape [2,3] became [3,2]");
   EXPECT_EQ(compare_values(tensor<float>(DType::Float, {}, {1}), floats({1}), {}).problem,
             "shape [] became [1]");
@@ -184,11 +185,11 @@ TEST(FloatBits, HalfRoundsToNearestEvenAndBack) {
   EXPECT_EQ(double_to_half(65519.9), 0x7BFF);
   EXPECT_EQ(double_to_half(65520), 0x7C00);
   EXPECT_EQ(double_to_half(std::ldexp(1, -24)), 0x0001);
-  EXPECT_EQ(double_to_half(std::ldexp(1, -25)), 0x0000);                 // a tie: to even
-  EXPECT_EQ(double_to_half(1 + std::ldexp(1, -11)), 0x3C00);             // a tie: to even
-  EXPECT_EQ(double_to_half(1 + 3 * std::ldexp(1, -11)), 0x3C02);         // a tie: to even
+  EXPECT_EQ(double_to_half(std::ldexp(1, -25)), 0x0000);          // a tie: to even
+  EXPECT_EQ(double_to_half(1 + std::ldexp(1, -11)), 0x3C00);      // a tie: to even
+  EXPECT_EQ(double_to_half(1 + 3 * std::ldexp(1, -11)), 0x3C02);  // a tie: to even
   EXPECT_EQ(double_to_half(-0.0), 0x8000);
-  EXPECT_EQ(double_to_half(2 - std::ldexp(1, -12)), 0x4000);             // carries into the exponent
+  EXPECT_EQ(double_to_half(2 - std::ldexp(1, -12)), 0x4000);  // carries into the exponent
   for (unsigned bits = 0; bits < 0x7C00; ++bits) {
     const auto b = static_cast<std::uint16_t>(bits);
     ASSERT_EQ(double_to_half(half_to_double(b)), b);

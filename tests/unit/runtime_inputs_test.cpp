@@ -16,8 +16,7 @@ namespace {
 
 using test::Planned;
 
-template <class T>
-std::vector<T> elements(const HostValue& v) {
+template <class T> std::vector<T> elements(const HostValue& v) {
   std::vector<T> out(v.raw.size() / sizeof(T));
   if (!out.empty()) std::memcpy(out.data(), v.raw.data(), v.raw.size());
   return out;
@@ -81,7 +80,8 @@ TEST(Inputs, TheSecondBindingHasNoTwoSizesAlikeAndTheThirdIsOnes) {
 
 TEST(Inputs, DecoderMaskCoversPastAndPresent) {
   Planned p(
-      R"(g (int64[batch, seq] input_ids, int64[batch, total] attention_mask, float[batch, 2, past_len, 4] past)
+      R"(g (int64[batch, seq] input_ids, int64[batch, total] attention_mask,
+           float[batch, 2, past_len, 4] past)
                => (float[batch, 2, past_len, 4] y) { y = Identity(past) })");
   const auto values = draw(p);
   const std::int64_t seq = named(values, "input_ids").dims.at(1), past = named(values, "past").dims.at(2);
@@ -96,7 +96,7 @@ TEST(Inputs, UnknownDimsAndRanksGetSizes) {
   std::set<std::size_t> ranks;
   for (std::size_t i = 0; i < candidate_bindings(p.plan).size(); ++i)
     ranks.insert(named(draw(p, {}, i), "any").dims.size());
-  EXPECT_GE(ranks.size(), 4u);                            // an unknown rank is tried with several
+  EXPECT_GE(ranks.size(), 4u);  // an unknown rank is tried with several
   ASSERT_EQ(named(values, "some").dims.size(), 2u);
   EXPECT_EQ(named(values, "some").dims[1], 3);
 }
@@ -116,7 +116,8 @@ TEST(Inputs, IndicesStayInTheTable) {
 TEST(Inputs, ShiftsAndScalesOnTheWayNarrowTheRange) {
   // 0 <= 2 * i + 3 < 10: i in 0 .. 3. And i - 1 in a table of 10: i in 1 .. 10. Both: 1 .. 3.
   Planned p(
-      R"(g (int64[n] i) => (float y, float z) <float[10] t = {0,1,2,3,4,5,6,7,8,9}, int64 two = {2}, int64 three = {3}, int64 one = {1}> {
+      R"(g (int64[n] i) => (float y, float z)
+      <float[10] t = {0,1,2,3,4,5,6,7,8,9}, int64 two = {2}, int64 three = {3}, int64 one = {1}> {
     d = Mul(two, i)
     e = Add(d, three)
     y = Gather(t, e)
@@ -137,7 +138,8 @@ TEST(Inputs, SumsOfUnknownsShareTheRange) {
 TEST(Inputs, IndicesAreFollowedIntoLoopsBranchesAndFunctions) {
   Planned loop(
       R"(g (int64[n] i, int64 trips) => (float y) <float[3] t = {0,1,2}, bool go = {1}, float[1] zero = {0}> {
-    out, y = Loop (trips, go, i) <body = b (int64 k, bool c, int64[n] state) => (bool c2, int64[n] state2, float[n] row) {
+    out, y = Loop (trips, go, i)
+      <body = b (int64 k, bool c, int64[n] state) => (bool c2, int64[n] state2, float[n] row) {
       c2 = Identity(c)
       state2 = Identity(state)
       row = Gather(t, state) }> })");
@@ -161,7 +163,7 @@ TEST(Inputs, IndicesAreFollowedIntoLoopsBranchesAndFunctions) {
 TEST(Inputs, DivisorsAreNeverZero) {
   Planned p("g (int64[n] a, int64[n] b) => (int64[n] y) { y = Div(a, b) }");
   EXPECT_GE(extremes(p, "b", true).first, 1);
-  EXPECT_LT(extremes(p, "a", true).first, 0);   // plain integers have negative values among the special ones
+  EXPECT_LT(extremes(p, "a", true).first, 0);  // plain integers have negative values among the special ones
 }
 
 TEST(Inputs, LengthsFitTheSequence) {
@@ -211,7 +213,8 @@ TEST(Inputs, MasksLeaveSomethingInEveryRow) {
 TEST(Inputs, ConditionsGoBothWays) {
   Planned p(R"(g (bool c, float x) => (float y) {
     d = Not(c)
-    y = If (d) <then_branch = a () => (float r) { r = Neg(x) }, else_branch = b () => (float s) { s = Abs(x) }> })");
+    y = If (d)
+      <then_branch = a () => (float r) { r = Neg(x) }, else_branch = b () => (float s) { s = Abs(x) }> })");
   EXPECT_EQ(named(draw(p, {.seed = 0, .turn = 0}), "c").raw, std::string(1, '\1'));
   EXPECT_EQ(named(draw(p, {.seed = 0, .turn = 1}), "c").raw, std::string(1, '\0'));
 }

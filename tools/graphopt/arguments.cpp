@@ -63,8 +63,7 @@ auto parsed(T& to, const char* option, const char* problem, const char* remedy, 
 }
 
 // One of a few names.
-template <class T>
-auto chosen(T& to, const char* option, std::vector<std::pair<std::string, T>> choices) {
+template <class T> auto chosen(T& to, const char* option, std::vector<std::pair<std::string, T>> choices) {
   return [&to, option, choices](const std::string& text) {
     Names names;
     for (const auto& [name, value] : choices) {

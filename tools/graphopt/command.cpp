@@ -160,7 +160,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
   } else if (!command.tool.report.empty() && command.tool.report == command.tool.dot) {
     return usage("--report and --dot name the same file", "give each a file of its own");
   } else if (options.external_data == ExternalData::Always && options.output == "-") {
-    return usage("--external-data always needs a folder for the weights, and -o - has none", "give -o a file");
+    return usage("--external-data always needs a folder for the weights, and -o - has none",
+                 "give -o a file");
   } else {
     command.verb = Command::Verb::Optimize;
     options.timeout = command.tool.timeout;

@@ -58,26 +58,32 @@ Status write_file(const SideFile& side, std::string_view text) {
   return Done{};
 }
 
-// A report goes over an old report, and over nothing else: not over the model, its result or its weights by a slip. So does
-// a drawing.
+// A report goes over an old report, and over nothing else: not over the model, its result or its weights by a
+// slip. So does a drawing.
 Status check_path(const SideFile& file, const Options& options) {
   const std::string& path = file.path;
   if (path.empty() || path == "-") return Done{};
   std::error_code ignored;
   const auto same = [&](const std::string& other) {
     return !other.empty() && other != "-" &&
-           (std::filesystem::weakly_canonical(path, ignored) == std::filesystem::weakly_canonical(other, ignored) ||
+           (std::filesystem::weakly_canonical(path, ignored) ==
+                std::filesystem::weakly_canonical(other, ignored) ||
             std::filesystem::equivalent(path, other, ignored));
   };
-  Error e{ErrorKind::Usage, {path, {}, {}, {}, {}}, {}, std::string("give ") + file.option + " a file of its own"};
+  Error e{ErrorKind::Usage,
+          {path, {}, {}, {}, {}},
+          {},
+          std::string("give ") + file.option + " a file of its own"};
   if (same(options.input) || same(options.output)) {
     e.what = std::string(file.option) + " and the model name the same file";
     return e;
   }
-  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return Done{};
+  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0)
+    return Done{};
   std::ifstream old(path);
   std::string start(std::strlen(file.start), '\0');
-  if (old.read(start.data(), static_cast<std::streamsize>(start.size())) && start == file.start) return Done{};
+  if (old.read(start.data(), static_cast<std::streamsize>(start.size())) && start == file.start)
+    return Done{};
   e.what = std::string("this file is there already and is no ") + file.what;
   return e;
 }
@@ -105,7 +111,9 @@ int run_optimize(const Command& command, Console& console) {
   if (report->check) console.print(check_table(*report->check));
   if (!options.explain.empty()) console.print(explain_table(*report));
   if (command.tool.time_passes) console.print(time_table(*report));
-  if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report)); !saved) return fail(saved.errors(), console);
+  if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report));
+      !saved)
+    return fail(saved.errors(), console);
   if (const Status saved = save(drawing, report->dot); !saved) return fail(saved.errors(), console);
   return 0;
 }

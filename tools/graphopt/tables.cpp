@@ -102,7 +102,8 @@ std::string explain_table(const Report& report) {
                        m.after.free + m.after.deform);
   }
   for (const Report::Refused& e : report.explain)
-    out += fmt::format("  refused  {:<16}{:<16} {} ('{}')\n", e.kind, e.reason, visible(e.place), visible(e.value));
+    out += fmt::format("  refused  {:<16}{:<16} {} ('{}')\n", e.kind, e.reason, visible(e.place),
+                       visible(e.value));
   return out.empty() ? "  no candidates\n" : out;
 }
 
