@@ -3,18 +3,22 @@
 
   chances.py GRAPHOPT SHARED MODELS [--only NAME ...] [--work DIR] [--options '...'] [--why]
 
-The models are those of the table in SHARED/methods/rewrites.md, part i, prepared as tests/equal/hoist_costs.py does; MODELS has
-them filled. Places are counted before and after, bodies included, nodes that only compute shapes left out:
+The models are those of the table in SHARED/methods/rewrites.md, part i, prepared as
+tests/equal/hoist_costs.py does; MODELS has them filled. Places are counted before and after, bodies included,
+nodes that only compute shapes left out:
   slices   values that two or more Slices read (part f, item 4; the table's column "sets")
-  gathers  values that two or more Gathers of constant scalars read, on one axis (item 6; "sets", G: it counts other Gathers, too)
-  concatE  Concats with two or more equal elementwise operators on their branches, deformations looked through (item 5; "Concat", first)
-  concatD  Concats with two or more deformations on their branches (item 5; "Concat", D)
+  gathers  values that two or more Gathers of constant scalars read, on one axis (item 6; "sets", G: it counts
+  other Gathers, too) concatE  Concats with two or more equal elementwise operators on their branches,
+  deformations looked through (item 5; "Concat", first) concatD  Concats with two or more deformations on
+  their branches (item 5; "Concat", D)
   splitD   Splits with two or more results read by a deformation (item 7; "Split", D)
   turns    Transposes that read another one through elementwise nodes (item 11; the table does not count them)
   mm       groups of two or more MatMuls or Gemms of one value with constant weights (item 3; "MM")
-`before/table -> after` stands in each column; then come the moves that were kept. For each place that is left, the reason: of
+`before/table -> after` stands in each column; then come the moves that were kept. For each place that is
+left, the reason: of
 --explain, or of the Slices' own operands. With --why they are listed one by one. mm is empty below -O3 (--options=-O3).
 """
+
 import argparse
 import collections
 import json
@@ -30,19 +34,45 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 import _hoist  # noqa: E402
 from hoist_costs import PREPARE, page_table  # noqa: E402
 
-ITEMS = {"slices": ("tiles",), "gathers": ("tiles",), "concatE": ("merge",), "concatD": ("common-concat",), "splitD": ("common-split",),
-         "turns": ("transpose",), "mm": ()}
-SHAPE_SLOTS = {"Reshape": {1}, "Expand": {1}, "Slice": {1, 2, 3, 4}, "Unsqueeze": {1}, "Squeeze": {1}, "Tile": {1}, "Split": {1}, "Pad": {1, 3},
-               "ConstantOfShape": {0}, "Resize": {1, 2, 3}, "Range": {0, 1, 2}, "CenterCropPad": {1}}
+ITEMS = {
+    "slices": ("tiles",),
+    "gathers": ("tiles",),
+    "concatE": ("merge",),
+    "concatD": ("common-concat",),
+    "splitD": ("common-split",),
+    "turns": ("transpose",),
+    "mm": (),
+}
+SHAPE_SLOTS = {
+    "Reshape": {1},
+    "Expand": {1},
+    "Slice": {1, 2, 3, 4},
+    "Unsqueeze": {1},
+    "Squeeze": {1},
+    "Tile": {1},
+    "Split": {1},
+    "Pad": {1, 3},
+    "ConstantOfShape": {0},
+    "Resize": {1, 2, 3},
+    "Range": {0, 1, 2},
+    "CenterCropPad": {1},
+}
 
 
 class Graph:
-    """One graph of a model: constants, who makes and reads each value, and which nodes only compute shapes."""
+    """One graph of a model: constants, who makes and reads each value, and which nodes only compute
+    shapes."""
 
     def __init__(self, graph, elementwise, deform):
         self.nodes, self.elementwise, self.deform = list(graph.node), elementwise, deform
         self.constants = {t.name: t for t in graph.initializer if t.name not in {i.name for i in graph.input}}
-        self.constants |= {n.output[0]: a.t for n in self.nodes if n.op_type == "Constant" for a in n.attribute if a.name == "value"}
+        self.constants |= {
+            n.output[0]: a.t
+            for n in self.nodes
+            if n.op_type == "Constant"
+            for a in n.attribute
+            if a.name == "value"
+        }
         self.made = {o: n for n in self.nodes for o in n.output if o}
         self.read = collections.defaultdict(list)
         outputs = {o.name for o in graph.output}
@@ -54,7 +84,9 @@ class Graph:
         host = set()
         for n in reversed(self.nodes):
             uses = [self.read[o] for o in n.output if o]
-            if all(u and all(k in SHAPE_SLOTS.get(m.op_type, ()) or id(m) in host for m, k in u) for u in uses) and not outputs & set(n.output):
+            if all(
+                u and all(k in SHAPE_SLOTS.get(m.op_type, ()) or id(m) in host for m, k in u) for u in uses
+            ) and not outputs & set(n.output):
                 host.add(id(n))
         self.nodes = [n for n in self.nodes if id(n) not in host and n.op_type != "Constant"]
 
@@ -143,8 +175,12 @@ def places(model, elementwise, deform):
                         break
                     if g.is_e(m):
                         stack += m.input
-        found["slices"] += [([o for n in s for o in n.output], slice_reason(g, s)) for s in slices.values() if len(s) >= 2]
-        found["gathers"] += [([o for n in s for o in n.output], None) for s in gathers.values() if len(s) >= 2]
+        found["slices"] += [
+            ([o for n in s for o in n.output], slice_reason(g, s)) for s in slices.values() if len(s) >= 2
+        ]
+        found["gathers"] += [
+            ([o for n in s for o in n.output], None) for s in gathers.values() if len(s) >= 2
+        ]
         found["mm"] += [([n.output[0] for n in s], None) for s in products.values() if len(s) >= 2]
     return found
 
@@ -155,7 +191,10 @@ def page_columns(page):
     for line in open(page):
         cells = [c.strip() for c in line.strip().strip("|").split("|")] if line.startswith("|") else []
         if cells[:1] == ["model"]:
-            columns = {k: next(i for i, c in enumerate(cells) if c.startswith(k)) for k in ("Concat", "Split", "sets", "MM")}
+            columns = {
+                k: next(i for i, c in enumerate(cells) if c.startswith(k))
+                for k in ("Concat", "Split", "sets", "MM")
+            }
         elif not cells:
             columns = None
         elif columns and not cells[0].startswith("-"):
@@ -169,7 +208,9 @@ def page_columns(page):
                 row["splitD"] = int(at["Split"].split(";")[1])
             for part in at["sets"].split(","):
                 if words := part.split():
-                    row["gathers" if words[0] == "G" else "slices"] = int(words[1] if words[0] == "G" else words[0])
+                    row["gathers" if words[0] == "G" else "slices"] = int(
+                        words[1] if words[0] == "G" else words[0]
+                    )
             row["mm"] = int(at["MM"] or 0)
             table[cells[0]] = row
     return table
@@ -179,7 +220,11 @@ def prepared(name, models, work):
     target = os.path.join(work, f"{name}.prepared.onnx")
     if not os.path.exists(target):
         part = target + ".part.onnx"
-        subprocess.run([sys.executable, "-c", PREPARE, os.path.join(models, f"{name}.onnx"), part], check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-c", PREPARE, os.path.join(models, f"{name}.onnx"), part],
+            check=True,
+            capture_output=True,
+        )
         os.replace(part, target)
     return target
 
@@ -203,9 +248,26 @@ def main():
         work = a.work or temp
         os.makedirs(work, exist_ok=True)
         for name in [n for n in page_table(page) if not a.only or n in a.only]:
-            source, target, report = prepared(name, a.models, work), os.path.join(temp, "out.onnx"), os.path.join(temp, "report.json")
-            subprocess.run([a.tool, source, "-o", target, "-q", "--report", report, "--explain", "aggregate-elementwise,hoist-reshape",
-                            *a.options.split()], check=True)
+            source, target, report = (
+                prepared(name, a.models, work),
+                os.path.join(temp, "out.onnx"),
+                os.path.join(temp, "report.json"),
+            )
+            subprocess.run(
+                [
+                    a.tool,
+                    source,
+                    "-o",
+                    target,
+                    "-q",
+                    "--report",
+                    report,
+                    "--explain",
+                    "aggregate-elementwise,hoist-reshape",
+                    *a.options.split(),
+                ],
+                check=True,
+            )
             before, after = (places(onnx.load(f), proto.ELEM, proto.DEFORM) for f in (source, target))
             told = json.load(open(report))
             said = collections.defaultdict(set)
@@ -219,7 +281,9 @@ def main():
                     sums[item, k] += n
                 count = collections.Counter()
                 for names, own in after[item]:
-                    found = {r for kind in kinds for v in names for r in said[kind, v] | said[kind, v + "_moved"]}
+                    found = {
+                        r for kind in kinds for v in names for r in said[kind, v] | said[kind, v + "_moved"]
+                    }
                     why = ", ".join(sorted(found)) or own or "no-candidate"
                     count[why] += 1
                     if a.why:
@@ -230,7 +294,13 @@ def main():
             if left:
                 print("\n".join(left))
             sys.stdout.flush()
-    print(f"{'all':24}" + "".join(f"{'{}/{} -> {}'.format(*(sums[item, k] for k in ('before', 'page', 'after'))):>13}" for item in ITEMS))
+    print(
+        f"{'all':24}"
+        + "".join(
+            f"{'{}/{} -> {}'.format(*(sums[item, k] for k in ('before', 'page', 'after'))):>13}"
+            for item in ITEMS
+        )
+    )
     for item, count in reasons.items():
         print(f"{item:8} left: " + (", ".join(f"{why} {n}" for why, n in count.most_common()) or "none"))
     return 0

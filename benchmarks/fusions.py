@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Does a rewrite cost ONNX Runtime its own fusions? Counts the operators that it makes of models before and after.
+"""Does a rewrite cost ONNX Runtime its own fusions? Counts the operators that it makes of models before and
+after.
 
   fusions.py GRAPHOPT MODELS [--options '...'] [--only NAME ...] [--work DIR] [--json FILE]
   fusions.py BEFORE.onnx AFTER.onnx [BEFORE.onnx AFTER.onnx ...]
 
-MODELS is a folder with *.onnx; GRAPHOPT optimizes each with the options given (default: none). Both models go through ONNX
-Runtime with all optimizations on and `optimized_model_filepath`; in the graph that it writes, the operators of its own domains
-(com.microsoft, com.ms.internal.nhwc, ai.onnx.contrib ...) and all nodes are counted, bodies included. Where the model itself uses
-such operators, they count too: what matters is that none becomes rarer. Exit status 1 when an operator kind has become rarer, or
-a model is not loaded any more. Layout operators (ReorderInput, ReorderOutput) are borders of fused regions, not fusions: fewer of
-them are a gain; they are shown, not judged.
+MODELS is a folder with *.onnx; GRAPHOPT optimizes each with the options given (default: none). Both models go
+through ONNX Runtime with all optimizations on and `optimized_model_filepath`; in the graph that it writes,
+the operators of its own domains (com.microsoft, com.ms.internal.nhwc, ai.onnx.contrib ...) and all nodes are
+counted, bodies included. Where the model itself uses such operators, they count too: what matters is that
+none becomes rarer. Exit status 1 when an operator kind has become rarer, or a model is not loaded any more.
+Layout operators (ReorderInput, ReorderOutput) are borders of fused regions, not fusions: fewer of them are a
+gain; they are shown, not judged.
 """
+
 import argparse
 import collections
 import json
@@ -23,11 +26,12 @@ import onnx
 import onnxruntime as ort
 
 BORDERS = {"ReorderInput", "ReorderOutput"}
-LARGER = {"Gelu": ["BiasGelu"]}   # a fusion that has another one in it counts for both
+LARGER = {"Gelu": ["BiasGelu"]}  # a fusion that has another one in it counts for both
 
 
 def plain(n):
-    """A FusedMatMul that multiplies by 1 and transposes nothing: it took in a no-op, which the rewrite may have removed before."""
+    """A FusedMatMul that multiplies by 1 and transposes nothing: it took in a no-op, which the rewrite may
+    have removed before."""
     given = {a.name: a.f if a.type == onnx.AttributeProto.FLOAT else a.i for a in n.attribute}
     return n.op_type == "FusedMatMul" and given.pop("alpha", 1.0) == 1.0 and not any(given.values())
 
@@ -55,7 +59,11 @@ def of_runtime(path, work):
     for f in os.listdir(work):
         if f.startswith("fused."):
             os.remove(os.path.join(work, f))
-    return {f"{domain}:{op}": n for (domain, op), n in count.items() if domain not in ("", "ai.onnx", "ai.onnx.ml")}, sum(count.values())
+    return {
+        f"{domain}:{op}": n
+        for (domain, op), n in count.items()
+        if domain not in ("", "ai.onnx", "ai.onnx.ml")
+    }, sum(count.values())
 
 
 def compare(name, before, after, work):
@@ -74,7 +82,12 @@ def compare(name, before, after, work):
     def number(count, key):
         domain, op = key.split(":")
         return count.get(key, 0) + sum(count.get(f"{domain}:{x}", 0) for x in LARGER.get(op, []))
-    row["rarer"] = {k: [n, b.get(k, 0)] for k, n in a.items() if number(b, k) < number(a, k) and k.split(":")[1] not in BORDERS}
+
+    row["rarer"] = {
+        k: [n, b.get(k, 0)]
+        for k, n in a.items()
+        if number(b, k) < number(a, k) and k.split(":")[1] not in BORDERS
+    }
     return row
 
 
@@ -85,12 +98,15 @@ def show(row):
         return f"{row['model']:28} {row['why']}"
     a, b = row["before"], row["after"]
     line = f"{row['model']:28}{sum(a.values()):7} ->{sum(b.values()):5}{row['nodes_before']:9} ->{row['nodes_after']:5}"
-    changed = [f"{k.split(':')[1]} {a.get(k, 0)}->{b.get(k, 0)}" for k in sorted(a | b) if a.get(k, 0) != b.get(k, 0)]
+    changed = [
+        f"{k.split(':')[1]} {a.get(k, 0)}->{b.get(k, 0)}" for k in sorted(a | b) if a.get(k, 0) != b.get(k, 0)
+    ]
     return line + (f"   {'RARER ' if row['rarer'] else ''}{', '.join(changed)}" if changed else "")
 
 
 def pairs(a, work):
-    """(name, before, after or None, why) one by one; an optimized model is removed when the next one is asked for."""
+    """(name, before, after or None, why) one by one; an optimized model is removed when the next one is asked
+    for."""
     if os.path.isdir(a.files[-1]):
         tool, folder = a.files
         for f in sorted(os.listdir(folder)):
@@ -98,8 +114,15 @@ def pairs(a, work):
             if f == name or a.only and name not in a.only:
                 continue
             source, target = os.path.join(folder, f), os.path.join(work, f"{name}.after.onnx")
-            done = subprocess.run([tool, source, "-o", target, "-q", *a.options.split()], capture_output=True, text=True)
-            yield name, source, target, f"exit status {done.returncode}: {done.stderr.strip()[-200:]}" if done.returncode else ""
+            done = subprocess.run(
+                [tool, source, "-o", target, "-q", *a.options.split()], capture_output=True, text=True
+            )
+            yield (
+                name,
+                source,
+                target,
+                f"exit status {done.returncode}: {done.stderr.strip()[-200:]}" if done.returncode else "",
+            )
             if os.path.exists(target):
                 os.remove(target)
     else:
@@ -126,8 +149,10 @@ def main():
             print(show(row), flush=True)
     lost = [r["model"] for r in table if r["rarer"] or r["why"]]
     nodes = [sum(r.get(k, 0) for r in table if "after" in r) for k in ("nodes_before", "nodes_after")]
-    print(f"{len(table)} models, {sum('after' in r for r in table)} compared, {nodes[0]} -> {nodes[1]} nodes in the runtime; "
-          f"fusions lost in: {' '.join(lost) or 'none'}")
+    print(
+        f"{len(table)} models, {sum('after' in r for r in table)} compared, {nodes[0]} -> {nodes[1]} nodes in the runtime; "
+        f"fusions lost in: {' '.join(lost) or 'none'}"
+    )
     if a.json:
         json.dump(table, open(a.json, "w"), indent=1)
     return 1 if lost or not any("after" in r for r in table) else 0

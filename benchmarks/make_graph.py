@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes large regular ONNX graphs, quickly: the wire format by hand, since building 10^6 NodeProtos in Python takes minutes.
+"""Writes large regular ONNX graphs, quickly: the wire format by hand, since building 10^6 NodeProtos in
+Python takes minutes.
 
   make_graph.py KIND NODES OUT.onnx
 
@@ -18,6 +19,7 @@ and for the search over moves:
   nested      a Concat of a Concat of ..., NODES/100 deep, with a chain on each new branch
   joins       a ladder with a Reshape on one rail of each rung
 """
+
 import struct
 import sys
 
@@ -45,7 +47,12 @@ def number(field_number, v):
 
 
 def node(op, inputs, outputs, *attributes):
-    return field(1, b"".join([text(1, i) for i in inputs] + [text(2, o) for o in outputs] + [text(4, op)] + list(attributes)))
+    return field(
+        1,
+        b"".join(
+            [text(1, i) for i in inputs] + [text(2, o) for o in outputs] + [text(4, op)] + list(attributes)
+        ),
+    )
 
 
 def attr_int(name, v):
@@ -67,7 +74,13 @@ def int64s(name, values, scalar=False):
 
 
 def floats(name, values):
-    return field(5, number(1, len(values)) + number(2, 1) + text(8, name) + field(9, struct.pack(f"<{len(values)}f", *values)))
+    return field(
+        5,
+        number(1, len(values))
+        + number(2, 1)
+        + text(8, name)
+        + field(9, struct.pack(f"<{len(values)}f", *values)),
+    )
 
 
 def chain_nodes(n, start, end, tag):
@@ -138,28 +151,54 @@ def build(kind, n):
             last = out
         return graph(nodes, [x, value(11, "c", 9, [])], [y])
     if kind == "loop":
-        body = graph([node("Identity", ["ci"], ["co"])] + chain_nodes(n - 2, "a", "b", "c"),
-                     [value(11, "i", 7, []), value(11, "ci", 9, []), value(11, "a", 1, ["N", 4])],
-                     [value(12, "co", 9, []), value(12, "b", 1, ["N", 4])], name="body")
-        return graph([node("Loop", ["trip", "", "x"], ["y"], attr_graph("body", body))], [x], [y],
-                     CONSTANTS + [int64s("trip", [3], scalar=True)])
+        body = graph(
+            [node("Identity", ["ci"], ["co"])] + chain_nodes(n - 2, "a", "b", "c"),
+            [value(11, "i", 7, []), value(11, "ci", 9, []), value(11, "a", 1, ["N", 4])],
+            [value(12, "co", 9, []), value(12, "b", 1, ["N", 4])],
+            name="body",
+        )
+        return graph(
+            [node("Loop", ["trip", "", "x"], ["y"], attr_graph("body", body))],
+            [x],
+            [y],
+            CONSTANTS + [int64s("trip", [3], scalar=True)],
+        )
     if kind == "shapes":
         nodes, last = [], "x"
         for i in range(n // 6):
             out = "y" if i == n // 6 - 1 else f"z{i}"
-            nodes += [node("Shape", [last], [f"s{i}"]), node("Gather", [f"s{i}", "zero"], [f"g{i}"]),
-                      node("Unsqueeze", [f"g{i}", "axes"], [f"u{i}"]), node("Concat", [f"u{i}", "rest"], [f"t{i}"], attr_int("axis", 0)),
-                      node("Reshape", [last, f"t{i}"], [f"r{i}"]), node("Abs" if i % 2 else "Neg", [f"r{i}"], [out])]
+            nodes += [
+                node("Shape", [last], [f"s{i}"]),
+                node("Gather", [f"s{i}", "zero"], [f"g{i}"]),
+                node("Unsqueeze", [f"g{i}", "axes"], [f"u{i}"]),
+                node("Concat", [f"u{i}", "rest"], [f"t{i}"], attr_int("axis", 0)),
+                node("Reshape", [last, f"t{i}"], [f"r{i}"]),
+                node("Abs" if i % 2 else "Neg", [f"r{i}"], [out]),
+            ]
             last = out
-        return graph(nodes, [x], [y], [int64s("zero", [0], scalar=True), int64s("axes", [0]), int64s("rest", [4])])
+        return graph(
+            nodes, [x], [y], [int64s("zero", [0], scalar=True), int64s("axes", [0]), int64s("rest", [4])]
+        )
     x4, y4 = value(11, "x", 1, [24, 4]), value(12, "y", 1, [24, 4])
-    constants = [int64s("a", [24, 4]), int64s("b", [12, 8]), int64s("c", [2, 12, 4]), int64s("half", [2, 2]), int64s("row", [96])]
+    constants = [
+        int64s("a", [24, 4]),
+        int64s("b", [12, 8]),
+        int64s("c", [2, 12, 4]),
+        int64s("half", [2, 2]),
+        int64s("row", [96]),
+    ]
     unary = ("Relu", "Neg", "Abs", "Sqrt", "Exp", "Sigmoid", "Tanh")
     if kind == "reshapes":
         nodes, last = [], "x"
         for i in range(n // 2):
-            nodes += [node(unary[i % 7], [last], [f"e{i}"]), node("Reshape", [f"e{i}", "bca"[i % 3] if i < n // 2 - 1 else "a"],
-                                                                  ["y" if i == n // 2 - 1 else f"r{i}"])]
+            nodes += [
+                node(unary[i % 7], [last], [f"e{i}"]),
+                node(
+                    "Reshape",
+                    [f"e{i}", "bca"[i % 3] if i < n // 2 - 1 else "a"],
+                    ["y" if i == n // 2 - 1 else f"r{i}"],
+                ),
+            ]
             last = f"r{i}"
         return graph(nodes, [x4], [y4], constants)
     if kind in ("concat", "alike"):
@@ -167,7 +206,11 @@ def build(kind, n):
         for i in range(branches):
             last = f"x{i}"
             for k in range(9):
-                nodes.append(node("Reshape", [last, "row"], [f"b{i}_{k}"]) if k == (i % 9 if kind == "concat" else 4) else node(unary[k % 7], [last], [f"b{i}_{k}"]))
+                nodes.append(
+                    node("Reshape", [last, "row"], [f"b{i}_{k}"])
+                    if k == (i % 9 if kind == "concat" else 4)
+                    else node(unary[k % 7], [last], [f"b{i}_{k}"])
+                )
                 last = f"b{i}_{k}"
         nodes.append(node("Concat", [f"b{i}_8" for i in range(branches)], ["y"], attr_int("axis", 0)))
         inputs = [value(11, f"x{i}", 1, [24, 4]) for i in range(branches)]
@@ -176,9 +219,14 @@ def build(kind, n):
         nodes, last = [], "x"
         for i in range(n // 6):
             out = "y" if i == n // 6 - 1 else f"z{i}"
-            nodes += [node("Split", [last, "half"], [f"s{i}", f"t{i}"], attr_int("axis", 1)), node("Relu", [f"s{i}"], [f"p{i}"]),
-                      node("Relu", [f"t{i}"], [f"q{i}"]), node("Neg", [f"p{i}"], [f"u{i}"]), node("Neg", [f"q{i}"], [f"v{i}"]),
-                      node("Concat", [f"u{i}", f"v{i}"], [out], attr_int("axis", 1))]
+            nodes += [
+                node("Split", [last, "half"], [f"s{i}", f"t{i}"], attr_int("axis", 1)),
+                node("Relu", [f"s{i}"], [f"p{i}"]),
+                node("Relu", [f"t{i}"], [f"q{i}"]),
+                node("Neg", [f"p{i}"], [f"u{i}"]),
+                node("Neg", [f"q{i}"], [f"v{i}"]),
+                node("Concat", [f"u{i}", f"v{i}"], [out], attr_int("axis", 1)),
+            ]
             last = out
         return graph(nodes, [x4], [y4], constants)
     if kind == "nested":
@@ -188,7 +236,9 @@ def build(kind, n):
             for k in range(99):
                 nodes.append(node(unary[(i + k) % 7], [branch], [f"b{i}_{k}"]))
                 branch = f"b{i}_{k}"
-            nodes.append(node("Concat", [last, branch], ["y" if i == deep - 1 else f"c{i}"], attr_int("axis", 0)))
+            nodes.append(
+                node("Concat", [last, branch], ["y" if i == deep - 1 else f"c{i}"], attr_int("axis", 0))
+            )
             last = f"c{i}"
         inputs = [value(11, f"x{i}", 1, [24, 4]) for i in range(deep)]
         return graph(nodes, inputs, [value(12, "y", 1, [24 * (deep + 1), 4])], constants)
@@ -196,8 +246,12 @@ def build(kind, n):
         nodes, p, q = [], "x", "x"
         for i in range(n // 4):
             last = i == n // 4 - 1
-            nodes += [node(unary[i % 7], [p], [f"p{i}"]), node("Reshape", [f"p{i}", "c"], [f"r{i}"]), node("Reshape", [f"r{i}", "a"], [f"t{i}"]),
-                      node("Add", [f"t{i}", q], ["y" if last else f"j{i}"])]
+            nodes += [
+                node(unary[i % 7], [p], [f"p{i}"]),
+                node("Reshape", [f"p{i}", "c"], [f"r{i}"]),
+                node("Reshape", [f"r{i}", "a"], [f"t{i}"]),
+                node("Add", [f"t{i}", q], ["y" if last else f"j{i}"]),
+            ]
             p, q = f"j{i}", f"p{i}"
         return graph(nodes, [x4], [y4], constants)
     sys.exit(f"make_graph: no kind {kind}; the kinds are listed in this file's head")

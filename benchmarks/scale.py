@@ -3,10 +3,11 @@
 
   scale.py GRAPHOPT [--kinds chain,fan,...] [--sizes 10000,100000,1000000] [--json FILE] [-- OPTIONS]
 
-For each kind and size: seconds of the whole process (best of --runs), start-up subtracted (the same on a graph of ten
-nodes), per node in microseconds; the ratio of the largest size to the better of the two before it; peak memory beyond
-the file, per node in bytes. Nothing is asserted: machines are noisy.
+For each kind and size: seconds of the whole process (best of --runs), start-up subtracted (the same on a
+graph of ten nodes), per node in microseconds; the ratio of the largest size to the better of the two before
+it; peak memory beyond the file, per node in bytes. Nothing is asserted: machines are noisy.
 """
+
 import argparse
 import json
 import os
@@ -29,14 +30,16 @@ def run(cmd):
     _, status, usage = os.wait4(p.pid, 0)
     seconds = time.monotonic() - start
     if status:
-        sys.exit(f"scale: {' '.join(cmd)}: exit status {os.waitstatus_to_exitcode(status)}: {err.decode()[-500:]}")
+        sys.exit(
+            f"scale: {' '.join(cmd)}: exit status {os.waitstatus_to_exitcode(status)}: {err.decode()[-500:]}"
+        )
     return seconds, usage.ru_maxrss * 1024
 
 
 def main():
     argv, options = sys.argv[1:], []
     if "--" in argv:
-        argv, options = argv[:argv.index("--")], argv[argv.index("--") + 1:]
+        argv, options = argv[: argv.index("--")], argv[argv.index("--") + 1 :]
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
     p.add_argument("--kinds", default="chain,fan,ladder,ifs,loop,shapes")
@@ -61,8 +64,19 @@ def main():
                 per_node.append((best - base) / n * 1e6)
                 memory = (min(m for _, m in runs) - base_memory - os.path.getsize(source)) / n
             ratio = per_node[-1] / min(per_node[:-1]) if len(per_node) > 1 else 1.0
-            table.append({"kind": kind, "sizes": sizes, "microseconds": per_node, "ratio": ratio, "bytes_per_node": memory})
-            print(f"{kind:8s}" + "".join(f"{t:9.2f} us" for t in per_node) + f"{ratio:10.2f}{memory:12.0f}", flush=True)
+            table.append(
+                {
+                    "kind": kind,
+                    "sizes": sizes,
+                    "microseconds": per_node,
+                    "ratio": ratio,
+                    "bytes_per_node": memory,
+                }
+            )
+            print(
+                f"{kind:8s}" + "".join(f"{t:9.2f} us" for t in per_node) + f"{ratio:10.2f}{memory:12.0f}",
+                flush=True,
+            )
     if a.json:
         with open(a.json, "w") as f:
             json.dump(table, f, indent=1)

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Large graphs through the search over moves: it ends, finds what is there, and its time grows with the graph, not with its square.
+"""Large graphs through the search over moves: it ends, finds what is there, and its time grows with the
+graph, not with its square.
 
   hoist_scale.py GRAPHOPT [SHARED] [--sizes 10000,100000] [--kinds reshapes,concat,...] [--runs N]
 
-The kinds are those of benchmarks/make_graph.py. What must be left is counted by hand: a chain of elementwise nodes without
-its Reshapes, Splits and Concats that undo each other, one Concat instead of a nest of them. Told: the time of the two passes. No bound on
-seconds: the time per node of the last size may be at most MOST_RATIO times that of the first one, the best of some runs each, and
-only where the first is long enough to be told from noise (a square would be 10 times as much for 10 times the nodes).
-The long form: --sizes 100000,1000000.
+The kinds are those of benchmarks/make_graph.py. What must be left is counted by hand: a chain of elementwise
+nodes without its Reshapes, Splits and Concats that undo each other, one Concat instead of a nest of them.
+Told: the time of the two passes. No bound on seconds: the time per node of the last size may be at most
+MOST_RATIO times that of the first one, the best of some runs each, and only where the first is long enough to
+be told from noise (a square would be 10 times as much for 10 times the nodes). The long form: --sizes
+100000,1000000.
 """
+
 import argparse
 import json
 import os
@@ -20,21 +23,25 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import make_graph  # noqa: E402
 
 LEFT = {
-    "reshapes": lambda n: n // 2,                      # every Reshape goes: the last one restores the shape of the input
-    "concat": lambda n: max(2, n // 10) * 9 + 1,       # nothing goes, but Reshapes move
-    "alike": lambda n: 10,                             # one branch behind the Concat
-    "splits": lambda n: n // 6 * 2,                    # two nodes on the whole instead of four on pieces
-    "nested": lambda n: max(2, n // 100) * 99 + 1,     # one Concat
-    "joins": lambda n: n // 4 * 2,                     # both Reshapes of each rung
+    "reshapes": lambda n: n // 2,  # every Reshape goes: the last one restores the shape of the input
+    "concat": lambda n: max(2, n // 10) * 9 + 1,  # nothing goes, but Reshapes move
+    "alike": lambda n: 10,  # one branch behind the Concat
+    "splits": lambda n: n // 6 * 2,  # two nodes on the whole instead of four on pieces
+    "nested": lambda n: max(2, n // 100) * 99 + 1,  # one Concat
+    "joins": lambda n: n // 4 * 2,  # both Reshapes of each rung
 }
 PASSES = ("aggregate-elementwise", "hoist-reshape")
 MOST_RATIO = 5.0
-NOISE = 0.02   # seconds
+NOISE = 0.02  # seconds
 
 
 def run(tool, source, work):
     report = os.path.join(work, "report.json")
-    made = subprocess.run([tool, source, "-o", os.path.join(work, "out.onnx"), "-q", "--report", report], capture_output=True, text=True)
+    made = subprocess.run(
+        [tool, source, "-o", os.path.join(work, "out.onnx"), "-q", "--report", report],
+        capture_output=True,
+        text=True,
+    )
     if made.returncode != 0:
         sys.exit(f"{source}: status {made.returncode}: {made.stderr}")
     with open(report, encoding="utf-8") as f:
@@ -57,7 +64,7 @@ def main():
         source = os.path.join(work, "in.onnx")
         for kind in a.kinds.split(","):
             best = [float("inf")] * len(sizes)
-            for _ in range(3):   # an excess must persist
+            for _ in range(3):  # an excess must persist
                 for i, n in enumerate(sizes):
                     with open(source, "wb") as f:
                         f.write(make_graph.model(make_graph.build(kind, n)))

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""kill -9 while OUT is rewritten in place: OUT is the old file or the new one, whole; what is left behind does no harm.
+"""kill -9 while OUT is rewritten in place: OUT is the old file or the new one, whole; what is left behind
+does no harm.
 
   kill.py GRAPHOPT [SHARED] [--count N] [--seed S] [--megabytes M]
 
-A model of M MiB is optimized in place (IN is OUT) and killed after a random part of the time that such a run takes,
-again and again; half of the runs move the weights to external data, so that two files are written. After each kill OUT is the old bytes or the new ones,
-and loads. Files without a name, which the tool writes where the file system has them, vanish with the process. In the end a run that is not
-killed must succeed beside whatever is left, and the number of such files is printed.
+A model of M MiB is optimized in place (IN is OUT) and killed after a random part of the time that such a run
+takes, again and again; half of the runs move the weights to external data, so that two files are written.
+After each kill OUT is the old bytes or the new ones, and loads. Files without a name, which the tool writes
+where the file system has them, vanish with the process. In the end a run that is not killed must succeed
+beside whatever is left, and the number of such files is printed.
 """
+
 import argparse
 import hashlib
 import os
@@ -28,8 +31,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 def make(path, megabytes):
     w = numpy_helper.from_array(np.arange(megabytes * 2**18, dtype=np.float32), "w")
-    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["i"]), helper.make_node("Add", ["i", "w"], ["y"])], "g",
-                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [w.dims[0]])], [w])
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["i"]), helper.make_node("Add", ["i", "w"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [w.dims[0]])],
+        [w],
+    )
     onnx.save(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]), path)
 
 
@@ -80,8 +88,10 @@ def main():
             seen[state + (", ended before the kill" if status == 0 else "")] += 1
             if state == "broken" or not whole(target):
                 problems.append(f"run {i} ({way}): OUT is {state}")
-            left += Counter("data file" if ".data" in f.name else "other" for f in folder.iterdir() if f != target)
-            if i % 10 != 9:   # some runs find what earlier ones left
+            left += Counter(
+                "data file" if ".data" in f.name else "other" for f in folder.iterdir() if f != target
+            )
+            if i % 10 != 9:  # some runs find what earlier ones left
                 continue
             shutil.copy(original, target)
             subprocess.run([a.tool, str(target), "-o", str(target), "-q", *ways[way]], check=True)
@@ -89,7 +99,9 @@ def main():
                 problems.append(f"after run {i}: a run beside what is left gives something else")
             for f in folder.iterdir():
                 f.unlink()
-    print(f"{a.count} kills within {max(seconds.values()):.2f} s, {a.megabytes} MiB: {dict(seen)}; files left, counted after each: {dict(left)}; {len(problems)} problems")
+    print(
+        f"{a.count} kills within {max(seconds.values()):.2f} s, {a.megabytes} MiB: {dict(seen)}; files left, counted after each: {dict(left)}; {len(problems)} problems"
+    )
     print("\n".join(problems))
     return 1 if problems else 0
 

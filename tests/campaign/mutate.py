@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Mutated models: the tool refuses them in the documented way, or takes them; it never crashes, hangs or leaves a half-written file.
+"""Mutated models: the tool refuses them in the documented way, or takes them; it never crashes, hangs or
+leaves a half-written file.
 
-  mutate.py GRAPHOPT [SHARED] [--count N] [--in-process N] [--seed S] [--first I] [--jobs N] [--replay PROGRAM] [--keep DIR]
+  mutate.py GRAPHOPT [SHARED] [--count N] [--in-process N] [--seed S] [--first I] [--jobs N] [--replay
+  PROGRAM] [--keep DIR]
 
 The stream of mutations depends on the seed alone (_mutations.py). Two ways to take it:
   --count N        whole processes, by default options, by -O0, or by inspect, with at most 1 GiB of data and 10 seconds
-                   of the processor: the exit status is 0, 2 or 5;
-                   with 0 the output is a whole model; otherwise nothing is written and the message names the file and a remedy.
-                   The truncations of a small model at every byte come first.
+                   of the processor: the exit status is 0, 2 or 5; with 0 the output is a whole model;
+                   otherwise nothing is written and the message names the file and a remedy. The truncations
+                   of a small model at every byte come first.
   --in-process N   many in one process (tests/fuzz/passes.cpp as replay_passes, found beside the tool): load, save, load,
                    all passes verified one by one, save, load, all passes again. About a hundred times faster.
 What fails is written to DIR (default: the current folder).
 """
+
 import argparse
 import collections
 import multiprocessing as mp
@@ -44,7 +47,7 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def in_process_limits():   # the time is watched record by record
+def in_process_limits():  # the time is watched record by record
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_DATA, (DATA, DATA))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -55,11 +58,12 @@ def processor_time(process):
     try:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0   # it is gone
+        return 0  # it is gone
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# --- whole processes --------------------------------------------------------------------------------------------------
+# --- whole processes ----------------------------------------------------------------------------------------
+
 
 def parses(data):
     try:
@@ -90,7 +94,9 @@ def run_one(tool, folder, i, data):
     elif left:
         problem = f"left {left}"
     elif status == 0 and way != 3:
-        if parses(data) and not parses(target.read_bytes()):   # what protobuf cannot read in a part that nobody reads is kept
+        if parses(data) and not parses(
+            target.read_bytes()
+        ):  # what protobuf cannot read in a part that nobody reads is kept
             problem = "the output is not whole"
     elif status and target.exists():
         problem = f"wrote a file and ended with {status}"
@@ -109,14 +115,20 @@ def whole(tool, tasks, results, seed):
         folder = Path(name)
         (folder / "data.bin").write_bytes(bytes(16))
         for i in iter(tasks.get, None):
-            kind, data = ("truncation", shortest[:i]) if i < len(shortest) else _mutations.mutation(seed, i, binaries, texts)
+            kind, data = (
+                ("truncation", shortest[:i])
+                if i < len(shortest)
+                else _mutations.mutation(seed, i, binaries, texts)
+            )
             results.put((i, kind, data, *run_one(tool, folder, i, data)))
 
 
 def whole_processes(a):
     counts, problems, begin = collections.Counter(), [], time.time()
     tasks, results = mp.Queue(), mp.Queue()
-    workers = [mp.Process(target=whole, args=(a.tool, tasks, results, a.seed), daemon=True) for _ in range(a.jobs)]
+    workers = [
+        mp.Process(target=whole, args=(a.tool, tasks, results, a.seed), daemon=True) for _ in range(a.jobs)
+    ]
     for w in workers:
         w.start()
     for i in range(a.first, a.first + a.count):
@@ -129,11 +141,14 @@ def whole_processes(a):
         if problem:
             problems.append(keep(a, i, kind, data, problem))
     seconds = time.time() - begin
-    print(f"{a.count} whole processes, {seconds:.1f} s ({a.count / seconds:.0f}/s), by exit status: {dict(sorted(counts.items(), key=str))}; {len(problems)} problems")
+    print(
+        f"{a.count} whole processes, {seconds:.1f} s ({a.count / seconds:.0f}/s), by exit status: {dict(sorted(counts.items(), key=str))}; {len(problems)} problems"
+    )
     return problems
 
 
-# --- many in one process ----------------------------------------------------------------------------------------------
+# --- many in one process ------------------------------------------------------------------------------------
+
 
 class Replay:
     def __init__(self, program):
@@ -141,7 +156,14 @@ class Replay:
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen([self.program, "--stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, preexec_fn=in_process_limits, bufsize=0)
+        self.process = subprocess.Popen(
+            [self.program, "--stream"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            preexec_fn=in_process_limits,
+            bufsize=0,
+        )
 
     def give(self, batch):
         """How many it took; fewer than the batch when one of them ended it."""
@@ -152,12 +174,16 @@ class Replay:
         since = processor_time(self.process)
         while done < len(batch):
             readable, writable, _ = select.select([out], [into] if sent < len(data) else [], [], 1)
-            if not readable and self.process.poll() is None and processor_time(self.process) - since > SECONDS * (10 if SANITIZED else 1):
+            if (
+                not readable
+                and self.process.poll() is None
+                and processor_time(self.process) - since > SECONDS * (10 if SANITIZED else 1)
+            ):
                 self.process.kill()
                 return done
             if writable:
                 try:
-                    sent += os.write(into, data[sent:sent + 65536])
+                    sent += os.write(into, data[sent : sent + 65536])
                 except (BrokenPipeError, BlockingIOError):
                     sent = len(data) if self.process.poll() is not None else sent
             if readable:
@@ -182,7 +208,7 @@ def stream(a, numbers, results):
     binaries, texts = _mutations.corpus()
     replay, taken = Replay(a.replay), collections.Counter()
     for start in range(0, len(numbers), 200):
-        batch = [(i, *_mutations.mutation(a.seed, i, binaries, texts)) for i in numbers[start:start + 200]]
+        batch = [(i, *_mutations.mutation(a.seed, i, binaries, texts)) for i in numbers[start : start + 200]]
         while batch:
             done = replay.give(batch)
             for _, kind, _ in batch[:done]:
@@ -191,7 +217,7 @@ def stream(a, numbers, results):
                 break
             i, kind, data = batch[done]
             results.put((i, kind, data, replay.failure()))
-            batch = batch[done + 1:]
+            batch = batch[done + 1 :]
     results.put(taken)
 
 
@@ -208,7 +234,7 @@ def in_process(a):
             got = results.get(timeout=60)
         except queue.Empty:
             if any(w.exitcode for w in workers):
-                sys.exit('a worker failed')
+                sys.exit("a worker failed")
             continue
         if isinstance(got, collections.Counter):
             taken += got
@@ -218,7 +244,9 @@ def in_process(a):
     for w in workers:
         w.join()
     seconds = time.time() - begin
-    print(f"{sum(taken.values())} in process, {seconds:.1f} s ({sum(taken.values()) / seconds:.0f}/s), by kind: {dict(taken)}; {len(problems)} problems")
+    print(
+        f"{sum(taken.values())} in process, {seconds:.1f} s ({sum(taken.values()) / seconds:.0f}/s), by kind: {dict(taken)}; {len(problems)} problems"
+    )
     return problems
 
 

@@ -1,4 +1,5 @@
 """What the tests of the command line share: running the tool, and small models."""
+
 import os
 import pathlib
 import subprocess
@@ -20,7 +21,9 @@ class Tool:
         """Runs graphopt; the answer has .returncode, .stdout (bytes) and .stderr (text)."""
         e = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
         e.update(env or {})
-        done = subprocess.run([self.binary, *map(str, words)], input=stdin, capture_output=True, env=e, cwd=cwd, timeout=timeout)
+        done = subprocess.run(
+            [self.binary, *map(str, words)], input=stdin, capture_output=True, env=e, cwd=cwd, timeout=timeout
+        )
         done.stderr = done.stderr.decode(errors="replace")
         return done
 
@@ -29,19 +32,32 @@ def model(extra_nodes=(), batch="batch"):
     """y = Relu(Identity(x)) + w, with a symbol, an Identity to remove and a subexpression to fold."""
     w = numpy_helper.from_array(np.arange(3, dtype=np.float32), "w")
     half = numpy_helper.from_array(np.full(3, 0.5, np.float32), "half")
-    nodes = [helper.make_node("Identity", ["x"], ["i"], "id"), helper.make_node("Relu", ["i"], ["r"], "relu"),
-             helper.make_node("Add", ["w", "half"], ["c"], "const"), helper.make_node("Add", ["r", "c"], ["y"], "add"),
-             *extra_nodes]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 3])], [w, half])
+    nodes = [
+        helper.make_node("Identity", ["x"], ["i"], "id"),
+        helper.make_node("Relu", ["i"], ["r"], "relu"),
+        helper.make_node("Add", ["w", "half"], ["c"], "const"),
+        helper.make_node("Add", ["r", "c"], ["y"], "add"),
+        *extra_nodes,
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 3])],
+        [w, half],
+    )
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
 
 
 def long_model(nodes):
     """A chain that no pass shortens."""
     chain = [helper.make_node("Tanh" if i % 2 else "Sigmoid", [f"v{i}"], [f"v{i + 1}"]) for i in range(nodes)]
-    graph = helper.make_graph(chain, "g", [helper.make_tensor_value_info("v0", TensorProto.FLOAT, ["n"])],
-                              [helper.make_tensor_value_info(f"v{nodes}", TensorProto.FLOAT, ["n"])])
+    graph = helper.make_graph(
+        chain,
+        "g",
+        [helper.make_tensor_value_info("v0", TensorProto.FLOAT, ["n"])],
+        [helper.make_tensor_value_info(f"v{nodes}", TensorProto.FLOAT, ["n"])],
+    )
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
 
 

@@ -1,4 +1,6 @@
-"""Models that cannot be used: the documented status, a message that names file and remedy, and nothing written."""
+"""Models that cannot be used: the documented status, a message that names file and remedy, and nothing
+written."""
+
 import os
 import resource
 import subprocess
@@ -62,16 +64,29 @@ def nested_ifs(levels):
     return b"\x08\x0a" + field(7, g) + field(8, b"\x10\x15")
 
 
-def function(name, *nodes, outputs=("b",), imports=(helper.make_opsetid("", 20), helper.make_opsetid("my", 1))):
+def function(
+    name, *nodes, outputs=("b",), imports=(helper.make_opsetid("", 20), helper.make_opsetid("my", 1))
+):
     return helper.make_function("my", name, ["a"], list(outputs), list(nodes), list(imports))
 
 
 def calls(**bodies):
     """Functions by name, each calling the others named."""
-    functions = [function(n, *[helper.make_node(c, ["a"], ["b" if i == 0 else f"t{i}"], domain="my") for i, c in enumerate(cs)] or
-                          [helper.make_node("Relu", ["a"], ["b"])]) for n, cs in bodies.items()]
-    return finish([helper.make_node(next(iter(bodies)), ["x"], ["y"], domain="my")], [info("x")], [info("y")], domains=["my"],
-                  functions=functions)
+    functions = [
+        function(
+            n,
+            *[helper.make_node(c, ["a"], ["b" if i == 0 else f"t{i}"], domain="my") for i, c in enumerate(cs)]
+            or [helper.make_node("Relu", ["a"], ["b"])],
+        )
+        for n, cs in bodies.items()
+    ]
+    return finish(
+        [helper.make_node(next(iter(bodies)), ["x"], ["y"], domain="my")],
+        [info("x")],
+        [info("y")],
+        domains=["my"],
+        functions=functions,
+    )
 
 
 def deep_type():
@@ -115,11 +130,27 @@ CASES = [
     ("a zip file", b"PK\x03\x04" + bytes(60), ["not an ONNX model"]),
     ("zeros", bytes(64), ["not an ONNX model"]),
     ("a web page", b"<!DOCTYPE html><html><body>404</body></html>", ["ONNX text"]),
-    ("a Git LFS pointer", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", ["ONNX text"]),
-    ("text with an error", b'<ir_version: 10, opset_import: ["" : 21]>\ng (float[n] x) => (float[n] y) { y = Relu x) }', ["line: 2"]),
-    ("text with a huge number", b"<ir_version: 99999999999999999999999>\ng (float[n] x) => (float[n] y) { y = Relu (x) }", ["text"]),
+    (
+        "a Git LFS pointer",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+        ["ONNX text"],
+    ),
+    (
+        "text with an error",
+        b'<ir_version: 10, opset_import: ["" : 21]>\ng (float[n] x) => (float[n] y) { y = Relu x) }',
+        ["line: 2"],
+    ),
+    (
+        "text with a huge number",
+        b"<ir_version: 99999999999999999999999>\ng (float[n] x) => (float[n] y) { y = Relu (x) }",
+        ["text"],
+    ),
     ("text nested deep", b"g (" + b"seq(" * 100000, ["nested deeper"]),
-    ("text with a tail", b'<ir_version: 10, opset_import: ["" : 21]>\ng (float[n] x) => (float[n] y) { y = Relu (x) } }', ["ONNX text"]),
+    (
+        "text with a tail",
+        b'<ir_version: 10, opset_import: ["" : 21]>\ng (float[n] x) => (float[n] y) { y = Relu (x) } }',
+        ["ONNX text"],
+    ),
     ("no graph", without(plain(), "graph"), ["no graph"]),
     ("two graphs", plain().SerializeToString() * 2, ["two main graphs"]),
     ("a tensor file", numpy_helper.from_array(np.ones(3)).SerializeToString(), ["no graph"]),
@@ -129,67 +160,239 @@ CASES = [
     ("no opset", without(plain(), "opset_import"), ["ai.onnx", "not stated", "'relu' (Relu)"]),
     ("opset 0", finish([], [info("x")], [info("x")], opset=0), ["version of domain 'ai.onnx' is 0"]),
     ("two opsets", added(plain(), "opset_import", domain="", version=7), ["two opset versions, 21 and 7"]),
-    ("ml operator without its opset", with_nodes(node("Binarizer", ["x"], ["y"], "b", domain="ai.onnx.ml")), ["ai.onnx.ml", "not stated"]),
+    (
+        "ml operator without its opset",
+        with_nodes(node("Binarizer", ["x"], ["y"], "b", domain="ai.onnx.ml")),
+        ["ai.onnx.ml", "not stated"],
+    ),
     ("node without operator", with_nodes(node("", ["x"], ["y"], "n")), ["'n'", "names no operator"]),
-    ("undefined input", with_nodes(node("Add", ["x", "gone"], ["y"], "a")), ["'a' (Add), input 1 'gone'", "no node"]),
-    ("undefined input of a nameless node", with_nodes(node("Abs", ["x"], ["t"]), node("Add", ["x", "gone"], ["y"])), ["node #1 (Add)"]),
+    (
+        "undefined input",
+        with_nodes(node("Add", ["x", "gone"], ["y"], "a")),
+        ["'a' (Add), input 1 'gone'", "no node"],
+    ),
+    (
+        "undefined input of a nameless node",
+        with_nodes(node("Abs", ["x"], ["t"]), node("Add", ["x", "gone"], ["y"])),
+        ["node #1 (Add)"],
+    ),
     ("undefined output", with_nodes(node("Relu", ["x"], ["z"])), ["output 'y'"]),
-    ("output without name", finish([node("Relu", ["x"], ["y"])], [info("x")], [onnx.ValueInfoProto()]), ["output ''"]),
-    ("input without name", finish([node("Relu", ["x"], ["y"])], [info("x"), onnx.ValueInfoProto()], [info("y")]), ["input without a name"]),
-    ("two inputs of one name", finish([node("Relu", ["x"], ["y"])], [info("x"), info("x")], [info("y")]), ["two values named 'x'"]),
-    ("two results of one name", with_nodes(node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"], "abs")), ["'abs'", "'y'", "name of another"]),
-    ("a result with an input's name", with_nodes(node("Relu", ["x"], ["x"]), node("Abs", ["x"], ["y"])), ["'x'", "name of another"]),
-    ("a result with an initializer's name", added(with_tensor(**ONE), "graph.node", op_type="Relu", input=["x"], output=["w"]), ["'w'", "name of another"]),
-    ("two initializers of one name", added(with_tensor(**ONE), "graph.initializer", name="w", **ONE), ["two values named 'w'"]),
-    ("initializer without name", cleared(with_tensor(**ONE), "graph.initializer.0.name"), ["initializer without a name"]),
+    (
+        "output without name",
+        finish([node("Relu", ["x"], ["y"])], [info("x")], [onnx.ValueInfoProto()]),
+        ["output ''"],
+    ),
+    (
+        "input without name",
+        finish([node("Relu", ["x"], ["y"])], [info("x"), onnx.ValueInfoProto()], [info("y")]),
+        ["input without a name"],
+    ),
+    (
+        "two inputs of one name",
+        finish([node("Relu", ["x"], ["y"])], [info("x"), info("x")], [info("y")]),
+        ["two values named 'x'"],
+    ),
+    (
+        "two results of one name",
+        with_nodes(node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"], "abs")),
+        ["'abs'", "'y'", "name of another"],
+    ),
+    (
+        "a result with an input's name",
+        with_nodes(node("Relu", ["x"], ["x"]), node("Abs", ["x"], ["y"])),
+        ["'x'", "name of another"],
+    ),
+    (
+        "a result with an initializer's name",
+        added(with_tensor(**ONE), "graph.node", op_type="Relu", input=["x"], output=["w"]),
+        ["'w'", "name of another"],
+    ),
+    (
+        "two initializers of one name",
+        added(with_tensor(**ONE), "graph.initializer", name="w", **ONE),
+        ["two values named 'w'"],
+    ),
+    (
+        "initializer without name",
+        cleared(with_tensor(**ONE), "graph.initializer.0.name"),
+        ["initializer without a name"],
+    ),
     ("a cycle of one", with_nodes(node("Add", ["x", "y"], ["y"], "self")), ["'self'", "in a circle"]),
-    ("a cycle of three", with_nodes(node("Add", ["x", "c"], ["a"], "n0"), node("Relu", ["a"], ["b"], "n1"), node("Abs", ["b"], ["c"], "n2"),
-                                    node("Neg", ["c"], ["y"])), ["'n0' -> 'n1' -> 'n2' -> 'n0'"]),
-    ("a cycle through a subgraph", finish(
-        [node("If", ["c"], ["y"], "if", then_branch=helper.make_graph([node("Relu", ["y"], ["t"])], "t", [], [info("t")]),
-              else_branch=helper.make_graph([node("Relu", ["x"], ["e"])], "e", [], [info("e")]))],
-        [info("x"), info("c", (), TensorProto.BOOL)], [info("y")]), ["'if'", "in a circle"]),
-    ("undefined name in a subgraph", finish(
-        [node("If", ["c"], ["y"], "if", then_branch=helper.make_graph([node("Relu", ["gone"], ["t"], "r")], "t", [], [info("t")]),
-              else_branch=helper.make_graph([node("Relu", ["x"], ["e"])], "e", [], [info("e")]))],
-        [info("x"), info("c", (), TensorProto.BOOL)], [info("y")]), ["graph 'main/if.then_branch'", "'r' (Relu)", "'gone'"]),
-    ("a function reads the main graph", finish([node("F", ["x"], ["y"], domain="my")], [info("x")], [info("y")], domains=["my"],
-                                               functions=[function("F", node("Add", ["a", "x"], ["b"], "add"))]), ["function my::F", "'x'"]),
-    ("a function without its output", finish(
-        [node("F", ["x"], ["y"], domain="my")], [info("x")], [info("y")], domains=["my"],
-        functions=[function("F", node("Relu", ["a"], ["c"]))]), ["function my::F", "output 'b'"]),
+    (
+        "a cycle of three",
+        with_nodes(
+            node("Add", ["x", "c"], ["a"], "n0"),
+            node("Relu", ["a"], ["b"], "n1"),
+            node("Abs", ["b"], ["c"], "n2"),
+            node("Neg", ["c"], ["y"]),
+        ),
+        ["'n0' -> 'n1' -> 'n2' -> 'n0'"],
+    ),
+    (
+        "a cycle through a subgraph",
+        finish(
+            [
+                node(
+                    "If",
+                    ["c"],
+                    ["y"],
+                    "if",
+                    then_branch=helper.make_graph([node("Relu", ["y"], ["t"])], "t", [], [info("t")]),
+                    else_branch=helper.make_graph([node("Relu", ["x"], ["e"])], "e", [], [info("e")]),
+                )
+            ],
+            [info("x"), info("c", (), TensorProto.BOOL)],
+            [info("y")],
+        ),
+        ["'if'", "in a circle"],
+    ),
+    (
+        "undefined name in a subgraph",
+        finish(
+            [
+                node(
+                    "If",
+                    ["c"],
+                    ["y"],
+                    "if",
+                    then_branch=helper.make_graph([node("Relu", ["gone"], ["t"], "r")], "t", [], [info("t")]),
+                    else_branch=helper.make_graph([node("Relu", ["x"], ["e"])], "e", [], [info("e")]),
+                )
+            ],
+            [info("x"), info("c", (), TensorProto.BOOL)],
+            [info("y")],
+        ),
+        ["graph 'main/if.then_branch'", "'r' (Relu)", "'gone'"],
+    ),
+    (
+        "a function reads the main graph",
+        finish(
+            [node("F", ["x"], ["y"], domain="my")],
+            [info("x")],
+            [info("y")],
+            domains=["my"],
+            functions=[function("F", node("Add", ["a", "x"], ["b"], "add"))],
+        ),
+        ["function my::F", "'x'"],
+    ),
+    (
+        "a function without its output",
+        finish(
+            [node("F", ["x"], ["y"], domain="my")],
+            [info("x")],
+            [info("y")],
+            domains=["my"],
+            functions=[function("F", node("Relu", ["a"], ["c"]))],
+        ),
+        ["function my::F", "output 'b'"],
+    ),
     ("a function that calls itself", calls(F=["F"]), ["function my::F", "calls itself"]),
     ("functions that call each other", calls(F=["G"], G=["H"], H=["F"]), ["circle"]),
     ("a function twice", added(calls(F=[]), "functions", calls(F=[]).functions[0]), ["two functions"]),
     ("a function without name", cleared(calls(F=[]), "functions.0.name"), ["function without a name"]),
-    ("a function without opset", cleared(calls(F=[]), "functions.0.opset_import"), ["function my::F", "not stated"]),
+    (
+        "a function without opset",
+        cleared(calls(F=[]), "functions.0.opset_import"),
+        ["function my::F", "not stated"],
+    ),
     wrong_tensor("no element type", "initializer 'w'", "no element type", dims=[1], raw_data=bytes(4)),
     wrong_tensor("negative dim", "negative dim -1", data_type=F, dims=[-1], raw_data=b""),
     wrong_tensor("overflowing dims", "does not fit", data_type=F, dims=[2**32, 2**32], raw_data=bytes(4)),
-    wrong_tensor("dims that fit, bytes that do not", "does not fit", data_type=TensorProto.DOUBLE, dims=[2**62], raw_data=bytes(4)),
-    wrong_tensor("too few bytes", "need 16 bytes, but it holds 12 bytes", data_type=F, dims=[4], raw_data=bytes(12)),
-    wrong_tensor("too many bytes", "need 16 bytes, but it holds 20 bytes", data_type=F, dims=[4], raw_data=bytes(20)),
+    wrong_tensor(
+        "dims that fit, bytes that do not",
+        "does not fit",
+        data_type=TensorProto.DOUBLE,
+        dims=[2**62],
+        raw_data=bytes(4),
+    ),
+    wrong_tensor(
+        "too few bytes", "need 16 bytes, but it holds 12 bytes", data_type=F, dims=[4], raw_data=bytes(12)
+    ),
+    wrong_tensor(
+        "too many bytes", "need 16 bytes, but it holds 20 bytes", data_type=F, dims=[4], raw_data=bytes(20)
+    ),
     wrong_tensor("no payload", "need 4 elements, but it holds 0", data_type=F, dims=[4]),
-    wrong_tensor("too few elements", "need 4 elements, but it holds 3", data_type=F, dims=[4], float_data=[1, 2, 3]),
-    wrong_tensor("the wrong list", "need 2 elements, but it holds 0", data_type=TensorProto.INT64, dims=[2], int32_data=[1, 2]),
-    wrong_tensor("4-bit elements one by one", "need 3 elements, but it holds 5", data_type=TensorProto.INT4, dims=[5], int32_data=[1] * 5),
+    wrong_tensor(
+        "too few elements", "need 4 elements, but it holds 3", data_type=F, dims=[4], float_data=[1, 2, 3]
+    ),
+    wrong_tensor(
+        "the wrong list",
+        "need 2 elements, but it holds 0",
+        data_type=TensorProto.INT64,
+        dims=[2],
+        int32_data=[1, 2],
+    ),
+    wrong_tensor(
+        "4-bit elements one by one",
+        "need 3 elements, but it holds 5",
+        data_type=TensorProto.INT4,
+        dims=[5],
+        int32_data=[1] * 5,
+    ),
     wrong_tensor("raw strings", "strings", data_type=TensorProto.STRING, dims=[1], raw_data=b"abcd"),
-    wrong_tensor("a bomb of dims", "more elements than any file holds", data_type=TensorProto.STRING, dims=[2**62], string_data=[b"a"]),
-    ("a Constant that lies", with_nodes(node("Constant", [], ["y"], "c", value=TensorProto(data_type=F, dims=[9], raw_data=bytes(4)))),
-     ["'c' (Constant), attribute 'value'", "36 bytes"]),
-    ("an attribute twice", added(
-        with_nodes(node("LeakyRelu", ["x"], ["y"], "l", alpha=0.1)), "graph.node.0.attribute", name="alpha", f=0.1, type=AttributeProto.FLOAT), ["attribute 'alpha'", "twice"]),
-    ("an attribute without name", added(plain(), "graph.node.0.attribute", i=1, type=AttributeProto.INT),
-     ["no name"]),
-    ("a graph attribute without graph", added(
-        with_nodes(node("If", ["x"], ["y"], "if")), "graph.node.0.attribute", name="then_branch", type=AttributeProto.GRAPH), ["attribute 'then_branch'", "graph"]),
-    ("a tensor attribute without tensor", added(
-        with_nodes(node("Constant", [], ["y"], "c")), "graph.node.0.attribute", name="value", type=AttributeProto.TENSOR), ["attribute 'value'", "tensor"]),
+    wrong_tensor(
+        "a bomb of dims",
+        "more elements than any file holds",
+        data_type=TensorProto.STRING,
+        dims=[2**62],
+        string_data=[b"a"],
+    ),
+    (
+        "a Constant that lies",
+        with_nodes(
+            node("Constant", [], ["y"], "c", value=TensorProto(data_type=F, dims=[9], raw_data=bytes(4)))
+        ),
+        ["'c' (Constant), attribute 'value'", "36 bytes"],
+    ),
+    (
+        "an attribute twice",
+        added(
+            with_nodes(node("LeakyRelu", ["x"], ["y"], "l", alpha=0.1)),
+            "graph.node.0.attribute",
+            name="alpha",
+            f=0.1,
+            type=AttributeProto.FLOAT,
+        ),
+        ["attribute 'alpha'", "twice"],
+    ),
+    (
+        "an attribute without name",
+        added(plain(), "graph.node.0.attribute", i=1, type=AttributeProto.INT),
+        ["no name"],
+    ),
+    (
+        "a graph attribute without graph",
+        added(
+            with_nodes(node("If", ["x"], ["y"], "if")),
+            "graph.node.0.attribute",
+            name="then_branch",
+            type=AttributeProto.GRAPH,
+        ),
+        ["attribute 'then_branch'", "graph"],
+    ),
+    (
+        "a tensor attribute without tensor",
+        added(
+            with_nodes(node("Constant", [], ["y"], "c")),
+            "graph.node.0.attribute",
+            name="value",
+            type=AttributeProto.TENSOR,
+        ),
+        ["attribute 'value'", "tensor"],
+    ),
     ("Ifs nested 40 deep", nested_ifs(40), ["nested deeper than the 100 levels"]),
     ("Ifs nested 3,000 deep", nested_ifs(3000), ["nested deeper than the 100 levels"]),
     ("types nested deep", deep_type(), ["input 'x'", "nested deeper than 100 levels"]),
-    ("external data missing", external("det.bin"), ["'w'", "its weights are in 'det.bin', which is not there", "put 'det.bin' next to the model",
-                                                    "--external-root"]),
+    (
+        "external data missing",
+        external("det.bin"),
+        [
+            "'w'",
+            "its weights are in 'det.bin', which is not there",
+            "put 'det.bin' next to the model",
+            "--external-root",
+        ],
+    ),
     ("external data without location", external(None), ["without a location"]),
     ("an absolute path", external("/etc/hostname"), ["'/etc/hostname'", "absolute", "--external-root"]),
     ("a way up", external("../outside.bin"), ["'../outside.bin'", "outside the model's folder"]),
@@ -218,7 +421,12 @@ def folder_for(folder):
 
 def refused(done, name, words):
     expect(done.returncode == INPUT, name, "status", done.returncode, done.stderr)
-    expect(done.stderr.startswith("graphopt: error: ") and "bad.onnx: " in done.stderr.splitlines()[0], name, "no file:", done.stderr)
+    expect(
+        done.stderr.startswith("graphopt: error: ") and "bad.onnx: " in done.stderr.splitlines()[0],
+        name,
+        "no file:",
+        done.stderr,
+    )
     expect("\n  help: " in done.stderr, name, "no remedy:", done.stderr)
     for word in words:
         expect(word in done.stderr, name, f"'{word}' is not in:", done.stderr)
@@ -265,9 +473,12 @@ def test_ten_problems_at_once(tool, folder):
 def test_no_such_files(tool, folder):
     path = saved(folder, plain(), "m.onnx")
     for words, status, parts in [
-        ((folder / "no.onnx",), INPUT, ["no such file"]), ((folder,), INPUT, ["is a folder"]),
-        ((path, "-o", folder), OUTPUT, ["is a folder"]), ((path, "-o", folder / "no" / "o.onnx"), OUTPUT, ["mkdir -p"]),
-        ((path, "-o", path / "o.onnx"), OUTPUT, ["folder"]), ((path, "-o", folder / ("n" * 300)), OUTPUT, ["too long"]),
+        ((folder / "no.onnx",), INPUT, ["no such file"]),
+        ((folder,), INPUT, ["is a folder"]),
+        ((path, "-o", folder), OUTPUT, ["is a folder"]),
+        ((path, "-o", folder / "no" / "o.onnx"), OUTPUT, ["mkdir -p"]),
+        ((path, "-o", path / "o.onnx"), OUTPUT, ["folder"]),
+        ((path, "-o", folder / ("n" * 300)), OUTPUT, ["too long"]),
     ]:
         done = tool("-q", *words)
         expect(done.returncode == status, words, done.returncode, done.stderr)
@@ -303,18 +514,41 @@ def test_no_space(tool, folder):
     path = saved(folder, m, "m.onnx")
     out = folder / "out.onnx"
     out.write_bytes(b"old")
-    done = subprocess.run([tool.binary, "-q", "-O0", str(path), "-o", str(out)], capture_output=True, text=True,
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
-    expect(done.returncode in (OUTPUT, -25) and out.read_bytes() == b"old" and sorted(os.listdir(folder)) == ["m.onnx", "out.onnx"],
-           done.returncode, done.stderr, os.listdir(folder))
+    done = subprocess.run(
+        [tool.binary, "-q", "-O0", str(path), "-o", str(out)],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)),
+    )
+    expect(
+        done.returncode in (OUTPUT, -25)
+        and out.read_bytes() == b"old"
+        and sorted(os.listdir(folder)) == ["m.onnx", "out.onnx"],
+        done.returncode,
+        done.stderr,
+        os.listdir(folder),
+    )
     done = tool("-q", "-O0", path, "-o", "/dev/full")
-    expect(done.returncode == OUTPUT and "no space" in done.stderr and "\n  help: " in done.stderr, done.returncode, done.stderr)
+    expect(
+        done.returncode == OUTPUT and "no space" in done.stderr and "\n  help: " in done.stderr,
+        done.returncode,
+        done.stderr,
+    )
     small = folder / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], capture_output=True).returncode == 0:
+    if (
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], capture_output=True
+        ).returncode
+        == 0
+    ):
         try:
             done = tool("-q", "-O0", path, "-o", small / "o.onnx")
-            expect(done.returncode == OUTPUT and "no space" in done.stderr and os.listdir(small) == [], done.returncode, done.stderr)
+            expect(
+                done.returncode == OUTPUT and "no space" in done.stderr and os.listdir(small) == [],
+                done.returncode,
+                done.stderr,
+            )
         finally:
             subprocess.run(["umount", str(small)], check=True)
 
@@ -323,17 +557,28 @@ def test_closed_pipe(tool, folder):
     m = plain()
     m.graph.initializer.append(numpy_helper.from_array(np.arange(2**19, dtype=np.float32), "w"))
     path = saved(folder, m, "m.onnx")
-    process = subprocess.Popen([tool.binary, "-q", "-O0", str(path), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [tool.binary, "-q", "-O0", str(path), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     process.stdout.read(10)
     process.stdout.close()
     errors = process.stderr.read().decode()
-    expect(process.wait() == OUTPUT and "has gone" in errors and "\n  help: " in errors, process.returncode, errors)
+    expect(
+        process.wait() == OUTPUT and "has gone" in errors and "\n  help: " in errors,
+        process.returncode,
+        errors,
+    )
 
 
 def test_mutations(tool, folder):
-    """Random bytes in a small model: status 0, 2 or 5, and never a signal. (The fuzz targets do this by the million.)"""
+    """Random bytes in a small model: status 0, 2 or 5, and never a signal. (The fuzz targets do this by the
+    million.)"""
     rng = np.random.default_rng(11)
-    seeds = [plain().SerializeToString(), model().SerializeToString(), calls(F=["G"], G=[]).SerializeToString()]
+    seeds = [
+        plain().SerializeToString(),
+        model().SerializeToString(),
+        calls(F=["G"], G=[]).SerializeToString(),
+    ]
     path = folder / "bad.onnx"
     for _ in range(150):
         data = bytearray(seeds[rng.integers(len(seeds))])

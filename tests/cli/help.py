@@ -1,4 +1,5 @@
 """--help word for word, and how it must look. `help.py BINARY SHARED --update` writes the text anew."""
+
 import pathlib
 import re
 import sys
@@ -11,7 +12,10 @@ GOLDEN = pathlib.Path(__file__).with_name("help.txt")
 def test_golden(tool, folder):
     done = tool("--help")
     expect(done.returncode == 0 and done.stderr == "", done.stderr)
-    expect(done.stdout.decode() == GOLDEN.read_text(), "--help changed; if that is meant, run this test with --update")
+    expect(
+        done.stdout.decode() == GOLDEN.read_text(),
+        "--help changed; if that is meant, run this test with --update",
+    )
     expect(tool("-h").stdout == done.stdout, "-h and --help differ")
 
 
@@ -23,7 +27,8 @@ def test_one_screen(tool, folder):
 
 
 def test_every_option_works_as_shown(tool, folder):
-    """Each option of the text is one that the parser knows: with a missing model it must not be called unknown."""
+    """Each option of the text is one that the parser knows: with a missing model it must not be called
+    unknown."""
     names = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", tool("--help").stdout.decode(), re.M)
     expect(len(names) > 25, names)
     for name in names:
@@ -38,6 +43,7 @@ def test_inspect_help(tool, folder):
 if __name__ == "__main__":
     if "--update" in sys.argv:
         from _tool import Tool
+
         GOLDEN.write_bytes(Tool(sys.argv[1])("--help").stdout)
         sys.exit(0)
     sys.exit(main(globals()))

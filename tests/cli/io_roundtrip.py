@@ -1,4 +1,6 @@
-"""Loading and saving: `graphopt -O0 IN -o OUT` keeps everything that a model can hold, wherever its bytes stand."""
+"""Loading and saving: `graphopt -O0 IN -o OUT` keeps everything that a model can hold, wherever its bytes
+stand."""
+
 import hashlib
 import os
 import resource
@@ -28,7 +30,9 @@ def varint(n):
 def unknown(number=1000, content=b"from the future"):
     """A field that no version of ONNX has: of length type, and with a number and a group behind it."""
     group = varint(number + 1 << 3 | 3) + varint(5 << 3) + b"\x07" + varint(number + 1 << 3 | 4)
-    return varint(number << 3 | 2) + varint(len(content)) + content + varint(number + 2 << 3) + b"\x05" + group
+    return (
+        varint(number << 3 | 2) + varint(len(content)) + content + varint(number + 2 << 3) + b"\x05" + group
+    )
 
 
 def with_unknown(message):
@@ -39,7 +43,9 @@ def info(name, dims=("n", 3), elem=F, doc=""):
     return helper.make_tensor_value_info(name, elem, dims, doc)
 
 
-def finish(nodes, inputs, outputs, initializers=(), ir=10, opset=21, domains=(), functions=(), **graph_fields):
+def finish(
+    nodes, inputs, outputs, initializers=(), ir=10, opset=21, domains=(), functions=(), **graph_fields
+):
     g = helper.make_graph(list(nodes), "g", list(inputs), list(outputs), list(initializers), **graph_fields)
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]
     return helper.make_model(g, ir_version=ir, opset_imports=imports, functions=list(functions))
@@ -49,13 +55,16 @@ def entry(key, value):
     return onnx.StringStringEntryProto(key=key, value=value)
 
 
-# --- models, each with something that must survive ------------------------------------------------------------------
+# --- models, each with something that must survive ----------------------------------------------------------
+
 
 def unknown_fields():
     m = model()
     m.graph.node[0].CopyFrom(with_unknown(m.graph.node[0]))
     attribute = with_unknown(helper.make_attribute("alpha", 0.25))
-    m.graph.node.append(onnx.NodeProto(op_type="LeakyRelu", input=["x"], output=["leaky"], attribute=[attribute]))
+    m.graph.node.append(
+        onnx.NodeProto(op_type="LeakyRelu", input=["x"], output=["leaky"], attribute=[attribute])
+    )
     m.graph.initializer[0].CopyFrom(with_unknown(m.graph.initializer[0]))
     m.graph.input[0].type.CopyFrom(with_unknown(m.graph.input[0].type))
     m.graph.input[0].CopyFrom(with_unknown(m.graph.input[0]))
@@ -67,7 +76,13 @@ def unknown_fields():
 
 def texts():
     m = model()
-    m.producer_name, m.producer_version, m.domain, m.model_version, m.doc_string = "p", "1", "org.x", -7, "doc\n\0of model"
+    m.producer_name, m.producer_version, m.domain, m.model_version, m.doc_string = (
+        "p",
+        "1",
+        "org.x",
+        -7,
+        "doc\n\0of model",
+    )
     m.metadata_props.extend([entry("k", "v"), entry("k", "twice"), entry("", "")])
     m.graph.doc_string = "of graph"
     m.graph.metadata_props.append(entry("g", "h"))
@@ -88,9 +103,19 @@ def texts():
 
 def value_infos():
     m = model()
-    # Of a value, of one that is not there, twice of one, of an output, of an initializer: in an order of their own.
-    m.graph.value_info.extend([info("r"), info("nobody", ("a", "b")), info("i"), info("r", ("other", 3)), info("y"), info("w", (3,)),
-                               onnx.ValueInfoProto(name="c")])
+    # Of a value, of one that is not there, twice of one, of an output, of an initializer: in an order of
+    # their own.
+    m.graph.value_info.extend(
+        [
+            info("r"),
+            info("nobody", ("a", "b")),
+            info("i"),
+            info("r", ("other", 3)),
+            info("y"),
+            info("w", (3,)),
+            onnx.ValueInfoProto(name="c"),
+        ]
+    )
     return m
 
 
@@ -99,38 +124,63 @@ def sparse():
     indices = numpy_helper.from_array(np.array([1, 4], np.int64), "")
     m = finish([helper.make_node("Add", ["x", "s"], ["y"])], [info("x", (6,))], [info("y", (6,))])
     m.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [6]))
-    constant = helper.make_node("Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, indices, [6]))
+    constant = helper.make_node(
+        "Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, indices, [6])
+    )
     m.graph.node.insert(0, constant)
     return m
 
 
 def training():
     m = model()
-    step = helper.make_graph([helper.make_node("Sub", ["w", "half"], ["w_next"])], "step", [], [info("w_next", (3,))])
+    step = helper.make_graph(
+        [helper.make_node("Sub", ["w", "half"], ["w_next"])], "step", [], [info("w_next", (3,))]
+    )
     t = m.training_info.add()
     t.algorithm.CopyFrom(step)
     t.update_binding.append(entry("w", "w_next"))
-    t.initialization.CopyFrom(helper.make_graph([helper.make_node("Constant", [], ["w0"], value_floats=[0.0, 1.0, 2.0])], "init", [],
-                                                [info("w0", (3,))]))
+    t.initialization.CopyFrom(
+        helper.make_graph(
+            [helper.make_node("Constant", [], ["w0"], value_floats=[0.0, 1.0, 2.0])],
+            "init",
+            [],
+            [info("w0", (3,))],
+        )
+    )
     t.initialization_binding.append(entry("w", "w0"))
     return m
 
 
 def functions():
     def body(overload, op, **more):
-        f = helper.make_function("my", "Act", ["a"], ["b"], [helper.make_node(op, ["a"], ["t"]), helper.make_node("Identity", ["t"], ["b"])],
-                                 [helper.make_opsetid("", 20)], **more)
+        f = helper.make_function(
+            "my",
+            "Act",
+            ["a"],
+            ["b"],
+            [helper.make_node(op, ["a"], ["t"]), helper.make_node("Identity", ["t"], ["b"])],
+            [helper.make_opsetid("", 20)],
+            **more,
+        )
         f.overload = overload
         return f
+
     first = body("", "Relu", attributes=["unused"], attribute_protos=[helper.make_attribute("alpha", 0.5)])
     first.doc_string = "first"
     first.metadata_props.append(entry("a", "b"))
     first.value_info.extend([info("t"), info("ghost")])
     second = body("other", "Tanh")
-    second.node[0].attribute.append(AttributeProto(name="later", type=AttributeProto.FLOAT, ref_attr_name="alpha"))
-    call, other = helper.make_node("Act", ["x"], ["h"], "call", domain="my"), helper.make_node("Act", ["h"], ["y"], domain="my")
+    second.node[0].attribute.append(
+        AttributeProto(name="later", type=AttributeProto.FLOAT, ref_attr_name="alpha")
+    )
+    call, other = (
+        helper.make_node("Act", ["x"], ["h"], "call", domain="my"),
+        helper.make_node("Act", ["h"], ["y"], domain="my"),
+    )
     other.overload = "other"
-    return finish([call, other], [info("x")], [info("y")], domains=["my"], functions=[with_unknown(first), second])
+    return finish(
+        [call, other], [info("x")], [info("y")], domains=["my"], functions=[with_unknown(first), second]
+    )
 
 
 def devices():
@@ -146,8 +196,12 @@ def devices():
 
 def annotations():
     m = model()
-    m.graph.quantization_annotation.append(onnx.TensorAnnotation(
-        tensor_name="r", quant_parameter_tensor_names=[entry("SCALE_TENSOR", "half"), entry("ZERO_POINT_TENSOR", "w")]))
+    m.graph.quantization_annotation.append(
+        onnx.TensorAnnotation(
+            tensor_name="r",
+            quant_parameter_tensor_names=[entry("SCALE_TENSOR", "half"), entry("ZERO_POINT_TENSOR", "w")],
+        )
+    )
     return m
 
 
@@ -157,91 +211,191 @@ def element_types():
     for name, number in TensorProto.DataType.items():
         if name in ("UNDEFINED", "STRING"):
             continue
-        bits = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6}.get(name)
+        bits = {
+            "INT4": 4,
+            "UINT4": 4,
+            "FLOAT4E2M1": 4,
+            "INT2": 2,
+            "UINT2": 2,
+            "FLOAT6E2M3": 6,
+            "FLOAT6E3M2": 6,
+        }.get(name)
         count = 5
         size = (bits * count + 7) // 8 if bits else helper.tensor_dtype_to_np_dtype(number).itemsize * count
-        tensors.append(TensorProto(name=f"raw_{name}", data_type=number, dims=[count], raw_data=bytes([1] * size)))
+        tensors.append(
+            TensorProto(name=f"raw_{name}", data_type=number, dims=[count], raw_data=bytes([1] * size))
+        )
         typed = TensorProto(name=f"typed_{name}", data_type=number, dims=[count])
-        entries = -(-count * bits // 8) if bits in (2, 4) else count * 2 if name.startswith("COMPLEX") else count
+        entries = (
+            -(-count * bits // 8) if bits in (2, 4) else count * 2 if name.startswith("COMPLEX") else count
+        )
         if name in ("FLOAT", "COMPLEX64"):
             typed.float_data.extend([float("nan"), -0.0, 1e-45, float("inf"), 3.5] * (entries // 5))
         elif name in ("DOUBLE", "COMPLEX128"):
             typed.double_data.extend([float("nan"), -0.0, 5e-324, float("-inf"), 3.5] * (entries // 5))
         elif name == "INT64":
-            typed.int64_data.extend([-2**63, 2**63 - 1, -1, 0, 1])
+            typed.int64_data.extend([-(2**63), 2**63 - 1, -1, 0, 1])
         elif name in ("UINT32", "UINT64"):
             typed.uint64_data.extend([0, 1, 2**32 - 1, 7, 300])
         else:
             typed.int32_data.extend([1, 2, 3, 0, 1][:entries])
         tensors.append(typed)
-    tensors += [TensorProto(name="text", data_type=TensorProto.STRING, dims=[2, 1], string_data=[b"", b"\xff\0x"]),
-                TensorProto(name="empty", data_type=F, dims=[0, 2**40]), TensorProto(name="scalar", data_type=F, float_data=[2.0]),
-                TensorProto(name="huge_but_empty", data_type=F, dims=[2**40, 2**40, 0])]
-    return finish([helper.make_node("Identity", ["x"], ["y"])], [info("x")], [info("y")], tensors, ir=13, opset=26)
+    tensors += [
+        TensorProto(name="text", data_type=TensorProto.STRING, dims=[2, 1], string_data=[b"", b"\xff\0x"]),
+        TensorProto(name="empty", data_type=F, dims=[0, 2**40]),
+        TensorProto(name="scalar", data_type=F, float_data=[2.0]),
+        TensorProto(name="huge_but_empty", data_type=F, dims=[2**40, 2**40, 0]),
+    ]
+    return finish(
+        [helper.make_node("Identity", ["x"], ["y"])], [info("x")], [info("y")], tensors, ir=13, opset=26
+    )
 
 
 def attributes():
     graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["inner"])], "b", [], [info("inner")])
-    node = helper.make_node("Custom", ["x", "", "x"], ["y", "", "z"], "n", domain="org.x", i=-1, f=0.1, s=b"\xff", ints=[1, -1],
-                            floats=[0.5, float("inf")], strings=["a", ""], t=numpy_helper.from_array(np.ones(2, np.float32), "name"),
-                            g=graph, gs=[graph, graph])
-    more = [helper.make_attribute("tp", info("x").type), AttributeProto(name="tps", type=AttributeProto.TYPE_PROTOS,
-                                                                         type_protos=[info("x").type] * 2),
-            AttributeProto(name="ts", type=AttributeProto.TENSORS, tensors=[numpy_helper.from_array(np.ones(2, np.int8))] * 2),
-            AttributeProto(name="none", type=AttributeProto.INTS), AttributeProto(name="new", type=AttributeProto.INT, i=0, doc_string="d")]
+    node = helper.make_node(
+        "Custom",
+        ["x", "", "x"],
+        ["y", "", "z"],
+        "n",
+        domain="org.x",
+        i=-1,
+        f=0.1,
+        s=b"\xff",
+        ints=[1, -1],
+        floats=[0.5, float("inf")],
+        strings=["a", ""],
+        t=numpy_helper.from_array(np.ones(2, np.float32), "name"),
+        g=graph,
+        gs=[graph, graph],
+    )
+    more = [
+        helper.make_attribute("tp", info("x").type),
+        AttributeProto(name="tps", type=AttributeProto.TYPE_PROTOS, type_protos=[info("x").type] * 2),
+        AttributeProto(
+            name="ts", type=AttributeProto.TENSORS, tensors=[numpy_helper.from_array(np.ones(2, np.int8))] * 2
+        ),
+        AttributeProto(name="none", type=AttributeProto.INTS),
+        AttributeProto(name="new", type=AttributeProto.INT, i=0, doc_string="d"),
+    ]
     node.attribute.extend(more)
     return finish([node], [info("x")], [info("y"), info("z")], domains=["org.x"])
 
 
 def types():
     seq = helper.make_tensor_sequence_value_info("s", F, ["a", None])
-    opt = helper.make_value_info("o", helper.make_optional_type_proto(helper.make_sequence_type_proto(
-        helper.make_tensor_type_proto(TensorProto.STRING, None))))
-    dictionary = helper.make_value_info("m", onnx.TypeProto(map_type=onnx.TypeProto.Map(
-        key_type=TensorProto.STRING, value_type=helper.make_tensor_type_proto(F, []))))
-    opaque = helper.make_value_info("p", onnx.TypeProto(opaque_type=onnx.TypeProto.Opaque(domain="d", name="n")))
+    opt = helper.make_value_info(
+        "o",
+        helper.make_optional_type_proto(
+            helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.STRING, None))
+        ),
+    )
+    dictionary = helper.make_value_info(
+        "m",
+        onnx.TypeProto(
+            map_type=onnx.TypeProto.Map(
+                key_type=TensorProto.STRING, value_type=helper.make_tensor_type_proto(F, [])
+            )
+        ),
+    )
+    opaque = helper.make_value_info(
+        "p", onnx.TypeProto(opaque_type=onnx.TypeProto.Opaque(domain="d", name="n"))
+    )
     odd = info("q", (0, -1, "", "a + 1", "2*a", 2**62, None))
     names = ["s", "o", "m", "p", "q", "u"]
     outputs = [helper.make_empty_tensor_value_info(f"{n}_out") for n in names]
-    return finish([helper.make_node("Identity", [n], [f"{n}_out"]) for n in names],
-                  [seq, opt, dictionary, opaque, odd, onnx.ValueInfoProto(name="u")], outputs)
+    return finish(
+        [helper.make_node("Identity", [n], [f"{n}_out"]) for n in names],
+        [seq, opt, dictionary, opaque, odd, onnx.ValueInfoProto(name="u")],
+        outputs,
+    )
 
 
 def subgraphs():
     """Captures from two levels up, shadowing-free names used in both branches, and initializers inside."""
     w = numpy_helper.from_array(np.ones(3, np.float32), "w_in")
-    inner = [helper.make_graph([helper.make_node("Mul", ["r", k], [f"o{k}"])], f"in_{k}", [], [info(f"o{k}")]) for k in ("w", "x")]
-    then = helper.make_graph([helper.make_node("If", ["c2"], ["t"], then_branch=inner[0], else_branch=inner[1])], "then", [], [info("t")],
-                             value_info=[info("nobody")])
-    other = helper.make_graph([helper.make_node("Add", ["r", "w_in"], ["e"])], "else", [], [info("e")], [w], doc_string="d")
-    m = finish([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)],
-               [info("x"), info("c", (), TensorProto.BOOL), info("c2", (), TensorProto.BOOL)], [info("y")],
-               [numpy_helper.from_array(np.ones(3, np.float32), "w")])
+    inner = [
+        helper.make_graph([helper.make_node("Mul", ["r", k], [f"o{k}"])], f"in_{k}", [], [info(f"o{k}")])
+        for k in ("w", "x")
+    ]
+    then = helper.make_graph(
+        [helper.make_node("If", ["c2"], ["t"], then_branch=inner[0], else_branch=inner[1])],
+        "then",
+        [],
+        [info("t")],
+        value_info=[info("nobody")],
+    )
+    other = helper.make_graph(
+        [helper.make_node("Add", ["r", "w_in"], ["e"])], "else", [], [info("e")], [w], doc_string="d"
+    )
+    m = finish(
+        [
+            helper.make_node("Relu", ["x"], ["r"]),
+            helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
+        ],
+        [info("x"), info("c", (), TensorProto.BOOL), info("c2", (), TensorProto.BOOL)],
+        [info("y")],
+        [numpy_helper.from_array(np.ones(3, np.float32), "w")],
+    )
     return m
 
 
 def inputs_and_outputs():
-    """An overridable default, an input that nothing uses, one that is an output, an output given twice, a constant output."""
+    """An overridable default, an input that nothing uses, one that is an output, an output given twice, a
+    constant output."""
     w = numpy_helper.from_array(np.ones(3, np.float32), "w")
     k = numpy_helper.from_array(np.ones(1, np.float32), "k")
     as_output = info("x", ("n", 3), doc="as output")
-    return finish([helper.make_node("Add", ["x", "w"], ["y"])], [info("x"), info("w", (3,)), info("unused", ("q",))],
-                  [info("y"), as_output, info("y", (None, 3)), info("k", (1,))], [w, k])
+    return finish(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        [info("x"), info("w", (3,)), info("unused", ("q",))],
+        [info("y"), as_output, info("y", (None, 3)), info("k", (1,))],
+        [w, k],
+    )
 
 
 def old_ir():
     w = numpy_helper.from_array(np.ones(3, np.float32), "w")
-    return finish([helper.make_node("Add", ["x", "w"], ["y"])], [info("x"), info("w", (3,))], [info("y")], [w], ir=3, opset=8)
+    return finish(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        [info("x"), info("w", (3,))],
+        [info("y")],
+        [w],
+        ir=3,
+        opset=8,
+    )
 
 
 def unusual_domains():
-    m = finish([helper.make_node("Zap", ["x"], ["a"], domain="no.import"), helper.make_node("Zap", ["a"], ["y"], domain="my")],
-               [info("x")], [info("y")], domains=["my"])
+    m = finish(
+        [
+            helper.make_node("Zap", ["x"], ["a"], domain="no.import"),
+            helper.make_node("Zap", ["a"], ["y"], domain="my"),
+        ],
+        [info("x")],
+        [info("y")],
+        domains=["my"],
+    )
     return m
 
 
-SURVIVORS = [unknown_fields, texts, value_infos, sparse, training, functions, devices, annotations, element_types, attributes, types,
-             subgraphs, inputs_and_outputs, old_ir, unusual_domains]
+SURVIVORS = [
+    unknown_fields,
+    texts,
+    value_infos,
+    sparse,
+    training,
+    functions,
+    devices,
+    annotations,
+    element_types,
+    attributes,
+    types,
+    subgraphs,
+    inputs_and_outputs,
+    old_ir,
+    unusual_domains,
+]
 
 
 def fields(data):
@@ -266,13 +420,23 @@ def test_everything_survives(tool, folder):
         path = saved(folder, m, f"{make.__name__}.onnx")
         data = kept(tool, path, folder / "out.onnx")
         expect(fields(data) == m.SerializeToString(deterministic=True), make.__name__, "differs")
-        expect(kept(tool, folder / "out.onnx", folder / "again.onnx") == data, make.__name__, "the second run changes bytes")
+        expect(
+            kept(tool, folder / "out.onnx", folder / "again.onnx") == data,
+            make.__name__,
+            "the second run changes bytes",
+        )
 
 
 def test_unsorted(tool, folder):
-    """Nodes in any order, captures included; the result has them in the order of the file where that is possible."""
+    """Nodes in any order, captures included; the result has them in the order of the file where that is
+    possible."""
     m = subgraphs()
-    nodes = [m.graph.node[1], helper.make_node("Relu", ["y"], ["z"]), m.graph.node[0], helper.make_node("Abs", ["x"], ["free"])]
+    nodes = [
+        m.graph.node[1],
+        helper.make_node("Relu", ["y"], ["z"]),
+        m.graph.node[0],
+        helper.make_node("Abs", ["x"], ["free"]),
+    ]
     del m.graph.node[:]
     m.graph.node.extend(nodes)
     data = kept(tool, saved(folder, m), folder / "out.onnx")
@@ -286,7 +450,12 @@ def test_unsorted(tool, folder):
 def test_field_order_and_padding(tool, folder):
     """Fields in any order and numbers written longer than needed mean the same."""
     m = texts()
-    parts = [varint(7 << 3 | 2) + (lambda b: varint(len(b))[:-1] + bytes([varint(len(b))[-1] | 0x80, 0]) + b)(m.graph.SerializeToString())]
+    parts = [
+        varint(7 << 3 | 2)
+        + (lambda b: varint(len(b))[:-1] + bytes([varint(len(b))[-1] | 0x80, 0]) + b)(
+            m.graph.SerializeToString()
+        )
+    ]
     rest = ModelProto()
     rest.CopyFrom(m)
     rest.ClearField("graph")
@@ -302,7 +471,9 @@ def test_streams_and_places(tool, folder):
     expect(done.returncode == 0 and fields(done.stdout) == fields(data), done.stderr)
     path.chmod(0o640)
     kept(tool, path, path)
-    expect(fields(path.read_bytes()) == fields(data) and stat.S_IMODE(path.stat().st_mode) == 0o640, "in place")
+    expect(
+        fields(path.read_bytes()) == fields(data) and stat.S_IMODE(path.stat().st_mode) == 0o640, "in place"
+    )
     link = folder / "link.onnx"
     link.symlink_to("m.onnx")
     kept(tool, path, link)
@@ -314,15 +485,22 @@ def test_streams_and_places(tool, folder):
 
 
 def external(folder, tensors, **how):
-    m = finish([helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(tensors)], [info("x", None)],
-               [info(f"y{i}", None) for i in range(len(tensors))], tensors)
+    m = finish(
+        [helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(tensors)],
+        [info("x", None)],
+        [info(f"y{i}", None) for i in range(len(tensors))],
+        tensors,
+    )
     onnx.save_model(m, folder / "m.onnx", save_as_external_data=True, size_threshold=0, **how)
     return folder / "m.onnx"
 
 
 def weights(count=4, size=3000):
     rng = np.random.default_rng(1)
-    return [numpy_helper.from_array(rng.standard_normal(size + i).astype(np.float32), f"w{i}") for i in range(count)]
+    return [
+        numpy_helper.from_array(rng.standard_normal(size + i).astype(np.float32), f"w{i}")
+        for i in range(count)
+    ]
 
 
 def contents(path):
@@ -332,7 +510,12 @@ def contents(path):
 
 def state(path):
     s = path.stat()
-    return s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode   # not the time of the last access: reading may change it
+    return (
+        s.st_ino,
+        s.st_size,
+        s.st_mtime_ns,
+        s.st_mode,
+    )  # not the time of the last access: reading may change it
 
 
 def data_files(folder):
@@ -359,29 +542,50 @@ def test_external_elsewhere(tool, folder):
     names = data_files(folder / "to")
     expect(len(names) == 1 and names[0].startswith("out.onnx.") and names[0].endswith(".data"), names)
     expect(kept(tool, path, out) == data and data_files(folder / "to") == names, "the second run differs")
-    expect(kept(tool, out, out) == data and data_files(folder / "to") == names, "a run over the output differs")
+    expect(
+        kept(tool, out, out) == data and data_files(folder / "to") == names, "a run over the output differs"
+    )
     done = tool("-q", "-O0", path, "-o", "-")
     expect(done.returncode == 0, done.stderr)
     inline = saved(folder / "to", done.stdout, "inline.onnx")
-    expect(contents(inline) == contents(path) and not any(t.data_location for t in ModelProto.FromString(done.stdout).graph.initializer),
-           "through a pipe the weights are inside")
+    expect(
+        contents(inline) == contents(path)
+        and not any(t.data_location for t in ModelProto.FromString(done.stdout).graph.initializer),
+        "through a pipe the weights are inside",
+    )
 
 
 def test_external_policy(tool, folder):
-    path = saved(folder, finish([helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(weights())], [info("x", None)],
-                                [info(f"y{i}", None) for i in range(4)],
-                                [*weights(), numpy_helper.from_array(np.ones(2, np.float32), "small")]))
+    path = saved(
+        folder,
+        finish(
+            [helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(weights())],
+            [info("x", None)],
+            [info(f"y{i}", None) for i in range(4)],
+            [*weights(), numpy_helper.from_array(np.ones(2, np.float32), "small")],
+        ),
+    )
     out = folder / "out.onnx"
     kept(tool, path, out, "--external-data", "always")
     first = data_files(folder)
     expect(contents(out) == contents(path) and len(first) == 1, "always")
-    external_names = [t.name for t in ModelProto.FromString(out.read_bytes()).graph.initializer if t.data_location == TensorProto.EXTERNAL]
+    external_names = [
+        t.name
+        for t in ModelProto.FromString(out.read_bytes()).graph.initializer
+        if t.data_location == TensorProto.EXTERNAL
+    ]
     expect(external_names == ["w0", "w1", "w2", "w3"], external_names)
     kept(tool, path, out, "--external-data", "always", "--external-threshold", "12008")
     second = data_files(folder)
-    expect(contents(out) == contents(path) and len(second) == 1 and second != first, "the old data file is removed", second)
+    expect(
+        contents(out) == contents(path) and len(second) == 1 and second != first,
+        "the old data file is removed",
+        second,
+    )
     done = kept(tool, path, out, "--external-data", "never")
-    expect(fields(done) == fields(path.read_bytes()) and data_files(folder) == [], "never", data_files(folder))
+    expect(
+        fields(done) == fields(path.read_bytes()) and data_files(folder) == [], "never", data_files(folder)
+    )
     kept(tool, path, out, "--external-data", "always")
     kept(tool, out, out, "--external-data", "never")
     expect(contents(out) == contents(path) and data_files(folder) == [], "back inside")
@@ -440,23 +644,39 @@ def test_large_external(tool, folder):
     tensors = []
     for i in range(6):
         t = TensorProto(name=f"w{i}", data_type=F, dims=[size // 4], data_location=TensorProto.EXTERNAL)
-        t.external_data.extend([entry("location", "big.bin"), entry("offset", str(i * size)), entry("length", str(size))])
+        t.external_data.extend(
+            [entry("location", "big.bin"), entry("offset", str(i * size)), entry("length", str(size))]
+        )
         tensors.append(t)
-    m = finish([helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(tensors)], [info("x", None)],
-               [info(f"y{i}", None) for i in range(6)], tensors)
+    m = finish(
+        [helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(tensors)],
+        [info("x", None)],
+        [info(f"y{i}", None) for i in range(6)],
+        tensors,
+    )
     path = saved(folder, m)
     with open(folder / "big.bin", "wb") as f:
         f.truncate(6 * size)
         for i in range(6):
             f.seek(i * size + 4096 * i)
             f.write(bytes([i + 1]) * 4096)
-    sanitized = os.environ.get("GRAPHOPT_SANITIZED") == "1"   # shadow memory counts as data
+    sanitized = os.environ.get("GRAPHOPT_SANITIZED") == "1"  # shadow memory counts as data
 
     def limited(*words):
-        return subprocess.run([tool.binary, "-q", "-O0", *map(str, words)], capture_output=True, text=True,
-                              preexec_fn=None if sanitized else lambda: resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20)))
+        return subprocess.run(
+            [tool.binary, "-q", "-O0", *map(str, words)],
+            capture_output=True,
+            text=True,
+            preexec_fn=None
+            if sanitized
+            else lambda: resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20)),
+        )
+
     done = limited(path, "-o", folder / "out.onnx")
-    expect(done.returncode == 0 and fields((folder / "out.onnx").read_bytes()) == fields(path.read_bytes()), done.stderr)
+    expect(
+        done.returncode == 0 and fields((folder / "out.onnx").read_bytes()) == fields(path.read_bytes()),
+        done.stderr,
+    )
     (folder / "to").mkdir()
     done = limited(path, "-o", folder / "to" / "out.onnx")
     expect(done.returncode == 0, done.stderr)
@@ -468,16 +688,23 @@ def test_large_external(tool, folder):
         for i, t in enumerate(out.graph.initializer):
             where = {e.key: e.value for e in t.external_data}
             f.seek(int(where["offset"]) + 4096 * i)
-            expect(where["location"] == name and f.read(4096) == bytes([i + 1]) * 4096, "wrong bytes at", t.name)
+            expect(
+                where["location"] == name and f.read(4096) == bytes([i + 1]) * 4096, "wrong bytes at", t.name
+            )
     done = limited(path, "-o", folder / "one.onnx", "--external-data", "never")
-    expect(done.returncode == 4 and "2147483647" in done.stderr and not (folder / "one.onnx").exists(), done.stderr)
+    expect(
+        done.returncode == 4 and "2147483647" in done.stderr and not (folder / "one.onnx").exists(),
+        done.stderr,
+    )
 
 
 def test_killed_while_writing(tool, folder):
     """Whatever the moment of a kill -9, OUT is the old or the new file."""
     old, new = model(), texts()
     for m in (old, new):
-        m.graph.initializer.append(numpy_helper.from_array(np.ones(2**20, np.float32) * len(m.metadata_props), "ballast"))
+        m.graph.initializer.append(
+            numpy_helper.from_array(np.ones(2**20, np.float32) * len(m.metadata_props), "ballast")
+        )
     out = folder / "out.onnx"
     new_path = saved(folder, new, "new.onnx")
     old_data = old.SerializeToString()

@@ -1,8 +1,9 @@
 """Dependencies point one way: reads every #include and compares it with the table below.
 
-The layers are static libraries, so a wrong include would often still link; and Debian's protobuf headers lie in
-/usr/include, where no include path can hide them.
+The layers are static libraries, so a wrong include would often still link; and Debian's protobuf headers lie
+in /usr/include, where no include path can hide them.
 """
+
 import pathlib
 import re
 import sys
@@ -28,7 +29,9 @@ FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")
 
 def sees_protobuf(path: pathlib.PurePath) -> bool:
     """The layers beside a file that may see the headers of onnx and protobuf."""
-    return path.parts[:2] == ("src", "onnx") or (path.parts[:2] == ("src", "infer") and path.stem == "onnx_context")
+    return path.parts[:2] == ("src", "onnx") or (
+        path.parts[:2] == ("src", "infer") and path.stem == "onnx_context"
+    )
 
 
 def problems_of(path: pathlib.PurePath, text: str) -> list[str]:
@@ -60,12 +63,22 @@ def problems_of(path: pathlib.PurePath, text: str) -> list[str]:
 
 def self_test() -> None:
     """The rules above, each broken once."""
-    any_of = {layer: next((f"{layer}/{h.name}" for h in sorted((TOP / "src" / layer).glob("*.h"))), None)
-              for layer in MAY_INCLUDE}
-    bad = [("src/support/x.cpp", "#include <google/protobuf/message.h>"), ("src/infer/rules.cpp", "#include <onnx/defs/schema.h>"),
-           ("src/ops/x.h", '#include "onnx/onnx_pb.h"'), ("src/onnx/x.cpp", '#include "onnx/onnx_pb.h"')]
-    good = [("src/onnx/x.cpp", "#include <onnx/onnx_pb.h>"), ("src/infer/onnx_context.h", "#include <onnx/defs/schema.h>"),
-            ("tools/graphopt/main.cpp", '#include "graphopt/version.h"'), ("src/ir/x.cpp", "// #include <onnx/onnx_pb.h>")]
+    any_of = {
+        layer: next((f"{layer}/{h.name}" for h in sorted((TOP / "src" / layer).glob("*.h"))), None)
+        for layer in MAY_INCLUDE
+    }
+    bad = [
+        ("src/support/x.cpp", "#include <google/protobuf/message.h>"),
+        ("src/infer/rules.cpp", "#include <onnx/defs/schema.h>"),
+        ("src/ops/x.h", '#include "onnx/onnx_pb.h"'),
+        ("src/onnx/x.cpp", '#include "onnx/onnx_pb.h"'),
+    ]
+    good = [
+        ("src/onnx/x.cpp", "#include <onnx/onnx_pb.h>"),
+        ("src/infer/onnx_context.h", "#include <onnx/defs/schema.h>"),
+        ("tools/graphopt/main.cpp", '#include "graphopt/version.h"'),
+        ("src/ir/x.cpp", "// #include <onnx/onnx_pb.h>"),
+    ]
     for layer, header in any_of.items():
         if header:
             bad.append(("tools/graphopt/main.cpp", f'#include "{header}"'))

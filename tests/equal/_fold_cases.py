@@ -1,4 +1,5 @@
 """Nodes for fold_against_ort.py, from a seed."""
+
 from dataclasses import dataclass, field
 
 import ml_dtypes
@@ -28,7 +29,8 @@ class Case:
     def brain_results(self):
         return self.op in ("Cast", "CastLike") and (
             self.attrs.get("to") == TensorProto.BFLOAT16
-            or (len(self.inputs) > 1 and self.inputs[1].dtype == BF16))
+            or (len(self.inputs) > 1 and self.inputs[1].dtype == BF16)
+        )
 
     def __str__(self):
         def text(v):
@@ -36,7 +38,10 @@ class Case:
                 return "-"
             a = np.asarray(v)
             return f"{a.dtype}{list(a.shape)} {a.ravel()[:8].tolist()}"
-        return f"{self.op}-{self.opset} {self.attrs} outputs={self.outputs} " + "; ".join(map(text, self.inputs))
+
+        return f"{self.op}-{self.opset} {self.attrs} outputs={self.outputs} " + "; ".join(
+            map(text, self.inputs)
+        )
 
 
 def special(dtype):
@@ -49,7 +54,24 @@ def special(dtype):
         i = np.iinfo(dtype)
         return [i.min, i.max, 0, 1, 2, 3, 7, i.max // 2] + ([-1, -2, -3] if i.min < 0 else [])
     tiny = {2: 6e-8, 4: 1e-42, 8: 5e-324}[dtype.itemsize] if dtype != BF16 else 1e-39
-    return [np.nan, np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, 0.5, 1.5, 2.5, -0.5, 1.0, -1.0, 3.3, 65504.0, -7.25]
+    return [
+        np.nan,
+        np.inf,
+        -np.inf,
+        0.0,
+        -0.0,
+        tiny,
+        -tiny,
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        1.0,
+        -1.0,
+        3.3,
+        65504.0,
+        -7.25,
+    ]
 
 
 def numbers(rng, dtype, shape, plain=False):
@@ -80,9 +102,11 @@ def shape_of(rng, rank=None, low=0):
 
 def broadcast_pair(rng, low=0):
     whole = shape_of(rng, low=low)
+
     def part():
         s = [d if rng.integers(3) else 1 for d in whole]
-        return tuple(s[int(rng.integers(0, len(s) + 1)):] if rng.integers(3) == 0 else s)
+        return tuple(s[int(rng.integers(0, len(s) + 1)) :] if rng.integers(3) == 0 else s)
+
     return part(), part()
 
 
@@ -124,8 +148,11 @@ def movement(rng, add):
     add("Expand", 13, [x, i64(*(1 for _ in range(int(rng.integers(0, 4)))))])
     add("Tile", pick(rng, [6, 13]), [x, rng.integers(0, 4, rank)])
     a, b = broadcast_pair(rng)
-    add("Where", pick(rng, [9, 16]), [numbers(rng, np.bool_, pick(rng, [a, b, (), (1,)])), numbers(rng, t, a),
-                                      numbers(rng, t, b)])
+    add(
+        "Where",
+        pick(rng, [9, 16]),
+        [numbers(rng, np.bool_, pick(rng, [a, b, (), (1,)])), numbers(rng, t, a), numbers(rng, t, b)],
+    )
     if rank >= 2 and t != object:
         add("Trilu", 14, [x], upper=int(rng.integers(2)))
         add("Trilu", 14, [x, np.array(pick(rng, [-2, -1, 0, 1, 3, 100, -100]))], upper=int(rng.integers(2)))
@@ -146,26 +173,62 @@ def movement(rng, add):
         add("Split", 18, [whole], outputs=n, axis=axis, num_outputs=n)
         add("Split", pick(rng, [2, 13]), [whole], outputs=n, axis=axis)
         kind = pick(rng, [np.int32, np.int64])
-        bounds = lambda: np.array([pick(rng, [0, 1, 2, 3, -1, -2, -9, 9, np.iinfo(kind).min,  # noqa: E731
-                                              np.iinfo(kind).max]) for _ in axes], kind)
+        bounds = lambda: np.array(
+            [
+                pick(
+                    rng,
+                    [
+                        0,
+                        1,
+                        2,
+                        3,
+                        -1,
+                        -2,
+                        -9,
+                        9,
+                        np.iinfo(kind).min,  # noqa: E731
+                        np.iinfo(kind).max,
+                    ],
+                )
+                for _ in axes
+            ],
+            kind,
+        )
         axes = [int(v) for v in rng.permutation(rank)[: int(rng.integers(1, rank + 1))]]
         starts, ends = bounds(), bounds()
         steps = np.array([pick(rng, [1, 1, 2, -1, -2, 3, np.iinfo(kind).max]) for _ in axes], kind)
         add("Slice", pick(rng, [10, 11, 13]), [x, starts, ends, np.array(axes, kind), steps])
         add("Slice", 13, [x, starts, ends, np.array([v - rank for v in axes], kind)])
-        add("Slice", pick(rng, [1, 9]), [x], starts=[int(v) for v in starts], ends=[int(v) for v in ends], axes=axes)
+        add(
+            "Slice",
+            pick(rng, [1, 9]),
+            [x],
+            starts=[int(v) for v in starts],
+            ends=[int(v) for v in ends],
+            axes=axes,
+        )
         add("Slice", 13, [x, starts[:1], ends[:1]])
     if rank >= 2:
         batch = int(rng.integers(2))
-        add("ReverseSequence", 10, [x, rng.integers(0, shape[1 - batch] + 1, shape[batch])], batch_axis=batch,
-            time_axis=1 - batch)
+        add(
+            "ReverseSequence",
+            10,
+            [x, rng.integers(0, shape[1 - batch] + 1, shape[batch])],
+            batch_axis=batch,
+            time_axis=1 - batch,
+        )
     if t != object:
         block = int(rng.integers(1, 4))
         c, h, w = (int(v) for v in rng.integers(1, 4, 3))
         deep = numbers(rng, t, (pick(rng, [1, 2]), c * block * block, h, w))
         add("DepthToSpace", pick(rng, [1, 13]), [deep], blocksize=block)
         add("DepthToSpace", pick(rng, [11, 13]), [deep], blocksize=block, mode=pick(rng, ["DCR", "CRD"]))
-        add("SpaceToDepth", pick(rng, [1, 13]), [numbers(rng, t, (2, c, h * block, w * block))], blocksize=block)
+        add(
+            "SpaceToDepth",
+            pick(rng, [1, 13]),
+            [numbers(rng, t, (2, c, h * block, w * block))],
+            blocksize=block,
+        )
         pads = [int(v) for v in rng.integers(-1, 3, 2 * rank)]
         mode = pick(rng, ["constant", "constant", "reflect", "edge", "wrap"])
         fill = [numbers(rng, t, ())] if rng.integers(2) else []
@@ -175,7 +238,13 @@ def movement(rng, add):
             some = [int(v) for v in rng.permutation(rank)[: int(rng.integers(1, rank + 1))]]
             few = [abs(int(v)) for v in rng.integers(0, 3, 2 * len(some))]
             add("Pad", pick(rng, [18, 21]), [x, i64(*few), fill[0] if fill else None, i64(*some)])
-    add("Pad", 2, [numbers(rng, np.float32, shape)], pads=[int(v) for v in rng.integers(0, 3, 2 * rank)], value=1.5)
+    add(
+        "Pad",
+        2,
+        [numbers(rng, np.float32, shape)],
+        pads=[int(v) for v in rng.integers(0, 3, 2 * rank)],
+        value=1.5,
+    )
     if size == 1:
         add("ConstantOfShape", 9, [i64(2, 3)], value=helper.make_tensor("v", TensorProto.FLOAT, [1], [7.5]))
 
@@ -183,15 +252,30 @@ def movement(rng, add):
 def makers(rng, add):
     t = pick(rng, INTS + FLOATS + [np.bool_])
     one = numbers(rng, t, (1,))
-    value = helper.make_tensor("v", helper.np_dtype_to_tensor_dtype(np.dtype(t)), [1], one.tobytes(), raw=True)
+    value = helper.make_tensor(
+        "v", helper.np_dtype_to_tensor_dtype(np.dtype(t)), [1], one.tobytes(), raw=True
+    )
     add("ConstantOfShape", pick(rng, [9, 20]), [i64(*shape_of(rng))], value=value)
     add("ConstantOfShape", 9, [i64(*shape_of(rng))])
-    add("EyeLike", 9, [numbers(rng, pick(rng, [np.float32, np.int64]), shape_of(rng, 2, 1))],
-        k=pick(rng, [0, 1, -1, 5, -5]), **pick(rng, [{}, {"dtype": TensorProto.DOUBLE}, {"dtype": TensorProto.INT32}]))
+    add(
+        "EyeLike",
+        9,
+        [numbers(rng, pick(rng, [np.float32, np.int64]), shape_of(rng, 2, 1))],
+        k=pick(rng, [0, 1, -1, 5, -5]),
+        **pick(rng, [{}, {"dtype": TensorProto.DOUBLE}, {"dtype": TensorProto.INT32}]),
+    )
     for t in (np.int16, np.int32, np.int64):
-        add("Range", 11, [t(v) for v in (rng.integers(-50, 50), rng.integers(-50, 50), pick(rng, [1, 2, -1, -3, 7]))])
+        add(
+            "Range",
+            11,
+            [t(v) for v in (rng.integers(-50, 50), rng.integers(-50, 50), pick(rng, [1, 2, -1, -3, 7]))],
+        )
     for t in (np.float32, np.float64):
-        add("Range", 11, [t(v) for v in (rng.standard_normal(), 5 * rng.standard_normal(), rng.standard_normal() / 10)])
+        add(
+            "Range",
+            11,
+            [t(v) for v in (rng.standard_normal(), 5 * rng.standard_normal(), rng.standard_normal() / 10)],
+        )
         add("Range", 11, [t(0), t(1), t(pick(rng, [0.1, 0.3, 1e-3, -1, 3]))])
     add("BitCast", 26, [numbers(rng, np.float32, shape_of(rng))], to=TensorProto.INT32)
 
@@ -211,10 +295,15 @@ def gathers(rng, add):
     picks = rng.integers(-extent, extent, s)
     add("GatherElements", opset, [x, picks.astype(kind)], axis=axis)
     s = [int(rng.integers(1, d + 1)) for d in x.shape]
-    add("ScatterElements", pick(rng, [11, 13, 16, 18]),
-        [x, rng.integers(-extent, extent, s).astype(kind), numbers(rng, t, s)], axis=axis)
-    order = np.broadcast_to(rng.permutation(extent).reshape([-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]),
-                            x.shape).astype(kind)
+    add(
+        "ScatterElements",
+        pick(rng, [11, 13, 16, 18]),
+        [x, rng.integers(-extent, extent, s).astype(kind), numbers(rng, t, s)],
+        axis=axis,
+    )
+    order = np.broadcast_to(
+        rng.permutation(extent).reshape([-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]), x.shape
+    ).astype(kind)
     add("ScatterElements", pick(rng, [11, 18]), [x, order, numbers(rng, t, x.shape)], axis=axis)
     add("Scatter", 9, [x, order, numbers(rng, t, x.shape)], axis=axis % x.ndim)
     depth = int(rng.integers(1, x.ndim + 1))
@@ -233,8 +322,16 @@ def gathers(rng, add):
     add("NonZero", pick(rng, [9, 13]), [n])
     depth = int(rng.integers(1, 5))
     chosen = rng.integers(-depth - 1, depth + 2, shape_of(rng))
-    add("OneHot", 11, [chosen.astype(kind), np.array(depth), numbers(rng, pick(rng, [np.float32, np.int64, np.int32]), (2,))],
-        axis=int(rng.integers(-chosen.ndim - 1, chosen.ndim + 1)))
+    add(
+        "OneHot",
+        11,
+        [
+            chosen.astype(kind),
+            np.array(depth),
+            numbers(rng, pick(rng, [np.float32, np.int64, np.int32]), (2,)),
+        ],
+        axis=int(rng.integers(-chosen.ndim - 1, chosen.ndim + 1)),
+    )
     add("OneHot", 9, [abs(chosen), np.array(depth), numbers(rng, np.float32, (2,))])
 
 
@@ -252,13 +349,17 @@ def casts(rng, add):
         if np.dtype(source).kind in "iu":
             add("Cast", 13, [wide.astype(source)], to=codes[np.dtype(pick(rng, FLOATS + [BF16]))])
         elif source in (np.float32, np.float64):
-            add("Cast", 13, [(rng.standard_normal(40) * 2.0 ** rng.integers(-30, 18, 40)).astype(source)],
-                to=codes[np.dtype(pick(rng, FLOATS + [BF16]))])
+            add(
+                "Cast",
+                13,
+                [(rng.standard_normal(40) * 2.0 ** rng.integers(-30, 18, 40)).astype(source)],
+                to=codes[np.dtype(pick(rng, FLOATS + [BF16]))],
+            )
         add("CastLike", pick(rng, [15, 19]), [x, numbers(rng, target, ())])
-    ties = (1 + (2 * np.arange(64) + 1) * 2.0 ** -11) * 2.0 ** rng.integers(-26, 15, 64)
+    ties = (1 + (2 * np.arange(64) + 1) * 2.0**-11) * 2.0 ** rng.integers(-26, 15, 64)
     add("Cast", 13, [ties.astype(np.float32)], to=TensorProto.FLOAT16)
-    add("Cast", 13, [ties * (1 + 2.0 ** -40)], to=TensorProto.FLOAT16)
-    add("Cast", 13, [((1 + (2 * np.arange(64) + 1) * 2.0 ** -8) * (1 + 2.0 ** -40))], to=TensorProto.BFLOAT16)
+    add("Cast", 13, [ties * (1 + 2.0**-40)], to=TensorProto.FLOAT16)
+    add("Cast", 13, [((1 + (2 * np.arange(64) + 1) * 2.0**-8) * (1 + 2.0**-40))], to=TensorProto.BFLOAT16)
 
 
 def arithmetic(rng, add):
@@ -272,7 +373,12 @@ def arithmetic(rng, add):
         if np.dtype(t).kind == "u" or np.dtype(t).kind == "i":
             safe = np.where(numbers(rng, t, b, True) == 0, 3, numbers(rng, t, b, True)).astype(t)
             add("Div", 14, [x, np.where(safe == 0, 2, safe).astype(t)])
-            add("Mod", pick(rng, [10, 13]), [x, np.where(safe == 0, 2, safe).astype(t)], fmod=int(rng.integers(2)))
+            add(
+                "Mod",
+                pick(rng, [10, 13]),
+                [x, np.where(safe == 0, 2, safe).astype(t)],
+                fmod=int(rng.integers(2)),
+            )
         else:
             add("Mod", pick(rng, [10, 13]), [x, y], fmod=1)
             add("Sum", pick(rng, [8, 13]), [x, y])
@@ -286,8 +392,12 @@ def arithmetic(rng, add):
         add("Pow", pick(rng, [12, 13, 15]), [numbers(rng, t, (5,), True), rng.integers(0, 5, (5,)).astype(t)])
         add("Pow", 13, [numbers(rng, t, (2, 3)), t(pick(rng, [0, 1, 2, 3]))])
     for t in (np.uint8, np.uint16, np.uint32, np.uint64):
-        add("BitShift", 11, [numbers(rng, t, (9,)), rng.integers(0, 9, (9,)).astype(t)],
-            direction=pick(rng, ["LEFT", "RIGHT"]))
+        add(
+            "BitShift",
+            11,
+            [numbers(rng, t, (9,)), rng.integers(0, 9, (9,)).astype(t)],
+            direction=pick(rng, ["LEFT", "RIGHT"]),
+        )
     for t in INTS:
         for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
             a, b = broadcast_pair(rng)
@@ -309,8 +419,13 @@ def logic(rng, add):
     add("Not", 1, [numbers(rng, np.bool_, shape_of(rng))])
     for t in FLOATS:
         add("IsNaN", pick(rng, [9, 13, 20]), [numbers(rng, t, shape_of(rng))])
-        add("IsInf", pick(rng, [10, 20]), [numbers(rng, t, shape_of(rng))], detect_negative=int(rng.integers(2)),
-            detect_positive=int(rng.integers(2)))
+        add(
+            "IsInf",
+            pick(rng, [10, 20]),
+            [numbers(rng, t, shape_of(rng))],
+            detect_negative=int(rng.integers(2)),
+            detect_positive=int(rng.integers(2)),
+        )
 
 
 def unary(rng, add):
@@ -337,20 +452,33 @@ def unary(rng, add):
 
 
 def reductions(rng, add):
-    for op in ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1"):
+    for op in (
+        "ReduceSum",
+        "ReduceProd",
+        "ReduceMean",
+        "ReduceMax",
+        "ReduceMin",
+        "ReduceSumSquare",
+        "ReduceL1",
+    ):
         for t in (np.int32, np.int64, np.int8, np.uint8, np.float32, np.float64):
             shape = shape_of(rng, int(rng.integers(1, 5)))
             x = numbers(rng, t, shape, np.dtype(t).kind == "f" or bool(rng.integers(2)))
             if np.dtype(t).kind == "i" and np.dtype(t).itemsize > 1 and rng.integers(3) == 0:
-                x = (rng.integers(-2 ** 30, 2 ** 30, shape) * (1 if t == np.int32 else 997)).astype(t)
+                x = (rng.integers(-(2**30), 2**30, shape) * (1 if t == np.int32 else 997)).astype(t)
             rank = len(shape)
             axes = [int(v) for v in rng.permutation(rank)[: int(rng.integers(0, rank + 1))]]
             if rng.integers(2):
                 axes = [v - rank for v in axes]
             keep = int(rng.integers(2))
             operand = 13 if op == "ReduceSum" else 18
-            add(op, pick(rng, [operand, 20 if operand == 18 else 13]), [x] + ([i64(*axes)] if rng.integers(4) else []),
-                keepdims=keep, **({"noop_with_empty_axes": 1} if rng.integers(5) == 0 else {}))
+            add(
+                op,
+                pick(rng, [operand, 20 if operand == 18 else 13]),
+                [x] + ([i64(*axes)] if rng.integers(4) else []),
+                keepdims=keep,
+                **({"noop_with_empty_axes": 1} if rng.integers(5) == 0 else {}),
+            )
             add(op, 11, [x], keepdims=keep, **({"axes": axes} if axes else {}))
             add(op, 1, [x], keepdims=keep, **({"axes": [v % rank for v in axes]} if axes else {}))
     for t in (np.int32, np.int64, np.float32, np.float64, np.uint8, np.int8):
@@ -358,14 +486,25 @@ def reductions(rng, add):
         x = np.where(rng.integers(0, 2, x.shape), x, numbers(rng, t, (), True)).astype(t)  # ties
         axis = int(rng.integers(-x.ndim, x.ndim))
         for op in ("ArgMax", "ArgMin"):
-            add(op, pick(rng, [12, 13]), [x], axis=axis, keepdims=int(rng.integers(2)),
-                select_last_index=int(rng.integers(2)))
+            add(
+                op,
+                pick(rng, [12, 13]),
+                [x],
+                axis=axis,
+                keepdims=int(rng.integers(2)),
+                select_last_index=int(rng.integers(2)),
+            )
             add(op, 1, [x], axis=axis % x.ndim)
         k = int(rng.integers(0, x.shape[axis] + 2))
         add("TopK", 11, [x, i64(k)], outputs=2, axis=axis, largest=int(rng.integers(2)))
         add("TopK", 10, [x, i64(k)], outputs=2, axis=axis % x.ndim)
-        add("CumSum", pick(rng, [11, 14]), [x, np.array(axis)], exclusive=int(rng.integers(2)),
-            reverse=int(rng.integers(2)))
+        add(
+            "CumSum",
+            pick(rng, [11, 14]),
+            [x, np.array(axis)],
+            exclusive=int(rng.integers(2)),
+            reverse=int(rng.integers(2)),
+        )
 
 
 FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, reductions)
@@ -377,7 +516,9 @@ def make(seed, rounds):
     cases = []
 
     def add(op, opset, inputs, outputs=1, must_fold=False, **attrs):
-        cases.append(Case(op, opset, [None if v is None else np.asarray(v) for v in inputs], attrs, outputs, must_fold))
+        cases.append(
+            Case(op, opset, [None if v is None else np.asarray(v) for v in inputs], attrs, outputs, must_fold)
+        )
 
     with np.errstate(all="ignore"):
         for _ in range(rounds):

@@ -1,16 +1,30 @@
-"""What the tests of reshape hoisting and aggregation share: how the tool is called and where the vectors' checker stands.
+"""What the tests of reshape hoisting and aggregation share: how the tool is called and where the vectors'
+checker stands.
 
-A tool is a program, called as `TOOL IN -o OUT -q --passes=LIST`, or a command with {in} and {out} in it, such as
-`python3 SHARED/vectors/rewrites/proto.py {in} {out}`: the tests can so be tried on the method's prototype.
+A tool is a program, called as `TOOL IN -o OUT -q --passes=LIST`, or a command with {in} and {out} in it, such
+as `python3 SHARED/vectors/rewrites/proto.py {in} {out}`: the tests can so be tried on the method's prototype.
 """
+
 import os
 import shlex
 import subprocess
 import sys
 
-CLEAN_UP = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "sequence-idioms",
-            "merge-initializers", "merge-tables", "reduce-keepdims",
-            "common-subexpressions", "drop-unused-outputs", "dead-code"]
+CLEAN_UP = [
+    "constants-to-initializers",
+    "drop-identity",
+    "constant-folding",
+    "inline-if",
+    "drop-noop",
+    "constant-shapes",
+    "sequence-idioms",
+    "merge-initializers",
+    "merge-tables",
+    "reduce-keepdims",
+    "common-subexpressions",
+    "drop-unused-outputs",
+    "dead-code",
+]
 HOIST = ["aggregate-elementwise", "hoist-reshape"]
 PASSES = ",".join(CLEAN_UP + HOIST)
 
@@ -42,13 +56,16 @@ class Tool:
         """The passes of the list that the tool does not have; a given command has no list."""
         if self.given:
             return []
-        listed = subprocess.run([*self.words, "--list-passes"], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            [*self.words, "--list-passes"], capture_output=True, text=True, check=True
+        ).stdout
         have = {line.split()[0] for line in listed.splitlines() if line.strip()}
         return [p for p in self.passes.split(",") if p not in have]
 
 
 def rewrites(shared):
-    """SHARED/vectors/rewrites: the folder, its checker and its prototype as modules; None where it is not there."""
+    """SHARED/vectors/rewrites: the folder, its checker and its prototype as modules; None where it is not
+    there."""
     folder = os.path.join(shared, "vectors", "rewrites")
     if not os.path.isfile(os.path.join(folder, "check.py")):
         return None
@@ -56,12 +73,14 @@ def rewrites(shared):
     sys.path.insert(0, folder)
     import check
     import proto
+
     return folder, check, proto
 
 
 def kinds(model):
     """How many nodes of each operator, bodies included."""
     import collections
+
     count, stack = collections.Counter(), [model.graph]
     while stack:
         for n in stack.pop().node:
@@ -72,8 +91,10 @@ def kinds(model):
 
 
 def difference(a, b):
-    """None when two results of a run have the same bits (any NaN is a NaN, -0 is not +0), else a text. Sequences and maps too."""
+    """None when two results of a run have the same bits (any NaN is a NaN, -0 is not +0), else a text.
+    Sequences and maps too."""
     import numpy as np
+
     if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
         if type(a) is not type(b) or len(a) != len(b):
             return "sequences of other lengths"
@@ -89,10 +110,14 @@ def difference(a, b):
         return f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}"
     if a.dtype.kind == "f":
         word = np.dtype(f"u{a.itemsize}")
-        wrong = (np.ascontiguousarray(a).view(word) != np.ascontiguousarray(b).view(word)) & ~(np.isnan(a) & np.isnan(b))
+        wrong = (np.ascontiguousarray(a).view(word) != np.ascontiguousarray(b).view(word)) & ~(
+            np.isnan(a) & np.isnan(b)
+        )
     else:
         wrong = a != b
     if not np.any(wrong):
         return None
     k = int(np.flatnonzero(np.asarray(wrong).ravel())[0])
-    return f"{int(np.sum(wrong))} of {a.size} elements, first at {k}: {a.ravel()[k]!r} became {b.ravel()[k]!r}"
+    return (
+        f"{int(np.sum(wrong))} of {a.size} elements, first at {k}: {a.ravel()[k]!r} became {b.ravel()[k]!r}"
+    )

@@ -3,10 +3,12 @@
 
   backend.py GRAPHOPT SHARED [--all] [--corpus DIR] [--options '...']
 
-SHARED is the folder with tools/; where it is missing the test says so and is skipped (exit status 77). The short form takes one
-case in four (by a hash of the name); --all takes all 2,522. Also: -O0 keeps each case the same, field by field and nodes
-in their order or another topological one; a second run over each output changes nothing.
+SHARED is the folder with tools/; where it is missing the test says so and is skipped (exit status 77). The
+short form takes one case in four (by a hash of the name); --all takes all 2,522. Also: -O0 keeps each case
+the same, field by field and nodes in their order or another topological one; a second run over each output
+changes nothing.
 """
+
 import argparse
 import json
 import os
@@ -45,16 +47,40 @@ def main():
         index["cases"] = [c for c in index["cases"] if c["name"] in set(chosen)]
         json.dump(index, open(os.path.join(picked, "index.json"), "w"))
         os.symlink(os.path.abspath(os.path.join(corpus, "cases")), os.path.join(picked, "cases"))
-        status = subprocess.run([sys.executable, suite, "check", picked, "--keep", keep, "--show", "50", "--", os.path.abspath(a.tool),
-                                 "{in}", "-o", "{out}", "-q", *a.options.split()]).returncode
+        status = subprocess.run(
+            [
+                sys.executable,
+                suite,
+                "check",
+                picked,
+                "--keep",
+                keep,
+                "--show",
+                "50",
+                "--",
+                os.path.abspath(a.tool),
+                "{in}",
+                "-o",
+                "{out}",
+                "-q",
+                *a.options.split(),
+            ]
+        ).returncode
         unstable, changed = [], []
         for name in chosen:
-            original, target = os.path.join(corpus, "cases", name, "model.onnx"), os.path.join(temp, "o0.onnx")
-            if subprocess.run([a.tool, original, "-O0", "-o", target, "-q"], capture_output=True).returncode or not zoo.same_model(onnx, original, target):
+            original, target = (
+                os.path.join(corpus, "cases", name, "model.onnx"),
+                os.path.join(temp, "o0.onnx"),
+            )
+            if subprocess.run(
+                [a.tool, original, "-O0", "-o", target, "-q"], capture_output=True
+            ).returncode or not zoo.same_model(onnx, original, target):
                 changed.append(name)
             source, again = os.path.join(keep, name + ".onnx"), os.path.join(temp, "again.onnx")
             if os.path.exists(source):
-                r = subprocess.run([a.tool, source, "-o", again, "-q", *a.options.split()], capture_output=True, text=True)
+                r = subprocess.run(
+                    [a.tool, source, "-o", again, "-q", *a.options.split()], capture_output=True, text=True
+                )
                 if r.returncode or open(source, "rb").read() != open(again, "rb").read():
                     unstable.append(name)
         print(f"{len(chosen)} cases, {len(changed)} differ after -O0: {' '.join(changed[:10])}")

@@ -2,16 +2,18 @@
 
 Usage: fold_against_ort.py GRAPHOPT [SHARED] [--rounds N] [--seed N] [--only OP] [-v]
 
-Makes nodes for every operator that has a fold kernel, in several opsets, element types and layouts, from a seed, with
-special values (NaN, Inf, -0, denormals, extreme integers, extents 0 and 1, negative axes). Each node runs alone in
-ONNX Runtime without optimizations; all nodes of an opset make one model for `graphopt --passes=constant-folding`,
-once with --exact and once without. Then:
+Makes nodes for every operator that has a fold kernel, in several opsets, element types and layouts, from a
+seed, with special values (NaN, Inf, -0, denormals, extreme integers, extents 0 and 1, negative axes). Each
+node runs alone in ONNX Runtime without optimizations; all nodes of an opset make one model for `graphopt
+--passes=constant-folding`, once with --exact and once without. Then:
   exact     folded under --exact: the bits of ONNX Runtime, NaN payloads apart
   rounds    folded only without it: close (1e-5 relative, 4e-3 for 16-bit types)
   errors    what ONNX Runtime refuses, other than for want of a kernel for the type, must not be folded
-  coverage  every operator of the list is folded at least once, and at least once exactly unless it only rounds
+  coverage  every operator of the list is folded at least once, and at least once exactly unless it only
+  rounds
 Ends with 0 when all of that holds.
 """
+
 import argparse
 import subprocess
 import sys
@@ -29,7 +31,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import _fold_cases  # noqa: E402
 
 ort.set_default_logger_severity(4)
-NO_KERNEL = ("NOT_IMPLEMENTED", "Type Error", "Type parameter", "InsertedPrecisionFreeCast")  # says nothing about the node
+NO_KERNEL = (
+    "NOT_IMPLEMENTED",
+    "Type Error",
+    "Type parameter",
+    "InsertedPrecisionFreeCast",
+)  # says nothing about the node
 
 
 def tensor(value, name):
@@ -59,7 +66,9 @@ def node_of(case, prefix):
 
 
 def model_of(nodes, initializers, outputs, opset):
-    graph = helper.make_graph(nodes, "g", [], [helper.make_empty_tensor_value_info(o) for o in outputs], initializers)
+    graph = helper.make_graph(
+        nodes, "g", [], [helper.make_empty_tensor_value_info(o) for o in outputs], initializers
+    )
     ir = 10 if opset <= 23 else helper.find_min_ir_version_for([helper.make_opsetid("", opset)], True)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
 
@@ -70,7 +79,9 @@ def run_alone(case):
     nodes, outputs = [node], list(node.output)
     if case.brain_results:  # no NumPy type on the way out: widened, which is exact
         outputs = [o + "_wide" for o in outputs]
-        nodes += [helper.make_node("Cast", [a], [b], to=TensorProto.FLOAT) for a, b in zip(node.output, outputs)]
+        nodes += [
+            helper.make_node("Cast", [a], [b], to=TensorProto.FLOAT) for a, b in zip(node.output, outputs)
+        ]
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
@@ -97,7 +108,16 @@ def fold_all(graphopt, cases, opset, extra, folder):
     source, target = Path(folder, "in.onnx"), Path(folder, "out.onnx")
     target.unlink(missing_ok=True)
     source.write_bytes(model_of(nodes, initializers, outputs, opset).SerializeToString())
-    command = [graphopt, str(source), "-o", str(target), "--passes=constant-folding", "--fold-limit", "1000000", *extra]
+    command = [
+        graphopt,
+        str(source),
+        "-o",
+        str(target),
+        "--passes=constant-folding",
+        "--fold-limit",
+        "1000000",
+        *extra,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"graphopt ended with {done.returncode} (opset {opset}): {done.stderr}")
@@ -174,8 +194,10 @@ def main():
                 for ours, theirs in zip(map(array, a or b), expected):
                     theirs = np.asarray(theirs)
                     if not (same_bits if a else close)(widened(ours) if case.brain_results else ours, theirs):
-                        problems.append(f"{kind}, differs: {case}\n    graphopt {ours.ravel()[:12]} {ours.shape}\n"
-                                        f"    runtime  {theirs.ravel()[:12]} {theirs.shape}")
+                        problems.append(
+                            f"{kind}, differs: {case}\n    graphopt {ours.ravel()[:12]} {ours.shape}\n"
+                            f"    runtime  {theirs.ravel()[:12]} {theirs.shape}"
+                        )
                         break
     if args.only is None:
         for op, seen in sorted(ops.items()):
@@ -184,7 +206,10 @@ def main():
                     problems.append(f"{op} was never folded and compared")
             elif not seen["exact, ok"] and op not in _fold_cases.NO_RUNTIME:
                 problems.append(f"{op} was never folded exactly and compared: {dict(seen)}")
-    print(f"{len(cases)} nodes, {len(ops)} operators: " + "; ".join(f"{k}: {v}" for k, v in sorted(count.items())))
+    print(
+        f"{len(cases)} nodes, {len(ops)} operators: "
+        + "; ".join(f"{k}: {v}" for k, v in sorted(count.items()))
+    )
     for p in problems[:40]:
         print(p)
     if problems:

@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""Hoisting against the method's prototype: is the final cost as low, on its random graphs and on real exports?
+"""Hoisting against the method's prototype: is the final cost as low, on its random graphs and on real
+exports?
 
-  hoist_costs.py GRAPHOPT SHARED [--random N SEED] [--models ZOO] [--only NAME ...] [--work DIR] [--passes LIST]
+  hoist_costs.py GRAPHOPT SHARED [--random N SEED] [--models ZOO] [--only NAME ...] [--work DIR] [--passes
+  LIST]
 
-The cost is the method's own, (C', F + D), computed by proto.py's cost() from the file that the tool wrote; smaller first numbers
-win, then smaller second ones. Whatever the cost, a result must be bit-equal in ONNX Runtime (optimizations off) and valid.
+The cost is the method's own, (C', F + D), computed by proto.py's cost() from the file that the tool wrote;
+smaller first numbers win, then smaller second ones. Whatever the cost, a result must be bit-equal in ONNX
+Runtime (optimizations off) and valid.
   --random N SEED  the graphs of `proto.py --write DIR N SEED` (default 60 2024). In total not above the prototype's cost, and
-                   below it from 1,000 graphs on; above it on at most --above graphs, which are listed with what they consist of
+                   below it from 1,000 graphs on; above it on at most --above graphs, which are listed with
+                   what they consist of
   --models ZOO     the models of the table in methods/rewrites.md, part i, read from that page. ZOO has them filled; each is
-                   prepared by onnxsim.simplify(model, check_n=0), and its cost must not be above the table's. Also told: where
-                   the prepared model does not cost what the table says it did (another version prepares other models)
+                   prepared by onnxsim.simplify(model, check_n=0), and its cost must not be above the table's.
+                   Also told: where the prepared model does not cost what the table says it did (another
+                   version prepares other models)
 Prepared models and written graphs are kept in DIR and used again; without it they are made anew.
 """
+
 import argparse
 import csv
 import os
@@ -42,15 +48,23 @@ def show(cost):
 
 def moved(before, after):
     """The operators whose number changed: 'Relu 4->1 Reshape 3->0'."""
-    return " ".join(f"{k} {before[k]}->{after[k]}" for k in sorted(before | after) if before[k] != after[k]) or "no operator gained or lost"
+    return (
+        " ".join(f"{k} {before[k]}->{after[k]}" for k in sorted(before | after) if before[k] != after[k])
+        or "no operator gained or lost"
+    )
 
 
 def written(folder, work, n, seed):
     """The folder with the prototype's first n graphs of a seed, and their rows of cost.csv."""
     target = os.path.join(work, f"random-{seed}")
     table = os.path.join(target, "cost.csv")
-    if not os.path.exists(table) or sum(1 for _ in open(table)) < n + 1:   # a longer list begins with a shorter one
-        subprocess.run([sys.executable, "-B", os.path.join(folder, "proto.py"), "--write", target, str(n), str(seed)], check=True)
+    if (
+        not os.path.exists(table) or sum(1 for _ in open(table)) < n + 1
+    ):  # a longer list begins with a shorter one
+        subprocess.run(
+            [sys.executable, "-B", os.path.join(folder, "proto.py"), "--write", target, str(n), str(seed)],
+            check=True,
+        )
     return target, list(csv.DictReader(open(table)))[:n]
 
 
@@ -96,14 +110,20 @@ def random_graphs(a, there, tool, work, temp):
         if ours > theirs:
             above.append(row["file"])
             model, _ = proto.optimize_model(source)
-            print(f"{row['file']}: cost {show(before)}, prototype {show(theirs)}, ours {show(ours)}\n"
-                  f"    prototype: {moved(_hoist.kinds(source), _hoist.kinds(model))}\n"
-                  f"    ours:      {moved(_hoist.kinds(source), _hoist.kinds(result))}", flush=True)
+            print(
+                f"{row['file']}: cost {show(before)}, prototype {show(theirs)}, ours {show(ours)}\n"
+                f"    prototype: {moved(_hoist.kinds(source), _hoist.kinds(model))}\n"
+                f"    ours:      {moved(_hoist.kinds(source), _hoist.kinds(result))}",
+                flush=True,
+            )
     below = sum(o < t for o, t in zip(costs["ours"], costs["prototype"]))
     changed = sum(o < b for o, b in zip(costs["ours"], costs["before"]))
     totals = {k: plus(c) if c else (0, 0) for k, c in costs.items()}
-    print(f"{len(rows)} random graphs: {changed} improved; total cost {show(totals['before'])}, prototype {show(totals['prototype'])}, "
-          f"ours {show(totals['ours'])}; ours is below on {below} graphs and above on {len(above)}; {len(wrong)} wrong", flush=True)
+    print(
+        f"{len(rows)} random graphs: {changed} improved; total cost {show(totals['before'])}, prototype {show(totals['prototype'])}, "
+        f"ours {show(totals['ours'])}; ours is below on {below} graphs and above on {len(above)}; {len(wrong)} wrong",
+        flush=True,
+    )
     limit = totals["prototype"]
     high = totals["ours"] >= limit if len(rows) >= 1000 else totals["ours"] > limit
     if high or len(above) > a.above:
@@ -130,6 +150,7 @@ def page_table(page):
 
 def session(path):
     import onnxruntime as ort
+
     o = ort.SessionOptions()
     o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     o.intra_op_num_threads, o.log_severity_level = 1, 4
@@ -150,7 +171,7 @@ def exact(tools, source, target):
         try:
             x = compare_models.execute(first, feeds)
         except Exception:  # noqa: BLE001
-            continue   # not a legal binding after the preparation, which may have fixed what the export left open
+            continue  # not a legal binding after the preparation, which may have fixed what the export left open
         runs += 1
         try:
             y = compare_models.execute(second, feeds)
@@ -176,16 +197,23 @@ def real_models(a, there, tool, work, temp):
     sys.path.insert(0, os.path.join(a.shared, "tools"))
     import compare_models
     import model_inputs
+
     tools = Tools((compare_models, model_inputs))
     tools.models = os.path.join(a.shared, "models")
     bad, above = [], []
     print(f"{'model':26}{'nodes':>13}{'before':>12}{'prototype':>12}{'ours':>12}")
     for name in [n for n in table if not a.only or n in a.only]:
         before, theirs = table[name]
-        filled, source, target = os.path.join(a.models, name + ".onnx"), os.path.join(work, name + ".prepared.onnx"), os.path.join(temp, "out.onnx")
+        filled, source, target = (
+            os.path.join(a.models, name + ".onnx"),
+            os.path.join(work, name + ".prepared.onnx"),
+            os.path.join(temp, "out.onnx"),
+        )
         if not os.path.exists(source):
             part = source + ".part.onnx"
-            done = subprocess.run([sys.executable, "-c", PREPARE, filled, part], capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, "-c", PREPARE, filled, part], capture_output=True, text=True
+            )
             if done.returncode:
                 bad.append(name)
                 print(f"{name}: not prepared: {done.stderr.strip()[-300:]}", flush=True)
@@ -198,19 +226,29 @@ def real_models(a, there, tool, work, temp):
             print(f"{name}: {why}", flush=True)
             continue
         found, ours = (proto.cost(proto.from_model(m)) for m in (given, result))
-        nodes, kinds = [sum(_hoist.kinds(m).values()) for m in (given, result)], [_hoist.kinds(m) for m in (given, result)]
+        nodes, kinds = (
+            [sum(_hoist.kinds(m).values()) for m in (given, result)],
+            [_hoist.kinds(m) for m in (given, result)],
+        )
         try:
             why = why or exact(tools, source, target)[1]
         except Exception as e:  # noqa: BLE001
             why = f"{type(e).__name__}: {' '.join(str(e).split())[:300]}"
-        notes = ([] if found == before else [f"the page has a cost of {show(before)} before"]) + ([why] if why else [])
+        notes = ([] if found == before else [f"the page has a cost of {show(before)} before"]) + (
+            [why] if why else []
+        )
         if ours > theirs:
             above.append(name)
             notes.append(f"above the prototype; {moved(*kinds)}")
         bad += [name] if why else []
-        print(f"{name:26}{nodes[0]:>6} ->{nodes[1]:>4}{show(found):>12}{show(theirs):>12}{show(ours):>12}{'  below' if ours < theirs else ''}"
-              + "".join(f"\n    {n}" for n in notes), flush=True)
-    print(f"{len(table)} models in the page's table; above it: {' '.join(above) or 'none'}; wrong: {' '.join(bad) or 'none'}")
+        print(
+            f"{name:26}{nodes[0]:>6} ->{nodes[1]:>4}{show(found):>12}{show(theirs):>12}{show(ours):>12}{'  below' if ours < theirs else ''}"
+            + "".join(f"\n    {n}" for n in notes),
+            flush=True,
+        )
+    print(
+        f"{len(table)} models in the page's table; above it: {' '.join(above) or 'none'}; wrong: {' '.join(bad) or 'none'}"
+    )
     return int(bool(bad or above))
 
 
@@ -220,7 +258,9 @@ def main():
     p.add_argument("shared", metavar="SHARED")
     p.add_argument("--passes", default=_hoist.PASSES, metavar="LIST")
     p.add_argument("--random", nargs=2, type=int, metavar=("N", "SEED"))
-    p.add_argument("--above", type=int, default=15, metavar="N", help="random graphs that may cost more (default 15)")
+    p.add_argument(
+        "--above", type=int, default=15, metavar="N", help="random graphs that may cost more (default 15)"
+    )
     p.add_argument("--models", metavar="ZOO", help="folder with the filled models")
     p.add_argument("--only", nargs="+", default=[], metavar="NAME", help="of the models")
     p.add_argument("--work", metavar="DIR")

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Regions in the model: --regions functions, --regions metadata, --dot, on the rewrite vectors and on small graphs made here.
+"""Regions in the model: --regions functions, --regions metadata, --dot, on the rewrite vectors and on small
+graphs made here.
 
   regions.py GRAPHOPT SHARED [--only PREFIX ...] [--models ZOO]
 
-Every after file of SHARED/vectors/rewrites goes through -O0 --regions functions, every before file through the passes too. The
-functions must be as many calls as regions.json has regions, accepted by onnx.checker, bit-equal in ONNX Runtime, undone by
-onnx.inliner and by a run without --regions, and written byte for byte again by a second run. With --models, the same for every
-file of a folder of filled models, in ONNX Runtime at one seed; models whose original does not run there are not compared.
+Every after file of SHARED/vectors/rewrites goes through -O0 --regions functions, every before file through
+the passes too. The functions must be as many calls as regions.json has regions, accepted by onnx.checker,
+bit-equal in ONNX Runtime, undone by onnx.inliner and by a run without --regions, and written byte for byte
+again by a second run. With --models, the same for every file of a folder of filled models, in ONNX Runtime at
+one seed; models whose original does not run there are not compared.
 """
+
 import argparse
 import json
 import os
@@ -47,7 +50,11 @@ class Runner:
     def __call__(self, source, *words, quiet=True):
         """The written file and the report."""
         out, report = self.path("onnx"), self.path("json")
-        done = subprocess.run([self.binary, source, "-o", out, "--report", report, *(["-q"] if quiet else []), *words], capture_output=True, text=True)
+        done = subprocess.run(
+            [self.binary, source, "-o", out, "--report", report, *(["-q"] if quiet else []), *words],
+            capture_output=True,
+            text=True,
+        )
         expect(done.returncode == 0, words, "ended with status", done.returncode, done.stderr.strip()[-500:])
         self.stderr = done.stderr
         return out, json.load(open(report))
@@ -62,25 +69,43 @@ def calls(model):
     return [n for n in model.graph.node if n.domain == DOMAIN]
 
 
-# --- the forms --------------------------------------------------------------------------------------------------------
+# --- the forms ----------------------------------------------------------------------------------------------
+
 
 def check_functions(run, check, source, passes, compare):
-    """`source` as functions and plain; how many calls and functions. compare(a, b): None when both compute the same bits."""
+    """`source` as functions and plain; how many calls and functions. compare(a, b): None when both compute
+    the same bits."""
     plain, _ = run(source, *passes)
     made, report = run(source, *passes, "--regions", "functions")
     model = onnx.load(made)
     onnx.checker.check_model(model if model.ByteSize() < 1 << 30 else made, full_check=True)
     found, bodies = calls(model), {f.name: f for f in model.functions if f.domain == DOMAIN}
-    expect(sorted(c.op_type for c in found) == sorted(r["function"] for r in report["regions"]), "calls are not the report's regions")
+    expect(
+        sorted(c.op_type for c in found) == sorted(r["function"] for r in report["regions"]),
+        "calls are not the report's regions",
+    )
     expect({c.op_type for c in found} == set(bodies), "functions and calls differ")
-    texts = [b"|".join(n.SerializeToString(deterministic=True) for n in f.node) + repr((f.input, f.output)).encode() for f in bodies.values()]
+    texts = [
+        b"|".join(n.SerializeToString(deterministic=True) for n in f.node)
+        + repr((f.input, f.output)).encode()
+        for f in bodies.values()
+    ]
     expect(len(set(texts)) == len(texts), "two functions have the same body")
     for f in bodies.values():
         expect(len(f.node) >= 2, f.name, "has", len(f.node), "nodes")
-        expect(len(set(f.input)) == len(f.input) and set(f.input) == {i for n in f.node for i in n.input if i} - {o for n in f.node for o in n.output},
-               f.name, "does not take what its nodes read")
+        expect(
+            len(set(f.input)) == len(f.input)
+            and set(f.input)
+            == {i for n in f.node for i in n.input if i} - {o for n in f.node for o in n.output},
+            f.name,
+            "does not take what its nodes read",
+        )
     if found:
-        expect([o.version for o in model.opset_import if o.domain == DOMAIN] == [1], "opset imports are", model.opset_import)
+        expect(
+            [o.version for o in model.opset_import if o.domain == DOMAIN] == [1],
+            "opset imports are",
+            model.opset_import,
+        )
         expect(model.ir_version >= 8, "IR version", model.ir_version)
     else:
         expect(data(made) == data(plain), "there are no regions, but the file is another")
@@ -92,9 +117,16 @@ def check_functions(run, check, source, passes, compare):
         original = onnx.load(plain)
         why = check.same(onnx.inliner.inline_local_functions(model), original)
         expect(why is None, "inlined (A) it is another graph than without functions (B):", why)
-        undone, _ = run(made, *(passes if passes != ["-O0"] else ["--passes=dead-code"]))   # -O0 only loads and saves
+        undone, _ = run(
+            made, *(passes if passes != ["-O0"] else ["--passes=dead-code"])
+        )  # -O0 only loads and saves
         undone = onnx.load(undone)
-        expect(not undone.functions and not calls(undone) and all(o.domain != DOMAIN for o in undone.opset_import), "something is left of the functions")
+        expect(
+            not undone.functions
+            and not calls(undone)
+            and all(o.domain != DOMAIN for o in undone.opset_import),
+            "something is left of the functions",
+        )
         why = check.same(undone, original)
         expect(why is None, "undone (A) it is another graph than without functions (B):", why)
     return len(found), len(bodies)
@@ -106,13 +138,25 @@ def check_metadata(run, source, passes):
     model = onnx.load(made)
     if model.ir_version < 10:
         expect(data(made) == data(plain), "below IR version 10 the model changed")
-        expect(len(report["warnings"]) == 1 and "IR version 10" in report["warnings"][0], "warnings are", report["warnings"])
+        expect(
+            len(report["warnings"]) == 1 and "IR version 10" in report["warnings"][0],
+            "warnings are",
+            report["warnings"],
+        )
         return
     by_output = {o: n for n in model.graph.node for o in n.output}
     wanted = {o: r["id"] for r in report["regions"] for o in r["members"]}
     for o, n in by_output.items():
         found = [p.value for p in n.metadata_props if p.key == "graphopt.region"]
-        expect(found == ([wanted[o]] if o in wanted else []), "node of", o, "has", found, "and is in region", wanted.get(o))
+        expect(
+            found == ([wanted[o]] if o in wanted else []),
+            "node of",
+            o,
+            "has",
+            found,
+            "and is in region",
+            wanted.get(o),
+        )
     again, _ = run(made, *passes, "--regions", "metadata")
     expect(data(again) == data(made), "a second run gives other bytes")
     for n in model.graph.node:
@@ -143,15 +187,21 @@ def check_drawing(run, source, passes):
     return made_here
 
 
-# --- graphs made here ---------------------------------------------------------------------------------------------------
+# --- graphs made here ---------------------------------------------------------------------------------------
+
 
 def info(name, dims, kind=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, kind, dims)
 
 
 def make(nodes, outputs, initializers=(), ir=10, opset=18, **more):
-    graph = helper.make_graph(nodes, "g", [info("x", ["B", 4]), info("z", ["B", 4])], [info(o, ["B", 4]) for o in outputs],
-                              [numpy_helper.from_array(a, k) for k, a in initializers])
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [info("x", ["B", 4]), info("z", ["B", 4])],
+        [info(o, ["B", 4]) for o in outputs],
+        [numpy_helper.from_array(a, k) for k, a in initializers],
+    )
     return helper.make_model(graph, ir_version=ir, opset_imports=[helper.make_opsetid("", opset)], **more)
 
 
@@ -160,14 +210,20 @@ def weights(seed):
 
 
 def blocks(order):
-    """Three times MatMul, Add, LeakyRelu with other weights, and once with another alpha: two functions. `order`: of the nodes."""
+    """Three times MatMul, Add, LeakyRelu with other weights, and once with another alpha: two functions.
+    `order`: of the nodes."""
     nodes, init, at = [], [], "x"
     for k in range(4):
         init += [(f"w{k}", weights(k)), (f"b{k}", weights(k)[0])]
         # The bias stands first: wiring, not the order of names, tells what is equal.
-        nodes += [helper.make_node("MatMul", [at, f"w{k}"], [f"m{k}"], name=f"matmul_{k}"), helper.make_node("Add", [f"b{k}", f"m{k}"], [f"a{k}"]),
-                  helper.make_node("LeakyRelu", [f"a{k}"], [f"r{k}"], alpha=0.5 if k == 2 else 0.25, doc_string=f"block {k}"),
-                  helper.make_node("Softmax", [f"r{k}"], [f"s{k}"], axis=-1)]
+        nodes += [
+            helper.make_node("MatMul", [at, f"w{k}"], [f"m{k}"], name=f"matmul_{k}"),
+            helper.make_node("Add", [f"b{k}", f"m{k}"], [f"a{k}"]),
+            helper.make_node(
+                "LeakyRelu", [f"a{k}"], [f"r{k}"], alpha=0.5 if k == 2 else 0.25, doc_string=f"block {k}"
+            ),
+            helper.make_node("Softmax", [f"r{k}"], [f"s{k}"], axis=-1),
+        ]
         at = f"s{k}"
     return make([nodes[i] for i in order], [at], init)
 
@@ -177,25 +233,43 @@ def sharing(run, check):
     made, report = run(save(run, blocks(natural)), "-O0", "--regions", "functions")
     model = onnx.load(made)
     names = [c.op_type for c in calls(model)]
-    expect(len(names) == 4 and names[0] == names[1] == names[3] != names[2] and len(model.functions) == 2, "calls are", names)
+    expect(
+        len(names) == 4 and names[0] == names[1] == names[3] != names[2] and len(model.functions) == 2,
+        "calls are",
+        names,
+    )
     expect(re.fullmatch(r"MatMul_Add_LeakyRelu_[0-9a-f]{16}", names[0]), names[0])
-    expect([list(c.input) for c in calls(model)][1] == ["s0", "w1", "b1"], "inputs are", calls(model)[1].input)
-    expect(report["launches"] == 8, "launches:", report["launches"])    # 4 regions, 4 Softmax
-    expect([(r["anchor"], r["kind"]) for r in report["regions"]] == [(f"m{k}", "MatMul") for k in range(4)], report["regions"])
+    expect(
+        [list(c.input) for c in calls(model)][1] == ["s0", "w1", "b1"], "inputs are", calls(model)[1].input
+    )
+    expect(report["launches"] == 8, "launches:", report["launches"])  # 4 regions, 4 Softmax
+    expect(
+        [(r["anchor"], r["kind"]) for r in report["regions"]] == [(f"m{k}", "MatMul") for k in range(4)],
+        report["regions"],
+    )
 
 
 def cycles(run, check):
-    """N1 -> E2 and N2 -> E1: E1 may join N1 or E2 may join N2, not both. Each E reads both anchors' results."""
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["n1"]), helper.make_node("MatMul", ["z", "w"], ["n2"]),
-             helper.make_node("Neg", ["n1"], ["p"]), helper.make_node("Neg", ["n2"], ["q"]),
-             helper.make_node("Softmax", ["p"], ["sp"]), helper.make_node("Softmax", ["q"], ["sq"]),
-             helper.make_node("Add", ["n1", "sq"], ["e1"]), helper.make_node("Add", ["n2", "sp"], ["e2"])]
+    """N1 -> E2 and N2 -> E1: E1 may join N1 or E2 may join N2, not both. Each E reads both anchors'
+    results."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["n1"]),
+        helper.make_node("MatMul", ["z", "w"], ["n2"]),
+        helper.make_node("Neg", ["n1"], ["p"]),
+        helper.make_node("Neg", ["n2"], ["q"]),
+        helper.make_node("Softmax", ["p"], ["sp"]),
+        helper.make_node("Softmax", ["q"], ["sq"]),
+        helper.make_node("Add", ["n1", "sq"], ["e1"]),
+        helper.make_node("Add", ["n2", "sp"], ["e2"]),
+    ]
     source = save(run, make(nodes, ["e1", "e2"], [("w", weights(1))]))
     check_functions(run, check, source, ["-O0"], lambda a, b: check.run_pair(onnx.load(a), onnx.load(b), 4))
     _, report = run(source, "--regions", "metadata", "-O0")
     groups = {o: r["id"] for r in report["regions"] for o in r["members"]}
-    edges = {(groups.get(i, i), groups.get(o, o)) for n in nodes for i in n.input for o in n.output} - {(g, g) for g in groups.values()}
-    while edges:    # leaves go; a cycle stays
+    edges = {(groups.get(i, i), groups.get(o, o)) for n in nodes for i in n.input for o in n.output} - {
+        (g, g) for g in groups.values()
+    }
+    while edges:  # leaves go; a cycle stays
         targets = {b for _, b in edges}
         rest = {(a, b) for a, b in edges if a in targets}
         expect(rest != edges, "regions form a cycle:", report["regions"])
@@ -205,8 +279,11 @@ def cycles(run, check):
 def captured(run, check):
     """A value of a region that a body reads is a result of the region."""
     branch = lambda op: helper.make_graph([helper.make_node(op, ["a"], ["t"])], op, [], [info("t", ["B", 4])])
-    nodes = [helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Exp", ["a"], ["b"]),
-             helper.make_node("If", ["c"], ["i"], then_branch=branch("Relu"), else_branch=branch("Abs"))]
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Exp", ["a"], ["b"]),
+        helper.make_node("If", ["c"], ["i"], then_branch=branch("Relu"), else_branch=branch("Abs")),
+    ]
     source = save(run, make(nodes, ["b", "i"], [("c", np.array(True))]))
     made, _ = run(source, "-O0", "--regions", "functions")
     only = calls(onnx.load(made))
@@ -216,31 +293,85 @@ def captured(run, check):
 
 
 def old_version(run, check):
-    source = save(run, make([helper.make_node("MatMul", ["x", "w"], ["n"]), helper.make_node("Relu", ["n"], ["y"])], ["y"], [("w", weights(2))], ir=7, opset=13))
+    source = save(
+        run,
+        make(
+            [helper.make_node("MatMul", ["x", "w"], ["n"]), helper.make_node("Relu", ["n"], ["y"])],
+            ["y"],
+            [("w", weights(2))],
+            ir=7,
+            opset=13,
+        ),
+    )
     made, report = run(source, "-O0", "--regions", "functions", quiet=False)
-    expect(onnx.load(made).ir_version == 8 and "raised from 7 to 8" in run.stderr and len(report["warnings"]) == 1, run.stderr)
-    made, _ = run(save(run, make([helper.make_node("Softmax", ["x"], ["y"])], ["y"], ir=7, opset=13)), "-O0", "--regions", "functions", quiet=False)
-    expect(onnx.load(made).ir_version == 7 and "raised" not in run.stderr, "nothing to raise the IR version for:", run.stderr)
+    expect(
+        onnx.load(made).ir_version == 8
+        and "raised from 7 to 8" in run.stderr
+        and len(report["warnings"]) == 1,
+        run.stderr,
+    )
+    made, _ = run(
+        save(run, make([helper.make_node("Softmax", ["x"], ["y"])], ["y"], ir=7, opset=13)),
+        "-O0",
+        "--regions",
+        "functions",
+        quiet=False,
+    )
+    expect(
+        onnx.load(made).ir_version == 7 and "raised" not in run.stderr,
+        "nothing to raise the IR version for:",
+        run.stderr,
+    )
 
 
 def foreign(run, check):
-    """Functions of our domain that we would not have made stay: with a parameter, with another opset, of a user's own domain."""
+    """Functions of our domain that we would not have made stay: with a parameter, with another opset, of a
+    user's own domain."""
     node = lambda **a: helper.make_node("LeakyRelu", ["i"], ["o"], **a)
     parameter = node()
     parameter.attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
     opset = [helper.make_opsetid("", 18)]
-    functions = [helper.make_function(DOMAIN, "with_parameter", ["i"], ["o"], [parameter, ], opset, ["slope"]),
-                 helper.make_function(DOMAIN, "ours", ["i"], ["o"], [helper.make_node("Neg", ["i"], ["k"]), helper.make_node("Abs", ["k"], ["o"])], opset),
-                 helper.make_function("theirs", "f", ["i"], ["o"], [helper.make_node("Neg", ["i"], ["o"])], opset)]
-    nodes = [helper.make_node("with_parameter", ["x"], ["p"], domain=DOMAIN, slope=0.5), helper.make_node("ours", ["p"], ["q"], domain=DOMAIN),
-             helper.make_node("f", ["q"], ["y"], domain="theirs")]
+    functions = [
+        helper.make_function(
+            DOMAIN,
+            "with_parameter",
+            ["i"],
+            ["o"],
+            [
+                parameter,
+            ],
+            opset,
+            ["slope"],
+        ),
+        helper.make_function(
+            DOMAIN,
+            "ours",
+            ["i"],
+            ["o"],
+            [helper.make_node("Neg", ["i"], ["k"]), helper.make_node("Abs", ["k"], ["o"])],
+            opset,
+        ),
+        helper.make_function("theirs", "f", ["i"], ["o"], [helper.make_node("Neg", ["i"], ["o"])], opset),
+    ]
+    nodes = [
+        helper.make_node("with_parameter", ["x"], ["p"], domain=DOMAIN, slope=0.5),
+        helper.make_node("ours", ["p"], ["q"], domain=DOMAIN),
+        helper.make_node("f", ["q"], ["y"], domain="theirs"),
+    ]
     m = make(nodes, ["y"], functions=functions)
     m.opset_import.extend([helper.make_opsetid(DOMAIN, 1), helper.make_opsetid("theirs", 1)])
     source = save(run, m)
     made, _ = run(source, "--passes=dead-code")
     left = onnx.load(made)
-    expect([n.op_type for n in left.graph.node] == ["with_parameter", "Neg", "Abs", "f"], [n.op_type for n in left.graph.node])
-    expect([f.name for f in left.functions] == ["with_parameter", "f"] and any(o.domain == DOMAIN for o in left.opset_import), left)
+    expect(
+        [n.op_type for n in left.graph.node] == ["with_parameter", "Neg", "Abs", "f"],
+        [n.op_type for n in left.graph.node],
+    )
+    expect(
+        [f.name for f in left.functions] == ["with_parameter", "f"]
+        and any(o.domain == DOMAIN for o in left.opset_import),
+        left,
+    )
     untouched, _ = run(source, "-O0")
     expect(data(untouched) == data(source), "-O0 without --regions changes a model with region functions")
     why = check.run_pair(onnx.load(source), left, 3)
@@ -249,9 +380,17 @@ def foreign(run, check):
 
 def checked(run, check):
     import onnxruntime
+
     folder = os.path.join(os.path.dirname(onnxruntime.__file__), "capi")
     library = sorted(f for f in os.listdir(folder) if f.startswith("libonnxruntime.so"))[-1]
-    _, report = run(save(run, blocks(list(range(16)))), "--regions", "functions", "--check", "--ort", os.path.join(folder, library))
+    _, report = run(
+        save(run, blocks(list(range(16)))),
+        "--regions",
+        "functions",
+        "--check",
+        "--ort",
+        os.path.join(folder, library),
+    )
     expect(report["check"]["verdict"] == "same", report["check"])
 
 
@@ -262,11 +401,13 @@ def save(run, model):
     return path
 
 
-# --- all --------------------------------------------------------------------------------------------------------------
+# --- all ----------------------------------------------------------------------------------------------------
+
 
 def run_zoo(path):
     """compare() for a large model: one seed, inputs by type, unknown dims 2."""
     import onnxruntime as ort
+
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
@@ -277,19 +418,31 @@ def run_zoo(path):
         rng, feeds = np.random.RandomState(1), {}
         for i in session.get_inputs():
             dims = [d if isinstance(d, int) else 2 for d in i.shape]
-            kind = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_}.get(i.type)
-            feeds[i.name] = (rng.randn(*dims).astype(kind) if kind else
-                             np.ones(dims, {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8}[i.type]))
+            kind = {
+                "tensor(float)": np.float32,
+                "tensor(double)": np.float64,
+                "tensor(float16)": np.float16,
+                "tensor(bool)": np.bool_,
+            }.get(i.type)
+            feeds[i.name] = (
+                rng.randn(*dims).astype(kind)
+                if kind
+                else np.ones(
+                    dims,
+                    {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8}[i.type],
+                )
+            )
         return session.run(None, feeds)
 
     def compare(a, b):
         try:
             expected, twice = results(a), results(a)
         except Exception:  # noqa: BLE001
-            return None    # no legal inputs: that the other file loads is all that can be asked
+            return None  # no legal inputs: that the other file loads is all that can be asked
         if any(map(_hoist.difference, expected, twice)):
-            return None    # random operators
+            return None  # random operators
         return next((d for d in map(_hoist.difference, expected, results(b)) if d), None)
+
     return compare
 
 
@@ -316,7 +469,10 @@ def main():
                 return what()
             except Exception as e:  # noqa: BLE001
                 failed += 1
-                print(f"failed    {name}: {'' if isinstance(e, Failed) else type(e).__name__ + ': '}{' '.join(str(e).split())[:600]}", flush=True)
+                print(
+                    f"failed    {name}: {'' if isinstance(e, Failed) else type(e).__name__ + ': '}{' '.join(str(e).split())[:600]}",
+                    flush=True,
+                )
                 return None
 
         for name, before, after in check.vectors():
@@ -337,6 +493,7 @@ def main():
                 check_metadata(run, save(run, newer), passes)
                 check_drawing(run, source, passes)
                 return found
+
             for path, passes in ((after, ["-O0"]), (before, [f"--passes={_hoist.PASSES}"])):
                 found = attempt(os.path.basename(path), lambda: one(path, passes, len(expected[name])))
                 if found and path == after:

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Places behind heavy anchors in real exports where a deformation stands in front of an elementwise node: each is decided.
+"""Places behind heavy anchors in real exports where a deformation stands in front of an elementwise node:
+each is decided.
 
   rewrite_places.py GRAPHOPT SHARED
 
-SHARED/vectors/rewrites/places.csv names them by model and by the deformation's result. After the run each is gone, or --explain
-gives it a reason; `shape-unknown` and `not-writable` are no decisions: there a fact or a form is missing. Prints the reasons
-per model. Where SHARED is missing the test says so and is skipped (exit status 77).
+SHARED/vectors/rewrites/places.csv names them by model and by the deformation's result. After the run each is
+gone, or --explain gives it a reason; `shape-unknown` and `not-writable` are no decisions: there a fact or a
+form is missing. Prints the reasons per model. Where SHARED is missing the test says so and is skipped (exit
+status 77).
 """
+
 import collections
 import csv
 import json
@@ -29,12 +32,35 @@ def main():
             places[row["model"]].append(row["deformation_output"])
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, str(shared / "tools/fill_models.py"), str(shared / "models"), folder, "--only", *sorted(places)],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                sys.executable,
+                str(shared / "tools/fill_models.py"),
+                str(shared / "models"),
+                folder,
+                "--only",
+                *sorted(places),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         for name, values in sorted(places.items()):
             report = Path(folder) / "report.json"
-            subprocess.run([tool, str(Path(folder) / f"{name}.onnx"), "-o", str(Path(folder) / "out.onnx"), "-q", "--report", str(report),
-                            "--explain", "aggregate-elementwise,hoist-reshape"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                [
+                    tool,
+                    str(Path(folder) / f"{name}.onnx"),
+                    "-o",
+                    str(Path(folder) / "out.onnx"),
+                    "-q",
+                    "--report",
+                    str(report),
+                    "--explain",
+                    "aggregate-elementwise,hoist-reshape",
+                ],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
             reasons = collections.defaultdict(set)
             for entry in json.loads(report.read_text())["explain"]:
                 reasons[entry["value"]].add(entry["reason"])

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""The rewrite vectors of the hoisting method: is the result of each reached, bit for bit, and nothing touched that must stay?
+"""The rewrite vectors of the hoisting method: is the result of each reached, bit for bit, and nothing touched
+that must stay?
 
   rewrite_vectors.py GRAPHOPT SHARED [--passes LIST] [--only PREFIX ...] [--regions]
 
-Every SHARED/vectors/rewrites/NN_name.before.onnxtxt goes through the tool; the result must be the after file up to names, order
-and the form of its deformations (check.py there says what is normalized), accepted by onnx.checker, bit-equal in ONNX Runtime,
-and a second run over it must give the same bytes. A vector marked KEEP counts as unchanged, another one as reached. With
+Every SHARED/vectors/rewrites/NN_name.before.onnxtxt goes through the tool; the result must be the after file
+up to names, order and the form of its deformations (check.py there says what is normalized), accepted by
+onnx.checker, bit-equal in ONNX Runtime, and a second run over it must give the same bytes. A vector marked
+KEEP counts as unchanged, another one as reached. With
 --regions, also the field "regions" of `GRAPHOPT inspect --json AFTER` against regions.json: the sets of members of every after
-file, whatever their order. The default list has the clean-up passes in it: before files hold chains that these already shorten.
+file, whatever their order. The default list has the clean-up passes in it: before files hold chains that
+these already shorten.
 """
+
 import argparse
 import json
 import os
@@ -20,7 +24,7 @@ import onnx
 
 import _hoist
 
-EXPECTED = {"reached": 36, "unchanged": 20}   # a vector that goes missing would otherwise be a success
+EXPECTED = {"reached": 36, "unchanged": 20}  # a vector that goes missing would otherwise be a success
 
 
 def vector(check, tool, work, name, before, after):
@@ -40,7 +44,11 @@ def vector(check, tool, work, name, before, after):
     difference = check.same(result, expected)
     if difference:
         moved = check.same(result, source) is not None
-        problems.append(("changed" if keep else "changed, to another graph" if moved else "not changed") + " (A = result, B = expected): " + difference)
+        problems.append(
+            ("changed" if keep else "changed, to another graph" if moved else "not changed")
+            + " (A = result, B = expected): "
+            + difference
+        )
     try:
         why = check.run_pair(source, result, 12, fixed, dims)
     except Exception as e:  # noqa: BLE001
@@ -62,7 +70,7 @@ def region_problem(program, after, expected):
         return f"inspect: exit status {done.returncode}: {done.stderr.strip()[-300:]}"
     found = json.loads(done.stdout)
     if "regions" not in found:
-        return "inspect --json has no field \"regions\""
+        return 'inspect --json has no field "regions"'
     found = sorted(sorted(r["members"]) for r in found["regions"])
     expected = sorted(sorted(r) for r in expected)
     return None if found == expected else f"regions are {found}, expected {expected}"
@@ -105,7 +113,11 @@ def main():
         regions = json.load(open(os.path.join(folder, "regions.json")))
         wrong = 0
         for name, before, after in vectors:
-            why = region_problem(a.tool, after, regions[name]) if name in regions else "regions.json does not know it"
+            why = (
+                region_problem(a.tool, after, regions[name])
+                if name in regions
+                else "regions.json does not know it"
+            )
             wrong += why is not None
             if why:
                 print(f"regions   {name}: {why}", flush=True)

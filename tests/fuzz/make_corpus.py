@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz targets, small models of many kinds: make_corpus.py FOLDER makes FOLDER/<target>/<number>."""
+"""Writes the seeds of the fuzz targets, small models of many kinds: make_corpus.py FOLDER makes
+FOLDER/<target>/<number>."""
+
 import sys
 from pathlib import Path
 

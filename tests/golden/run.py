@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Golden tests: ONNX text in, pipeline line, ONNX text out, compared up to names and the order of independent nodes.
+"""Golden tests: ONNX text in, pipeline line, ONNX text out, compared up to names and the order of independent
+nodes.
 
   run.py GRAPHOPT [SHARED] [--only TEXT] [--update] [--list]
 
@@ -10,20 +11,22 @@ A case is a file in a folder named after the pass that it is about:
   # SAME: rtol=0 atol=0                           how equal the outputs must be in ONNX Runtime (default: bit-equal)
   # NORUN: reason                                 ONNX Runtime cannot run this model
   # EXPLAIN: multi-use                             with --explain of the folder's pass, the report gives this reason for a
-                                                   refused candidate (any number of lines; a|b: one of these reasons)
+                                                   refused candidate (any number of lines; a|b: one of these
+                                                   reasons)
   # free text: why the rule applies, or must not
   === before
   ... ONNX text ...
   === after            or:   === unchanged        (the rule must not apply)
   ... ONNX text ...
 
-Each case is run three times: as it stands (compared with `after`, executed before and after on inputs that include
-NaN, infinities, signed zeros, denormals and extremes, run again on its own output, which must not change), with the dims of its
-inputs turned into symbols, and with its initializers turned into inputs (both executed only: another result is
-right there). Where `after` states value_info, the result must state it too: word for word that of values of which `before`
-states it, and for the others one of that type (names are free, also those of symbols). --update rewrites the `after`
-parts; look at the diff before you commit it.
+Each case is run three times: as it stands (compared with `after`, executed before and after on inputs that
+include NaN, infinities, signed zeros, denormals and extremes, run again on its own output, which must not
+change), with the dims of its inputs turned into symbols, and with its initializers turned into inputs (both
+executed only: another result is right there). Where `after` states value_info, the result must state it too:
+word for word that of values of which `before` states it, and for the others one of that type (names are free,
+also those of symbols). --update rewrites the `after` parts; look at the diff before you commit it.
 """
+
 import json
 import os
 import re
@@ -50,7 +53,16 @@ def read_case(path):
             head.append(line)
         else:
             parts[name].append(line)
-    case = {"path": path, "stats": [], "explain": [], "options": [], "rtol": 0.0, "atol": 0.0, "norun": None, "head": "".join(head)}
+    case = {
+        "path": path,
+        "stats": [],
+        "explain": [],
+        "options": [],
+        "rtol": 0.0,
+        "atol": 0.0,
+        "norun": None,
+        "head": "".join(head),
+    }
     for line in head:
         if m := re.match(r"# RUN: graphopt\s*(.*)", line):
             case["options"] = m[1].split()
@@ -72,6 +84,7 @@ def read_case(path):
 
 
 # ---- comparison up to names ------------------------------------------------------------------------------------------
+
 
 def tensor_text(t):
     try:
@@ -118,7 +131,7 @@ def graph_text(g, outer):
             return
         done.add(id(n))
         operands = [label(v) for v in n.input]
-        for v in list(made):   # captured values must have labels before the subgraphs are written
+        for v in list(made):  # captured values must have labels before the subgraphs are written
             if any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, v) for a in n.attribute):
                 scope[v] = label(v)
         attrs = sorted(attribute_text(a, scope) for a in n.attribute)
@@ -131,13 +144,17 @@ def graph_text(g, outer):
     for n in g.node:
         emit(n)
     dead = sorted(re.sub(r"n\d+", "n", x) for x in lines[live:])
-    ins = [(v.name if not outer else "") + v.type.SerializeToString(deterministic=True).hex() for v in g.input]
+    ins = [
+        (v.name if not outer else "") + v.type.SerializeToString(deterministic=True).hex() for v in g.input
+    ]
     return "\n".join([str(ins), *lines[:live], *dead, str(outs)])
 
 
 def uses(g, name):
-    return any(name in n.input or any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, name) for a in n.attribute)
-               for n in g.node) or any(o.name == name for o in g.output)
+    return any(
+        name in n.input or any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, name) for a in n.attribute)
+        for n in g.node
+    ) or any(o.name == name for o in g.output)
 
 
 def model_text(m):
@@ -156,7 +173,9 @@ def as_graph(f):
 
 def type_pattern(v):
     t = v.type.tensor_type
-    return t.elem_type, [d.dim_value if d.HasField("dim_value") else "symbol" if d.dim_param else None for d in t.shape.dim]
+    return t.elem_type, [
+        d.dim_value if d.HasField("dim_value") else "symbol" if d.dim_param else None for d in t.shape.dim
+    ]
 
 
 def value_info_wrong(before, wanted, got):
@@ -207,6 +226,7 @@ def feeds_for(session, seed, sizes):
 
 def session(m):
     import onnxruntime as ort
+
     o = ort.SessionOptions()
     o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     o.log_severity_level = 4
@@ -216,7 +236,12 @@ def session(m):
 
 def equal(x, y, rtol, atol):
     if isinstance(x, list) or isinstance(y, list):
-        return isinstance(x, list) and isinstance(y, list) and len(x) == len(y) and all(equal(p, q, rtol, atol) for p, q in zip(x, y))
+        return (
+            isinstance(x, list)
+            and isinstance(y, list)
+            and len(x) == len(y)
+            and all(equal(p, q, rtol, atol) for p, q in zip(x, y))
+        )
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
@@ -262,6 +287,7 @@ def execute_both(a, b, case, sizes_list=({},)):
 
 # ---- variants --------------------------------------------------------------------------------------------------------
 
+
 def symbolic(m):
     v = onnx.ModelProto()
     v.CopyFrom(m)
@@ -293,10 +319,15 @@ def overridable(m):
 
 # ---- the run ---------------------------------------------------------------------------------------------------------
 
+
 def transform(tool, m, options, work):
     source, target, report = (os.path.join(work, f) for f in ("in.onnx", "out.onnx", "report.json"))
     onnx.save(m, source)
-    r = subprocess.run([tool, source, "-o", target, "--report", report, "--verify-each", "-q", *options], capture_output=True, text=True)
+    r = subprocess.run(
+        [tool, source, "-o", target, "--report", report, "--verify-each", "-q", *options],
+        capture_output=True,
+        text=True,
+    )
     if r.returncode:
         raise RuntimeError(f"exit status {r.returncode}: {r.stderr.strip()}")
     return onnx.load(target), json.load(open(report)), open(target, "rb").read()
@@ -323,19 +354,34 @@ def run_case(tool, case, work, update):
     before = onnx.parser.parse_model(case["before"])
     got, report, data = transform(tool, before, case["options"], work)
     wrong = []
-    if accepted(before, not case["norun"]):   # a case may be about a model that is wrong already
+    if accepted(before, not case["norun"]):  # a case may be about a model that is wrong already
         onnx.checker.check_model(got, full_check=not case["norun"])
     if model_text(got) != model_text(onnx.parser.parse_model(case["after"])):
         if update and not case["unchanged"]:
-            text = case["head"] + "=== before\n" + case["before"] + "=== after\n" + onnx.printer.to_text(got) + "\n"
+            text = (
+                case["head"]
+                + "=== before\n"
+                + case["before"]
+                + "=== after\n"
+                + onnx.printer.to_text(got)
+                + "\n"
+            )
             open(case["path"], "w").write(text)
         else:
             wrong.append("result differs; it is\n" + onnx.printer.to_text(got))
     after = onnx.parser.parse_model(case["after"])
     wrong += value_info_wrong(before, after, got)
-    wrong += [f"output {o.name} does not have its type" for o, p in zip(got.graph.output, after.graph.output) if o != p]
+    wrong += [
+        f"output {o.name} does not have its type"
+        for o, p in zip(got.graph.output, after.graph.output)
+        if o != p
+    ]
     found = {e["reason"] for e in report.get("explain", []) if e["pass"] == case["pass"]}
-    wrong += [f"--explain gives {sorted(found)}, not {reason}" for reason in case["explain"] if not found & set(reason.split("|"))]
+    wrong += [
+        f"--explain gives {sorted(found)}, not {reason}"
+        for reason in case["explain"]
+        if not found & set(reason.split("|"))
+    ]
     have = counters(report)
     wrong += [f"{k} is {have.get(k)}, not {n}" for k, n in case["stats"] if have.get(k) != n]
     if why := execute_both(before, got, case):
@@ -366,7 +412,12 @@ def main():
     if not args:
         sys.exit(__doc__)
     tool = os.path.abspath(args[0])
-    files = sorted(os.path.join(d, f) for d, _, fs in os.walk(HERE) for f in fs if f.endswith(".txt") and only in os.path.join(d, f))
+    files = sorted(
+        os.path.join(d, f)
+        for d, _, fs in os.walk(HERE)
+        for f in fs
+        if f.endswith(".txt") and only in os.path.join(d, f)
+    )
     if "--list" in sys.argv:
         print("\n".join(os.path.relpath(f, HERE) for f in files))
         return 0
@@ -379,7 +430,11 @@ def main():
                 wrong = [f"{type(e).__name__}: {e}"]
             if wrong:
                 bad += 1
-                print(f"FAILED {os.path.relpath(f, HERE)}\n  " + "\n  ".join(w.replace("\n", "\n    ") for w in wrong), flush=True)
+                print(
+                    f"FAILED {os.path.relpath(f, HERE)}\n  "
+                    + "\n  ".join(w.replace("\n", "\n    ") for w in wrong),
+                    flush=True,
+                )
     print(f"{len(files) - bad} passed, {bad} failed")
     return 1 if bad or not files else 0
 

@@ -1,4 +1,5 @@
 """Control flow and model-local functions of random graphs. Bodies are made by the same random_node()."""
+
 import numpy as np
 from onnx import AttributeProto, helper
 
@@ -9,6 +10,7 @@ class Control:
     def inside(self, make):
         """Runs make() with a new scope below this one; returns the scope and what make() returned."""
         from _graphs import Scope
+
         outer, self.scope = self.scope, Scope(self.scope)
         try:
             return self.scope, make()
@@ -21,6 +23,7 @@ class Control:
             op = self.rng.choice(["Neg", "Abs"]) if x.dtype == F32 or self.opset >= 13 else "Abs"
             if self.rng.random() < 0.5:
                 from _graphs import data
+
                 return self.add("Add", [x, self.constant(data(self.rng, x.dtype, ()))], [(x.dtype, x.shapes)])
             return self.add(op, [x], [(x.dtype, x.shapes)])
         return self.add("Identity", [x], [(x.dtype, x.shapes)])
@@ -31,7 +34,10 @@ class Control:
 
     def graph_of(self, name, scope, inputs, outputs):
         from _graphs import onnx_type
-        infos = [helper.make_tensor_value_info(v.name, onnx_type(v.dtype), None if v.rank else []) for v in inputs]
+
+        infos = [
+            helper.make_tensor_value_info(v.name, onnx_type(v.dtype), None if v.rank else []) for v in inputs
+        ]
         results = [helper.make_tensor_value_info(v.name, onnx_type(v.dtype), None) for v in outputs]
         return helper.make_graph(scope.nodes, name, infos, results, scope.initializers)
 
@@ -53,13 +59,14 @@ class Control:
         def body():
             self.some_nodes()
             return [self.like(t) for t in targets]
+
         attrs, free = {}, False
         for branch in ("then_branch", "else_branch"):
             scope, results = self.inside(body)
             free |= any(r.free for r in results)
             attrs[branch] = self.graph_of(branch, scope, [], results)
         first = self.add("If", [c], [(t.dtype, t.shapes) for t in targets], **attrs)
-        for v in self.scope.values[-len(targets):]:
+        for v in self.scope.values[-len(targets) :]:
             v.free = c.free and free
         return first
 
@@ -67,20 +74,40 @@ class Control:
         x = self.pick(lambda v: v.elements() < 100 and v.dtype in (F32, I64))
         if not x:
             return None
-        trips = self.pick(lambda v: v.ints is not None and v.dtype == I64 and v.rank == 0 and all(0 <= int(i) <= 4 for i in v.ints))
+        trips = self.pick(
+            lambda v: (
+                v.ints is not None
+                and v.dtype == I64
+                and v.rank == 0
+                and all(0 <= int(i) <= 4 for i in v.ints)
+            )
+        )
         if trips is None or self.rng.random() < 0.4:
             trips = self.constant(np.array(self.rng.randint(0, 3), np.int64))
         go = self.constant(np.array(True)) if self.rng.random() < 0.5 else None
 
         def body():
             from _graphs import Value
+
             sizes = len(x.shapes)
-            inputs = [Value(self.new_name(), I64, [()] * sizes), Value(self.new_name(), BOOL, [()] * sizes), Value(self.new_name(), x.dtype, x.shapes)]
+            inputs = [
+                Value(self.new_name(), I64, [()] * sizes),
+                Value(self.new_name(), BOOL, [()] * sizes),
+                Value(self.new_name(), x.dtype, x.shapes),
+            ]
             self.scope.values += inputs
             self.some_nodes()
             # runtimes differ in the shape of what zero iterations pile up
-            piled = [v for v in self.scope.values[3:] if v.elements() <= 50 and v.rank < 4] if min(int(i) for i in trips.ints) > 0 else []
-            cond = self.add("Identity", [inputs[1]], [(BOOL, inputs[1].shapes)]) if self.rng.random() < 0.6 else None
+            piled = (
+                [v for v in self.scope.values[3:] if v.elements() <= 50 and v.rank < 4]
+                if min(int(i) for i in trips.ints) > 0
+                else []
+            )
+            cond = (
+                self.add("Identity", [inputs[1]], [(BOOL, inputs[1].shapes)])
+                if self.rng.random() < 0.6
+                else None
+            )
             if cond is None:
                 cond = self.add("Identity", [self.constant(np.array(True))], [(BOOL, inputs[1].shapes)])
             results = [cond, self.like(inputs[2])]
@@ -88,10 +115,16 @@ class Control:
                 v = self.rng.choice(piled)
                 results.append(self.add("Identity", [v], [(v.dtype, v.shapes)]))
             return inputs, results
+
         scope, (inputs, results) = self.inside(body)
         shapes = [(r.dtype, [(int(n), *s) for n, s in zip(trips.ints, r.shapes)]) for r in results[2:]]
-        first = self.add("Loop", [trips, go, x], [(x.dtype, x.shapes), *shapes], body=self.graph_of("body", scope, inputs, results))
-        for v in self.scope.values[-1 - len(shapes):]:
+        first = self.add(
+            "Loop",
+            [trips, go, x],
+            [(x.dtype, x.shapes), *shapes],
+            body=self.graph_of("body", scope, inputs, results),
+        )
+        for v in self.scope.values[-1 - len(shapes) :]:
             v.free = False
         return first
 
@@ -103,13 +136,23 @@ class Control:
 
         def body():
             from _graphs import Value
-            inputs = [Value(self.new_name(), F32, x.shapes), Value(self.new_name(), y.dtype, [s[1:] for s in y.shapes])]
+
+            inputs = [
+                Value(self.new_name(), F32, x.shapes),
+                Value(self.new_name(), y.dtype, [s[1:] for s in y.shapes]),
+            ]
             self.scope.values += inputs
             self.some_nodes()
             return inputs, [self.like(inputs[0]), self.like(inputs[1])]
+
         scope, (inputs, results) = self.inside(body)
-        first = self.add("Scan", [x, y], [(F32, x.shapes), (y.dtype, y.shapes)], num_scan_inputs=1,
-                         body=self.graph_of("body", scope, inputs, results))
+        first = self.add(
+            "Scan",
+            [x, y],
+            [(F32, x.shapes), (y.dtype, y.shapes)],
+            num_scan_inputs=1,
+            body=self.graph_of("body", scope, inputs, results),
+        )
         for v in self.scope.values[-2:]:
             v.free = False
         return first
@@ -117,19 +160,30 @@ class Control:
     def call(self):
         """A call of a model-local function: of one that is there, or of a new one made of random nodes."""
         x = self.pick(lambda v: v.dtype == F32)
-        if not x or self.opset < 9:   # Constant had floats alone
+        if not x or self.opset < 9:  # Constant had floats alone
             return None
-        fitting = [f for f in self.functions.values() if (f.x.shapes, f.x.free) == (x.shapes, x.free)] if not self.in_function else []
+        fitting = (
+            [f for f in self.functions.values() if (f.x.shapes, f.x.free) == (x.shapes, x.free)]
+            if not self.in_function
+            else []
+        )
         f = self.rng.choice(fitting) if fitting and self.rng.random() < 0.7 else None
         if f is None:
             if self.in_function or len(self.functions) >= 4:
                 return None
             f = self.new_function(x)
         slope = self.rng.choice([None, 0.5, 2.0]) if f.has_default else self.rng.choice([0.25, -1.0])
-        return self.add(f.name, [x], [(r.dtype, r.shapes) for r in f.results], domain="local", **({"slope": slope} if f.attribute else {}))
+        return self.add(
+            f.name,
+            [x],
+            [(r.dtype, r.shapes) for r in f.results],
+            domain="local",
+            **({"slope": slope} if f.attribute else {}),
+        )
 
     def new_function(self, x):
         from _graphs import Scope, Value
+
         outer, self.scope, self.in_function = self.scope, Scope(), True
         p = Value(f"F{len(self.functions)}_p", F32, x.shapes, free=x.free)
         self.scope.values.append(p)
@@ -140,10 +194,14 @@ class Control:
             self.scope.nodes[-1].attribute.add(name="alpha", ref_attr_name="slope", type=AttributeProto.FLOAT)
         for _ in range(self.rng.randint(1, 6)):
             self.random_node()
-        f.results = [self.like(self.pick(lambda v: v is not p or True)) for _ in range(self.rng.randint(1, 2))]
+        f.results = [
+            self.like(self.pick(lambda v: v is not p or True)) for _ in range(self.rng.randint(1, 2))
+        ]
         scope, self.scope, self.in_function = self.scope, outer, False
         opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("local", 1)]
-        proto = helper.make_function("local", f.name, [p.name], [r.name for r in f.results], scope.nodes, opsets)
+        proto = helper.make_function(
+            "local", f.name, [p.name], [r.name for r in f.results], scope.nodes, opsets
+        )
         if f.attribute and self.rng.random() < 0.4:
             f.has_default = True
             proto.attribute_proto.append(helper.make_attribute("slope", 0.125))
@@ -156,4 +214,11 @@ class Control:
 
 class Function:
     def __init__(self, name, x):
-        self.name, self.x, self.results, self.attribute, self.has_default, self.proto = name, x, [], False, False, None
+        self.name, self.x, self.results, self.attribute, self.has_default, self.proto = (
+            name,
+            x,
+            [],
+            False,
+            False,
+            None,
+        )

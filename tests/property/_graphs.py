@@ -1,10 +1,11 @@
 """Random ONNX graphs from a seed, valid by construction.
 
-Every value carries its dtype, its shape at each of SIZES (one binding of the symbols a, b, c per entry, zero and one
-extents among them) and, where it does not depend on data, its integers at each of them. So a generator of an operator
-knows whether the node is valid at all sizes before it makes it. `free` marks what depends on no input's data: the
-optimizer may evaluate it.
+Every value carries its dtype, its shape at each of SIZES (one binding of the symbols a, b, c per entry, zero
+and one extents among them) and, where it does not depend on data, its integers at each of them. So a
+generator of an operator knows whether the node is valid at all sizes before it makes it. `free` marks what
+depends on no input's data: the optimizer may evaluate it.
 """
+
 import math
 
 import numpy as np
@@ -13,9 +14,17 @@ from onnx import AttributeProto, helper, numpy_helper
 from _control import Control
 from _nodes import Nodes
 
-SIZES = [dict(a=3, b=4, c=2), dict(a=1, b=1, c=1), dict(a=0, b=2, c=5), dict(a=2, b=0, c=1), dict(a=7, b=1, c=0)]
+SIZES = [
+    dict(a=3, b=4, c=2),
+    dict(a=1, b=1, c=1),
+    dict(a=0, b=2, c=5),
+    dict(a=2, b=0, c=1),
+    dict(a=7, b=1, c=0),
+]
 K = len(SIZES)
-F32, F64, I64, I32, BOOL, F16 = (np.dtype(t) for t in ("float32", "float64", "int64", "int32", "bool", "float16"))
+F32, F64, I64, I32, BOOL, F16 = (
+    np.dtype(t) for t in ("float32", "float64", "int64", "int32", "bool", "float16")
+)
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42, -1e-40, 3.4e38, -3.4e38, 1.0, -1.0, 0.5, 65504.0, 6e-8]
 
 
@@ -25,7 +34,13 @@ def onnx_type(dtype):
 
 class Value:
     def __init__(self, name, dtype, shapes, ints=None, free=False):
-        self.name, self.dtype, self.shapes, self.ints, self.free = name, dtype, [tuple(s) for s in shapes], ints, free
+        self.name, self.dtype, self.shapes, self.ints, self.free = (
+            name,
+            dtype,
+            [tuple(s) for s in shapes],
+            ints,
+            free,
+        )
 
     @property
     def rank(self):
@@ -58,13 +73,19 @@ def data(rng, dtype, shape, profile=None):
     if dtype == BOOL:
         flat = [rng.random() < 0.5 for _ in range(n)]
     elif dtype.kind == "f":
-        pick = {"plain": lambda: rng.gauss(0, 1), "special": lambda: rng.choice(SPECIAL) if rng.random() < 0.6 else rng.gauss(0, 3),
-                "small": lambda: float(rng.randint(-3, 3))}[profile]
+        pick = {
+            "plain": lambda: rng.gauss(0, 1),
+            "special": lambda: rng.choice(SPECIAL) if rng.random() < 0.6 else rng.gauss(0, 3),
+            "small": lambda: float(rng.randint(-3, 3)),
+        }[profile]
         flat = [pick() for _ in range(n)]
     else:
         info = np.iinfo(dtype)
         extreme = [info.min, info.max, 0, 1, -1, info.max - 1]
-        flat = [rng.choice(extreme) if profile == "special" and rng.random() < 0.6 else rng.randint(-5, 5) for _ in range(n)]
+        flat = [
+            rng.choice(extreme) if profile == "special" and rng.random() < 0.6 else rng.randint(-5, 5)
+            for _ in range(n)
+        ]
     with np.errstate(all="ignore"):
         return np.array(flat, dtype=np.float64 if dtype.kind == "f" else dtype).astype(dtype).reshape(shape)
 
@@ -76,7 +97,9 @@ class Graph(Nodes, Control):
         self.rng = rng
         self.opset = rng.choice([7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 18, 19, 20, 21, 21])
         self.ir = rng.randint(3, 10)
-        self.rounding = rng.random() < 0.2   # functions that may be folded in other bits, and then nothing that jumps
+        self.rounding = (
+            rng.random() < 0.2
+        )  # functions that may be folded in other bits, and then nothing that jumps
         self.functions, self.inputs, self.defaults = {}, [], []
         self.in_function = False
         if rng.random() < 0.25:
@@ -93,12 +116,15 @@ class Graph(Nodes, Control):
         s = self.scope
         s.count += 1
         base = self.rng.choice(["v", "v", "t.", "x_shape", "a/b:"])
-        if self.in_function:   # the runtime inlines functions and is confused by names of its callers
+        if self.in_function:  # the runtime inlines functions and is confused by names of its callers
             base = f"F{len(self.functions)}_{base}"
-        return f"{base}{s.count}" if s.depth == 0 else f"s{s.depth}_{base}{s.count}"   # siblings use the same names
+        return (
+            f"{base}{s.count}" if s.depth == 0 else f"s{s.depth}_{base}{s.count}"
+        )  # siblings use the same names
 
     def add(self, op, inputs, results, domain="", **attrs):
-        """A node; results: (dtype, shapes[, ints]) or None for a result that is not wanted. Returns the first value."""
+        """A node; results: (dtype, shapes[, ints]) or None for a result that is not wanted. Returns the first
+        value."""
         free = all(v is None or v.free for v in inputs)
         values, names = [], []
         for r in results:
@@ -106,7 +132,13 @@ class Graph(Nodes, Control):
                 names.append("")
                 continue
             dtype, shapes, ints = (*r, None)[:3]
-            v = Value(self.new_name(), np.dtype(dtype), shapes, ints, free or ints is not None or op in ("Shape", "Size"))
+            v = Value(
+                self.new_name(),
+                np.dtype(dtype),
+                shapes,
+                ints,
+                free or ints is not None or op in ("Shape", "Size"),
+            )
             values.append(v)
             names.append(v.name)
         while names and names[-1] == "":
@@ -115,8 +147,13 @@ class Graph(Nodes, Control):
         node = helper.make_node(op, [v.name if v else "" for v in inputs], names, name=label, domain=domain)
         for key, value in attrs.items():
             if value is not None:
-                node.attribute.append(helper.make_attribute(
-                    key, value, attr_type=AttributeProto.INTS if isinstance(value, list) and not value else None))
+                node.attribute.append(
+                    helper.make_attribute(
+                        key,
+                        value,
+                        attr_type=AttributeProto.INTS if isinstance(value, list) and not value else None,
+                    )
+                )
         self.scope.nodes.append(node)
         self.scope.values += values
         return values[0]
@@ -163,8 +200,10 @@ class Graph(Nodes, Control):
         rng = self.rng
         for i in range(rng.randint(1, 4)):
             dtype = F32 if i == 0 else rng.choice([F32, F32, F32, I64, BOOL, F64, I32])
-            dims = [rng.choice(["a", "a", "b", "c", 1, 2, 3, 4, 0] if rng.random() < 0.9 else ["a", 4])
-                    for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]))]
+            dims = [
+                rng.choice(["a", "a", "b", "c", 1, 2, 3, 4, 0] if rng.random() < 0.9 else ["a", 4])
+                for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]))
+            ]
             shapes = [[s.get(d, d) for d in dims] for s in SIZES]
             self.inputs.append((f"in{i}", dtype, dims))
             self.main.values.append(Value(f"in{i}", dtype, shapes))
@@ -177,23 +216,41 @@ class Graph(Nodes, Control):
         leaves = [v for v in candidates if v.name not in used]
         outputs = rng.sample(candidates, min(len(candidates), rng.randint(1, 4)))
         outputs += [v for v in leaves if rng.random() < 0.7]
-        if rng.random() < 0.15:   # inputs, initializers and Constants as outputs
+        if rng.random() < 0.15:  # inputs, initializers and Constants as outputs
             outputs.append(rng.choice(scope.values))
         outputs = list({v.name: v for v in outputs}.values())
         inputs = [helper.make_tensor_value_info(n, onnx_type(t), d) for n, t, d in self.inputs]
-        inputs += [helper.make_tensor_value_info(v.name, onnx_type(v.dtype), v.shapes[0]) for v in self.defaults]
+        inputs += [
+            helper.make_tensor_value_info(v.name, onnx_type(v.dtype), v.shapes[0]) for v in self.defaults
+        ]
         if self.ir < 4:
             inputs += [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in scope.initializers]
+
         def info(v):
-            dims = None if rng.random() < 0.5 else [v.shapes[0][i] if v.fixed(i) and rng.random() < 0.5 else f"{v.name}_d{i}" for i in range(v.rank)]
+            dims = (
+                None
+                if rng.random() < 0.5
+                else [
+                    v.shapes[0][i] if v.fixed(i) and rng.random() < 0.5 else f"{v.name}_d{i}"
+                    for i in range(v.rank)
+                ]
+            )
             return helper.make_tensor_value_info(v.name, onnx_type(v.dtype), dims)
+
         graph = helper.make_graph(scope.nodes, "g", inputs, [info(v) for v in outputs], scope.initializers)
         names = {o.name for o in outputs} | {i.name for i in inputs}
         for v in candidates:
             if rng.random() < 0.2 and v.name not in names:
                 graph.value_info.append(info(v))
-        opsets = [helper.make_opsetid("", self.opset)] + ([helper.make_opsetid("local", 1)] if self.functions else [])
-        self.model = helper.make_model(graph, ir_version=self.ir, opset_imports=opsets, functions=[f.proto for f in self.functions.values()])
+        opsets = [helper.make_opsetid("", self.opset)] + (
+            [helper.make_opsetid("local", 1)] if self.functions else []
+        )
+        self.model = helper.make_model(
+            graph,
+            ir_version=self.ir,
+            opset_imports=opsets,
+            functions=[f.proto for f in self.functions.values()],
+        )
 
     def feeds(self, rng):
         """Inputs for each size; overridable defaults are given in some."""
@@ -209,7 +266,7 @@ class Graph(Nodes, Control):
 
 def make(seed):
     import random
+
     rng = random.Random(seed)
     graph = Graph(rng)
     return graph.model, graph.feeds(rng)
-

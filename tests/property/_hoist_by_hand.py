@@ -1,11 +1,13 @@
-"""A scene of _hoist_scenes.py: what exporters write for SiLU, GELU and hard-swish, behind the outputs of a Split."""
+"""A scene of _hoist_scenes.py: what exporters write for SiLU, GELU and hard-swish, behind the outputs of a
+Split."""
+
 from _hoist_dims import BOOL, F16, F32, F64, ONE
 
 
 class ByHand:
     def program(self, floats):
-        """Steps (operator, what it reads): k is the value of step k - 1 (0 the piece), None a constant, "w" a value of the graph.
-        All of them lead to the last one."""
+        """Steps (operator, what it reads): k is the value of step k - 1 (0 the piece), None a constant, "w" a
+        value of the graph. All of them lead to the last one."""
         rng, steps = self.rng, []
         unary = ["Sigmoid", "Tanh", "Neg", "Abs", "Relu", "Sqrt", "Identity"] if floats else ["Neg", "Abs"]
         for k in range(rng.randint(1, 6)):
@@ -22,25 +24,39 @@ class ByHand:
 
     def vector(self, dtype, shape):
         """A constant that broadcasts to the shape."""
-        return self.constant(self.array(dtype, [d[0] for d in self.masked(shape)][-len(shape):] if shape else []))
+        return self.constant(
+            self.array(dtype, [d[0] for d in self.masked(shape)][-len(shape) :] if shape else [])
+        )
 
     def by_hand(self, v):
-        """A small graph that reads a value several times behind each output of a Split; spoiled on one by a reader, an operator, an order of
-        operands or a second end that the others do not have, or by two ends on all."""
+        """A small graph that reads a value several times behind each output of a Split; spoiled on one by a
+        reader, an operator, an order of operands or a second end that the others do not have, or by two ends
+        on all."""
         rng, dtype = self.rng, v.dtype
         axes = [k for k, d in enumerate(v.shape) if d[0] >= 2]
-        # Integers that compute shapes may be known as equal: which one of two is kept depends on the order of the file.
+        # Integers that compute shapes may be known as equal: which one of two is kept depends on the order of
+        # the file.
         wanted = dtype in (F32, F64) or dtype not in (F16, BOOL) and v in self.inputs
         pieces = self.cut(v, rng.choice(axes)) if axes and wanted else None
         if pieces is None:
             return self.parted(v)
         steps = self.program(dtype in (F32, F64))
-        spoil, odd, place = rng.choice([None] * 5 + ["reader", "operator", "order", "end", "ends"]), rng.randrange(len(pieces)), rng.randrange(len(steps))
+        spoil, odd, place = (
+            rng.choice([None] * 5 + ["reader", "operator", "order", "end", "ends"]),
+            rng.randrange(len(pieces)),
+            rng.randrange(len(steps)),
+        )
         w = self.operand(pieces[0], "runtime") if any("w" in ins for _, ins in steps) else None
-        if w is not None and (w.rank > v.rank or any(d not in (ONE, e) for p in pieces for d, e in zip(w.shape[::-1], p.shape[::-1]))):
+        if w is not None and (
+            w.rank > v.rank
+            or any(d not in (ONE, e) for p in pieces for d, e in zip(w.shape[::-1], p.shape[::-1]))
+        ):
             w = self.constant(self.array(dtype, []))
         equal = len({p.shape for p in pieces}) == 1
-        style = [rng.choice(["scalar", "scalar", "vector" if equal else "scalar", "each", "each vector"]) for _ in steps]
+        style = [
+            rng.choice(["scalar", "scalar", "vector" if equal else "scalar", "each", "each vector"])
+            for _ in steps
+        ]
         shared = [self.vector(dtype, pieces[0].shape if s == "vector" else ()) for s in style]
         deformed = rng.random() < 0.2 and w is None and "vector" not in style
         outs = []
@@ -52,8 +68,18 @@ class ByHand:
                 if here and spoil == "operator":
                     op = {"Add": "Mul", "Mul": "Sub", "Sub": "Add", "Neg": "Abs"}.get(op, "Neg")
                 ins = ins[::-1] if here and spoil == "order" else ins
-                own = self.vector(dtype, x.shape if style[k] == "each vector" else ()) if style[k].startswith("each") and None in ins else shared[k]
-                values.append(self.add(op, [w if r == "w" else own if r is None else values[r] for r in ins], (dtype, x.shape)))
+                own = (
+                    self.vector(dtype, x.shape if style[k] == "each vector" else ())
+                    if style[k].startswith("each") and None in ins
+                    else shared[k]
+                )
+                values.append(
+                    self.add(
+                        op,
+                        [w if r == "w" else own if r is None else values[r] for r in ins],
+                        (dtype, x.shape),
+                    )
+                )
             if spoil == "ends" or spoil in ("reader", "end") and j == odd:
                 extra = x if spoil == "reader" else values[place]
                 if dtype == F32 and extra.rank and rng.random() < 0.5:

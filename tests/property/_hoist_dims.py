@@ -1,14 +1,35 @@
-"""Dims, types and values of the graphs that _hoist_graphs.py makes. A dim is (coefficient, sorted symbols)."""
+"""Dims, types and values of the graphs that _hoist_graphs.py makes. A dim is (coefficient, sorted
+symbols)."""
+
 import math
 
 import numpy as np
 from onnx import helper
 
-F32, F64, F16, I32, I64, U8, I8, BOOL = (np.dtype(t) for t in ("float32", "float64", "float16", "int32", "int64", "uint8", "int8", "bool"))
-SYMBOLS = {"n": 7, "m": 5, "batch": 3}   # and the extents at which the size of a value is judged
+F32, F64, F16, I32, I64, U8, I8, BOOL = (
+    np.dtype(t) for t in ("float32", "float64", "float16", "int32", "int64", "uint8", "int8", "bool")
+)
+SYMBOLS = {"n": 7, "m": 5, "batch": 3}  # and the extents at which the size of a value is judged
 LIMIT = 4000
 ONE = (1, ())
-SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42, -1e-40, 3.4e38, -3.4e38, 1.0, -1.0, 0.5, 65504.0, 6e-8, 1e10, -1e10]
+SPECIAL = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    -0.0,
+    0.0,
+    1e-42,
+    -1e-40,
+    3.4e38,
+    -3.4e38,
+    1.0,
+    -1.0,
+    0.5,
+    65504.0,
+    6e-8,
+    1e10,
+    -1e10,
+]
 
 
 def times(a, b):
@@ -40,13 +61,20 @@ def data(rng, dtype, shape, profile):
     if dtype == BOOL:
         return np.array([rng.random() < 0.5 for _ in range(n)], bool).reshape(shape)
     if dtype.kind == "f":
-        draw = {"plain": lambda: rng.gauss(0, 2), "small": lambda: float(rng.randint(-3, 3)) * rng.choice([1.0, 1.0, -0.0]),
-                "special": lambda: rng.choice(SPECIAL) if rng.random() < 0.5 else rng.gauss(0, 3)}[profile]
+        draw = {
+            "plain": lambda: rng.gauss(0, 2),
+            "small": lambda: float(rng.randint(-3, 3)) * rng.choice([1.0, 1.0, -0.0]),
+            "special": lambda: rng.choice(SPECIAL) if rng.random() < 0.5 else rng.gauss(0, 3),
+        }[profile]
         with np.errstate(all="ignore"):
             return np.array([draw() for _ in range(n)], np.float64).astype(dtype).reshape(shape)
     info = np.iinfo(dtype)
     extreme = [info.min, info.max, 0, 1, info.max - 1]
-    draw = (lambda: rng.choice(extreme)) if profile == "special" and rng.random() < 0.7 else (lambda: rng.randint(max(-4, info.min), 5))
+    draw = (
+        (lambda: rng.choice(extreme))
+        if profile == "special" and rng.random() < 0.7
+        else (lambda: rng.randint(max(-4, info.min), 5))
+    )
     return np.array([draw() for _ in range(n)], dtype).reshape(shape)
 
 

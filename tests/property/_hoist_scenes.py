@@ -1,8 +1,10 @@
 """Scenes of _hoist_graphs.py: what is built around a value so that a hoisting move applies, or just fails to.
 
-A recipe is an elementwise operator with its operands, to be put on several branches: recipe(v, j) adds it to branch j's value v.
-`spoil` changes one thing of one branch: another attribute or operator, a second use, an operand where no move may put it.
+A recipe is an elementwise operator with its operands, to be put on several branches: recipe(v, j) adds it to
+branch j's value v. `spoil` changes one thing of one branch: another attribute or operator, a second use, an
+operand where no move may put it.
 """
+
 import itertools
 
 import numpy as np
@@ -10,28 +12,79 @@ from onnx import helper
 
 from _hoist_by_hand import ByHand
 from _hoist_computed import Computed
-from _hoist_dims import BOOL, F16, F32, F64, I8, I32, I64, ONE, U8, Unwritable, data, elements, onnx_type, product
+from _hoist_dims import (
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I32,
+    I64,
+    ONE,
+    U8,
+    Unwritable,
+    data,
+    elements,
+    onnx_type,
+    product,
+)
 from _hoist_ways import Ways
 
-# float16: only operators that neither round nor choose. ONNX Runtime computes most in float32, leaves out the rounding to float16
-# between two of them when it finds no more than one node there, and then has other kernels work on that node (Max of +0 and -0
-# differs): its results depend on the graph around an operator.
-UNARY = {"f": "Abs Acos Asin Atan Ceil Cos Cosh Elu Erf Exp Floor HardSigmoid LeakyRelu Log Neg Neg Reciprocal Relu Relu Round Selu Shrink Sigmoid "
-              "Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu Identity".split(),
-         "d": "Abs Ceil Cos Exp Floor Log Neg Reciprocal Relu Round Sigmoid Sign Sin Sqrt Tanh".split(),
-         "e": ["Abs", "Neg", "Neg"], "i": ["Abs", "Neg", "Sign"], "l": ["Abs", "Neg", "Sign"], "?": ["Not"]}
-ALPHA = {"LeakyRelu": [0.01, 0.2], "Elu": [1.0, 0.5], "HardSigmoid": [0.2, 0.3], "ThresholdedRelu": [1.0, 0.5], "Celu": [1.0, 0.5]}
-BINARY = {"f": ["Add", "Add", "Mul", "Mul", "Sub", "Div", "Max", "Min", "Pow", "PRelu", "Mod"], "i": ["Add", "Mul", "Sub", "Max", "Min"],
-          "?": ["And", "Or", "Xor"]}
+# float16: only operators that neither round nor choose. ONNX Runtime computes most in float32, leaves out the
+# rounding to float16 between two of them when it finds no more than one node there, and then has other
+# kernels work on that node (Max of +0 and -0 differs): its results depend on the graph around an operator.
+UNARY = {
+    "f": "Abs Acos Asin Atan Ceil Cos Cosh Elu Erf Exp Floor HardSigmoid LeakyRelu Log Neg Neg Reciprocal Relu Relu Round Selu Shrink Sigmoid "
+    "Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu Identity".split(),
+    "d": "Abs Ceil Cos Exp Floor Log Neg Reciprocal Relu Round Sigmoid Sign Sin Sqrt Tanh".split(),
+    "e": ["Abs", "Neg", "Neg"],
+    "i": ["Abs", "Neg", "Sign"],
+    "l": ["Abs", "Neg", "Sign"],
+    "?": ["Not"],
+}
+ALPHA = {
+    "LeakyRelu": [0.01, 0.2],
+    "Elu": [1.0, 0.5],
+    "HardSigmoid": [0.2, 0.3],
+    "ThresholdedRelu": [1.0, 0.5],
+    "Celu": [1.0, 0.5],
+}
+BINARY = {
+    "f": ["Add", "Add", "Mul", "Mul", "Sub", "Div", "Max", "Min", "Pow", "PRelu", "Mod"],
+    "i": ["Add", "Mul", "Sub", "Max", "Min"],
+    "?": ["And", "Or", "Xor"],
+}
 
 
 class Scenes(ByHand, Computed, Ways):
     def scene(self):
         rng = self.rng
-        kinds = [(self.merge, 5), (self.parted, 5), (self.by_hand, 4), (self.cluster, 6), (self.common_concat, 3), (self.common_split, 3), (self.fork, 3),
-                 (self.join, 3), (self.tiles, 2), (self.strides, 2), (self.unbind, 1), (self.shuffle, 2), (self.anchor, 3), (self.single, 3), (self.turned, 3),
-                 (self.way, 6), (self.ways_joined, 2), (self.nested, 1), (self.heads, 1), (self.stack, 2), (self.scaled, 2), (self.computed, 2),
-                  (self.bodies, 1 if self.scope.depth == 0 else 0), (self.loop, 1 if self.scope.depth == 0 else 0)]
+        kinds = [
+            (self.merge, 5),
+            (self.parted, 5),
+            (self.by_hand, 4),
+            (self.cluster, 6),
+            (self.common_concat, 3),
+            (self.common_split, 3),
+            (self.fork, 3),
+            (self.join, 3),
+            (self.tiles, 2),
+            (self.strides, 2),
+            (self.unbind, 1),
+            (self.shuffle, 2),
+            (self.anchor, 3),
+            (self.single, 3),
+            (self.turned, 3),
+            (self.way, 6),
+            (self.ways_joined, 2),
+            (self.nested, 1),
+            (self.heads, 1),
+            (self.stack, 2),
+            (self.scaled, 2),
+            (self.computed, 2),
+            (self.bodies, 1 if self.scope.depth == 0 else 0),
+            (self.loop, 1 if self.scope.depth == 0 else 0),
+        ]
         v = self.pick(self.small)
         if v is None:
             v = self.input(F32, self.base)
@@ -43,13 +96,19 @@ class Scenes(ByHand, Computed, Ways):
     def small(self, v):
         return elements(v.shape) <= 800 and v.dtype not in (U8, I8)
 
-    # --- operands and recipes ---------------------------------------------------------------------------------
+    # --- operands and recipes -------------------------------------------------------------------------------
 
     def array(self, dtype, shape, plain=False):
-        return data(self.rng, dtype, shape, "plain" if plain else self.rng.choice(["plain", "plain", "small", "special"]))
+        return data(
+            self.rng,
+            dtype,
+            shape,
+            "plain" if plain else self.rng.choice(["plain", "plain", "small", "special"]),
+        )
 
     def masked(self, shape):
-        """A shape that broadcasts to `shape`: some dims full, others 1, leading ones left out. Only static dims as numbers."""
+        """A shape that broadcasts to `shape`: some dims full, others 1, leading ones left out. Only static
+        dims as numbers."""
         rng = self.rng
         keep = rng.choice([0.0, 0.3, 0.5, 1.0])
         out = [d if not d[1] and rng.random() < keep else ONE for d in shape]
@@ -57,20 +116,29 @@ class Scenes(ByHand, Computed, Ways):
             while out and out[0] == ONE:
                 out.pop(0)
         if rng.random() < 0.05 and len(out) == len(shape) < 6:
-            out.insert(0, ONE)   # more ones than the other operand has dims
+            out.insert(0, ONE)  # more ones than the other operand has dims
         return out
 
     def operand(self, v, kind):
         """A second operand for v's shape: constant, overridable or at run time, of a partial form."""
         rng, dtype = self.rng, v.dtype
         if kind == "runtime":
+
             def fits(w):
-                return w.dtype == dtype and w.name != v.name and w.rank <= v.rank and all(a in (b, ONE) for a, b in zip(w.shape[::-1], v.shape[::-1]))
+                return (
+                    w.dtype == dtype
+                    and w.name != v.name
+                    and w.rank <= v.rank
+                    and all(a in (b, ONE) for a, b in zip(w.shape[::-1], v.shape[::-1]))
+                )
+
             w = self.pick(fits) if rng.random() < 0.7 else None
             if w is not None:
                 return w
             if len(self.inputs) < 5:
-                return self.input(dtype, [d if rng.random() < 0.6 else ONE for d in v.shape[rng.randint(0, v.rank):]])
+                return self.input(
+                    dtype, [d if rng.random() < 0.6 else ONE for d in v.shape[rng.randint(0, v.rank) :]]
+                )
         shape = [d[0] for d in self.masked(v.shape)]
         if kind == "default" and self.scope.depth == 0:
             return self.overridable(self.array(dtype, shape, True))
@@ -79,7 +147,12 @@ class Scenes(ByHand, Computed, Ways):
     def unary(self, dtype):
         rng = self.rng
         ops = UNARY[dtype.char if dtype.char in "fde?" else "i" if dtype.kind == "i" else "?"]
-        more = (["HardSwish"] if self.opset >= 14 else []) + (["Celu"] if self.opset >= 12 else []) + (["Mish"] if self.opset >= 18 else []) + (["Gelu"] if self.opset >= 20 else [])
+        more = (
+            (["HardSwish"] if self.opset >= 14 else [])
+            + (["Celu"] if self.opset >= 12 else [])
+            + (["Mish"] if self.opset >= 18 else [])
+            + (["Gelu"] if self.opset >= 20 else [])
+        )
         op = rng.choice(ops + (more if dtype == F32 else []))
         attrs = {}
         if op in ALPHA and rng.random() < 0.7:
@@ -89,7 +162,7 @@ class Scenes(ByHand, Computed, Ways):
     def recipe(self, dtype, spoil=False):
         """(function of (value, branch), whether it keeps the type)"""
         rng = self.rng
-        odd = rng.randint(0, 2) if spoil else -1   # the branch that differs
+        odd = rng.randint(0, 2) if spoil else -1  # the branch that differs
         kind = rng.random()
         if dtype == BOOL or kind < 0.35:
             op, attrs = self.unary(dtype)
@@ -98,8 +171,9 @@ class Scenes(ByHand, Computed, Ways):
             def plain(v, j):
                 o, a = other if j == odd else (op, attrs)
                 if j != odd and a and a["alpha"] == ALPHA[o][0] and rng.random() < 0.5:
-                    a = {}   # a default left out on one branch is still the same attribute
+                    a = {}  # a default left out on one branch is still the same attribute
                 return self.add(o, [v], (dtype, v.shape), **a)
+
             return plain
         if kind < 0.65:
             return self.binary(dtype, odd)
@@ -121,7 +195,7 @@ class Scenes(ByHand, Computed, Ways):
         def two(v, j):
             if op in ("PRelu", "Mod") or style == "each":
                 shape = [d[0] for d in self.masked(v.shape)]
-                shape = shape[max(0, len(shape) - v.rank):]
+                shape = shape[max(0, len(shape) - v.rank) :]
                 if style == "each" or "w" not in saved or saved["for"] != v.shape:
                     saved.update({"w": self.constant(self.array(dtype, shape)), "for": v.shape})
                 w = saved["w"]
@@ -129,27 +203,56 @@ class Scenes(ByHand, Computed, Ways):
                 w = self.operand(v, "runtime")
             else:
                 if saved.get("for") != v.shape:
-                    saved.update({"w": self.operand(v, style if style in ("runtime", "default") else "constant"), "for": v.shape})
+                    saved.update(
+                        {
+                            "w": self.operand(v, style if style in ("runtime", "default") else "constant"),
+                            "for": v.shape,
+                        }
+                    )
                 w = saved["w"]
-                if style == "equal" and j:   # equal bytes, another value
+                if style == "equal" and j:  # equal bytes, another value
                     if "bytes" not in saved or saved["bytes"][0] != v.shape:
                         saved["bytes"] = (v.shape, self.array(dtype, [d[0] for d in self.masked(v.shape)]))
                     w = self.constant(saved["bytes"][1])
             ins = [w, v] if first != (j == odd) and op not in ("PRelu", "Mod") else [v, w]
             long = v.shape if len(w.shape) <= v.rank else (ONE,) * (len(w.shape) - v.rank) + v.shape
             return self.add(op, ins, (dtype, long), fmod=1 if op == "Mod" else None)
+
         return two
 
     def composite(self, dtype, odd):
         """Recipes of several nodes, or with operands of their own kind."""
         rng, float32 = self.rng, dtype == F32
         half, low, high = (np.array(x, dtype) for x in (1 if dtype.kind in "iu" else 0.5, -1, 2))
-        choice = rng.choice(["silu", "gelu", "clip", "where", "cast", "compare", "zeros", "sum", "qdq", "qdq axis", "norm", "pow", "clip absent", "relu6", "bits", "test"])
+        choice = rng.choice(
+            [
+                "silu",
+                "gelu",
+                "clip",
+                "where",
+                "cast",
+                "compare",
+                "zeros",
+                "sum",
+                "qdq",
+                "qdq axis",
+                "norm",
+                "pow",
+                "clip absent",
+                "relu6",
+                "bits",
+                "test",
+            ]
+        )
         if dtype.kind != "f" or dtype == F16:
-            choice = rng.choice(["where", "cast", "compare", "bits", "zeros"] if dtype.kind != "f" else ["where", "cast"])
+            choice = rng.choice(
+                ["where", "cast", "compare", "bits", "zeros"] if dtype.kind != "f" else ["where", "cast"]
+            )
         if not float32 and choice in ("gelu", "qdq", "qdq axis", "norm", "test"):
             choice = "silu"
-        if self.opset < 12 and not float32 and choice in ("clip", "clip absent", "relu6", "zeros"):   # no kernels
+        if (
+            self.opset < 12 and not float32 and choice in ("clip", "clip absent", "relu6", "zeros")
+        ):  # no kernels
             choice = "where"
         mixed = rng.random() < 0.5
         shared = {}
@@ -169,52 +272,109 @@ class Scenes(ByHand, Computed, Ways):
                 return out("Mul", [g, v] if odd_one or mixed and j % 2 else [v, g], s)
             if choice == "gelu":
                 e = out("Erf", [out("Div", [v, once("r", np.array(1.4142135, dtype))], s)], s)
-                return out("Mul", [out("Mul", [v, out("Add", [e, once("1", np.array(1, dtype))], s)], s), once("h", half)], s)
+                return out(
+                    "Mul",
+                    [out("Mul", [v, out("Add", [e, once("1", np.array(1, dtype))], s)], s), once("h", half)],
+                    s,
+                )
             if choice == "clip":
-                return out("Clip", [v, once("l", low), once("u", high if not odd_one else np.array(1.5, dtype))], s)
+                return out(
+                    "Clip", [v, once("l", low), once("u", high if not odd_one else np.array(1.5, dtype))], s
+                )
             if choice == "clip absent":
                 return out("Clip", [v, None, once("u", high)] if not odd_one else [v, once("l", low)], s)
             if choice == "relu6":
-                return out("Div", [out("Mul", [v, out("Clip", [out("Add", [v, once("3", np.array(3, dtype))], s), once("0", np.array(0, dtype)),
-                                                               once("6", np.array(6, dtype))], s)], s), once("6b", np.array(6, dtype))], s)
+                return out(
+                    "Div",
+                    [
+                        out(
+                            "Mul",
+                            [
+                                v,
+                                out(
+                                    "Clip",
+                                    [
+                                        out("Add", [v, once("3", np.array(3, dtype))], s),
+                                        once("0", np.array(0, dtype)),
+                                        once("6", np.array(6, dtype)),
+                                    ],
+                                    s,
+                                ),
+                            ],
+                            s,
+                        ),
+                        once("6b", np.array(6, dtype)),
+                    ],
+                    s,
+                )
             if choice == "where":
                 if shared.get("for") != s:
                     flags = self.pick(lambda w: w.dtype == BOOL and w.shape == s)
-                    shared["for"], shared["c"] = s, flags or self.constant(self.array(BOOL, [d[0] for d in self.masked(s)][-len(s):] if s else []))
+                    shared["for"], shared["c"] = (
+                        s,
+                        flags
+                        or self.constant(
+                            self.array(BOOL, [d[0] for d in self.masked(s)][-len(s) :] if s else [])
+                        ),
+                    )
                 z = once("z", np.array(0, dtype))
                 return out("Where", [shared["c"], z, v] if odd_one else [shared["c"], v, z], s)
             if choice == "cast":
                 # An integer may be beyond float16: what comes back would have to be rounded.
-                via = rng.choice([F64, I32, F32] if not mixed and dtype != F16 else [F64]) if dtype.kind == "f" else F64 if mixed else F32
+                via = (
+                    rng.choice([F64, I32, F32] if not mixed and dtype != F16 else [F64])
+                    if dtype.kind == "f"
+                    else F64
+                    if mixed
+                    else F32
+                )
                 via = shared.setdefault("via", via)
                 return out("Cast", [out("Cast", [v], s, via, to=onnx_type(via))], s, to=onnx_type(dtype))
             if choice == "compare":
-                op = shared.setdefault("op", rng.choice(["Greater", "Less", "Equal"] if self.opset < 12 else ["Greater", "Less", "Equal", "GreaterOrEqual", "LessOrEqual"]))
+                op = shared.setdefault(
+                    "op",
+                    rng.choice(
+                        ["Greater", "Less", "Equal"]
+                        if self.opset < 12
+                        else ["Greater", "Less", "Equal", "GreaterOrEqual", "LessOrEqual"]
+                    ),
+                )
                 c = out(op, [v, once("t", half)] if not odd_one else [once("t2", half), v], s, BOOL)
                 if rng.random() < 0.5:
                     c = out("Not", [c], s, BOOL)
-                return out("Where", [c, v, once("n", np.array(2, dtype))], s) if mixed else out("Cast", [c], s, to=onnx_type(dtype))
-            if choice == "zeros":   # the sign of a zero tells operand order and place
+                return (
+                    out("Where", [c, v, once("n", np.array(2, dtype))], s)
+                    if mixed
+                    else out("Cast", [c], s, to=onnx_type(dtype))
+                )
+            if choice == "zeros":  # the sign of a zero tells operand order and place
                 z = np.array(rng.choice([0.0, -0.0]) if dtype.kind == "f" else 0, dtype)
                 op = shared.setdefault("op", rng.choice(["Max", "Min"]))
                 return out(op, [v, once("z", z)] if not odd_one else [once("z2", z), v], s)
             if choice == "sum":
                 w = self.operand(v, "runtime")
-                op = shared.setdefault("op", rng.choice(["Sum", "Mean", "Max", "Min"] if float32 else ["Sum", "Max"]))
+                op = shared.setdefault(
+                    "op", rng.choice(["Sum", "Mean", "Max", "Min"] if float32 else ["Sum", "Max"])
+                )
                 if len(w.shape) > len(s):
                     return out("Neg", [v], s)
                 return out(op, [v, w, once("c", half)] if not odd_one else [once("c", half), w, v], s)
             if choice == "qdq":
                 scale, zero = once("s", np.array(0.05, F32)), once("p", np.array(3, U8))
                 q = out("QuantizeLinear", [v, scale, zero], s, U8)
-                return out("DequantizeLinear", [q, scale, once("p2", np.array(3 if not odd_one else 4, U8))], s)
+                return out(
+                    "DequantizeLinear", [q, scale, once("p2", np.array(3 if not odd_one else 4, U8))], s
+                )
             if choice == "qdq axis":
                 axes = [k for k, d in enumerate(s) if not d[1] and d[0] > 1] if self.opset >= 13 else []
                 if not axes:
                     return out("Abs", [v], s)
                 axis = rng.choice(axes)
                 n = s[axis][0]
-                scale, zero = self.constant(np.linspace(0.05, 0.2, n).astype(F32)), self.constant(np.arange(n).astype(I8))
+                scale, zero = (
+                    self.constant(np.linspace(0.05, 0.2, n).astype(F32)),
+                    self.constant(np.arange(n).astype(I8)),
+                )
                 q = out("QuantizeLinear", [v, scale, zero], s, I8, axis=axis - (len(s) if mixed else 0))
                 return out("DequantizeLinear", [q, scale, zero], s, axis=axis)
             if choice == "norm":
@@ -229,11 +389,15 @@ class Scenes(ByHand, Computed, Ways):
                 return out("Sub", [out("Mul", [v, v], s), once("b", half)], s)
             nan = out(shared.setdefault("op", rng.choice(["IsNaN", "IsInf"])), [v], s, BOOL)
             return out("Where", [nan, once("n", np.array(1, dtype)), v], s)
+
         return apply
 
     def chain(self, dtype, spoil=False):
         """One to three recipes in a row."""
-        steps = [self.recipe(dtype, spoil and self.rng.random() < 0.6) for _ in range(self.rng.choice([1, 1, 2, 2, 3]))]
+        steps = [
+            self.recipe(dtype, spoil and self.rng.random() < 0.6)
+            for _ in range(self.rng.choice([1, 1, 2, 2, 3]))
+        ]
 
         def apply(v, j):
             for s in steps:
@@ -241,12 +405,13 @@ class Scenes(ByHand, Computed, Ways):
                 if self.rng.random() < 0.15:
                     v = self.deform(v)
             return v
+
         return apply
 
     def as_shape(self, v, shape):
         return v if tuple(v.shape) == tuple(shape) else self.deform(v, shape)
 
-    # --- scenes -----------------------------------------------------------------------------------------------
+    # --- scenes ---------------------------------------------------------------------------------------------
 
     def single(self, v):
         self.chain(v.dtype)(v, 0)
@@ -266,7 +431,11 @@ class Scenes(ByHand, Computed, Ways):
         """n values of v's type and shape, from v and others."""
         out = [v]
         for _ in range(n - 1):
-            w = self.pick(lambda w: w.dtype == v.dtype and product(w.shape) == product(v.shape)) if self.rng.random() < 0.6 else None
+            w = (
+                self.pick(lambda w: w.dtype == v.dtype and product(w.shape) == product(v.shape))
+                if self.rng.random() < 0.6
+                else None
+            )
             w = w or (self.input(v.dtype, v.shape) if len(self.inputs) < 5 else v)
             out.append(self.as_shape(w, v.shape))
         return out
@@ -287,10 +456,10 @@ class Scenes(ByHand, Computed, Ways):
             else:
                 w = e(w, j)
                 if spoil and rng.random() < 0.3:
-                    self.add("Neg" if w.dtype != BOOL else "Not", [w], (w.dtype, w.shape))   # a second use
+                    self.add("Neg" if w.dtype != BOOL else "Not", [w], (w.dtype, w.shape))  # a second use
             outs.append(w)
         if rng.random() < 0.05:
-            outs.append(outs[0])   # one value in two slots
+            outs.append(outs[0])  # one value in two slots
         shape = outs[0].shape if rng.random() < 0.5 else v.shape
         if product(shape) != product(v.shape) or len(shape) <= axis:
             shape = v.shape
@@ -299,8 +468,13 @@ class Scenes(ByHand, Computed, Ways):
     def concat(self, values, axis):
         d = values[0].shape[axis]
         total = (sum(w.shape[axis][0] for w in values), d[1])
-        shape = values[0].shape[:axis] + (total,) + values[0].shape[axis + 1:]
-        return self.add("Concat", values, (values[0].dtype, shape), axis=axis - (len(shape) if self.rng.random() < 0.2 else 0))
+        shape = values[0].shape[:axis] + (total,) + values[0].shape[axis + 1 :]
+        return self.add(
+            "Concat",
+            values,
+            (values[0].dtype, shape),
+            axis=axis - (len(shape) if self.rng.random() < 0.2 else 0),
+        )
 
     def cut(self, v, axis, even=None):
         """Split along an axis, written in one of its ways; None where the extent cannot be cut."""
@@ -325,7 +499,7 @@ class Scenes(ByHand, Computed, Ways):
             sizes.append(left)
             if left < 1:
                 return None
-        results = [(v.dtype, v.shape[:axis] + ((z, symbols),) + v.shape[axis + 1:]) for z in sizes]
+        results = [(v.dtype, v.shape[:axis] + ((z, symbols),) + v.shape[axis + 1 :]) for z in sizes]
         attrs = {"axis": axis - (v.rank if rng.random() < 0.2 else 0)}
         equal = len(set(sizes)) == 1
         if equal and (symbols or rng.random() < 0.4):
@@ -371,7 +545,13 @@ class Scenes(ByHand, Computed, Ways):
         e, flat = self.chain(v.dtype), []
         for j, w in enumerate(pieces):
             inner = self.cut(w, axis, True) if self.rng.random() < 0.6 else None
-            flat.append(self.concat([self.as_shape(e(x, j), x.shape) if self.product_kept(x) else x for x in inner], axis) if inner else w)
+            flat.append(
+                self.concat(
+                    [self.as_shape(e(x, j), x.shape) if self.product_kept(x) else x for x in inner], axis
+                )
+                if inner
+                else w
+            )
         self.concat(flat, axis)
 
     def product_kept(self, v):
@@ -429,9 +609,18 @@ class Scenes(ByHand, Computed, Ways):
             if not target:
                 return
             kept = rng.random() < 0.6
-            outs = [self.as_shape(w, target) if kept or rng.random() < 0.7 else
-                    self.as_shape(self.input(v.dtype, target) if len(self.inputs) < 5 and all(len(d[1]) <= 1 and (not d[1] or d[0] == 1) for d in target) else w, target)
-                    for w in outs]
+            outs = [
+                self.as_shape(w, target)
+                if kept or rng.random() < 0.7
+                else self.as_shape(
+                    self.input(v.dtype, target)
+                    if len(self.inputs) < 5
+                    and all(len(d[1]) <= 1 and (not d[1] or d[0] == 1) for d in target)
+                    else w,
+                    target,
+                )
+                for w in outs
+            ]
         if rng.random() < 0.3:
             e = self.recipe(v.dtype)
             outs = [e(w, j) for j, w in enumerate(outs)]
@@ -458,10 +647,19 @@ class Scenes(ByHand, Computed, Ways):
         """A packed projection: MatMul, Split, and Reshape + Transpose on each part."""
         if v.dtype != F32 or v.rank < 2 or v.shape[-1][1] or not 1 <= v.shape[-1][0] <= 8:
             return self.cluster(v)
-        m = self.add("MatMul", [v, self.constant(self.array(F32, [v.shape[-1][0], 12], True))], (F32, v.shape[:-1] + ((12, ()),)))
+        m = self.add(
+            "MatMul",
+            [v, self.constant(self.array(F32, [v.shape[-1][0], 12], True))],
+            (F32, v.shape[:-1] + ((12, ()),)),
+        )
         m = self.add("Add", [m, self.constant(self.array(F32, [12], True))], (F32, m.shape))
-        parts = self.add("Split", [m] + ([self.ints(4, 4, 4)] if self.opset >= 13 else []), *[(F32, v.shape[:-1] + ((4, ()),))] * 3,
-                         axis=-1, split=[4, 4, 4] if self.opset < 13 else None)
+        parts = self.add(
+            "Split",
+            [m] + ([self.ints(4, 4, 4)] if self.opset >= 13 else []),
+            *[(F32, v.shape[:-1] + ((4, ()),))] * 3,
+            axis=-1,
+            split=[4, 4, 4] if self.opset < 13 else None,
+        )
         for w in parts:
             w = self.deform(w, w.shape[:-1] + ((2, ()), (2, ())))
             if w.rank == v.rank + 1:
@@ -478,30 +676,51 @@ class Scenes(ByHand, Computed, Ways):
             self.concat([self.units(w, target) for w in outs], axis)
 
     def scaled(self, v):
-        """One value on all branches, beside constants that differ; mostly with nothing but ones in front of the Concat's axis."""
+        """One value on all branches, beside constants that differ; mostly with nothing but ones in front of
+        the Concat's axis."""
         rng = self.rng
         if not v.rank or v.dtype in (BOOL, F16):
             return
-        axis = next((k for k, d in enumerate(v.shape) if d != ONE), 0) if rng.random() < 0.8 else rng.randrange(v.rank)
-        op, first, around = rng.choice(["Add", "Mul", "Sub", "Div", "Max", "Min"]), rng.random() < 0.3, [rng.random() < 0.4 for _ in range(3)]
+        axis = (
+            next((k for k, d in enumerate(v.shape) if d != ONE), 0)
+            if rng.random() < 0.8
+            else rng.randrange(v.rank)
+        )
+        op, first, around = (
+            rng.choice(["Add", "Mul", "Sub", "Div", "Max", "Min"]),
+            rng.random() < 0.3,
+            [rng.random() < 0.4 for _ in range(3)],
+        )
         if self.opset < 12 and v.dtype != F32 and op in ("Max", "Min") or v.dtype.kind == "i" and op == "Div":
             op = "Mul"
         before, behind, outs = self.recipe(v.dtype), self.recipe(v.dtype), []
         for j in range(rng.choice([2, 2, 3])):
             w = before(v, j) if around[0] else v
             shape = [d[0] for d in self.masked(w.shape)]
-            c = self.constant(self.array(w.dtype, shape[max(0, len(shape) - w.rank):]))
+            c = self.constant(self.array(w.dtype, shape[max(0, len(shape) - w.rank) :]))
             w = self.add(op, [c, w] if first else [w, c], (w.dtype, w.shape)) if w.dtype == v.dtype else w
             w = behind(w, j) if around[1] and w.dtype == v.dtype else w
-            w = self.add("Mul", [w, v], (w.dtype, w.shape)) if around[2] and w.dtype == v.dtype and w.shape == v.shape else w
+            w = (
+                self.add("Mul", [w, v], (w.dtype, w.shape))
+                if around[2] and w.dtype == v.dtype and w.shape == v.shape
+                else w
+            )
             outs.append(w)
         if all(w.shape == v.shape and w.dtype == outs[0].dtype for w in outs):
             self.concat(outs, axis)
 
     def slice(self, v, axis, start, end, shape):
         far = self.rng.random() < 0.3 and end == v.shape[axis][0]
-        end = 2**62 if far else end - v.shape[axis][0] if end < v.shape[axis][0] and self.rng.random() < 0.2 else end
-        ins = [v, self.ints(start), self.ints(end), self.ints(axis)] + ([self.ints(1)] if self.rng.random() < 0.5 else [])
+        end = (
+            2**62
+            if far
+            else end - v.shape[axis][0]
+            if end < v.shape[axis][0] and self.rng.random() < 0.2
+            else end
+        )
+        ins = [v, self.ints(start), self.ints(end), self.ints(axis)] + (
+            [self.ints(1)] if self.rng.random() < 0.5 else []
+        )
         return self.add("Slice", ins, (v.dtype, shape))
 
     def tiles(self, v):
@@ -519,10 +738,11 @@ class Scenes(ByHand, Computed, Ways):
         rng.shuffle(bounds)
         e = self.chain(v.dtype, rng.random() < 0.2)
         for j, (b, x) in enumerate(bounds):
-            e(self.slice(v, axis, b, x, v.shape[:axis] + ((x - b, ()),) + v.shape[axis + 1:]), j)
+            e(self.slice(v, axis, b, x, v.shape[:axis] + ((x - b, ()),) + v.shape[axis + 1 :]), j)
 
     def strides(self, v):
-        """Slices that take every k-th element of one or two axes: joined, or worked on apart and stacked; sometimes one is out of place."""
+        """Slices that take every k-th element of one or two axes: joined, or worked on apart and stacked;
+        sometimes one is out of place."""
         rng = self.rng
         axes = [k for k, d in enumerate(v.shape) if not d[1] and d[0] in (2, 4, 6)]
         if not axes or v.rank > 4:
@@ -538,7 +758,14 @@ class Scenes(ByHand, Computed, Ways):
         n = [v.shape[a][0] for a in axes]
         shape = tuple((d[0] // 2, ()) if k in axes else d for k, d in enumerate(v.shape))
         two, at = self.ints(*[2] * len(axes)), self.ints(*axes)
-        parts = [self.add("Slice", [v, self.ints(*p), self.ints(*[rng.choice([m, 2**62]) for m in n]), at, two], (v.dtype, shape)) for p in phases]
+        parts = [
+            self.add(
+                "Slice",
+                [v, self.ints(*p), self.ints(*[rng.choice([m, 2**62]) for m in n]), at, two],
+                (v.dtype, shape),
+            )
+            for p in phases
+        ]
         if rng.random() < 0.5:
             return self.concat(parts, rng.randrange(v.rank))
         e, axis = self.chain(v.dtype), rng.choice([axes[0] + 1, rng.randint(0, v.rank)])
@@ -551,7 +778,7 @@ class Scenes(ByHand, Computed, Ways):
         if not axes:
             return self.tiles(v)
         axis = self.rng.choice(axes)
-        n, rest = v.shape[axis][0], v.shape[:axis] + v.shape[axis + 1:]
+        n, rest = v.shape[axis][0], v.shape[:axis] + v.shape[axis + 1 :]
         e = self.chain(v.dtype)
         order = list(range(n))
         self.rng.shuffle(order)
@@ -563,17 +790,35 @@ class Scenes(ByHand, Computed, Ways):
         """DepthToSpace and SpaceToDepth, or channel shuffle by Reshape, Transpose, Reshape."""
         rng, s = self.rng, v.shape
         if v.rank == 4 and v.dtype == F32 and not s[1][1] and s[1][0] % 4 == 0 and s[1][0]:
-            w = self.add("DepthToSpace", [v], (F32, (s[0], (s[1][0] // 4, ()), (s[2][0] * 2, s[2][1]), (s[3][0] * 2, s[3][1]))), blocksize=2,
-                         mode=rng.choice(["DCR", "CRD"]))
+            w = self.add(
+                "DepthToSpace",
+                [v],
+                (F32, (s[0], (s[1][0] // 4, ()), (s[2][0] * 2, s[2][1]), (s[3][0] * 2, s[3][1]))),
+                blocksize=2,
+                mode=rng.choice(["DCR", "CRD"]),
+            )
             w = self.recipe(F32)(w, 0)
             if w.rank == 4 and w.shape[2][0] % 2 == 0 and w.shape[3][0] % 2 == 0 and rng.random() < 0.7:
-                self.add("SpaceToDepth", [w], (F32, (w.shape[0], (w.shape[1][0] * 4, w.shape[1][1]), (w.shape[2][0] // 2, w.shape[2][1]), (w.shape[3][0] // 2, w.shape[3][1]))), blocksize=2)
+                self.add(
+                    "SpaceToDepth",
+                    [w],
+                    (
+                        F32,
+                        (
+                            w.shape[0],
+                            (w.shape[1][0] * 4, w.shape[1][1]),
+                            (w.shape[2][0] // 2, w.shape[2][1]),
+                            (w.shape[3][0] // 2, w.shape[3][1]),
+                        ),
+                    ),
+                    blocksize=2,
+                )
             return
         axes = [k for k, d in enumerate(s) if d[0] in (4, 6)]
         if not axes or v.rank > 4:
             return self.turned(v)
         k = rng.choice(axes)
-        w = self.deform(v, s[:k] + ((2, ()), (s[k][0] // 2, s[k][1])) + s[k + 1:])
+        w = self.deform(v, s[:k] + ((2, ()), (s[k][0] // 2, s[k][1])) + s[k + 1 :])
         if w.rank != v.rank + 1:
             return
         perm = list(range(w.rank))
@@ -587,23 +832,54 @@ class Scenes(ByHand, Computed, Ways):
         if v.dtype != F32 or not v.rank:
             return None
         last = s[-1]
-        kind = rng.choice(["matmul", "matmul", "conv", "norm", "softmax", "reduce", "gemm", "gather", "pad", "cumsum"])
+        kind = rng.choice(
+            ["matmul", "matmul", "conv", "norm", "softmax", "reduce", "gemm", "gather", "pad", "cumsum"]
+        )
         if kind == "matmul" and not last[1] and last[0] and v.rank >= 2:
             k = rng.choice([2, 4, 6])
-            return self.add("MatMul", [v, self.constant(self.array(F32, [last[0], k], True))], (F32, s[:-1] + ((k, ()),)))
+            return self.add(
+                "MatMul", [v, self.constant(self.array(F32, [last[0], k], True))], (F32, s[:-1] + ((k, ()),))
+            )
         if kind == "conv" and v.rank in (3, 4) and not s[1][1] and s[1][0]:
             k = rng.choice([2, 4])
-            return self.add("Conv", [v, self.constant(self.array(F32, [k, s[1][0]] + [1] * (v.rank - 2), True))], (F32, (s[0], (k, ()), *s[2:])))
+            return self.add(
+                "Conv",
+                [v, self.constant(self.array(F32, [k, s[1][0]] + [1] * (v.rank - 2), True))],
+                (F32, (s[0], (k, ()), *s[2:])),
+            )
         if kind == "gemm" and v.rank == 2 and not last[1] and last[0]:
-            return self.add("Gemm", [v, self.constant(self.array(F32, [last[0], 4], True)), self.constant(self.array(F32, [4], True))], (F32, (s[0], (4, ()))))
+            return self.add(
+                "Gemm",
+                [
+                    v,
+                    self.constant(self.array(F32, [last[0], 4], True)),
+                    self.constant(self.array(F32, [4], True)),
+                ],
+                (F32, (s[0], (4, ()))),
+            )
         if kind == "norm" and self.opset >= 17 and not last[1] and last[0]:
-            return self.add("LayerNormalization", [v, self.constant(self.array(F32, [last[0]], True)), self.constant(self.array(F32, [last[0]], True))], (F32, s), axis=-1)
+            return self.add(
+                "LayerNormalization",
+                [
+                    v,
+                    self.constant(self.array(F32, [last[0]], True)),
+                    self.constant(self.array(F32, [last[0]], True)),
+                ],
+                (F32, s),
+                axis=-1,
+            )
         if kind == "reduce":
             axis, keep = rng.randrange(v.rank), rng.randint(0, 1)
             op = rng.choice(["ReduceMax", "ReduceMean", "ReduceSum", "ReduceMin"])
-            out = s[:axis] + ((ONE,) if keep else ()) + s[axis + 1:]
+            out = s[:axis] + ((ONE,) if keep else ()) + s[axis + 1 :]
             by_input = self.opset >= 18 or op == "ReduceSum" and self.opset >= 13
-            return self.add(op, [v, self.ints(axis)] if by_input else [v], (F32, out), keepdims=keep, axes=None if by_input else [axis])
+            return self.add(
+                op,
+                [v, self.ints(axis)] if by_input else [v],
+                (F32, out),
+                keepdims=keep,
+                axes=None if by_input else [axis],
+            )
         if kind == "gather" and not s[0][1] and s[0][0]:
             picks = [rng.randrange(s[0][0]) for _ in range(2)]
             return self.add("Gather", [v, self.ints(*picks)], (F32, ((2, ()), *s[1:])), axis=0)
@@ -612,4 +888,9 @@ class Scenes(ByHand, Computed, Ways):
         if kind == "pad" and not any(d[1] for d in s):
             pads = [0] * v.rank + [1] + [0] * (v.rank - 1)
             return self.add("Pad", [v, self.ints(*pads)], (F32, ((s[0][0] + 1, ()), *s[1:])))
-        return self.add(rng.choice(["Softmax", "LogSoftmax"]), [v], (F32, s), axis=rng.choice([-1, v.rank - 1, 0]) if self.opset >= 13 else v.rank - 1)
+        return self.add(
+            rng.choice(["Softmax", "LogSoftmax"]),
+            [v],
+            (F32, s),
+            axis=rng.choice([-1, v.rank - 1, 0]) if self.opset >= 13 else v.rank - 1,
+        )

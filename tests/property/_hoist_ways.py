@@ -1,15 +1,30 @@
-"""Scenes of _hoist_graphs.py: ways between two deformations or Transposes with operators that work along axes on them.
+"""Scenes of _hoist_graphs.py: ways between two deformations or Transposes with operators that work along axes
+on them.
 
-The shape on a way is a list of items in the order behind the border: [dims in front of it, dims behind it, place in front of it].
-For a Transpose each item is one dim; for a deformation, a group of dims. An operator acts on both sides of an item, so the shape
-that a border behind the way has to give is known. Some operators act on a part of an item: then nothing cancels.
+The shape on a way is a list of items in the order behind the border: [dims in front of it, dims behind it,
+place in front of it]. For a Transpose each item is one dim; for a deformation, a group of dims. An operator
+acts on both sides of an item, so the shape that a border behind the way has to give is known. Some operators
+act on a part of an item: then nothing cancels.
 """
+
 import numpy as np
 
 from _hoist_dims import BOOL, F16, F32, F64, I32, I64, ONE, elements, product
 
-REDUCE = {"f": ["ReduceMax", "ReduceMean", "ReduceSum", "ReduceMin", "ReduceL2", "ReduceLogSumExp", "ReduceProd", "ReduceL1", "ReduceSumSquare"],
-          "i": ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd"]}
+REDUCE = {
+    "f": [
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceSum",
+        "ReduceMin",
+        "ReduceL2",
+        "ReduceLogSumExp",
+        "ReduceProd",
+        "ReduceL1",
+        "ReduceSumSquare",
+    ],
+    "i": ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd"],
+}
 
 
 class Ways:
@@ -31,7 +46,19 @@ class Ways:
         if rng.random() < 0.2:
             self.chain(w.dtype)(w, 0)
         for _ in range(rng.choice([1, 1, 2, 2, 3, 4])):
-            kind = rng.choice([self.on_slice, self.on_gather, self.on_pad, self.on_expand, self.on_softmax, self.on_reduce, self.on_norm, None, None])
+            kind = rng.choice(
+                [
+                    self.on_slice,
+                    self.on_gather,
+                    self.on_pad,
+                    self.on_expand,
+                    self.on_softmax,
+                    self.on_reduce,
+                    self.on_norm,
+                    None,
+                    None,
+                ]
+            )
             if kind is None:
                 x = self.recipe(w.dtype)(w, 0)
                 if x.shape != w.shape:
@@ -40,7 +67,7 @@ class Ways:
             else:
                 w = kind(w, items) or w
             if rng.random() < 0.08:
-                self.chain(w.dtype)(w, 1)   # another reader
+                self.chain(w.dtype)(w, 1)  # another reader
         if elements(w.shape) > 2000:
             return None
         if rng.random() < 0.1:
@@ -56,7 +83,8 @@ class Ways:
         return self.anchor(out) if rng.random() < 0.3 else out
 
     def ways_joined(self, v):
-        """The same border on the branches of a Concat, with something on the way of some; pieces of the joined axis."""
+        """The same border on the branches of a Concat, with something on the way of some; pieces of the
+        joined axis."""
         rng = self.rng
         if v.dtype == F16 or not v.rank or v.rank > 4:
             return self.merge(v)
@@ -77,8 +105,14 @@ class Ways:
                 else:
                     w = kind(w, own) or w
             outs.append(w)
-        fitting = [w for w in outs if w.dtype == outs[0].dtype and w.rank == len(back) and all(d == e for k, (d, e) in enumerate(zip(w.shape, back)) if k != axis)
-                   and w.shape[axis][1] == back[axis][1]]
+        fitting = [
+            w
+            for w in outs
+            if w.dtype == outs[0].dtype
+            and w.rank == len(back)
+            and all(d == e for k, (d, e) in enumerate(zip(w.shape, back)) if k != axis)
+            and w.shape[axis][1] == back[axis][1]
+        ]
         if len(fitting) < 2:
             return None
         out = self.concat(fitting, axis)
@@ -93,7 +127,7 @@ class Ways:
         rng, items, k = self.rng, [], 0
         while k < v.rank:
             n = rng.choice([1, 1, 2, 2, 3])
-            dims = list(v.shape[k:k + n])
+            dims = list(v.shape[k : k + n])
             k += n
             if len(dims) > 1:
                 back = [product(dims)] if rng.random() < 0.8 else [dims[0], product(dims[1:])]
@@ -106,7 +140,7 @@ class Ways:
             items.append([dims, back, len(items)])
         return items
 
-    # --- operators on the way: their value, or None where they do not fit ----------------------------------------------
+    # --- operators on the way: their value, or None where they do not fit -----------------------------------
 
     def own(self, items, wanted=lambda d: True):
         """(item, axis behind the border) of one that is a single dim on both sides."""
@@ -120,7 +154,7 @@ class Ways:
         return self.rng.choice(found)
 
     def put(self, w, axis, dim):
-        return w.shape[:axis] + ((dim,) if dim else ()) + w.shape[axis + 1:]
+        return w.shape[:axis] + ((dim,) if dim else ()) + w.shape[axis + 1 :]
 
     def signed(self, axis, rank):
         return axis - rank if self.rng.random() < 0.3 else axis
@@ -154,7 +188,9 @@ class Ways:
             k = rng.randint(1, 3)
             index, out = self.ints(*[rng.randrange(-n, n) for _ in range(k)]), (k, ())
             i[0], i[1] = [out], [out]
-        return self.add("Gather", [w, index], (w.dtype, self.put(w, axis, out)), axis=self.signed(axis, w.rank))
+        return self.add(
+            "Gather", [w, index], (w.dtype, self.put(w, axis, out)), axis=self.signed(axis, w.rank)
+        )
 
     def on_pad(self, w, items):
         rng = self.rng
@@ -204,7 +240,9 @@ class Ways:
         if w.dtype != F32 or self.opset < 17 or not w.rank or w.shape[-1][1] or not w.shape[-1][0]:
             return None
         scale = self.constant(self.array(F32, [w.shape[-1][0]], True))
-        return self.add("LayerNormalization", [w, scale], (w.dtype, w.shape), axis=self.signed(w.rank - 1, w.rank))
+        return self.add(
+            "LayerNormalization", [w, scale], (w.dtype, w.shape), axis=self.signed(w.rank - 1, w.rank)
+        )
 
     def on_reduce(self, w, items):
         """Whole items; a part of one now and then, which nothing may pass."""

@@ -1,4 +1,6 @@
-"""Processes that answer tasks, one task at a time each. The runtime may crash on a graph: the process is then replaced."""
+"""Processes that answer tasks, one task at a time each. The runtime may crash on a graph: the process is then
+replaced."""
+
 import multiprocessing as mp
 import multiprocessing.connection
 
@@ -42,8 +44,8 @@ class Worker:
 
 
 def answers(prepare, arguments, tasks, jobs):
-    """(task, answer or Crash) in the order of the answers. prepare(*arguments) is a context manager that gives each process the
-    function from task to answer. A task is taken when a process is free for it."""
+    """(task, answer or Crash) in the order of the answers. prepare(*arguments) is a context manager that
+    gives each process the function from task to answer. A task is taken when a process is free for it."""
     idle, busy, tasks = [Worker(prepare, arguments) for _ in range(jobs)], {}, iter(tasks)
     while True:
         while idle and (task := next(tasks, None)) is not None:

@@ -1,4 +1,5 @@
 """Makes a failing model small: drops what can go while the same failure stays."""
+
 import onnx
 from onnx import helper
 
@@ -26,7 +27,9 @@ def subgraphs(g):
 
 
 def subgraph_ops(g):
-    return {n.op_type for s in subgraphs(g) for n in s.node} | {op for s in subgraphs(g) for op in subgraph_ops(s)}
+    return {n.op_type for s in subgraphs(g) for n in s.node} | {
+        op for s in subgraphs(g) for op in subgraph_ops(s)
+    }
 
 
 def names_read(g):
@@ -47,7 +50,8 @@ def keep(field, entries):
 
 
 def changes(model, feeds, values_of):
-    """Smaller models with their feeds, boldest first. values_of(model, names, feeds) runs it: a list of dicts."""
+    """Smaller models with their feeds, boldest first. values_of(model, names, feeds) runs it: a list of
+    dicts."""
     if len(feeds) > 1:
         for i in range(len(feeds)):
             yield model, [feeds[i]]
@@ -57,14 +61,14 @@ def changes(model, feeds, values_of):
             m = copy(model)
             keep(m.graph.output, [g.output[i]])
             yield m, feeds
-    for node in g.node:   # an inner value as the only output
+    for node in g.node:  # an inner value as the only output
         for name in node.output:
             if name and [o.name for o in g.output] != [name]:
                 m = copy(model)
                 keep(m.graph.output, [])
                 m.graph.output.append(helper.make_empty_tensor_value_info(name))
                 yield m, feeds
-    for node in list(g.node)[::-1]:   # a value that becomes an input
+    for node in list(g.node)[::-1]:  # a value that becomes an input
         if not any(node.output) or node.op_type == "Constant" or any(o.name in node.output for o in g.output):
             continue
         found = values_of(model, [o for o in node.output if o], feeds)
@@ -74,13 +78,17 @@ def changes(model, feeds, values_of):
         keep(m.graph.node, [n for n in g.node if list(n.output) != list(node.output)])
         for name in found[0]:
             v = found[0][name]
-            m.graph.input.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), [f"{name}_{i}" for i in range(v.ndim)]))
+            m.graph.input.append(
+                helper.make_tensor_value_info(
+                    name, helper.np_dtype_to_tensor_dtype(v.dtype), [f"{name}_{i}" for i in range(v.ndim)]
+                )
+            )
         yield m, [{**feed, **more} for feed, more in zip(feeds, found)]
     if g.value_info:
         m = copy(model)
         keep(m.graph.value_info, [])
         yield m, feeds
-    for depth, s in enumerate(subgraphs(g)):   # nodes of a body that nothing reads
+    for depth, s in enumerate(subgraphs(g)):  # nodes of a body that nothing reads
         for i, node in enumerate(s.node):
             if not any(o in names_read(s) or o in {x.name for x in s.output} for o in node.output):
                 m = copy(model)
@@ -101,7 +109,8 @@ def copy(model):
 
 
 def shrink(model, feeds, fails, values_of, patience=150):
-    """fails(model, feeds): does it still show the failure? Greedy; ends when no change keeps it, or after `patience` tries."""
+    """fails(model, feeds): does it still show the failure? Greedy; ends when no change keeps it, or after
+    `patience` tries."""
     progress = True
     while progress and patience > 0:
         progress = False

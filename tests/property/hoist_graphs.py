@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Random graphs through reshape hoisting and elementwise aggregation: the same bits, always.
 
-  hoist_graphs.py GRAPHOPT [SHARED] [--shared SHARED] [--count N] [--seed S] [--passes LIST] [--keep FOLDER] [--no-shuffle]
+  hoist_graphs.py GRAPHOPT [SHARED] [--shared SHARED] [--count N] [--seed S] [--passes LIST] [--keep FOLDER]
+  [--no-shuffle]
 
 Graph number i is made from seed S + i (_hoist_graphs.py), optimized, and must
-  give in ONNX Runtime (its optimizations off, one thread) the bits of the original at three bindings of the symbols (1 and 0 among
-      them), every tenth graph at forty, with NaN, infinities, -0, denormals and values at the end of their type; a NaN may be
-      another NaN, and where the original does not run nothing is compared
-  keep its interface word for word, and be accepted by onnx.checker
-  be the same, byte for byte, when optimized again, and (every tenth) when reasons are asked for
-  be the same graph (SHARED's check.py: up to names and order) for a copy with its nodes in another legal order and all inner names
+  give in ONNX Runtime (its optimizations off, one thread) the bits of the original at three bindings of the
+  symbols (1 and 0 among
+      them), every tenth graph at forty, with NaN, infinities, -0, denormals and values at the end of their
+      type; a NaN may be another NaN, and where the original does not run nothing is compared
+  keep its interface word for word, and be accepted by onnx.checker be the same, byte for byte, when optimized
+  again, and (every tenth) when reasons are asked for be the same graph (SHARED's check.py: up to names and
+  order) for a copy with its nodes in another legal order and all inner names
       replaced; needs SHARED
-A failing graph is made small and printed as text with its seed. Each --jobs process is replaced when the runtime crashes.
+A failing graph is made small and printed as text with its seed. Each --jobs process is replaced when the
+runtime crashes.
 """
+
 import argparse
 import collections
 import contextlib
@@ -45,15 +49,26 @@ PROFILES = ["plain", "special", "small", "special"]
 def bindings(rng, count):
     """Extents for the symbols: others, 1, 0, then any mixture of 0, 1 and more."""
     names = sorted(_hoist_graphs.SYMBOLS)
-    first = [dict(zip(names, rng.sample([2, 3, 4, 5], 3))), dict.fromkeys(names, 1), {n: rng.choice([0, 0, 2]) for n in names}]
-    return (first + [{n: rng.choice([0, 1, 1, 2, 3, 5, 8, 17]) for n in names} for _ in range(count - 3)])[:count]
+    first = [
+        dict(zip(names, rng.sample([2, 3, 4, 5], 3))),
+        dict.fromkeys(names, 1),
+        {n: rng.choice([0, 0, 2]) for n in names},
+    ]
+    return (first + [{n: rng.choice([0, 1, 1, 2, 3, 5, 8, 17]) for n in names} for _ in range(count - 3)])[
+        :count
+    ]
 
 
-# --- a copy in another order, with other names --------------------------------------------------------------------------------
+# --- a copy in another order, with other names --------------------------------------------------------------
+
 
 def outer_names(graph):
     """What a body reads from the graphs around it."""
-    own = {v.name for v in graph.input} | {t.name for t in graph.initializer} | {o for n in graph.node for o in n.output}
+    own = (
+        {v.name for v in graph.input}
+        | {t.name for t in graph.initializer}
+        | {o for n in graph.node for o in n.output}
+    )
     read = {o.name for o in graph.output} | {i for n in graph.node for i in n.input}
     for body in _shrink.subgraphs(graph):
         read |= outer_names(body)
@@ -65,7 +80,11 @@ def shuffle(graph, rng, names, kept):
     names = dict(names)
     for v in [*graph.input, *graph.initializer]:
         if v.name not in kept:
-            names[v.name] = names.get(v.name) if v.name in names and v in graph.initializer else f"r{rng.getrandbits(48):x}"
+            names[v.name] = (
+                names.get(v.name)
+                if v.name in names and v in graph.initializer
+                else f"r{rng.getrandbits(48):x}"
+            )
     for n in graph.node:
         for o in n.output:
             if o and o not in kept:
@@ -97,11 +116,19 @@ def shuffle(graph, rng, names, kept):
 def needs_of(nodes):
     """What each reads of what the others make, its bodies included."""
     made = {o for n in nodes for o in n.output if o}
-    return [{i for i in [*n.input, *(i for a in n.attribute if a.HasField("g") for i in outer_names(a.g))] if i in made} for n in nodes]
+    return [
+        {
+            i
+            for i in [*n.input, *(i for a in n.attribute if a.HasField("g") for i in outer_names(a.g))]
+            if i in made
+        }
+        for n in nodes
+    ]
 
 
 def bodies_last(graph):
-    """Nodes with bodies stand as late as they can: behind them onnx's inference, of which the checker has its shapes, knows less."""
+    """Nodes with bodies stand as late as they can: behind them onnx's inference, of which the checker has its
+    shapes, knows less."""
     nodes, needs, ready, order = list(graph.node), needs_of(graph.node), set(), []
     left = range(len(nodes))
     while left:
@@ -136,13 +163,15 @@ def shuffled(model, rng):
     return m
 
 
-# --- one graph ----------------------------------------------------------------------------------------------------------------
+# --- one graph ----------------------------------------------------------------------------------------------
+
 
 class Checker:
     def __init__(self, tool, folder, check, report):
         self.tool, self.folder, self.check, self.moves, self.report = tool, Path(folder), check, {}, report
         if check:
-            # Unknown extents, the checker's own and those of onnx's inference, are numbered in the order of nodes; here all are one.
+            # Unknown extents, the checker's own and those of onnx's inference, are numbered in the order of
+            # nodes; here all are one.
             number, check.fresh = check.D, lambda: (1, ("?",))
             check.D = lambda d: (1, ("?",)) if isinstance(d, str) and d.startswith("unk__") else number(d)
 
@@ -155,7 +184,8 @@ class Checker:
         return (self.folder / target).read_bytes()
 
     def all(self, model, feeds, seed):
-        """Raises Failure. How many feeds ran, and whether the graph changed; a str where the runtime refuses the original."""
+        """Raises Failure. How many feeds ran, and whether the graph changed; a str where the runtime refuses
+        the original."""
         before = run(model, feeds)
         if isinstance(before, str):
             return before, 0
@@ -164,7 +194,7 @@ class Checker:
         result = onnx.load_from_string(data)
         self.interface(model.graph, result.graph)
         why = refusal(result)
-        if why and not refusal(model):   # a graph that is being made small may be refused before
+        if why and not refusal(model):  # a graph that is being made small may be refused before
             raise Failure("checker", why)
         after = run(result, feeds)
         if isinstance(after, str):
@@ -173,7 +203,9 @@ class Checker:
             if a is None:
                 continue
             if b is None:
-                raise Failure("does not run", f"feeds {k}, shapes { {n: list(v.shape) for n, v in feeds[k].items()} }")
+                raise Failure(
+                    "does not run", f"feeds {k}, shapes { {n: list(v.shape) for n, v in feeds[k].items()} }"
+                )
             for name in a:
                 d = _hoist.difference(a[name], b[name])
                 if d:
@@ -181,12 +213,24 @@ class Checker:
         if self.optimize(data, "again.onnx") != data:
             raise Failure("second run", "gives other bytes")
         asked = [] if self.tool.given else [p for p in _hoist.HOIST if p in self.tool.passes.split(",")]
-        if asked and seed is not None and seed % 10 == 1 and self.optimize(model, "told.onnx", "--explain", ",".join(asked)) != data:
+        if (
+            asked
+            and seed is not None
+            and seed % 10 == 1
+            and self.optimize(model, "told.onnx", "--explain", ",".join(asked)) != data
+        ):
             raise Failure("explain", "gives other bytes")
         if self.check and seed is not None:
-            d = self.differ(*(onnx.load_from_string(self.optimize(m, "shuffled.onnx")) for m in (model, shuffled(model, random.Random(seed)))))
+            d = self.differ(
+                *(
+                    onnx.load_from_string(self.optimize(m, "shuffled.onnx"))
+                    for m in (model, shuffled(model, random.Random(seed)))
+                )
+            )
             if d:
-                raise Failure("order or names", f"a copy with other names and order gives another graph (B): {d}")
+                raise Failure(
+                    "order or names", f"a copy with other names and order gives another graph (B): {d}"
+                )
         self.moves = moves_of(json.loads(report.read_text())) if self.report else {}
         return sum(a is not None for a in before), result
 
@@ -194,7 +238,7 @@ class Checker:
         """None, or how two models are more than renamed and reordered."""
         a, b = _shrink.copy(a), _shrink.copy(b)
         for m in (a, b):
-            del m.graph.value_info[:]   # of equal nodes one stays, with or without what the file said of it
+            del m.graph.value_info[:]  # of equal nodes one stays, with or without what the file said of it
             bodies_last(m.graph)
             by_position(m.graph)
         return self.check.same(a, b)
@@ -204,7 +248,10 @@ class Checker:
         for what in ("input", "output"):
             x, y = ([v.SerializeToString(deterministic=True) for v in getattr(g, what)] for g in (a, b))
             if x != y:
-                raise Failure("interface", f"{what}s were {[v.name for v in getattr(a, what)]}, are {[v.name for v in getattr(b, what)]}, or their types differ")
+                raise Failure(
+                    "interface",
+                    f"{what}s were {[v.name for v in getattr(a, what)]}, are {[v.name for v in getattr(b, what)]}, or their types differ",
+                )
 
 
 def refusal(model):
@@ -238,8 +285,16 @@ def check_seed(checker, seed, keep):
         if isinstance(ran, str):
             return "refused by the runtime: " + re.sub(r"'[^']*'|\d+|\([^)]*\)", "_", ran)[:90], {}, None
         kinds = [_hoist.kinds(m) for m in (model, result)]
-        figures = {"feeds": len(feeds), "feeds that ran": ran, "nodes before": count_nodes(model.graph), "nodes after": count_nodes(result.graph),
-                   "changed": int(kinds[0] - collections.Counter(Constant=10**6) != kinds[1] - collections.Counter(Constant=10**6))}
+        figures = {
+            "feeds": len(feeds),
+            "feeds that ran": ran,
+            "nodes before": count_nodes(model.graph),
+            "nodes after": count_nodes(result.graph),
+            "changed": int(
+                kinds[0] - collections.Counter(Constant=10**6)
+                != kinds[1] - collections.Counter(Constant=10**6)
+            ),
+        }
         return "compared", {**figures, **{f"move {k}": n for k, n in checker.moves.items()}}, None
     except Failure as failure:
         text = f"seed {seed}: {failure}"
@@ -265,11 +320,13 @@ def smaller(checker, model, feeds, failure, seed):
         except Exception:  # noqa: BLE001 - what is no model fails in other ways
             return False
         return False
+
     model, feeds = _shrink.shrink(model, feeds, fails, values_of, patience=250)
     return model, feeds, last
 
 
-# --- many graphs --------------------------------------------------------------------------------------------------------------
+# --- many graphs --------------------------------------------------------------------------------------------
+
 
 @contextlib.contextmanager
 def checking(a):
@@ -292,7 +349,9 @@ def main():
     p.add_argument("--passes", default=_hoist.PASSES, metavar="LIST")
     p.add_argument("--keep", metavar="FOLDER", help="for failing models")
     p.add_argument("--no-shuffle", action="store_true", help="do not compare with a shuffled copy")
-    p.add_argument("--limit", type=int, default=20, metavar="N", help="stop after so many failures (default 20)")
+    p.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="stop after so many failures (default 20)"
+    )
     a = p.parse_args()
     a.shared = a.shared or a.folder
     try:
@@ -304,7 +363,9 @@ def main():
         return 77
     if a.keep:
         os.makedirs(a.keep, exist_ok=True)
-    if not a.no_shuffle and (not a.shared or not os.path.isdir(os.path.join(a.shared, "vectors", "rewrites"))):
+    if not a.no_shuffle and (
+        not a.shared or not os.path.isdir(os.path.join(a.shared, "vectors", "rewrites"))
+    ):
         print("without SHARED: shuffled copies are not compared")
     begin, outcomes, figures, failures = time.time(), collections.Counter(), collections.Counter(), 0
     seeds = itertools.takewhile(lambda _: failures < a.limit, range(a.seed, a.seed + a.count))
@@ -322,7 +383,9 @@ def main():
     for kind in sorted(figures):
         print(f"{figures[kind]:8} {kind}")
     total = sum(outcomes.values())
-    print(f"{total} graphs from seed {a.seed}, {outcomes['compared']} compared, {failures} failures, {time.time() - begin:.1f} s")
+    print(
+        f"{total} graphs from seed {a.seed}, {outcomes['compared']} compared, {failures} failures, {time.time() - begin:.1f} s"
+    )
     if failures >= a.limit:
         print(f"stopped after {failures} failures")
     if not failures and outcomes["compared"] < 0.9 * total:

@@ -3,11 +3,13 @@
 
   merge_matmuls.py GRAPHOPT [SHARED] [--count N] [--seed S]
 
-Random graphs of 2 to 5 MatMuls or Gemms of one value with constant weights: widths that are no multiple of a vector, inner dims up to
-600, every alpha, beta, transA and transB, biases of all forms, Adds behind the products. Two ways to add up K products, each within
-gamma = K u / (1 - K u) of the true sum times sum |x||w|, differ by 2 gamma sum |x||w| at most; alpha, the bias and an Add round once more
-each. The bound is computed for each element in float64. Merged or not must be as expected, too.
+Random graphs of 2 to 5 MatMuls or Gemms of one value with constant weights: widths that are no multiple of a
+vector, inner dims up to 600, every alpha, beta, transA and transB, biases of all forms, Adds behind the
+products. Two ways to add up K products, each within gamma = K u / (1 - K u) of the true sum times sum |x||w|,
+differ by 2 gamma sum |x||w| at most; alpha, the bias and an Add round once more each. The bound is computed
+for each element in float64. Merged or not must be as expected, too.
 """
+
 import argparse
 import random
 import subprocess
@@ -20,8 +22,8 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
-UNIT = {np.float32: 2.0**-24, np.float64: 2.0**-53}   # of a rounding
-MORE = 6   # roundings beside the sum: alpha, beta, bias and Add, on either side
+UNIT = {np.float32: 2.0**-24, np.float64: 2.0**-53}  # of a rounding
+MORE = 6  # roundings beside the sum: alpha, beta, bias and Add, on either side
 
 
 def graph(rng, data):
@@ -29,8 +31,19 @@ def graph(rng, data):
     dtype = rng.choice([np.float32, np.float32, np.float64])
     kind, inner, n = rng.choice(["MatMul", "Gemm"]), rng.choice([1, 3, 16, 65, 600]), rng.randint(2, 5)
     rank = 2 if kind == "Gemm" else rng.choice([1, 2, 3])
-    at = {k: rng.choice(v) for k, v in {"alpha": [1.0, 0.3], "beta": [1.0, -2.0], "transA": [0, 1], "transB": [0, 1]}.items()} if kind == "Gemm" else {}
-    shape = ([inner, "m"] if at.get("transA") else ["m", inner]) if kind == "Gemm" else [2, "m", inner][3 - rank:]
+    at = (
+        {
+            k: rng.choice(v)
+            for k, v in {"alpha": [1.0, 0.3], "beta": [1.0, -2.0], "transA": [0, 1], "transB": [0, 1]}.items()
+        }
+        if kind == "Gemm"
+        else {}
+    )
+    shape = (
+        ([inner, "m"] if at.get("transA") else ["m", inner])
+        if kind == "Gemm"
+        else [2, "m", inner][3 - rank :]
+    )
     biased, added = kind == "Gemm" and rng.random() < 0.5, rng.random() < 0.5
     inits, nodes, outs = [], [], []
 
@@ -38,13 +51,16 @@ def graph(rng, data):
         a = data.standard_normal(dims).astype(dtype)
         inits.append(numpy_helper.from_array(a, name))
         return a.astype(np.float64)
+
     for i in range(n):
         columns = rng.choice([1, 2, 7, 16, 33, 130])
         w = constant(f"w{i}", [columns, inner] if at.get("transB") else [inner, columns])
         w = w.T if at.get("transB") else w
         operands, size = ["x", f"w{i}"], 0.0
         if biased:
-            size = np.abs(at["beta"] * constant(f"b{i}", rng.choice([[], [1], [1, 1], [columns], [1, columns]])))
+            size = np.abs(
+                at["beta"] * constant(f"b{i}", rng.choice([[], [1], [1, 1], [columns], [1, columns]]))
+            )
             operands.append(f"b{i}")
         nodes.append(helper.make_node(kind, operands, [f"p{i}"], **at))
         if added:
@@ -58,11 +74,19 @@ def graph(rng, data):
             total = abs(at.get("alpha", 1.0)) * ((x.T if at.get("transA") else x) @ np.abs(w)) + size
             k = (inner + MORE) * UNIT[dtype]
             return 2 * k / (1 - k) * total
+
         outs.append((f"y{i}", bound))
     elem = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    g = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", elem, shape)],
-                          [helper.make_tensor_value_info(o, elem, [None] * rank) for o, _ in outs], inits)
-    model = helper.make_model(g, opset_imports=[helper.make_opsetid("", rng.choice([11, 13, 17, 18]))], ir_version=8)
+    g = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", elem, shape)],
+        [helper.make_tensor_value_info(o, elem, [None] * rank) for o, _ in outs],
+        inits,
+    )
+    model = helper.make_model(
+        g, opset_imports=[helper.make_opsetid("", rng.choice([11, 13, 17, 18]))], ir_version=8
+    )
     return model, outs, shape, dtype
 
 
@@ -96,7 +120,9 @@ def main():
             first, second = session(model), session(merged)
             for m in (1, 5, 0, 40):
                 x = data.standard_normal([m if d == "m" else d for d in shape]).astype(dtype)
-                for (name, bound), before, after in zip(outs, first.run(None, {"x": x}), second.run(None, {"x": x})):
+                for (name, bound), before, after in zip(
+                    outs, first.run(None, {"x": x}), second.run(None, {"x": x})
+                ):
                     if before.shape != after.shape:
                         wrong.append(f"{name}: {before.shape} became {after.shape}")
                         continue
@@ -109,7 +135,9 @@ def main():
             if wrong:
                 bad += 1
                 print(f"seed {seed}: {'; '.join(wrong)}\n{onnx.printer.to_text(model)[:1500]}")
-    print(f"{a.count} graphs, {bad} wrong; {differing} results rounded otherwise, by at most {worst:.2g} of the bound")
+    print(
+        f"{a.count} graphs, {bad} wrong; {differing} results rounded otherwise, by at most {worst:.2g} of the bound"
+    )
     return 1 if bad or not a.count else 0
 
 

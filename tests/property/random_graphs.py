@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Random graphs before and after: the same bits in ONNX Runtime, at sizes with zeros and ones, with special values.
+"""Random graphs before and after: the same bits in ONNX Runtime, at sizes with zeros and ones, with special
+values.
 
   random_graphs.py GRAPHOPT [SHARED] [--count N] [--seed S] [--jobs N] [--keep DIR]
 
 Graph number i of a run is made from seed S + i (tests/property/_graphs.py) and goes through the tool
-  exactly (--exact), by default, with some passes in some order, all with --verify-each: the results have the bits of the
-      original's, NaNs being equal; the default may differ by 1e-5 in a graph that has functions which fold in other bits
+  exactly (--exact), by default, with some passes in some order, all with --verify-each: the results have the
+  bits of the
+      original's, NaNs being equal; the default may differ by 1e-5 in a graph that has functions which fold in
+      other bits
   twice: the second output has the first one's bytes
   with a dim fixed, where it has one: the same results at that size
   with -O0 --infer: every type, number and expression that is written holds in the runs
-and it must not gain nodes. Each graph runs at five bindings of its symbols, without the runtime's own optimizations; where
-the original does not run, nothing is compared. A failing graph is made small, written to DIR and printed with its seed.
+and it must not gain nodes. Each graph runs at five bindings of its symbols, without the runtime's own
+optimizations; where the original does not run, nothing is compared. A failing graph is made small, written to
+DIR and printed with its seed.
 """
+
 import argparse
 import collections
 import contextlib
@@ -36,9 +41,23 @@ import _graphs  # noqa: E402
 import _pool  # noqa: E402
 import _shrink  # noqa: E402
 
-PASSES = ["constants-to-initializers", "drop-identity", "constant-folding", "inline-if", "drop-noop", "constant-shapes", "sequence-idioms",
-          "merge-initializers", "merge-tables", "reduce-keepdims",
-          "common-subexpressions", "drop-unused-outputs", "dead-code", "aggregate-elementwise", "hoist-reshape"]
+PASSES = [
+    "constants-to-initializers",
+    "drop-identity",
+    "constant-folding",
+    "inline-if",
+    "drop-noop",
+    "constant-shapes",
+    "sequence-idioms",
+    "merge-initializers",
+    "merge-tables",
+    "reduce-keepdims",
+    "common-subexpressions",
+    "drop-unused-outputs",
+    "dead-code",
+    "aggregate-elementwise",
+    "hoist-reshape",
+]
 
 
 def session(model):
@@ -46,7 +65,11 @@ def session(model):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return ort.InferenceSession(model if isinstance(model, bytes) else model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(
+        model if isinstance(model, bytes) else model.SerializeToString(),
+        options,
+        providers=["CPUExecutionProvider"],
+    )
 
 
 def run(model, feeds):
@@ -55,7 +78,11 @@ def run(model, feeds):
         s = session(model)
     except Exception as e:  # noqa: BLE001
         return str(e)
-    names, known, results = [o.name for o in s.get_outputs()], {i.name for i in s.get_inputs() + s.get_overridable_initializers()}, []
+    names, known, results = (
+        [o.name for o in s.get_outputs()],
+        {i.name for i in s.get_inputs() + s.get_overridable_initializers()},
+        [],
+    )
     for feed in feeds:
         try:
             results.append(dict(zip(names, s.run(None, {k: v for k, v in feed.items() if k in known}))))
@@ -64,9 +91,9 @@ def run(model, feeds):
     return results
 
 
-# ONNX Runtime computes float16 in float32 and leaves out the rounding between two operators that stand in one graph: its
-# result changes when a branch is inlined (seed 12832), by as much as a rounding of each.
-HALF = 2.0 ** -9
+# ONNX Runtime computes float16 in float32 and leaves out the rounding between two operators that stand in one
+# graph: its result changes when a branch is inlined (seed 12832), by as much as a rounding of each.
+HALF = 2.0**-9
 
 
 def same(a, b, rtol):
@@ -118,8 +145,11 @@ class Checker:
                 raise Failure(f"{what}: does not run", f"size {k}")
             for name in a:
                 if not same(a[name], b[name], max(rtol, HALF) if a[name].dtype == np.float16 else rtol):
-                    raise Failure(f"{what}: differs", f"size {k}, output {name}: {a[name].dtype}{a[name].shape} {a[name].ravel()[:6]} -> "
-                                  f"{b[name].dtype}{b[name].shape} {b[name].ravel()[:6]}")
+                    raise Failure(
+                        f"{what}: differs",
+                        f"size {k}, output {name}: {a[name].dtype}{a[name].shape} {a[name].ravel()[:6]} -> "
+                        f"{b[name].dtype}{b[name].shape} {b[name].ravel()[:6]}",
+                    )
 
     def all(self, model, feeds, rounding, seed):
         """Raises Failure. Returns how many sizes ran."""
@@ -140,14 +170,25 @@ class Checker:
         if again.read_bytes() != data:
             raise Failure("second run", "differs from the first")
         some = rng.sample(PASSES, rng.randint(1, 5))
-        self.compare(before, self.optimize("--exact", "--verify-each", "--passes=" + ",".join(some), target="some.onnx"), feeds, 0, "passes " + ",".join(some))
+        self.compare(
+            before,
+            self.optimize("--exact", "--verify-each", "--passes=" + ",".join(some), target="some.onnx"),
+            feeds,
+            0,
+            "passes " + ",".join(some),
+        )
         self.fixed(model, before, feeds, rng)
         self.claims(model, feeds)
         return sum(b is not None for b in before)
 
     def fixed(self, model, before, feeds, rng):
         """--dim: only the sizes that have the value are legal then."""
-        places = [(i.name, axis, d.dim_param) for i in model.graph.input for axis, d in enumerate(i.type.tensor_type.shape.dim) if d.dim_param in ("a", "b", "c")]
+        places = [
+            (i.name, axis, d.dim_param)
+            for i in model.graph.input
+            for axis, d in enumerate(i.type.tensor_type.shape.dim)
+            if d.dim_param in ("a", "b", "c")
+        ]
         legal = [k for k in range(len(feeds)) if before[k] is not None]
         if not places or not legal:
             return
@@ -161,10 +202,17 @@ class Checker:
     def claims(self, model, feeds):
         """What --infer writes against what the runs show, for the values of the main graph."""
         written = onnx.load(self.optimize("-O0", "--infer", target="infer.onnx")).graph
-        claims = {v.name: v.type for v in [*written.value_info, *written.output] if v.type.HasField("tensor_type")}
+        claims = {
+            v.name: v.type for v in [*written.value_info, *written.output] if v.type.HasField("tensor_type")
+        }
         wide = _shrink.copy(model)
         outputs = {o.name for o in model.graph.output}
-        wide.graph.output.extend(helper.make_empty_tensor_value_info(o) for n in model.graph.node for o in n.output if o in claims and o not in outputs)
+        wide.graph.output.extend(
+            helper.make_empty_tensor_value_info(o)
+            for n in model.graph.node
+            for o in n.output
+            if o in claims and o not in outputs
+        )
         results = run(wide, feeds)
         if isinstance(results, str):
             return
@@ -182,8 +230,10 @@ class Checker:
     def claim(model, claim, name, value, symbols, k):
         if claim is None:
             return
+
         def wrong(text):
             raise Failure("claim", f"'{name}' at size {k} is {value.dtype}{list(value.shape)}; {text}")
+
         t = claim.tensor_type
         if t.elem_type and t.elem_type != helper.np_dtype_to_tensor_dtype(value.dtype):
             wrong(f"elem_type {t.elem_type}")
@@ -196,8 +246,12 @@ class Checker:
                 wrong(f"dim {d.dim_value}")
             if d.dim_param:
                 m = evaluate(d.dim_param, symbols)
-                if m is None and re.fullmatch(r"[^-+*/(), ]+", d.dim_param) and not d.dim_param.startswith(name):
-                    m = symbols.setdefault(d.dim_param, n)   # a fresh symbol is one number throughout a run
+                if (
+                    m is None
+                    and re.fullmatch(r"[^-+*/(), ]+", d.dim_param)
+                    and not d.dim_param.startswith(name)
+                ):
+                    m = symbols.setdefault(d.dim_param, n)  # a fresh symbol is one number throughout a run
                 if m is not None and m != n:
                     wrong(f"dim {d.dim_param} = {m}")
 
@@ -215,7 +269,9 @@ def evaluate(text, symbols):
 
 
 def count_nodes(graph):
-    return sum(n.op_type != "Constant" for n in graph.node) + sum(count_nodes(s) for s in _shrink.subgraphs(graph))
+    return sum(n.op_type != "Constant" for n in graph.node) + sum(
+        count_nodes(s) for s in _shrink.subgraphs(graph)
+    )
 
 
 def values_of(model, names, feeds):
@@ -242,12 +298,14 @@ def check_seed(tool, seed, folder, keep):
             return "refused by the runtime: " + re.sub(r"'[^']*'|\d+|\([^)]*\)", "_", ran)[:90], None
         return f"ran at {ran} of {len(feeds)} sizes", None
     except Failure as failure:
+
         def fails(m, f):
             try:
                 checker.all(m, f, graph.rounding, seed)
             except Failure as again:
                 return again.kind == failure.kind
             return False
+
         first = str(failure)
         model, feeds = _shrink.shrink(model, feeds, fails, values_of)
         try:
@@ -258,7 +316,9 @@ def check_seed(tool, seed, folder, keep):
         if keep:
             path = Path(keep, f"seed{seed}.onnx")
             path.write_bytes(model.SerializeToString())
-            np.savez(path.with_suffix(".npz"), **{f"{i}:{k}": v for i, f in enumerate(feeds) for k, v in f.items()})
+            np.savez(
+                path.with_suffix(".npz"), **{f"{i}:{k}": v for i, f in enumerate(feeds) for k, v in f.items()}
+            )
             text += f"\n  written to {path}"
         return "failed", text + "\n" + onnx.printer.to_text(model)
 
@@ -282,7 +342,9 @@ def main():
     if a.keep:
         Path(a.keep).mkdir(parents=True, exist_ok=True)
     begin, counts, failures = time.time(), collections.Counter(), []
-    for seed, answer in _pool.answers(checking, (a.tool, a.keep), range(a.seed, a.seed + a.count), min(a.jobs, a.count)):
+    for seed, answer in _pool.answers(
+        checking, (a.tool, a.keep), range(a.seed, a.seed + a.count), min(a.jobs, a.count)
+    ):
         kind, report = (answer.text, None) if isinstance(answer, _pool.Crash) else answer
         counts[kind] += 1
         if isinstance(answer, _pool.Crash):
@@ -292,8 +354,12 @@ def main():
             print(report, flush=True)
     for kind, n in counts.most_common():
         print(f"{n:7} {kind}")
-    compared = sum(n for kind, n in counts.items() if kind.startswith("ran at") and not kind.startswith("ran at 0"))
-    print(f"{a.count} graphs from seed {a.seed}, {compared} compared, {len(failures)} failures, {time.time() - begin:.1f} s")
+    compared = sum(
+        n for kind, n in counts.items() if kind.startswith("ran at") and not kind.startswith("ran at 0")
+    )
+    print(
+        f"{a.count} graphs from seed {a.seed}, {compared} compared, {len(failures)} failures, {time.time() - begin:.1f} s"
+    )
     if compared < a.count * 0.7 and not failures:
         print("too few graphs were compared: the generator makes what the runtime refuses")
         return 1
