@@ -8,7 +8,7 @@
 #include "driver/regions.h"
 #include "driver/shapes.h"
 #include "driver/type_text.h"
-#include "hoist/region_functions.h"
+#include "hoist/regions/region_functions.h"
 #include "infer/infer.h"
 #include "onnx/reader.h"
 #include "onnx/text.h"

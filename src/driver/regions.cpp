@@ -4,7 +4,7 @@
 
 #include "driver/figures.h"
 #include "driver/run.h"
-#include "hoist/region_functions.h"
+#include "hoist/regions/region_functions.h"
 #include "ir/verify.h"
 #include "onnx/node_metadata.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "graphopt/report.h"
-#include "hoist/region_list.h"
+#include "hoist/regions/region_list.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 

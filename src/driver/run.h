@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graphopt/optimize.h"
-#include "hoist/region_list.h"
+#include "hoist/regions/region_list.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "onnx/writer.h"

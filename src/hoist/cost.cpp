@@ -4,9 +4,9 @@ namespace graphopt {
 
 CostKeeper::Share CostKeeper::share(DNode n) const {
   const DraftNode& node = d_[n];
-  if (!node.alive || node.host) return kNothing;
-  if (node.part == Part::Deform) return kDeform;
-  if (node.part != Part::Elementwise) return kCompute;
+  if (!node.alive || node.shape_only) return kNothing;
+  if (node.node_class == NodeClass::Deformation) return kDeform;
+  if (node.node_class != NodeClass::Elementwise) return kCompute;
   if (node.absorbed) return kAbsorbed;
   return node.region ? kCompute : kFree;
 }
@@ -22,7 +22,7 @@ void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
 // operands constant: runtimes execute it in the anchor.
 bool CostKeeper::absorbed_now(DNode n) const {
   const DraftNode& node = d_[n];
-  if (!d_.is(n, Part::Elementwise)) return false;
+  if (!d_.is(n, NodeClass::Elementwise)) return false;
   DValue dynamic;
   for (std::uint32_t i = 0; i < node.real_in; ++i) {
     const DValue v = d_.in(n, i);
@@ -30,10 +30,11 @@ bool CostKeeper::absorbed_now(DNode n) const {
     if (dynamic) return false;
     dynamic = v;
   }
-  if (!dynamic || !d_.lone(dynamic)) return false;
+  if (!dynamic || !d_.single_use(dynamic)) return false;
   const DNode p = d_.def(dynamic);
   if (!p || !d_[p].alive || !d_.shape(dynamic) || d_.shape(dynamic) != d_.shape(d_.out(n))) return false;
-  return (d_[p].heavy && d_[dynamic].slot == 0) || (d_[p].part == Part::Elementwise && d_[p].absorbed);
+  return (d_[p].heavy && d_[dynamic].slot == 0) ||
+         (d_[p].node_class == NodeClass::Elementwise && d_[p].absorbed);
 }
 
 void CostKeeper::update_absorbed() {
@@ -52,7 +53,7 @@ void CostKeeper::update_absorbed() {
     for (const DValue v : d_.outs(n))
       if (v && d_.first_use(v)) {
         const DNode user = d_.user(d_.first_use(v));
-        if (d_[user].part == Part::Elementwise && d_[user].absorbed != absorbed_now(user))
+        if (d_[user].node_class == NodeClass::Elementwise && d_[user].absorbed != absorbed_now(user))
           work_.push_back(user);
       }
   }

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "hoist/draft.h"
-#include "hoist/regions.h"
+#include "hoist/draft/draft.h"
+#include "hoist/regions/regions.h"
 
 namespace graphopt {
 

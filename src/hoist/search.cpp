@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
-#include "hoist/draft_build.h"
-#include "hoist/draft_store.h"
-#include "hoist/draft_write.h"
-#include "hoist/elements.h"
-#include "hoist/moves.h"
-#include "hoist/tidy.h"
+#include "hoist/draft/canonicalize.h"
+#include "hoist/draft/draft_build.h"
+#include "hoist/draft/draft_store.h"
+#include "hoist/draft/draft_write.h"
+#include "hoist/draft/elementwise.h"
+#include "hoist/moves/moves.h"
 
 namespace graphopt {
 namespace {
@@ -81,7 +81,7 @@ class Search {
       has_.blocks |= node.work == AxisWork::Blocks;
       has_.work_along |= node.work != AxisWork::None && node.work != AxisWork::Blocks;
       has_.slices |= is_slice(d_, DNode{i});
-      if (node.part != Part::Elementwise || d_[d_.out(DNode{i})].use_count == 0)
+      if (node.node_class != NodeClass::Elementwise || d_[d_.out(DNode{i})].use_count == 0)
         unsettled_.push_back(DNode{i});
     }
   }
@@ -100,9 +100,9 @@ class Search {
     return out;
   }
   // What a sweep starts from: everything, or what was near a move in the last sweep or in this one.
-  std::vector<DNode> nodes_of(std::initializer_list<Part> parts, bool whole) {
+  std::vector<DNode> nodes_of(std::initializer_list<NodeClass> parts, bool whole) {
     const auto wanted = [&](DNode n) {
-      return !d_[n].host && std::ranges::find(parts, d_[n].part) != parts.end();
+      return !d_[n].shape_only && std::ranges::find(parts, d_[n].node_class) != parts.end();
     };
     if (whole) {
       list_borders();
@@ -118,7 +118,7 @@ class Search {
   // What is made while a candidate is tried may be undone; between candidates nothing is.
   void list_borders() {
     for (; listed_ < d_.node_count(); ++listed_)
-      if (d_[DNode{listed_}].part != Part::Elementwise) borders_.push_back(DNode{listed_});
+      if (d_[DNode{listed_}].node_class != NodeClass::Elementwise) borders_.push_back(DNode{listed_});
   }
 
   // Remembers the places around a kept move: what was touched, and the nodes whose region was looked at.
@@ -126,7 +126,8 @@ class Search {
     constexpr std::uint32_t kMostNeighbours = 64;  // of one node
     d_.clear_marks();
     const auto add = [this](DNode n) {
-      if (n && d_[n].alive && d_[n].part != Part::Elementwise && d_[n].part != Part::Other && d_.mark(n))
+      if (n && d_[n].alive && d_[n].node_class != NodeClass::Elementwise &&
+          d_[n].node_class != NodeClass::Other && d_.mark(n))
         changed_.push_back(n);
     };
     const auto around = [&](DNode n) {
@@ -151,15 +152,15 @@ class Search {
       sweep_common(whole);
     }
     if (kinds_.rebase) {
-      sweep_borders(nodes_of({Part::Deform, Part::Transpose}, whole), !whole);
+      sweep_borders(nodes_of({NodeClass::Deformation, NodeClass::Transpose}, whole), !whole);
       sweep_ways(whole);
     }
   }
 
   void sweep_merges(bool whole) {
-    for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
+    for (const DNode n : nodes_of({NodeClass::Concat, NodeClass::Split}, whole)) {
       if (!open(n)) continue;
-      const bool concat = d_[n].part == Part::Concat;
+      const bool concat = d_[n].node_class == NodeClass::Concat;
       attempt(concat ? "merge" : "split", n, Only::Cheaper, [&](Refusal& why) {
         return concat ? merge_concat(d_, n, options_, why) : merge_split(d_, n, options_, why);
       });
@@ -168,26 +169,26 @@ class Search {
 
   // Gathers and Slices that take an axis apart.
   void sweep_pieces(bool whole) {
-    for (const DNode n : nodes_of({Part::Gather}, whole))
+    for (const DNode n : nodes_of({NodeClass::Gather}, whole))
       if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return unbind(d_, n, why); });
     if (!has_.slices) return;
-    for (const DNode n : nodes_of({Part::Concat}, whole))
+    for (const DNode n : nodes_of({NodeClass::Concat}, whole))
       if (open(n))
         attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return join_strides(d_, n, why); });
-    for (const DNode n : nodes_of({Part::Slice, Part::Other}, whole))
+    for (const DNode n : nodes_of({NodeClass::Slice, NodeClass::Other}, whole))
       if (open(n) && is_slice(d_, n))
         attempt("tiles", n, Only::NoMoreNodes,
                 [&](Refusal& why) { return split_strides(d_, n, options_, why); });
   }
 
   void sweep_common(bool whole) {
-    for (const DNode n : nodes_of({Part::Concat, Part::Split}, whole)) {
-      const bool concat = d_[n].part == Part::Concat;
-      for (const Part what : {Part::Transpose, Part::Deform}) {
+    for (const DNode n : nodes_of({NodeClass::Concat, NodeClass::Split}, whole)) {
+      const bool concat = d_[n].node_class == NodeClass::Concat;
+      for (const NodeClass what : {NodeClass::Transpose, NodeClass::Deformation}) {
         if (!open(n)) break;
-        const std::string_view kind = what == Part::Transpose ? "transpose"
-                                      : concat                ? "common-concat"
-                                                              : "common-split";
+        const std::string_view kind = what == NodeClass::Transpose ? "transpose"
+                                      : concat                     ? "common-concat"
+                                                                   : "common-split";
         attempt(kind, n, Only::Cheaper, [&](Refusal& why) {
           return concat ? common_concat(d_, n, what, why) : common_split(d_, n, what, why);
         });
@@ -198,19 +199,19 @@ class Search {
   // Past operators that work along axes.
   void sweep_ways(bool whole) {
     if (has_.work_along) {
-      for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, whole))
+      for (const DNode n : nodes_of({NodeClass::Deformation, NodeClass::Transpose}, whole))
         for (const Direction direction : {Direction::Up, Direction::Down})
           if (open(n))
             attempt("through", n, Only::Cheaper,
                     [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
-      for (const DNode n : nodes_of({Part::Concat}, whole))
-        for (const Part what : {Part::Transpose, Part::Deform})
+      for (const DNode n : nodes_of({NodeClass::Concat}, whole))
+        for (const NodeClass what : {NodeClass::Transpose, NodeClass::Deformation})
           if (open(n))
             attempt("through", n, Only::Cheaper,
                     [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
     }
     if (!has_.blocks) return;
-    for (const DNode n : nodes_of({Part::Other}, whole))
+    for (const DNode n : nodes_of({NodeClass::Other}, whole))
       if (open(n) && d_[n].work == AxisWork::Blocks)
         attempt("blocks", n, Only::Cheaper,
                 [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
@@ -218,8 +219,8 @@ class Search {
 
   // Two moves of which the first alone does not pay, tried when no single one does.
   void sweep_pairs() {
-    for (const DNode n : nodes_of({Part::Deform, Part::Transpose}, true)) {
-      if (open(n) && d_[n].part == Part::Deform) fork_at(n);
+    for (const DNode n : nodes_of({NodeClass::Deformation, NodeClass::Transpose}, true)) {
+      if (open(n) && d_[n].node_class == NodeClass::Deformation) fork_at(n);
       for (const Direction direction : {Direction::Down, Direction::Up})
         if (open(n)) chain_at(n, direction);
     }
@@ -229,7 +230,7 @@ class Search {
   // deformation goes.
   void fork_at(DNode n) {
     const DValue y = d_.out(n);
-    if (d_[y].held || d_[y].use_count < 2 || d_[y].use_count > kMostForked) return;
+    if (d_[y].live_out || d_[y].use_count < 2 || d_[y].use_count > kMostForked) return;
     std::vector<DNode> consumers;
     for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
       if (std::ranges::find(consumers, d_.user(u)) == consumers.end()) consumers.push_back(d_.user(u));
@@ -246,15 +247,16 @@ class Search {
   // Across a deformation and the Transpose next to it, or the other way round.
   void chain_at(DNode n, Direction direction) {
     const bool down = direction == Direction::Down;
-    const DNode next = down ? d_.def(d_.in(n, 0)) : d_.lone_user(d_.out(n));
-    const DNode member = down ? d_.lone_user(d_.out(n)) : d_.def(d_.in(n, 0));
-    const Part other = d_[n].part == Part::Deform ? Part::Transpose : Part::Deform;
-    if (!d_.is(next, other) || !d_.is(member, Part::Elementwise)) return;
+    const DNode next = down ? d_.def(d_.in(n, 0)) : d_.single_user(d_.out(n));
+    const DNode member = down ? d_.single_user(d_.out(n)) : d_.def(d_.in(n, 0));
+    const NodeClass other =
+        d_[n].node_class == NodeClass::Deformation ? NodeClass::Transpose : NodeClass::Deformation;
+    if (!d_.is(next, other) || !d_.is(member, NodeClass::Elementwise)) return;
     // In a region already, it is where a runtime may fuse it (a scale in front of a MatMul).
     if (d_[member].region || d_[member].absorbed || (down && !consumes(member, n))) return;
     attempt(down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair, [&](Refusal& why) {
       if (!rebase_around(n, member, direction, why)) return false;
-      tidy(d_);  // the border that was crossed meets its inverse
+      canonicalize(d_);  // the border that was crossed meets its inverse
       if (!d_[next].alive || !d_[member].alive) return false;
       return (down ? consumes(member, next) : d_.in(next, 0) == d_.out(member)) &&
              rebase_around(next, member, direction, why);
@@ -268,7 +270,7 @@ class Search {
 
   // Does m, elementwise, read the result of n in full?
   bool consumes(DNode m, DNode n) const {
-    return d_.is(m, Part::Elementwise) && reads_in_full(d_, m, d_.out(n));
+    return d_.is(m, NodeClass::Elementwise) && reads_in_full(d_, m, d_.out(n));
   }
 
   // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along
@@ -292,7 +294,8 @@ class Search {
       rebase_at(n);
       for (std::size_t k = nodes; follow && k < d_.node_count(); ++k) {
         const DraftNode& node = d_[DNode{k}];
-        if (!node.alive || node.key <= key || (node.part != Part::Deform && node.part != Part::Transpose))
+        if (!node.alive || node.key <= key ||
+            (node.node_class != NodeClass::Deformation && node.node_class != NodeClass::Transpose))
           continue;
         made.push_back({node.key, DNode{k}});
         std::ranges::push_heap(made, std::greater{});
@@ -302,11 +305,11 @@ class Search {
 
   // Down: the cluster that consumes the border; up: the one that feeds it.
   void rebase_at(DNode n) {
-    const std::string_view turn = d_[n].part == Part::Transpose ? "transpose" : "";
+    const std::string_view turn = d_[n].node_class == NodeClass::Transpose ? "transpose" : "";
     if (!d_.shape(d_.out(n))) {
       // Nothing can be said; --explain names the place when something elementwise reads it.
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
-        if (d_[d_.user(u)].part == Part::Elementwise) {
+        if (d_[d_.user(u)].node_class == NodeClass::Elementwise) {
           refuse("serial-backward", n, Refusal::ShapeUnknown);
           break;
         }
@@ -321,7 +324,7 @@ class Search {
     }
     if (!open(n)) return;
     const DNode p = d_.def(d_.in(n, 0));
-    if (!d_.is(p, Part::Elementwise)) return;
+    if (!d_.is(p, NodeClass::Elementwise)) return;
     rebase_cluster(turn.empty() ? "serial-forward" : turn, n, p, Direction::Up);
   }
 
@@ -378,7 +381,7 @@ class Search {
     const bool done = move(why);
     if (done) {
       why = Refusal::None;
-      tidy(d_);
+      canonicalize(d_);
     }
     bool keep = false;
     if (done && !d_.unchanged()) {

@@ -330,7 +330,7 @@ class Model {
   void rename(ValueId v, NameId name);
   // The result of a node is another one from now on: it has a new name, and what the file said of the old one
   // goes.
-  void renew(ValueId v, NameId name);
+  void retype(ValueId v, NameId name);
   // A name that nothing in the model has: base, or base with a suffix.
   NameId fresh_name(std::string_view base);
 

@@ -413,7 +413,7 @@ void Model::rename(ValueId v, NameId name) {
   touch_around(v);
 }
 
-void Model::renew(ValueId v, NameId name) {
+void Model::retype(ValueId v, NameId name) {
   Value& val = values_[v.index()];
   val.info = {};
   val.declared = {};

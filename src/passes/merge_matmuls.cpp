@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "hoist/elements.h"
+#include "hoist/draft/elementwise.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"

@@ -1,7 +1,7 @@
 # cmake -DBUILD_DIR=... -DVERSION=... -DGENERATOR=... -DCOMPILER=... -DFLAGS=... -DWORK_DIR=... -P run.cmake
 #
-# Installs the build into an empty folder, moves that folder (a package must not know where it was installed), builds
-# the consumer beside this file against it, runs it, and runs the installed tool.
+# Installs the build into an empty folder, moves that folder (a package must not know where it was installed),
+# builds the consumer beside this file against it, runs it, and runs the installed tool.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "hoist/region_functions.h"
-#include "hoist/region_list.h"
+#include "hoist/regions/region_functions.h"
+#include "hoist/regions/region_list.h"
 #include "infer_case.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"

@@ -1,0 +1,330 @@
+#include "hoist/draft/canonicalize.h"
+
+#include <algorithm>
+#include <map>
+
+#include "hoist/moves/reshaping.h"
+
+namespace graphopt {
+namespace {
+
+constexpr int kMostTwinsLookedAt = 64;               // users of one value that are compared with each other
+constexpr std::uint32_t kMostOperandsLookedAt = 64;  // of a Concat, on suspicion
+
+class Tidy {
+ public:
+  explicit Tidy(Draft& d) : d_(d) {}
+
+  bool step(DNode n) {
+    if (d_[n].shape_only) return false;
+    if (dead(n)) {
+      d_.erase(n);
+      return true;
+    }
+    switch (d_[n].node_class) {
+      case NodeClass::Deformation: return deform(n);
+      case NodeClass::Transpose: return transpose(n);
+      case NodeClass::Concat: return concat(n);
+      case NodeClass::Split: return split(n);
+      case NodeClass::Slice: return slice(n);
+      default: return false;
+    }
+  }
+
+ private:
+  bool dead(DNode n) const {
+    if (d_[n].node_class == NodeClass::Other && !d_[n].anchor) return false;  // not known to be pure
+    for (const DValue v : d_.outs(n))
+      if (v && (d_[v].live_out || d_[v].use_count > 0)) return false;
+    return true;
+  }
+
+  bool drop(DNode n, DValue source) { return drop_node(d_, n, source); }
+
+  void put_deform(DNode n, DValue from) {  // in the place of n, with its result
+    const DValue in[] = {from}, out[] = {d_.out(n)};
+    d_.new_node(NodeClass::Deformation, {}, in, out, n);
+    d_.erase(n);
+  }
+
+  bool deform(DNode n) {
+    const DValue x = d_.in(n, 0), y = d_.out(n);
+    const ShapeId s = d_.shape(x), t = d_.shape(y);
+    if (!s || !t) return false;
+    if (d_.constant(x) && !d_[y].live_out && d_.shapes().numbers(t)) {
+      d_.replace_uses(y, reshaped_constant(d_, x, t));
+      d_.erase(n);
+      return true;
+    }
+    if (s == t) return drop(n, x);
+    // Read the root of a chain of deformations; those between may die.
+    DValue root = x;
+    for (DNode q = d_.def(root); q && d_[q].node_class == NodeClass::Deformation && !d_[q].shape_only;
+         q = d_.def(root)) {
+      if (!d_.shape(d_.in(q, 0)) || d_.constant(d_.in(q, 0))) break;
+      root = d_.in(q, 0);
+      if (d_.shape(root) == t) return drop(n, root);
+    }
+    if (root != x && type_can_move(d_, d_[x].dtype) &&
+        deform_form(d_.shapes(), d_.shape(root), t).kind != DeformForm::Kind::None) {
+      put_deform(n, root);
+      return true;
+    }
+    return twin(n);
+  }
+
+  // Another D or T of the same value with the same result: the earlier one serves both, or the one whose name
+  // is fixed.
+  bool twin(DNode n) {
+    const DValue x = d_.in(n, 0), y = d_.out(n);
+    int looked = 0;
+    for (DUse u = d_.first_use(x); u && looked < kMostTwinsLookedAt; u = d_.next_use(u), ++looked) {
+      const DNode m = d_.user(u);
+      if (m == n || d_.slot(u) != 0 || d_[m].node_class != d_[n].node_class || d_[m].shape_only ||
+          d_.shape(d_.out(m)) != d_.shape(y))
+        continue;
+      if (d_[n].node_class == NodeClass::Transpose && d_[m].list != d_[n].list) continue;
+      DNode stays = d_.before(m, n) ? m : n, goes = stays == m ? n : m;
+      if (d_[d_.out(goes)].live_out) {
+        std::swap(stays, goes);
+        if (d_[d_.out(goes)].live_out || !operands_before(stays, goes)) continue;
+        d_.move_before(stays, goes);
+      }
+      d_.replace_uses(d_.out(goes), d_.out(stays));
+      d_.erase(goes);
+      return true;
+    }
+    return false;
+  }
+
+  bool operands_before(DNode n, DNode place) const {
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (const DNode p = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; p && !d_.before(p, place))
+        return false;
+    return true;
+  }
+
+  bool transpose(DNode n) {
+    const DValue x = d_.in(n, 0), y = d_.out(n);
+    const ShapeId s = d_.shape(x), t = d_.shape(y);
+    if (!s || !t) return false;
+    const std::vector<std::int64_t> perm(d_.list(d_[n].list).begin(), d_.list(d_[n].list).end());
+    if (d_.constant(x) && !d_[y].live_out) {
+      if (const DValue c = transposed_constant(d_, x, perm)) {
+        d_.replace_uses(y, c);
+        d_.erase(n);
+        return true;
+      }
+    }
+    if (std::ranges::is_sorted(perm)) return drop(n, x);
+    std::vector<std::int64_t> real;  // axes that are not of extent 1, in their new order
+    for (const std::int64_t p : perm)
+      if (!d_.shapes().is_one(d_.shapes().dims(s)[static_cast<std::size_t>(p)])) real.push_back(p);
+    if (std::ranges::is_sorted(real) && type_can_move(d_, d_[x].dtype)) {
+      if (s == t) return drop(n, x);
+      if (deform_form(d_.shapes(), s, t).kind != DeformForm::Kind::None) {
+        put_deform(n, x);
+        return true;
+      }
+    }
+    const DNode q = d_.def(x);
+    if (q && d_[q].node_class == NodeClass::Transpose && !d_[q].shape_only && d_.single_use(x)) {
+      const auto inner = d_.list(d_[q].list);
+      std::vector<std::int64_t> both;
+      for (const std::int64_t p : perm) both.push_back(inner[static_cast<std::size_t>(p)]);
+      const ListId list = d_.intern_list(std::move(both));
+      d_.set_in(n, 0, d_.in(q, 0));
+      d_.set_list(n, list);
+      d_.erase(q);
+      return true;
+    }
+    return twin(n);
+  }
+
+  bool joins(DNode n, DNode q, NodeClass node_class) const {
+    return q && d_[q].alive && d_[q].node_class == node_class && !d_[q].shape_only &&
+           d_[q].axis == d_[n].axis;
+  }
+
+  bool concat(DNode n) {
+    if (d_[n].in_count == 1) return drop(n, d_.in(n, 0));
+    if (d_[n].in_count <= kMostOperandsLookedAt && splice_operands(n)) return true;
+    // From inside, so that a long Concat is not searched each time that one of its operands changes: the
+    // outermost takes all.
+    DNode outer;
+    for (DNode m = n, user;
+         (user = d_.single_user(d_.out(m))) && joins(m, user, NodeClass::Concat) && d_[user].in_count > 1;
+         m = user)
+      outer = user;
+    if (outer) return splice_operands(outer);
+    // Split and Concat of all its pieces, in order.
+    const DNode q = d_.def(d_.in(n, 0));
+    if (!joins(n, q, NodeClass::Split) || d_[q].out_count != d_[n].in_count) return false;
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (d_.in(n, k) != d_.out(q, k) || !d_.single_use(d_.out(q, k))) return false;
+    const DValue source = d_.in(q, 0);
+    return drop(n, source);
+  }
+
+  bool splice_operands(DNode n) {
+    std::vector<DValue> flat, stack;
+    std::vector<DNode> gone;
+    for (std::uint32_t k = d_[n].in_count; k-- > 0;) stack.push_back(d_.in(n, k));
+    while (!stack.empty()) {
+      const DValue v = stack.back();
+      stack.pop_back();
+      const DNode q = d_.def(v);
+      if (d_.single_use(v) && joins(n, q, NodeClass::Concat)) {
+        gone.push_back(q);
+        for (std::uint32_t k = d_[q].in_count; k-- > 0;) stack.push_back(d_.in(q, k));
+      } else {
+        flat.push_back(v);
+      }
+    }
+    if (gone.empty()) return false;
+    d_.set_ins(n, flat);
+    for (const DNode q : gone) d_.erase(q);
+    return true;
+  }
+
+  std::optional<std::int64_t> extent(DValue v, std::uint32_t axis) const {
+    const ShapeId s = v ? d_.shape(v) : ShapeId{};
+    return s && axis < d_.shapes().rank(s) ? d_.shapes().number(d_.shapes().dims(s)[axis]) : std::nullopt;
+  }
+  bool static_pieces(DNode n) const {
+    return std::ranges::all_of(d_.outs(n), [&](DValue v) { return extent(v, d_[n].axis).has_value(); });
+  }
+
+  bool split(DNode n) {
+    const DValue x = d_.in(n, 0);
+    const std::uint32_t axis = d_[n].axis;
+    const DNode q = d_.def(x);
+    if (d_[n].out_count == 1 && d_.out(n) && d_.shape(x) && d_.shape(x) == d_.shape(d_.out(n)))
+      return drop(n, x);
+    if (joins(n, q, NodeClass::Concat) && d_.single_use(x) && d_[q].in_count == d_[n].out_count) {
+      bool same = true;
+      for (std::uint32_t k = 0; k < d_[n].out_count && same; ++k) {
+        const DValue piece = d_.out(n, k), operand = d_.in(q, k);
+        same = piece && !d_[piece].live_out && d_.shape(piece) && d_.shape(piece) == d_.shape(operand);
+      }
+      if (same) {
+        for (std::uint32_t k = 0; k < d_[n].out_count; ++k) d_.replace_uses(d_.out(n, k), d_.in(q, k));
+        d_.erase(n);
+        return true;
+      }
+    }
+    if (q && joins(n, q, NodeClass::Split) && d_.single_use(x) && static_pieces(q) && static_pieces(n))
+      return false;  // the first takes all
+    if (!static_pieces(n) || !type_can_move(d_, d_[x].dtype)) return false;
+    std::vector<DValue> flat, stack;
+    std::vector<DNode> gone;
+    for (std::uint32_t k = d_[n].out_count; k-- > 0;) stack.push_back(d_.out(n, k));
+    while (!stack.empty()) {
+      const DValue v = stack.back();
+      stack.pop_back();
+      const DNode m = d_.single_user(v);
+      if (m && d_[m].node_class == NodeClass::Split && !d_[m].shape_only && d_[m].axis == axis &&
+          static_pieces(m)) {
+        gone.push_back(m);
+        for (std::uint32_t k = d_[m].out_count; k-- > 0;) stack.push_back(d_.out(m, k));
+      } else {
+        flat.push_back(v);
+      }
+    }
+    if (gone.empty()) return false;
+    d_.set_outs(n, flat);
+    const DValue in[] = {x};
+    d_.set_ins(n, in);
+    set_lengths(d_, n);
+    for (const DNode m : gone) d_.erase(m);
+    return true;
+  }
+
+  // Slices of one value that tile an axis without gap or overlap.
+  bool slice(DNode n) {
+    const DValue x = d_.in(n, 0);
+    const std::uint32_t axis = d_[n].axis;
+    const auto whole = extent(x, axis);
+    if (!whole || !type_can_move(d_, d_[x].dtype)) return false;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> pieces;  // by (begin, end)
+    for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
+      const DNode m = d_.user(u);
+      if (d_[m].node_class != NodeClass::Slice || d_[m].shape_only || d_.slot(u) != 0 || d_[m].axis != axis)
+        continue;
+      if (pieces.empty() && m != n) return false;  // the first of them looks at all
+      const auto length = extent(d_.out(m), axis);
+      if (!length || *length < 1) continue;
+      pieces[{d_[m].begin, d_[m].begin + *length}].push_back(m);
+    }
+    if (pieces.size() < 2) return false;
+    std::int64_t end = 0;
+    for (const auto& [bounds, nodes] : pieces) {
+      if (bounds.first != end) return false;
+      end = bounds.second;
+      for (const DNode m : nodes)
+        if (m != nodes[0] && d_[d_.out(m)].live_out) return false;
+    }
+    if (end != *whole) return false;
+    std::vector<DValue> outs;
+    std::vector<DNode> all;
+    DNode first = n;
+    for (const auto& [bounds, nodes] : pieces) {
+      outs.push_back(d_.out(nodes[0]));
+      for (const DNode m : nodes) {
+        if (m != nodes[0]) d_.replace_uses(d_.out(m), outs.back());
+        if (d_.before(m, first)) first = m;
+        all.push_back(m);
+      }
+    }
+    const DValue in[] = {x};
+    const DNode made = d_.new_node(NodeClass::Split, {}, in, outs, first);
+    d_.set_axis(made, axis);
+    set_lengths(d_, made);
+    for (const DNode m : all) d_.erase(m);
+    return true;
+  }
+
+  Draft& d_;
+};
+
+}  // namespace
+
+bool drop_node(Draft& d, DNode n, DValue source) {
+  const DValue y = d.out(n);
+  if (!d[y].live_out) {
+    d.replace_uses(y, source);
+    d.erase(n);
+    return true;
+  }
+  // The source's definition takes over the name, which belongs to the interface.
+  const DNode p = d.def(source);
+  if (!p || d[source].live_out || d[source].outer || d.constant(source)) return false;
+  std::vector<DValue> outs(d.outs(p).begin(), d.outs(p).end());
+  outs[d[source].slot] = y;
+  d.erase(n);
+  d.replace_uses(source, y);
+  d.set_outs(p, outs);
+  return true;
+}
+
+// What a step touches is looked at again. A look at all that was touched ends it, since a step may also
+// depend on what stands further away.
+void canonicalize(Draft& d) {
+  Tidy work(d);
+  const auto settle = [&](DNode n) {
+    bool changed = false;
+    while (d[n].alive && work.step(n)) changed = true;
+    return changed;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    while (const DNode n = d.next_pending()) settle(n);
+    for (std::size_t i = 0; i < d.touched().size(); ++i)
+      if (settle(d.touched()[i])) {
+        changed = true;
+        while (const DNode n = d.next_pending()) settle(n);
+      }
+  }
+}
+
+}  // namespace graphopt

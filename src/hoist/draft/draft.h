@@ -1,0 +1,271 @@
+// The working form of one graph while moves are tried: nodes, values and uses in dense arrays, with an undo
+// log.
+//
+// Problem: whether a move pays is known only after the clean-up that it makes possible (two Reshapes meet and
+// vanish), so a candidate has to be carried out before it can be priced. Doing so in the model would leave
+// ids, names and tensors of thousands of refused candidates behind, and would infer types again each time.
+// Method: the draft holds what moves need, no more: the part a node plays, operands, results, shapes that
+// follow the moves by construction. Every change is logged; roll_back() undoes all since the last commit(),
+// exactly, the order of use lists and of nodes included, at the cost of what was changed. write_draft()
+// (draft_write.h) brings the kept changes to the model. The nodes are listed in canonical order (depth,
+// structural colour), never in that of the file; what is decided follows the list. They are numbered as they
+// stand in the file, since neighbours are near each other there: ids must decide nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "hoist/draft/shapes.h"
+#include "ir/model.h"
+#include "ops/facts.h"
+#include "support/large_array.h"
+
+namespace graphopt {
+
+using DNode = Id<struct DraftNodeTag>;    // a node of a draft
+using DValue = Id<struct DraftValueTag>;  // a value of a draft
+using DUse = Id<struct DraftUseTag>;
+using ListId = Id<struct DraftListTag>;  // an interned list of integers (a Transpose's perm)
+
+enum class NodeClass : std::uint8_t {
+  Elementwise,
+  Deformation,  // Reshape, Squeeze, Unsqueeze, Flatten: says its target by the shape of its result
+  Transpose,    // `list` is the perm
+  Concat,       // `axis`, counted from the start
+  Split,   // `axis`; `list` are the lengths when they are to be written anew, else they stay as they were
+  Gather,  // of one element of an axis, by a constant scalar: `axis`, `begin`
+  Slice,   // of static bounds on one axis with step 1: `axis`, `begin`
+  Other,
+};
+
+// One line of the cache: large graphs are bound by memory.
+struct alignas(64) DraftNode {
+  NodeClass node_class = NodeClass::Other;
+  AxisWork work = AxisWork::None;  // works along axes: `list` are those of operand 0 (axis_work.h)
+  bool alive : 1 = true;
+  bool made : 1 = false;          // not a node of the model: `origin` only gives operator and attributes
+  bool changed : 1 = false;       // operands, results or axis differ from the model's
+  bool heavy : 1 = false;         // class H
+  bool anchor : 1 = false;        // opens a region (methods/rewrites.md, part d)
+  bool shape_only : 1 = false;    // computes shapes only: costs nothing, is never moved
+  bool reads_shapes : 1 = false;  // an operand of it says a shape
+  bool layout_sensitive : 1 =
+      false;  // an E whose kernels choose their path by the layout of the operands (elements.h)
+  bool per_axis : 1 = false;        // an E whose further operands are vectors along `axis` (Q/DQ per axis)
+  bool absorbed : 1 = false;        // an E in the epilogue of a heavy anchor (part c)
+  bool drops : 1 = false;           // the axes that it works along are not in its result
+  bool axes_rewritten : 1 = false;  // works along the axes of `list` now: what attributes and operands say in
+                                    // the model is not true any more
+  NodeId origin;
+  std::uint32_t first_in = 0, in_count = 0;  // uses; those beyond real_in are captures by the node's bodies
+  std::uint32_t real_in = 0;
+  std::uint32_t first_out = 0, out_count = 0;
+  std::uint32_t axis = 0;
+  std::int64_t begin = 0;
+  ListId list;
+  DNode region;           // of an E: the anchor whose region it is in
+  DNode prev, next;       // the list of nodes, in topological order
+  std::uint64_t key = 0;  // ascending along the list
+};
+static_assert(sizeof(DraftNode) == 64);
+
+struct DraftValue {
+  ValueId origin;  // the model's value; none for a new one
+  ValueId like;    // of a new one: the model's value whose place it takes (for its name), if there is one
+  bool retyped = false;  // a new one that was `like`: in the model it takes the place of `like`, which is not
+                         // needed any more
+  DNode def;
+  std::uint32_t slot = 0;
+  ShapeId shape;  // none: not known
+  DType dtype = DType::Undefined;
+  TensorId tensor;  // of a constant; its dims may differ from `shape`, its bytes do not
+  bool live_out =
+      false;  // a graph output, captured, pinned, or of an outer graph: keeps its name and its content
+  bool outer =
+      false;  // not made in this graph: an input, or of an outer graph; or an overridable initializer
+  DUse first_use, last_use;
+  std::uint32_t use_count = 0;
+};
+
+struct DraftUse {
+  DValue value;
+  DNode user;
+  DUse prev, next;
+};
+
+class Draft {
+ public:
+  Draft(Model& model, GraphId graph) : model_(model), graph_(graph), shapes_(model.dims) {}
+  // In the memory of another one, which is not needed any more: the system clears each page that it gives
+  // out.
+  Draft(Model& model, GraphId graph, Draft&& spare);
+
+  Model& model() const { return model_; }
+  bool in_function =
+      false;  // facts hold at the calls of today: shape operands of the body are used again where they fit
+
+  GraphId graph() const { return graph_; }
+  ShapeTable& shapes() { return shapes_; }
+  const ShapeTable& shapes() const { return shapes_; }
+
+  // --- reading ---------------------------------------------------------------------------------------------
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t value_count() const { return values_.size(); }
+  const DraftNode& operator[](DNode n) const { return nodes_[n.index()]; }
+  const DraftValue& operator[](DValue v) const { return values_[v.index()]; }
+  DNode first() const { return first_; }
+  DNode last() const { return last_; }
+  // Is n there, of this kind, and more than the computation of a shape?
+  bool is(DNode n, NodeClass node_class) const {
+    return n && nodes_[n.index()].alive && nodes_[n.index()].node_class == node_class &&
+           !nodes_[n.index()].shape_only;
+  }
+  bool before(DNode a, DNode b) const { return nodes_[a.index()].key < nodes_[b.index()].key; }
+  DValue in(DNode n, std::size_t slot) const {
+    const DraftNode& node = nodes_[n.index()];
+    return slot < node.in_count ? uses_[node.first_in + slot].value : DValue{};
+  }
+  DValue out(DNode n, std::size_t slot = 0) const {
+    const DraftNode& node = nodes_[n.index()];
+    return slot < node.out_count ? outputs_[node.first_out + slot] : DValue{};
+  }
+  std::span<const DValue> outs(DNode n) const {
+    return std::span<const DValue>(outputs_).subspan(nodes_[n.index()].first_out,
+                                                     nodes_[n.index()].out_count);
+  }
+  std::vector<DValue> ins(DNode n) const;
+  // for (DUse u = d.first_use(v); u; u = d.next_use(u)) { d.user(u), d.slot(u) }
+  DUse first_use(DValue v) const { return values_[v.index()].first_use; }
+  DUse next_use(DUse u) const { return uses_[u.index()].next; }
+  DNode user(DUse u) const { return uses_[u.index()].user; }
+  std::uint32_t slot(DUse u) const { return u.index() - nodes_[uses_[u.index()].user.index()].first_in; }
+  bool constant(DValue v) const { return v && values_[v.index()].tensor.valid(); }
+  ShapeId shape(DValue v) const { return values_[v.index()].shape; }
+  DNode def(DValue v) const { return values_[v.index()].def; }
+  // The user when there is exactly one use, and nothing outside the graph's nodes reads it; else none.
+  DNode single_user(DValue v) const;
+  bool single_use(DValue v) const {
+    return !values_[v.index()].live_out && values_[v.index()].use_count == 1;
+  }
+  std::span<const std::int64_t> list(ListId l) const { return lists_[l.index()]; }
+
+  // --- marks, for one walk at a time -----------------------------------------------------------------------
+  void clear_marks() const {
+    marks_.resize(nodes_.size());
+    ++mark_;
+  }
+  bool marked(DNode n) const { return n.index() < marks_.size() && marks_[n.index()] == mark_; }
+  // False when it was marked already.
+  bool mark(DNode n) const {
+    if (marked(n)) return false;
+    marks_[n.index()] = mark_;
+    return true;
+  }
+
+  // --- building (not logged) -------------------------------------------------------------------------------
+  void reserve(std::size_t nodes);
+  DValue put_value(const DraftValue& v);
+  DNode put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out);
+  // The order of the nodes (their indices), and with it of the uses of each value. Until then neither has
+  // one.
+  void set_order(std::span<const std::uint32_t> order);
+  ListId intern_list(std::vector<std::int64_t> list);
+  void set_shape_only(DNode n) { nodes_[n.index()].shape_only = true; }
+
+  // --- changing (logged from the first commit() on) --------------------------------------------------------
+  DValue new_value(ShapeId shape, DType dtype, ValueId like = {});
+  DValue new_constant(TensorId t, ShapeId shape, DType dtype);
+  // A node that the model does not have, right before `before` (none: at the end).
+  DNode new_node(NodeClass node_class, NodeId origin, std::span<const DValue> in, std::span<const DValue> out,
+                 DNode before);
+  // One that does what `like` does.
+  DNode new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before);
+  void set_axis(DNode n, std::uint32_t axis);
+  void set_list(DNode n, ListId list);
+  void set_axes_rewritten(DNode n);
+  void set_in(DNode n, std::size_t slot, DValue v);
+  void set_ins(DNode n, std::span<const DValue> in);
+  void set_outs(DNode n, std::span<const DValue> out);
+  // v has another shape from now on, and with it another name; nothing may need the old one.
+  void retype(DValue v, ShapeId shape);
+  // Every use of `from` reads `to`.
+  void replace_uses(DValue from, DValue to);
+  void erase(DNode n);  // its results must have no uses (or another definition by now)
+  void move_before(DNode n, DNode before);
+  void set_region(DNode n, DNode region);
+  void set_absorbed(DNode n, bool absorbed);
+
+  bool unchanged() const { return log_.empty(); }
+  void commit() {
+    log_.clear();
+    logs_ = true;
+  }
+  void roll_back();
+  // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
+  std::span<const DNode> touched() const { return touched_; }
+  void touch(DNode n);
+  // The next node that was touched since it was last given out; none when there is none. First in, first out.
+  DNode next_pending();
+  void clear_touched();
+
+ private:
+  struct Change {
+    enum class What : std::uint8_t {
+      Value,
+      Node,
+      Axis,
+      List,
+      Use,
+      Ins,
+      Outs,
+      Erase,
+      Move,
+      Region,
+      Absorbed,
+      AxesRewritten,
+      Changed,
+      Def,
+      Shape
+    };
+    What what;
+    std::uint32_t a, b, c, d;
+  };
+  DNode append(DraftNode node, std::span<const DValue> in, std::span<const DValue> out);
+  void link_use(DUse u, DValue v);
+  void unlink_use(DUse u);
+  void relink_use(DUse u, DValue v);  // undoes unlink_use, in reverse order
+  void link_node(DNode n, DNode before);
+  void unlink_node(DNode n);
+  void renumber(DNode n);
+  void mark_changed(DNode n);
+  void define(DValue v, DNode n, std::uint32_t slot);
+  void touch_value(DValue v);
+  void log(const Change& c) {
+    if (logs_) log_.push_back(c);
+  }
+  void undo(const Change& c);
+
+  Model& model_;
+  GraphId graph_;
+  ShapeTable shapes_;
+  LargeArray<DraftNode> nodes_;
+  LargeArray<DraftValue> values_;
+  LargeArray<DraftUse> uses_;
+  LargeArray<DValue> outputs_;
+  std::vector<std::vector<std::int64_t>> lists_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> list_index_;
+  DNode first_, last_;
+  LargeArray<Change> log_;
+  bool logs_ = false;
+  std::vector<DNode> touched_, pending_;
+  std::size_t given_out_ = 0;              // of pending_
+  std::vector<std::uint8_t> is_pending_;   // by node
+  std::vector<std::uint32_t> touched_at_;  // by node: the epoch in which it was touched
+  std::uint32_t epoch_ = 1;
+  mutable std::vector<std::uint32_t> marks_;  // by node; scratch
+  mutable std::uint32_t mark_ = 0;
+};
+
+}  // namespace graphopt

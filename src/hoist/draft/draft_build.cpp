@@ -1,0 +1,296 @@
+#include "hoist/draft/draft_build.h"
+
+#include <algorithm>
+
+#include "hoist/draft/axis_work.h"
+#include "hoist/draft/elementwise.h"
+#include "ops/attributes.h"
+#include "ops/node_facts.h"
+
+namespace graphopt {
+namespace {
+
+NodeClass class_of_kind(OpKind kind) {
+  switch (kind) {
+    case OpKind::Reshape:
+    case OpKind::Squeeze:
+    case OpKind::Unsqueeze:
+    case OpKind::Flatten: return NodeClass::Deformation;
+    case OpKind::Transpose: return NodeClass::Transpose;
+    case OpKind::Concat: return NodeClass::Concat;
+    case OpKind::Split: return NodeClass::Split;
+    case OpKind::Slice: return NodeClass::Slice;
+    case OpKind::Gather: return NodeClass::Gather;
+    default: return NodeClass::Other;
+  }
+}
+
+bool elementwise_class(const Model& m, NodeId n) {
+  const OpClass c = facts_of(m, n).cls;
+  return c == OpClass::Unary || c == OpClass::Nary || c == OpClass::Conditional;
+}
+
+// What makes a Concat's operand, deformations looked through; none: an input or a constant.
+NodeId maker(const Model& m, ValueId v) {
+  for (int steps = 0; v && steps < 8; ++steps) {
+    const NodeId n = m.value(v).def;
+    if (!n || class_of_kind(m.kind(n)) != NodeClass::Deformation) return n;
+    v = m.input(n, 0);
+  }
+  return {};
+}
+
+// Do elementwise nodes alone read a Split's result, deformations looked through? Their kinds, each once: the
+// order of the uses is that of the file. No kinds: a Split is among them, or they are more than are looked
+// at.
+bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) {
+  constexpr std::size_t kMostReaders = 64;
+  kinds.clear();
+  for (int steps = 0; v && m.use_count(v) == 1 && steps < 8; ++steps) {
+    const NodeId n = m.user(m.first_use(v));
+    if (m.is_return(n) || class_of_kind(m.kind(n)) != NodeClass::Deformation) break;
+    v = m.output(n, 0);
+  }
+  if (!v || m.use_count(v) == 0) return false;
+  if (m.use_count(v) > kMostReaders) return true;
+  for (UseId u = m.first_use(v); u; u = m.next_use(u)) {
+    if (m.is_return(m.user(u))) return false;
+    kinds.push_back(m.kind(m.user(u)));
+    if (kinds.back() != OpKind::Split && !elementwise_class(m, m.user(u))) return false;
+  }
+  if (std::ranges::count(kinds, OpKind::Split) > 0) kinds.clear();  // nested: not looked into
+  std::ranges::sort(kinds);
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return true;
+}
+
+// The first two branches.
+bool operands_look_alike(const Model& m, NodeId concat) {
+  NodeId first;
+  for (std::size_t i = 0, seen = 0; i < m.input_count(concat) && seen < 2; ++i) {
+    const NodeId at = maker(m, m.input(concat, i));
+    if (!at) continue;  // a constant branch, perhaps
+    if (m.is_return(at)) return false;
+    if (m.kind(at) == OpKind::Concat) return true;  // nested: not looked into
+    if (!elementwise_class(m, at) || (first && m.kind(first) != m.kind(at))) return false;
+    first = at;
+    ++seen;
+  }
+  return true;
+}
+
+bool results_look_alike(const Model& m, NodeId split) {
+  std::vector<OpKind> first, second;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, m.output_count(split)); ++i) {
+    if (!read_by_elementwise(m, m.output(split, i), i == 0 ? first : second)) return false;
+    if ((i == 0 ? first : second).empty()) return true;
+  }
+  return first == second;
+}
+
+bool branches_look_alike(const Model& m, NodeId n) {
+  return class_of_kind(m.kind(n)) == NodeClass::Concat ? operands_look_alike(m, n) : results_look_alike(m, n);
+}
+
+}  // namespace
+
+bool DraftBuilder::worth_it(GraphId g, bool merges) const {
+  const Model& m = c_.model;
+  for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
+    const NodeClass node_class = class_of_kind(m.kind(n));
+    if (node_class == NodeClass::Other && (merges || facts_of(m, n).work != AxisWork::Blocks)) continue;
+    if (!merges ||
+        ((node_class == NodeClass::Concat || node_class == NodeClass::Split) && branches_look_alike(m, n)))
+      return true;
+  }
+  return false;
+}
+
+DValue DraftBuilder::value_of(Draft& d, ValueId v) {
+  if (!v) return {};
+  Drafted& known = values_[v.index()];
+  if (known.serial == serial_) return known.value;
+  const Model& m = c_.model;
+  const Value& value = m.value(v);
+  DraftValue made;
+  made.origin = v;
+  made.tensor = m.constant_of(v);
+  if (made.tensor) {
+    made.dtype = m.tensor(made.tensor).dtype;
+    made.shape = d.shapes().intern(std::span<const std::int64_t>(m.tensor(made.tensor).dims));
+  } else {
+    const TypeFacts& t = facts_of_type(d, c_.infer.type(v));
+    made.dtype = t.dtype;
+    made.shape = t.shape;
+  }
+  made.outer = !value.def || value.graph != d.graph();
+  made.live_out = value.pinned || value.graph != d.graph();
+  for (UseId u = m.first_use(v); u && !made.live_out; u = m.next_use(u))
+    made.live_out = m.is_return(m.user(u)) || m.node(m.user(u)).graph != d.graph();
+  known = {d.put_value(made), serial_};
+  return known.value;
+}
+
+// Many values have one type.
+const DraftBuilder::TypeFacts& DraftBuilder::facts_of_type(Draft& d, TypeId type) {
+  if (type.index() >= types_.size()) types_.resize(type.index() + 1);
+  TypeFacts& known = types_[type.index()];
+  if (known.serial != serial_) {
+    const Type& t = c_.model.types[type];
+    const bool tensor = t.kind == TypeKind::Tensor;
+    known = {tensor && t.has_rank ? d.shapes().intern(t.dims) : ShapeId{}, tensor ? t.elem : DType::Undefined,
+             serial_};
+  }
+  return known;
+}
+
+void DraftBuilder::read_node(Draft& d, NodeId n) {
+  const Model& m = c_.model;
+  const OpFacts& row = facts_of(m, n);
+  std::vector<DValue>&in = in_, &out = out_;
+  in.clear();
+  out.clear();
+  for (std::size_t i = 0; i < m.input_count(n); ++i) in.push_back(value_of(d, m.input(n, i)));
+  DraftNode node;
+  node.origin = n;
+  node.real_in = static_cast<std::uint32_t>(in.size());
+  for (const auto& [holder, v] : order_.captures_of(n)) in.push_back(value_of(d, v));
+  for (const ValueId v : m.outputs(n)) out.push_back(value_of(d, v));
+
+  const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall &&
+                     row.purity == Purity::Pure && !row.deprecated;
+  const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
+  const auto plain = [&](DValue v) { return !v || is_plain(d[v].dtype); };
+  if (known && std::ranges::all_of(in, plain) && std::ranges::all_of(out, plain) &&
+      is_elementwise_on_plain(m, c_.infer, n)) {
+    node.node_class = NodeClass::Elementwise;
+    node.layout_sensitive = chooses_by_layout(m.kind(n));
+    if (const auto axis = quantization_axis(m, c_.infer, n)) {
+      node.per_axis = true;
+      node.axis = *axis;
+    }
+  } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
+    node.node_class = class_of_kind(m.kind(n));
+    if (node.node_class != NodeClass::Split && out.size() > 1)
+      node.node_class = NodeClass::Other;  // broken: a result that the operator does not have
+    const bool ranked = x.valid();
+    const std::size_t rank = ranked ? d.shapes().rank(x) : 0;
+    switch (node.node_class) {
+      case NodeClass::Deformation: {
+        // One that fails in every run is none: constants would be read beyond their end.
+        const DimId before = x ? d.shapes().product(x) : DimId{};
+        const ShapeId y = d.shape(out[0]);
+        const DimId after = y ? d.shapes().product(y) : DimId{};
+        if (before && after && m.dims.equal(before, after) == Tri::No) node.node_class = NodeClass::Other;
+        break;
+      }
+      case NodeClass::Transpose: {
+        std::vector<std::int64_t> perm;
+        const auto given = ints_attr(m, n, names::perm);
+        if (has_attr(m, n, names::perm) && given) perm.assign(given->begin(), given->end());
+        else if (ranked)
+          for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+        if (!ranked || perm.size() != rank || !normalize_axes(perm, rank)) node.node_class = NodeClass::Other;
+        else node.list = d.intern_list(std::move(perm));
+        break;
+      }
+      case NodeClass::Concat:
+      case NodeClass::Split: {
+        const auto axis = int_attr(m, n, names::axis);
+        const ShapeId ranked = node.node_class == NodeClass::Split ? x : d.shape(out[0]);
+        const auto at = ranked ? normalize_axis(axis.value_or(node.node_class == NodeClass::Split ? 0 : 1),
+                                                d.shapes().rank(ranked))
+                               : std::nullopt;
+        if (!at || std::ranges::find(in, DValue{}) != in.end()) node.node_class = NodeClass::Other;
+        else node.axis = static_cast<std::uint32_t>(*at);
+        break;
+      }
+      case NodeClass::Slice: {
+        // Static, one axis, step 1 or one element; the bounds as they are after clamping.
+        node.node_class = NodeClass::Other;
+        const ShapeId y = d.shape(out[0]);
+        if (!x || !y || m.opset(n) < 10) break;
+        const auto starts = int_operand(m, n, 1), ends = int_operand(m, n, 2);
+        auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
+        const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
+        if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 ||
+            axes->size() != 1 || steps->size() != 1 || (*steps)[0] < 1)
+          break;
+        const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
+        if (!axis || rank == 0) break;
+        const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
+        if (!extent || (*starts)[0] < -*extent) break;
+        if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[static_cast<std::size_t>(*axis)]) != 1)
+          break;
+        node.node_class = NodeClass::Slice;
+        node.axis = static_cast<std::uint32_t>(*axis);
+        node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
+        break;
+      }
+      case NodeClass::Gather: {
+        node.node_class = NodeClass::Other;
+        const ShapeId index_shape = in.size() > 1 && in[1] ? d.shape(in[1]) : ShapeId{};
+        const auto index = int_operand(m, n, 1);
+        if (!ranked || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0)
+          break;
+        const std::int64_t axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), rank).value_or(-1);
+        if (axis < 0) break;
+        const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(axis)]);
+        if (!extent || (*index)[0] < -*extent || (*index)[0] >= *extent) break;
+        node.node_class = NodeClass::Gather;
+        node.axis = static_cast<std::uint32_t>(axis);
+        node.begin = (*index)[0] < 0 ? (*index)[0] + *extent : (*index)[0];
+        break;
+      }
+      default: break;
+    }
+    read_axis_work(d, n, in, out, node);
+  }
+  node.reads_shapes =
+      m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
+  node.heavy = known && (row.cls == OpClass::Heavy || m.kind(n) == OpKind::BatchNormalization);
+  node.anchor = known && node.node_class != NodeClass::Elementwise &&
+                node.node_class != NodeClass::Deformation && m.kind(n) != OpKind::Transpose &&
+                row.cls != OpClass::Barrier;
+  d.put_node(node, in, out);
+}
+
+// Nodes that only describe shapes: all transitive uses are shape operands. They cost nothing and are never
+// moved.
+void DraftBuilder::mark_hosts(Draft& d) const {
+  const Model& m = c_.model;
+  for (std::size_t i = d.node_count(); i-- > 0;) {
+    const DNode n{i};
+    bool shape_only = d[n].out_count > 0, used = false;
+    for (const DValue v : d.outs(n)) {
+      if (!v) continue;
+      if (d[v].live_out) shape_only = false;
+      for (DUse u = d.first_use(v); u && shape_only; u = d.next_use(u)) {
+        const DraftNode& user = d[d.user(u)];
+        used = true;
+        if (user.shape_only) continue;
+        shape_only = user.reads_shapes && d.slot(u) < user.real_in &&
+                     role_of(facts_of(m, user.origin), d.slot(u)) == Role::Shape;
+      }
+    }
+    if (shape_only && used) d.set_shape_only(n);
+  }
+}
+
+Draft DraftBuilder::build(GraphId g, Draft* spare) {
+  Draft d = spare ? Draft(c_.model, g, std::move(*spare)) : Draft(c_.model, g);
+  ++serial_;
+  values_.resize(c_.model.value_count());
+  GraphId root = g;
+  while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
+  d.in_function = c_.model.graph(root).function.valid();
+  order_.look_at(g);
+  // Ids by place in the file, where neighbours stand near each other; the order is that of the list.
+  d.reserve(order_.nodes().size());
+  for (const NodeId n : order_.nodes()) read_node(d, n);
+  d.set_order(order_.order());
+  mark_hosts(d);
+  return d;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,313 @@
+#include "hoist/draft/draft_write.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hoist/draft/axis_work.h"
+#include "ops/attributes.h"
+#include "ops/node_facts.h"
+#include "support/known_names.h"
+
+namespace graphopt {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Draft& d, Model& m) : d_(d), m_(m), shapes_(d.shapes()) {
+    values_.resize(d.value_count());
+    nodes_.resize(d.node_count());
+  }
+
+  void run() {
+    opset_ = m_.opset(d_.graph(), NameId{std::uint32_t{0}});
+    for (std::uint32_t v = 0; v < d_.value_count(); ++v)
+      values_[v] = d_[DValue{v}].retyped ? d_[DValue{v}].like : d_[DValue{v}].origin;
+    std::vector<DNode> differ;
+    std::vector<NodeId> gone;
+    for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
+      const DNode n{i};
+      const bool same_node = d_[n].alive && stays(n);
+      if (same_node) nodes_[i] = d_[n].origin;
+      else if (!d_[n].made) gone.push_back(d_[n].origin);
+      if (d_[n].alive && (d_[n].made || d_[n].changed)) differ.push_back(n);
+    }
+    for (const DNode n : differ) detach(n);
+    put_in_place(differ);
+    // Only now does nothing read a result that vanished.
+    for (const DNode n : differ)
+      if (stays(n)) change_results(n);
+    // What vanished, last first: by then nothing reads its results.
+    std::ranges::sort(gone, [this](NodeId a, NodeId b) { return m_.before(b, a); });
+    for (const NodeId n : gone) m_.erase(n);
+    // In the order of the file, as names depend on it.
+    for (std::uint32_t v = 0; v < d_.value_count(); ++v)
+      if (const DraftValue& value = d_[DValue{v}]; value.retyped && m_.alive(value.like))
+        m_.retype(value.like, m_.fresh_name(text_of(value.like) + "_moved"));
+  }
+
+ private:
+  // Is it the model's node still? A Split with another number of pieces is a new one.
+  bool stays(DNode n) const { return !d_[n].made && d_[n].out_count == m_.output_count(d_[n].origin); }
+
+  // Results of n that another node of the model defines.
+  void detach(DNode n) {
+    for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
+      const DValue v = d_.out(n, k);
+      const ValueId value = v ? values_[v.index()] : ValueId{};
+      if (!value || d_[v].def != n || d_[v].slot != k) continue;
+      const NodeId old = m_.value(value).def;
+      if (!old || m_.value(value).graph != d_.graph()) continue;
+      const bool same = stays(n) && d_[n].origin == old && k == m_.value(value).def_slot;
+      if (!same) m_.detach_output(old, m_.value(value).def_slot);
+    }
+  }
+
+  // What is new or differs, as it stands in the memory, but behind what it reads; then what stands in front
+  // of an operand because of that, in the order of the draft.
+  void put_in_place(std::span<const DNode> differ) {
+    enum : std::uint8_t { kSame, kWaits, kDone };
+    std::vector<std::uint8_t> state(d_.node_count(), kSame);
+    for (const DNode n : differ) state[n.index()] = kWaits;
+    std::vector<DNode> stack, moved;
+    for (const DNode each : differ) {
+      if (state[each.index()] == kWaits) stack.push_back(each);
+      while (!stack.empty()) {
+        const DNode n = stack.back();
+        const std::size_t depth = stack.size();
+        for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+          if (const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{};
+              def && state[def.index()] == kWaits)
+            stack.push_back(def);
+        if (stack.size() > depth) continue;
+        stack.pop_back();
+        if (state[n.index()] == kDone) continue;
+        state[n.index()] = kDone;
+        if (stays(n)) {
+          change_operands(n);
+          place(n);
+        } else {
+          make(n);
+        }
+        moved.push_back(n);
+      }
+    }
+    std::vector<std::pair<std::uint64_t, DNode>> readers;  // a heap, the first in order on top
+    std::vector<bool> queued(d_.node_count());
+    const auto queue_readers = [&](DNode n) {
+      for (const DValue v : d_.outs(n))
+        for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+          const DNode m = d_.user(u);
+          if (queued[m.index()] || m_.before(nodes_[n.index()], nodes_[m.index()])) continue;
+          queued[m.index()] = true;
+          readers.push_back({d_[m].key, m});
+          std::ranges::push_heap(readers, std::greater{});
+        }
+    };
+    for (const DNode n : moved) queue_readers(n);
+    while (!readers.empty()) {
+      std::ranges::pop_heap(readers, std::greater{});
+      const DNode n = readers.back().second;
+      readers.pop_back();
+      if (place(n)) queue_readers(n);
+    }
+  }
+
+  // A new one is named after what stands at n.
+  ValueId value_of(DValue v, DNode n) {
+    if (!v) return {};
+    ValueId& out = values_[v.index()];
+    if (out) return out;
+    if (d_.constant(v)) return out = m_.add_initializer(d_.graph(), base_of(n) + "_const", tensor_of(v));
+    return out = m_.add_value(d_.graph(), m_.fresh_name(base_of(n)));
+  }
+
+  // The constant's bytes with the dims that the draft gives it.
+  TensorId tensor_of(DValue v) {
+    const Tensor& t = m_.tensor(d_[v].tensor);
+    std::vector<std::int64_t> dims = *shapes_.numbers(d_.shape(v));
+    if (t.dims == dims) return d_[v].tensor;
+    const auto raw = m_.raw(d_[v].tensor);
+    Tensor other;
+    other.dtype = t.dtype;
+    other.dims = std::move(dims);
+    other.elements = t.elements;
+    other.raw = raw ? *raw : Bytes{};
+    other.owned = t.owned;
+    other.ready = true;
+    return m_.add_tensor(std::move(other));
+  }
+
+  // `name()` is asked for once, when the constant is made.
+  template <class Name> ValueId int64s(std::span<const std::int64_t> numbers, const Name& name) {
+    ValueId& v = int64s_[{numbers.begin(), numbers.end()}];
+    if (!v) v = m_.add_initializer(d_.graph(), name(), m_.make_int64s(numbers));
+    return v;
+  }
+
+  std::string text_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
+
+  // A name for what stands at n: its result's, or what comes behind it.
+  std::string base_of(DNode n) const {
+    for (int steps = 0; n && steps < 8; ++steps) {
+      const DValue y = d_.out(n);
+      if (!y) break;  // a GRU of which only the state is read
+      if (const ValueId like = d_[y].origin ? d_[y].origin : d_[y].like) return text_of(like) + "_moved";
+      n = d_.first_use(y) ? d_.user(d_.first_use(y)) : DNode{};
+    }
+    return "moved";
+  }
+
+  void make(DNode n) {
+    const DraftNode& node = d_[n];
+    std::vector<ValueId> in, out;
+    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
+    for (const DValue v : d_.outs(n)) out.push_back(value_of(v, n));
+    const GraphId g = d_.graph();
+    const NodeId first = place_of(n);
+    NodeId made;
+    switch (node.node_class) {
+      case NodeClass::Elementwise: {
+        made = m_.add_node(g, m_.node(node.origin).op, in, out, first);
+        const std::vector<Attr> attrs(m_.attrs(node.origin).begin(), m_.attrs(node.origin).end());
+        for (Attr a : attrs) {
+          a.proto = {};
+          m_.set_attr(made, a);
+        }
+        if (node.per_axis) m_.set_attr_int(made, names::axis, node.axis);
+        break;
+      }
+      case NodeClass::Deformation: made = make_deform(n, in, out, first); break;
+      case NodeClass::Transpose:
+        made = m_.add_node(g, standard_op(m_, OpKind::Transpose), in, out, first);
+        m_.set_attr_ints(made, names::perm, d_.list(node.list));
+        break;
+      case NodeClass::Concat:
+        made = m_.add_node(g, standard_op(m_, OpKind::Concat), in, out, first);
+        m_.set_attr_int(made, names::axis, node.axis);
+        break;
+      default: {  // Split
+        if (in.size() > 1) in.resize(1);
+        made = m_.add_node(g, standard_op(m_, OpKind::Split), in, out, first);
+        write_lengths(n, made);
+        break;
+      }
+    }
+    nodes_[n.index()] = made;
+  }
+
+  NodeId make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out, NodeId before) {
+    const GraphId g = d_.graph();
+    if (in.size() > 1) {
+      const NodeId made = m_.add_node(g, standard_op(m_, OpKind::Reshape), in, out, before);
+      const NodeId like = d_[n].origin;
+      if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0)
+        m_.set_attr_int(made, names::allowzero, 1);
+      return made;
+    }
+    const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
+    const bool target = form.kind == DeformForm::Kind::Target;
+    const OpKind kind = target                                   ? OpKind::Reshape
+                        : form.kind == DeformForm::Kind::Squeeze ? OpKind::Squeeze
+                                                                 : OpKind::Unsqueeze;
+    const bool as_operand = opset_ >= (target ? 5 : 13);
+    if (as_operand)
+      in.push_back(int64s(form.numbers, [&] { return text_of(out[0]) + (target ? "_shape" : "_axes"); }));
+    const NodeId made = m_.add_node(g, standard_op(m_, kind), in, out, before);
+    if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
+    return made;
+  }
+
+  // Axis and lengths of a Split, where the opset keeps them.
+  void write_lengths(DNode n, NodeId node) {
+    m_.set_attr_int(node, names::axis, d_[n].axis);
+    const auto lengths = d_.list(d_[n].list);
+    m_.remove_attr(node, names::num_outputs);
+    if (opset_ < 13) {
+      m_.set_attr_ints(node, names::split, lengths);
+      return;
+    }
+    const ValueId in[] = {m_.input(node, 0),
+                          int64s(lengths, [&] { return text_of(m_.input(node, 0)) + "_split"; })};
+    m_.set_operands(node, in);
+  }
+
+  void change_operands(DNode n) {
+    const DraftNode& node = d_[n];
+    std::vector<ValueId> in;
+    for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
+    bool differs = in.size() != m_.input_count(node.origin);
+    for (std::uint32_t k = 0; k < in.size() && !differs; ++k) differs = in[k] != m_.input(node.origin, k);
+    if (differs) m_.set_operands(node.origin, in);
+    if (node.axes_rewritten)
+      write_axis_work(d_, n, m_, [&](std::span<const std::int64_t> numbers, std::string_view what) {
+        return int64s(numbers, [&] { return base_of(n) + std::string(what); });
+      });
+    if (node.node_class == NodeClass::Split && node.list) write_lengths(n, node.origin);
+    if (node.per_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis)
+      m_.set_attr_int(node.origin, names::axis, node.axis);
+    if (node.node_class == NodeClass::Concat) m_.set_attr_int(node.origin, names::axis, node.axis);
+    if (node.node_class == NodeClass::Transpose)
+      m_.set_attr_ints(node.origin, names::perm, d_.list(node.list));
+  }
+
+  void change_results(DNode n) {
+    const NodeId origin = d_[n].origin;
+    for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
+      const ValueId v = value_of(d_.out(n, k), n);
+      if (m_.output(origin, k) == v) continue;
+      if (m_.output(origin, k)) m_.drop_output(origin, k);
+      if (v) m_.attach_output(origin, k, v);
+    }
+  }
+
+  // The last node, in the model's order, that makes one of the operands.
+  NodeId last_operand(DNode n) const {
+    NodeId last;
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
+      const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{};
+      if (!def || !d_[def].alive) continue;
+      const NodeId by = nodes_[def.index()];
+      if (by && (!last || m_.before(last, by))) last = by;
+    }
+    return last;
+  }
+
+  // Where a new node goes: right behind its operands; without any in the graph, in front of what reads it.
+  NodeId place_of(DNode n) const {
+    if (const NodeId last = last_operand(n)) return m_.next_node(last);
+    NodeId first;
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+        const NodeId by = nodes_[d_.user(u).index()];
+        if (!by) return m_.first_node(d_.graph());  // is written later, wherever that will be
+        if (!first || m_.before(by, first)) first = by;
+      }
+    return first ? first : m_.first_node(d_.graph());
+  }
+
+  // Behind its operands; says whether it stood elsewhere.
+  bool place(DNode n) {
+    const NodeId node = nodes_[n.index()], last = last_operand(n);
+    if (!last || m_.before(last, node)) return false;
+    m_.move_before(node, m_.next_node(last));
+    return true;
+  }
+
+  const Draft& d_;
+  Model& m_;
+  ShapeTable shapes_;  // a copy: products are cached in it
+  std::int64_t opset_ = 0;
+  std::vector<ValueId> values_;  // by DValue
+  std::vector<NodeId> nodes_;    // by DNode
+  std::map<std::vector<std::int64_t>, ValueId> int64s_;
+};
+
+}  // namespace
+
+void write_draft(const Draft& d, Model& m) { Writer(d, m).run(); }
+
+}  // namespace graphopt

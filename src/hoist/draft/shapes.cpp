@@ -1,0 +1,161 @@
+#include "hoist/draft/shapes.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "ops/reshape_target.h"
+#include "support/hash_chains.h"
+
+namespace graphopt {
+
+ShapeId ShapeTable::intern(std::span<const DimId> given) {
+  const auto begin = static_cast<std::uint32_t>(dims_.size());
+  std::uint64_t hash = given.size();
+  for (const DimId d : given) {
+    DimId c = d ? pool_.canonical(d) : DimId{};
+    if (c)
+      if (const auto v = pool_.value(c)) c = pool_.constant(*v);
+    if (!c) {
+      dims_.resize(begin);
+      return {};
+    }
+    dims_.push_back(c);
+    hash = mix_hash(hash, c.index());
+  }
+  const auto mine = std::span<const DimId>(dims_).subspan(begin);
+  const auto [low, high] = index_.equal_range(hash);
+  for (auto it = low; it != high; ++it)
+    if (std::ranges::equal(dims(ShapeId{it->second}), mine)) {
+      dims_.resize(begin);
+      return ShapeId{it->second};
+    }
+  const auto id = static_cast<std::uint32_t>(shapes_.size());
+  shapes_.push_back({begin, static_cast<std::uint32_t>(given.size()), {}, false});
+  index_.emplace(hash, id);
+  return ShapeId{id};
+}
+
+ShapeId ShapeTable::intern(std::span<const std::int64_t> given) {
+  std::vector<DimId> dims;
+  for (const std::int64_t d : given) dims.push_back(pool_.constant(d));
+  return intern(std::span<const DimId>(dims));
+}
+
+std::span<const DimId> ShapeTable::dims(ShapeId s) const {
+  const Entry& e = shapes_[s.index()];
+  return std::span<const DimId>(dims_).subspan(e.first, e.rank);
+}
+
+DimId ShapeTable::product(std::span<const DimId> dims) {
+  const DimId p = pool_.product(dims);
+  return p ? pool_.canonical(p) : p;
+}
+
+DimId ShapeTable::product(ShapeId s) {
+  if (!shapes_[s.index()].multiplied) {
+    shapes_[s.index()].product = product(dims(s));
+    shapes_[s.index()].multiplied = true;
+  }
+  return shapes_[s.index()].product;
+}
+
+bool ShapeTable::all_ones(ShapeId s) const {
+  return std::ranges::all_of(dims(s), [this](DimId d) { return is_one(d); });
+}
+
+std::optional<std::vector<std::int64_t>> ShapeTable::numbers(ShapeId s) const {
+  std::vector<std::int64_t> out;
+  for (const DimId d : dims(s)) {
+    const auto v = number(d);
+    if (!v) return std::nullopt;
+    out.push_back(*v);
+  }
+  return out;
+}
+
+bool ShapeTable::same_count(ShapeId a, ShapeId b) {
+  if (!a || !b) return false;
+  if (a == b) return true;
+  const DimId p = product(a), q = product(b);
+  return p && q && p == q;
+}
+
+namespace {
+
+// The axes of `longer` that have to be left out so that `shorter` remains: unit dims only.
+bool unit_axes(const ShapeTable& shapes, ShapeId shorter, ShapeId longer, std::vector<std::int64_t>& axes) {
+  const auto a = shapes.dims(shorter), b = shapes.dims(longer);
+  axes.clear();
+  std::size_t j = 0;
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    if (j < a.size() && a[j] == b[k]) ++j;
+    else if (shapes.is_one(b[k])) axes.push_back(static_cast<std::int64_t>(k));
+    else return false;
+  }
+  return j == a.size() && !axes.empty();
+}
+
+}  // namespace
+
+DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to) {
+  DeformForm form;
+  if (!from || !to) return form;
+  if (from == to) {
+    form.kind = DeformForm::Kind::Same;
+    return form;
+  }
+  if (!shapes.same_count(from, to)) return form;
+  const auto source = shapes.dims(from), target = shapes.dims(to);
+  for (const DimId d : target)
+    if (shapes.pool().is_constant(d, 0)) return form;  // Squeeze and Unsqueeze could, but nothing is gained
+  if (unit_axes(shapes, from, to, form.numbers)) {
+    form.kind = DeformForm::Kind::Unsqueeze;
+    return form;
+  }
+  if (unit_axes(shapes, to, from, form.numbers)) {
+    form.kind = DeformForm::Kind::Squeeze;
+    return form;
+  }
+  auto numbers = reshape_target(shapes.pool(), source, target, std::equal_to<DimId>{});
+  form.numbers.clear();
+  if (!numbers || !numbers->defined()) return form;
+  form.numbers = std::move(numbers->numbers);
+  form.kind = DeformForm::Kind::Target;
+  return form;
+}
+
+std::vector<DimGroup> dim_groups(ShapeTable& shapes, std::span<const DimId> a, std::span<const DimId> b) {
+  std::vector<DimGroup> out;
+  const auto na = static_cast<std::uint32_t>(a.size()), nb = static_cast<std::uint32_t>(b.size());
+  DimPool& pool = shapes.pool();
+  std::uint32_t i = 0, j = 0;
+  while (i < na || j < nb) {
+    DimGroup g{i, i, j, j};
+    DimId p = pool.constant(1), q = p;
+    if (i < na) p = a[i++];
+    if (j < nb) q = b[j++];
+    while (p != q) {
+      // The side whose product divides the other's grows; of two numbers that do not divide, the smaller.
+      const auto number_p = pool.value(p), number_q = pool.value(q);
+      bool grow_a = i < na;
+      if (j < nb && grow_a) {
+        if (number_p && number_q) grow_a = *number_p < *number_q;
+        else if (shapes.divide(q, p)) grow_a = true;
+        else if (shapes.divide(p, q)) grow_a = false;
+      }
+      if (grow_a) p = pool.mul(p, a[i++]);
+      else if (j < nb) q = pool.mul(q, b[j++]);
+      else return {};
+      if (!p || !q) return {};
+      p = pool.canonical(p);
+      q = pool.canonical(q);
+    }
+    g.a_end = i;
+    g.b_end = j;
+    out.push_back(g);
+  }
+  return out;
+}
+
+}  // namespace graphopt

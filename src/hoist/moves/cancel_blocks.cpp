@@ -1,0 +1,83 @@
+// Problem: DepthToSpace and SpaceToDepth that undo each other stand apart, elementwise nodes between them.
+// Method: from the lower one up a chain of elementwise nodes with one reader each, whose other operands are
+// single elements, to the other with the same block size; the chain works on the source, and both go.
+// Exact: DepthToSpace of mode DCR puts channel (i·b + j)·c' + k of a pixel to place (i, j) of its block, in
+// channel k; SpaceToDepth reads places in that order. Other modes are not taken. Elements change their place
+// in the buffer: only elementwise nodes whose bits do not depend on that are passed below -O3. Lowers C' by
+// two. Ends: two nodes are gone.
+//
+//   d = DepthToSpace <blocksize = 2> (x)      =>      y = Relu (x)
+//   r = Relu (d)
+//   y = SpaceToDepth <blocksize = 2> (r)
+#include <algorithm>
+
+#include "hoist/draft/canonicalize.h"
+#include "hoist/draft/elementwise.h"
+#include "hoist/moves/moves.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::size_t kLongestChain = 64;
+
+// The operand that is not a single element, when there is one only and it has the shape of the result.
+DValue main_operand(const Draft& d, DNode e) {
+  DValue found;
+  for (std::uint32_t k = 0; k < d[e].in_count; ++k) {
+    const DValue v = d.in(e, k);
+    if (!v || operand_kind(d.model(), d[e].origin, k) == Operand::Fixed) continue;
+    const ShapeId s = d.shape(v);
+    if (s && s != d.shape(d.out(e)) && d.shapes().all_ones(s)) continue;
+    if ((found && found != v) || !s || s != d.shape(d.out(e)) || k >= d[e].real_in) return {};
+    found = v;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
+  std::vector<DNode> chain;  // from below
+  DValue v = d.in(lower, 0);
+  DNode upper;
+  while (chain.size() < kLongestChain) {
+    upper = d.def(v);
+    if (!d.is(upper, NodeClass::Elementwise) || d[upper].per_axis) break;
+    chain.push_back(upper);
+    v = main_operand(d, upper);
+    if (!v) return false;
+  }
+  if (!upper || !d[upper].alive || d[upper].shape_only || d[upper].work != AxisWork::Blocks ||
+      d[upper].begin != -d[lower].begin)
+    return false;
+  const DValue x = d.in(upper, 0), y = d.out(lower);
+  const ShapeId shape = d.shape(x);
+  if (!shape || d.shape(y) != shape) {
+    why = Refusal::ShapeUnknown;
+    return false;
+  }
+  for (const DNode e : chain) {
+    if (!d.single_use(d.out(e))) {
+      why = d[d.out(e)].live_out ? Refusal::GraphOutput : Refusal::MultiUse;
+      return false;
+    }
+    if (!o.relaxed && (!may_reshape(d, e, shape, true) || !position_free(d, e))) {
+      why = Refusal::Position;
+      return false;
+    }
+  }
+  if (chain.empty()) return drop_node(d, lower, x);
+  d.erase(lower);
+  for (std::size_t i = chain.size(); i-- > 0;) {
+    const DNode e = chain[i];
+    const DValue main = main_operand(d, e);
+    const DValue below = i == 0 ? y : d.new_value(shape, d[d.out(e)].dtype);
+    const DValue source = i + 1 == chain.size() ? x : d.out(chain[i + 1]);
+    for (std::uint32_t k = 0; k < d[e].in_count; ++k)
+      if (d.in(e, k) == main) d.set_in(e, k, source);
+    d.set_outs(e, std::span(&below, 1));
+  }
+  return true;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,303 @@
+// Problem: every branch of a Concat (or of a Split) ends (or begins) with the same kind of deformation or
+// transposition.
+// Method: with one axis b of the shapes in front of the deformations such that as many elements stand before
+// b as before the Concat's axis, each branch's block stays contiguous: the Concat works on those shapes,
+// along b, and one deformation follows. Branches without one get the inverse (whether that pays, the cost
+// says). A Transpose on all branches, with one perm, changes the axis.
+// Exact: b4: the same elements in the same order; for a Transpose they change places, but nothing is
+// computed.
+#include <algorithm>
+#include <array>
+
+#include "hoist/moves/moves.h"
+#include "support/checked.h"
+
+namespace graphopt {
+namespace {
+
+std::vector<DimId> copy(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
+
+// The dims with the one at b replaced.
+std::vector<DimId> with(std::span<const DimId> dims, std::size_t b, DimId by) {
+  std::vector<DimId> out = copy(dims);
+  out[b] = by;
+  return out;
+}
+
+DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::size_t end) {
+  return d.shapes().product(dims.subspan(begin, end - begin));
+}
+
+constexpr std::uint32_t kMostSlotsLookedAt = 16;    // that one value feeds
+constexpr std::uint32_t kMostBranchesPriced = 256;  // of a Concat, where most of them have no deformation
+
+// Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose
+// would turn more.
+bool feeds_only(const Draft& d, DValue v, DNode c, NodeClass what) {
+  if (d.single_use(v)) return true;
+  if (what != NodeClass::Deformation || d[v].live_out || d[v].use_count > kMostSlotsLookedAt) return false;
+  for (DUse u = d.first_use(v); u; u = d.next_use(u))
+    if (d.user(u) != c) return false;
+  return true;
+}
+
+DNode deformation_of(const Draft& d, DValue v, DNode c, NodeClass what) {
+  const DNode q = d.def(v);
+  return d.is(q, what) && feeds_only(d, v, c, what) && d.shape(d.in(q, 0)) ? q : DNode{};
+}
+
+// Do at least two of the values come from such a node, read by others or not?
+bool several(const Draft& d, std::span<const DValue> values, NodeClass what) {
+  std::size_t found = 0;
+  for (const DValue v : values) found += d.is(d.def(v), what);
+  return found >= 2;
+}
+
+// Does the inverse in front of a branch take a node of its own? Constants are reshaped; near a deformation
+// one may do for both.
+bool needs_node(const Draft& d, DValue v) {
+  if (d.constant(v) || d.is(d.def(v), NodeClass::Deformation)) return false;
+  std::uint32_t looked = 0;  // one value may stand in all slots
+  for (DUse u = d.first_use(v); u && looked < kMostSlotsLookedAt; u = d.next_use(u), ++looked)
+    if (d.is(d.user(u), NodeClass::Deformation)) return false;
+  return true;
+}
+
+bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& why) {
+  for (const DNode q : each)
+    if (!q || d[q].list != d[each[0]].list) {
+      why = q && each[0] ? Refusal::Attributes : Refusal::Operand;
+      return false;
+    }
+  const auto perm = d.list(d[each[0]].list);
+  std::vector<DValue> in;
+  for (const DNode q : each) in.push_back(d.in(q, 0));
+  const DValue y = d.out(c);
+  std::vector<DimId> dims(perm.size());
+  for (std::size_t k = 0; k < perm.size(); ++k)
+    dims[static_cast<std::size_t>(perm[k])] = d.shapes().dims(d.shape(y))[k];
+  const DValue joined[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[y].dtype)};
+  const DNode concat = d.new_node(NodeClass::Concat, {}, in, joined, c);
+  d.set_axis(concat, static_cast<std::uint32_t>(perm[d[c].axis]));
+  const ListId list = d[each[0]].list;
+  const DValue out[] = {y};
+  d.erase(c);
+  const DNode t = d.new_node(NodeClass::Transpose, {}, joined, out, d[concat].next);
+  d.set_list(t, list);
+  return true;
+}
+
+bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, Refusal& why) {
+  for (const DNode q : each)
+    if (!q || d[q].list != d[each[0]].list) {
+      why = q && each[0] ? Refusal::Attributes : Refusal::Operand;
+      return false;
+    }
+  const ListId list = d[each[0]].list;
+  const auto perm = d.list(list);
+  const DValue x = d.in(s, 0);
+  std::vector<DimId> dims;
+  for (const std::int64_t p : perm) dims.push_back(d.shapes().dims(d.shape(x))[static_cast<std::size_t>(p)]);
+  const DValue in[] = {x},
+               turned[] = {d.new_value(d.shapes().intern(std::span<const DimId>(dims)), d[x].dtype)};
+  const DNode t = d.new_node(NodeClass::Transpose, {}, in, turned, s);
+  d.set_list(t, list);
+  std::vector<DValue> outs;
+  for (const DNode q : each) outs.push_back(d.out(q));
+  const auto axis = static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(d[s].axis)) -
+                                               perm.begin());
+  for (const DNode q : each) d.erase(q);
+  d.set_ins(s, turned);
+  d.set_outs(s, outs);
+  d.set_axis(s, axis);
+  set_lengths(d, s);
+  return true;
+}
+
+}  // namespace
+
+bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
+  const ShapeId result = d.shape(d.out(c));
+  if (!result) {
+    why = Refusal::ShapeUnknown;
+    return false;
+  }
+  std::vector<DNode> each;
+  std::size_t found = 0;
+  DNode first;
+  for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
+    each.push_back(deformation_of(d, d.in(c, i), c, what));
+    found += each.back().valid();
+    if (each.back() && !first) first = each.back();
+    if (!d.shape(d.in(c, i))) return false;
+  }
+  if (found < 2 ||
+      std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {  // one node in two slots is one
+    if (several(d, d.ins(c), what)) why = Refusal::MultiUse;
+    return false;
+  }
+  if (!type_can_move(d, d[d.out(c)].dtype)) {
+    why = Refusal::Barrier;
+    return false;
+  }
+  if (what == NodeClass::Transpose) return transposes_concat(d, c, each, why);
+  // A few branches are tried and priced. Of many, most must have a deformation (the majority rule of b4):
+  // 10^5 nodes that are made for nothing cost as much as the rest of a search.
+  if (d[c].in_count > kMostBranchesPriced) {
+    std::size_t inverses = 0;
+    for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
+    if (inverses + 1 >= found) {
+      why = Refusal::Tie;
+      return false;
+    }
+  }
+
+  const auto r = copy(d.shapes().dims(result));
+  const auto s0 = copy(d.shapes().dims(d.shape(d.in(first, 0))));
+  const DimId outer = product(d, r, 0, d[c].axis);
+  why = Refusal::AxisCut;
+  for (std::size_t b = 0; outer && b < s0.size(); ++b) {
+    if (product(d, s0, 0, b) != outer) continue;
+    // The shape of each branch in front of the Concat: its source's, or what the others have but along b.
+    std::vector<ShapeId> shapes;
+    DimId total = d.shapes().pool().constant(0);
+    std::vector<DimId> rest = s0;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
+    const DimId others = product(d, rest, 0, rest.size());
+    const auto shape_of = [&](ShapeId given, bool source) -> ShapeId {
+      if (source) {
+        const auto s = copy(d.shapes().dims(given));
+        return s.size() == s0.size() && with(s, b, s0[b]) == s0 ? given : ShapeId{};
+      }
+      const DimId count = d.shapes().product(given);
+      const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
+      return extent ? d.shapes().intern(std::span<const DimId>(with(s0, b, extent))) : ShapeId{};
+    };
+    std::array<ShapeId, 2> given,
+        made;  // of the last branch without and with a deformation: mostly all are alike
+    std::optional<std::int64_t> numbers = 0;  // the sum of the extents that are numbers
+    for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
+      const bool source = each[i].valid();
+      const ShapeId s = d.shape(source ? d.in(each[i], 0) : d.in(c, i));
+      if (given[source] != s) {
+        given[source] = s;
+        made[source] = shape_of(s, source);
+      }
+      if (!made[source]) break;
+      shapes.push_back(made[source]);
+      const DimId extent = d.shapes().dims(made[source])[b];
+      const auto number = d.shapes().number(extent);
+      if (number) numbers = checked_add(*numbers, *number);
+      else total = d.shapes().pool().add(total, extent);
+      if (!total || !numbers) break;
+    }
+    total = total && numbers ? d.shapes().pool().add(total, d.shapes().pool().constant(*numbers)) : DimId{};
+    if (shapes.size() != d[c].in_count || !total) continue;
+    std::vector<DValue> in;
+    for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
+      in.push_back(each[i] ? d.in(each[i], 0) : deformed(d, d.in(c, i), shapes[i], c, {}, why));
+      if (!in.back()) return false;
+    }
+    const DValue y = d.out(c);
+    const ShapeId joined = d.shapes().intern(std::span<const DimId>(with(s0, b, total)));
+    if (!joined ||
+        (joined != result && deform_form(d.shapes(), joined, result).kind == DeformForm::Kind::None)) {
+      why = Refusal::NotWritable;
+      return false;
+    }
+    const DValue whole[] = {joined == result ? y : d.new_value(joined, d[y].dtype)}, out[] = {y};
+    const DNode concat = d.new_node(NodeClass::Concat, {}, in, whole, c);
+    d.set_axis(concat, static_cast<std::uint32_t>(b));
+    d.erase(c);
+    if (joined != result) d.new_node(NodeClass::Deformation, {}, whole, out, d[concat].next);
+    return true;
+  }
+  return false;
+}
+
+bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
+  const DValue x = d.in(s, 0);
+  if (!d.shape(x)) {
+    why = Refusal::ShapeUnknown;
+    return false;
+  }
+  const auto xs = copy(d.shapes().dims(d.shape(x)));
+  const std::uint32_t a = d[s].axis;
+  std::vector<DNode> each;
+  DNode first;
+  std::size_t found = 0;
+  for (const DValue v : d.outs(s)) {
+    const DNode q = v ? d.single_user(v) : DNode{};
+    const bool fits =
+        q && d[q].node_class == what && !d[q].shape_only && d.slot(d.first_use(v)) == 0 && d.shape(d.out(q));
+    each.push_back(fits ? q : DNode{});
+    found += fits;
+    if (fits && !first) first = q;
+    if (!v || !d.shape(v) || !d.shapes().number(d.shapes().dims(d.shape(v))[a])) {
+      why = Refusal::ShapeUnknown;
+      return false;
+    }
+  }
+  if (found < 2) {
+    std::size_t readers = 0;
+    for (const DValue v : d.outs(s))
+      for (DUse u = v ? d.first_use(v) : DUse{}; u; u = d.next_use(u))
+        readers += d[d.user(u)].node_class == what;
+    if (readers >= 2) why = Refusal::MultiUse;
+    return false;
+  }
+  if (!type_can_move(d, d[x].dtype)) {
+    why = Refusal::Barrier;
+    return false;
+  }
+  if (what == NodeClass::Transpose) return transposes_split(d, s, each, why);
+
+  const auto t0 = copy(d.shapes().dims(d.shape(d.out(first))));
+  const DimId outer = product(d, xs, 0, a), inner = product(d, xs, a + 1, xs.size());
+  why = Refusal::AxisCut;
+  for (std::size_t b = 0; outer && inner && b < t0.size(); ++b) {
+    if (product(d, t0, 0, b) != outer) continue;
+    const DimId new_inner = product(d, t0, b + 1, t0.size());
+    DimId total = d.shapes().pool().constant(0);
+    std::vector<ShapeId> shapes;
+    for (std::uint32_t i = 0; new_inner && i < d[s].out_count; ++i) {
+      const DimId length = d.shapes().dims(d.shape(d.out(s, i)))[a];
+      const DimId block = d.shapes().pool().mul(length, inner);
+      const DimId extent = block ? d.shapes().divide(d.shapes().pool().canonical(block), new_inner) : DimId{};
+      if (!extent || !d.shapes().number(extent)) break;
+      const ShapeId t = d.shapes().intern(std::span<const DimId>(with(t0, b, extent)));
+      if (each[i] && d.shape(d.out(each[i])) != t) break;
+      total = d.shapes().pool().add(total, extent);
+      shapes.push_back(t);
+    }
+    if (shapes.size() != d[s].out_count) continue;
+    const DValue whole =
+        deformed(d, x, d.shapes().intern(std::span<const DimId>(with(t0, b, total))), s, {}, why);
+    if (!whole) continue;
+    std::vector<DValue> outs;
+    for (std::uint32_t i = 0; i < d[s].out_count; ++i) {
+      const DValue v = d.out(s, i);
+      if (each[i]) {
+        outs.push_back(d.out(each[i]));
+        d.erase(each[i]);
+        continue;
+      }
+      if (deform_form(d.shapes(), shapes[i], d.shape(v)).kind == DeformForm::Kind::None) {
+        why = Refusal::NotWritable;
+        return false;
+      }
+      const DValue piece[] = {d.new_value(shapes[i], d[v].dtype)}, out[] = {v};
+      d.new_node(NodeClass::Deformation, {}, piece, out, d[s].next);
+      outs.push_back(piece[0]);
+    }
+    const DValue in[] = {whole};
+    d.set_ins(s, in);
+    d.set_outs(s, outs);
+    d.set_axis(s, static_cast<std::uint32_t>(b));
+    set_lengths(d, s);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,269 @@
+#include "hoist/regions/regions.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace graphopt {
+
+// The anchor and all E nodes of its region: connected with it, so a walk finds them. False when there are too
+// many.
+bool Regions::collect(DNode region, std::vector<DNode>& out) {
+  const std::uint32_t mark = ++epoch_;
+  member_.resize(d_.node_count());
+  out.clear();
+  out.push_back(region);
+  member_[region.index()] = mark;
+  std::size_t steps = 8 * kMostVisited;  // a Concat of 10^5 operands is left alone, too
+  const auto see = [&](DNode m) {
+    if (m && d_[m].region == region && member_[m.index()] != mark) {
+      member_[m.index()] = mark;
+      out.push_back(m);
+    }
+    return steps-- > 0 && out.size() <= kMostVisited;
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const DNode n = out[i];
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (const DValue v = d_.in(n, k); v && !see(d_.def(v))) return false;
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
+        if (!see(d_.user(u))) return false;
+  }
+  return true;
+}
+
+// Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one
+// of their nodes and, through any nodes and whole regions, in front of another.
+bool Regions::acyclic(DNode e, DNode region) {
+  // A way that leaves the region and comes back at e enters e from outside; one that leaves e and comes back
+  // leaves e for outside. And where e reads the region (is read by it), a way back the other way would be a
+  // cycle already. So in chains there is nothing to search: otherwise a chain would cost its length squared.
+  bool reads = false, enters = false, read = false, leaves = false;
+  for (std::uint32_t k = 0; k < d_[e].in_count; ++k)
+    if (const DValue v = d_.in(e, k); v && d_.def(v))
+      (region_of(d_.def(v)) == region ? reads : enters) = true;
+  for (const DValue v : d_.outs(e))
+    for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
+      (region_of(d_.user(u)) == region ? read : leaves) = true;
+  if ((reads && !enters) || (read && !leaves)) return true;
+  seen_.resize(d_.node_count());
+  std::vector<DNode> own, whole;
+  if (!collect(region, own)) return false;
+  own.push_back(e);
+  const std::uint32_t mark = ++epoch_;
+  constexpr std::uint32_t kOwn = 0x80000000u;
+  std::uint64_t last = 0;
+  for (const DNode n : own) {
+    seen_[n.index()] = mark | kOwn;
+    last = std::max(last, d_[n].key);
+  }
+  stack_.clear();
+  std::size_t visited = 0;
+  const auto leave = [&](DNode m) {  // what reads m's results; false: a way back
+    for (const DValue v : d_.outs(m))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
+        const DNode user = d_.user(u);
+        if (seen_[user.index()] == (mark | kOwn)) {
+          if (seen_[m.index()] != (mark | kOwn)) return false;
+          continue;
+        }
+        if (seen_[user.index()] == mark) continue;
+        seen_[user.index()] = mark;
+        stack_.push_back(user);
+      }
+    return true;
+  };
+  for (const DNode n : own) leave(n);
+  while (!stack_.empty()) {
+    const DNode n = stack_.back();
+    stack_.pop_back();
+    if (++visited > kMostVisited) return false;
+    const DNode r = region_of(n);
+    // Far behind both, and not tied to anything in front: no way back.
+    if (d_[n].key > last && visited > kMostVisited / 8 && (!r || d_[r].key > last)) continue;
+    whole.assign(1, n);
+    if (r && !collect(r, whole)) return false;
+    for (const DNode m : whole) {
+      if (seen_[m.index()] != (mark | kOwn)) seen_[m.index()] = mark;
+      if (!leave(m)) return false;
+    }
+  }
+  return true;
+}
+
+// Of the candidates the heavy ones come first, then the last or the first in order.
+bool Regions::join_first(DNode n, bool from_behind) {
+  if (candidates_.size() > 1)  // most often there is one, and stable_sort would ask for a buffer
+    std::ranges::stable_sort(candidates_, [&](DNode a, DNode b) {
+      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : from_behind ? d_.before(b, a) : d_.before(a, b);
+    });
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(candidates_.begin(), end, candidates_[i]) == end && acyclic(n, candidates_[i])) {
+      d_.set_region(n, candidates_[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Regions::join_producer(DNode n) {
+  const ShapeId shape = d_.shape(d_.out(n));
+  candidates_.clear();
+  if (!shape) return false;
+  for (std::uint32_t k = 0; k < d_[n].real_in; ++k) {
+    const DValue v = d_.in(n, k);
+    const DNode p = v ? d_.def(v) : DNode{};
+    if (!p || !d_[p].alive || d_.shape(v) != shape) continue;
+    if (const DNode r = region_of(p)) candidates_.push_back(r);
+  }
+  return join_first(n, true);
+}
+
+bool Regions::join_consumer(DNode n) {
+  const DValue y = d_.out(n);
+  candidates_.clear();
+  for (DUse u = d_.first_use(y); u; u = d_.next_use(u)) {
+    const DNode m = d_.user(u);
+    if (d_.slot(u) >= d_[m].real_in) continue;  // a body reads it: no operand
+    const DNode r = region_of(m);
+    if (!r) continue;
+    if (d_[m].node_class == NodeClass::Elementwise && (!d_.shape(y) || d_.shape(d_.out(m)) != d_.shape(y)))
+      continue;
+    candidates_.push_back(r);
+  }
+  return join_first(n, false);
+}
+
+bool Regions::beside_producer(DNode n) const {
+  const ShapeId shape = d_.shape(d_.out(n));
+  for (std::uint32_t k = 0; shape && k < d_[n].real_in; ++k) {
+    const DValue v = d_.in(n, k);
+    if (v && d_.shape(v) == shape && d_.def(v) && region_of(d_.def(v))) return true;
+  }
+  return false;
+}
+
+bool Regions::beside_consumer(DNode n) const {
+  for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
+    if (region_of(d_.user(u))) return true;
+  return false;
+}
+
+// Lets nodes join in order (of `place`, least first), each once: those that stand beside a region, and then
+// those that stand beside them. Where only one region can be meant and nothing but that region lies on the
+// other side, a node's turn makes no difference: it comes at once, so that chains are walked along, which
+// spares the memory.
+template <class Place, class Beside, class Join, class Behind>
+bool Regions::spread(std::span<const DNode> free, Place place, Beside beside, Join join, Behind behind) {
+  waiting_.clear();
+  at_once_.clear();
+  turn_.resize(d_.node_count());
+  const std::uint32_t may = wave_ += 2, queued = may + 1;
+  for (const DNode n : free) {
+    if (d_[n].region) continue;
+    turn_[n.index()] = may;
+    if (!beside(n)) continue;
+    turn_[n.index()] = queued;
+    waiting_.push_back({place(n), n});
+  }
+  std::ranges::make_heap(waiting_, std::greater{});
+  bool grown = false;
+  while (!waiting_.empty() || !at_once_.empty()) {
+    DNode n;
+    if (at_once_.empty()) {
+      std::ranges::pop_heap(waiting_, std::greater{});
+      n = waiting_.back().second;
+      waiting_.pop_back();
+    } else {
+      n = at_once_.back();
+      at_once_.pop_back();
+    }
+    if (!join(n)) continue;
+    grown = true;
+    behind(n, [&](DNode m, bool sure) {
+      if (!m || turn_[m.index()] != may) return;
+      turn_[m.index()] = queued;
+      if (sure) {
+        at_once_.push_back(m);
+        return;
+      }
+      waiting_.push_back({place(m), m});
+      std::ranges::push_heap(waiting_, std::greater{});
+    });
+  }
+  return grown;
+}
+
+void Regions::grow(std::vector<DNode>& free) {
+  const auto one_producer = [this](DNode n) {
+    std::size_t found = 0;
+    for (std::uint32_t k = 0; k < d_[n].in_count && found < 2; ++k)
+      found += d_.in(n, k) && d_.def(d_.in(n, k));
+    return found == 1;
+  };
+  for (bool first = true, grown = true; grown; first = false) {
+    grown = spread(
+        free, [this](DNode n) { return d_[n].key; }, [this](DNode n) { return beside_producer(n); },
+        [this](DNode n) { return join_producer(n); },
+        [&](DNode n, auto add) {
+          for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
+            add(d_.user(u), one_producer(d_.user(u)));
+        });
+    if (!grown && !first) break;  // nothing new to stand beside
+    grown = spread(
+        free, [this](DNode n) { return ~d_[n].key; }, [this](DNode n) { return beside_consumer(n); },
+        [this](DNode n) { return join_consumer(n); },
+        [this](DNode n, auto add) {
+          for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
+            if (const DValue v = d_.in(n, k)) add(d_.def(v), d_[v].use_count == 1);
+        });
+    std::erase_if(free, [this](DNode n) { return d_[n].region.valid(); });
+  }
+}
+
+void Regions::start() {
+  free_.clear();
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i)
+    if (d_.is(DNode{i}, NodeClass::Elementwise)) free_.push_back(DNode{i});
+  grow(free_);
+}
+
+void Regions::update(std::span<const DNode> touched) {
+  area_.clear();
+  seen_.resize(d_.node_count());
+  const std::uint32_t mark = ++epoch_;
+  const auto see = [&](DNode n) {
+    if (!d_.is(n, NodeClass::Elementwise) || seen_[n.index()] == mark) return;
+    seen_[n.index()] = mark;
+    area_.push_back(n);
+  };
+  for (const DNode n : touched) see(n);
+  for (const DNode n : touched) {
+    if (area_.size() >= kMostRegrown) break;
+    if (!d_[n].alive || d_[n].node_class == NodeClass::Elementwise) continue;
+    if (d_[n].in_count > kMostRegrown) continue;  // most of its operands are what they were
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (const DValue v = d_.in(n, k)) see(d_.def(v));
+    for (const DValue v : d_.outs(n))
+      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
+  }
+  // Where no region is near, none begins or ends.
+  if (std::ranges::none_of(
+          area_, [this](DNode n) { return d_[n].region || beside_producer(n) || beside_consumer(n); }))
+    return;
+  for (std::size_t i = 0; i < area_.size() && area_.size() < kMostRegrown; ++i) {
+    const DNode n = area_[i];
+    const DValue y = d_.out(n);
+    for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
+      if (const DValue v = d_.in(n, k); v && d_.def(v) && d_.shape(v) == d_.shape(y)) see(d_.def(v));
+    for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
+      if (const DNode m = d_.user(u); d_.is(m, NodeClass::Elementwise) && d_.shape(d_.out(m)) == d_.shape(y))
+        see(m);
+  }
+  for (const DNode n : area_) d_.set_region(n, {});
+  free_ = area_;
+  grow(free_);
+}
+
+}  // namespace graphopt
