@@ -102,7 +102,8 @@ g (float[batch,3] x, bool c) => (float[batch,3] y)
 <float[3] w = {1, -2.5, 0.5}, int64[1] one = {1}>
 {
   a = Constant <value = float[3] {3, 4, 5}> ()
-  [named] b = If (c) < then_branch = t () => (float[batch,3] p) { p = Add (x, w) }, else_branch = e () => (float[batch,3] p) { p = Mul (x, a) } >
+  [named] b = If (c) < then_branch = t () => (float[batch,3] p) { p = Add (x, w) }, \
+else_branch = e () => (float[batch,3] p) { p = Mul (x, a) } >
   s = Shape <start = 0, end = 2> (b)
   y = Reshape (b, s)
 }
@@ -295,10 +296,10 @@ def bytes_changed(rng, data, other):
             )
         elif what == 6:  # a length that lies
             data[at] = (data[at] + rng.choice([1, -1, 2, 16, 64])) & 255
-        elif what == 7:  # a piece twice
+        elif what == 7:  # some bytes twice
             end = at + rng.choice([2, 8, 32, 128])
             data[at:at] = data[at:end]
-        else:  # a piece of another model
+        else:  # some bytes of another model
             start = rng.randrange(len(other))
             data[at : at + rng.choice([0, 8, 64])] = other[start : start + rng.choice([4, 16, 64, 256])]
     return bytes(data)

@@ -2,11 +2,11 @@
 """Large graphs through the search over moves: it ends, finds what is there, and its time grows with the
 graph, not with its square.
 
-  hoist_scale.py GRAPHOPT [SHARED] [--sizes 10000,100000] [--kinds reshapes,concat,...] [--runs N]
+  hoist_scale.py GRAPHOPT [--sizes 10000,100000] [--kinds reshapes,concat,...] [--runs N]
 
 The kinds are those of benchmarks/make_graph.py. What must be left is counted by hand: a chain of elementwise
 nodes without its Reshapes, Splits and Concats that undo each other, one Concat instead of a nest of them.
-Told: the time of the two passes. No bound on seconds: the time per node of the last size may be at most
+Measured is the time of the two passes. There is no bound on seconds: the time per node of the last size may be at most
 MOST_RATIO times that of the first one, the best of some runs each, and only where the first is long enough to
 be told from noise (a square would be 10 times as much for 10 times the nodes). The long form: --sizes
 100000,1000000.
@@ -25,8 +25,8 @@ import make_graph  # noqa: E402
 LEFT = {
     "reshapes": lambda n: n // 2,  # every Reshape goes: the last one restores the shape of the input
     "concat": lambda n: max(2, n // 10) * 9 + 1,  # nothing goes, but Reshapes move
-    "alike": lambda n: 10,  # one branch behind the Concat
-    "splits": lambda n: n // 6 * 2,  # two nodes on the whole instead of four on pieces
+    "alike": lambda n: 10,  # one branch downstream of the Concat
+    "splits": lambda n: n // 6 * 2,  # two nodes on the whole tensor instead of four on results of the Split
     "nested": lambda n: max(2, n // 100) * 99 + 1,  # one Concat
     "joins": lambda n: n // 4 * 2,  # both Reshapes of each rung
 }
@@ -45,15 +45,14 @@ def run(tool, source, work):
     if made.returncode != 0:
         sys.exit(f"{source}: status {made.returncode}: {made.stderr}")
     with open(report, encoding="utf-8") as f:
-        told = json.load(f)
-    seconds = sum(p["seconds"] for p in told["passes"] if p["name"] in PASSES)
-    return seconds, told["after"]["nodes"]
+        written = json.load(f)
+    seconds = sum(p["seconds"] for p in written["passes"] if p["name"] in PASSES)
+    return seconds, written["after"]["nodes"]
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("shared", nargs="?")
     p.add_argument("--sizes", default="10000,100000")
     p.add_argument("--kinds", default=",".join(LEFT))
     p.add_argument("--runs", type=int, default=2)
@@ -77,8 +76,8 @@ def main():
                 ratio = best[-1] / sizes[-1] / (best[0] / sizes[0]) if best[0] else 0.0
                 if ratio <= MOST_RATIO:
                     break
-            told = ", ".join(f"{n} nodes {s:.3f} s" for n, s in zip(sizes, best))
-            print(f"{kind:9s} {told}; per node {ratio:.2f} times", flush=True)
+            times = ", ".join(f"{n} nodes {s:.3f} s" for n, s in zip(sizes, best))
+            print(f"{kind:9s} {times}; per node {ratio:.2f} times", flush=True)
             if best[0] > NOISE and ratio > MOST_RATIO and not sanitized:
                 print(f"{kind}: more than {MOST_RATIO} times as long per node")
                 bad += 1

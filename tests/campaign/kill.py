@@ -2,7 +2,7 @@
 """kill -9 while OUT is rewritten in place: OUT is the old file or the new one, whole; what is left behind
 does no harm.
 
-  kill.py GRAPHOPT [SHARED] [--count N] [--seed S] [--megabytes M]
+  kill.py GRAPHOPT [--count N] [--seed S] [--megabytes M]
 
 A model of M MiB is optimized in place (IN is OUT) and killed after a random part of the time that such a run
 takes, again and again; half of the runs move the weights to external data, so that two files are written.
@@ -54,7 +54,6 @@ def whole(path):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("shared", nargs="?")
     p.add_argument("--count", type=int, default=20)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--megabytes", type=int, default=16)
@@ -65,42 +64,43 @@ def main():
         make(original, a.megabytes)
         folder.mkdir()
         target = folder / "model.onnx"
-        ways = {"inside": [], "external": ["--external-data", "always"]}
+        forms = {"inside": [], "external": ["--external-data", "always"]}
         after, seconds = {}, {}
-        for way, options in ways.items():
+        for form, options in forms.items():
             shutil.copy(original, target)
             begin = time.time()
             subprocess.run([a.tool, str(target), "-o", str(target), "-q", *options], check=True)
-            seconds[way] = time.time() - begin
-            after[way] = digest(target)
+            seconds[form] = time.time() - begin
+            after[form] = digest(target)
             for f in folder.iterdir():
                 f.unlink()
         before, left = digest(original), Counter()
         for i in range(a.count):
-            way = rng.choice(list(ways))
+            form = rng.choice(list(forms))
             shutil.copy(original, target)
-            run = subprocess.Popen([a.tool, str(target), "-o", str(target), "-q", *ways[way]])
-            time.sleep(rng.uniform(0, seconds[way] * 1.1))
+            run = subprocess.Popen([a.tool, str(target), "-o", str(target), "-q", *forms[form]])
+            time.sleep(rng.uniform(0, seconds[form] * 1.1))
             run.send_signal(signal.SIGKILL)
             status = run.wait()
             now = digest(target)
-            state = "old" if now == before else "new" if now == after[way] else "broken"
+            state = "old" if now == before else "new" if now == after[form] else "broken"
             seen[state + (", ended before the kill" if status == 0 else "")] += 1
             if state == "broken" or not whole(target):
-                problems.append(f"run {i} ({way}): OUT is {state}")
+                problems.append(f"run {i} ({form}): OUT is {state}")
             left += Counter(
                 "data file" if ".data" in f.name else "other" for f in folder.iterdir() if f != target
             )
             if i % 10 != 9:  # some runs find what earlier ones left
                 continue
             shutil.copy(original, target)
-            subprocess.run([a.tool, str(target), "-o", str(target), "-q", *ways[way]], check=True)
-            if digest(target) != after[way] or not whole(target):
+            subprocess.run([a.tool, str(target), "-o", str(target), "-q", *forms[form]], check=True)
+            if digest(target) != after[form] or not whole(target):
                 problems.append(f"after run {i}: a run beside what is left gives something else")
             for f in folder.iterdir():
                 f.unlink()
     print(
-        f"{a.count} kills within {max(seconds.values()):.2f} s, {a.megabytes} MiB: {dict(seen)}; files left, counted after each: {dict(left)}; {len(problems)} problems"
+        f"{a.count} kills within {max(seconds.values()):.2f} s, {a.megabytes} MiB: {dict(seen)}; "
+        f"files left, counted after each: {dict(left)}; {len(problems)} problems"
     )
     print("\n".join(problems))
     return 1 if problems else 0

@@ -2,16 +2,17 @@
 """Mutated models: the tool refuses them in the documented way, or takes them; it never crashes, hangs or
 leaves a half-written file.
 
-  mutate.py GRAPHOPT [SHARED] [--count N] [--in-process N] [--seed S] [--first I] [--jobs N] [--replay
-  PROGRAM] [--keep DIR]
+  mutate.py GRAPHOPT [--count N] [--in-process N] [--seed S] [--first I] [--jobs N] [--replay PROGRAM]
+            [--keep DIR]
 
-The stream of mutations depends on the seed alone (_mutations.py). Two ways to take it:
-  --count N        whole processes, by default options, by -O0, or by inspect, with at most 1 GiB of data and 10 seconds
-                   of the processor: the exit status is 0, 2 or 5; with 0 the output is a whole model;
-                   otherwise nothing is written and the message names the file and a remedy. The truncations
-                   of a small model at every byte come first.
-  --in-process N   many in one process (tests/fuzz/passes.cpp as replay_passes, found beside the tool): load, save, load,
-                   all passes verified one by one, save, load, all passes again. About a hundred times faster.
+The stream of mutations depends on the seed alone (_mutations.py). It is used twice:
+  --count N        whole processes, by default options, by -O0, or by inspect, with at most 1 GiB of data and
+                   10 seconds of the processor: the exit status is 0, 2 or 5; with 0 the output is a whole
+                   model; otherwise nothing is written and the message names the file and a remedy. The
+                   truncations of a small model at every byte come first.
+  --in-process N   many in one process (tests/fuzz/passes.cpp as replay_passes, found beside the tool): load,
+                   save, load, all passes verified one by one, save, load, all passes again. About a hundred
+                   times faster.
 What fails is written to DIR (default: the current folder).
 """
 
@@ -77,11 +78,11 @@ def run_one(tool, folder, i, data):
     """(exit status, problem or None)"""
     source, target = folder / "in.onnx", folder / "out.onnx"
     source.write_bytes(data)
-    way = i % 3 if i % 7 else 3
-    if way == 3:
+    inspect = i % 7 == 0
+    if inspect:
         words = [tool, "inspect", str(source)]
     else:
-        words = [tool, str(source), "-o", str(target), *([], ["--verify-each"], ["-O0"])[way]]
+        words = [tool, str(source), "-o", str(target), *([], ["--verify-each"], ["-O0"])[i % 3]]
     try:
         done = subprocess.run(words, capture_output=True, timeout=SECONDS * 30, preexec_fn=limits)
     except subprocess.TimeoutExpired:
@@ -93,7 +94,7 @@ def run_one(tool, folder, i, data):
         problem = f"exit status {status}: {message[:500]}"
     elif left:
         problem = f"left {left}"
-    elif status == 0 and way != 3:
+    elif status == 0 and not inspect:
         if parses(data) and not parses(
             target.read_bytes()
         ):  # what protobuf cannot read in a part that nobody reads is kept
@@ -142,7 +143,8 @@ def whole_processes(a):
             problems.append(keep(a, i, kind, data, problem))
     seconds = time.time() - begin
     print(
-        f"{a.count} whole processes, {seconds:.1f} s ({a.count / seconds:.0f}/s), by exit status: {dict(sorted(counts.items(), key=str))}; {len(problems)} problems"
+        f"{a.count} whole processes, {seconds:.1f} s ({a.count / seconds:.0f}/s), by exit status: "
+        f"{dict(sorted(counts.items(), key=str))}; {len(problems)} problems"
     )
     return problems
 
@@ -245,7 +247,8 @@ def in_process(a):
         w.join()
     seconds = time.time() - begin
     print(
-        f"{sum(taken.values())} in process, {seconds:.1f} s ({sum(taken.values()) / seconds:.0f}/s), by kind: {dict(taken)}; {len(problems)} problems"
+        f"{sum(taken.values())} in process, {seconds:.1f} s ({sum(taken.values()) / seconds:.0f}/s), "
+        f"by kind: {dict(taken)}; {len(problems)} problems"
     )
     return problems
 
@@ -261,7 +264,6 @@ def keep(a, i, kind, data, problem):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("shared", nargs="?")
     p.add_argument("--count", type=int, default=400 if SANITIZED else 2000)
     p.add_argument("--in-process", type=int, default=2000 if SANITIZED else 20000)
     p.add_argument("--seed", type=int, default=1)

@@ -114,7 +114,8 @@ def test_external_data_is_found(tool, folder):
 
 
 def test_text_and_standard_input(tool, folder):
-    text = '<ir_version: 9, opset_import: ["": 20]>\ng (float[n] x) => (float[n] y) { i = Identity(x)\n y = Neg(i) }'
+    text = """<ir_version: 9, opset_import: ["": 20]>
+        g (float[n] x) => (float[n] y) { i = Identity(x) y = Neg(i) }"""
     done = tool("-", "-o", folder / "out.onnx", "--check", "--ort", library(), stdin=text.encode())
     expect(done.returncode == 0, done.stderr)
     done = tool(

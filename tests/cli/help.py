@@ -1,4 +1,4 @@
-"""--help word for word, and how it must look. `help.py BINARY SHARED --update` writes the text anew."""
+"""--help word for word, and how it must look. `help.py GRAPHOPT --update` writes the text anew."""
 
 import pathlib
 import re
