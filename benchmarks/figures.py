@@ -1,69 +1,90 @@
 #!/usr/bin/env python3
-"""Writes the table of figures in README.md: nodes before and after, beside the peers' figures.
+"""Writes the table of figures in README.md: nodes before and after on the models of tests/models, beside the
+figures of other optimizers.
 
-  figures.py TABLE.json SHARED [--check]
+  figures.py GRAPHOPT [--check] [--work DIR] [--peers FILE.json]
 
-TABLE.json comes from `tests/equal/zoo.py GRAPHOPT SHARED --all --table TABLE.json`; the peers' figures from
-SHARED/models/peers.csv (measured there; which versions: SHARED/tools/requirements.txt). --check: exit status
-1 when README differs.
+Fills the models, runs tests/equal/zoo.py over all of them (it compares the results in ONNX Runtime, too) and
+replaces what stands between the two marks in README.md; with --check it changes nothing, and the exit status
+is 1 when README.md differs. Some twenty seconds. The other optimizers are not run: peers.json has what they
+left of each model, with their versions. --work keeps the filled models for the next run.
 """
 
-import csv
+import argparse
 import json
 import math
 import os
+import pathlib
+import subprocess
 import sys
+import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- figures: begin (benchmarks/figures.py) -->\n", "<!-- figures: end -->\n"
-PEERS = [
-    ("onnxsim", "onnxsim 0.8.1"),
-    ("onnxslim", "onnxslim 0.1.98"),
-    ("onnxoptimizer", "onnxoptimizer 0.4.2"),
-    ("onnxscript", "onnxscript 0.7.2"),
-    ("ort_basic", "ONNX Runtime 1.31.1, basic"),
-]
+SHOWN = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxscript", "ort_basic")
+
+
+def zoo(tool, work):
+    """{model: its row of zoo.py's table}; ends the program when a model is bad."""
+    with tempfile.TemporaryDirectory() as temp:
+        table = os.path.join(temp, "table.json")
+        command = [sys.executable, "-B", ROOT / "tests/equal/zoo.py", tool, "--all", "--table", table]
+        done = subprocess.run([*command, *(["--work", work] if work else [])])
+        if done.returncode:
+            sys.exit("figures: zoo.py found something wrong; README.md is not changed")
+        with open(table, encoding="utf-8") as f:
+            return {row["model"]: row for row in json.load(f)}
+
+
+def text(ours, peers):
+    """The lines between the marks."""
+    before = {m: row["before"] for m, row in ours.items()}
+
+    def row(name, after):
+        """`after` has the nodes of the models on which this optimizer is right."""
+        mean = math.exp(math.fsum(math.log(n / before[m]) for m, n in after.items()) / len(after))
+        total = f"{sum(after.values()):,}" if len(after) == len(before) else "-"
+        return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} |"
+
+    after = {m: row["after"] for m, row in ours.items()}
+    lines = [
+        "| | models right | nodes after / before (geometric mean over its right models) "
+        f"| nodes in total, of {sum(before.values()):,} |",
+        "|---|---|---|---|",
+        row("**graphopt**", after),
+    ]
+    right = {m: {p: r for p, r in peers["models"][m].items() if r["verdict"] == "right"} for m in ours}
+    for peer in SHOWN:
+        nodes = {m: found[peer]["nodes"] for m, found in right.items() if peer in found}
+        lines.append(row(peers["peers"][peer]["name"], nodes))
+    best = {m: min(r["nodes"] for r in found.values() if r["plain"]) for m, found in right.items()}
+    fewer, same = sum(after[m] < best[m] for m in ours), sum(after[m] == best[m] for m in ours)
+    lines += [
+        "",
+        "Against the best of these peers on each model that is right and adds no operator outside the "
+        f"standard: fewer nodes on {fewer}, as many on {same}, more on {len(ours) - fewer - same} of "
+        f"{len(ours)} models.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    ours = {r["model"]: r for r in json.load(open(sys.argv[1]))}
-    theirs, best = {}, {}
-    for r in csv.DictReader(open(os.path.join(sys.argv[2], "models", "peers.csv"))):
-        if r["peer"] == "original":
-            best[r["model"]] = int(r["best_plain"])
-        elif r["status"] == "ok":
-            theirs[r["model"], r["peer"]] = int(r["nodes"])
-    models = sorted(ours)
-    lines = [
-        "| | models right | nodes after / before (geometric mean over its right models) | nodes in total, of "
-        f"{sum(ours[m]['before'] for m in models):,} |",
-        "|---|---|---|---|",
-    ]
-
-    def row(name, after):
-        right = [m for m in models if m in after]
-        mean = math.exp(sum(math.log(after[m] / ours[m]["before"]) for m in right) / len(right))
-        total = f"{sum(after.values()):,}" if len(right) == len(models) else "-"
-        lines.append(f"| {name} | {len(right)} of {len(models)} | {mean:.3f} | {total} |")
-
-    row("**graphopt**", {m: ours[m]["after"] for m in models if not ours[m]["problems"]})
-    for key, name in PEERS:
-        row(name, {m: theirs[m, key] for m in models if (m, key) in theirs})
-    fewer = sum(ours[m]["after"] < best[m] for m in models)
-    equal = sum(ours[m]["after"] == best[m] for m in models)
-    lines.append(
-        f"\nAgainst the best of these peers on each model that is right and adds no operator outside the standard: fewer nodes on {fewer}, "
-        f"as many on {equal}, more on {len(models) - fewer - equal} of {len(models)} models."
-    )
-    table = BEGIN + "\n".join(lines) + "\n" + END
-    path = os.path.join(ROOT, "README.md")
-    text = open(path).read()
-    new = text[: text.index(BEGIN)] + table + text[text.index(END) + len(END) :]
-    if "--check" in sys.argv:
-        return 0 if new == text else "figures: README.md is not up to date"
-    open(path, "w").write(new)
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("tool", metavar="GRAPHOPT")
+    p.add_argument("--check", action="store_true")
+    p.add_argument("--work", metavar="DIR")
+    p.add_argument("--peers", metavar="FILE.json", default=ROOT / "benchmarks/peers.json")
+    a = p.parse_args()
+    with open(a.peers, encoding="utf-8") as f:
+        peers = json.load(f)
+    readme = ROOT / "README.md"
+    old = readme.read_text(encoding="utf-8")
+    head, rest = old.split(BEGIN)
+    new = head + BEGIN + text(zoo(a.tool, a.work), peers) + END + rest.split(END)[1]
+    if a.check:
+        return 0 if new == old else "figures: README.md is not up to date"
+    readme.write_text(new, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
