@@ -1,28 +1,32 @@
 #!/usr/bin/env python3
-"""What hoisting and aggregation take of the places that real exports offer, and why not the others.
+"""What hoisting and aggregation do with the places that real exports offer, and why the others are left.
 
-  chances.py GRAPHOPT SHARED MODELS [--only NAME ...] [--work DIR] [--options '...'] [--why]
+  chances.py GRAPHOPT [FOLDER] [--only NAME ...] [--work DIR] [--options '...'] [--why]
 
-The models are those of the table in SHARED/methods/rewrites.md, part i, prepared as
-tests/equal/hoist_costs.py does; MODELS has them filled. Places are counted before and after, bodies included,
-nodes that only compute shapes left out:
-  slices   values that two or more Slices read (part f, item 4; the table's column "sets")
-  gathers  values that two or more Gathers of constant scalars read, on one axis (item 6; "sets", G: it counts
-  other Gathers, too) concatE  Concats with two or more equal elementwise operators on their branches,
-  deformations looked through (item 5; "Concat", first) concatD  Concats with two or more deformations on
-  their branches (item 5; "Concat", D)
-  splitD   Splits with two or more results read by a deformation (item 7; "Split", D)
-  turns    Transposes that read another one through elementwise nodes (item 11; the table does not count them)
-  mm       groups of two or more MatMuls or Gemms of one value with constant weights (item 3; "MM")
-`before/table -> after` stands in each column; then come the moves that were kept. For each place that is
-left, the reason: of
---explain, or of the Slices' own operands. With --why they are listed one by one. mm is empty below -O3 (--options=-O3).
+The models are those of tests/models, or the *.onnx of FOLDER. Each is cleaned up first: by graphopt without
+the passes of SEARCHES. Places are counted in that model and in the one that graphopt makes of it with all
+passes; bodies are included, nodes that only compute shapes are not.
+  slices   values that two or more Slices read
+  gathers  values that two or more Gathers of constant scalars read, on one axis
+  concatE  Concats with two or more equal elementwise operators on their branches, deformations between the
+           two ignored
+  concatD  Concats with two or more deformations on their branches
+  splitD   Splits with two or more results that a deformation reads
+  turns    Transposes downstream of another one, with nothing but elementwise nodes between the two
+  mm       groups of two or more MatMuls or Gemms of one value with constant weights; merged at -O3 only
+           (--options=-O3)
+`before -> after` stands in each column; then come the moves that were kept. For each place that is left, the
+last lines have the reason: that of --explain, or one found in the Slices' own operands. With --why they are
+listed one by one. An operator counts as elementwise when src/ops/facts_elementwise.inc has a row for it;
+deformations are Reshape, Squeeze, Unsqueeze and Flatten.
 """
 
 import argparse
 import collections
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,10 +34,14 @@ import tempfile
 import onnx
 from onnx import numpy_helper
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tests", "equal"))
-import _hoist  # noqa: E402
-from hoist_costs import PREPARE, page_table  # noqa: E402
+import _pairs
+from _pairs import models
+from lib.counting import bodies, nested
 
+# The passes that are left out when a model is prepared.
+SEARCHES = "aggregate-elementwise,hoist-reshape,merge-matmuls"
+
+# The kinds of candidates under which --explain lists a place.
 ITEMS = {
     "slices": ("tiles",),
     "gathers": ("tiles",),
@@ -43,7 +51,10 @@ ITEMS = {
     "turns": ("transpose",),
     "mm": (),
 }
-SHAPE_SLOTS = {
+FACTS = pathlib.Path(__file__).resolve().parents[1] / "src/ops/facts_elementwise.inc"
+ELEMENTWISE = set(re.findall(r"ONNX\((\w+)\)", FACTS.read_text(encoding="utf-8")))
+DEFORMATIONS = {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}
+SHAPE_OPERANDS = {
     "Reshape": {1},
     "Expand": {1},
     "Slice": {1, 2, 3, 4},
@@ -59,71 +70,55 @@ SHAPE_SLOTS = {
 }
 
 
-class Graph:
-    """One graph of a model: constants, who makes and reads each value, and which nodes only compute
-    shapes."""
+def is_elementwise(node):
+    return node is not None and node.op_type in ELEMENTWISE
 
-    def __init__(self, graph, elementwise, deform):
-        self.nodes, self.elementwise, self.deform = list(graph.node), elementwise, deform
-        self.constants = {t.name: t for t in graph.initializer if t.name not in {i.name for i in graph.input}}
-        self.constants |= {
-            n.output[0]: a.t
-            for n in self.nodes
-            if n.op_type == "Constant"
-            for a in n.attribute
-            if a.name == "value"
-        }
-        self.made = {o: n for n in self.nodes for o in n.output if o}
-        self.read = collections.defaultdict(list)
-        outputs = {o.name for o in graph.output}
-        for n in self.nodes:
+
+def is_deformation(node):
+    return node is not None and node.op_type in DEFORMATIONS
+
+
+class Graph:
+    """One graph of a model: its constants, the producer and the readers of each value, and its nodes without
+    those that only compute shapes."""
+
+    def __init__(self, graph):
+        overridable = {i.name for i in graph.input}
+        self.constants = {t.name: t for t in graph.initializer if t.name not in overridable}
+        for n in graph.node:
+            if n.op_type == "Constant":
+                self.constants |= {n.output[0]: a.t for a in n.attribute if a.name == "value"}
+        self.producer = {o: n for n in graph.node for o in n.output if o}
+        self.readers = collections.defaultdict(list)
+        live_out = {o.name for o in graph.output}
+        for n in graph.node:
             for k, v in enumerate(n.input):
-                self.read[v].append((n, k))
-            for v in captured(n):
-                outputs.add(v)
-        host = set()
-        for n in reversed(self.nodes):
-            uses = [self.read[o] for o in n.output if o]
-            if all(
-                u and all(k in SHAPE_SLOTS.get(m.op_type, ()) or id(m) in host for m, k in u) for u in uses
-            ) and not outputs & set(n.output):
-                host.add(id(n))
-        self.nodes = [n for n in self.nodes if id(n) not in host and n.op_type != "Constant"]
+                self.readers[v].append((n, k))
+            live_out |= captured(n)
+        shape_only = set()
+        for n in reversed(graph.node):
+            uses = [self.readers[o] for o in n.output if o]
+            if not live_out.intersection(n.output) and all(
+                u and all(k in SHAPE_OPERANDS.get(m.op_type, ()) or id(m) in shape_only for m, k in u)
+                for u in uses
+            ):
+                shape_only.add(id(n))
+        self.nodes = [n for n in graph.node if id(n) not in shape_only and n.op_type != "Constant"]
 
     def numbers(self, v):
         return numpy_helper.to_array(self.constants[v]).ravel().tolist() if v in self.constants else None
 
-    def is_e(self, n):
-        return n is not None and n.op_type in self.elementwise
-
-    def is_d(self, n):
-        return n is not None and n.op_type in self.deform
-
-    def behind(self, n):
-        """What stands in front of the deformations that end in n."""
-        while self.is_d(n):
-            n = self.made.get(n.input[0])
+    def upstream(self, n):
+        """The first node upstream of n, n included, that is no deformation."""
+        while is_deformation(n):
+            n = self.producer.get(n.input[0])
         return n
 
 
-def bodies(n):
-    for a in n.attribute:
-        yield from ([a.g] if a.HasField("g") else []) + list(a.graphs)
-
-
-def captured(n):
-    for g in bodies(n):
-        for m in g.node:
-            yield from m.input
-            yield from captured(m)
-        yield from (o.name for o in g.output)
-
-
-def graphs(g):
-    yield g
-    for n in g.node:
-        for b in bodies(n):
-            yield from graphs(b)
+def captured(node):
+    """The values of outer graphs that the bodies of a node may read."""
+    graphs = [g for n in nested([node]) for g in bodies(n)]
+    return {v for g in graphs for v in [*(i for n in g.node for i in n.input), *(o.name for o in g.output)]}
 
 
 def attribute(n, name, default):
@@ -131,7 +126,7 @@ def attribute(n, name, default):
 
 
 def slice_reason(g, nodes):
-    """What the Slices' operands say themselves."""
+    """Why Slices of one value are no tiles, as far as their operands show it."""
     bounds = [[g.numbers(v) for v in n.input[1:] if v] for n in nodes]
     if any(b is None for bs in bounds for b in bs):
         return "bounds-at-run-time"
@@ -139,11 +134,27 @@ def slice_reason(g, nodes):
     return "steps" if any(s != 1 for ss in steps for s in ss) else "no-tiles"
 
 
-def places(model, elementwise, deform):
-    """{item: [(names by which --explain may call the place, reason of its own or None)]}"""
+def reads_transpose(g, node):
+    """The Transpose upstream of this one with nothing but elementwise nodes between the two, or None."""
+    seen, pending = set(), [node.input[0]]
+    while pending:
+        v = pending.pop()
+        m = g.producer.get(v)
+        if m is None or v in seen:
+            continue
+        seen.add(v)
+        if m.op_type == "Transpose":
+            return m
+        if is_elementwise(m):
+            pending += m.input
+    return None
+
+
+def places(model):
+    """{item: [(values under which --explain may list the place, a reason of its own or None)]}"""
     found = {item: [] for item in ITEMS}
-    for graph in graphs(model.graph):
-        g = Graph(graph, elementwise, deform)
+    everything = [model.graph, *(b for n in nested(model.graph.node) for b in bodies(n))]
+    for g in map(Graph, everything):
         slices, gathers, products = (collections.defaultdict(list) for _ in range(3))
         for n in g.nodes:
             if n.op_type == "Slice":
@@ -153,156 +164,82 @@ def places(model, elementwise, deform):
             elif n.op_type in ("MatMul", "Gemm") and n.input[1] in g.constants:
                 products[n.input[0], n.op_type].append(n)
             elif n.op_type == "Concat":
-                makers = [g.made.get(v) for v in n.input]
-                kinds = collections.Counter(m.op_type for m in map(g.behind, makers) if g.is_e(m))
-                if kinds and max(kinds.values()) >= 2:
+                producers = [g.producer.get(v) for v in n.input]
+                kinds = collections.Counter(
+                    m.op_type for m in map(g.upstream, producers) if is_elementwise(m)
+                )
+                if max(kinds.values(), default=0) >= 2:
                     found["concatE"].append(([n.output[0]], None))
-                if sum(map(g.is_d, makers)) >= 2:
+                if sum(map(is_deformation, producers)) >= 2:
                     found["concatD"].append(([n.output[0]], None))
             elif n.op_type == "Split":
-                if sum(any(g.is_d(m) for m, _ in g.read[o]) for o in n.output) >= 2:
+                if sum(any(is_deformation(m) for m, _ in g.readers[o]) for o in n.output) >= 2:
                     found["splitD"].append((list(n.output), None))
-            elif n.op_type == "Transpose":
-                seen, stack = set(), [n.input[0]]
-                while stack:
-                    v = stack.pop()
-                    m = g.made.get(v)
-                    if m is None or v in seen:
-                        continue
-                    seen.add(v)
-                    if m.op_type == "Transpose":
-                        found["turns"].append(([n.output[0], m.output[0]], None))
-                        break
-                    if g.is_e(m):
-                        stack += m.input
-        found["slices"] += [
-            ([o for n in s for o in n.output], slice_reason(g, s)) for s in slices.values() if len(s) >= 2
-        ]
-        found["gathers"] += [
-            ([o for n in s for o in n.output], None) for s in gathers.values() if len(s) >= 2
-        ]
-        found["mm"] += [([n.output[0] for n in s], None) for s in products.values() if len(s) >= 2]
+            elif n.op_type == "Transpose" and (m := reads_transpose(g, n)):
+                found["turns"].append(([n.output[0], m.output[0]], None))
+        for item, groups in (("slices", slices), ("gathers", gathers), ("mm", products)):
+            for nodes in groups.values():
+                if len(nodes) >= 2:
+                    reason = slice_reason(g, nodes) if item == "slices" else None
+                    found[item].append(([o for n in nodes for o in n.output], reason))
     return found
 
 
-def page_columns(page):
-    """{model: {item: places}} of the table in part i."""
-    table, columns = {}, None
-    for line in open(page):
-        cells = [c.strip() for c in line.strip().strip("|").split("|")] if line.startswith("|") else []
-        if cells[:1] == ["model"]:
-            columns = {
-                k: next(i for i, c in enumerate(cells) if c.startswith(k))
-                for k in ("Concat", "Split", "sets", "MM")
-            }
-        elif not cells:
-            columns = None
-        elif columns and not cells[0].startswith("-"):
-            at = {k: cells[i] for k, i in columns.items()}
-            row = dict.fromkeys(ITEMS, 0)
-            if at["Concat"]:
-                _, counts = at["Concat"].split(":")
-                e, d = counts.split(";")
-                row["concatE"], row["concatD"] = int(e.split("/")[0]), int(d)
-            if at["Split"]:
-                row["splitD"] = int(at["Split"].split(";")[1])
-            for part in at["sets"].split(","):
-                if words := part.split():
-                    row["gathers" if words[0] == "G" else "slices"] = int(
-                        words[1] if words[0] == "G" else words[0]
-                    )
-            row["mm"] = int(at["MM"] or 0)
-            table[cells[0]] = row
-    return table
-
-
-def prepared(name, models, work):
-    target = os.path.join(work, f"{name}.prepared.onnx")
-    if not os.path.exists(target):
-        part = target + ".part.onnx"
-        subprocess.run(
-            [sys.executable, "-c", PREPARE, os.path.join(models, f"{name}.onnx"), part],
-            check=True,
-            capture_output=True,
-        )
-        os.replace(part, target)
-    return target
+def run(tool, source, target, *options):
+    """Runs the tool; returns its report."""
+    report = f"{target}.json"
+    subprocess.run([tool, source, "-o", target, "-q", "--report", report, *options], check=True)
+    with open(report, encoding="utf-8") as f:
+        return json.load(f)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("shared", metavar="SHARED")
-    p.add_argument("models", metavar="MODELS")
-    p.add_argument("--only", nargs="+", default=[], metavar="NAME")
-    p.add_argument("--work", metavar="DIR", help="prepared models are kept there and used again")
-    p.add_argument("--options", default="", help="of graphopt, one string")
+    _pairs.add_arguments(p)
     p.add_argument("--why", action="store_true", help="list the places that are left")
     a = p.parse_args()
-    _, _, proto = _hoist.rewrites(a.shared)
-    page = os.path.join(a.shared, "methods", "rewrites.md")
-    columns = page_columns(page)
-    sums, reasons = collections.Counter(), {item: collections.Counter() for item in ITEMS}
-    print(f"{'model':24}" + "".join(f"{item:>13}" for item in ITEMS) + "   moves kept; places left: reasons")
-    with tempfile.TemporaryDirectory() as temp:
-        work = a.work or temp
-        os.makedirs(work, exist_ok=True)
-        for name in [n for n in page_table(page) if not a.only or n in a.only]:
-            source, target, report = (
-                prepared(name, a.models, work),
-                os.path.join(temp, "out.onnx"),
-                os.path.join(temp, "report.json"),
-            )
-            subprocess.run(
-                [
-                    a.tool,
-                    source,
-                    "-o",
-                    target,
-                    "-q",
-                    "--report",
-                    report,
-                    "--explain",
-                    "aggregate-elementwise,hoist-reshape",
-                    *a.options.split(),
-                ],
-                check=True,
-            )
-            before, after = (places(onnx.load(f), proto.ELEM, proto.DEFORM) for f in (source, target))
-            told = json.load(open(report))
-            said = collections.defaultdict(set)
-            for e in told["explain"]:
-                said[e["kind"], e["value"]].add(e["reason"])
-            line, left = f"{name:24}", []
+    if len(a.files) > 2:
+        p.error("give GRAPHOPT and a folder at most")
+    tool, sums = a.files[0], collections.Counter()
+    reasons, table = {item: collections.Counter() for item in ITEMS}, []
+
+    def cells(counts):
+        return "".join(f"{f'{x} -> {y}' if x or y else '':>12}" for x, y in counts)
+
+    print(f"{'model':24}{''.join(f'{item:>12}' for item in ITEMS)}   moves kept")
+    with models.work_folder(a.work) as work, tempfile.TemporaryDirectory() as temp:
+        prepared, target = os.path.join(temp, "prepared.onnx"), os.path.join(temp, "out.onnx")
+        for name, source in _pairs.sources(a.files, a.only, work).items():
+            run(tool, source, prepared, f"--disable-pass={SEARCHES}")
+            explained = "--explain=aggregate-elementwise,hoist-reshape"
+            report = run(tool, prepared, target, explained, *a.options.split())
+            before, after = (places(onnx.load(f)) for f in (prepared, target))
+            refused = collections.defaultdict(set)
+            for e in report["explain"]:
+                refused[e["kind"], e["value"]].add(e["reason"])
+            left = []
             for item, kinds in ITEMS.items():
-                numbers = len(before[item]), columns[name][item], len(after[item])
-                line += f"{'{}/{} -> {}'.format(*numbers) if any(numbers) else '':>13}"
-                for k, n in zip(("before", "page", "after"), numbers):
-                    sums[item, k] += n
-                count = collections.Counter()
-                for names, own in after[item]:
-                    found = {
-                        r for kind in kinds for v in names for r in said[kind, v] | said[kind, v + "_moved"]
+                sums[item, "before"] += len(before[item])
+                sums[item, "after"] += len(after[item])
+                for values, own in after[item]:
+                    given = {
+                        r for k in kinds for v in values for r in refused[k, v] | refused[k, v + "_moved"]
                     }
-                    why = ", ".join(sorted(found)) or own or "no-candidate"
-                    count[why] += 1
-                    if a.why:
-                        left.append(f"    {item} {names[0]}: {why}")
-                reasons[item] += count
-            kept = collections.Counter(m["kind"] for m in told["moves"])
-            print(line + "   " + " ".join(f"{k} {n}" for k, n in sorted(kept.items())))
-            if left:
-                print("\n".join(left))
+                    why = ", ".join(sorted(given)) or own or "no-candidate"
+                    reasons[item][why] += 1
+                    left.append(f"    {item} {values[0]}: {why}")
+            counts = {item: (len(before[item]), len(after[item])) for item in ITEMS}
+            kept = collections.Counter(m["kind"] for m in report["moves"])
+            table.append({"model": name, "places": counts, "moves": kept})
+            moves = " ".join(f"{k} {n}" for k, n in sorted(kept.items()))
+            print("\n".join([f"{name:24}{cells(counts.values())}   {moves}", *(left if a.why else [])]))
             sys.stdout.flush()
-    print(
-        f"{'all':24}"
-        + "".join(
-            f"{'{}/{} -> {}'.format(*(sums[item, k] for k in ('before', 'page', 'after'))):>13}"
-            for item in ITEMS
-        )
-    )
+    print(f"{'all':24}{cells((sums[item, 'before'], sums[item, 'after']) for item in ITEMS)}")
     for item, count in reasons.items():
         print(f"{item:8} left: " + (", ".join(f"{why} {n}" for why, n in count.most_common()) or "none"))
+    if a.json:
+        with open(a.json, "w", encoding="utf-8") as f:
+            json.dump(table, f, indent=1)
     return 0
 
 

@@ -2,36 +2,37 @@
 """Does a rewrite cost ONNX Runtime its own fusions? Counts the operators that it makes of models before and
 after.
 
-  fusions.py GRAPHOPT MODELS [--options '...'] [--only NAME ...] [--work DIR] [--json FILE]
+  fusions.py GRAPHOPT [FOLDER] [--options '...'] [--only NAME ...] [--work DIR] [--json FILE]
   fusions.py BEFORE.onnx AFTER.onnx [BEFORE.onnx AFTER.onnx ...]
 
-MODELS is a folder with *.onnx; GRAPHOPT optimizes each with the options given (default: none). Both models go
+GRAPHOPT optimizes the models of tests/models, or the *.onnx of FOLDER, with the options given. Both models go
 through ONNX Runtime with all optimizations on and `optimized_model_filepath`; in the graph that it writes,
 the operators of its own domains (com.microsoft, com.ms.internal.nhwc, ai.onnx.contrib ...) and all nodes are
 counted, bodies included. Where the model itself uses such operators, they count too: what matters is that
 none becomes rarer. Exit status 1 when an operator kind has become rarer, or a model is not loaded any more.
-Layout operators (ReorderInput, ReorderOutput) are borders of fused regions, not fusions: fewer of them are a
-gain; they are shown, not judged.
+Layout operators (ReorderInput, ReorderOutput) stand at the boundaries of fused regions and are no
+fusions: fewer of them are a gain; they are shown, not judged.
 """
 
 import argparse
 import collections
 import json
 import os
-import subprocess
 import sys
-import tempfile
 
 import onnx
 import onnxruntime as ort
 
-BORDERS = {"ReorderInput", "ReorderOutput"}
-LARGER = {"Gelu": ["BiasGelu"]}  # a fusion that has another one in it counts for both
+import _pairs
+from _pairs import models
+
+LAYOUT = {"ReorderInput", "ReorderOutput"}
+LARGER = {"Gelu": ["BiasGelu"]}  # a fusion that contains another one counts as both
 
 
 def plain(n):
-    """A FusedMatMul that multiplies by 1 and transposes nothing: it took in a no-op, which the rewrite may
-    have removed before."""
+    """Whether a node is a FusedMatMul that multiplies by 1 and transposes nothing: it contains a no-op, which
+    a rewrite may have removed before."""
     given = {a.name: a.f if a.type == onnx.AttributeProto.FLOAT else a.i for a in n.attribute}
     return n.op_type == "FusedMatMul" and given.pop("alpha", 1.0) == 1.0 and not any(given.values())
 
@@ -86,7 +87,7 @@ def compare(name, before, after, work):
     row["rarer"] = {
         k: [n, b.get(k, 0)]
         for k, n in a.items()
-        if number(b, k) < number(a, k) and k.split(":")[1] not in BORDERS
+        if number(b, k) < number(a, k) and k.split(":")[1] not in LAYOUT
     }
     return row
 
@@ -97,61 +98,30 @@ def show(row):
     if "after" not in row:
         return f"{row['model']:28} {row['why']}"
     a, b = row["before"], row["after"]
-    line = f"{row['model']:28}{sum(a.values()):7} ->{sum(b.values()):5}{row['nodes_before']:9} ->{row['nodes_after']:5}"
+    line = f"{row['model']:28}{sum(a.values()):7} ->{sum(b.values()):5}"
+    line += f"{row['nodes_before']:9} ->{row['nodes_after']:5}"
     changed = [
         f"{k.split(':')[1]} {a.get(k, 0)}->{b.get(k, 0)}" for k in sorted(a | b) if a.get(k, 0) != b.get(k, 0)
     ]
     return line + (f"   {'RARER ' if row['rarer'] else ''}{', '.join(changed)}" if changed else "")
 
 
-def pairs(a, work):
-    """(name, before, after or None, why) one by one; an optimized model is removed when the next one is asked
-    for."""
-    if os.path.isdir(a.files[-1]):
-        tool, folder = a.files
-        for f in sorted(os.listdir(folder)):
-            name = f.removesuffix(".onnx")
-            if f == name or a.only and name not in a.only:
-                continue
-            source, target = os.path.join(folder, f), os.path.join(work, f"{name}.after.onnx")
-            done = subprocess.run(
-                [tool, source, "-o", target, "-q", *a.options.split()], capture_output=True, text=True
-            )
-            yield (
-                name,
-                source,
-                target,
-                f"exit status {done.returncode}: {done.stderr.strip()[-200:]}" if done.returncode else "",
-            )
-            if os.path.exists(target):
-                os.remove(target)
-    else:
-        for before, after in zip(a.files[::2], a.files[1::2]):
-            yield os.path.basename(before).removesuffix(".onnx"), before, after, ""
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("files", nargs="+", metavar="FILE", help="GRAPHOPT MODELS, or pairs of models")
-    p.add_argument("--options", default="", help="of graphopt, one string")
-    p.add_argument("--only", nargs="+", default=[], metavar="NAME")
-    p.add_argument("--work", metavar="DIR", help="for models in between (default: a temporary folder)")
-    p.add_argument("--json", metavar="FILE")
+    _pairs.add_arguments(p)
     a = p.parse_args()
-    if len(a.files) % 2 or os.path.isdir(a.files[-1]) and len(a.files) != 2:
-        p.error("give GRAPHOPT and a folder, or pairs of models")
     table = []
     print(f"{'model':28}{'fused operators':>14}{'nodes in the runtime':>21}")
-    with tempfile.TemporaryDirectory(dir=a.work) as work:
-        for name, before, after, why in pairs(a, work):
+    with models.work_folder(a.work) as work:
+        for name, before, after, why in _pairs.pairs(a, work):
             row = {"model": name, "rarer": {}, "why": why} if why else compare(name, before, after, work)
             table.append(row)
             print(show(row), flush=True)
     lost = [r["model"] for r in table if r["rarer"] or r["why"]]
     nodes = [sum(r.get(k, 0) for r in table if "after" in r) for k in ("nodes_before", "nodes_after")]
     print(
-        f"{len(table)} models, {sum('after' in r for r in table)} compared, {nodes[0]} -> {nodes[1]} nodes in the runtime; "
-        f"fusions lost in: {' '.join(lost) or 'none'}"
+        f"{len(table)} models, {sum('after' in r for r in table)} compared, "
+        f"{nodes[0]} -> {nodes[1]} nodes in the runtime; fusions lost in: {' '.join(lost) or 'none'}"
     )
     if a.json:
         json.dump(table, open(a.json, "w"), indent=1)

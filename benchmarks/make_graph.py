@@ -11,11 +11,11 @@ Kinds (about NODES nodes each, subgraph bodies included):
   ifs         Ifs in a row, each nested 30 deep
   loop        one Loop whose body is a chain
   shapes      Shape, Gather, Unsqueeze, Concat, Reshape again and again, as exporters write it
-and for the search over moves:
+Kinds for the search over moves:
   reshapes    an elementwise node and a Reshape to another shape, in turns
   concat      one Concat of NODES/10 branches of nine nodes, the Reshape of each at another place
   alike       the same with the Reshape at one place: all branches become one
-  splits      Split, the same two operators on both pieces, Concat back, again and again
+  splits      Split, the same two operators on both results, Concat back, again and again
   nested      a Concat of a Concat of ..., NODES/100 deep, with a chain on each new branch
   joins       a ladder with a Reshape on one rail of each rung
 """

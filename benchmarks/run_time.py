@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Do optimized models run faster in ONNX Runtime? Median times of interleaved runs, before and after.
 
-  run_time.py GRAPHOPT MODELS SHARED [--options '...'] [--only NAME ...] [--seconds S] [--threads N]
-  [--optimizations all|off] run_time.py BEFORE.onnx AFTER.onnx SHARED
+  run_time.py GRAPHOPT [FOLDER] [--options '...'] [--only NAME ...] [--seconds S] [--threads N]
+              [--optimizations all|off] [--work DIR]
+  run_time.py BEFORE.onnx AFTER.onnx [BEFORE.onnx AFTER.onnx ...]
 
-MODELS is a folder with *.onnx. Inputs are legal ones from SHARED/tools (SHARED/models/index.json, else by
-heuristics), the same for both. The two sessions run in turns, first one, then the other first, for --seconds
-a model and at least 20 times each: what else the machine does falls on both alike. Told: both medians, their
-ratio after / before, and the spread (the quarter of the ratios of neighbouring runs on either side). A ratio
-above --limit (1.03) is measured again, twice, with new sessions in the other order; it counts when it
-persists. Exit status 1 when one did, or a model does not run any more. Alone on the machine, or it is no
-figure.
+GRAPHOPT optimizes the models of tests/models, or the *.onnx of FOLDER, with the options given. Inputs are
+those of tests/lib/inputs.py, the same for both models: legal values for the models of tests/models, any
+numbers for others. The two sessions run in turns, first one, then the other first, for --seconds a model and
+at least 20 times each: what else the machine does falls on both alike. Printed are both medians, their ratio
+after / before, and the spread (the quarter of the ratios of neighbouring runs on either side). A ratio above
+--limit (1.03) is measured again, twice, with new sessions in the other order; it counts when it persists.
+Exit status 1 when one did, or a model does not run any more. The figures mean nothing unless the machine does
+nothing else.
 """
 
 import argparse
@@ -18,23 +20,18 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 import onnxruntime as ort
 
+import _pairs
+from _pairs import models
+from lib import compare, inputs
+
 
 def session(path, a):
-    o = ort.SessionOptions()
-    o.graph_optimization_level = (
-        ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-        if a.optimizations == "all"
-        else ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    )
-    o.intra_op_num_threads, o.inter_op_num_threads, o.log_severity_level = a.threads, 1, 4
-    return ort.InferenceSession(path, o, providers=["CPUExecutionProvider"])
+    return compare.session(path, a.optimizations == "all", a.threads)
 
 
 def turns(first, second, feeds, seconds):
@@ -58,9 +55,8 @@ def turns(first, second, feeds, seconds):
 
 def measure(before, after, feeds, a, swapped=False):
     """(median before, median after, ratio, lower and upper quarter of the ratios, runs)"""
-    order = (
-        (after, before) if swapped else (before, after)
-    )  # the place in memory that a session gets depends on what is there
+    # The place in memory that a session gets depends on what is there already.
+    order = (after, before) if swapped else (before, after)
     sessions = {path: session(path, a) for path in order}
     x, y = turns(sessions[before], sessions[after], feeds, a.seconds)
     quarters = statistics.quantiles([q / p for p, q in zip(x, y)], n=4)
@@ -68,14 +64,13 @@ def measure(before, after, feeds, a, swapped=False):
     return mx, my, my / mx, quarters[0], quarters[2], len(x)
 
 
-def one(name, before, after, tools, a):
+def one(name, before, after, a):
     """A row of the table."""
-    compare_models, model_inputs = tools
-    entry = compare_models.input_entry(before, os.path.join(a.shared, "models"))
-    feeds = model_inputs.make_inputs(entry, model_inputs.bindings(entry, a.size), 0)
     row = {"model": name, "why": ""}
     try:
-        session(before, a).run(None, {k: v for k, v in feeds.items()})
+        record = inputs.record_of(before)
+        feeds = inputs.make(record, inputs.sizes(record, a.size))
+        compare.results(session(before, a), feeds)
     except Exception as e:  # noqa: BLE001
         return {**row, "skipped": " ".join(str(e).split())[:200]}
     try:
@@ -106,40 +101,15 @@ def show(row):
         else "   first " + " ".join(f"{r:.3f}" for r in row["ratios"][:-1])
     )
     return (
-        f"{row['model']:28}{row['seconds_before'] * 1e6:12.1f}{row['seconds_after'] * 1e6:12.1f}{row['ratio']:9.3f}"
-        f"   {row['low']:.3f}..{row['high']:.3f}{row['runs']:7}{again}{'   ' + row['why'] if row['why'] else ''}"
+        f"{row['model']:28}{row['seconds_before'] * 1e6:12.1f}{row['seconds_after'] * 1e6:12.1f}"
+        f"{row['ratio']:9.3f}   {row['low']:.3f}..{row['high']:.3f}{row['runs']:7}{again}"
+        f"{'   ' + row['why'] if row['why'] else ''}"
     )
-
-
-def models(a, work):
-    if not os.path.isdir(a.second):
-        yield os.path.basename(a.first).removesuffix(".onnx"), a.first, a.second, ""
-        return
-    for f in sorted(os.listdir(a.second)):
-        name = f.removesuffix(".onnx")
-        if f == name or a.only and name not in a.only:
-            continue
-        source, target = os.path.join(a.second, f), os.path.join(work, f"{name}.after.onnx")
-        done = subprocess.run(
-            [a.first, source, "-o", target, "-q", *a.options.split()], capture_output=True, text=True
-        )
-        yield (
-            name,
-            source,
-            target,
-            f"exit status {done.returncode}: {done.stderr.strip()[-200:]}" if done.returncode else "",
-        )
-        if os.path.exists(target):
-            os.remove(target)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("first", metavar="GRAPHOPT", help="or a model before")
-    p.add_argument("second", metavar="MODELS", help="or a model after")
-    p.add_argument("shared", metavar="SHARED")
-    p.add_argument("--options", default="", help="of graphopt, one string")
-    p.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    _pairs.add_arguments(p)
     p.add_argument(
         "--seconds", type=float, default=3, metavar="S", help="per model and measurement (default 3)"
     )
@@ -148,34 +118,29 @@ def main():
         "--optimizations", choices=["all", "off"], default="all", help="of ONNX Runtime (default all)"
     )
     p.add_argument(
-        "--size", default="default", metavar="SIZE", help="binding of symbols: default, min, max, random:N"
+        "--size",
+        default="default",
+        metavar="SIZE",
+        help="of the symbols: default, smallest, largest, drawn:N",
     )
     p.add_argument("--limit", type=float, default=1.03, metavar="R")
-    p.add_argument("--json", metavar="FILE")
     a = p.parse_args()
-    sys.path.insert(0, os.path.join(a.shared, "tools"))
-    import compare_models
-    import model_inputs
-
     ort.set_default_logger_severity(4)
     load = os.getloadavg()[0]
     if load > 0.5:
         print(f"run_time: the machine is busy (load {load:.1f}): these are no figures", file=sys.stderr)
     table = []
     print(f"{'model':28}{'us before':>12}{'us after':>12}{'ratio':>9}   quarters      {'runs':>7}")
-    with tempfile.TemporaryDirectory() as work:
-        for name, before, after, why in models(a, work):
-            row = (
-                {"model": name, "why": why}
-                if why
-                else one(name, before, after, (compare_models, model_inputs), a)
-            )
+    with models.work_folder(a.work) as work:
+        for name, before, after, why in _pairs.pairs(a, work):
+            row = {"model": name, "why": why} if why else one(name, before, after, a)
             table.append(row)
             print(show(row), flush=True)
     ran, bad = [r for r in table if "ratio" in r], [r["model"] for r in table if r["why"]]
     mean = math.exp(sum(math.log(r["ratio"]) for r in ran) / len(ran)) if ran else 0
     print(
-        f"{len(table)} models, {len(ran)} measured, geometric mean of the ratios {mean:.3f}; slower or broken: {' '.join(bad) or 'none'}"
+        f"{len(table)} models, {len(ran)} measured, geometric mean of the ratios {mean:.3f}; "
+        f"slower or broken: {' '.join(bad) or 'none'}"
     )
     if a.json:
         json.dump(table, open(a.json, "w"), indent=1)

@@ -6,10 +6,9 @@ graph, not with its square.
 
 The kinds are those of benchmarks/make_graph.py. What must be left is counted by hand: a chain of elementwise
 nodes without its Reshapes, Splits and Concats that undo each other, one Concat instead of a nest of them.
-Measured is the time of the two passes. There is no bound on seconds: the time per node of the last size may be at most
-MOST_RATIO times that of the first one, the best of some runs each, and only where the first is long enough to
-be told from noise (a square would be 10 times as much for 10 times the nodes). The long form: --sizes
-100000,1000000.
+Measured is the time of the two passes. There is no bound on seconds: the time per node of the last size may
+be at most MOST_RATIO times that of the first one, the best of some runs each, where the first is well above
+the noise (a square would be 10 times as much for 10 times the nodes). The long form: --sizes 100000,1000000.
 """
 
 import argparse
