@@ -11,7 +11,6 @@ it; peak memory beyond the file, per node in bytes. Nothing is asserted: machine
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile

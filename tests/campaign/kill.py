@@ -13,7 +13,6 @@ beside whatever is left, and the number of such files is printed.
 
 import argparse
 import hashlib
-import os
 import random
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: running the tool, and small models."""
+"""What the tests of the command line share: running the tool, the exit statuses, and small models."""
 
 import os
 import pathlib
@@ -8,8 +8,9 @@ import tempfile
 import traceback
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+USAGE, INPUT, CHECK, OUTPUT, LIMIT = 1, 2, 3, 4, 5
 
 
 class Tool:
@@ -64,6 +65,40 @@ def long_model(nodes):
 def expect(condition, *what):
     if not condition:
         raise AssertionError(" ".join(map(str, what)))
+
+
+def saved(folder, m=None, name="m.onnx"):
+    """The path of a new file with a model, model() by default, or with bytes."""
+    path = folder / name
+    path.write_bytes(m if isinstance(m, bytes) else (m or model()).SerializeToString())
+    return path
+
+
+def refused(done, status, *parts):
+    """The run ended with this status, and its message has a remedy and all the parts."""
+    expect(done.returncode == status, "status", done.returncode, "not", status, done.stderr)
+    expect(done.stderr.startswith("graphopt: error: "), done.stderr)
+    expect("\n  help: " in done.stderr, "no remedy:", done.stderr)
+    for part in parts:
+        expect(part in done.stderr, f"'{part}' is not in:", done.stderr)
+    expect(done.stdout == b"", "something went to stdout")
+
+
+def dims(value):
+    """The extents and symbols of a ValueInfoProto."""
+    return [d.dim_value if d.HasField("dim_value") else d.dim_param for d in value.type.tensor_type.shape.dim]
+
+
+def fields(data):
+    """The bytes of a model with its fields in canonical order."""
+    return ModelProto.FromString(data).SerializeToString(deterministic=True)
+
+
+def kept(tool, path, out, *words, **how):
+    """The bytes that -O0 writes; the run must succeed."""
+    done = tool("-q", "-O0", path, "-o", out, *words, **how)
+    expect(done.returncode == 0, path.name, done.returncode, done.stderr)
+    return out.read_bytes()
 
 
 def main(namespace):

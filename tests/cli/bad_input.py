@@ -10,10 +10,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
-from _tool import expect, main, model
-from io_roundtrip import F, entry, finish, info, saved, varint
-
-INPUT, OUTPUT = 2, 4
+from _models import F, entry, finish, info, varint
+from _tool import INPUT, OUTPUT, expect, main, model, saved
 
 
 def plain():
@@ -401,7 +399,7 @@ CASES = [
     ("a folder as data", external("sub"), ["not a regular file"]),
     ("a pipe as data", external("pipe"), ["not a regular file"]),
     ("data that are too short", external("short.bin"), ["only 10 bytes"]),
-    ("an offset behind the end", external("data.bin", offset="1000000"), ["only 1000 bytes"]),
+    ("an offset past the end", external("data.bin", offset="1000000"), ["only 1000 bytes"]),
     ("an offset that overflows", external("data.bin", offset="18446744073709551615"), ["only 1000 bytes"]),
     ("an offset that is no number", external("data.bin", offset="-1"), ["'-1'", "not a number"]),
     ("a length that lies", external("data.bin", length="12"), ["12 bytes", "need 16"]),

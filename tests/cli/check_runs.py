@@ -11,9 +11,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from _tool import expect, main, model
-
-CHECK = 3
+from _tool import CHECK, expect, main, model
 
 
 def info(name, kind, dims):
