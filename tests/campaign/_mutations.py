@@ -19,7 +19,7 @@ NUMBERS = [0, 1, 2, 127, 128, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63
 
 
 def rich_model():
-    """A model with one of everything that the loader treats in its own way."""
+    """A model with one of everything for which the loader has code of its own."""
     node, info, opset = helper.make_node, helper.make_tensor_value_info, helper.make_opsetid
     F = TensorProto.FLOAT
     w = numpy_helper.from_array(np.arange(4, dtype=np.float32), "w")

@@ -122,7 +122,7 @@ def cleared(m, path):
 node = helper.make_node
 ONE = dict(data_type=F, dims=[1], float_data=[1])
 CASES = [
-    # what it is, the model (or its bytes), what the message must say beside the file
+    # what it is, the model (or its bytes), what the message must contain beside the file
     ("empty file", b"", ["is empty"]),
     ("a picture", b"\x89PNG\r\n\x1a\n" + bytes(100), ["not an ONNX model"]),
     ("a zip file", b"PK\x03\x04" + bytes(60), ["not an ONNX model"]),

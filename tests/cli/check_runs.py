@@ -1,4 +1,4 @@
-"""--check on models that need legal inputs, and what it says where it cannot run: nothing is written then,
+"""--check on models that need legal inputs, and its message where it cannot run: nothing is written then,
 status 3.
 
 That it sees a wrong weight, operand, branch or size is tested in tests/unit/runtime_check_test.cpp, where two
@@ -141,7 +141,7 @@ def test_without_a_runtime(tool, folder):
             sorted(p.name for p in folder.iterdir()) == ["m.onnx", "out.onnx"], "something was left behind"
         )
     # --ort goes before the environment, a folder with the library is enough, and without --check nothing is
-    # asked for.
+    # needed.
     for words in (["--check", "--ort", library()], ["--check", "--ort", library().parent], []):
         done = tool(path, "-o", out, "--force", *words, env={"GRAPHOPT_ORT": "/nonexistent"})
         expect(done.returncode == 0, words, done.stderr)

@@ -62,7 +62,7 @@ def test_progress(tool, folder):
         try:
             while chunk := os.read(master, 65536):
                 text += chunk
-        except OSError:  # how a terminal says that its other side is closed
+        except OSError:  # a terminal whose other side is closed raises this
             pass
         os.close(master)
         expect((b"\r\x1b[Kload     [" in text) == shown, words, text)

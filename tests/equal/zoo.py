@@ -27,7 +27,7 @@ SHORT_BYTES = 16e6
 
 
 class Failed(Exception):
-    """The tool did not end with status 0; the text says how."""
+    """The tool did not end with status 0; the text has its message."""
 
 
 def run(tool, *words):

@@ -85,7 +85,7 @@ def attempt(action, *arguments):
 
 
 class Unlike(Exception):
-    """Two values differ in more than numbers; the text says how."""
+    """Two values differ in more than numbers; the text is the difference."""
 
 
 def difference(a, b):
@@ -183,7 +183,7 @@ class Pair:
 
     def noise(self, name, value, feeds):
         """What the first model shows for this output between the runtime's optimizations off and on; 0 when
-        it does not run the other way."""
+        it does not run in the other setting."""
         if self.other is None:
             self.other = attempt(session, self.path, not self.optimized)[0] or False
         values = attempt(results, self.other, feeds)[0] if self.other else None
