@@ -1,0 +1,147 @@
+"""Reads planted defects and puts them into copies of the sources.
+
+A plant is a file NAME.txt in this folder:
+
+  # free text: what is wrong with the planted code
+  # FILE: src/passes/drop_identity.cpp              the source that is changed
+  # GOLDEN: drop-identity/keep_dropout_training     the golden case that must fail
+  # BISECT: drop-identity, node 'wrong'             optional: the pass and the place that --bisect must name
+  === replace                                       any number of pairs; an empty replacement is allowed
+  return inference_mode(m, n) && can_skip(m, n);
+  === by
+  return can_skip(m, n);
+  === model                                         with BISECT: a small model that the defect breaks
+  ... ONNX text ...
+
+The text to replace is compared with the source token by token: white space, line breaks and comments do not
+count, so the layout of the source may change. It must stand in the source exactly once; keep it short.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/            # a comment
+    |"(?:\\.|[^"\\\n])*"             # a string
+    |'(?:\\.|[^'\\\n])*'             # a character
+    |\d(?:'?\w)*|\w+                 # a number, a word
+    |\S                              # any other character by itself""",
+    re.S | re.X,
+)
+
+
+class PlantError(Exception):
+    """A plant cannot be read or has no place in the source; the text names the plant and the file."""
+
+
+@dataclass
+class Plant:
+    name: str
+    file: str = ""
+    golden: str = ""
+    bisect: tuple[str, str] | None = None  # (pass, place)
+    edits: list[tuple[str, str]] = field(default_factory=list)
+    model: str = ""
+
+
+def tokens(text):
+    """(token, begin, end) of each token of C++ source text; comments are left out."""
+    return [(m[0], m.start(), m.end()) for m in TOKEN.finditer(text) if not m[0].startswith(("//", "/*"))]
+
+
+def occurrences(source, wanted):
+    """(begin, end) of each place of `source` whose tokens are those of `wanted`."""
+    have, want = tokens(source), [t for t, _, _ in tokens(wanted)]
+    texts = [t for t, _, _ in have]
+    if not want:
+        return []
+    return [
+        (have[i][1], have[i + len(want) - 1][2])
+        for i in range(len(texts) - len(want) + 1)
+        if texts[i] == want[0] and texts[i : i + len(want)] == want
+    ]
+
+
+def read(path):
+    plant, sections = Plant(path.stem), []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if m := re.fullmatch(r"=== (replace|by|model)", line):
+            sections.append((m[1], []))
+        elif line.startswith("==="):
+            raise PlantError(f"{path.name}:{number}: unknown section '{line}'")
+        elif sections:
+            sections[-1][1].append(line)
+        elif m := re.match(r"# ([A-Z]+): (.*)", line):
+            if m[1] == "BISECT":
+                plant.bisect = tuple(part.strip() for part in m[2].split(",", 1))
+            elif m[1] in ("FILE", "GOLDEN"):
+                setattr(plant, m[1].lower(), m[2].strip())
+            else:
+                raise PlantError(f"{path.name}:{number}: unknown header '{m[1]}'")
+    texts = [(kind, "\n".join(lines)) for kind, lines in sections]
+    if texts and texts[-1][0] == "model":
+        plant.model = texts.pop()[1]
+    if not texts or [kind for kind, _ in texts] != ["replace", "by"] * (len(texts) // 2):
+        raise PlantError(f"{path.name}: wants pairs of '=== replace' and '=== by', then perhaps '=== model'")
+    plant.edits = [(texts[i][1], texts[i + 1][1]) for i in range(0, len(texts), 2)]
+    if not plant.file or not plant.golden:
+        raise PlantError(f"{path.name}: FILE or GOLDEN is missing")
+    if (plant.bisect is None) != (not plant.model) or (plant.bisect and len(plant.bisect) != 2):
+        raise PlantError(f"{path.name}: 'BISECT: PASS, PLACE' and '=== model' go together")
+    return plant
+
+
+def read_all(only=""):
+    return [read(p) for p in sorted(HERE.glob("*.txt")) if only in p.stem]
+
+
+def apply(plant, source):
+    """The source text with the defect; PlantError when one of its places is gone or not the only one."""
+    places = []
+    for old, new in plant.edits:
+        found = occurrences(source, old)
+        if len(found) != 1:
+            raise PlantError(f"plant {plant.name}: {plant.file} holds this code {len(found)} times:\n{old}")
+        places.append((*found[0], new))
+    for begin, end, new in sorted(places, reverse=True):
+        source = source[:begin] + new + source[end:]
+    return source
+
+
+def check_place(plant):
+    """PlantError unless the plant's source, its places in it and its golden case exist."""
+    path = ROOT / plant.file
+    if not path.is_file():
+        raise PlantError(f"plant {plant.name}: there is no file {plant.file}")
+    if not (ROOT / "tests/golden" / f"{plant.golden}.txt").is_file():
+        raise PlantError(f"plant {plant.name}: there is no golden case {plant.golden}")
+    apply(plant, path.read_text())
+
+
+def self_test():
+    """Checks the matching itself on texts whose answer is known; AssertionError when it is wrong."""
+    source = "if (a ||\n    b)  // why\n  return true;\nint aa = 1'000; char c = '\\''; f(\"if (a)\");\n"
+
+    def count(text):
+        return len(occurrences(source, text))
+
+    assert count("if (a || b) return true;") == 1, "layout and comments must not count"
+    assert count("if(a||b)return true;") == 1
+    assert count("a") == 1, "a word is a token: neither a part of a word nor of a string"
+    assert count("why") == 0, "comments must not match"
+    assert count("1000") == 0 and count("1'000") == 1
+    assert count("if (a && b)") == 0 and count("") == 0
+    assert count(";") == 4
+    planted = apply(Plant("p", "f", edits=[("int aa = 1'000;", ""), ("b", "c")]), source)
+    assert planted == source.replace("int aa = 1'000;", "").replace("    b)", "    c)"), planted
+    for bad in ("gone", ";"):
+        try:
+            apply(Plant("p", "f.cpp", edits=[(bad, "")]), source)
+        except PlantError as e:
+            assert "plant p" in str(e) and "f.cpp" in str(e)
+        else:
+            raise AssertionError(f"{bad!r} must be refused")
