@@ -3,14 +3,12 @@
 import numpy as np
 from onnx import AttributeProto, helper
 
-F32, I64, BOOL = (np.dtype(t) for t in ("float32", "int64", "bool"))
+from _values import BOOL, F32, I64, Scope, Value, data, onnx_type
 
 
 class Control:
     def inside(self, make):
         """Runs make() with a new scope below this one; returns the scope and what make() returned."""
-        from _graphs import Scope
-
         outer, self.scope = self.scope, Scope(self.scope)
         try:
             return self.scope, make()
@@ -22,8 +20,6 @@ class Control:
         if x.dtype.kind in "fi" and self.rng.random() < 0.7:
             op = self.rng.choice(["Neg", "Abs"]) if x.dtype == F32 or self.opset >= 13 else "Abs"
             if self.rng.random() < 0.5:
-                from _graphs import data
-
                 return self.add("Add", [x, self.constant(data(self.rng, x.dtype, ()))], [(x.dtype, x.shapes)])
             return self.add(op, [x], [(x.dtype, x.shapes)])
         return self.add("Identity", [x], [(x.dtype, x.shapes)])
@@ -33,8 +29,6 @@ class Control:
             self.random_node()
 
     def graph_of(self, name, scope, inputs, outputs):
-        from _graphs import onnx_type
-
         infos = [
             helper.make_tensor_value_info(v.name, onnx_type(v.dtype), None if v.rank else []) for v in inputs
         ]
@@ -87,8 +81,6 @@ class Control:
         go = self.constant(np.array(True)) if self.rng.random() < 0.5 else None
 
         def body():
-            from _graphs import Value
-
             sizes = len(x.shapes)
             inputs = [
                 Value(self.new_name(), I64, [()] * sizes),
@@ -135,8 +127,6 @@ class Control:
             return None
 
         def body():
-            from _graphs import Value
-
             inputs = [
                 Value(self.new_name(), F32, x.shapes),
                 Value(self.new_name(), y.dtype, [s[1:] for s in y.shapes]),
@@ -182,8 +172,6 @@ class Control:
         )
 
     def new_function(self, x):
-        from _graphs import Scope, Value
-
         outer, self.scope, self.in_function = self.scope, Scope(), True
         p = Value(f"F{len(self.functions)}_p", F32, x.shapes, free=x.free)
         self.scope.values.append(p)

@@ -248,10 +248,8 @@ class Checker:
         for what in ("input", "output"):
             x, y = ([v.SerializeToString(deterministic=True) for v in getattr(g, what)] for g in (a, b))
             if x != y:
-                raise Failure(
-                    "interface",
-                    f"{what}s were {[v.name for v in getattr(a, what)]}, are {[v.name for v in getattr(b, what)]}, or their types differ",
-                )
+                names = [[v.name for v in getattr(g, what)] for g in (a, b)]
+                raise Failure("interface", f"{what}s were {names[0]}, are {names[1]}, or their types differ")
 
 
 def refusal(model):
@@ -384,7 +382,8 @@ def main():
         print(f"{figures[kind]:8} {kind}")
     total = sum(outcomes.values())
     print(
-        f"{total} graphs from seed {a.seed}, {outcomes['compared']} compared, {failures} failures, {time.time() - begin:.1f} s"
+        f"{total} graphs from seed {a.seed}, {outcomes['compared']} compared, "
+        f"{failures} failures, {time.time() - begin:.1f} s"
     )
     if failures >= a.limit:
         print(f"stopped after {failures} failures")

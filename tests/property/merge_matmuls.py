@@ -136,7 +136,8 @@ def main():
                 bad += 1
                 print(f"seed {seed}: {'; '.join(wrong)}\n{onnx.printer.to_text(model)[:1500]}")
     print(
-        f"{a.count} graphs, {bad} wrong; {differing} results rounded otherwise, by at most {worst:.2g} of the bound"
+        f"{a.count} graphs, {bad} wrong; {differing} results rounded otherwise, "
+        f"by at most {worst:.2g} of the bound"
     )
     return 1 if bad or not a.count else 0
 

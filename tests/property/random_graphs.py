@@ -358,7 +358,8 @@ def main():
         n for kind, n in counts.items() if kind.startswith("ran at") and not kind.startswith("ran at 0")
     )
     print(
-        f"{a.count} graphs from seed {a.seed}, {compared} compared, {len(failures)} failures, {time.time() - begin:.1f} s"
+        f"{a.count} graphs from seed {a.seed}, {compared} compared, "
+        f"{len(failures)} failures, {time.time() - begin:.1f} s"
     )
     if compared < a.count * 0.7 and not failures:
         print("too few graphs were compared: the generator makes what the runtime refuses")
