@@ -2,29 +2,38 @@
 """Golden tests: ONNX text in, pipeline line, ONNX text out, compared up to names and the order of independent
 nodes.
 
-  run.py GRAPHOPT [SHARED] [--only TEXT] [--update] [--list]
+  run.py GRAPHOPT [--only TEXT] [--update] [--list]
 
-A case is a file in a folder named after the pass that it is about:
+A case is a file in a folder named after the pass that it is about. Lines that start with '#' come first; of
+these, '# WORD:' with a WORD that is not listed here is an error.
 
-  # RUN: graphopt --passes=drop-identity          options; --verify-each is always added
-  # STAT: drop-identity.identity = 1              a counter of the report (any number of lines)
-  # SAME: rtol=0 atol=0                           how equal the outputs must be in ONNX Runtime (default: bit-equal)
-  # NORUN: reason                                 ONNX Runtime cannot run this model
-  # EXPLAIN: multi-use                             with --explain of the folder's pass, the report gives this reason for a
-                                                   refused candidate (any number of lines; a|b: one of these
-                                                   reasons)
+  # RUN: graphopt --passes=drop-identity    options; --verify-each is always added
+  # STAT: drop-identity.identity = 1        a counter of the report (any number of lines)
+  # SAME: rtol=0 atol=0                     how equal the outputs must be in ONNX Runtime (default: bit-equal;
+                                            a NaN equals any NaN)
+  # INPUTS: x finite                        the domain of an input, from which its values are taken in every
+  # INPUTS: x range -10 10                  run (any number of lines; see below)
+  # NORUN: reason                           ONNX Runtime cannot run this model
+  # EXPLAIN: multi-use                      with --explain of the folder's pass, the report gives this reason
+                                            for a refused candidate (any number of lines; a|b: one of these)
   # free text: why the rule applies, or must not
   === before
   ... ONNX text ...
   === after            or:   === unchanged        (the rule must not apply)
   ... ONNX text ...
 
-Each case is run three times: as it stands (compared with `after`, executed before and after on inputs that
-include NaN, infinities, signed zeros, denormals and extremes, run again on its own output, which must not
-change), with the dims of its inputs turned into symbols, and with its initializers turned into inputs (both
-executed only: another result is right there). Where `after` states value_info, the result must state it too:
-word for word that of values of which `before` states it, and for the others one of that type (names are free,
-also those of symbols). --update rewrites the `after` parts; look at the diff before you commit it.
+Each case is run three times: as it stands (compared with `after`, executed before and after, run again on its
+own output, which must not change), with the dims of its inputs turned into symbols, and with its initializers
+turned into inputs (both executed only: another result is right there). Where `after` states value_info, the
+result must state it too: word for word that of values of which `before` states it, and for the others one of
+that type (names are free, also those of symbols). --update rewrites the `after` parts; look at the diff
+before you commit it.
+
+Inputs take small and special values: NaN, infinities, signed zeros, denormals and the greatest numbers of
+their type. An exact rule must keep the bits for all of them. A rule that rounds may hold for fewer; then the
+case states the domain beside the tolerance:
+  finite        for floats: as without a domain, but neither NaN nor infinities
+  range A B     for floats and integers: values from A to B, both included, and 0 if it lies between them
 """
 
 import json
@@ -41,6 +50,47 @@ import onnx.printer
 from onnx import numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+# What follows each word of a case's head.
+HEADERS = {
+    "RUN": r"graphopt\s*(.*)",
+    "STAT": r"(\S+) = (\d+)",
+    "SAME": r"rtol=(\S+) atol=(\S+)",
+    "INPUTS": r"(\S+) (finite|range (\S+) (\S+))",
+    "NORUN": r"(.+)",
+    "EXPLAIN": r"(\S+)",
+}
+
+
+class CaseError(Exception):
+    """A golden file is not written as this script's head says."""
+
+
+def headers_of(head):
+    """(word, match) of each line that sets something; CaseError for an unknown word or text."""
+    for line in head:
+        m = re.match(r"# ([A-Z][A-Z_]*):(.*)", line)
+        if not m:
+            continue
+        if m[1] not in HEADERS:
+            raise CaseError(f"unknown word '{m[1]}' in '{line.strip()}'; there are {', '.join(HEADERS)}")
+        text = re.fullmatch(HEADERS[m[1]], m[2].strip())
+        if not text:
+            raise CaseError(f"'{line.strip()}' is not '# {m[1]}: {HEADERS[m[1]]}'")
+        yield m[1], text
+
+
+def domain_of(m):
+    """(least, greatest) value of an input, from a match of INPUTS; (-inf, inf) for all finite values."""
+    if m[2] == "finite":
+        return -np.inf, np.inf
+    try:
+        low, high = float(m[3]), float(m[4])
+    except ValueError:
+        raise CaseError(f"INPUTS: '{m[2]}' does not hold two numbers") from None
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise CaseError(f"INPUTS: '{m[2]}' is no range")
+    return low, high
 
 
 def read_case(path):
@@ -60,19 +110,22 @@ def read_case(path):
         "options": [],
         "rtol": 0.0,
         "atol": 0.0,
+        "domains": {},
         "norun": None,
         "head": "".join(head),
     }
-    for line in head:
-        if m := re.match(r"# RUN: graphopt\s*(.*)", line):
+    for word, m in headers_of(head):
+        if word == "RUN":
             case["options"] = m[1].split()
-        elif m := re.match(r"# STAT: (\S+) = (\d+)", line):
+        elif word == "STAT":
             case["stats"].append((m[1], int(m[2])))
-        elif m := re.match(r"# SAME: rtol=(\S+) atol=(\S+)", line):
+        elif word == "SAME":
             case["rtol"], case["atol"] = float(m[1]), float(m[2])
-        elif m := re.match(r"# NORUN: (.*)", line):
+        elif word == "INPUTS":
+            case["domains"][m[1]] = domain_of(m)
+        elif word == "NORUN":
             case["norun"] = m[1]
-        elif m := re.match(r"# EXPLAIN: (\S+)", line):
+        elif word == "EXPLAIN":
             case["explain"].append(m[1])
     case["pass"] = os.path.basename(os.path.dirname(os.path.abspath(path)))
     if case["explain"]:
@@ -83,7 +136,7 @@ def read_case(path):
     return case
 
 
-# ---- comparison up to names ------------------------------------------------------------------------------------------
+# --- comparison up to names ---------------------------------------------------------------------------------
 
 
 def tensor_text(t):
@@ -191,14 +244,21 @@ def value_info_wrong(before, wanted, got):
     return wrong
 
 
-# ---- execution -------------------------------------------------------------------------------------------------------
+# --- execution ----------------------------------------------------------------------------------------------
 
 SPECIAL = {"f": [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42, -3.5, 3.4e38, 1.0, -1.0]}
 
 
-def feeds_for(session, seed, sizes):
-    rng = np.random.default_rng(seed)
-    feeds = {}
+def feeds_for(session, seed, sizes, domains=None):
+    """Values for the inputs of a session: plain ones for seed 0, with special ones for the others.
+
+    sizes: extents of symbols, 2 where none is given. domains: (least, greatest) of the inputs that have a
+    domain, by name; CaseError when there is no such input or it has no numbers.
+    """
+    rng, feeds = np.random.default_rng(seed), {}
+    domains = domains or {}
+    if missing := sorted(set(domains) - {i.name for i in session.get_inputs()}):
+        raise CaseError(f"INPUTS names no input of the model: {', '.join(missing)}")
     for i in session.get_inputs():
         shape = [d if isinstance(d, int) else sizes.get(d, 2) for d in i.shape]
         kind = re.search(r"tensor\((\w+)\)", i.type)[1]
@@ -220,8 +280,43 @@ def feeds_for(session, seed, sizes):
                 put = rng.random(n) < 0.3
                 v[put] = special[rng.integers(0, len(special), put.sum())]
         with np.errstate(over="ignore"):
-            feeds[i.name] = np.asarray(v).astype(dtype).reshape(shape)
+            v = np.asarray(v).astype(dtype)
+            feeds[i.name] = (keep_within(v, domains[i.name], rng) if i.name in domains else v).reshape(shape)
     return feeds
+
+
+def keep_within(v, domain, rng):
+    """v with values of the domain in place of those outside of it; see domain_of."""
+    low, high = domain
+    if v.dtype.kind not in "iuf" or (v.dtype.kind in "iu" and not np.isfinite(low)):
+        raise CaseError(f"INPUTS: an input of {v.dtype} cannot have this domain")
+    if v.dtype.kind == "f" and not np.isfinite(low):
+        most = np.finfo(v.dtype).max
+        return np.clip(np.where(np.isnan(v), np.ones_like(v), v), -most, most)
+    if v.dtype.kind in "iu":
+        low, high = int(np.ceil(low)), int(np.floor(high))
+        info = np.iinfo(v.dtype)
+        if low > high or low < info.min or high > info.max:
+            raise CaseError(f"INPUTS: {v.dtype} holds no range {low} {high}")
+        drawn = rng.integers(low, high, v.shape, v.dtype, endpoint=True)
+    else:
+        drawn = rng.uniform(low, high, v.shape).astype(v.dtype)
+        # Rounding to the type must not lead out of the range.
+        low, high = (inside(x, toward, v.dtype) for x, toward in ((low, np.inf), (high, -np.inf)))
+        drawn = np.clip(drawn, low, high)
+    # Half of the values are drawn, so that the whole range occurs; the rest is what the input had, where that
+    # is within: zeros of both signs, denormals. The ends occur where there is room.
+    out = np.where((v >= low) & (v <= high) & (rng.random(v.shape) < 0.5), v, drawn)
+    if out.size > 2:
+        out[rng.choice(out.size, 2, replace=False)] = low, high
+    return out
+
+
+def inside(x, toward, dtype):
+    """x rounded to the type, in the direction `toward`."""
+    y = dtype.type(x)
+    wrong = float(y) < x if toward > 0 else float(y) > x
+    return np.nextafter(y, dtype.type(toward)) if wrong else y
 
 
 def session(m):
@@ -270,7 +365,7 @@ def execute_both(a, b, case, sizes_list=({},)):
         return f"ONNX Runtime does not load the result: {e}"
     for sizes in sizes_list:
         for seed in range(4):
-            feeds = feeds_for(s, seed, sizes)
+            feeds = feeds_for(s, seed, sizes, case["domains"])
             try:
                 x = s.run(None, feeds)
             except Exception:
@@ -285,7 +380,7 @@ def execute_both(a, b, case, sizes_list=({},)):
     return None
 
 
-# ---- variants --------------------------------------------------------------------------------------------------------
+# --- variants -----------------------------------------------------------------------------------------------
 
 
 def symbolic(m):
@@ -317,7 +412,7 @@ def overridable(m):
     return v
 
 
-# ---- the run ---------------------------------------------------------------------------------------------------------
+# --- the run ------------------------------------------------------------------------------------------------
 
 
 def transform(tool, m, options, work):
