@@ -19,10 +19,10 @@ count, so the layout of the source may change. It must stand in the source exact
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+from _rebuild import ROOT
+
+HERE = ROOT / "tests/planted"
 
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/            # a comment

@@ -15,10 +15,7 @@ Exit status 1 when a defect is not seen or has no place. A plant takes a compile
 """
 
 import argparse
-import json
-import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,7 +23,9 @@ import time
 from pathlib import Path
 
 import _plants
+import _rebuild
 from _plants import ROOT, PlantError
+from _rebuild import BuildError
 
 
 def find_places(plants):
@@ -40,37 +39,6 @@ def find_places(plants):
             print(f"FAILED {e}")
     print(f"{len(plants) - bad} plants have their places, {bad} do not")
     return 1 if bad or not plants else 0
-
-
-def build_tool(build, plant, work):
-    """Path of a graphopt that has the defect."""
-    path = ROOT / plant.file
-    source, compiled, tool = work / path.name, work / "planted.o", work / "graphopt"
-    source.write_text(_plants.apply(plant, path.read_text()))
-    entries = json.loads((build / "compile_commands.json").read_text())
-    entry = next((e for e in entries if os.path.realpath(e["file"]) == os.path.realpath(path)), None)
-    if entry is None:
-        raise PlantError(f"plant {plant.name}: {plant.file} is not compiled in {build}")
-    words = [w for w in shlex.split(entry["command"]) if w != "-Werror"]
-    command = [
-        str(compiled) if i > 0 and words[i - 1] == "-o" else str(source) if w == entry["file"] else w
-        for i, w in enumerate(words)
-    ]
-    run(command, cwd=entry["directory"])
-    commands = run(["ninja", "-C", str(build), "-t", "commands", "graphopt"]).stdout.splitlines()
-    link = next(c for c in reversed(commands) if " -o graphopt " in c)
-    # The planted object comes before the libraries on the command line, so the linker takes its symbols and
-    # leaves the archive's member out.
-    link = link.replace(" -o graphopt ", f" {shlex.quote(str(compiled))} -o {shlex.quote(str(tool))} ", 1)
-    run(link, shell=True, cwd=build)
-    return tool
-
-
-def run(command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    if done.returncode != 0:
-        raise PlantError(f"a command failed: {command}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return done
 
 
 def golden_fails(plant, tool):
@@ -105,7 +73,8 @@ def try_plant(build, plant):
     """What was not seen of the plant."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        tool = build_tool(build, plant, work)
+        text = _plants.apply(plant, (ROOT / plant.file).read_text())
+        tool = _rebuild.rebuild(build, work, [(text, plant.file, plant.file)])
         checks = [golden_fails(plant, tool)]
         if plant.bisect:
             checks.append(bisect_names(plant, tool, work))
@@ -134,8 +103,8 @@ def main():
     for plant in plants:
         try:
             unseen += try_plant(a.build.resolve(), plant)
-        except PlantError as e:
-            print(e, flush=True)
+        except (PlantError, BuildError) as e:
+            print(f"{plant.name}: NOT BUILT: {e}", flush=True)
             unseen.append(f"{plant.name} (not built)")
     print(f"{len(plants)} plants, {len(unseen)} not seen, {time.time() - begin:.0f} s", *unseen, sep="\n  ")
     return 1 if unseen or not plants else 0

@@ -1,0 +1,58 @@
+"""Builds a graphopt from changed sources beside an existing build, which stays as it is."""
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class BuildError(Exception):
+    """A command failed, or the build folder does not compile what is to be changed."""
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise BuildError(f"a command failed: {command}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def compile_source(build, work, source, like, warnings_are_errors):
+    """The object file of `source`, compiled with the command of the repository's file `like`."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    path = os.path.realpath(ROOT / like)
+    entry = next((e for e in entries if os.path.realpath(e["file"]) == path), None)
+    if entry is None:
+        raise BuildError(f"{like} is not compiled in {build}")
+    words = [w for w in shlex.split(entry["command"]) if warnings_are_errors or w != "-Werror"]
+    compiled = work / (source.stem + ".o")
+    command = [
+        str(compiled) if i > 0 and words[i - 1] == "-o" else str(source) if w == entry["file"] else w
+        for i, w in enumerate(words)
+    ]
+    run(command, cwd=entry["directory"])
+    return compiled
+
+
+def rebuild(build, work, texts, warnings_are_errors=False):
+    """Path of a graphopt in the folder `work`, built from BUILD with other texts for some sources.
+
+    texts: (text, path below src of the file that it stands for, file whose compile command is used). A file
+    that is new takes the command of another file of its folder.
+    """
+    objects = []
+    for text, path, like in texts:
+        source = work / Path(path).name
+        source.write_text(text)
+        objects.append(compile_source(build, work, source, like, warnings_are_errors))
+    commands = run(["ninja", "-C", str(build), "-t", "commands", "graphopt"]).splitlines()
+    link = next(c for c in reversed(commands) if " -o graphopt " in c)
+    tool = work / "graphopt"
+    # The objects come before the libraries on the command line, so the linker takes their symbols and leaves
+    # the archive's members out.
+    words = " ".join(shlex.quote(str(p)) for p in objects)
+    run(link.replace(" -o graphopt ", f" {words} -o {shlex.quote(str(tool))} ", 1), shell=True, cwd=build)
+    return tool
