@@ -1,4 +1,4 @@
-"""A scene of _hoist_scenes.py: what exporters write for SiLU, GELU and hard-swish, behind the outputs of a
+"""A scene of _hoist_scenes.py: what exporters write for SiLU, GELU and hard-swish, on the results of a
 Split."""
 
 from _hoist_dims import BOOL, F16, F32, F64, ONE
@@ -6,8 +6,8 @@ from _hoist_dims import BOOL, F16, F32, F64, ONE
 
 class ByHand:
     def program(self, floats):
-        """Steps (operator, what it reads): k is the value of step k - 1 (0 the piece), None a constant, "w" a
-        value of the graph. All of them lead to the last one."""
+        """Steps (operator, what it reads): k is the value of step k - 1 (0: the branch's result of the
+        Split), None a constant, "w" a value of the graph. All of them lead to the last one."""
         rng, steps = self.rng, []
         unary = ["Sigmoid", "Tanh", "Neg", "Abs", "Relu", "Sqrt", "Identity"] if floats else ["Neg", "Abs"]
         for k in range(rng.randint(1, 6)):
@@ -29,38 +29,38 @@ class ByHand:
         )
 
     def by_hand(self, v):
-        """A small graph that reads a value several times behind each output of a Split; spoiled on one by a
-        reader, an operator, an order of operands or a second end that the others do not have, or by two ends
-        on all."""
+        """A small graph that reads each result of a Split several times; spoiled on one branch by a
+        reader, an operator, an order of operands or a second sink that the others do not have, or by two
+        sinks on all."""
         rng, dtype = self.rng, v.dtype
         axes = [k for k, d in enumerate(v.shape) if d[0] >= 2]
         # Integers that compute shapes may be known as equal: which one of two is kept depends on the order of
         # the file.
         wanted = dtype in (F32, F64) or dtype not in (F16, BOOL) and v in self.inputs
-        pieces = self.cut(v, rng.choice(axes)) if axes and wanted else None
-        if pieces is None:
-            return self.parted(v)
+        parts = self.cut(v, rng.choice(axes)) if axes and wanted else None
+        if parts is None:
+            return self.split(v)
         steps = self.program(dtype in (F32, F64))
         spoil, odd, place = (
             rng.choice([None] * 5 + ["reader", "operator", "order", "end", "ends"]),
-            rng.randrange(len(pieces)),
+            rng.randrange(len(parts)),
             rng.randrange(len(steps)),
         )
-        w = self.operand(pieces[0], "runtime") if any("w" in ins for _, ins in steps) else None
+        w = self.operand(parts[0], "runtime") if any("w" in ins for _, ins in steps) else None
         if w is not None and (
             w.rank > v.rank
-            or any(d not in (ONE, e) for p in pieces for d, e in zip(w.shape[::-1], p.shape[::-1]))
+            or any(d not in (ONE, e) for p in parts for d, e in zip(w.shape[::-1], p.shape[::-1]))
         ):
             w = self.constant(self.array(dtype, []))
-        equal = len({p.shape for p in pieces}) == 1
+        equal = len({p.shape for p in parts}) == 1
         style = [
             rng.choice(["scalar", "scalar", "vector" if equal else "scalar", "each", "each vector"])
             for _ in steps
         ]
-        shared = [self.vector(dtype, pieces[0].shape if s == "vector" else ()) for s in style]
+        shared = [self.vector(dtype, parts[0].shape if s == "vector" else ()) for s in style]
         deformed = rng.random() < 0.2 and w is None and "vector" not in style
         outs = []
-        for j, x in enumerate(pieces):
+        for j, x in enumerate(parts):
             x = self.deform(x) if deformed and rng.random() < 0.8 else x
             values = [x]
             for k, (op, ins) in enumerate(steps):

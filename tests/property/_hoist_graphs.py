@@ -4,7 +4,7 @@ Deterministic by seed.
 
 A dim is a monomial: (coefficient, sorted symbols). So a graph is legal by construction at every binding of
 its symbols at which ONNX Runtime takes its forms (-1 beside an extent of 0 is not); where the original does
-not run, nothing is compared. Scenes (_hoist_scenes.py, _hoist_ways.py) put operators where moves apply, and
+not run, nothing is compared. Scenes (_hoist_scenes.py, _hoist_paths.py) put operators where moves apply, and
 spoil one detail of some, so that refusals are met as often.
 """
 
@@ -240,11 +240,11 @@ class Graph(Scenes):
         # symbol is 0.
         if not zero and any(k < v.rank and v.shape[k] != target[k] for k in symbolic):
             self.copies_by_surprise = True
-        pieces = [self.length(v, d) for d in target]
-        if any(p is None for p in pieces) or zero and self.opset < 14:
+        parts = [self.length(v, d) for d in target]
+        if any(p is None for p in parts) or zero and self.opset < 14:
             raise Unwritable
         shape = (
-            self.add("Concat", pieces, (I64, [(len(target), ())]), axis=0)
+            self.add("Concat", parts, (I64, [(len(target), ())]), axis=0)
             if target
             else self.constant(np.zeros(0, np.int64))
         )
@@ -293,14 +293,14 @@ class Graph(Scenes):
         rng = self.rng
         for _ in range(rng.randint(1, 2)):
             axes = [k for k, d in enumerate(v.shape) if d[0] >= 2]
-            pieces = self.cut(v, rng.choice(axes)) if axes and rng.random() < 0.6 else None
-            if pieces:
-                k = next(k for k in range(v.rank) if pieces[0].shape[k] != v.shape[k])
+            parts = self.cut(v, rng.choice(axes)) if axes and rng.random() < 0.6 else None
+            if parts:
+                k = next(k for k in range(v.rank) if parts[0].shape[k] != v.shape[k])
                 e = self.chain(v.dtype)
-                outs = [e(self.deform(w) if rng.random() < 0.4 else w, j) for j, w in enumerate(pieces)]
+                outs = [e(self.deform(w) if rng.random() < 0.4 else w, j) for j, w in enumerate(parts)]
                 outs = [
                     self.as_shape(o, w.shape) if product(o.shape) == product(w.shape) else w
-                    for o, w in zip(outs, pieces)
+                    for o, w in zip(outs, parts)
                 ]
                 v = self.concat(outs, k)
             else:

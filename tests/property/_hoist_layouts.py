@@ -43,7 +43,7 @@ class Layouts:
             self.concat([self.units(w, target) for w in outs], axis)
 
     def scaled(self, v):
-        """One value on all branches, beside constants that differ; mostly with nothing but ones in front of
+        """One value on all branches, beside constants that differ; mostly with nothing but ones before
         the Concat's axis."""
         rng = self.rng
         if not v.rank or v.dtype in (BOOL, F16):
@@ -60,13 +60,13 @@ class Layouts:
         )
         if self.opset < 12 and v.dtype != F32 and op in ("Max", "Min") or v.dtype.kind == "i" and op == "Div":
             op = "Mul"
-        before, behind, outs = self.recipe(v.dtype), self.recipe(v.dtype), []
+        before, after, outs = self.recipe(v.dtype), self.recipe(v.dtype), []
         for j in range(rng.choice([2, 2, 3])):
             w = before(v, j) if around[0] else v
             shape = [d[0] for d in self.masked(w.shape)]
             c = self.constant(self.array(w.dtype, shape[max(0, len(shape) - w.rank) :]))
             w = self.add(op, [c, w] if first else [w, c], (w.dtype, w.shape)) if w.dtype == v.dtype else w
-            w = behind(w, j) if around[1] and w.dtype == v.dtype else w
+            w = after(w, j) if around[1] and w.dtype == v.dtype else w
             w = (
                 self.add("Mul", [w, v], (w.dtype, w.shape))
                 if around[2] and w.dtype == v.dtype and w.shape == v.shape

@@ -7,15 +7,15 @@ from _hoist_computed import Computed
 from _hoist_dims import BOOL, F16, F32, I8, U8, Unwritable, elements, product
 from _hoist_layouts import Layouts
 from _hoist_recipes import Recipes
-from _hoist_ways import Ways
+from _hoist_paths import Paths
 
 
-class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
+class Scenes(Recipes, Layouts, ByHand, Computed, Paths):
     def scene(self):
         rng = self.rng
         kinds = [
             (self.merge, 5),
-            (self.parted, 5),
+            (self.split, 5),
             (self.by_hand, 4),
             (self.cluster, 6),
             (self.common_concat, 3),
@@ -29,8 +29,8 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
             (self.anchor, 3),
             (self.single, 3),
             (self.turned, 3),
-            (self.way, 6),
-            (self.ways_joined, 2),
+            (self.path, 6),
+            (self.paths_joined, 2),
             (self.nested, 1),
             (self.heads, 1),
             (self.stack, 2),
@@ -114,7 +114,7 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
         )
 
     def cut(self, v, axis, even=None):
-        """Split along an axis, written in one of its ways; None where the extent cannot be cut."""
+        """Split along an axis, written in one of its forms; None where the extent cannot be cut."""
         rng, (c, symbols) = self.rng, v.shape[axis]
         if c < 2:
             return None
@@ -149,26 +149,26 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
             ins = [v, self.ints(*sizes)]
         return self.add("Split", ins, *results, **attrs)
 
-    def parted(self, v):
-        """E behind all (or all but one) of the outputs of a Split; joined again sometimes."""
+    def split(self, v):
+        """E on all (or all but one) of the results of a Split; joined again sometimes."""
         rng = self.rng
         axes = [k for k, d in enumerate(v.shape) if d[0] >= 2]
         if not axes:
             return self.single(v)
         axis = rng.choice(axes)
-        pieces = self.cut(v, axis)
-        if pieces is None:
+        parts = self.cut(v, axis)
+        if parts is None:
             return self.single(v)
         spoil = rng.random() < 0.3
         e, outs = self.chain(v.dtype, spoil), []
-        for j, w in enumerate(pieces):
+        for j, w in enumerate(parts):
             if spoil and rng.random() < 0.2:
                 outs.append(w)
                 continue
             x = self.deform(w) if rng.random() < 0.3 else w
             outs.append(e(x, j))
-        if rng.random() < 0.4 and all(product(o.shape) == product(w.shape) for o, w in zip(outs, pieces)):
-            self.concat([self.as_shape(o, w.shape) for o, w in zip(outs, pieces)], axis)
+        if rng.random() < 0.4 and all(product(o.shape) == product(w.shape) for o, w in zip(outs, parts)):
+            self.concat([self.as_shape(o, w.shape) for o, w in zip(outs, parts)], axis)
 
     def nested(self, v):
         """Split of Split, Concat of Concat, on one axis or two."""
@@ -176,11 +176,11 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
         if not axes:
             return self.merge(v)
         axis = self.rng.choice(axes)
-        pieces = self.cut(v, axis, True)
-        if not pieces:
-            return self.parted(v)
+        parts = self.cut(v, axis, True)
+        if not parts:
+            return self.split(v)
         e, flat = self.chain(v.dtype), []
-        for j, w in enumerate(pieces):
+        for j, w in enumerate(parts):
             inner = self.cut(w, axis, True) if self.rng.random() < 0.6 else None
             flat.append(
                 self.concat(
@@ -221,7 +221,7 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
                 self.anchor(w)
 
     def join(self, v):
-        """Two values that meet in an elementwise operator behind deformations."""
+        """Two values that meet in an elementwise operator downstream of deformations."""
         a, b = self.branches(v, 2)
         x = self.target(v.shape)
         a, b = (self.anchor(a) or a if self.rng.random() < 0.2 else a), self.recipe(b.dtype)(b, 0)
@@ -234,7 +234,7 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
         self.chain(v.dtype)(self.add(op, [a, b], (v.dtype, x)), 0)
 
     def common_concat(self, v):
-        """The same D or T (on most) in front of a Concat."""
+        """The same deformation or Transpose on (most of) the operands of a Concat."""
         rng, n = self.rng, self.rng.choice([2, 3, 3, 4])
         outs = self.branches(v, n)
         if rng.random() < 0.4 and v.rank >= 2:
@@ -266,14 +266,14 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Ways):
 
     def common_split(self, v):
         axes = [k for k, d in enumerate(v.shape) if d[0] >= 2]
-        pieces = self.cut(v, self.rng.choice(axes), True) if axes else None
-        if not pieces:
+        parts = self.cut(v, self.rng.choice(axes), True) if axes else None
+        if not parts:
             return self.turned(v)
         target = None
         perm = list(range(v.rank))
         self.rng.shuffle(perm)
         turn = self.rng.random() < 0.4
-        for w in pieces:
+        for w in parts:
             if turn:
                 self.transpose(w, perm)
             else:

@@ -11,7 +11,7 @@ from _values import F32, I32, I64, MAX_ELEMENTS, broadcast, each, small
 
 class Shapes:
     def dims(self):
-        """Shape, Size, and a dim taken out of a Shape in one of the ways exporters use."""
+        """Shape, Size, and a dim taken out of a Shape in one of the forms that exporters use."""
         x = self.pick(lambda v: v.rank > 0)
         if not x:
             return None

@@ -127,7 +127,7 @@ def needs_of(nodes):
 
 
 def bodies_last(graph):
-    """Nodes with bodies stand as late as they can: behind them onnx's inference, of which the checker has its
+    """Nodes with bodies stand as late as they can: after them onnx's inference, of which the checker has its
     shapes, knows less."""
     nodes, needs, ready, order = list(graph.node), needs_of(graph.node), set(), []
     left = range(len(nodes))

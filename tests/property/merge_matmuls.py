@@ -4,7 +4,7 @@
   merge_matmuls.py GRAPHOPT [SHARED] [--count N] [--seed S]
 
 Random graphs of 2 to 5 MatMuls or Gemms of one value with constant weights: widths that are no multiple of a
-vector, inner dims up to 600, every alpha, beta, transA and transB, biases of all forms, Adds behind the
+vector, inner dims up to 600, every alpha, beta, transA and transB, biases of all forms, Adds that read the
 products. Two ways to add up K products, each within gamma = K u / (1 - K u) of the true sum times sum |x||w|,
 differ by 2 gamma sum |x||w| at most; alpha, the bias and an Add round once more each. The bound is computed
 for each element in float64. Merged or not must be as expected, too.

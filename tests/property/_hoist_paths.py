@@ -1,10 +1,10 @@
-"""Scenes of _hoist_graphs.py: ways between two deformations or Transposes with operators that work along axes
-on them.
+"""Scenes of _hoist_graphs.py: paths from one deformation or Transpose (a boundary) to another, with operators
+on them that work along axes.
 
-The shape on a way is a list of items in the order behind the border: [dims in front of it, dims behind it,
-place in front of it]. For a Transpose each item is one dim; for a deformation, a group of dims. An operator
-acts on both sides of an item, so the shape that a border behind the way has to give is known. Some operators
-act on a part of an item: then nothing cancels.
+The shape on a path is a list of items in the order of the dims after the boundary: [dims before it, dims
+after it, place before it]. For a Transpose each item is one dim; for a deformation, a group of dims. An
+operator acts on both sides of an item, so the shape that a boundary at the end of the path has to give is
+known. Some operators act on a part of an item: then nothing cancels.
 """
 
 import numpy as np
@@ -27,8 +27,8 @@ REDUCE = {
 }
 
 
-class Ways:
-    def way(self, v):
+class Paths:
+    def path(self, v):
         rng = self.rng
         if v.dtype == F16 or not v.rank or v.rank > 4:
             return self.single(v)
@@ -82,9 +82,8 @@ class Ways:
             out = w
         return self.anchor(out) if rng.random() < 0.3 else out
 
-    def ways_joined(self, v):
-        """The same border on the branches of a Concat, with something on the way of some; pieces of the
-        joined axis."""
+    def paths_joined(self, v):
+        """The same boundary on the branches of a Concat, with operators downstream of it on some."""
         rng = self.rng
         if v.dtype == F16 or not v.rank or v.rank > 4:
             return self.merge(v)
@@ -140,10 +139,10 @@ class Ways:
             items.append([dims, back, len(items)])
         return items
 
-    # --- operators on the way: their value, or None where they do not fit -----------------------------------
+    # --- operators on the path: their value, or None where they do not fit ----------------------------------
 
     def own(self, items, wanted=lambda d: True):
-        """(item, axis behind the border) of one that is a single dim on both sides."""
+        """(item, axis after the boundary) of one that is a single dim on both sides."""
         found, axis = [], 0
         for i in items:
             if len(i[0]) == len(i[1]) == 1 and wanted(i[1][0]):
