@@ -53,6 +53,8 @@ def check_heads(folder):
     refused(folder, "# INPUTS: x range one two\n", "two numbers")
     refused(folder, "# INPUTS: x range 2 1\n", "no range")
     refused(folder, "# INPUTS: x range 0 inf\n", "no range")
+    refused(folder, "=== before\n", "two parts 'before'")
+    refused(folder, "=== behind\n", "the parts are")
 
 
 def feeds(text, domains, seeds=range(200)):
@@ -88,6 +90,17 @@ def check_domains():
         raise AssertionError(f"accepted for an int8: {bad}")
 
 
+def check_update(tool, folder):
+    """An empty part 'after' fails, and --update writes it."""
+    before = HEAD + "g (float[N] x) => (float[N] y) { i = Identity (x) y = Relu (i) }\n"
+    c = case(folder, "", before, "=== after\n")
+    c["options"] = ["--passes=drop-identity"]
+    assert "is empty" in golden.run_case(tool, c, folder, False)[0]
+    golden.run_case(tool, c, folder, True)
+    after = golden.read_case(c["path"])["after"]
+    assert "Relu (x)" in after and "Identity" not in after, after
+
+
 def check_run(tool, folder):
     """A result that is right on the domain alone passes with the domain, and not without."""
     before, after = (onnx.parser.parse_model(t) for t in (BEFORE, AFTER))
@@ -108,6 +121,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_heads(folder)
         check_domains()
+        check_update(sys.argv[1], folder)
         check_run(sys.argv[1], folder)
     print("the golden runner reads heads strictly and keeps domains")
 

@@ -26,8 +26,8 @@ Each case is run three times: as it stands (compared with `after`, executed befo
 own output, which must not change), with the dims of its inputs turned into symbols, and with its initializers
 turned into inputs (both executed only: another result is right there). Where `after` states value_info, the
 result must state it too: word for word that of values of which `before` states it, and for the others one of
-that type (names are free, also those of symbols). --update rewrites the `after` parts; look at the diff
-before you commit it.
+that type (names are free, also those of symbols). --update rewrites the `after` parts that differ, and writes
+one that is empty; look at the diff before you commit it.
 
 Inputs take small and special values: NaN, infinities, signed zeros, denormals and the greatest numbers of
 their type. An exact rule must keep the bits for all of them. A rule that rounds may hold for fewer; then the
@@ -98,6 +98,8 @@ def read_case(path):
     for line in open(path):
         if line.startswith("=== "):
             name = line[4:].strip()
+            if name in parts:
+                raise CaseError(f"two parts '{name}'")
             parts[name] = []
         elif name is None:
             head.append(line)
@@ -130,6 +132,8 @@ def read_case(path):
     case["pass"] = os.path.basename(os.path.dirname(os.path.abspath(path)))
     if case["explain"]:
         case["options"] += ["--explain", case["pass"]]
+    if list(parts) not in (["before", "after"], ["before", "unchanged"]):
+        raise CaseError(f"the parts are {list(parts)}, not before and then after or unchanged")
     case["before"] = "".join(parts["before"])
     case["after"] = "".join(parts.get("after", parts["before"]))
     case["unchanged"] = "unchanged" in parts
@@ -446,6 +450,11 @@ def accepted(m, full):
 
 
 def run_case(tool, case, work, update):
+    """What is wrong with the case, one text each."""
+    if not case["after"].strip():
+        if not update:
+            return ["the part 'after' is empty; --update writes it"]
+        case = {**case, "after": case["before"]}
     before = onnx.parser.parse_model(case["before"])
     got, report, data = transform(tool, before, case["options"], work)
     wrong = []
