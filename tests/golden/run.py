@@ -36,6 +36,7 @@ case states the domain beside the tolerance:
   range A B     for floats and integers: values from A to B, both included, and 0 if it lies between them
 """
 
+import argparse
 import json
 import os
 import re
@@ -511,25 +512,27 @@ def run_case(tool, case, work, update):
 
 
 def main():
-    args = [a for a in sys.argv[1:] if not a.startswith("--")]
-    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
-    if not args:
-        sys.exit(__doc__)
-    tool = os.path.abspath(args[0])
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("tool", metavar="GRAPHOPT")
+    p.add_argument("--only", default="", metavar="TEXT", help="the cases whose path holds TEXT")
+    p.add_argument("--update", action="store_true", help="write the parts 'after' that differ")
+    p.add_argument("--list", action="store_true", help="print the cases")
+    a = p.parse_args()
+    tool = os.path.abspath(a.tool)
     files = sorted(
         os.path.join(d, f)
         for d, _, fs in os.walk(HERE)
         for f in fs
-        if f.endswith(".txt") and only in os.path.join(d, f)
+        if f.endswith(".txt") and a.only in os.path.join(d, f)
     )
-    if "--list" in sys.argv:
+    if a.list:
         print("\n".join(os.path.relpath(f, HERE) for f in files))
         return 0
     bad = 0
     with tempfile.TemporaryDirectory() as work:
         for f in files:
             try:
-                wrong = run_case(tool, read_case(f), work, "--update" in sys.argv)
+                wrong = run_case(tool, read_case(f), work, a.update)
             except Exception as e:
                 wrong = [f"{type(e).__name__}: {e}"]
             if wrong:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Products of one value, before and after merge-matmuls: within what rounding can do, and not a bit beyond.
 
-  merge_matmuls.py GRAPHOPT [SHARED] [--count N] [--seed S]
+  merge_matmuls.py GRAPHOPT [--count N] [--seed S]
 
 Random graphs of 2 to 5 MatMuls or Gemms of one value with constant weights: widths that are no multiple of a
 vector, inner dims up to 600, every alpha, beta, transA and transB, biases of all forms, Adds that read the
@@ -100,7 +100,6 @@ def session(model):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("shared", nargs="?")
     p.add_argument("--count", type=int, default=60)
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
