@@ -1,0 +1,46 @@
+"""How tests call graphopt, and how they count nodes by operator."""
+
+import collections
+import os
+import subprocess
+
+# The two passes that the tests of hoisting are about.
+HOIST = ["aggregate-elementwise", "hoist-reshape"]
+
+
+def exact_passes(binary):
+    """The names of the passes that keep every bit, in the order of --list-passes."""
+    done = subprocess.run([binary, "--list-passes"], capture_output=True, text=True, check=True)
+    rows = (line.split() for line in done.stdout.splitlines())
+    return [row[0] for row in rows if row and row[2] == "exact"]
+
+
+class Tool:
+    """`passes`: names; without them, all that keep every bit."""
+
+    def __init__(self, binary, passes=None):
+        self.binary, self.passes = binary, passes or exact_passes(binary)
+
+    def run(self, source, target, *options, timeout=600):
+        """None, or why it failed."""
+        if os.path.exists(target):
+            os.remove(target)
+        command = [self.binary, source, "-o", target, "-q", f"--passes={','.join(self.passes)}", *options]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return f"no end within {timeout} s"
+        if done.returncode:
+            return f"exit status {done.returncode}: {done.stderr.strip()[-400:]}"
+        return None if os.path.exists(target) else "exit status 0, but there is no output"
+
+
+def operators(model):
+    """How many nodes of each operator, bodies included."""
+    count, stack = collections.Counter(), [model.graph]
+    while stack:
+        for n in stack.pop().node:
+            count[n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}"] += 1
+            for a in n.attribute:
+                stack += ([a.g] if a.HasField("g") else []) + list(a.graphs)
+    return count
