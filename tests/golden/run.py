@@ -48,7 +48,9 @@ import numpy as np
 import onnx
 import onnx.parser
 import onnx.printer
-from onnx import numpy_helper
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib import graph_comparison  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -142,91 +144,6 @@ def read_case(path):
 
 
 # --- comparison up to names ---------------------------------------------------------------------------------
-
-
-def tensor_text(t):
-    try:
-        a = numpy_helper.to_array(t)
-        return f"{t.data_type}{list(t.dims)}{a.tolist() if a.dtype == object else a.tobytes().hex()}"
-    except Exception:
-        return t.SerializeToString(deterministic=True).hex()
-
-
-def attribute_text(a, scope):
-    if a.ref_attr_name:
-        return f"{a.name}=@{a.ref_attr_name}"
-    if a.type == onnx.AttributeProto.GRAPH:
-        return f"{a.name}={{{graph_text(a.g, scope)}}}"
-    if a.type == onnx.AttributeProto.TENSOR:
-        return f"{a.name}={tensor_text(a.t)}"
-    b = onnx.AttributeProto()
-    b.CopyFrom(a)
-    b.doc_string = ""
-    return b.SerializeToString(deterministic=True).hex()
-
-
-def graph_text(g, outer):
-    """Canonical text: values are numbered in the order in which a walk from the outputs meets them."""
-    made = {o: n for n in g.node for o in n.output if o}
-    scope, names, lines, done = dict(outer), {}, [], set()
-    for i, v in enumerate(g.input):
-        scope[v.name] = f"in{i}"
-    for t in g.initializer:
-        if t.name not in scope or t.name in outer:
-            scope[t.name] = "c" + tensor_text(t)
-
-    def label(v):
-        if v == "":
-            return "-"
-        if v in made:
-            n = made[v]
-            emit(n)
-            return names[id(n)] + f".{list(n.output).index(v)}"
-        return scope.get(v, f"?{v}")
-
-    def emit(n):
-        if id(n) in done:
-            return
-        done.add(id(n))
-        operands = [label(v) for v in n.input]
-        for v in list(made):  # captured values must have labels before the subgraphs are written
-            if any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, v) for a in n.attribute):
-                scope[v] = label(v)
-        attrs = sorted(attribute_text(a, scope) for a in n.attribute)
-        names[id(n)] = f"n{len(names)}"
-        slots = "".join("1" if o else "0" for o in n.output)
-        lines.append(f"{names[id(n)]}={n.domain}.{n.op_type}{attrs}({','.join(operands)}){slots}")
-
-    outs = [f"{'' if outer else v.name}:{label(v.name)}" for v in g.output]
-    live = len(lines)
-    for n in g.node:
-        emit(n)
-    dead = sorted(re.sub(r"n\d+", "n", x) for x in lines[live:])
-    ins = [
-        (v.name if not outer else "") + v.type.SerializeToString(deterministic=True).hex() for v in g.input
-    ]
-    return "\n".join([str(ins), *lines[:live], *dead, str(outs)])
-
-
-def uses(g, name):
-    return any(
-        name in n.input or any(a.type == onnx.AttributeProto.GRAPH and uses(a.g, name) for a in n.attribute)
-        for n in g.node
-    ) or any(o.name == name for o in g.output)
-
-
-def model_text(m):
-    functions = sorted(f"{f.domain}.{f.name}:" + graph_text(as_graph(f), {}) for f in m.functions)
-    return graph_text(m.graph, {}) + "\n" + "\n".join(functions)
-
-
-def as_graph(f):
-    g = onnx.GraphProto()
-    g.node.extend(f.node)
-    for kind, values in ((g.input, f.input), (g.output, f.output)):
-        for v in values:
-            kind.add(name=v)
-    return g
 
 
 def type_pattern(v):
@@ -461,7 +378,8 @@ def run_case(tool, case, work, update):
     wrong = []
     if accepted(before, not case["norun"]):  # a case may be about a model that is wrong already
         onnx.checker.check_model(got, full_check=not case["norun"])
-    if model_text(got) != model_text(onnx.parser.parse_model(case["after"])):
+    difference = graph_comparison.difference(got, onnx.parser.parse_model(case["after"]), normalize=False)
+    if difference:
         if update and not case["unchanged"]:
             text = (
                 case["head"]
@@ -473,7 +391,7 @@ def run_case(tool, case, work, update):
             )
             open(case["path"], "w").write(text)
         else:
-            wrong.append("result differs; it is\n" + onnx.printer.to_text(got))
+            wrong.append(f"result differs: {difference}; it is\n" + onnx.printer.to_text(got))
     after = onnx.parser.parse_model(case["after"])
     wrong += value_info_wrong(before, after, got)
     wrong += [
