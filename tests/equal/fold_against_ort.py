@@ -1,6 +1,6 @@
 """Fold kernels against ONNX Runtime: nodes with constant operands, the same bits where graphopt says exact.
 
-Usage: fold_against_ort.py GRAPHOPT [SHARED] [--rounds N] [--seed N] [--only OP] [-v]
+Usage: fold_against_ort.py GRAPHOPT [--rounds N] [--seed N] [--only OP] [-v]
 
 Makes nodes for every operator that has a fold kernel, in several opsets, element types and layouts, from a
 seed, with special values (NaN, Inf, -0, denormals, extreme integers, extents 0 and 1, negative axes). Each
@@ -159,7 +159,6 @@ def close(a, b):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("graphopt")
-    parser.add_argument("shared", nargs="?")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only")

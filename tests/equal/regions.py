@@ -2,10 +2,10 @@
 """Regions in the model: --regions functions, --regions metadata, --dot, on the rewrite vectors and on small
 graphs made here.
 
-  regions.py GRAPHOPT SHARED [--only PREFIX ...] [--models ZOO]
+  regions.py GRAPHOPT [--only PREFIX ...] [--models ZOO]
 
-Every after file of SHARED/vectors/rewrites goes through -O0 --regions functions, every before file through
-the passes too. The functions must be as many calls as regions.json has regions, accepted by onnx.checker,
+Every after graph of tests/vectors/rewrites goes through -O0 --regions functions, every before graph through
+the passes, too. The functions must be as many calls as regions.json has regions, accepted by onnx.checker,
 bit-equal in ONNX Runtime, undone by onnx.inliner and by a run without --regions, and written byte for byte
 again by a second run. With --models, the same for every file of a folder of filled models, in ONNX Runtime at
 one seed; models whose original does not run there are not compared.
@@ -14,6 +14,7 @@ one seed; models whose original does not run there are not compared.
 import argparse
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -25,7 +26,9 @@ import onnx
 import onnx.inliner
 from onnx import TensorProto, helper, numpy_helper
 
-import _hoist
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from lib import graph_comparison, runs, vectors  # noqa: E402
+from lib.tool import exact_passes  # noqa: E402
 
 DOMAIN = "graphopt.region"
 
@@ -72,9 +75,9 @@ def calls(model):
 # --- the forms ----------------------------------------------------------------------------------------------
 
 
-def check_functions(run, check, source, passes, compare):
+def check_functions(run, source, passes, compare, graphs=True):
     """`source` as functions and plain; how many calls and functions. compare(a, b): None when both compute
-    the same bits."""
+    the same bits. graphs: whether the plain graph must come back, too."""
     plain, _ = run(source, *passes)
     made, report = run(source, *passes, "--regions", "functions")
     model = onnx.load(made)
@@ -113,9 +116,9 @@ def check_functions(run, check, source, passes, compare):
     expect(why is None, "functions compute something else:", why)
     again, _ = run(made, *passes, "--regions", "functions")
     expect(data(again) == data(made), "a second run gives other bytes")
-    if check:
+    if graphs:
         original = onnx.load(plain)
-        why = check.same(onnx.inliner.inline_local_functions(model), original)
+        why = graph_comparison.difference(onnx.inliner.inline_local_functions(model), original)
         expect(why is None, "inlined (A) it is another graph than without functions (B):", why)
         undone, _ = run(
             made, *(passes if passes != ["-O0"] else ["--passes=dead-code"])
@@ -127,7 +130,7 @@ def check_functions(run, check, source, passes, compare):
             and all(o.domain != DOMAIN for o in undone.opset_import),
             "something is left of the functions",
         )
-        why = check.same(undone, original)
+        why = graph_comparison.difference(undone, original)
         expect(why is None, "undone (A) it is another graph than without functions (B):", why)
     return len(found), len(bodies)
 
@@ -228,7 +231,7 @@ def blocks(order):
     return make([nodes[i] for i in order], [at], init)
 
 
-def sharing(run, check):
+def sharing(run):
     natural = list(range(16))
     made, report = run(save(run, blocks(natural)), "-O0", "--regions", "functions")
     model = onnx.load(made)
@@ -249,7 +252,7 @@ def sharing(run, check):
     )
 
 
-def cycles(run, check):
+def cycles(run):
     """N1 -> E2 and N2 -> E1: E1 may join N1 or E2 may join N2, not both. Each E reads both anchors'
     results."""
     nodes = [
@@ -263,7 +266,7 @@ def cycles(run, check):
         helper.make_node("Add", ["n2", "sp"], ["e2"]),
     ]
     source = save(run, make(nodes, ["e1", "e2"], [("w", weights(1))]))
-    check_functions(run, check, source, ["-O0"], lambda a, b: check.run_pair(onnx.load(a), onnx.load(b), 4))
+    check_functions(run, source, ["-O0"], lambda a, b: runs.pair_difference(onnx.load(a), onnx.load(b), 4))
     _, report = run(source, "--regions", "metadata", "-O0")
     groups = {o: r["id"] for r in report["regions"] for o in r["members"]}
     edges = {(groups.get(i, i), groups.get(o, o)) for n in nodes for i in n.input for o in n.output} - {
@@ -276,7 +279,7 @@ def cycles(run, check):
         edges = rest
 
 
-def captured(run, check):
+def captured(run):
     """A value of a region that a body reads is a result of the region."""
     branch = lambda op: helper.make_graph([helper.make_node(op, ["a"], ["t"])], op, [], [info("t", ["B", 4])])
     nodes = [
@@ -288,11 +291,11 @@ def captured(run, check):
     made, _ = run(source, "-O0", "--regions", "functions")
     only = calls(onnx.load(made))
     expect(len(only) == 1 and sorted(only[0].output) == ["a", "b"] and list(only[0].input) == ["x"], only)
-    why = check.run_pair(onnx.load(source), onnx.load(made), 4)
+    why = runs.pair_difference(onnx.load(source), onnx.load(made), 4)
     expect(why is None, why)
 
 
-def old_version(run, check):
+def old_version(run):
     source = save(
         run,
         make(
@@ -324,7 +327,7 @@ def old_version(run, check):
     )
 
 
-def foreign(run, check):
+def foreign(run):
     """Functions of our domain that we would not have made stay: with a parameter, with another opset, of a
     user's own domain."""
     node = lambda **a: helper.make_node("LeakyRelu", ["i"], ["o"], **a)
@@ -374,11 +377,11 @@ def foreign(run, check):
     )
     untouched, _ = run(source, "-O0")
     expect(data(untouched) == data(source), "-O0 without --regions changes a model with region functions")
-    why = check.run_pair(onnx.load(source), left, 3)
+    why = runs.pair_difference(onnx.load(source), left, 3)
     expect(why is None, why)
 
 
-def checked(run, check):
+def checked(run):
     import onnxruntime
 
     folder = os.path.join(os.path.dirname(onnxruntime.__file__), "capi")
@@ -406,15 +409,9 @@ def save(run, model):
 
 def run_zoo(path):
     """compare() for a large model: one seed, inputs by type, unknown dims 2."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
 
     def results(file):
-        session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        session = runs.session(file)
         rng, feeds = np.random.RandomState(1), {}
         for i in session.get_inputs():
             dims = [d if isinstance(d, int) else 2 for d in i.shape]
@@ -439,9 +436,9 @@ def run_zoo(path):
             expected, twice = results(a), results(a)
         except Exception:  # noqa: BLE001
             return None  # no legal inputs: that the other file loads is all that can be asked
-        if any(map(_hoist.difference, expected, twice)):
+        if any(map(runs.bit_difference, expected, twice)):
             return None  # random operators
-        return next((d for d in map(_hoist.difference, expected, results(b)) if d), None)
+        return next((d for d in map(runs.bit_difference, expected, results(b)) if d), None)
 
     return compare
 
@@ -449,16 +446,10 @@ def run_zoo(path):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("shared", metavar="SHARED")
     p.add_argument("--only", nargs="+", default=[], metavar="PREFIX")
     p.add_argument("--models", metavar="ZOO")
     a = p.parse_args()
-    there = _hoist.rewrites(a.shared)
-    if there is None:
-        print(f"skipped: {a.shared}/vectors/rewrites is not there")
-        return 77
-    folder, check, _ = there
-    expected = json.load(open(os.path.join(folder, "regions.json")))
+    expected, passes = vectors.regions(), "--passes=" + ",".join(exact_passes(a.tool))
     failed = total = bodies = 0
     with tempfile.TemporaryDirectory() as work:
         run = Runner(os.path.abspath(a.tool), work)
@@ -469,50 +460,45 @@ def main():
                 return what()
             except Exception as e:  # noqa: BLE001
                 failed += 1
-                print(
-                    f"failed    {name}: {'' if isinstance(e, Failed) else type(e).__name__ + ': '}{' '.join(str(e).split())[:600]}",
-                    flush=True,
-                )
+                kind = "" if isinstance(e, Failed) else type(e).__name__ + ": "
+                print(f"failed    {name}: {kind}{' '.join(str(e).split())[:600]}", flush=True)
                 return None
 
-        for name, before, after in check.vectors():
-            if (a.only and not name.startswith(tuple(a.only))) or (a.models and not a.only):
-                continue
-            _, fixed, dims = check.header(before)
+        for v in vectors.rewrites(a.only) if a.only or not a.models else []:
 
             def compare(x, y):
-                return check.run_pair(onnx.load(x), onnx.load(y), 6, fixed, dims)
+                return runs.pair_difference(onnx.load(x), onnx.load(y), 6, v.feeds, v.extents)
 
-            def one(path, passes, count):
-                source = save(run, check.load_model(path))
-                found = check_functions(run, check, source, passes, compare)
+            def one(model, options):
+                source = save(run, model)
+                found = check_functions(run, source, options, compare)
+                count = len(expected[v.name])
                 expect(found[0] == count, found[0], "calls, expected", count)
                 newer = onnx.load(source)
                 newer.ir_version = 10
-                check_metadata(run, source, passes)
-                check_metadata(run, save(run, newer), passes)
-                check_drawing(run, source, passes)
+                check_metadata(run, source, options)
+                check_metadata(run, save(run, newer), options)
+                check_drawing(run, source, options)
                 return found
 
-            for path, passes in ((after, ["-O0"]), (before, [f"--passes={_hoist.PASSES}"])):
-                found = attempt(os.path.basename(path), lambda: one(path, passes, len(expected[name])))
-                if found and path == after:
-                    total, bodies = total + found[0], bodies + found[1]
+            if found := attempt(f"{v.name}, after", lambda: one(v.after, ["-O0"])):
+                total, bodies = total + found[0], bodies + found[1]
+            attempt(f"{v.name}, before", lambda: one(v.before, [passes]))
         if not a.only and not a.models:
             for case in (sharing, cycles, captured, old_version, foreign, checked):
-                attempt(case.__name__, lambda: case(run, check))
+                attempt(case.__name__, lambda: case(run))
             wanted = sum(map(len, expected.values()))
             if total != wanted:
                 failed += 1
-                print(f"failed    {total} calls in all after files, regions.json has {wanted} regions")
+                print(f"failed    {total} calls in all after graphs, regions.json has {wanted} regions")
         for name in sorted(os.listdir(a.models)) if a.models else []:
             if name.endswith(".onnx"):
                 path = os.path.join(a.models, name)
-                found = attempt(name, lambda: check_functions(run, None, path, ["-O2"], run_zoo(path)))
+                found = attempt(name, lambda: check_functions(run, path, ["-O2"], run_zoo(path), False))
                 print(f"{name}: {found}", flush=True)
                 for f in os.listdir(work):
                     os.remove(os.path.join(work, f))
-    print(f"{total} calls of {bodies} functions in the after files, {failed} failed")
+    print(f"{total} calls of {bodies} functions in the after graphs, {failed} failed")
     return 1 if failed else 0
 
 

@@ -37,7 +37,8 @@ DEFORMATIONS = {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}
 # The operators of which the tool's operator table says that their operands may be swapped bit for bit.
 COMMUTATIVE = {"Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Mul", "Or", "Xor"}
 BROADCASTING = COMMUTATIVE | set(
-    """BitShift Div Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Pow PRelu Sub Sum Where""".split()
+    """BitShift Div Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Pow PRelu Sub Sum
+    Where""".split()
 )
 # Their axis does not count the dims of the first operand.
 OTHER_AXIS = {"OneHot", "ConcatFromSequence"}

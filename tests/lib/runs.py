@@ -79,16 +79,21 @@ def feeds_for(model, extents, seed, fixed):
     return feeds
 
 
+def extents_for(model, seed):
+    """Extents of all symbols: 1 for seed 0, 0 for seed 1, from 1 to 5 for the others."""
+    symbols = symbols_of(model)
+    if seed < 2:
+        return dict.fromkeys(symbols, 1 - seed)
+    return {s: 1 + (7 * seed + 3 * k) % 5 for k, s in enumerate(symbols)}
+
+
 def pair_difference(a, b, count=12, fixed=None, extents=None):
-    """None when `b` gives the bits of `a` on `count` inputs, else a text. Symbols are 1 in the first run, 0 in
-    the second and others later; `fixed` gives values of inputs, `extents` those of symbols. A run with extents
-    of 0 that `a` refuses is left out; that `a` refuses any other is an error, too."""
+    """None when `b` gives the bits of `a` on `count` inputs, else a text. `fixed` gives values of inputs, and
+    `extents` those of symbols, in every run; the others are drawn. A run with an extent of 0 that `a` refuses
+    is left out; that `a` refuses any other is an error, too."""
     first, second, names = session(a), session(b), [v.name for v in a.graph.output]
     for seed in range(count):
-        bound = {
-            s: seed == 0 if seed < 2 else 1 + (7 * seed + 3 * k) % 5 for k, s in enumerate(symbols_of(a))
-        }
-        bound = {s: int(n) for s, n in bound.items()} | (extents or {})
+        bound = extents_for(a, seed) | (extents or {})
         feeds = feeds_for(a, bound, seed, fixed or {})
         try:
             expected = first.run(names, feeds)

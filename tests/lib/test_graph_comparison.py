@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The comparison of graphs (lib/graph_comparison.py) itself: it must accept and tell apart what it should.
 
-  comparison.py GRAPHOPT
+  test_graph_comparison.py GRAPHOPT      the tool is not run
 
 SAME and OTHER are pairs of graphs with the verdict. Then every after graph of the rewrite vectors is compared
 with copies in another order and with other names, which must be the same, and with every mutant that
