@@ -52,8 +52,8 @@ def changes(model):
     yield "interface", "inputs in another order", changed(lambda g: g.input.reverse())
 
 
-# What stands in the place of the tool: its name, the verdict, the script; $out is the file to write. The bytes
-# that the last one adds are an empty doc_string.
+# What stands in the place of the tool: its name, the verdict, the script; $out is the file to write. The
+# bytes that the last one adds are an empty doc_string.
 SCRIPTS = [
     ("the tool", "ok", '"$tool" "$@"'),
     ("refuses", "refused", "echo 'cannot read it' >&2; exit 2"),
