@@ -3,12 +3,12 @@
 
   backend.py GRAPHOPT [--all] [--only TEXT] [--options '...'] [--jobs N] [--left-out]
 
-lib/backend_cases.py says what a case is. A case counts where ONNX Runtime (its own optimizations off) gives
+lib/backend_cases.py makes the cases. One counts where ONNX Runtime (its own optimizations off) gives
 the recorded results for the original; the others are left out (--left-out prints them). The short form takes
 one case in four, by a hash of the name; --all takes all. What becomes of a case:
 
   ok         the recorded results, within the case's tolerance
-  refused    the tool ended with a status from 1 to 125 but 70, said why, and wrote nothing
+  refused    the tool ended with a status from 1 to 125 but 70 and a message, and wrote nothing
   failed     it crashed, found an error in itself, did not end in time or wrote nothing
   broken     ONNX Runtime does not load the result, or crashes on it
   interface  names, types, order or the accepted shapes of inputs and outputs changed
@@ -54,12 +54,12 @@ def optimize(tool, source, target, *options):
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return "failed", f"no end within {SECONDS} s"
-    said, wrote = done.stderr.strip(), os.path.exists(target)
+    message, wrote = done.stderr.strip(), os.path.exists(target)
     if done.returncode == 0:
         return None if wrote else ("failed", "exit status 0, but there is no output")
-    clear = 1 <= done.returncode <= 125 and done.returncode != 70 and said and not wrote
-    text = f"exit status {done.returncode}: {said[-300:]}"
-    return ("refused" if clear and not DEFECT.search(said) else "failed"), text
+    clear = 1 <= done.returncode <= 125 and done.returncode != 70 and message and not wrote
+    text = f"exit status {done.returncode}: {message[-300:]}"
+    return ("refused" if clear and not DEFECT.search(message) else "failed"), text
 
 
 def accepted(model):

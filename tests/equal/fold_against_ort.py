@@ -36,7 +36,7 @@ NO_KERNEL = (
     "Type Error",
     "Type parameter",
     "InsertedPrecisionFreeCast",
-)  # says nothing about the node
+)  # the node itself may be right
 
 
 def tensor(value, name):

@@ -3,17 +3,18 @@
 
   hoist_costs.py GRAPHOPT [--count N] [--all] [--only NAME ...] [--work DIR] [--record]
 
-The cost of a graph is (C', F + D) as in docs/moves.md, compared in this order; --report tells it as the tool
-sees it at last, and the sum over a model's graphs counts. Beside it the nodes of the result are counted,
-which does not depend on the tool's own arithmetic. Both are compared with tests/vectors/hoist_costs:
+The cost of a graph is (C', F + D) as in docs/moves.md, compared in this order; the cost that
+counts is the one after the last move, from --report, summed over a model's graphs. The number of nodes of the
+result, which does not depend on the tool's own arithmetic, is compared, too. tests/vectors/hoist_costs has
+the records:
 
   random.csv  the graphs that property/_hoist_graphs.py makes from seed 1 on; the first N (default 60)
   models.csv  the models of tests/models as filled; without --all, those of less than SHORT_BYTES
 
 A cost or a number of nodes above the recorded one is an error, and so is a cost that is not reported any more
 or a random graph that the generator makes with other nodes than at the time of the record. --all takes all
-recorded graphs and models, --record writes what is found instead of comparing. Whether results are right is
-not asked here but by property/hoist_graphs.py and zoo.py.
+recorded graphs and models, --record writes what is found instead of comparing. property/hoist_graphs.py and
+zoo.py check that the results are right.
 """
 
 import argparse
@@ -40,7 +41,7 @@ REFERENCE = ["reference_before", "reference_after"]  # columns that this script 
 
 
 class Failed(Exception):
-    """The tool did not end with status 0; the text says how."""
+    """The tool did not end with status 0; the text is its message."""
 
 
 def measure(tool, path, folder):
@@ -50,9 +51,9 @@ def measure(tool, path, folder):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise Failed(f"exit status {done.returncode}: {done.stderr.strip()[-300:]}")
-    told = json.loads(report.read_text(encoding="utf-8"))
-    row = {"nodes_before": told["before"]["nodes"], "nodes": told["after"]["nodes"]}
-    costs = [c["after"] for c in told["costs"]]
+    report_data = json.loads(report.read_text(encoding="utf-8"))
+    row = {"nodes_before": report_data["before"]["nodes"], "nodes": report_data["after"]["nodes"]}
+    costs = [c["after"] for c in report_data["costs"]]
     row["compute"] = sum(c["compute"] for c in costs) if costs else None
     row["free_and_deform"] = sum(c["free"] + c["deform"] for c in costs) if costs else None
     return row

@@ -218,7 +218,7 @@ def blocks(order):
     nodes, init, at = [], [], "x"
     for k in range(4):
         init += [(f"w{k}", weights(k)), (f"b{k}", weights(k)[0])]
-        # The bias stands first: wiring, not the order of names, tells what is equal.
+        # The bias comes first: bodies are equal by their wiring, not by the order of names.
         nodes += [
             helper.make_node("MatMul", [at, f"w{k}"], [f"m{k}"], name=f"matmul_{k}"),
             helper.make_node("Add", [f"b{k}", f"m{k}"], [f"a{k}"]),
@@ -435,7 +435,7 @@ def run_zoo(path):
         try:
             expected, twice = results(a), results(a)
         except Exception:  # noqa: BLE001
-            return None  # no legal inputs: that the other file loads is all that can be asked
+            return None  # no legal inputs are known
         if any(map(runs.bit_difference, expected, twice)):
             return None  # random operators
         return next((d for d in map(runs.bit_difference, expected, results(b)) if d), None)

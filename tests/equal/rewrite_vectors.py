@@ -4,7 +4,7 @@
   rewrite_vectors.py GRAPHOPT [--only PREFIX ...] [--regions]
 
 Every before graph in tests/vectors/rewrites goes through the passes. The result must be the after graph
-(lib/graph_comparison.py says what is free), be accepted by onnx.checker, give the same bits in ONNX Runtime,
+(lib/graph_comparison.py lists what is free), be accepted by onnx.checker, give the same bits in ONNX Runtime,
 and a second run over it must give the same bytes. A vector marked KEEP counts as unchanged, another one as
 reached. With --regions, also the field "regions" of `GRAPHOPT inspect --json AFTER` against regions.json: the
 members of every region, in whatever order the regions stand.
@@ -59,7 +59,7 @@ def problems_of(vector, tool, work):
 
 
 def region_problem(binary, vector, expected, work):
-    """Compares what `inspect` says about an after graph; None when it is right."""
+    """Compares the regions that `inspect` lists for an after graph; None when it is right."""
     after = os.path.join(work, "after.onnx")
     onnx.save(vector.after, after)
     done = subprocess.run([binary, "inspect", "--json", after], capture_output=True, text=True)

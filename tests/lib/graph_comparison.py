@@ -10,7 +10,7 @@ of the default operator set, functions, bodies (inputs and outputs by position),
 bytes. Free: names of inner values and nodes, the order of nodes and initializers, value_info, doc strings,
 metadata, initializers that nothing reads.
 
-Several ways to write the same graph count as one unless `normalize` is False:
+Unless `normalize` is False, different forms of the same computation count as one:
 
   Constant nodes and initializers
   Reshape, Squeeze, Unsqueeze, Flatten: one operator, given by the shape of its result
@@ -34,7 +34,7 @@ import onnx.defs
 from onnx import AttributeProto, helper, numpy_helper
 
 DEFORMATIONS = {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}
-# The operators of which the tool's operator table says that their operands may be swapped bit for bit.
+# The operators whose operands the tool's operator table lets swap, bit for bit.
 COMMUTATIVE = {"Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Mul", "Or", "Xor"}
 BROADCASTING = COMMUTATIVE | set(
     """BitShift Div Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Pow PRelu Sub Sum
@@ -77,11 +77,10 @@ def tensor_key(tensor):
     try:
         return array_key(numpy_helper.to_array(tensor), tensor.data_type)
     except Exception:  # noqa: BLE001
-        return (
-            tensor.data_type,
-            None,
-            hashlib.sha256(tensor.SerializeToString(deterministic=True)).hexdigest(),
-        )
+        plain = onnx.TensorProto()
+        plain.CopyFrom(tensor)
+        plain.name = plain.doc_string = ""
+        return tensor.data_type, None, hashlib.sha256(plain.SerializeToString(deterministic=True)).hexdigest()
 
 
 def array_key(array, data_type):
@@ -118,10 +117,13 @@ def constant_of(node):
         return tensor_key(a.t)
     if a.name == "sparse_value":
         return attribute_key(a)
-    dtype = {"value_float": np.float32, "value_int": np.int64, "value_string": object}[a.name.rstrip("s")]
-    array = np.array(helper.get_attribute_value(a), dtype)
-    kind = onnx.TensorProto.STRING if dtype is object else helper.np_dtype_to_tensor_dtype(array.dtype)
-    return array_key(array, kind)
+    value = helper.get_attribute_value(a)
+    if a.name == "value_string":
+        return array_key(np.array(value.decode(), object), onnx.TensorProto.STRING)
+    if a.name == "value_strings":
+        return array_key(np.array([v.decode() for v in value], object), onnx.TensorProto.STRING)
+    array = np.array(value, np.float32 if a.name.startswith("value_float") else np.int64)
+    return array_key(array, helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
 def subgraphs(attribute):
@@ -244,7 +246,7 @@ class Reader:
             axis = node.attributes["axis"][1]
             lengths = tuple(tuple(shape[axis] for shape in r.shapes) for r in node.results)
             node.attributes, node.operands = {"axis": axis, "lengths": lengths}, [first]
-        if self.version < 7:  # attributes said how the second operand is broadcast
+        if self.version < 7:  # older operators broadcast by attributes
             return
         node.commutative = op in COMMUTATIVE and len(node.operands) == 2
         if op in BROADCASTING:

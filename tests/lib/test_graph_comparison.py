@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The comparison of graphs (lib/graph_comparison.py) itself: it must accept and tell apart what it should.
+"""The comparison of graphs (lib/graph_comparison.py) itself: which graphs it must accept and reject.
 
   test_graph_comparison.py GRAPHOPT      the tool is not run
 
@@ -51,6 +51,12 @@ SAME = {
         "g (float[3] x) => (float[3] y) { k = Constant <value_float = 2.0> () y = Mul(x, k) }",
         "g (float[3] x) => (float[3] y) <float k = {2}> { y = Mul(x, k) }",
     ),
+    "Constant strings": (
+        """g (int64 i) => (string y) <int64 a = {0}>
+        { k = Constant <value_strings = ["a", "b"]> () y = Gather(k, i) }""",
+        """g (int64 i) => (string y) <int64 a = {0}>
+        { k = Constant <value = string[2] {"a", "b"}> () y = Gather(k, i) }""",
+    ),
     "default of an attribute": (
         "g (float[3] x) => (float[3] y) { y = LeakyRelu(x) }",
         "g (float[3] x) => (float[3] y) { y = LeakyRelu <alpha = 0.01> (x) }",
@@ -71,7 +77,7 @@ SAME = {
         "g (float[3] x) => (float[3] y) { a = Neg(x) b = Abs(x) y = Add(a, b) }",
         "g (float[3] x) => (float[3] y) { a = Neg(x) b = Abs(x) y = Add(b, a) }",
     ),
-    "commuted operands that only their consumers tell apart": (
+    "commuted operands that differ in their consumers alone": (
         "g (float[3] x) => (float[3] y, float[3] z) { a = Neg(x) b = Neg(x) y = Add(a, b) z = Abs(a) }",
         "g (float[3] x) => (float[3] y, float[3] z) { a = Neg(x) b = Neg(x) y = Add(a, b) z = Abs(b) }",
     ),
@@ -212,11 +218,11 @@ def of_node(model, m, g, k, graph, node):
     m, graph, node = again()
     readers = [(n, i) for n in graph.node for i, v in enumerate(n.input) if v in node.output]
     if len(node.output) == 1 and (len(readers) > 1 or readers and node.output[0] in outputs):
-        twin = onnx.NodeProto()
-        twin.CopyFrom(node)
-        twin.output[0] = "copied"
+        duplicate = onnx.NodeProto()
+        duplicate.CopyFrom(node)
+        duplicate.output[0] = "copied"
         readers[-1][0].input[readers[-1][1]] = "copied"
-        reordering.replace(graph.node, [*graph.node[:k], twin, *graph.node[k:]])
+        reordering.replace(graph.node, [*graph.node[:k], duplicate, *graph.node[k:]])
         yield "duplicated node", m
     m, graph, node = again()
     if g == 0 and len(graph.input) > 1 and node.input and node.input[0] == graph.input[0].name:

@@ -1,4 +1,4 @@
-"""The pairs of graphs in tests/vectors/rewrites; the marks in their comments are told in README.md there."""
+"""The pairs of graphs in tests/vectors/rewrites; README.md there lists the marks."""
 
 import ast
 import dataclasses
