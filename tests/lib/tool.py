@@ -9,10 +9,13 @@ HOIST = ["aggregate-elementwise", "hoist-reshape"]
 
 
 def exact_passes(binary):
-    """The names of the passes that keep every bit, in the order of --list-passes."""
+    """The names of the passes that keep every bit, in the order of --list-passes, which prints a line
+    "NAME -O<level> exact|rounds TEXT" for each. Raises RuntimeError when it prints something else."""
     done = subprocess.run([binary, "--list-passes"], capture_output=True, text=True, check=True)
-    rows = (line.split() for line in done.stdout.splitlines())
-    return [row[0] for row in rows if row and row[2] == "exact"]
+    rows = [line.split() for line in done.stdout.splitlines()]
+    if not rows or any(len(row) < 4 or row[2] not in ("exact", "rounds") for row in rows):
+        raise RuntimeError(f"--list-passes prints something else:\n{done.stdout}")
+    return [row[0] for row in rows if row[2] == "exact"]
 
 
 class Tool:
