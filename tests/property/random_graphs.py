@@ -35,23 +35,11 @@ import onnx
 import onnxruntime as ort
 from onnx import helper
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[1])]
 import _graphs  # noqa: E402
 import _pool  # noqa: E402
 import _shrink  # noqa: E402
-
-
-def exact_passes(tool):
-    """The passes that keep every bit, from the tool's own list: a line is "NAME -O<level> exact|rounds TEXT".
-
-    One that rounds cannot be compared here: sums in another order overflow at other inputs, so no tolerance
-    fits values at the end of their type. property/merge_matmuls.py bounds what merge-matmuls rounds.
-    """
-    listed = subprocess.run([tool, "--list-passes"], check=True, capture_output=True, text=True).stdout
-    rows = [line.split() for line in listed.splitlines()]
-    if not rows or any(len(r) < 4 or r[2] not in ("exact", "rounds") for r in rows):
-        raise RuntimeError(f"--list-passes prints something else:\n{listed}")
-    return [r[0] for r in rows if r[2] == "exact"]
+from lib.tool import exact_passes  # noqa: E402
 
 
 def session(model):
@@ -320,6 +308,8 @@ def check_seed(tool, seed, folder, keep, passes):
 @contextlib.contextmanager
 def checking(tool, keep):
     ort.set_default_logger_severity(4)
+    # A pass that rounds cannot be compared here: sums in another order overflow at other inputs, so no
+    # tolerance fits values at the end of their type. merge_matmuls.py bounds what merge-matmuls rounds.
     passes = exact_passes(tool)
     with tempfile.TemporaryDirectory() as folder:
         yield lambda seed: check_seed(tool, seed, folder, keep, passes)
