@@ -12,16 +12,12 @@
 #include "hoist/draft/draft_write.h"
 #include "hoist/draft/elementwise.h"
 #include "hoist/moves/moves.h"
+#include "hoist/search_limits.h"
 
 namespace graphopt {
 namespace {
 
 MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
-
-// Looks at one graph cost at most so much: nodes and users of the clusters that are tried, per node of the
-// graph.
-constexpr std::uint64_t kLooksPerNode = 200, kLooks = 1'000'000;
-constexpr std::uint32_t kMostForked = 16;  // readers of one deformation that move together
 
 class Search {
  public:
@@ -34,7 +30,7 @@ class Search {
 
   // Whether anything was kept. `fresh`: the draft was not searched before.
   bool run(bool fresh) {
-    looks_left_ = kLooks + kLooksPerNode * d_.node_count();
+    visits_left_ = kSearchLimits.cluster_visits + kSearchLimits.cluster_visits_per_node * d_.node_count();
     const std::uint64_t kept = result_.kept;
     const Cost first = cost_.cost();
     look_over();
@@ -123,7 +119,7 @@ class Search {
 
   // Remembers the places around a kept move: what was touched, and the nodes whose region was looked at.
   void remember_surroundings() {
-    constexpr std::uint32_t kMostNeighbours = 64;  // of one node
+    constexpr std::uint32_t kMost = kSearchLimits.neighbours;
     d_.clear_marks();
     const auto add = [this](DNode n) {
       if (n && d_[n].alive && d_[n].node_class != NodeClass::Elementwise &&
@@ -133,11 +129,11 @@ class Search {
     const auto around = [&](DNode n) {
       if (!d_[n].alive) return;
       add(n);
-      for (std::uint32_t k = 0; k < std::min(d_[n].real_in, kMostNeighbours); ++k)
+      for (std::uint32_t k = 0; k < std::min(d_[n].real_in, kMost); ++k)
         if (const DValue v = d_.in(n, k)) add(d_.def(v));
       std::uint32_t seen = 0;
       for (const DValue v : d_.outs(n))
-        for (DUse u = v ? d_.first_use(v) : DUse{}; u && seen < kMostNeighbours; u = d_.next_use(u), ++seen)
+        for (DUse u = v ? d_.first_use(v) : DUse{}; u && seen < kMost; u = d_.next_use(u), ++seen)
           add(d_.user(u));
     };
     for (const DNode n : d_.touched()) around(n);
@@ -230,7 +226,11 @@ class Search {
   // deformation goes.
   void fork_at(DNode n) {
     const DValue y = d_.out(n);
-    if (d_[y].live_out || d_[y].use_count < 2 || d_[y].use_count > kMostForked) return;
+    if (d_[y].live_out || d_[y].use_count < 2) return;
+    if (d_[y].use_count > kSearchLimits.fork_consumers) {
+      d_.hit_limit(SearchLimit::ForkConsumers);
+      return;
+    }
     std::vector<DNode> consumers;
     for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
       if (std::ranges::find(consumers, d_.user(u)) == consumers.end()) consumers.push_back(d_.user(u));
@@ -330,13 +330,14 @@ class Search {
 
   void rebase_cluster(std::string_view kind, DNode border, DNode member, Direction direction) {
     cluster_of(d_, member, cluster_);
-    std::uint64_t looks = 0;
-    for (const DNode n : cluster_) looks += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
-    if (looks > looks_left_) {
+    std::uint64_t visits = 0;
+    for (const DNode n : cluster_) visits += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
+    if (visits > visits_left_) {
+      d_.hit_limit(SearchLimit::ClusterVisits);
       refuse(kind, border, Refusal::Limit);
       return;
     }
-    looks_left_ -= looks;
+    visits_left_ -= visits;
     const bool may_pay = rebase_may_pay(d_, border, cluster_, direction);
     if (!may_pay && !explain_) {
       refuse(kind, border, Refusal::Tie);
@@ -450,7 +451,7 @@ class Search {
   const bool tell_only_;
   bool explain_ = false, stopped_ = false;
   std::uint64_t refused_count_ = 0;
-  std::uint64_t looks_left_ = 0;
+  std::uint64_t visits_left_ = 0;
   std::vector<RefusedMove> refused_;
   std::vector<DNode> recent_, changed_;  // near moves that the sweep before kept, and this one
   std::vector<DNode> cluster_;

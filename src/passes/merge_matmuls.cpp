@@ -217,7 +217,8 @@ class MergeMatMuls final : public Rule {
         equal &= v == like || (t.elements == 1 && t.dims == other.dims &&
                                m.raw(m.constant_of(v)) == m.raw(m.constant_of(like)));
       }
-      if (!equal && (columns > kMostConstantElements || operand_kind(m, first, k) == Operand::Fixed))
+      if (!equal &&
+          (columns > kSearchLimits.constant_elements || operand_kind(m, first, k) == Operand::Fixed))
         return false;
     }
     return true;

@@ -8,9 +8,6 @@
 namespace graphopt {
 namespace {
 
-constexpr int kMostTwinsLookedAt = 64;               // users of one value that are compared with each other
-constexpr std::uint32_t kMostOperandsLookedAt = 64;  // of a Concat, on suspicion
-
 class Tidy {
  public:
   explicit Tidy(Draft& d) : d_(d) {}
@@ -77,8 +74,12 @@ class Tidy {
   // is fixed.
   bool twin(DNode n) {
     const DValue x = d_.in(n, 0), y = d_.out(n);
-    int looked = 0;
-    for (DUse u = d_.first_use(x); u && looked < kMostTwinsLookedAt; u = d_.next_use(u), ++looked) {
+    std::uint32_t visited = 0;
+    for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
+      if (visited++ == kSearchLimits.duplicate_uses) {
+        d_.hit_limit(SearchLimit::DuplicateUses);
+        break;
+      }
       const DNode m = d_.user(u);
       if (m == n || d_.slot(u) != 0 || d_[m].node_class != d_[n].node_class || d_[m].shape_only ||
           d_.shape(d_.out(m)) != d_.shape(y))
@@ -148,7 +149,7 @@ class Tidy {
 
   bool concat(DNode n) {
     if (d_[n].in_count == 1) return drop(n, d_.in(n, 0));
-    if (d_[n].in_count <= kMostOperandsLookedAt && splice_operands(n)) return true;
+    if (d_[n].in_count <= kSearchLimits.spliced_operands && splice_operands(n)) return true;
     // From inside, so that a long Concat is not searched each time that one of its operands changes: the
     // outermost takes all.
     DNode outer;

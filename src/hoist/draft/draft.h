@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "hoist/draft/shapes.h"
+#include "hoist/search_limits.h"
 #include "ir/model.h"
 #include "ops/facts.h"
 #include "support/large_array.h"
@@ -151,6 +152,11 @@ class Draft {
   }
   std::span<const std::int64_t> list(ListId l) const { return lists_[l.index()]; }
 
+  // --- limits ----------------------------------------------------------------------------------------------
+  // Counts that a limit decided something. Neither logged nor undone: a refused candidate counts, too.
+  void hit_limit(SearchLimit limit) const { limit_hits_.add(limit); }
+  LimitHits& limit_hits() const { return limit_hits_; }
+
   // --- marks, for one walk at a time -----------------------------------------------------------------------
   void clear_marks() const {
     marks_.resize(nodes_.size());
@@ -264,6 +270,7 @@ class Draft {
   std::vector<std::uint8_t> is_pending_;   // by node
   std::vector<std::uint32_t> touched_at_;  // by node: the epoch in which it was touched
   std::uint32_t epoch_ = 1;
+  mutable LimitHits limit_hits_;
   mutable std::vector<std::uint32_t> marks_;  // by node; scratch
   mutable std::uint32_t mark_ = 0;
 };

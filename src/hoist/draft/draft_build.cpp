@@ -32,7 +32,7 @@ bool elementwise_class(const Model& m, NodeId n) {
 
 // What makes a Concat's operand, deformations looked through; none: an input or a constant.
 NodeId maker(const Model& m, ValueId v) {
-  for (int steps = 0; v && steps < 8; ++steps) {
+  for (std::uint32_t steps = 0; v && steps < kSearchLimits.skipped_deformations; ++steps) {
     const NodeId n = m.value(v).def;
     if (!n || class_of_kind(m.kind(n)) != NodeClass::Deformation) return n;
     v = m.input(n, 0);
@@ -44,15 +44,15 @@ NodeId maker(const Model& m, ValueId v) {
 // order of the uses is that of the file. No kinds: a Split is among them, or they are more than are looked
 // at.
 bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) {
-  constexpr std::size_t kMostReaders = 64;
   kinds.clear();
-  for (int steps = 0; v && m.use_count(v) == 1 && steps < 8; ++steps) {
+  for (std::uint32_t steps = 0; v && m.use_count(v) == 1 && steps < kSearchLimits.skipped_deformations;
+       ++steps) {
     const NodeId n = m.user(m.first_use(v));
     if (m.is_return(n) || class_of_kind(m.kind(n)) != NodeClass::Deformation) break;
     v = m.output(n, 0);
   }
   if (!v || m.use_count(v) == 0) return false;
-  if (m.use_count(v) > kMostReaders) return true;
+  if (m.use_count(v) > kSearchLimits.compared_readers) return true;
   for (UseId u = m.first_use(v); u; u = m.next_use(u)) {
     if (m.is_return(m.user(u))) return false;
     kinds.push_back(m.kind(m.user(u)));

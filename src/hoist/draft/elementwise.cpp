@@ -26,9 +26,14 @@ DType first_type(const Draft& d, DNode n) { return d[d.in(n, 0)].dtype; }
 
 // Does `fits` hold for all elements of a constant? No for types other than float and double, and for long
 // ones.
-template <class Fits> bool all_elements(const Model& m, TensorId t, Fits fits) {
+template <class Fits> bool all_elements(const Draft& d, TensorId t, Fits fits) {
+  const Model& m = d.model();
+  if (m.tensor(t).elements > kSearchLimits.constant_elements) {
+    d.hit_limit(SearchLimit::ConstantElements);
+    return false;
+  }
   const auto raw = m.raw(t);
-  if (!raw || m.tensor(t).elements > kMostConstantElements) return false;
+  if (!raw) return false;
   const auto look = [&]<class T>(T x) {
     for (std::size_t i = 0; i + sizeof(T) <= raw->size(); i += sizeof(T)) {
       std::memcpy(&x, raw->data() + i, sizeof(T));
@@ -41,8 +46,8 @@ template <class Fits> bool all_elements(const Model& m, TensorId t, Fits fits) {
   return false;
 }
 
-bool free_of_zeros(const Model& m, TensorId t) {
-  return all_elements(m, t, [](auto x) { return x < 0 || x > 0; });
+bool free_of_zeros(const Draft& d, TensorId t) {
+  return all_elements(d, t, [](auto x) { return x < 0 || x > 0; });
 }
 
 }  // namespace
@@ -127,7 +132,7 @@ bool beside_no_zero(const Draft& d, DNode n) {
   if (d[n].in_count == 1) return true;
   if (d[n].in_count != 2) return false;
   for (std::size_t i = 0; i < 2; ++i)
-    if (const TensorId t = d[d.in(n, i)].tensor; t && free_of_zeros(d.model(), t)) return true;
+    if (const TensorId t = d[d.in(n, i)].tensor; t && free_of_zeros(d, t)) return true;
   return false;
 }
 
@@ -196,9 +201,9 @@ Refusal operation_differs(const Draft& d, DNode a, DNode b) {
   return x == y || same_attributes(m, x, y) ? Refusal::None : Refusal::Attributes;
 }
 
-bool unchanged_by_clamp(const Model& m, TensorId t, bool whole) {
+bool unchanged_by_clamp(const Draft& d, TensorId t, bool whole) {
   return all_elements(
-      m, t, [whole](auto x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
+      d, t, [whole](auto x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
 }
 
 }  // namespace graphopt

@@ -48,6 +48,6 @@ Refusal operation_differs(const Draft& d, DNode a, DNode b);
 
 // Are all elements of the constant finite or infinite numbers >= 0 that are no -0 (so that Relu and Abs
 // return them bit for bit), and whole ones if asked (Floor, Ceil)? Floating types of 32 and 64 bits.
-bool unchanged_by_clamp(const Model& m, TensorId t, bool whole);
+bool unchanged_by_clamp(const Draft& d, TensorId t, bool whole);
 
 }  // namespace graphopt

@@ -18,8 +18,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kLongestChain = 64;
-
 // The operand that is not a single element, when there is one only and it has the shape of the result.
 DValue main_operand(const Draft& d, DNode e) {
   DValue found;
@@ -40,7 +38,11 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
   std::vector<DNode> chain;  // from below
   DValue v = d.in(lower, 0);
   DNode upper;
-  while (chain.size() < kLongestChain) {
+  for (;;) {
+    if (chain.size() == kSearchLimits.block_chain) {
+      d.hit_limit(SearchLimit::BlockChain);
+      return false;
+    }
     upper = d.def(v);
     if (!d.is(upper, NodeClass::Elementwise) || d[upper].per_axis) break;
     chain.push_back(upper);

@@ -28,14 +28,15 @@ DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::siz
   return d.shapes().product(dims.subspan(begin, end - begin));
 }
 
-constexpr std::uint32_t kMostSlotsLookedAt = 16;    // that one value feeds
-constexpr std::uint32_t kMostBranchesPriced = 256;  // of a Concat, where most of them have no deformation
-
 // Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose
 // would turn more.
 bool feeds_only(const Draft& d, DValue v, DNode c, NodeClass what) {
   if (d.single_use(v)) return true;
-  if (what != NodeClass::Deformation || d[v].live_out || d[v].use_count > kMostSlotsLookedAt) return false;
+  if (what != NodeClass::Deformation || d[v].live_out) return false;
+  if (d[v].use_count > kSearchLimits.common_uses) {
+    d.hit_limit(SearchLimit::CommonUses);
+    return false;
+  }
   for (DUse u = d.first_use(v); u; u = d.next_use(u))
     if (d.user(u) != c) return false;
   return true;
@@ -57,9 +58,14 @@ bool several(const Draft& d, std::span<const DValue> values, NodeClass what) {
 // one may do for both.
 bool needs_node(const Draft& d, DValue v) {
   if (d.constant(v) || d.is(d.def(v), NodeClass::Deformation)) return false;
-  std::uint32_t looked = 0;  // one value may stand in all slots
-  for (DUse u = d.first_use(v); u && looked < kMostSlotsLookedAt; u = d.next_use(u), ++looked)
+  std::uint32_t visited = 0;  // one value may stand in all slots
+  for (DUse u = d.first_use(v); u; u = d.next_use(u)) {
+    if (visited++ == kSearchLimits.common_uses) {
+      d.hit_limit(SearchLimit::CommonUses);
+      break;
+    }
     if (d.is(d.user(u), NodeClass::Deformation)) return false;
+  }
   return true;
 }
 
@@ -143,10 +149,11 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
   if (what == NodeClass::Transpose) return transposes_concat(d, c, each, why);
   // A few branches are tried and priced. Of many, most must have a deformation (the majority rule of b4):
   // 10^5 nodes that are made for nothing cost as much as the rest of a search.
-  if (d[c].in_count > kMostBranchesPriced) {
+  if (d[c].in_count > kSearchLimits.common_operands) {
     std::size_t inverses = 0;
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
     if (inverses + 1 >= found) {
+      d.hit_limit(SearchLimit::CommonOperands);
       why = Refusal::Tie;
       return false;
     }

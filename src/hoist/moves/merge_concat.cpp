@@ -119,7 +119,7 @@ class LockstepWalk {
     // A constant branch that the operator leaves bit for bit as it is.
     if (real.size() < tuple.values.size())
       for (std::size_t i = 0; i < tuple.values.size(); ++i)
-        if (!tuple.nodes[i] && !leaves_alone(d_.model(), d_[real[0]].origin, d_[tuple.values[i]].tensor)) {
+        if (!tuple.nodes[i] && !leaves_alone(d_, d_[real[0]].origin, d_[tuple.values[i]].tensor)) {
           why = Refusal::Operand;
           return false;
         }
@@ -393,7 +393,7 @@ class LockstepWalk {
   }
 
   // Relu, Abs, Floor, Ceil, Identity of these elements give the same bits; NaN and -0 are not tried.
-  static bool leaves_alone(const Model& m, NodeId n, TensorId t);
+  static bool leaves_alone(const Draft& d, NodeId n, TensorId t);
 
   Draft& d_;
   const DNode concat_;
@@ -408,13 +408,11 @@ class LockstepWalk {
   Refusal why_ = Refusal::None;  // of the root tuple, when it matched
 };
 
-bool LockstepWalk::leaves_alone(const Model& m, NodeId n, TensorId t) {
-  const OpKind kind = m.kind(n);
-  const auto raw = m.raw(t);
-  if (!raw || m.tensor(t).elements > kMostConstantElements) return false;
+bool LockstepWalk::leaves_alone(const Draft& d, NodeId n, TensorId t) {
+  const OpKind kind = d.model().kind(n);
   if (kind != OpKind::Relu && kind != OpKind::Abs && kind != OpKind::Floor && kind != OpKind::Ceil)
     return false;
-  return unchanged_by_clamp(m, t, kind == OpKind::Floor || kind == OpKind::Ceil);
+  return unchanged_by_clamp(d, t, kind == OpKind::Floor || kind == OpKind::Ceil);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 // the Split cannot carry the values of an end, or they are of a wider type, the next end is looked for.
 // Exact: as merge_concat. A shared operand cannot depend on the Split: it would depend on an end, and that on
 // the operand.
-// Lowers: C', by n - 1 for each tuple. Ends: each node is looked at once per walk, at most kMostNodes of them
-// on a branch.
+// Lowers: C', by n - 1 for each tuple. Ends: each node is looked at once per walk, at most
+// SearchLimits::branch_nodes of them on a branch.
 //
 //   a, b = Split <axis = 0> (x, n)             s = Sigmoid (x)
 //   s1 = Sigmoid (a)                           y = Mul (x, s)
@@ -31,10 +31,6 @@
 namespace graphopt {
 namespace {
 
-// Elementwise nodes between a result of the Split and an end. GELU by its tanh, written by hand, has 9;
-// without a bound, walks of many Splits along one long tail would be quadratic.
-constexpr std::size_t kMostNodes = 256;
-
 struct SplitResult {
   DValue result;               // of the Split
   std::vector<DNode> between;  // deformations, in order
@@ -51,7 +47,8 @@ bool walk_to_end(const Draft& d, SplitResult& p, Refusal& why) {
       why = d[v].live_out && (v == p.value || d.first_use(v)) ? held_because(d, v) : Refusal::MultiUse;
       return false;
     }
-    if (open.size() + d[v].use_count > kMostNodes) {
+    if (open.size() + d[v].use_count > kSearchLimits.branch_nodes) {
+      d.hit_limit(SearchLimit::BranchNodes);
       why = Refusal::Limit;
       return false;
     }
@@ -70,7 +67,8 @@ bool walk_to_end(const Draft& d, SplitResult& p, Refusal& why) {
   };
   for (DValue v = p.nodes.empty() ? p.value : d.out(p.nodes.back());; v = d.out(p.nodes.back())) {
     if (!add_readers(v)) return false;
-    if (p.nodes.size() == kMostNodes) {
+    if (p.nodes.size() == kSearchLimits.branch_nodes) {
+      d.hit_limit(SearchLimit::BranchNodes);
       why = Refusal::Limit;
       return false;
     }

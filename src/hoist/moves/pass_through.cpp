@@ -8,7 +8,7 @@
 //   two down  along values with one reader to where the border vanishes: a reduction took the axes that it
 //   moved down from several borders to one Concat, behind which one then stands for all (common_concat)
 // Elementwise nodes on the way take the shape beyond it with their whole cluster (rebase()). A way has at
-// most kLongestWay nodes.
+// most SearchLimits::path_nodes nodes.
 //
 // Which axes: behind a Transpose, axis a is perm[a] in front of it. Behind a deformation, the dims of both
 // sides fall into groups of equal product; an axis must be its group but for dims of 1, a reduced group must
@@ -31,9 +31,6 @@
 
 namespace graphopt {
 namespace {
-
-constexpr std::size_t kLongestWay = 24;     // nodes of a way, and nodes looked at to find one
-constexpr std::uint32_t kMostOperands = 4;  // of an elementwise node, that are looked at
 
 using Dims = std::vector<DimId>;
 using Axes = std::vector<std::int64_t>;
@@ -222,12 +219,17 @@ std::vector<DNode> way_up(const Draft& d, DValue bottom, NodeClass node_class, b
   };
   std::vector<Step> seen;
   std::vector<std::size_t> open;
+  std::optional<SearchLimit> stopped;
   const auto visit = [&](DValue v, std::size_t below, bool works) {
     const DNode n = v ? d.def(v) : DNode{};
-    if (!n || !d[n].alive || d[n].shape_only || seen.size() >= kLongestWay) return;
+    if (!n || !d[n].alive || d[n].shape_only) return;
     if (std::ranges::any_of(seen, [&](const Step& s) { return s.node == n; })) return;
     const bool border = d[n].node_class == node_class && (works || !beyond);
     if (!border && !works_along(d, n) && !d.is(n, NodeClass::Elementwise)) return;
+    if (seen.size() == kSearchLimits.path_nodes) {
+      stopped = SearchLimit::PathNodes;
+      return;
+    }
     seen.push_back({n, below == seen.size() ? seen.size() : below, works || works_along(d, n)});
     open.push_back(seen.size() - 1);
   };
@@ -248,10 +250,12 @@ std::vector<DNode> way_up(const Draft& d, DValue bottom, NodeClass node_class, b
       continue;
     }
     // The first operand is looked at first: it is opened last.
-    for (std::uint32_t k = std::min(d[s.node].real_in, kMostOperands); k-- > 0;)
+    if (d[s.node].real_in > kSearchLimits.path_operands) stopped = SearchLimit::PathOperands;
+    for (std::uint32_t k = std::min(d[s.node].real_in, kSearchLimits.path_operands); k-- > 0;)
       if (const DValue v = d.in(s.node, k); v && !d.constant(v) && reads_in_full(d, s.node, v))
         visit(v, at, s.works);
   }
+  if (stopped) d.hit_limit(*stopped);
   return {};
 }
 
@@ -260,7 +264,7 @@ std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal
   std::vector<DNode> way{upper};
   auto b = border_of(d, upper);
   if (!b || vanishes(d, *b)) return {};
-  for (DNode n = upper; way.size() < kLongestWay; way.push_back(n)) {
+  for (DNode n = upper; way.size() < kSearchLimits.path_nodes; way.push_back(n)) {
     const DValue v = d.out(n);
     n = d.single_user(v);
     if (!n || d[n].shape_only || !d[n].alive) return {};
@@ -280,6 +284,7 @@ std::vector<DNode> way_down(Draft& d, DNode upper, const MoveOptions& o, Refusal
     way.push_back(n);
     return way;
   }
+  d.hit_limit(SearchLimit::PathNodes);
   return {};
 }
 

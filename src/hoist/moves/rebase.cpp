@@ -307,8 +307,6 @@ class Prospect {
   }
 
  private:
-  static constexpr std::size_t kMostSeen = 16;  // users of one value, and operands of the cluster
-
   bool inner(DNode n) const { return n && d_.marked(n); }
   void see(DNode n) {
     if (!n) return;
@@ -320,7 +318,7 @@ class Prospect {
     std::size_t seen = 0;
     for (DUse u = d_.first_use(v); u && !open_; u = d_.next_use(u)) {
       look(u);
-      open_ |= ++seen > kMostSeen;
+      open_ |= ++seen > kSearchLimits.estimate_uses;
     }
   }
   bool deforms(DUse u) const {
@@ -331,7 +329,7 @@ class Prospect {
   void operand(DValue v, ShapeId shape) {
     if (std::ranges::find(known_, v) != known_.end()) return;
     known_.push_back(v);
-    open_ |= known_.size() > kMostSeen;
+    open_ |= known_.size() > kSearchLimits.estimate_uses;
     const DNode q = d_.def(v);
     if (d_.is(q, NodeClass::Deformation)) {
       // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for

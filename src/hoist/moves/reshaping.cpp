@@ -36,7 +36,10 @@ DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims,
   std::int64_t count = 1;
   for (const std::int64_t n : dims) {
     count *= n;
-    if (count > kMostConstantElements) return {};
+    if (count > kSearchLimits.constant_elements) {
+      d.hit_limit(SearchLimit::ConstantElements);
+      return {};
+    }
   }
   const auto source = m.raw(t);
   if (!d.shapes().pool().is_constant(d.shapes().product(d.shape(constant)), m.tensor(t).elements)) return {};
@@ -131,7 +134,10 @@ DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t
     const std::size_t block = static_cast<std::size_t>(extent * inner) * size;
     if (!raw || raw->size() != block * static_cast<std::size_t>(outer)) return {};
     total += extent;
-    if (total * inner * outer > kMostConstantElements) return {};
+    if (total * inner * outer > kSearchLimits.constant_elements) {
+      d.hit_limit(SearchLimit::ConstantElements);
+      return {};
+    }
     blocks.push_back({*raw, block});
   }
   std::string out;

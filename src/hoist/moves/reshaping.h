@@ -33,9 +33,6 @@ enum class Refusal : std::uint8_t {
 };
 std::string_view refusal_text(Refusal r);  // "multi-use"
 
-// Elements that a constant operand may grow to when it is expanded, joined or transposed.
-inline constexpr std::int64_t kMostConstantElements = 4096;
-
 // May D, T, Concat and Split act on this type in the model's opset (and in ONNX Runtime's kernels)?
 bool type_can_move(const Draft& d, DType type);
 

@@ -23,10 +23,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kMostSlices = 64;  // of one value
-constexpr int kMostUsers = 1024;          // of one value, looked at
-constexpr int kMostLevels = 8;            // of Slices of Slices
-
 // Which elements a Slice takes of one axis of extent rows * step: the phase-th of each `step`.
 struct Stride {
   std::uint32_t axis;
@@ -208,9 +204,17 @@ bool is_slice(const Draft& d, DNode n) {
 bool join_strides(Draft& d, DNode concat, Refusal& why) {
   const auto count = static_cast<std::int64_t>(d[concat].in_count);
   const DNode first = count < 2 ? DNode{} : d.def(d.in(concat, 0));
-  if (!is_slice(d, first) || !is_slice(d, d.def(d.in(concat, 1))) || count > kMostSlices) return false;
+  if (!is_slice(d, first) || !is_slice(d, d.def(d.in(concat, 1)))) return false;
+  if (count > kSearchLimits.strided_slices) {
+    d.hit_limit(SearchLimit::StridedSlices);
+    return false;
+  }
   DNode n = first;
-  for (int level = 0; level < kMostLevels && is_slice(d, n); ++level, n = d.def(d.in(n, 0))) {
+  for (std::uint32_t depth = 0; is_slice(d, n); ++depth, n = d.def(d.in(n, 0))) {
+    if (depth == kSearchLimits.slice_chain) {
+      d.hit_limit(SearchLimit::SliceChain);
+      return false;
+    }
     if (join_strides_of(d, concat, d.in(n, 0), why)) return true;
     if (!d.unchanged() || why != Refusal::AxisCut) return false;
   }
@@ -221,13 +225,19 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
   const DValue x = d.in(slice, 0);
   std::vector<DNode> slices;
   DNode first = slice;
-  int looked = 0;
+  std::uint32_t visited = 0;
   for (DUse u = d.first_use(x); u; u = d.next_use(u)) {
-    if (++looked > kMostUsers) return false;
+    if (++visited > kSearchLimits.strided_readers) {
+      d.hit_limit(SearchLimit::StridedReaders);
+      return false;
+    }
     const DNode n = d.user(u);
     if (!is_slice(d, n) || d.slot(u) != 0) continue;
     if (slices.empty() && n != slice) return false;  // the first of them looks at all
-    if (static_cast<std::int64_t>(slices.size()) >= kMostSlices) return false;
+    if (static_cast<std::int64_t>(slices.size()) >= kSearchLimits.strided_slices) {
+      d.hit_limit(SearchLimit::StridedSlices);
+      return false;
+    }
     if (d.before(n, first)) first = n;
     slices.push_back(n);
   }

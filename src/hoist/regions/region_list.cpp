@@ -11,8 +11,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMostSteps = 512;  // edges that one question for a cycle looks at; then: "cyclic"
-
 // Groups of nodes, each named by one of them, and a topological order of the quotient.
 class Groups {
  public:
@@ -168,20 +166,25 @@ Groups::Lists& Groups::lists(DNode group) {
 template <class Look, class Each>
 bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each) {
   bool& wide = lists(group).wide;
-  if (wide) return false;
+  if (wide) {
+    d_.hit_limit(SearchLimit::ClusterEdges);
+    return false;
+  }
   const std::size_t before = steps_;
   for (std::size_t i = 0; i < nodes.size();) {
     bool border = false;
     const bool whole = look(nodes[i], [&](DNode other) {
-      if (++steps_ > kMostSteps) return false;
+      if (++steps_ > kSearchLimits.cluster_edges) return false;
       if (const DNode g = of(other); g != group) {
         border = true;
         each(g);
       }
       return true;
     });
-    if (!whole || ++steps_ > kMostSteps) {
-      wide = steps_ - before > kMostSteps / 2;  // remembered: a hub is asked about once, not by each reader
+    if (!whole || ++steps_ > kSearchLimits.cluster_edges) {
+      d_.hit_limit(SearchLimit::ClusterEdges);
+      wide = steps_ - before >
+             kSearchLimits.cluster_edges / 2;  // remembered: a hub is asked about once, not by each reader
       return false;
     }
     if (border) {
@@ -364,7 +367,9 @@ RegionList list_regions(Model& model, Inference& inference, GraphId graph) {
   Groups groups(d);
   groups.order();
   join_clusters(d, groups);
-  return Lister(model, d, groups).run();
+  RegionList list = Lister(model, d, groups).run();
+  list.limit_hits = d.limit_hits();
+  return list;
 }
 
 }  // namespace graphopt

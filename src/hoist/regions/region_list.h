@@ -6,13 +6,14 @@
 // Method: regions are groups of nodes; the graph in which each group is one node (the quotient) is put in
 // order (Kahn). Then step 3: a free E joins the cluster of a free producer of its shape if the quotient stays
 // acyclic. The order is kept up to date over these joins (Pearce and Kelly): only groups between the two
-// places are looked at, kMostSteps edges at most; with more, the two stay apart. So the quotient of the
-// result is acyclic, without any "as far as was looked".
+// places are looked at, SearchLimits::cluster_edges edges at most; with more, the two stay apart. So the
+// quotient of the result is acyclic, without any "as far as was looked".
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "hoist/search_limits.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 
@@ -36,6 +37,7 @@ struct RegionList {
   // All nodes of the graph in topological order, those of a region in a row. What need not move stays in the
   // order of the graph.
   std::vector<NodeId> order;
+  LimitHits limit_hits;  // regions and clusters that stayed smaller because of a limit
 };
 
 // Inference must have run. The bodies of the graph's nodes are graphs of their own.

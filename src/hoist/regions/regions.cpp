@@ -13,13 +13,13 @@ bool Regions::collect(DNode region, std::vector<DNode>& out) {
   out.clear();
   out.push_back(region);
   member_[region.index()] = mark;
-  std::size_t steps = 8 * kMostVisited;  // a Concat of 10^5 operands is left alone, too
+  std::size_t steps = 8 * kSearchLimits.region_visits;  // a Concat of 10^5 operands is left alone, too
   const auto see = [&](DNode m) {
     if (m && d_[m].region == region && member_[m.index()] != mark) {
       member_[m.index()] = mark;
       out.push_back(m);
     }
-    return steps-- > 0 && out.size() <= kMostVisited;
+    return steps-- > 0 && out.size() <= kSearchLimits.region_visits;
   };
   for (std::size_t i = 0; i < out.size(); ++i) {
     const DNode n = out[i];
@@ -48,7 +48,11 @@ bool Regions::acyclic(DNode e, DNode region) {
   if ((reads && !enters) || (read && !leaves)) return true;
   seen_.resize(d_.node_count());
   std::vector<DNode> own, whole;
-  if (!collect(region, own)) return false;
+  const auto stopped = [this] {
+    d_.hit_limit(SearchLimit::RegionVisits);
+    return false;
+  };
+  if (!collect(region, own)) return stopped();
   own.push_back(e);
   const std::uint32_t mark = ++epoch_;
   constexpr std::uint32_t kOwn = 0x80000000u;
@@ -77,12 +81,12 @@ bool Regions::acyclic(DNode e, DNode region) {
   while (!stack_.empty()) {
     const DNode n = stack_.back();
     stack_.pop_back();
-    if (++visited > kMostVisited) return false;
+    if (++visited > kSearchLimits.region_visits) return stopped();
     const DNode r = region_of(n);
     // Far behind both, and not tied to anything in front: no way back.
-    if (d_[n].key > last && visited > kMostVisited / 8 && (!r || d_[r].key > last)) continue;
+    if (d_[n].key > last && visited > kSearchLimits.region_visits / 8 && (!r || d_[r].key > last)) continue;
     whole.assign(1, n);
-    if (r && !collect(r, whole)) return false;
+    if (r && !collect(r, whole)) return stopped();
     for (const DNode m : whole) {
       if (seen_[m.index()] != (mark | kOwn)) seen_[m.index()] = mark;
       if (!leave(m)) return false;
@@ -240,9 +244,9 @@ void Regions::update(std::span<const DNode> touched) {
   };
   for (const DNode n : touched) see(n);
   for (const DNode n : touched) {
-    if (area_.size() >= kMostRegrown) break;
+    if (area_.size() >= kSearchLimits.region_update) break;
     if (!d_[n].alive || d_[n].node_class == NodeClass::Elementwise) continue;
-    if (d_[n].in_count > kMostRegrown) continue;  // most of its operands are what they were
+    if (d_[n].in_count > kSearchLimits.region_update) continue;  // most of its operands are what they were
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
       if (const DValue v = d_.in(n, k)) see(d_.def(v));
     for (const DValue v : d_.outs(n))
@@ -252,7 +256,11 @@ void Regions::update(std::span<const DNode> touched) {
   if (std::ranges::none_of(
           area_, [this](DNode n) { return d_[n].region || beside_producer(n) || beside_consumer(n); }))
     return;
-  for (std::size_t i = 0; i < area_.size() && area_.size() < kMostRegrown; ++i) {
+  for (std::size_t i = 0; i < area_.size(); ++i) {
+    if (area_.size() >= kSearchLimits.region_update) {
+      d_.hit_limit(SearchLimit::RegionUpdate);
+      break;
+    }
     const DNode n = area_[i];
     const DValue y = d_.out(n);
     for (std::uint32_t k = 0; k < d_[n].real_in; ++k)

@@ -5,7 +5,7 @@
 // Method: every anchor opens a region. A free E joins a region that produces one of its full-shape operands
 // (in order), or one that consumes its value (in reverse order), as long as the graph in which each region is
 // one node stays acyclic. After a move only the E nodes connected with what was touched are grown again, up
-// to kMostRegrown.
+// to SearchLimits::region_update.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,6 @@ class Regions {
   std::span<const DNode> updated() const { return area_; }
 
  private:
-  static constexpr std::size_t kMostRegrown = 64;  // nodes that one update grows anew
-  static constexpr std::size_t kMostVisited =
-      512;  // nodes that one question for a cycle looks at; then: "cyclic"
-
   DNode region_of(DNode n) const { return d_[n].anchor && !d_[n].shape_only ? n : d_[n].region; }
   bool join_producer(DNode n);
   bool join_consumer(DNode n);
