@@ -42,7 +42,7 @@ struct Report {
     std::vector<std::pair<std::string, std::uint64_t>> counters;
   };
   std::vector<PassFigures> passes;
-  // Moves of the passes that search by cost (methods/rewrites.md, part c): kept ones in their order; of the
+  // Moves of the passes that search by cost (docs/hoisting.md): kept ones in their order; of the
   // passes named by Options::explain, the candidates that the last run refused.
   struct Cost {
     std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
@@ -63,8 +63,16 @@ struct Report {
   std::vector<GraphCost> costs;
   struct Refused {
     std::string pass, kind, reason, place, value;
+    std::string limit;  // of reason "limit": the name of the limit, as in Report::limits; else empty
   };
   std::vector<Refused> explain;
+  // Limits of the search, and of the list of regions, that refused something or cut it short; those that were
+  // never met are not among them.
+  struct Limit {
+    std::string name;  // "path-nodes"; docs/report.md lists them
+    std::uint64_t times = 0;
+  };
+  std::vector<Limit> limits;
 
   // What works together in the main graph, as the passes left it (docs/regions.md).
   struct Region {

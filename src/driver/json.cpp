@@ -103,7 +103,10 @@ std::string to_json(const Report& r) {
   for (const Report::Refused& e : r.explain) {
     explain.push_back(
         {{"pass", e.pass}, {"kind", e.kind}, {"reason", e.reason}, {"place", e.place}, {"value", e.value}});
+    if (!e.limit.empty()) explain.back()["limit"] = e.limit;
   }
+  Json& limits = out["limits"] = Json::array();
+  for (const Report::Limit& l : r.limits) limits.push_back({{"name", l.name}, {"times", l.times}});
   out["region_form"] = r.regions ? Json(r.regions->form) : Json(nullptr);
   out["regions"] = r.regions ? to(r.regions->regions) : Json(nullptr);
   out["launches"] = r.regions ? Json(r.regions->launches) : Json(nullptr);

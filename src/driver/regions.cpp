@@ -70,6 +70,8 @@ Status Run::regions() {
   Model& m = work_->model;
   const RegionList list = list_regions(m, *work_->inference, m.main());
   report_.regions = describe_regions(m, list);
+  for (std::size_t i = 0; i < list.limit_hits.times.size(); ++i)
+    if (const std::uint64_t times = list.limit_hits.times[i]) report_limit(kSearchLimitNames[i], times);
   if (options_.dot) report_.dot = draw_regions(m, *work_->inference, list, work_->file_nodes);
   const std::int64_t version = m.ir_version;
   const std::vector<std::string> functions = write_regions(*work_, list);

@@ -8,6 +8,7 @@
 //   save      OUT is the new model, durably; before this moment nothing was written
 #include "driver/run.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -172,7 +173,7 @@ Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget,
 
 Status Run::clean_up() {
   const std::uint64_t inferred_before = work_->inference->inferred();
-  MoveLog moves{.explain = options_.explain, .kept = {}, .refused = {}, .costs = {}};
+  MoveLog moves{.explain = options_.explain, .kept = {}, .refused = {}, .costs = {}, .limits = {}};
   Result<PipelineReport> done = run_passes(*work_, Journal::kNoLimit, &moves);
   if (!done) return done.errors();
   report_moves(moves);
@@ -194,8 +195,15 @@ void Run::report_moves(const MoveLog& log) {
                              to_string(place_of(work_->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report_.costs.push_back({c.name, cost(c.before), cost(c.after)});
   for (const RefusedMove& r : log.refused)
-    report_.explain.push_back(
-        {r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place), r.value});
+    report_.explain.push_back({r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place),
+                               r.value, std::string(r.limit)});
+  for (const LimitCount& l : log.limits) report_limit(l.name, l.times);
+}
+
+void Run::report_limit(std::string_view name, std::uint64_t times) {
+  const auto known = std::ranges::find(report_.limits, name, &Report::Limit::name);
+  if (known != report_.limits.end()) known->times += times;
+  else report_.limits.push_back({std::string(name), times});
 }
 
 void Run::report_passes(const PipelineReport& pipeline) {

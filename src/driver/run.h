@@ -68,6 +68,7 @@ class Run {
   void report_claims();
   void report_passes(const PipelineReport& pipeline);
   void report_moves(const MoveLog& log);
+  void report_limit(std::string_view name, std::uint64_t times);
   bool out_of_time() const;
   Error stopped() const;
 

@@ -54,7 +54,10 @@ class Search {
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
-    if (c_.moves) tell_cost(first);
+    if (c_.moves) {
+      tell_cost(first);
+      tell_limits();
+    }
     return result_.kept > kept;
   }
 
@@ -68,6 +71,13 @@ class Search {
           told.end(),
           {graph, std::string(d_.model().text(d_.model().graph(d_.graph()).name)), plain(first), {}});
     it->after = plain(cost_.cost());
+  }
+
+  void tell_limits() {
+    LimitHits& hits = d_.limit_hits();
+    for (std::size_t i = 0; i < hits.times.size(); ++i)
+      if (hits.times[i] > 0) c_.moves->add_limit(kSearchLimitNames[i], hits.times[i]);
+    hits = {};
   }
 
   // Most graphs have nothing for some kinds of moves.
@@ -229,6 +239,7 @@ class Search {
     if (d_[y].live_out || d_[y].use_count < 2) return;
     if (d_[y].use_count > kSearchLimits.fork_consumers) {
       d_.hit_limit(SearchLimit::ForkConsumers);
+      refuse("fork", n, Refusal::Limit);
       return;
     }
     std::vector<DNode> consumers;
@@ -379,10 +390,13 @@ class Search {
     std::string value;
     if (explain_) value = name_of(at);
     const Cost before = cost_.cost();
+    d_.limit_hits().last.reset();
     const bool done = move(why);
     if (done) {
       why = Refusal::None;
       canonicalize(d_);
+    } else if (why == Refusal::None && d_.limit_hits().last) {
+      why = Refusal::Limit;
     }
     bool keep = false;
     if (done && !d_.unchanged()) {
@@ -419,8 +433,10 @@ class Search {
     ++refused_count_;
     if (!explain_) return;
     if (d_.in_function && why == Refusal::ShapeUnknown) why = Refusal::Function;
+    const std::optional<SearchLimit> limit = d_.limit_hits().last;
     refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(why), place_of(d_.model(), place),
-                        std::move(value)});
+                        std::move(value),
+                        why == Refusal::Limit && limit ? limit_name(*limit) : std::string_view{}});
   }
 
   // A node of the model near n.

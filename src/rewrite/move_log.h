@@ -1,6 +1,7 @@
 // What a search over moves kept and what it refused, for --report and --explain.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,21 +13,28 @@
 namespace graphopt {
 
 struct MoveCost {
-  std::int64_t compute = 0, free = 0, deform = 0;  // C', F, D (methods/rewrites.md, part c)
+  std::int64_t compute = 0, free = 0, deform = 0;  // C', F, D of hoist/cost.h
 };
 
 struct KeptMove {
   std::string_view pass;  // the name in its descriptor
-  std::string_view kind;  // "merge", "fork", ... (part g)
+  std::string_view kind;  // "merge", "fork", ... (docs/hoisting.md)
   NodeId place;  // the node that it started from; it may have gone since, but what it was is still known
   MoveCost before, after;  // of the graph
 };
 
 struct RefusedMove {
   std::string pass;
-  std::string_view kind, reason;  // the vocabulary of part g
+  std::string_view kind, reason;  // both listed in docs/hoisting.md
   Place place;
-  std::string value;  // the first result of the node at that place
+  std::string value;       // the first result of the node at that place
+  std::string_view limit;  // of reason "limit": its name; "" where a limit has none
+};
+
+// How often a limit of the search refused a candidate or cut it short.
+struct LimitCount {
+  std::string_view name;
+  std::uint64_t times = 0;
 };
 
 // The cost of a graph that was searched, when a search first saw it and when the last one left it.
@@ -41,6 +49,13 @@ struct MoveLog {
   std::vector<KeptMove> kept;
   std::vector<RefusedMove> refused;  // of the last run of each pass
   std::vector<GraphCost> costs;      // in the order of the searches
+  std::vector<LimitCount> limits;    // each once, those that were met
+
+  void add_limit(std::string_view name, std::uint64_t times) {
+    const auto known = std::ranges::find(limits, name, &LimitCount::name);
+    if (known != limits.end()) known->times += times;
+    else limits.push_back({name, times});
+  }
 };
 
 }  // namespace graphopt

@@ -76,6 +76,12 @@ std::string before_after_table(const Report& report, bool all_operators) {
   } else {
     out += fmt::format("  {:<32}{:>12}\n", "size", size_text(report.before.bytes));
   }
+  if (all_operators && !report.limits.empty()) {
+    out += "  stopped by a limit:";
+    for (const Report::Limit& l : report.limits)
+      out += fmt::format("{} {} ({})", &l == report.limits.data() ? "" : ",", l.name, l.times);
+    out += '\n';
+  }
   return out;
 }
 
@@ -102,8 +108,8 @@ std::string explain_table(const Report& report) {
                        m.after.free + m.after.deform);
   }
   for (const Report::Refused& e : report.explain)
-    out += fmt::format("  refused  {:<16}{:<16} {} ('{}')\n", e.kind, e.reason, visible(e.place),
-                       visible(e.value));
+    out += fmt::format("  refused  {:<16}{:<16} {} ('{}'){}\n", e.kind, e.reason, visible(e.place),
+                       visible(e.value), e.limit.empty() ? "" : ": " + e.limit);
   return out.empty() ? "  no candidates\n" : out;
 }
 
