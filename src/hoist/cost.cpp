@@ -18,8 +18,8 @@ void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
   if (s == kAbsorbed) c.absorbed += sign;
 }
 
-// In the chain of single-use values of one shape that starts at a heavy anchor's first result, all other
-// operands constant: runtimes execute it in the anchor.
+// Returns whether a runtime would execute n in the epilogue of a heavy anchor: n is on a chain of single-use
+// values of one shape that starts at the anchor's first result, and all its other operands are constants.
 bool CostKeeper::absorbed_now(DNode n) const {
   const DraftNode& node = d_[n];
   if (!d_.is(n, NodeClass::Elementwise)) return false;
@@ -49,7 +49,7 @@ void CostKeeper::update_absorbed() {
       d_.set_absorbed(n, now);
       changed_.push_back(n);
     }
-    // A value that gained a use had its lone user at the head of the list.
+    // If a value had a single use before it gained another one, that use is the first of its list.
     for (const DValue v : d_.outs(n))
       if (v && d_.first_use(v)) {
         const DNode user = d_.user(d_.first_use(v));
@@ -60,7 +60,7 @@ void CostKeeper::update_absorbed() {
 }
 
 void CostKeeper::start() {
-  for (std::uint32_t i = 0; i < d_.node_count(); ++i)  // the ids of a new draft ascend along every way
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i)  // the ids of a new draft ascend along every path
     if (absorbed_now(DNode{i})) d_.set_absorbed(DNode{i}, true);
   regions_.start();
   counted_.assign(d_.node_count(), kNothing);
@@ -82,14 +82,14 @@ Cost CostKeeper::price() {
   seen_.resize(d_.node_count(), 0);
   ++epoch_;
   priced_ = total_;
-  const auto look = [&](DNode n) {
+  const auto recount = [&](DNode n) {
     if (seen_[n.index()] == epoch_) return;
     seen_[n.index()] = epoch_;
     add(priced_, static_cast<Share>(counted_[n.index()]), -1);
     add(priced_, share(n), 1);
   };
-  for (const DNode n : changed_) look(n);
-  for (const DNode n : regions_.updated()) look(n);
+  for (const DNode n : changed_) recount(n);
+  for (const DNode n : regions_.updated()) recount(n);
   return priced_;
 }
 

@@ -1,9 +1,9 @@
-// The one cost of graph moves: (C', F + D), compared in this order (methods/rewrites.md, part c).
+// The cost of a graph: (C', F + D), compared in this order (docs/hoisting.md, "Cost").
 //
 //   C'  nodes that are neither deformations nor absorbed elementwise nodes
-//   F   elementwise nodes in no anchored region and not absorbed (regions.h)
+//   F   elementwise nodes that are in no region with an anchor and not absorbed (regions/regions.h)
 //   D   deformation nodes
-// Nodes that compute shapes only do not count. A move is kept iff the cost falls, so every run of moves ends.
+// Shape computations do not count. A move is kept if and only if the cost falls, so every run of moves ends.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Cost {
   std::int64_t compute = 0;   // C'
   std::int64_t free = 0;      // F
   std::int64_t deform = 0;    // D
-  std::int64_t absorbed = 0;  // E in epilogues: no part of the cost, but says why it rose
+  std::int64_t absorbed = 0;  // absorbed nodes: not part of the cost, but the reason when it rose
   std::int64_t nodes() const { return compute + deform + absorbed; }
   friend bool operator<(const Cost& a, const Cost& b) {
     return a.compute != b.compute ? a.compute < b.compute : a.free + a.deform < b.free + b.deform;
@@ -30,18 +30,16 @@ class CostKeeper {
  public:
   explicit CostKeeper(Draft& d) : d_(d), regions_(d) {}
 
-  // Everything, once: absorbed nodes, regions, the sum.
+  // Computes absorbed nodes, regions and the cost of the whole draft. Call it once, before the others.
   void start();
   const Cost& cost() const { return total_; }
-  // The cost after the changes since the last keep(): looks at what was touched and around it. The draft's
-  // marks
-  // (absorbed, region) follow, logged like any change.
+  // Returns the cost after the changes since the last keep(), from the nodes that were touched and their
+  // neighbours. Updates `absorbed` and `region` of the draft's nodes, logged like any change.
   Cost price();
-  // The changes that price() looked at are kept.
+  // Makes the cost that the last price() returned the current one.
   void keep();
-  std::span<const DNode> regrown() const {
-    return regions_.updated();
-  }  // whose region the last price() asked for
+  // The nodes whose region the last price() decided anew.
+  std::span<const DNode> regrown() const { return regions_.updated(); }
 
  private:
   enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform, kAbsorbed };
@@ -54,7 +52,7 @@ class CostKeeper {
   Regions regions_;
   Cost total_, priced_;
   std::vector<std::uint8_t> counted_;  // by node: its share in total_
-  std::vector<DNode> changed_;         // looked at by the last price()
+  std::vector<DNode> changed_;         // nodes whose share the last price() counted anew
   std::vector<DNode> work_;            // of update_absorbed()
   std::vector<std::uint32_t> seen_;
   std::uint32_t epoch_ = 0;

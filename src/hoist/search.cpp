@@ -21,67 +21,67 @@ MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
 
 class Search {
  public:
-  // With `tell_only` nothing is kept: the graph is looked at for the sake of --explain.
-  Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool tell_only)
-      : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), tell_only_(tell_only) {
+  // With `explain_only` nothing is kept: candidates are tried for the reasons that --explain prints.
+  Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool explain_only)
+      : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), explain_only_(explain_only) {
     options_.relaxed = c.options.level >= 3 && !c.options.exact;
     explain_ = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
   }
 
-  // Whether anything was kept. `fresh`: the draft was not searched before.
+  // Returns whether anything was kept. `fresh`: the draft was not searched before.
   bool run(bool fresh) {
     visits_left_ = kSearchLimits.cluster_visits + kSearchLimits.cluster_visits_per_node * d_.node_count();
     const std::uint64_t kept = result_.kept;
     const Cost first = cost_.cost();
-    look_over();
-    if (fresh && !tell_only_)
+    scan();
+    if (fresh && !explain_only_)
       attempt("clean-up", d_.first(), Only::NotDearer, [&](Refusal&) {
         for (const DNode n : sorted_nodes(unsettled_, [](DNode) { return true; })) d_.touch(n);
         return true;
       });
-    // The first sweep looks at everything, the others around what the last one changed. What that misses is
-    // found by the next run of the search, which there always is after one that kept something.
+    // The first sweep starts from every node, each later one from nodes near the changes of the one before.
+    // What these miss is found by the next run of the search: after a run that kept something there is one.
     bool changed = true;
     for (bool whole = true; changed && !stopped_; whole = false) {
       const std::uint64_t before = result_.kept;
       refused_.clear();
       recent_ = std::exchange(changed_, {});
       sweep(whole);
-      // Pairs wait until a run keeps nothing: what single moves bring together is cleaned up by other passes
-      // first.
+      // Pairs wait for a run that keeps nothing, so that other passes clean up first what single moves
+      // brought together.
       if (kinds_.rebase && !stopped_ && result_.kept == kept) sweep_pairs();
       changed = result_.kept > before;
     }
     if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
     if (c_.moves) {
-      tell_cost(first);
-      tell_limits();
+      record_cost(first);
+      record_limits();
     }
     return result_.kept > kept;
   }
 
  private:
-  void tell_cost(const Cost& first) {
-    std::vector<GraphCost>& told = c_.moves->costs;
+  void record_cost(const Cost& first) {
+    std::vector<GraphCost>& costs = c_.moves->costs;
     const std::uint32_t graph = d_.graph().index();
-    auto it = std::ranges::find(told, graph, &GraphCost::graph);
-    if (it == told.end())
-      it = told.insert(
-          told.end(),
+    auto it = std::ranges::find(costs, graph, &GraphCost::graph);
+    if (it == costs.end())
+      it = costs.insert(
+          costs.end(),
           {graph, std::string(d_.model().text(d_.model().graph(d_.graph()).name)), plain(first), {}});
     it->after = plain(cost_.cost());
   }
 
-  void tell_limits() {
+  void record_limits() {
     LimitHits& hits = d_.limit_hits();
     for (std::size_t i = 0; i < hits.times.size(); ++i)
       if (hits.times[i] > 0) c_.moves->add_limit(kSearchLimitNames[i], hits.times[i]);
     hits = {};
   }
 
-  // Most graphs have nothing for some kinds of moves.
-  void look_over() {
+  // Finds out which kinds of moves the graph has anything for, and what the first clean-up could change.
+  void scan() {
     for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
       const DraftNode& node = d_[DNode{i}];
       has_.blocks |= node.work == AxisWork::Blocks;
@@ -91,10 +91,11 @@ class Search {
         unsettled_.push_back(DNode{i});
     }
   }
-  // May something still start from n?
+  // Returns whether a candidate may still start from n.
   bool open(DNode n) const { return d_[n].alive && !stopped_; }
 
-  // In order. By id first: that reads the memory from front to back.
+  // Returns the wanted nodes in canonical order. Keys are collected by id first: that reads memory in
+  // sequence.
   template <class Nodes, class Wanted>
   std::vector<DNode> sorted_nodes(const Nodes& nodes, Wanted wanted) const {
     std::vector<std::pair<std::uint64_t, DNode>> found;
@@ -105,14 +106,15 @@ class Search {
     std::ranges::transform(found, out.begin(), &std::pair<std::uint64_t, DNode>::second);
     return out;
   }
-  // What a sweep starts from: everything, or what was near a move in the last sweep or in this one.
-  std::vector<DNode> nodes_of(std::initializer_list<NodeClass> parts, bool whole) {
+  // Returns the nodes of these classes that a sweep starts from: all of them (`whole`), or those near a move
+  // that this sweep or the one before kept.
+  std::vector<DNode> nodes_of(std::initializer_list<NodeClass> classes, bool whole) {
     const auto wanted = [&](DNode n) {
-      return !d_[n].shape_only && std::ranges::find(parts, d_[n].node_class) != parts.end();
+      return !d_[n].shape_only && std::ranges::find(classes, d_[n].node_class) != classes.end();
     };
     if (whole) {
-      list_borders();
-      return sorted_nodes(borders_, wanted);
+      list_starts();
+      return sorted_nodes(starts_, wanted);
     }
     std::vector<DNode> out;
     for (const auto* list : {&recent_, &changed_})
@@ -121,13 +123,14 @@ class Search {
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
   }
-  // What is made while a candidate is tried may be undone; between candidates nothing is.
-  void list_borders() {
+  // Extends starts_ by the nodes made since. Called between candidates, when no node can be undone any more.
+  void list_starts() {
     for (; listed_ < d_.node_count(); ++listed_)
-      if (d_[DNode{listed_}].node_class != NodeClass::Elementwise) borders_.push_back(DNode{listed_});
+      if (d_[DNode{listed_}].node_class != NodeClass::Elementwise) starts_.push_back(DNode{listed_});
   }
 
-  // Remembers the places around a kept move: what was touched, and the nodes whose region was looked at.
+  // Remembers where the next sweep starts: at the nodes that a kept move touched, at those whose region was
+  // decided anew, and at their neighbours.
   void remember_surroundings() {
     constexpr std::uint32_t kMost = kSearchLimits.neighbours;
     d_.clear_marks();
@@ -154,12 +157,12 @@ class Search {
     refused_count_ = 0;
     if (kinds_.merge) sweep_merges(whole);
     if (kinds_.common) {
-      sweep_pieces(whole);
+      sweep_slices(whole);
       sweep_common(whole);
     }
     if (kinds_.rebase) {
-      sweep_borders(nodes_of({NodeClass::Deformation, NodeClass::Transpose}, whole), !whole);
-      sweep_ways(whole);
+      sweep_boundaries(nodes_of({NodeClass::Deformation, NodeClass::Transpose}, whole), !whole);
+      sweep_paths(whole);
     }
   }
 
@@ -173,8 +176,8 @@ class Search {
     }
   }
 
-  // Gathers and Slices that take an axis apart.
-  void sweep_pieces(bool whole) {
+  // Gathers and Slices that together cover an axis.
+  void sweep_slices(bool whole) {
     for (const DNode n : nodes_of({NodeClass::Gather}, whole))
       if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return unbind(d_, n, why); });
     if (!has_.slices) return;
@@ -202,8 +205,8 @@ class Search {
     }
   }
 
-  // Past operators that work along axes.
-  void sweep_ways(bool whole) {
+  // Deformations and Transposes past operators that work along axes.
+  void sweep_paths(bool whole) {
     if (has_.work_along) {
       for (const DNode n : nodes_of({NodeClass::Deformation, NodeClass::Transpose}, whole))
         for (const Direction direction : {Direction::Up, Direction::Down})
@@ -223,7 +226,7 @@ class Search {
                 [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
   }
 
-  // Two moves of which the first alone does not pay, tried when no single one does.
+  // Pairs of moves of which the first alone does not pay; tried when no single move does.
   void sweep_pairs() {
     for (const DNode n : nodes_of({NodeClass::Deformation, NodeClass::Transpose}, true)) {
       if (open(n) && d_[n].node_class == NodeClass::Deformation) fork_at(n);
@@ -232,8 +235,8 @@ class Search {
     }
   }
 
-  // Each cluster that a deformation feeds frees its nodes for one deformation more; with the last one the
-  // deformation goes.
+  // Moves a deformation downstream of all its elementwise consumers. Each cluster alone costs one deformation
+  // more; with the last one the shared deformation is dead.
   void fork_at(DNode n) {
     const DValue y = d_.out(n);
     if (d_[y].live_out || d_[y].use_count < 2) return;
@@ -250,12 +253,13 @@ class Search {
     attempt("fork", n, Only::TwoForOne, [&](Refusal& why) {
       return std::ranges::all_of(consumers, [&](DNode m) {
         return !consumes(m, n) ||
-               rebase_around(n, m, Direction::Down, why);  // an earlier one's cluster may hold m
+               rebase_around(n, m, Direction::Down, why);  // the cluster of an earlier one may contain m
       });
     });
   }
 
-  // Across a deformation and the Transpose next to it, or the other way round.
+  // Moves an elementwise node past a deformation and the Transpose next to it, or past a Transpose and the
+  // deformation next to it.
   void chain_at(DNode n, Direction direction) {
     const bool down = direction == Direction::Down;
     const DNode next = down ? d_.def(d_.in(n, 0)) : d_.single_user(d_.out(n));
@@ -263,37 +267,37 @@ class Search {
     const NodeClass other =
         d_[n].node_class == NodeClass::Deformation ? NodeClass::Transpose : NodeClass::Deformation;
     if (!d_.is(next, other) || !d_.is(member, NodeClass::Elementwise)) return;
-    // In a region already, it is where a runtime may fuse it (a scale in front of a MatMul).
+    // A node in a region stays: a runtime may fuse it there (a scale that feeds a MatMul).
     if (d_[member].region || d_[member].absorbed || (down && !consumes(member, n))) return;
     attempt(down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair, [&](Refusal& why) {
       if (!rebase_around(n, member, direction, why)) return false;
-      canonicalize(d_);  // the border that was crossed meets its inverse
+      canonicalize(d_);  // the first boundary cancels with its inverse
       if (!d_[next].alive || !d_[member].alive) return false;
       return (down ? consumes(member, next) : d_.in(next, 0) == d_.out(member)) &&
              rebase_around(next, member, direction, why);
     });
   }
 
-  bool rebase_around(DNode border, DNode member, Direction direction, Refusal& why) {
+  bool rebase_around(DNode boundary, DNode member, Direction direction, Refusal& why) {
     cluster_of(d_, member, cluster_);
-    return rebase(d_, border, cluster_, direction, options_, why);
+    return rebase(d_, boundary, cluster_, direction, options_, why);
   }
 
-  // Does m, elementwise, read the result of n in full?
+  // Returns whether m is elementwise and reads the result of n as an operand of its own shape.
   bool consumes(DNode m, DNode n) const {
     return d_.is(m, NodeClass::Elementwise) && reads_in_full(d_, m, d_.out(n));
   }
 
-  // In order. With `follow`, borders that a move makes are looked at, too, as long as they come later: along
-  // a chain each move begins where the last one ended, instead of two clusters becoming one in each sweep,
-  // over and over.
-  void sweep_borders(std::span<const DNode> borders, bool follow) {
-    using Placed = std::pair<std::uint64_t, DNode>;
-    std::vector<Placed> made;  // a heap, the first in order on top
-    for (std::size_t i = 0; (i < borders.size() || !made.empty()) && !stopped_;) {
+  // Tries the boundaries in order. With `follow` it also tries those that a move makes, if they come later in
+  // the order: along a chain each move then starts where the last one ended. Without it, each sweep would
+  // only join two clusters of the chain.
+  void sweep_boundaries(std::span<const DNode> boundaries, bool follow) {
+    using Keyed = std::pair<std::uint64_t, DNode>;
+    std::vector<Keyed> made;  // a heap, the first in order on top
+    for (std::size_t i = 0; (i < boundaries.size() || !made.empty()) && !stopped_;) {
       DNode n;
-      if (made.empty() || (i < borders.size() && d_[borders[i]].key <= made.front().first)) {
-        n = borders[i++];
+      if (made.empty() || (i < boundaries.size() && d_[boundaries[i]].key <= made.front().first)) {
+        n = boundaries[i++];
       } else {
         std::ranges::pop_heap(made, std::greater{});
         n = made.back().second;
@@ -314,11 +318,12 @@ class Search {
     }
   }
 
-  // Down: the cluster that consumes the border; up: the one that feeds it.
+  // Tries the clusters that read the boundary n (Down), then the one that feeds it (Up).
   void rebase_at(DNode n) {
-    const std::string_view turn = d_[n].node_class == NodeClass::Transpose ? "transpose" : "";
+    const bool transpose = d_[n].node_class == NodeClass::Transpose;
     if (!d_.shape(d_.out(n))) {
-      // Nothing can be said; --explain names the place when something elementwise reads it.
+      // No cluster can have a shape that is unknown; --explain names the place if an elementwise node reads
+      // it.
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
         if (d_[d_.user(u)].node_class == NodeClass::Elementwise) {
           refuse("serial-backward", n, Refusal::ShapeUnknown);
@@ -330,45 +335,45 @@ class Search {
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) consumers.push_back(d_.user(u));
       for (const DNode m : consumers) {
         if (!open(n) || !consumes(m, n)) continue;
-        rebase_cluster(turn.empty() ? "serial-backward" : turn, n, m, Direction::Down);
+        rebase_cluster(transpose ? "transpose" : "serial-backward", n, m, Direction::Down);
       }
     }
     if (!open(n)) return;
     const DNode p = d_.def(d_.in(n, 0));
     if (!d_.is(p, NodeClass::Elementwise)) return;
-    rebase_cluster(turn.empty() ? "serial-forward" : turn, n, p, Direction::Up);
+    rebase_cluster(transpose ? "transpose" : "serial-forward", n, p, Direction::Up);
   }
 
-  void rebase_cluster(std::string_view kind, DNode border, DNode member, Direction direction) {
+  void rebase_cluster(std::string_view kind, DNode boundary, DNode member, Direction direction) {
     cluster_of(d_, member, cluster_);
     std::uint64_t visits = 0;
     for (const DNode n : cluster_) visits += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
     if (visits > visits_left_) {
       d_.hit_limit(SearchLimit::ClusterVisits);
-      refuse(kind, border, Refusal::Limit);
+      refuse(kind, boundary, Refusal::Limit);
       return;
     }
     visits_left_ -= visits;
-    const bool may_pay = rebase_may_pay(d_, border, cluster_, direction);
+    const bool may_pay = rebase_may_pay(d_, boundary, cluster_, direction);
     if (!may_pay && !explain_) {
-      refuse(kind, border, Refusal::Tie);
+      refuse(kind, boundary, Refusal::Tie);
       return;
     }
-    // Asked for reasons, a move that cannot pay is tried for what else stands against it.
-    attempt(kind, border, Only::Cheaper, [&](Refusal& why) {
-      const bool done = rebase(d_, border, cluster_, direction, options_, why);
+    // For --explain a move that cannot pay is tried all the same: another reason may forbid it.
+    attempt(kind, boundary, Only::Cheaper, [&](Refusal& why) {
+      const bool done = rebase(d_, boundary, cluster_, direction, options_, why);
       if (!done || may_pay) return done;
       why = Refusal::Tie;
       return false;
     });
   }
 
-  // When a candidate is kept.
+  // The condition under which a candidate is kept.
   enum class Only : std::uint8_t {
     Cheaper,        // the cost falls
-    CheaperAsPair,  // the same; when not, each move of the pair was told before
-    TwoForOne,      // a pair, too: each further deformation frees two nodes (part c)
-    NoMoreNodes,    // the cost falls, and the nodes do not become more
+    CheaperAsPair,  // the same, of a pair: a refusal is not recorded, as those of the single moves are
+    TwoForOne,      // also of a pair: the cost falls, and each new deformation takes two nodes out of F
+    NoMoreNodes,    // the cost falls, and there are not more nodes
     NotDearer,      // the cost does not rise
   };
   bool accepts(Only only, const Cost& before, const Cost& after) const {
@@ -381,7 +386,7 @@ class Search {
     return true;
   }
 
-  // Carries a candidate out, and keeps or undoes it.
+  // Carries a candidate out, and keeps it if `only` holds, else undoes it.
   template <class Move> void attempt(std::string_view kind, DNode at, Only only, const Move& move) {
     if (!at) return;
     d_.clear_touched();
@@ -401,7 +406,7 @@ class Search {
     bool keep = false;
     if (done && !d_.unchanged()) {
       const Cost after = cost_.price();
-      keep = !tell_only_ && accepts(only, before, after);
+      keep = !explain_only_ && accepts(only, before, after);
       if (!keep) why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::Tie;
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
@@ -418,18 +423,18 @@ class Search {
     if (!keep) {
       d_.roll_back();
       if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne)
-        tell_refusal(kind, why, place, std::move(value));
+        record_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
   }
 
-  // A candidate that need not be carried out.
+  // Refuses a candidate without carrying it out.
   void refuse(std::string_view kind, DNode at, Refusal why) {
-    if (explain_) tell_refusal(kind, why, origin_of(at), name_of(at));
+    if (explain_) record_refusal(kind, why, origin_of(at), name_of(at));
     else ++refused_count_;
   }
 
-  void tell_refusal(std::string_view kind, Refusal why, NodeId place, std::string value) {
+  void record_refusal(std::string_view kind, Refusal why, NodeId place, std::string value) {
     ++refused_count_;
     if (!explain_) return;
     if (d_.in_function && why == Refusal::ShapeUnknown) why = Refusal::Function;
@@ -439,7 +444,7 @@ class Search {
                         why == Refusal::Limit && limit ? limit_name(*limit) : std::string_view{}});
   }
 
-  // A node of the model near n.
+  // Returns the node of the model that n is or, for a new node, one upstream of it.
   NodeId origin_of(DNode n) const {
     for (DNode at = n; at;) {
       if (d_[at].origin) return d_[at].origin;
@@ -464,15 +469,15 @@ class Search {
   struct {
     bool slices = false, work_along = false, blocks = false;
   } has_;
-  const bool tell_only_;
+  const bool explain_only_;
   bool explain_ = false, stopped_ = false;
   std::uint64_t refused_count_ = 0;
   std::uint64_t visits_left_ = 0;
   std::vector<RefusedMove> refused_;
-  std::vector<DNode> recent_, changed_;  // near moves that the sweep before kept, and this one
+  std::vector<DNode> recent_, changed_;  // nodes near moves kept by the sweep before, and by this one
   std::vector<DNode> cluster_;
-  std::vector<DNode> unsettled_;  // at the start: what a clean-up could change
-  std::vector<DNode> borders_;    // all but the elementwise ones, as far as they are listed
+  std::vector<DNode> unsettled_;  // nodes that the first clean-up could change
+  std::vector<DNode> starts_;     // all nodes with an id below listed_ that are not elementwise
   std::uint32_t listed_ = 0;
 };
 
@@ -480,7 +485,8 @@ class Search {
 
 SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   SearchResult result;
-  // Targets of Reshapes would be Constant nodes there, which hold floats only (Constant before opset 9).
+  // Before IR version 4 the target of a new Reshape would have to be a Constant node, which can hold integers
+  // from opset 9 on only.
   if (c.model.ir_version < 4 && c.model.opset(c.model.main(), NameId{std::uint32_t{0}}) < 9) return result;
   DraftBuilder builder(c);
   if (c.moves)
@@ -492,22 +498,22 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
     if (!c.model.graph(graph).alive || c.journal.exhausted()) continue;
     auto d = c.drafts ? c.drafts->take(graph) : nullptr;
     const bool fresh = !d;
-    bool tell_only =
-        false;  // what is not worth a search is not changed, whether reasons are asked for or not
+    bool explain_only = false;  // a graph not worth a search does not change, with --explain or without
     if (fresh) {
-      tell_only = !builder.worth_it(graph, merges);
-      if (tell_only && !(explain && builder.worth_it(graph, false))) continue;
+      explain_only = !builder.worth_it(graph, merges);
+      if (explain_only && !(explain && builder.worth_it(graph, false))) continue;
       const auto spare = c.drafts ? c.drafts->spare() : nullptr;
       d = std::make_unique<PricedDraft>(builder.build(graph, spare ? &spare->draft : nullptr));
       d->cost.start();
     }
-    const bool kept = Search(c, *d, kinds, result, tell_only).run(fresh);
+    const bool kept = Search(c, *d, kinds, result, explain_only).run(fresh);
     if (kept) write_draft(d->draft, c.model);
     if (!c.drafts) continue;
-    if (kept || tell_only) c.drafts->retire(std::move(d));
+    if (kept || explain_only) c.drafts->retire(std::move(d));
     else c.drafts->keep(std::move(d));
   }
-  // Values from many places changed at once: from the start is less work than from each of them, and sharper.
+  // Values in many places changed at once: one inference from the start is less work than one from each of
+  // them, and finds more.
   if (result.kept > 0) c.infer.run();
   return result;
 }
