@@ -159,7 +159,7 @@ class CommonSubexpressions final : public Pass {
       if (comparable(m, n)) compare_value(c, n);
     if (equal_values_.empty()) return;
 
-    order.look_at(g);
+    order.compute(g);
     place_.resize(m.node_count());
     for (std::uint32_t i = 0; i < order.order().size(); ++i)
       place_[order.nodes()[order.order()[i]].index()] = i;

@@ -10,8 +10,9 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kMostUnpacked = 1024;  // elements
-constexpr std::size_t kSample = 256;          // bytes of a payload that a colour looks at, from either end
+constexpr std::int64_t kMostUnpacked =
+    1024;                             // elements; a longer payload not in raw form is not unpacked for this
+constexpr std::size_t kSample = 256;  // bytes of a payload that a colour covers, at either end
 
 std::uint64_t hash_text(std::string_view s) {
   std::uint64_t h = s.size();
@@ -28,7 +29,7 @@ std::uint64_t hash_tensor(const Model& m, TensorId t) {
   const Tensor& tensor = m.tensor(t);
   std::uint64_t h = static_cast<std::uint64_t>(tensor.dtype);
   for (const std::int64_t d : tensor.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
-  // A large payload that is not in raw form would be unpacked: type and dims have to do.
+  // A large payload that is not in raw form would have to be unpacked: type and dims must do.
   if (tensor.dtype == DType::String || (!tensor.ready && tensor.elements > kMostUnpacked)) return h;
   if (const auto raw = m.raw(t)) {
     h = mix_hash(h, hash_text(raw->substr(0, kSample)));
@@ -60,7 +61,7 @@ std::uint64_t hash_attributes(const Model& m, NodeId n) {
 
 }  // namespace
 
-void CanonicalOrder::look_at(GraphId g) {
+void CanonicalOrder::compute(GraphId g) {
   graph_ = g;
   find_captures();
   inputs_.clear();
@@ -69,8 +70,8 @@ void CanonicalOrder::look_at(GraphId g) {
   std::ranges::sort(inputs_);
   for (auto* by_node : {&depth_, &first_output_, &first_slot_}) by_node->resize(m_.node_count());
   for (auto* by_node : {&colour_, &back_}) by_node->resize(m_.node_count());
-  look_forward();
-  look_backward();
+  colour_forward();
+  colour_backward();
   sort();
 }
 
@@ -81,7 +82,7 @@ std::span<const std::pair<NodeId, ValueId>> CanonicalOrder::captures_of(NodeId n
 
 void CanonicalOrder::find_captures() {
   captures_.clear();
-  const auto look = [&](ValueId v) {
+  const auto collect = [&](ValueId v) {
     for (UseId u = m_.first_use(v); u; u = m_.next_use(u)) {
       const NodeId user = m_.user(u);
       if (m_.node(user).graph == graph_) continue;
@@ -92,12 +93,12 @@ void CanonicalOrder::find_captures() {
   for (NodeId n = m_.first_node(graph_); n && !bodies; n = m_.next_node(n))
     for (const Attr& a : m_.attrs(n)) bodies |= !a.graphs.empty();
   if (!bodies) return;
-  for (const ValueId v : m_.graph_inputs(graph_)) look(v);
+  for (const ValueId v : m_.graph_inputs(graph_)) collect(v);
   for (const ValueId v : m_.graph(graph_).initializers)
-    if (m_.alive(v)) look(v);
+    if (m_.alive(v)) collect(v);
   for (NodeId n = m_.first_node(graph_); n; n = m_.next_node(n))
     for (const ValueId v : m_.outputs(n))
-      if (v) look(v);
+      if (v) collect(v);
   std::ranges::sort(captures_);
   const auto rest = std::ranges::unique(captures_);
   captures_.erase(rest.begin(), rest.end());
@@ -108,37 +109,37 @@ std::uint64_t CanonicalOrder::value_colour(ValueId v) const {
   const Value& value = m_.value(v);
   if (const TensorId t = m_.constant_of(v)) return hash_tensor(m_, t);
   if (value.graph == graph_ && value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
-  // An input: in the main graph its name is the interface, in bodies and functions its place.
+  // An input: in the main graph its name is part of the interface, in bodies and functions its position is.
   if (value.is_input && value.graph == m_.main()) return hash_text(m_.text(value.name));
   if (value.graph != graph_) return 3;
-  const auto place = std::ranges::lower_bound(inputs_, v, {}, &std::pair<ValueId, std::uint32_t>::first);
-  if (place == inputs_.end() || place->first != v)
-    return 4;  // an initializer that is sparse, or named by something outside
-  return mix_hash(5, place->second);
+  const auto input = std::ranges::lower_bound(inputs_, v, {}, &std::pair<ValueId, std::uint32_t>::first);
+  if (input == inputs_.end() || input->first != v)
+    return 4;  // a sparse initializer, or one whose name is used outside the graph
+  return mix_hash(5, input->second);
 }
 
-// What the bodies of a node hold, at any depth: operators and attributes, not how they are joined.
+// Hashes the operators and attributes in the bodies of a node, at any depth, but not how they are connected.
 std::uint64_t CanonicalOrder::hash_bodies(NodeId n) const {
   std::uint64_t sum = 0;
-  std::vector<std::pair<GraphId, std::uint64_t>> open;  // with the attributes that lead there
-  const auto add = [&](NodeId holder, std::uint64_t way) {
+  std::vector<std::pair<GraphId, std::uint64_t>> open;  // with a hash of the attributes that lead there
+  const auto add = [&](NodeId holder, std::uint64_t path) {
     for (const Attr& a : m_.attrs(holder))
       for (std::uint64_t i = 0; i < a.graphs.size(); ++i)
-        open.emplace_back(a.graphs[i], mix_hash(mix_hash(way, hash_text(m_.text(a.name))), i));
+        open.emplace_back(a.graphs[i], mix_hash(mix_hash(path, hash_text(m_.text(a.name))), i));
   };
   add(n, 0);
   while (!open.empty()) {
-    const auto [g, way] = open.back();
+    const auto [g, path] = open.back();
     open.pop_back();
     for (NodeId inner = m_.first_node(g); inner; inner = m_.next_node(inner)) {
-      sum += mix_hash(way, mix_hash(hash_operator(m_, inner), hash_attributes(m_, inner)));
-      add(inner, way);
+      sum += mix_hash(path, mix_hash(hash_operator(m_, inner), hash_attributes(m_, inner)));
+      add(inner, path);
     }
   }
   return sum;
 }
 
-void CanonicalOrder::look_forward() {
+void CanonicalOrder::colour_forward() {
   nodes_.clear();
   deepest_ = 0;
   for (NodeId n = m_.first_node(graph_); n; n = m_.next_node(n)) {
@@ -160,7 +161,7 @@ void CanonicalOrder::look_forward() {
   }
 }
 
-void CanonicalOrder::look_backward() {
+void CanonicalOrder::colour_backward() {
   const NodeId ret = m_.graph(graph_).ret;
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     const std::size_t n = nodes_[i].index();
@@ -192,13 +193,13 @@ void CanonicalOrder::look_backward() {
   }
 }
 
-// By depth first (counting), then by colour within a depth; what has the same colour stays as it stood.
+// Sorts by depth (counting sort), then by key within a depth; equal keys keep the order of the file.
 void CanonicalOrder::sort() {
-  struct Place {
+  struct SortKey {
     std::uint64_t reader;  // first_output, first_slot
     std::uint64_t colour;
     std::uint32_t index;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const SortKey&) const = default;
   };
   std::vector<std::uint32_t> start(deepest_ + 2);
   for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
@@ -206,18 +207,18 @@ void CanonicalOrder::sort() {
   order_.resize(nodes_.size());
   std::vector<std::uint32_t> next(start.begin(), start.end());
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) order_[next[depth_[nodes_[i].index()]]++] = i;
-  std::vector<Place> level;
+  std::vector<SortKey> keys;
   for (std::size_t depth = 0; depth <= deepest_; ++depth) {
     const std::span<std::uint32_t> order =
         std::span(order_).subspan(start[depth], start[depth + 1] - start[depth]);
     if (order.size() < 2) continue;
-    level.clear();
+    keys.clear();
     for (const std::uint32_t i : order) {
       const std::size_t n = nodes_[i].index();
-      level.push_back({std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], i});
+      keys.push_back({std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], i});
     }
-    std::ranges::sort(level);
-    std::ranges::transform(level, order.begin(), &Place::index);
+    std::ranges::sort(keys);
+    std::ranges::transform(keys, order.begin(), &SortKey::index);
   }
 }
 
