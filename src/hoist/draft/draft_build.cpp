@@ -30,8 +30,8 @@ bool elementwise_class(const Model& m, NodeId n) {
   return c == OpClass::Unary || c == OpClass::Nary || c == OpClass::Conditional;
 }
 
-// What makes a Concat's operand, deformations looked through; none: an input or a constant.
-NodeId maker(const Model& m, ValueId v) {
+// Returns the producer of a Concat's operand, past deformations; none if that is an input or a constant.
+NodeId producer(const Model& m, ValueId v) {
   for (std::uint32_t steps = 0; v && steps < kSearchLimits.skipped_deformations; ++steps) {
     const NodeId n = m.value(v).def;
     if (!n || class_of_kind(m.kind(n)) != NodeClass::Deformation) return n;
@@ -40,9 +40,9 @@ NodeId maker(const Model& m, ValueId v) {
   return {};
 }
 
-// Do elementwise nodes alone read a Split's result, deformations looked through? Their kinds, each once: the
-// order of the uses is that of the file. No kinds: a Split is among them, or they are more than are looked
-// at.
+// Returns whether only elementwise nodes read a Split's result, past deformations. Sets `kinds` to their
+// operators, sorted and each once, since the order of uses is that of the file; empty if a Split is among
+// them or there are too many.
 bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) {
   kinds.clear();
   for (std::uint32_t steps = 0; v && m.use_count(v) == 1 && steps < kSearchLimits.skipped_deformations;
@@ -58,20 +58,20 @@ bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) 
     kinds.push_back(m.kind(m.user(u)));
     if (kinds.back() != OpKind::Split && !elementwise_class(m, m.user(u))) return false;
   }
-  if (std::ranges::count(kinds, OpKind::Split) > 0) kinds.clear();  // nested: not looked into
+  if (std::ranges::count(kinds, OpKind::Split) > 0) kinds.clear();  // nested: not compared
   std::ranges::sort(kinds);
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   return true;
 }
 
-// The first two branches.
+// Returns whether the first two branches of a Concat end in the same elementwise operator.
 bool operands_look_alike(const Model& m, NodeId concat) {
   NodeId first;
   for (std::size_t i = 0, seen = 0; i < m.input_count(concat) && seen < 2; ++i) {
-    const NodeId at = maker(m, m.input(concat, i));
+    const NodeId at = producer(m, m.input(concat, i));
     if (!at) continue;  // a constant branch, perhaps
     if (m.is_return(at)) return false;
-    if (m.kind(at) == OpKind::Concat) return true;  // nested: not looked into
+    if (m.kind(at) == OpKind::Concat) return true;  // nested: not compared
     if (!elementwise_class(m, at) || (first && m.kind(first) != m.kind(at))) return false;
     first = at;
     ++seen;
@@ -79,6 +79,7 @@ bool operands_look_alike(const Model& m, NodeId concat) {
   return true;
 }
 
+// Returns whether the first two results of a Split are read by the same elementwise operators.
 bool results_look_alike(const Model& m, NodeId split) {
   std::vector<OpKind> first, second;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, m.output_count(split)); ++i) {
@@ -108,7 +109,7 @@ bool DraftBuilder::worth_it(GraphId g, bool merges) const {
 
 DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   if (!v) return {};
-  Drafted& known = values_[v.index()];
+  ValueEntry& known = values_[v.index()];
   if (known.serial == serial_) return known.value;
   const Model& m = c_.model;
   const Value& value = m.value(v);
@@ -131,7 +132,7 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   return known.value;
 }
 
-// Many values have one type.
+// Shape and element type of a type, computed once per draft: many values have one type.
 const DraftBuilder::TypeFacts& DraftBuilder::facts_of_type(Draft& d, TypeId type) {
   if (type.index() >= types_.size()) types_.resize(type.index() + 1);
   TypeFacts& known = types_[type.index()];
@@ -147,21 +148,19 @@ const DraftBuilder::TypeFacts& DraftBuilder::facts_of_type(Draft& d, TypeId type
 void DraftBuilder::read_node(Draft& d, NodeId n) {
   const Model& m = c_.model;
   const OpFacts& row = facts_of(m, n);
-  std::vector<DValue>&in = in_, &out = out_;
-  in.clear();
-  out.clear();
-  for (std::size_t i = 0; i < m.input_count(n); ++i) in.push_back(value_of(d, m.input(n, i)));
+  in_.clear();
+  out_.clear();
+  for (std::size_t i = 0; i < m.input_count(n); ++i) in_.push_back(value_of(d, m.input(n, i)));
   DraftNode node;
   node.origin = n;
-  node.real_in = static_cast<std::uint32_t>(in.size());
-  for (const auto& [holder, v] : order_.captures_of(n)) in.push_back(value_of(d, v));
-  for (const ValueId v : m.outputs(n)) out.push_back(value_of(d, v));
+  node.real_in = static_cast<std::uint32_t>(in_.size());
+  for (const auto& [holder, v] : order_.captures_of(n)) in_.push_back(value_of(d, v));
+  for (const ValueId v : m.outputs(n)) out_.push_back(value_of(d, v));
 
   const bool known = m.kind(n) != OpKind::Opaque && m.kind(n) != OpKind::FunctionCall &&
                      row.purity == Purity::Pure && !row.deprecated;
-  const ShapeId x = !in.empty() && in[0] ? d.shape(in[0]) : ShapeId{};
   const auto plain = [&](DValue v) { return !v || is_plain(d[v].dtype); };
-  if (known && std::ranges::all_of(in, plain) && std::ranges::all_of(out, plain) &&
+  if (known && std::ranges::all_of(in_, plain) && std::ranges::all_of(out_, plain) &&
       is_elementwise_on_plain(m, c_.infer, n)) {
     node.node_class = NodeClass::Elementwise;
     node.layout_sensitive = chooses_by_layout(m.kind(n));
@@ -169,82 +168,9 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
       node.per_axis = true;
       node.axis = *axis;
     }
-  } else if (known && attributes_known(m, n) && !in.empty() && in[0] && !out.empty() && out[0]) {
-    node.node_class = class_of_kind(m.kind(n));
-    if (node.node_class != NodeClass::Split && out.size() > 1)
-      node.node_class = NodeClass::Other;  // broken: a result that the operator does not have
-    const bool ranked = x.valid();
-    const std::size_t rank = ranked ? d.shapes().rank(x) : 0;
-    switch (node.node_class) {
-      case NodeClass::Deformation: {
-        // One that fails in every run is none: constants would be read beyond their end.
-        const DimId before = x ? d.shapes().product(x) : DimId{};
-        const ShapeId y = d.shape(out[0]);
-        const DimId after = y ? d.shapes().product(y) : DimId{};
-        if (before && after && m.dims.equal(before, after) == Tri::No) node.node_class = NodeClass::Other;
-        break;
-      }
-      case NodeClass::Transpose: {
-        std::vector<std::int64_t> perm;
-        const auto given = ints_attr(m, n, names::perm);
-        if (has_attr(m, n, names::perm) && given) perm.assign(given->begin(), given->end());
-        else if (ranked)
-          for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
-        if (!ranked || perm.size() != rank || !normalize_axes(perm, rank)) node.node_class = NodeClass::Other;
-        else node.list = d.intern_list(std::move(perm));
-        break;
-      }
-      case NodeClass::Concat:
-      case NodeClass::Split: {
-        const auto axis = int_attr(m, n, names::axis);
-        const ShapeId ranked = node.node_class == NodeClass::Split ? x : d.shape(out[0]);
-        const auto at = ranked ? normalize_axis(axis.value_or(node.node_class == NodeClass::Split ? 0 : 1),
-                                                d.shapes().rank(ranked))
-                               : std::nullopt;
-        if (!at || std::ranges::find(in, DValue{}) != in.end()) node.node_class = NodeClass::Other;
-        else node.axis = static_cast<std::uint32_t>(*at);
-        break;
-      }
-      case NodeClass::Slice: {
-        // Static, one axis, step 1 or one element; the bounds as they are after clamping.
-        node.node_class = NodeClass::Other;
-        const ShapeId y = d.shape(out[0]);
-        if (!x || !y || m.opset(n) < 10) break;
-        const auto starts = int_operand(m, n, 1), ends = int_operand(m, n, 2);
-        auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
-        const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
-        if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 ||
-            axes->size() != 1 || steps->size() != 1 || (*steps)[0] < 1)
-          break;
-        const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
-        if (!axis || rank == 0) break;
-        const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
-        if (!extent || (*starts)[0] < -*extent) break;
-        if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[static_cast<std::size_t>(*axis)]) != 1)
-          break;
-        node.node_class = NodeClass::Slice;
-        node.axis = static_cast<std::uint32_t>(*axis);
-        node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
-        break;
-      }
-      case NodeClass::Gather: {
-        node.node_class = NodeClass::Other;
-        const ShapeId index_shape = in.size() > 1 && in[1] ? d.shape(in[1]) : ShapeId{};
-        const auto index = int_operand(m, n, 1);
-        if (!ranked || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0)
-          break;
-        const std::int64_t axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), rank).value_or(-1);
-        if (axis < 0) break;
-        const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(axis)]);
-        if (!extent || (*index)[0] < -*extent || (*index)[0] >= *extent) break;
-        node.node_class = NodeClass::Gather;
-        node.axis = static_cast<std::uint32_t>(axis);
-        node.begin = (*index)[0] < 0 ? (*index)[0] + *extent : (*index)[0];
-        break;
-      }
-      default: break;
-    }
-    read_axis_work(d, n, in, out, node);
+  } else if (known && attributes_known(m, n) && !in_.empty() && in_[0] && !out_.empty() && out_[0]) {
+    classify(d, node);
+    read_axis_work(d, n, in_, out_, node);
   }
   node.reads_shapes =
       m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
@@ -252,12 +178,101 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   node.anchor = known && node.node_class != NodeClass::Elementwise &&
                 node.node_class != NodeClass::Deformation && m.kind(n) != OpKind::Transpose &&
                 row.cls != OpClass::Barrier;
-  d.put_node(node, in, out);
+  d.put_node(node, in_, out_);
 }
 
-// Nodes that only describe shapes: all transitive uses are shape operands. They cost nothing and are never
-// moved.
-void DraftBuilder::mark_hosts(Draft& d) const {
+// Sets the class of a node that is not elementwise, and its axis, list and begin; Other if they are not
+// known. Operand 0 and result 0 exist.
+void DraftBuilder::classify(Draft& d, DraftNode& node) {
+  node.node_class = class_of_kind(c_.model.kind(node.origin));
+  if (node.node_class != NodeClass::Split && out_.size() > 1)
+    node.node_class = NodeClass::Other;  // an invalid node: the operator has one result
+  switch (node.node_class) {
+    case NodeClass::Deformation: return read_deformation(d, node);
+    case NodeClass::Transpose: return read_transpose(d, node);
+    case NodeClass::Concat:
+    case NodeClass::Split: return read_concat_or_split(d, node);
+    case NodeClass::Slice: return read_slice(d, node);
+    case NodeClass::Gather: return read_gather(d, node);
+    default: return;
+  }
+}
+
+// A deformation that fails in every run is none: constants would be read beyond their end.
+void DraftBuilder::read_deformation(Draft& d, DraftNode& node) const {
+  const ShapeId x = d.shape(in_[0]), y = d.shape(out_[0]);
+  const DimId before = x ? d.shapes().product(x) : DimId{}, after = y ? d.shapes().product(y) : DimId{};
+  if (before && after && c_.model.dims.equal(before, after) == Tri::No) node.node_class = NodeClass::Other;
+}
+
+void DraftBuilder::read_transpose(Draft& d, DraftNode& node) const {
+  const Model& m = c_.model;
+  const ShapeId x = d.shape(in_[0]);
+  const std::size_t rank = x ? d.shapes().rank(x) : 0;
+  std::vector<std::int64_t> perm;
+  const auto given = ints_attr(m, node.origin, names::perm);
+  if (has_attr(m, node.origin, names::perm) && given) perm.assign(given->begin(), given->end());
+  else
+    for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+  if (!x || perm.size() != rank || !normalize_axes(perm, rank)) node.node_class = NodeClass::Other;
+  else node.list = d.intern_list(std::move(perm));
+}
+
+void DraftBuilder::read_concat_or_split(const Draft& d, DraftNode& node) const {
+  const bool split = node.node_class == NodeClass::Split;
+  const auto given = int_attr(c_.model, node.origin, names::axis);
+  const ShapeId whole = d.shape(split ? in_[0] : out_[0]);
+  const auto axis =
+      whole ? normalize_axis(given.value_or(split ? 0 : 1), d.shapes().rank(whole)) : std::nullopt;
+  if (!axis || std::ranges::find(in_, DValue{}) != in_.end()) node.node_class = NodeClass::Other;
+  else node.axis = static_cast<std::uint32_t>(*axis);
+}
+
+// A Slice of static bounds on one axis, with step 1 or of one element; its begin after clamping.
+void DraftBuilder::read_slice(const Draft& d, DraftNode& node) const {
+  const Model& m = c_.model;
+  const NodeId n = node.origin;
+  node.node_class = NodeClass::Other;
+  const ShapeId x = d.shape(in_[0]), y = d.shape(out_[0]);
+  if (!x || !y || m.opset(n) < 10) return;
+  const std::size_t rank = d.shapes().rank(x);
+  const auto starts = int_operand(m, n, 1), ends = int_operand(m, n, 2);
+  const auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
+  const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
+  if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 || axes->size() != 1 ||
+      steps->size() != 1 || (*steps)[0] < 1)
+    return;
+  const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
+  if (!axis || rank == 0) return;
+  const auto at = static_cast<std::size_t>(*axis);
+  const auto extent = d.shapes().number(d.shapes().dims(x)[at]);
+  if (!extent || (*starts)[0] < -*extent) return;
+  if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[at]) != 1) return;
+  node.node_class = NodeClass::Slice;
+  node.axis = static_cast<std::uint32_t>(at);
+  node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
+}
+
+// A Gather of one element of an axis by a constant scalar inside its extent.
+void DraftBuilder::read_gather(const Draft& d, DraftNode& node) const {
+  const Model& m = c_.model;
+  const NodeId n = node.origin;
+  node.node_class = NodeClass::Other;
+  const ShapeId x = d.shape(in_[0]);
+  const ShapeId index_shape = in_.size() > 1 && in_[1] ? d.shape(in_[1]) : ShapeId{};
+  const auto index = int_operand(m, n, 1);
+  if (!x || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0) return;
+  const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), d.shapes().rank(x));
+  if (!axis) return;
+  const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
+  if (!extent || (*index)[0] < -*extent || (*index)[0] >= *extent) return;
+  node.node_class = NodeClass::Gather;
+  node.axis = static_cast<std::uint32_t>(*axis);
+  node.begin = (*index)[0] < 0 ? (*index)[0] + *extent : (*index)[0];
+}
+
+// Marks shape computations: nodes of whose results all transitive uses are shape operands.
+void DraftBuilder::mark_shape_computations(Draft& d) const {
   const Model& m = c_.model;
   for (std::size_t i = d.node_count(); i-- > 0;) {
     const DNode n{i};
@@ -284,12 +299,12 @@ Draft DraftBuilder::build(GraphId g, Draft* spare) {
   GraphId root = g;
   while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
   d.in_function = c_.model.graph(root).function.valid();
-  order_.look_at(g);
-  // Ids by place in the file, where neighbours stand near each other; the order is that of the list.
+  order_.compute(g);
+  // Ids follow the file, where neighbours are near each other; the order of the list is the canonical one.
   d.reserve(order_.nodes().size());
   for (const NodeId n : order_.nodes()) read_node(d, n);
   d.set_order(order_.order());
-  mark_hosts(d);
+  mark_shape_computations(d);
   return d;
 }
 

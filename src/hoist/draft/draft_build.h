@@ -1,4 +1,4 @@
-// Makes the draft of a graph: parts, shapes, canonical order (rewrite/canonical_order.h).
+// Makes the draft of a graph: node classes, shapes, canonical order (rewrite/canonical_order.h).
 #pragma once
 
 #include <vector>
@@ -14,20 +14,27 @@ class DraftBuilder {
  public:
   explicit DraftBuilder(const PassContext& c) : c_(c), order_(c.model) {}
 
-  // Does the graph hold anything that a move could start from (D, T, Concat, Split, Slice)? With `merges`: a
-  // Concat or a Split whose first two branches look alike. A draft costs more than this look.
+  // Returns whether the graph has a node that a move could start from: a deformation, Transpose, Concat,
+  // Split, Slice or Gather. With `merges`: a Concat or a Split whose first two branches have like operators.
+  // Making a draft costs more than this check.
   bool worth_it(GraphId g, bool merges) const;
-  // Costs of nodes and regions are not set yet (see cost.h). In the memory of a draft that is not needed any
-  // more, if there is one.
+  // Returns the draft of g; absorbed nodes and regions are not set yet (CostKeeper::start()). Uses the memory
+  // of `spare`, whose content is lost.
   Draft build(GraphId g, Draft* spare = nullptr);
 
  private:
   void read_node(Draft& d, NodeId n);
+  void classify(Draft& d, DraftNode& node);
+  void read_deformation(Draft& d, DraftNode& node) const;
+  void read_transpose(Draft& d, DraftNode& node) const;
+  void read_concat_or_split(const Draft& d, DraftNode& node) const;
+  void read_slice(const Draft& d, DraftNode& node) const;
+  void read_gather(const Draft& d, DraftNode& node) const;
   DValue value_of(Draft& d, ValueId v);
-  void mark_hosts(Draft& d) const;
+  void mark_shape_computations(Draft& d) const;
 
   const PassContext& c_;
-  struct Drafted {
+  struct ValueEntry {
     DValue value;
     std::uint32_t serial = 0;  // of the draft that it is a value of
   };
@@ -37,10 +44,10 @@ class DraftBuilder {
     std::uint32_t serial = 0;  // of the draft that it is a shape of
   };
   const TypeFacts& facts_of_type(Draft& d, TypeId type);
-  CanonicalOrder order_;          // of the graph at hand
-  LargeArray<Drafted> values_;    // by ValueId
-  std::vector<TypeFacts> types_;  // by TypeId
-  std::vector<DValue> in_, out_;  // of the node at hand
+  CanonicalOrder order_;           // of the graph at hand
+  LargeArray<ValueEntry> values_;  // by ValueId
+  std::vector<TypeFacts> types_;   // by TypeId
+  std::vector<DValue> in_, out_;   // of the node at hand
   std::uint32_t serial_ = 0;
 };
 
