@@ -19,7 +19,7 @@ struct MoveCost {
 struct KeptMove {
   std::string_view pass;  // the name in its descriptor
   std::string_view kind;  // "merge", "fork", ... (docs/hoisting.md)
-  NodeId place;  // the node that it started from; it may have gone since, but what it was is still known
+  NodeId place;  // the node where it started; erased since, perhaps, but place_of() still describes it
   MoveCost before, after;  // of the graph
 };
 

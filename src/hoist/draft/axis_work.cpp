@@ -1,11 +1,10 @@
-// Problem: moves carry deformations and Transposes past operators that work along axes; each of these says
-// its axes in another way, and the ways change between opsets.
-// Method: one list of axes of operand 0 per node (axis_work.h), read once and, when it has changed, written
-// in the form that the node's opset has. A Pad is written with pads for all axes and an Expand with ones for
-// the axes that it keeps: these forms hold for any rank.
-// Exact: what cannot be told for all runs (axes or pads that are no constants, a rank that is not known, an
-// extent of an expanded axis) is left alone: the node has no axis work then and nothing passes it. Lowers no
-// cost itself.
+// Problem: moves take deformations and Transposes past operators that work along axes. Each of these
+// operators states its axes in its own form, and some forms change between opsets. Method: one list of axes
+// of operand 0 per node (axis_work.h), read once and, when it has changed, written in the form of the node's
+// opset. A Pad is written with pads for all axes and an Expand with ones for the axes that it keeps: these
+// forms hold for any rank. Exact: a node whose axes are not the same in all runs (axes or pads that are no
+// constants, an unknown rank, an unknown extent of an expanded axis) has no axis work, and nothing is moved
+// past it. Lowers no cost itself.
 //
 //   Pad (x, pads = {0,1,0, 0,2,0})                    list {1}
 //   ReduceMax <keepdims = 0> (x, axes = {-1, 0})      list {2, 0} of a rank of 3, drops
@@ -36,8 +35,8 @@ struct PadEntry {
   std::int64_t begin, end;
 };
 
-// What a Pad does, where that is a constant: the axes at which something is added or cut, in the order of its
-// pads.
+// Returns the axes at which a Pad adds or cuts, in the order of its pads; nothing if its pads are no
+// constants.
 std::optional<std::vector<PadEntry>> pad_entries(const Model& m, NodeId n) {
   const bool by_operand = m.opset(n) >= 11;
   std::optional<List> pads;
@@ -64,7 +63,7 @@ std::optional<std::vector<PadEntry>> pad_entries(const Model& m, NodeId n) {
   return out;
 }
 
-// The axes as written, negative ones included. Nothing: not known, or there are none.
+// Returns the axes as written, negative ones included; nothing if they are unknown or there are none.
 std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const DValue> in, ShapeId x,
                               ShapeId y) {
   const Model& m = d.model();
@@ -77,7 +76,7 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
       if (!from) return std::nullopt;
       List out = all_axes(rank);
       out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(*from));
-      for (std::size_t k = 1; k < in.size(); ++k)  // scales must not reach further than the block
+      for (std::size_t k = 1; k < in.size(); ++k)  // scales must not have a higher rank than the block
         if (in[k] && (!d.shape(in[k]) || d.shapes().rank(d.shape(in[k])) > out.size())) return std::nullopt;
       return out;
     }
@@ -142,9 +141,9 @@ void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<co
   const AxisWork work = facts_of(m, n).work;
   if (work == AxisWork::None) return;
   for (std::size_t k = 1; k < out.size(); ++k)
-    if (out[k]) return;  // statistics, which would have the other shape, too
+    if (out[k]) return;  // statistics, whose shape would change, too
   if (work == AxisWork::Blocks) {
-    // Those without a mode are as good as DCR.
+    // Without a mode DepthToSpace means DCR, and SpaceToDepth is the inverse of that.
     const auto size = int_attr(m, n, names::blocksize);
     if (!size || *size < 1 || string_attr(m, n, names::mode).value_or("DCR") != "DCR") return;
     node.work = work;

@@ -1,10 +1,9 @@
-// Operators that work along axes, as the draft sees them: which axes of operand 0, and how they are written
-// back.
+// Operators that work along axes: which axes of operand 0, and how they are written back to the model.
 //
 // The draft keeps the axes in the node's `list`, counted from the start: for a Slice, Pad or Expand in the
 // order of its entries, for a normalization of a block all axes of the block, for the others those that it
-// names. On all other axes the operator treats every entry alike and keeps extents and order; that is what
-// pass_through.cpp builds on.
+// names. On all other axes the operator treats every entry alike and keeps extents and order; the move
+// `through` (moves/pass_through.cpp) relies on that.
 #pragma once
 
 #include <functional>
@@ -15,14 +14,14 @@
 
 namespace graphopt {
 
-// Sets work, list and drops of `node`, the draft's node of `n` with these operands and results, when the axes
-// can be told.
+// Sets work, list and drops of `node`, the draft's node of `n` with these operands and results, if the axes
+// are known.
 void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<const DValue> out,
                     DraftNode& node);
 
-// Makes an initializer; the text ends its name.
+// Makes an initializer of these numbers, with a name that ends in the text.
 using Int64s = std::function<ValueId(std::span<const std::int64_t>, std::string_view)>;
-// Brings the axes of a carried node to the model's node. Its operand 0 stands already.
+// Writes the axes of a node with axes_rewritten to the model's node, whose operand 0 is up to date.
 void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s);
 
 }  // namespace graphopt

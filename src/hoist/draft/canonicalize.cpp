@@ -8,9 +8,9 @@
 namespace graphopt {
 namespace {
 
-class Tidy {
+class Canonicalizer {
  public:
-  explicit Tidy(Draft& d) : d_(d) {}
+  explicit Canonicalizer(Draft& d) : d_(d) {}
 
   bool step(DNode n) {
     if (d_[n].shape_only) return false;
@@ -38,7 +38,8 @@ class Tidy {
 
   bool drop(DNode n, DValue source) { return drop_node(d_, n, source); }
 
-  void put_deform(DNode n, DValue from) {  // in the place of n, with its result
+  // Replaces n by a deformation of `from` with the same result.
+  void put_deform(DNode n, DValue from) {
     const DValue in[] = {from}, out[] = {d_.out(n)};
     d_.new_node(NodeClass::Deformation, {}, in, out, n);
     d_.erase(n);
@@ -54,7 +55,7 @@ class Tidy {
       return true;
     }
     if (s == t) return drop(n, x);
-    // Read the root of a chain of deformations; those between may die.
+    // Reads the root of a chain of deformations instead; those in between may become dead.
     DValue root = x;
     for (DNode q = d_.def(root); q && d_[q].node_class == NodeClass::Deformation && !d_[q].shape_only;
          q = d_.def(root)) {
@@ -67,12 +68,12 @@ class Tidy {
       put_deform(n, root);
       return true;
     }
-    return twin(n);
+    return merge_duplicate(n);
   }
 
-  // Another D or T of the same value with the same result: the earlier one serves both, or the one whose name
-  // is fixed.
-  bool twin(DNode n) {
+  // Merges n with another deformation or Transpose of the same value with the same result. The earlier one
+  // stays, or the one whose result is live_out.
+  bool merge_duplicate(DNode n) {
     const DValue x = d_.in(n, 0), y = d_.out(n);
     std::uint32_t visited = 0;
     for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
@@ -98,9 +99,9 @@ class Tidy {
     return false;
   }
 
-  bool operands_before(DNode n, DNode place) const {
+  bool operands_before(DNode n, DNode position) const {
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
-      if (const DNode p = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; p && !d_.before(p, place))
+      if (const DNode p = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{}; p && !d_.before(p, position))
         return false;
     return true;
   }
@@ -139,7 +140,7 @@ class Tidy {
       d_.erase(q);
       return true;
     }
-    return twin(n);
+    return merge_duplicate(n);
   }
 
   bool joins(DNode n, DNode q, NodeClass node_class) const {
@@ -150,15 +151,15 @@ class Tidy {
   bool concat(DNode n) {
     if (d_[n].in_count == 1) return drop(n, d_.in(n, 0));
     if (d_[n].in_count <= kSearchLimits.spliced_operands && splice_operands(n)) return true;
-    // From inside, so that a long Concat is not searched each time that one of its operands changes: the
-    // outermost takes all.
+    // A long Concat is not searched each time that one of its operands changes: the inner Concat finds the
+    // outermost one, which splices all operands.
     DNode outer;
     for (DNode m = n, user;
          (user = d_.single_user(d_.out(m))) && joins(m, user, NodeClass::Concat) && d_[user].in_count > 1;
          m = user)
       outer = user;
     if (outer) return splice_operands(outer);
-    // Split and Concat of all its pieces, in order.
+    // A Concat of all results of a Split, in order.
     const DNode q = d_.def(d_.in(n, 0));
     if (!joins(n, q, NodeClass::Split) || d_[q].out_count != d_[n].in_count) return false;
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
@@ -192,7 +193,7 @@ class Tidy {
     const ShapeId s = v ? d_.shape(v) : ShapeId{};
     return s && axis < d_.shapes().rank(s) ? d_.shapes().number(d_.shapes().dims(s)[axis]) : std::nullopt;
   }
-  bool static_pieces(DNode n) const {
+  bool static_results(DNode n) const {
     return std::ranges::all_of(d_.outs(n), [&](DValue v) { return extent(v, d_[n].axis).has_value(); });
   }
 
@@ -205,8 +206,8 @@ class Tidy {
     if (joins(n, q, NodeClass::Concat) && d_.single_use(x) && d_[q].in_count == d_[n].out_count) {
       bool same = true;
       for (std::uint32_t k = 0; k < d_[n].out_count && same; ++k) {
-        const DValue piece = d_.out(n, k), operand = d_.in(q, k);
-        same = piece && !d_[piece].live_out && d_.shape(piece) && d_.shape(piece) == d_.shape(operand);
+        const DValue result = d_.out(n, k), operand = d_.in(q, k);
+        same = result && !d_[result].live_out && d_.shape(result) && d_.shape(result) == d_.shape(operand);
       }
       if (same) {
         for (std::uint32_t k = 0; k < d_[n].out_count; ++k) d_.replace_uses(d_.out(n, k), d_.in(q, k));
@@ -214,9 +215,9 @@ class Tidy {
         return true;
       }
     }
-    if (q && joins(n, q, NodeClass::Split) && d_.single_use(x) && static_pieces(q) && static_pieces(n))
-      return false;  // the first takes all
-    if (!static_pieces(n) || !type_can_move(d_, d_[x].dtype)) return false;
+    if (q && joins(n, q, NodeClass::Split) && d_.single_use(x) && static_results(q) && static_results(n))
+      return false;  // the outer Split splices all
+    if (!static_results(n) || !type_can_move(d_, d_[x].dtype)) return false;
     std::vector<DValue> flat, stack;
     std::vector<DNode> gone;
     for (std::uint32_t k = d_[n].out_count; k-- > 0;) stack.push_back(d_.out(n, k));
@@ -225,7 +226,7 @@ class Tidy {
       stack.pop_back();
       const DNode m = d_.single_user(v);
       if (m && d_[m].node_class == NodeClass::Split && !d_[m].shape_only && d_[m].axis == axis &&
-          static_pieces(m)) {
+          static_results(m)) {
         gone.push_back(m);
         for (std::uint32_t k = d_[m].out_count; k-- > 0;) stack.push_back(d_.out(m, k));
       } else {
@@ -241,25 +242,25 @@ class Tidy {
     return true;
   }
 
-  // Slices of one value that tile an axis without gap or overlap.
+  // Slices of one value that cover an axis without gap or overlap become a Split.
   bool slice(DNode n) {
     const DValue x = d_.in(n, 0);
     const std::uint32_t axis = d_[n].axis;
     const auto whole = extent(x, axis);
     if (!whole || !type_can_move(d_, d_[x].dtype)) return false;
-    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> pieces;  // by (begin, end)
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> slices;  // by (begin, end)
     for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
       const DNode m = d_.user(u);
       if (d_[m].node_class != NodeClass::Slice || d_[m].shape_only || d_.slot(u) != 0 || d_[m].axis != axis)
         continue;
-      if (pieces.empty() && m != n) return false;  // the first of them looks at all
+      if (slices.empty() && m != n) return false;  // the step is taken at the first of the Slices
       const auto length = extent(d_.out(m), axis);
       if (!length || *length < 1) continue;
-      pieces[{d_[m].begin, d_[m].begin + *length}].push_back(m);
+      slices[{d_[m].begin, d_[m].begin + *length}].push_back(m);
     }
-    if (pieces.size() < 2) return false;
+    if (slices.size() < 2) return false;
     std::int64_t end = 0;
-    for (const auto& [bounds, nodes] : pieces) {
+    for (const auto& [bounds, nodes] : slices) {
       if (bounds.first != end) return false;
       end = bounds.second;
       for (const DNode m : nodes)
@@ -269,7 +270,7 @@ class Tidy {
     std::vector<DValue> outs;
     std::vector<DNode> all;
     DNode first = n;
-    for (const auto& [bounds, nodes] : pieces) {
+    for (const auto& [bounds, nodes] : slices) {
       outs.push_back(d_.out(nodes[0]));
       for (const DNode m : nodes) {
         if (m != nodes[0]) d_.replace_uses(d_.out(m), outs.back());
@@ -297,7 +298,7 @@ bool drop_node(Draft& d, DNode n, DValue source) {
     d.erase(n);
     return true;
   }
-  // The source's definition takes over the name, which belongs to the interface.
+  // The result's name belongs to the interface, so the producer of `source` has to define the result instead.
   const DNode p = d.def(source);
   if (!p || d[source].live_out || d[source].outer || d.constant(source)) return false;
   std::vector<DValue> outs(d.outs(p).begin(), d.outs(p).end());
@@ -308,10 +309,10 @@ bool drop_node(Draft& d, DNode n, DValue source) {
   return true;
 }
 
-// What a step touches is looked at again. A look at all that was touched ends it, since a step may also
-// depend on what stands further away.
+// A node that a step touches is tried again. Finally all touched nodes are tried once more, until none fits,
+// since a step may also depend on nodes further away than those that its changes touch.
 void canonicalize(Draft& d) {
-  Tidy work(d);
+  Canonicalizer work(d);
   const auto settle = [&](DNode n) {
     bool changed = false;
     while (d[n].alive && work.step(n)) changed = true;

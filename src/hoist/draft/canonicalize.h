@@ -1,21 +1,22 @@
-// The clean-up between moves (methods/rewrites.md, b6), from a worklist.
+// The canonical form that a draft is brought to after each move, from a worklist.
 //
-// Each step lowers the cost or the depth of deformations: D of D reads the first source; identity D and T; D
-// and T of a constant; equal D or T on one value become one; T of T becomes one; a T that moves unit dims
-// only becomes a D; Concat of Concat and Split of Split on one axis; Split and Concat that undo each other;
-// Concat of one; Slices that tile an axis become a Split; dead nodes.
+// Each step lowers the cost or the depth of deformations (D) and Transposes (T): D of D reads the first
+// source; D and T that change nothing go; D and T of a constant are computed; equal D or T of one value
+// become one; T of T becomes one; a T that moves unit dims only becomes a D; Concat of Concat and Split of
+// Split on one axis become one; Split and Concat that cancel go, and so does a Concat of one operand; Slices
+// that cover an axis become a Split; dead nodes go.
 #pragma once
 
 #include "hoist/draft/draft.h"
 
 namespace graphopt {
 
-// Until no step fits at a touched node or around it. All steps are exact (b7) but for the places of elements,
-// which none of them changes.
+// Applies steps until none fits at a touched node or one that a step touched. All steps are exact: none
+// changes a bit or the position of an element in a result.
 void canonicalize(Draft& d);
 
-// Takes out n, whose one result equals `source`. No, and nothing changed, where the result belongs to the
-// interface and the source cannot take over its name.
+// Removes n, whose one result equals `source`. Returns false, and changes nothing, if the result is live_out
+// and the source cannot be renamed to it.
 bool drop_node(Draft& d, DNode n, DValue source);
 
 }  // namespace graphopt

@@ -40,7 +40,7 @@ void Draft::link_use(DUse u, DValue v) {
   ++value.use_count;
 }
 
-// Leaves the use's own links as they were, so that relink_use can put it back where it stood.
+// Keeps the use's own links, so that relink_use can put it back at the same position.
 void Draft::unlink_use(DUse u) {
   const DraftUse& use = uses_[u.index()];
   if (!use.value) return;
@@ -81,17 +81,17 @@ void Draft::renumber(DNode n) {
 // --- building ----------------------------------------------------------------------------------------------
 
 Draft::Draft(Model& model, GraphId graph, Draft&& spare) : Draft(model, graph) {
-  const auto take = [](auto& mine, auto& other) {
+  const auto reuse = [](auto& mine, auto& other) {
     mine = std::move(other);
     mine.clear();
   };
-  take(nodes_, spare.nodes_);
-  take(values_, spare.values_);
-  take(uses_, spare.uses_);
-  take(outputs_, spare.outputs_);
-  take(log_, spare.log_);
-  take(is_pending_, spare.is_pending_);
-  take(touched_at_, spare.touched_at_);
+  reuse(nodes_, spare.nodes_);
+  reuse(values_, spare.values_);
+  reuse(uses_, spare.uses_);
+  reuse(outputs_, spare.outputs_);
+  reuse(log_, spare.log_);
+  reuse(is_pending_, spare.is_pending_);
+  reuse(touched_at_, spare.touched_at_);
 }
 
 void Draft::reserve(std::size_t nodes) {
@@ -109,8 +109,8 @@ DValue Draft::put_value(const DraftValue& v) {
   return DValue{values_.size() - 1};
 }
 
-// Adds the node to the arrays and its operands to their use lists; it stands in no order and defines nothing
-// yet.
+// Adds the node to the arrays and its operands to their use lists. The node has no position in the order and
+// defines no results yet.
 DNode Draft::append(DraftNode node, std::span<const DValue> in, std::span<const DValue> out) {
   const DNode n{nodes_.size()};
   node.first_in = static_cast<std::uint32_t>(uses_.size());
@@ -158,8 +158,8 @@ void Draft::set_order(std::span<const std::uint32_t> order) {
     if (std::ranges::is_sorted(uses)) continue;
     std::ranges::sort(uses);
     const DValue v = uses_[uses[0].second.index()].value;
-    for (const auto& [place, u] : uses) unlink_use(u);
-    for (const auto& [place, u] : uses) link_use(u, v);
+    for (const auto& [key, u] : uses) unlink_use(u);
+    for (const auto& [key, u] : uses) link_use(u, v);
   }
 }
 
@@ -188,23 +188,24 @@ void Draft::touch(DNode n) {
 }
 
 DNode Draft::next_pending() {
-  if (given_out_ == pending_.size()) return {};
-  const DNode n = pending_[given_out_++];
+  if (next_pending_ == pending_.size()) return {};
+  const DNode n = pending_[next_pending_++];
   is_pending_[n.index()] = 0;
   return n;
 }
 
 void Draft::clear_touched() {
-  for (; given_out_ < pending_.size(); ++given_out_)
-    if (const std::uint32_t n = pending_[given_out_].index(); n < is_pending_.size())
-      is_pending_[n] = 0;  // or it was undone
+  for (; next_pending_ < pending_.size(); ++next_pending_)
+    if (const std::uint32_t n = pending_[next_pending_].index(); n < is_pending_.size())
+      is_pending_[n] = 0;  // larger ids: nodes that were undone
   pending_.clear();
-  given_out_ = 0;
+  next_pending_ = 0;
   touched_.clear();
   ++epoch_;
 }
 
-// The definition and, when few, the users: they may match now what they did not before.
+// Touches the definition of v and its user if it has one use: rules that need a single use may match them
+// now.
 void Draft::touch_value(DValue v) {
   if (!v) return;
   const DraftValue& value = values_[v.index()];
@@ -347,7 +348,7 @@ void Draft::retype(DValue v, ShapeId shape) {
     value.like = value.origin;
     value.origin = {};
   }
-  // The node says what it said before, but for an axis that may be counted from the end.
+  // The node stays as it is in the model, but for the axis of a quantization, which may change with the rank.
   if (value.def && nodes_[value.def.index()].per_axis) mark_changed(value.def);
   else if (value.def) touch(value.def);
   for (DUse u = value.first_use; u; u = next_use(u)) touch(user(u));

@@ -1,15 +1,16 @@
 // The working form of one graph while moves are tried: nodes, values and uses in dense arrays, with an undo
 // log.
 //
-// Problem: whether a move pays is known only after the clean-up that it makes possible (two Reshapes meet and
-// vanish), so a candidate has to be carried out before it can be priced. Doing so in the model would leave
-// ids, names and tensors of thousands of refused candidates behind, and would infer types again each time.
-// Method: the draft holds what moves need, no more: the part a node plays, operands, results, shapes that
-// follow the moves by construction. Every change is logged; roll_back() undoes all since the last commit(),
-// exactly, the order of use lists and of nodes included, at the cost of what was changed. write_draft()
-// (draft_write.h) brings the kept changes to the model. The nodes are listed in canonical order (depth,
-// structural colour), never in that of the file; what is decided follows the list. They are numbered as they
-// stand in the file, since neighbours are near each other there: ids must decide nothing.
+// Problem: whether a move pays is known only after the clean-up that it makes possible (two Reshapes become
+// adjacent and cancel), so a candidate has to be carried out before it can be priced. Doing so in the model
+// would leave ids, names and tensors of thousands of refused candidates in it, and would infer types again
+// each time.
+// Method: the draft holds what moves need, no more: the class of each node, operands, results, and shapes
+// that follow the moves by construction. Every change is logged; roll_back() undoes all since the last
+// commit(), exactly, the order of use lists and of nodes included, at the cost of what was changed.
+// write_draft() (draft_write.h) writes the kept changes to the model. The list of nodes is in canonical order
+// (depth, structural colour), not in that of the file, and decisions follow the list. Ids follow the file,
+// since neighbours are near each other there; no decision may depend on ids.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +33,10 @@ using ListId = Id<struct DraftListTag>;  // an interned list of integers (a Tran
 
 enum class NodeClass : std::uint8_t {
   Elementwise,
-  Deformation,  // Reshape, Squeeze, Unsqueeze, Flatten: says its target by the shape of its result
+  Deformation,  // Reshape, Squeeze, Unsqueeze, Flatten: its target is the shape of its result
   Transpose,    // `list` is the perm
   Concat,       // `axis`, counted from the start
-  Split,   // `axis`; `list` are the lengths when they are to be written anew, else they stay as they were
+  Split,   // `axis`; `list` holds the lengths if they have to be written anew, else they stay as they were
   Gather,  // of one element of an axis, by a constant scalar: `axis`, `begin`
   Slice,   // of static bounds on one axis with step 1: `axis`, `begin`
   Other,
@@ -44,21 +45,21 @@ enum class NodeClass : std::uint8_t {
 // One line of the cache: large graphs are bound by memory.
 struct alignas(64) DraftNode {
   NodeClass node_class = NodeClass::Other;
-  AxisWork work = AxisWork::None;  // works along axes: `list` are those of operand 0 (axis_work.h)
+  AxisWork work = AxisWork::None;  // works along axes: `list` holds those of operand 0 (axis_work.h)
   bool alive : 1 = true;
-  bool made : 1 = false;          // not a node of the model: `origin` only gives operator and attributes
-  bool changed : 1 = false;       // operands, results or axis differ from the model's
-  bool heavy : 1 = false;         // class H
-  bool anchor : 1 = false;        // opens a region (methods/rewrites.md, part d)
-  bool shape_only : 1 = false;    // computes shapes only: costs nothing, is never moved
-  bool reads_shapes : 1 = false;  // an operand of it says a shape
-  bool layout_sensitive : 1 =
-      false;  // an E whose kernels choose their path by the layout of the operands (elements.h)
-  bool per_axis : 1 = false;        // an E whose further operands are vectors along `axis` (Q/DQ per axis)
-  bool absorbed : 1 = false;        // an E in the epilogue of a heavy anchor (part c)
-  bool drops : 1 = false;           // the axes that it works along are not in its result
-  bool axes_rewritten : 1 = false;  // works along the axes of `list` now: what attributes and operands say in
-                                    // the model is not true any more
+  bool made : 1 = false;              // not a node of the model: `origin` only gives operator and attributes
+  bool changed : 1 = false;           // operands, results or axis differ from the model's
+  bool heavy : 1 = false;             // Conv, MatMul, Gemm ...: runtimes execute an epilogue with it
+  bool anchor : 1 = false;            // opens a region (regions/regions.h)
+  bool shape_only : 1 = false;        // a shape computation: costs nothing, is never moved
+  bool reads_shapes : 1 = false;      // one of its operands is a shape
+  bool layout_sensitive : 1 = false;  // elementwise, with kernels that choose their path by the layout of the
+                                      // operands (elementwise.h)
+  bool per_axis : 1 = false;          // elementwise, with vectors along `axis` as operands (Q/DQ per axis)
+  bool absorbed : 1 = false;          // elementwise, in the epilogue of a heavy anchor (cost.h)
+  bool drops : 1 = false;             // the axes that it works along are not in its result
+  bool axes_rewritten : 1 = false;    // works along the axes of `list` now, no longer along those that its
+                                      // attributes and operands in the model name
   NodeId origin;
   std::uint32_t first_in = 0, in_count = 0;  // uses; those beyond real_in are captures by the node's bodies
   std::uint32_t real_in = 0;
@@ -66,7 +67,7 @@ struct alignas(64) DraftNode {
   std::uint32_t axis = 0;
   std::int64_t begin = 0;
   ListId list;
-  DNode region;           // of an E: the anchor whose region it is in
+  DNode region;           // of an elementwise node: the anchor of its region; none: in no region
   DNode prev, next;       // the list of nodes, in topological order
   std::uint64_t key = 0;  // ascending along the list
 };
@@ -74,12 +75,11 @@ static_assert(sizeof(DraftNode) == 64);
 
 struct DraftValue {
   ValueId origin;  // the model's value; none for a new one
-  ValueId like;    // of a new one: the model's value whose place it takes (for its name), if there is one
-  bool retyped = false;  // a new one that was `like`: in the model it takes the place of `like`, which is not
-                         // needed any more
+  ValueId like;    // of a new one: the model's value that it replaces, and is named after, if there is one
+  bool retyped = false;  // the model's value `like` itself, with another shape and another name
   DNode def;
   std::uint32_t slot = 0;
-  ShapeId shape;  // none: not known
+  ShapeId shape;  // none: unknown
   DType dtype = DType::Undefined;
   TensorId tensor;  // of a constant; its dims may differ from `shape`, its bytes do not
   bool live_out =
@@ -99,13 +99,13 @@ struct DraftUse {
 class Draft {
  public:
   Draft(Model& model, GraphId graph) : model_(model), graph_(graph), shapes_(model.dims) {}
-  // In the memory of another one, which is not needed any more: the system clears each page that it gives
-  // out.
+  // Uses the memory of another draft, whose content is lost: the system would have to clear new pages.
   Draft(Model& model, GraphId graph, Draft&& spare);
 
   Model& model() const { return model_; }
-  bool in_function =
-      false;  // facts hold at the calls of today: shape operands of the body are used again where they fit
+  // The graph is in a function's body: shapes are facts about its present calls only, so shape operands of
+  // the body are used again where they fit.
+  bool in_function = false;
 
   GraphId graph() const { return graph_; }
   ShapeTable& shapes() { return shapes_; }
@@ -118,7 +118,7 @@ class Draft {
   const DraftValue& operator[](DValue v) const { return values_[v.index()]; }
   DNode first() const { return first_; }
   DNode last() const { return last_; }
-  // Is n there, of this kind, and more than the computation of a shape?
+  // Returns whether n is valid, alive, of this class and no shape computation.
   bool is(DNode n, NodeClass node_class) const {
     return n && nodes_[n.index()].alive && nodes_[n.index()].node_class == node_class &&
            !nodes_[n.index()].shape_only;
@@ -145,7 +145,7 @@ class Draft {
   bool constant(DValue v) const { return v && values_[v.index()].tensor.valid(); }
   ShapeId shape(DValue v) const { return values_[v.index()].shape; }
   DNode def(DValue v) const { return values_[v.index()].def; }
-  // The user when there is exactly one use, and nothing outside the graph's nodes reads it; else none.
+  // Returns the user if v has exactly one use and is not live_out; else none.
   DNode single_user(DValue v) const;
   bool single_use(DValue v) const {
     return !values_[v.index()].live_out && values_[v.index()].use_count == 1;
@@ -163,7 +163,7 @@ class Draft {
     ++mark_;
   }
   bool marked(DNode n) const { return n.index() < marks_.size() && marks_[n.index()] == mark_; }
-  // False when it was marked already.
+  // Marks n; returns false if it was marked already.
   bool mark(DNode n) const {
     if (marked(n)) return false;
     marks_[n.index()] = mark_;
@@ -174,8 +174,8 @@ class Draft {
   void reserve(std::size_t nodes);
   DValue put_value(const DraftValue& v);
   DNode put_node(const DraftNode& node, std::span<const DValue> in, std::span<const DValue> out);
-  // The order of the nodes (their indices), and with it of the uses of each value. Until then neither has
-  // one.
+  // Sets the order of the nodes, given by their indices, and with it that of the uses of each value. Call it
+  // once, after the last put_node().
   void set_order(std::span<const std::uint32_t> order);
   ListId intern_list(std::vector<std::int64_t> list);
   void set_shape_only(DNode n) { nodes_[n.index()].shape_only = true; }
@@ -183,10 +183,10 @@ class Draft {
   // --- changing (logged from the first commit() on) --------------------------------------------------------
   DValue new_value(ShapeId shape, DType dtype, ValueId like = {});
   DValue new_constant(TensorId t, ShapeId shape, DType dtype);
-  // A node that the model does not have, right before `before` (none: at the end).
+  // Makes a node that the model does not have, right before `before` in the order (none: at the end).
   DNode new_node(NodeClass node_class, NodeId origin, std::span<const DValue> in, std::span<const DValue> out,
                  DNode before);
-  // One that does what `like` does.
+  // The same for a node with the operator and attributes of `like`.
   DNode new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before);
   void set_axis(DNode n, std::uint32_t axis);
   void set_list(DNode n, ListId list);
@@ -194,11 +194,11 @@ class Draft {
   void set_in(DNode n, std::size_t slot, DValue v);
   void set_ins(DNode n, std::span<const DValue> in);
   void set_outs(DNode n, std::span<const DValue> out);
-  // v has another shape from now on, and with it another name; nothing may need the old one.
+  // Gives v another shape, and with it another name. Precondition: nothing needs the old shape or name.
   void retype(DValue v, ShapeId shape);
-  // Every use of `from` reads `to`.
+  // Makes every use of `from` read `to`.
   void replace_uses(DValue from, DValue to);
-  void erase(DNode n);  // its results must have no uses (or another definition by now)
+  void erase(DNode n);  // precondition: its results have no uses, or are defined by another node by now
   void move_before(DNode n, DNode before);
   void set_region(DNode n, DNode region);
   void set_absorbed(DNode n, bool absorbed);
@@ -212,7 +212,8 @@ class Draft {
   // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
   std::span<const DNode> touched() const { return touched_; }
   void touch(DNode n);
-  // The next node that was touched since it was last given out; none when there is none. First in, first out.
+  // Returns the next node that was touched since it was last returned here, first in, first out; none when
+  // there is none.
   DNode next_pending();
   void clear_touched();
 
@@ -266,7 +267,7 @@ class Draft {
   LargeArray<Change> log_;
   bool logs_ = false;
   std::vector<DNode> touched_, pending_;
-  std::size_t given_out_ = 0;              // of pending_
+  std::size_t next_pending_ = 0;           // into pending_
   std::vector<std::uint8_t> is_pending_;   // by node
   std::vector<std::uint32_t> touched_at_;  // by node: the epoch in which it was touched
   std::uint32_t epoch_ = 1;

@@ -1,10 +1,10 @@
 // Drafts in which a search found nothing, for the next search.
 //
-// Problem: two passes search the same graphs, and for a large graph the draft and its regions cost more than
-// a search that finds nothing.
-// Method: a search that keeps no move leaves its draft as it was made, so it is still true while neither the
-// model nor what inference states has changed. The store listens to the model and forgets everything at the
-// first change. One draft that is not true any more is kept for its memory.
+// Problem: two passes search the same graphs, and for a large graph making the draft and its regions costs
+// more than a search that finds nothing.
+// Method: a search that keeps no move leaves its draft as it was made, so the draft is valid while neither
+// the model nor the result of inference changes. The store listens to the model and drops all drafts at the
+// first change. One draft that is no longer valid is kept for its memory.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace graphopt {
 
-// A draft and its cost, in one place since the second refers to the first.
+// A draft and its cost, in one object since the second refers to the first.
 struct PricedDraft {
   explicit PricedDraft(Draft d) : draft(std::move(d)), cost(draft) {}
   PricedDraft(const PricedDraft&) = delete;
@@ -37,9 +37,9 @@ class DraftStore final : public Listener {
   DraftStore& operator=(const DraftStore&) = delete;
 
   void keep(std::unique_ptr<PricedDraft> d);
-  // None when there is none, or it is not true any more.
+  // Returns the draft that was kept for g; null if there is none or it is no longer valid.
   std::unique_ptr<PricedDraft> take(GraphId g);
-  // One that is not needed any more: its memory serves the next one.
+  // Keeps a draft that is not needed any more for its memory, if it is the largest such.
   void retire(std::unique_ptr<PricedDraft> d);
   std::unique_ptr<PricedDraft> spare() { return std::move(spare_); }
 

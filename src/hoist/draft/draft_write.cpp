@@ -40,7 +40,7 @@ class Writer {
     // Only now does nothing read a result that vanished.
     for (const DNode n : differ)
       if (stays(n)) change_results(n);
-    // What vanished, last first: by then nothing reads its results.
+    // Vanished nodes go last first: by then nothing reads their results.
     std::ranges::sort(gone, [this](NodeId a, NodeId b) { return m_.before(b, a); });
     for (const NodeId n : gone) m_.erase(n);
     // In the order of the file, as names depend on it.
@@ -50,10 +50,10 @@ class Writer {
   }
 
  private:
-  // Is it the model's node still? A Split with another number of pieces is a new one.
+  // Returns whether n is still the model's node. A Split with another number of results is a new one.
   bool stays(DNode n) const { return !d_[n].made && d_[n].out_count == m_.output_count(d_[n].origin); }
 
-  // Results of n that another node of the model defines.
+  // Detaches results of n that another node of the model defines.
   void detach(DNode n) {
     for (std::uint32_t k = 0; k < d_[n].out_count; ++k) {
       const DValue v = d_.out(n, k);
@@ -66,8 +66,8 @@ class Writer {
     }
   }
 
-  // What is new or differs, as it stands in the memory, but behind what it reads; then what stands in front
-  // of an operand because of that, in the order of the draft.
+  // Makes or changes the nodes that differ, by id but after the producers of their operands. Then it moves
+  // those nodes that are now before one of their producers, in the order of the draft.
   void put_in_place(std::span<const DNode> differ) {
     enum : std::uint8_t { kSame, kWaits, kDone };
     std::vector<std::uint8_t> state(d_.node_count(), kSame);
@@ -88,7 +88,7 @@ class Writer {
         state[n.index()] = kDone;
         if (stays(n)) {
           change_operands(n);
-          place(n);
+          move_after_producers(n);
         } else {
           make(n);
         }
@@ -112,11 +112,11 @@ class Writer {
       std::ranges::pop_heap(readers, std::greater{});
       const DNode n = readers.back().second;
       readers.pop_back();
-      if (place(n)) queue_readers(n);
+      if (move_after_producers(n)) queue_readers(n);
     }
   }
 
-  // A new one is named after what stands at n.
+  // Returns the model's value of v; makes it if it is new, with a name from the results of n.
   ValueId value_of(DValue v, DNode n) {
     if (!v) return {};
     ValueId& out = values_[v.index()];
@@ -141,7 +141,8 @@ class Writer {
     return m_.add_tensor(std::move(other));
   }
 
-  // `name()` is asked for once, when the constant is made.
+  // Returns the initializer of these numbers; makes it, with the name that `name()` returns, at the first
+  // call.
   template <class Name> ValueId int64s(std::span<const std::int64_t> numbers, const Name& name) {
     ValueId& v = int64s_[{numbers.begin(), numbers.end()}];
     if (!v) v = m_.add_initializer(d_.graph(), name(), m_.make_int64s(numbers));
@@ -150,7 +151,8 @@ class Writer {
 
   std::string text_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
 
-  // A name for what stands at n: its result's, or what comes behind it.
+  // Returns the start of a name for something made at n: from the result of n, or from values downstream of
+  // it.
   std::string base_of(DNode n) const {
     for (int steps = 0; n && steps < 8; ++steps) {
       const DValue y = d_.out(n);
@@ -167,7 +169,7 @@ class Writer {
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
     for (const DValue v : d_.outs(n)) out.push_back(value_of(v, n));
     const GraphId g = d_.graph();
-    const NodeId first = place_of(n);
+    const NodeId first = insertion_point(n);
     NodeId made;
     switch (node.node_class) {
       case NodeClass::Elementwise: {
@@ -221,7 +223,7 @@ class Writer {
     return made;
   }
 
-  // Axis and lengths of a Split, where the opset keeps them.
+  // Writes axis and lengths of a Split in the form of the opset.
   void write_lengths(DNode n, NodeId node) {
     m_.set_attr_int(node, names::axis, d_[n].axis);
     const auto lengths = d_.list(d_[n].list);
@@ -264,8 +266,9 @@ class Writer {
     }
   }
 
-  // The last node, in the model's order, that makes one of the operands.
-  NodeId last_operand(DNode n) const {
+  // Returns the last producer of an operand of n, in the model's order; none if no node of the graph makes
+  // one.
+  NodeId last_producer(DNode n) const {
     NodeId last;
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
       const DNode def = d_.in(n, k) ? d_.def(d_.in(n, k)) : DNode{};
@@ -276,22 +279,23 @@ class Writer {
     return last;
   }
 
-  // Where a new node goes: right behind its operands; without any in the graph, in front of what reads it.
-  NodeId place_of(DNode n) const {
-    if (const NodeId last = last_operand(n)) return m_.next_node(last);
+  // Returns the node before which a new node is inserted: right after the last producer of its operands or,
+  // if there is none, before its first consumer.
+  NodeId insertion_point(DNode n) const {
+    if (const NodeId last = last_producer(n)) return m_.next_node(last);
     NodeId first;
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
         const NodeId by = nodes_[d_.user(u).index()];
-        if (!by) return m_.first_node(d_.graph());  // is written later, wherever that will be
+        if (!by) return m_.first_node(d_.graph());  // it is made later, at an unknown position
         if (!first || m_.before(by, first)) first = by;
       }
     return first ? first : m_.first_node(d_.graph());
   }
 
-  // Behind its operands; says whether it stood elsewhere.
-  bool place(DNode n) {
-    const NodeId node = nodes_[n.index()], last = last_operand(n);
+  // Moves n after the producers of its operands; returns false if it was after them already.
+  bool move_after_producers(DNode n) {
+    const NodeId node = nodes_[n.index()], last = last_producer(n);
     if (!last || m_.before(last, node)) return false;
     m_.move_before(node, m_.next_node(last));
     return true;

@@ -24,8 +24,8 @@ bool is_scalar(const Inference& infer, ValueId v) { return infer.has_rank(v) && 
 
 DType first_type(const Draft& d, DNode n) { return d[d.in(n, 0)].dtype; }
 
-// Does `fits` hold for all elements of a constant? No for types other than float and double, and for long
-// ones.
+// Returns whether `fits` holds for all elements of a constant; false for types other than float and double,
+// and for constants of too many elements.
 template <class Fits> bool all_elements(const Draft& d, TensorId t, Fits fits) {
   const Model& m = d.model();
   if (m.tensor(t).elements > kSearchLimits.constant_elements) {
@@ -34,15 +34,15 @@ template <class Fits> bool all_elements(const Draft& d, TensorId t, Fits fits) {
   }
   const auto raw = m.raw(t);
   if (!raw) return false;
-  const auto look = [&]<class T>(T x) {
+  const auto check = [&]<class T>(T x) {
     for (std::size_t i = 0; i + sizeof(T) <= raw->size(); i += sizeof(T)) {
       std::memcpy(&x, raw->data() + i, sizeof(T));
       if (!fits(x)) return false;
     }
     return true;
   };
-  if (m.tensor(t).dtype == DType::Float) return look(0.0f);
-  if (m.tensor(t).dtype == DType::Double) return look(0.0);
+  if (m.tensor(t).dtype == DType::Float) return check(0.0f);
+  if (m.tensor(t).dtype == DType::Double) return check(0.0);
   return false;
 }
 
@@ -127,7 +127,7 @@ Operand operand_kind(const Model& m, NodeId n, std::size_t slot) {
 
 namespace {
 
-// Is a zero never compared with a zero?
+// Returns whether Max or Min never compares a zero with a zero: one of two operands is a constant without.
 bool beside_no_zero(const Draft& d, DNode n) {
   if (d[n].in_count == 1) return true;
   if (d[n].in_count != 2) return false;
@@ -137,7 +137,7 @@ bool beside_no_zero(const Draft& d, DNode n) {
 }
 
 // Kernels that take another path by which operands are scalars or vectors: Pow rounds otherwise, Where and
-// Max and Min give another sign of zero (Max and Min by the length of a vector, too, but not beside a
+// Max and Min give another sign of zero (Max and Min by the length of a vector, too, but not together with a
 // constant that holds no zero).
 bool layout_sensitive(const Draft& d, DNode n) {
   if (!d[n].layout_sensitive) return false;
@@ -177,7 +177,7 @@ bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
   return wide(from) && wide(to);
 }
 
-bool minds_broadcast(const Draft& d, DNode n, DValue operand) {
+bool broadcast_sensitive(const Draft& d, DNode n, DValue operand) {
   return layout_sensitive(d, n) && !d.shapes().all_ones(d.shape(operand));
 }
 

@@ -83,7 +83,8 @@ bool ShapeTable::same_count(ShapeId a, ShapeId b) {
 
 namespace {
 
-// The axes of `longer` that have to be left out so that `shorter` remains: unit dims only.
+// Sets `axes` to the unit dims of `longer` that have to be removed to get `shorter`; returns false if there
+// is no such set, or it is empty.
 bool unit_axes(const ShapeTable& shapes, ShapeId shorter, ShapeId longer, std::vector<std::int64_t>& axes) {
   const auto a = shapes.dims(shorter), b = shapes.dims(longer);
   axes.clear();
@@ -136,7 +137,7 @@ std::vector<DimGroup> dim_groups(ShapeTable& shapes, std::span<const DimId> a, s
     if (i < na) p = a[i++];
     if (j < nb) q = b[j++];
     while (p != q) {
-      // The side whose product divides the other's grows; of two numbers that do not divide, the smaller.
+      // Extends the side whose product divides the other's; of two numbers, the smaller.
       const auto number_p = pool.value(p), number_q = pool.value(q);
       bool grow_a = i < na;
       if (j < nb && grow_a) {

@@ -1,9 +1,8 @@
-// Shapes of a draft: lists of symbolic dims, each list once, so that proven equality is equality of ids.
+// Shapes of a draft: lists of symbolic dims, each list once, so that proven equality is equality of ids
+// (docs/hoisting.md, "Shapes").
 //
-// A shape that is not known, or in which one dim is not, is none: "unknown" refuses a move. Dims are
-// canonical when they are taken in; two shapes that are equal for a reason which the dim pool learns later
-// stay two.
-// Source: methods/rewrites.md, part b ("Shapes") and b1.
+// A shape that is unknown, or has an unknown dim, is none, and a move that needs it is refused. Dims are made
+// canonical when a shape is interned; two shapes that the dim pool finds equal only later keep two ids.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ class ShapeTable {
  public:
   explicit ShapeTable(DimPool& dims) : pool_(dims) {}
 
-  ShapeId intern(std::span<const DimId> dims);  // none when a dim is none
+  ShapeId intern(std::span<const DimId> dims);  // none if a dim is none
   ShapeId intern(std::span<const std::int64_t> dims);
   std::span<const DimId> dims(ShapeId s) const;
   std::size_t rank(ShapeId s) const { return shapes_[s.index()].rank; }
@@ -32,10 +31,10 @@ class ShapeTable {
   bool is_one(DimId d) const { return pool_.is_constant(d, 1); }
   std::optional<std::int64_t> number(DimId d) const { return pool_.value(d); }
   bool all_ones(ShapeId s) const;
-  // All dims as numbers.
+  // Returns all dims as numbers; nothing if one is not a number.
   std::optional<std::vector<std::int64_t>> numbers(ShapeId s) const;
-  bool same_count(ShapeId a, ShapeId b);  // proven: equal numbers of elements
-  // a / b when b divides a as a polynomial; b may be 0 in a run (then a is, too).
+  bool same_count(ShapeId a, ShapeId b);  // returns whether equal numbers of elements are proven
+  // Returns a / b if b divides a as a polynomial; b may be 0 in a run (then a is, too).
   DimId divide(DimId a, DimId b) { return pool_.exact_div(a, b, true); }
   DimPool& pool() { return pool_; }
   const DimPool& pool() const { return pool_; }
@@ -52,11 +51,11 @@ class ShapeTable {
   std::unordered_multimap<std::uint64_t, std::uint32_t> index_;
 };
 
-// How the target of a new deformation is written (methods/rewrites.md b1, forms 1 to 5).
+// How the target of a new deformation is written (docs/hoisting.md, "New deformations").
 struct DeformForm {
   enum class Kind : std::uint8_t {
-    None,       // no form says it: refuse
-    Same,       // the shapes are equal: nothing to write
+    None,       // no form holds for all values of all symbols: the move is refused
+    Same,       // the shapes are equal: no deformation is needed
     Squeeze,    // numbers: axes
     Unsqueeze,  // numbers: axes
     Target,     // numbers: a Reshape's target, 0 copies, at most one -1
@@ -64,12 +63,12 @@ struct DeformForm {
   Kind kind = Kind::None;
   std::vector<std::int64_t> numbers;
 };
-// From a run-time value of shape `from`. Exact for all values of all symbols: -1 stands never beside the copy
-// of a dim that may be 0, a dim of extent 0 is never written.
+// Returns the form for a run-time value of shape `from`. It is exact for all values of all symbols: a target
+// never holds both -1 and the copy of a dim that may be 0, and never a dim of extent 0.
 DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to);
 
-// The finest groups of equal product that two shapes of one element count can be cut into, from the left
-// (methods/rewrites.md b1, rule 4). Ranges of indices into a and b. Empty when they cannot be matched.
+// The finest groups of equal product that two shapes of one element count divide into, from the left
+// (docs/hoisting.md, "Operands"), as ranges of indices into a and b. Empty if the dims cannot be matched.
 struct DimGroup {
   std::uint32_t a_begin, a_end, b_begin, b_end;
 };

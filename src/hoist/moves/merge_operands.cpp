@@ -172,7 +172,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   const bool one = std::ranges::all_of(
       mapped, [&](DValue v) { return v == mapped[0] || equal_constants(d, v, mapped[0]); });
   if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) {
-    if (!minds_broadcast(d, first, mapped[0])) return mapped[0];
+    if (!broadcast_sensitive(d, first, mapped[0])) return mapped[0];
     why = Refusal::Position;
     return {};
   }
