@@ -1,6 +1,6 @@
-// The picture of --dot: what a person wants to see of a graph of up to some hundred nodes, so constants are
-// left out and texts are cut. Nodes and edges come in the order of the regions' list, so equal models give
-// equal texts.
+// The drawing of --dot. It is for people and graphs of up to some hundred nodes, so constants are left out
+// and texts are cut. Nodes and edges are in the order of the list of regions, so equal models give equal
+// texts.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,9 +12,9 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kLongestText = 60;
+constexpr std::size_t kLongestText = 60;  // characters of a name or type
 
-// Inside a quoted string of dot; bytes that a picture cannot show become '?'.
+// Returns the text for a quoted string of dot, cut, with '?' for bytes that are no printable ASCII.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, kLongestText)) {
@@ -37,7 +37,7 @@ class Drawing {
         "  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, margin=\"0.08,0.04\"];\n"
         "  edge [arrowsize=0.6];\n";
     for (const ValueId v : m_.graph_inputs(m_.main()))
-      if (m_.use_count(v) > 0 && !m_.value(v).is_initializer) draw_end("in", v, inference_.type(v));
+      if (m_.use_count(v) > 0 && !m_.value(v).is_initializer) draw_terminal("in", v, inference_.type(v));
     std::vector<std::size_t> region(m_.node_count(), 0);
     for (std::size_t r = 0; r < list_.regions.size(); ++r)
       for (const NodeId n : list_.regions[r].members) region[n.index()] = r + 1;
@@ -54,7 +54,7 @@ class Drawing {
     for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i) {
       const ValueId v = m_.graph_output(m_.main(), i);
       if (!v) continue;
-      draw_end("out", v, inference_.type(v));
+      draw_terminal("out", v, inference_.type(v));
       if (drawn_[v.index()]) out_ += "  " + source(v) + " -> out" + std::to_string(v.index()) + ";\n";
     }
     return out_ + "}\n";
@@ -67,7 +67,8 @@ class Drawing {
     return def ? id(def) : "in" + std::to_string(v.index());
   }
 
-  void draw_end(const char* kind, ValueId v, TypeId type) {
+  // An oval for an input or output of the graph.
+  void draw_terminal(const char* kind, ValueId v, TypeId type) {
     if (!m_.value(v).def) drawn_[v.index()] = true;
     out_ += "  " + std::string(kind) + std::to_string(v.index()) + " [shape=oval, style=dashed, label=\"" +
             escaped(m_.text(m_.value(v).name)) + "\\n" + escaped(type_text(m_, type)) + "\"];\n";
@@ -96,8 +97,8 @@ class Drawing {
     out_ += "];\n";
   }
 
-  // From what computes the operands: of the node, and of its bodies (dashed). One line for many of one
-  // source, with their number.
+  // Draws the edges from the producers of the operands of n, one for all operands of one producer with their
+  // number, and dashed ones to nodes whose bodies read results of n.
   void draw_operands(NodeId n) {
     if (m_.kind(n) == OpKind::Constant) return;
     std::vector<std::pair<std::string, std::size_t>> from;
@@ -128,7 +129,7 @@ class Drawing {
   const Inference& inference_;
   const RegionList& list_;
   std::size_t file_nodes_;
-  std::vector<bool> drawn_;  // by value: something in the picture stands for where it comes from
+  std::vector<bool> drawn_;  // by value: its producer is in the drawing
   std::string out_;
 };
 

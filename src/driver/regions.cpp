@@ -1,5 +1,5 @@
-// The phase "regions": lists the regions of the main graph as the passes left it, draws it, and writes them
-// into the model in the form that was asked for.
+// The phase "regions": lists the regions of the main graph as the passes left it, draws the graph for --dot,
+// and writes the regions into the model in the form that --regions names.
 #include "driver/regions.h"
 
 #include "driver/figures.h"
@@ -53,7 +53,7 @@ bool Run::wants_regions() const {
 }
 
 void Run::drop_old_regions(Work& work) const {
-  if (wants_passes() || wants_regions()) {  // what is named may not be there any more afterwards
+  if (wants_passes() || wants_regions()) {  // the run may change nodes that an old entry names
     inline_region_functions(work.model);
     clear_metadata(work.model);
   }
@@ -75,18 +75,18 @@ Status Run::regions() {
   if (options_.dot) report_.dot = draw_regions(m, *work_->inference, list, work_->file_nodes);
   const std::int64_t version = m.ir_version;
   const std::vector<std::string> functions = write_regions(*work_, list);
-  Report::Regions& told = *report_.regions;
-  for (std::size_t r = 0; r < functions.size(); ++r) told.regions[r].function = functions[r];
+  Report::Regions& report = *report_.regions;
+  for (std::size_t r = 0; r < functions.size(); ++r) report.regions[r].function = functions[r];
   switch (options_.regions) {
     case RegionForm::None: break;
     case RegionForm::Metadata:
-      told.form = "metadata";
+      report.form = "metadata";
       if (version < kNodeMetadataIrVersion)
         warn(m.file + ": --regions metadata: nodes have metadata from IR version 10 on, and the model has " +
              std::to_string(version) + "; the regions stand in the report only");
       break;
     case RegionForm::Functions:
-      told.form = "functions";
+      report.form = "functions";
       if (version < m.ir_version)
         warn(m.file + ": --regions functions: the IR version was raised from " + std::to_string(version) +
              " to " + std::to_string(m.ir_version) + ", the first with functions");

@@ -1,4 +1,4 @@
-// The phase "regions" of a run, and what `inspect` says about regions.
+// Regions in the report, in `inspect` and in the drawing of --dot.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace graphopt {
 
-// The main graph's regions by name. Form and functions are left open.
+// Returns the regions of the main graph with the names of their values. Does not set `form` and `function`.
 Report::Regions describe_regions(const Model& m, const RegionList& list);
 
-// Graphviz text of the main graph: a box per region; nodes from `file_nodes` on (those that passes made) are
-// filled.
+// Returns Graphviz text of the main graph with a box per region. Nodes with ids from `file_nodes` on, which
+// passes made, are filled.
 std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list,
                          std::size_t file_nodes);
 

@@ -16,8 +16,10 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kLongestName = 60;           // of the operators in a function's name
-constexpr std::uint64_t kMostInlined = 4'000'000;  // nodes; a hostile file could multiply itself
+constexpr std::size_t kLongestName = 60;  // characters of the operators in a function's name
+// Nodes that inlining may make: a small hostile file with many calls of a large function could fill the
+// memory.
+constexpr std::uint64_t kMostInlined = 4'000'000;
 
 // --- the text of a body ------------------------------------------------------------------------------------
 
@@ -54,7 +56,8 @@ void put_attribute(std::string& out, const Model& m, const Attr& a) {
   }
 }
 
-// Operator, attributes (their order has no meaning), number of results.
+// Returns the text of one node: operator, attributes (sorted, as their order has no meaning), number of
+// results.
 std::string text_of(const Model& m, NodeId n) {
   std::string out;
   const Op& op = m.op(n);
@@ -71,51 +74,52 @@ std::string text_of(const Model& m, NodeId n) {
 // --- one region --------------------------------------------------------------------------------------------
 
 struct Body {
-  std::vector<NodeId> nodes;             // in their order
+  std::vector<NodeId> nodes;             // in the order of own_order()
   std::vector<ValueId> inputs, outputs;  // in the graph
   std::string text;
 };
 
-// The members by depth inside the region, then by what is above and below them, so that equal regions get
-// equal texts wherever they stand. What ties is alike, and keeps its order.
+// Returns the members by depth inside the region, then by hashes of what is upstream and downstream of them
+// in it, so that equal regions get equal texts wherever they are in the graph. Members with equal keys keep
+// their order: they are alike.
 std::vector<NodeId> own_order(const Model& m, const Region& r, const std::vector<std::string>& texts) {
-  struct Place {
+  struct SortKey {
     std::uint32_t depth = 0;
-    std::uint64_t above = 0, below = 0;
+    std::uint64_t upstream = 0, downstream = 0;
   };
   std::unordered_map<NodeId, std::size_t> index;
   for (std::size_t i = 0; i < r.members.size(); ++i) index.emplace(r.members[i], i);
-  std::vector<Place> places(r.members.size());
+  std::vector<SortKey> keys(r.members.size());
   for (std::size_t i = 0; i < r.members.size(); ++i) {
     const NodeId n = r.members[i];
-    Place& p = places[i];
-    p.above = XXH3_64bits(texts[i].data(), texts[i].size());
+    SortKey& p = keys[i];
+    p.upstream = XXH3_64bits(texts[i].data(), texts[i].size());
     for (std::size_t k = 0; k < m.input_count(n); ++k) {
       const ValueId v = m.input(n, k);
       const auto def = v && m.value(v).def ? index.find(m.value(v).def) : index.end();
-      p.above =
-          mix_hash(p.above, !v                   ? 1
-                            : def == index.end() ? 2
-                                                 : mix_hash(places[def->second].above, m.value(v).def_slot));
-      if (def != index.end()) p.depth = std::max(p.depth, places[def->second].depth + 1);
+      p.upstream = mix_hash(p.upstream, !v ? 1
+                                        : def == index.end()
+                                            ? 2
+                                            : mix_hash(keys[def->second].upstream, m.value(v).def_slot));
+      if (def != index.end()) p.depth = std::max(p.depth, keys[def->second].depth + 1);
     }
   }
   for (std::size_t i = r.members.size(); i-- > 0;) {
-    Place& p = places[i];
-    p.below = p.above;
+    SortKey& p = keys[i];
+    p.downstream = p.upstream;
     for (const ValueId v : m.outputs(r.members[i])) {
       std::uint64_t sum = 0;  // the order of uses has no meaning
       for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
         const auto user = index.find(m.user(u));
-        sum += user == index.end() ? 1 : mix_hash(places[user->second].below, m.slot(u));
+        sum += user == index.end() ? 1 : mix_hash(keys[user->second].downstream, m.slot(u));
       }
-      p.below = mix_hash(p.below, sum);
+      p.downstream = mix_hash(p.downstream, sum);
     }
   }
   std::vector<std::size_t> by(r.members.size());
   for (std::size_t i = 0; i < by.size(); ++i) by[i] = i;
   std::ranges::stable_sort(
-      by, {}, [&](std::size_t i) { return std::tuple(places[i].depth, places[i].above, places[i].below); });
+      by, {}, [&](std::size_t i) { return std::tuple(keys[i].depth, keys[i].upstream, keys[i].downstream); });
   std::vector<NodeId> out;
   for (const std::size_t i : by) out.push_back(r.members[i]);
   return out;
@@ -161,7 +165,7 @@ class Maker {
   }
 
   std::vector<std::string> run(const RegionList& list) {
-    std::unordered_map<NodeId, std::size_t> first;  // the node that starts a region's row in the order
+    std::unordered_map<NodeId, std::size_t> first;  // the region whose first node in the order this is
     std::unordered_set<NodeId> members;
     for (std::size_t r = 0; r < list.regions.size(); ++r) {
       first.emplace(list.regions[r].members.front(), r);
@@ -191,8 +195,8 @@ class Maker {
     return std::string(m_.text(m_.op(call).type));
   }
 
-  // Under a new name, with the id of the next function; or under that of a function that went when the model
-  // was loaded, which its operator still knows.
+  // Returns the operator of a new function: a new one with the id of the next function, or that of a function
+  // which was inlined when the model was loaded, since its operator still exists.
   OpId operator_of(const Body& b) {
     std::string operators;
     for (const NodeId n : b.nodes) {
@@ -215,7 +219,7 @@ class Maker {
     }
   }
 
-  // The function of a body whose nodes still stand in the graph.
+  // Makes the function of a body, whose nodes are still in the graph; returns its operator.
   OpId make(const Body& b) {
     Function f;
     const OpId op = operator_of(b);
@@ -262,13 +266,13 @@ class Maker {
   Model& m_;
   GraphId graph_;
   NameId domain_;
-  std::unordered_set<NameId> taken_;           // names of functions of our domain
+  std::unordered_set<NameId> taken_;           // names of functions of kRegionDomain
   std::unordered_map<std::string, OpId> ops_;  // by the text of the body
 };
 
 // --- taking functions apart --------------------------------------------------------------------------------
 
-// Is it one that make() could have made?
+// Returns whether make() could have made the function.
 bool plain(const Model& m, const Function& f) {
   if (m.text(f.domain) != kRegionDomain || !f.attributes.empty() || !f.defaults.empty() || !f.body)
     return false;
@@ -296,13 +300,14 @@ void erase_function(Model& m, FunctionId f) {
   m.graph_for_reader(body).alive = false;
 }
 
-// Do the operators of the body mean in graph g what they mean in the function?
+// Returns whether graph g imports every operator set that the body imports, in the same version.
 bool same_opsets(const Model& m, GraphId body, GraphId g) {
   for (const OpsetImport& o : m.opset_tables[m.graph(body).opsets])
     if (m.opset(g, o.domain) != o.version) return false;
   return true;
 }
 
+// Returns whether the call can be replaced by the body.
 bool fits(const Model& m, NodeId call, const Function& f) {
   return m.input_count(call) <= m.graph(f.body).inputs.size() &&
          m.output_count(call) <= m.graph_output_count(f.body) && m.attrs(call).empty() &&

@@ -1,12 +1,10 @@
-// Regions as model-local functions, and functions as regions again (methods/rewrites.md, part d;
-// docs/regions.md).
+// Regions as model-local functions, and back (docs/regions.md).
 //
-// Problem: compilers that take one function as one kernel want each region as a call; whoever reads the model
-// sees the same block twelve times. And a model that was written so must be an ordinary graph again for the
-// next run.
-// Method: a region's nodes are put in an order that depends on the region alone, and its body is written as a
-// text of operators, attributes and wiring. Equal texts share a function; its name ends in a hash of the
-// text. The call stands where the quotient's order has the region.
+// Problem: compilers that take one function as one kernel need each region as a call, and readers of the
+// model should see that the same block occurs twelve times. A model written so must be an ordinary graph
+// again for the next run. Method: the nodes of a region are put in an order that depends on the region alone,
+// and its body is written as a text of operators, attributes and wiring. Regions with equal texts share a
+// function, whose name ends in a hash of the text. Calls are in the order of the quotient (region_list.h).
 #pragma once
 
 #include <string>
@@ -21,13 +19,13 @@ namespace graphopt {
 inline constexpr std::string_view kRegionDomain = "graphopt.region";
 inline constexpr std::int64_t kFunctionIrVersion = 8;  // the first with functions in models
 
-// Every region becomes a call. The graph's other nodes follow the order of the list. Raises the IR version
-// where it must. The functions' names, by region.
+// Replaces every region by a call, puts the other nodes of the graph in the order of the list, and raises the
+// IR version to kFunctionIrVersion if it is lower. Returns the functions' names, by region.
 std::vector<std::string> make_region_functions(Model& m, GraphId graph, const RegionList& list);
 
-// Calls of functions of our domain become the nodes of their bodies, in all graphs; the functions go. A
-// function that we would not have made (parameters, bodies in bodies, another opset) stays. How many calls
-// went.
+// Inlines all calls of functions of kRegionDomain, in all graphs, and removes the functions. A function that
+// make_region_functions() cannot have made (with parameters, nested bodies, another opset) stays. Returns the
+// number of calls that were inlined.
 std::size_t inline_region_functions(Model& m);
 
 }  // namespace graphopt

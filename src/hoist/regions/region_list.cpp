@@ -22,50 +22,51 @@ class Groups {
     }
   }
 
-  // An E that computes data; with a region, it belongs to that.
+  // Returns whether n is elementwise and computes data.
   bool is_free(DNode n) const { return d_[n].node_class == NodeClass::Elementwise && !d_[n].shape_only; }
   DNode of(DNode n) {
     while (of_[n.index()] != n) n = of_[n.index()] = of_[of_[n.index()].index()];
     return n;
   }
-  // All groups in an order that is topological for the quotient, by the first of their nodes in the model.
-  // Groups that stand in a cycle, or between two, are taken apart: the graph itself has none. (Regions looks
-  // for cycles only so far.)
+  // Returns all groups in a topological order of the quotient; of several possible ones, the group whose
+  // first node comes first in the model. Groups in a cycle, or on a path between two cycles, are dissolved
+  // into nodes: Regions updates large areas in parts, so it may leave a cycle.
   std::vector<DNode> order();
-  // In the order of the draft, which is topological. Valid after order().
+  // Returns the nodes of a group in the order of the draft, which is topological. Valid after order().
   std::span<const DNode> members(DNode group) const {
     return std::span(members_).subspan(first_[group.index()], size_[group.index()]);
   }
-  std::size_t taken_out() const { return taken_out_; }  // by order(), so far
-  // Makes one group of a and b, where something in b reads something in a, if that closes no cycle. order()
-  // comes first.
+  std::size_t dissolved() const { return dissolved_; }  // nodes that order() took out of groups, so far
+  // Joins a and b, of which b reads a value of a; returns false if that would close a cycle, or the check was
+  // stopped by its limit. Precondition: order() was called.
   bool join(DNode a, DNode b);
 
  private:
   struct Lists {
-    std::vector<DNode> exits, entries;  // members that may be read by, or read, another group
-    bool wide = false;                  // one of them alone takes most of the steps there are
+    std::vector<DNode> exits, entries;  // members that may be read by another group, or read from it
+    bool wide = false;                  // the edges of one member alone take most of the limit
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
   void collect();
   Lists& lists(DNode group);
-  template <class Look, class Each> bool around(std::vector<DNode>& nodes, DNode group, Look look, Each each);
-  template <class Each> bool readers(DNode group, Each each);
-  template <class Each> bool sources(DNode group, Each each);
-  void place_merged(DNode merged, std::uint32_t low, std::uint32_t high);
+  template <class Neighbours, class Each>
+  bool visit(std::vector<DNode>& nodes, DNode group, Neighbours neighbours, Each each);
+  template <class Each> bool consumers(DNode group, Each each);
+  template <class Each> bool producers(DNode group, Each each);
+  void reorder(DNode merged, std::uint32_t low, std::uint32_t high);
 
   const Draft& d_;
   std::vector<DNode> of_;
   std::vector<DNode> members_;               // group by group
   std::vector<std::uint32_t> first_, size_;  // by group, into members_
-  std::vector<std::uint32_t> place_;         // by group, in the order of the quotient
+  std::vector<std::uint32_t> position_;      // by group, in the order of the quotient
   std::vector<std::uint32_t> seen_;          // by group: epochs
   std::uint32_t epoch_ = 0;
-  std::size_t steps_ = 0, taken_out_ = 0;
+  std::size_t steps_ = 0, dissolved_ = 0;
   std::vector<std::uint32_t> lists_of_;  // by group, into lists_, from 1; 0: not made yet
   std::vector<Lists> lists_;
-  std::vector<DNode> stack_, ahead_, behind_;
+  std::vector<DNode> stack_, downstream_, upstream_;  // of join()
 };
 
 void Groups::collect() {
@@ -113,40 +114,41 @@ std::vector<DNode> Groups::order() {
     for (DNode n = d_.first(); n; n = d_[n].next)
       if (of(n) == n && waiting[n.index()] == 0) push(n);
     std::vector<DNode> out;
-    place_.assign(d_.node_count(), kNone);
+    position_.assign(d_.node_count(), kNone);
     while (!ready.empty()) {
       const DNode group{ready.top().second};
       ready.pop();
-      place_[group.index()] = static_cast<std::uint32_t>(out.size());
+      position_[group.index()] = static_cast<std::uint32_t>(out.size());
       out.push_back(group);
       each_reader(group, [&](DNode r) {
         if (--waiting[r.index()] == 0) push(r);
       });
     }
     if (out.size() == groups) return out;
-    // Left are the cycles, what is behind them (readers of readers) and what is in front: the latter have
-    // places. From the end, what no group without a place reads gets one, too.
+    // Groups without a position are in a cycle or downstream of one. Those that lead to no cycle get one,
+    // too, from the end: groups of which all readers have positions.
     std::vector<std::uint32_t> readers(d_.node_count());
     for (DNode n = d_.first(); n; n = d_[n].next)
-      if (of(n) == n && place_[n.index()] == kNone)
-        each_reader(n, [&](DNode r) { readers[n.index()] += place_[r.index()] == kNone; });
+      if (of(n) == n && position_[n.index()] == kNone)
+        each_reader(n, [&](DNode r) { readers[n.index()] += position_[r.index()] == kNone; });
     for (DNode n = d_.first(); n; n = d_[n].next)
-      if (of(n) == n && place_[n.index()] == kNone && readers[n.index()] == 0) stack_.push_back(n);
+      if (of(n) == n && position_[n.index()] == kNone && readers[n.index()] == 0) stack_.push_back(n);
     while (!stack_.empty()) {
       const DNode group = stack_.back();
       stack_.pop_back();
-      place_[group.index()] = 0;
+      position_[group.index()] = 0;
       for (const DNode n : members(group))
         for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
           const DValue v = d_.in(n, k);
           const DNode g = v && d_.def(v) ? of(d_.def(v)) : group;
-          if (g != group && place_[g.index()] == kNone && --readers[g.index()] == 0) stack_.push_back(g);
+          if (g != group && position_[g.index()] == kNone && --readers[g.index()] == 0) stack_.push_back(g);
         }
     }
-    for (DNode n = d_.first(); n; n = d_[n].next)  // members know their group until it is its own turn
-      if (place_[of(n).index()] == kNone && of(n) != n) stack_.push_back(n);
+    for (DNode n = d_.first(); n;
+         n = d_[n].next)  // of() reads of_, so all nodes are collected before it changes
+      if (position_[of(n).index()] == kNone && of(n) != n) stack_.push_back(n);
     for (const DNode n : stack_) of_[n.index()] = n;
-    taken_out_ += stack_.size();
+    dissolved_ += stack_.size();
     stack_.clear();
   }
 }
@@ -161,10 +163,10 @@ Groups::Lists& Groups::lists(DNode group) {
   return lists_[at - 1];
 }
 
-// Calls each(g) for the other groups beside these nodes of a group; nodes with none are forgotten. No: too
-// many steps.
-template <class Look, class Each>
-bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each) {
+// Calls each(g) for the other groups next to these nodes of a group, and removes nodes that have none from
+// the list. Returns false if the limit of edges is reached.
+template <class Neighbours, class Each>
+bool Groups::visit(std::vector<DNode>& nodes, DNode group, Neighbours neighbours, Each each) {
   bool& wide = lists(group).wide;
   if (wide) {
     d_.hit_limit(SearchLimit::ClusterEdges);
@@ -172,22 +174,22 @@ bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each
   }
   const std::size_t before = steps_;
   for (std::size_t i = 0; i < nodes.size();) {
-    bool border = false;
-    const bool whole = look(nodes[i], [&](DNode other) {
+    bool boundary = false;
+    const bool whole = neighbours(nodes[i], [&](DNode other) {
       if (++steps_ > kSearchLimits.cluster_edges) return false;
       if (const DNode g = of(other); g != group) {
-        border = true;
+        boundary = true;
         each(g);
       }
       return true;
     });
     if (!whole || ++steps_ > kSearchLimits.cluster_edges) {
       d_.hit_limit(SearchLimit::ClusterEdges);
-      wide = steps_ - before >
-             kSearchLimits.cluster_edges / 2;  // remembered: a hub is asked about once, not by each reader
+      wide = steps_ - before > kSearchLimits.cluster_edges /
+                                   2;  // remembered, so that a hub is visited once and not for each reader
       return false;
     }
-    if (border) {
+    if (boundary) {
       ++i;
     } else {
       nodes[i] = nodes.back();
@@ -197,36 +199,36 @@ bool Groups::around(std::vector<DNode>& nodes, DNode group, Look look, Each each
   return true;
 }
 
-template <class Each> bool Groups::readers(DNode group, Each each) {
-  const auto look = [&](DNode n, auto see) {
+template <class Each> bool Groups::consumers(DNode group, Each each) {
+  const auto neighbours = [&](DNode n, auto see) {
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u))
         if (!see(d_.user(u))) return false;
     return true;
   };
-  return around(lists(group).exits, group, look, each);
+  return visit(lists(group).exits, group, neighbours, each);
 }
 
-template <class Each> bool Groups::sources(DNode group, Each each) {
-  const auto look = [&](DNode n, auto see) {
+template <class Each> bool Groups::producers(DNode group, Each each) {
+  const auto neighbours = [&](DNode n, auto see) {
     for (std::size_t i = 0; i < d_[n].in_count; ++i) {
       const DValue v = d_.in(n, i);
       if (v && d_.def(v) && !see(d_.def(v))) return false;
     }
     return true;
   };
-  return around(lists(group).entries, group, look, each);
+  return visit(lists(group).entries, group, neighbours, each);
 }
 
 bool Groups::join(DNode a, DNode b) {
-  const std::uint32_t low = place_[a.index()], high = place_[b.index()];
+  const std::uint32_t low = position_[a.index()], high = position_[b.index()];
   const std::uint32_t mark = ++epoch_;
   steps_ = 0;
-  ahead_.clear();
-  behind_.clear();
+  downstream_.clear();
+  upstream_.clear();
   bool cycle = false;
-  // What stands between the two in the order: behind a (ahead_), in front of b (behind_). A way from a to b
-  // through a third group would be a cycle.
+  // Finds the groups between the two in the order that are downstream of a, and those that are upstream of b.
+  // A path from a to b through a third group would become a cycle.
   const auto walk = [&](DNode from, std::vector<DNode>& found, bool forward) {
     stack_.assign(1, from);
     while (!stack_.empty() && !cycle) {
@@ -237,17 +239,17 @@ bool Groups::join(DNode a, DNode b) {
           cycle = cycle || at != from;
           return;
         }
-        const std::uint32_t place = place_[g.index()];
-        if (place < low || place > high || seen_[g.index()] == mark) return;
+        const std::uint32_t position = position_[g.index()];
+        if (position < low || position > high || seen_[g.index()] == mark) return;
         seen_[g.index()] = mark;
         found.push_back(g);
         stack_.push_back(g);
       };
-      if (!(forward ? readers(at, see) : sources(at, see))) return false;
+      if (!(forward ? consumers(at, see) : producers(at, see))) return false;
     }
     return !cycle;
   };
-  if (!walk(a, ahead_, true) || !walk(b, behind_, false)) return false;
+  if (!walk(a, downstream_, true) || !walk(b, upstream_, false)) return false;
 
   Lists &la = lists(a), &lb = lists(b);  // both are made: the references hold
   const bool into_a = la.exits.size() + la.entries.size() >= lb.exits.size() + lb.entries.size();
@@ -257,28 +259,28 @@ bool Groups::join(DNode a, DNode b) {
   from = {};
   const DNode merged = into_a ? a : b;
   of_[(into_a ? b : a).index()] = merged;
-  place_merged(merged, low, high);
+  reorder(merged, low, high);
   return true;
 }
 
-// The places of all groups that were looked at are given out anew: what is in front of b, the joint group,
-// what is behind a.
-void Groups::place_merged(DNode merged, std::uint32_t low, std::uint32_t high) {
-  std::vector<std::uint32_t> places{low, high};
-  const auto by_place = [this](DNode x, DNode y) { return place_[x.index()] < place_[y.index()]; };
-  for (std::vector<DNode>* list : {&behind_, &ahead_}) {
-    std::ranges::sort(*list, by_place);
-    for (const DNode g : *list) places.push_back(place_[g.index()]);
+// Gives the positions of all groups that join() visited to them anew, in this order: upstream of b, the
+// joined group, downstream of a.
+void Groups::reorder(DNode merged, std::uint32_t low, std::uint32_t high) {
+  std::vector<std::uint32_t> positions{low, high};
+  const auto by_position = [this](DNode x, DNode y) { return position_[x.index()] < position_[y.index()]; };
+  for (std::vector<DNode>* list : {&upstream_, &downstream_}) {
+    std::ranges::sort(*list, by_position);
+    for (const DNode g : *list) positions.push_back(position_[g.index()]);
   }
-  std::ranges::sort(places);
+  std::ranges::sort(positions);
   std::size_t next = 0;
-  for (const DNode g : behind_) place_[g.index()] = places[next++];
-  place_[merged.index()] = places[next];
-  next += 2;  // two groups became one: a place is left over
-  for (const DNode g : ahead_) place_[g.index()] = places[next++];
+  for (const DNode g : upstream_) position_[g.index()] = positions[next++];
+  position_[merged.index()] = positions[next];
+  next += 2;  // two groups became one, so one position is left over
+  for (const DNode g : downstream_) position_[g.index()] = positions[next++];
 }
 
-// Step 3 of part d.
+// Joins each free elementwise node with the clusters of the free producers of its shape.
 void join_clusters(const Draft& d, Groups& groups) {
   const auto free = [&](DNode n) { return groups.is_free(n) && !d[groups.of(n)].anchor; };
   for (DNode n = d.first(); n; n = d[n].next) {
@@ -299,14 +301,14 @@ class Lister {
       : m_(m), d_(d), groups_(groups), region_(m.node_count()), seen_(m.value_count()) {}
 
   RegionList run() {
-    out_.left_regions = groups_.taken_out();
+    out_.left_regions = groups_.dissolved();
     const std::vector<DNode> order = groups_.order();
-    out_.left_clusters = groups_.taken_out() - out_.left_regions;
+    out_.left_clusters = groups_.dissolved() - out_.left_regions;
     for (const DNode group : order) {
       const std::span<const DNode> members = groups_.members(group);
       for (const DNode n : members) out_.order.push_back(d_[n].origin);
       if (members.size() == 1) {
-        out_.launches += starts_something(members[0]);
+        out_.launches += launches(members[0]);
         continue;
       }
       Region r;
@@ -315,19 +317,20 @@ class Lister {
         if (d_[n].anchor) r.anchor = d_[n].origin;
       }
       out_.regions.push_back(std::move(r));
-      add_border();
+      add_boundary();
     }
     out_.launches += out_.regions.size();
     return std::move(out_);
   }
 
  private:
-  bool starts_something(DNode n) const {
+  bool launches(DNode n) const {
     return !d_[n].shape_only && d_[n].node_class != NodeClass::Deformation &&
            m_.kind(d_[n].origin) != OpKind::Constant;
   }
 
-  void add_border() {
+  // Sets inputs and outputs of the last region.
+  void add_boundary() {
     Region& r = out_.regions.back();
     const auto mark = static_cast<std::uint32_t>(out_.regions.size());
     const auto inside = [&](NodeId n) { return region_[n.index()] == mark; };

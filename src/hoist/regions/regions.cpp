@@ -5,8 +5,8 @@
 
 namespace graphopt {
 
-// The anchor and all E nodes of its region: connected with it, so a walk finds them. False when there are too
-// many.
+// Sets `out` to the anchor and all elementwise nodes of its region; they are connected, so a walk finds them.
+// Returns false if there are too many.
 bool Regions::collect(DNode region, std::vector<DNode>& out) {
   const std::uint32_t mark = ++epoch_;
   member_.resize(d_.node_count());
@@ -32,12 +32,12 @@ bool Regions::collect(DNode region, std::vector<DNode>& out) {
   return true;
 }
 
-// Does the graph of regions stay acyclic when e joins? It does unless something outside of both is behind one
-// of their nodes and, through any nodes and whole regions, in front of another.
+// Returns whether the quotient stays acyclic if e joins the region: there is no path of nodes and whole
+// regions that leaves their union and comes back to it. False also if the check is stopped by its limit.
 bool Regions::acyclic(DNode e, DNode region) {
-  // A way that leaves the region and comes back at e enters e from outside; one that leaves e and comes back
-  // leaves e for outside. And where e reads the region (is read by it), a way back the other way would be a
-  // cycle already. So in chains there is nothing to search: otherwise a chain would cost its length squared.
+  // A path from the region back to e enters e from outside; a path from e back to the region leaves e for
+  // outside. If e reads the region, a path from e back to it would be a cycle already, and the same holds the
+  // other way round. So there is nothing to search in chains, which would cost their length squared.
   bool reads = false, enters = false, read = false, leaves = false;
   for (std::uint32_t k = 0; k < d_[e].in_count; ++k)
     if (const DValue v = d_.in(e, k); v && d_.def(v))
@@ -63,7 +63,7 @@ bool Regions::acyclic(DNode e, DNode region) {
   }
   stack_.clear();
   std::size_t visited = 0;
-  const auto leave = [&](DNode m) {  // what reads m's results; false: a way back
+  const auto leave = [&](DNode m) {  // visits the readers of m; returns false at a path back
     for (const DValue v : d_.outs(m))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) {
         const DNode user = d_.user(u);
@@ -83,7 +83,7 @@ bool Regions::acyclic(DNode e, DNode region) {
     stack_.pop_back();
     if (++visited > kSearchLimits.region_visits) return stopped();
     const DNode r = region_of(n);
-    // Far behind both, and not tied to anything in front: no way back.
+    // After both in the order, and in no region that begins before: no path back.
     if (d_[n].key > last && visited > kSearchLimits.region_visits / 8 && (!r || d_[r].key > last)) continue;
     whole.assign(1, n);
     if (r && !collect(r, whole)) return stopped();
@@ -95,11 +95,12 @@ bool Regions::acyclic(DNode e, DNode region) {
   return true;
 }
 
-// Of the candidates the heavy ones come first, then the last or the first in order.
-bool Regions::join_first(DNode n, bool from_behind) {
-  if (candidates_.size() > 1)  // most often there is one, and stable_sort would ask for a buffer
+// Lets n join the first candidate with which the quotient stays acyclic; returns false if there is none.
+// Heavy anchors are tried first, then the last ones in order (`last_first`) or the first ones.
+bool Regions::join_best(DNode n, bool last_first) {
+  if (candidates_.size() > 1)  // mostly there is one, and stable_sort would allocate
     std::ranges::stable_sort(candidates_, [&](DNode a, DNode b) {
-      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : from_behind ? d_.before(b, a) : d_.before(a, b);
+      return d_[a].heavy != d_[b].heavy ? d_[a].heavy : last_first ? d_.before(b, a) : d_.before(a, b);
     });
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(i);
@@ -121,7 +122,7 @@ bool Regions::join_producer(DNode n) {
     if (!p || !d_[p].alive || d_.shape(v) != shape) continue;
     if (const DNode r = region_of(p)) candidates_.push_back(r);
   }
-  return join_first(n, true);
+  return join_best(n, true);
 }
 
 bool Regions::join_consumer(DNode n) {
@@ -129,14 +130,14 @@ bool Regions::join_consumer(DNode n) {
   candidates_.clear();
   for (DUse u = d_.first_use(y); u; u = d_.next_use(u)) {
     const DNode m = d_.user(u);
-    if (d_.slot(u) >= d_[m].real_in) continue;  // a body reads it: no operand
+    if (d_.slot(u) >= d_[m].real_in) continue;  // a body reads it, the node does not
     const DNode r = region_of(m);
     if (!r) continue;
     if (d_[m].node_class == NodeClass::Elementwise && (!d_.shape(y) || d_.shape(d_.out(m)) != d_.shape(y)))
       continue;
     candidates_.push_back(r);
   }
-  return join_first(n, false);
+  return join_best(n, false);
 }
 
 bool Regions::beside_producer(DNode n) const {
@@ -154,22 +155,22 @@ bool Regions::beside_consumer(DNode n) const {
   return false;
 }
 
-// Lets nodes join in order (of `place`, least first), each once: those that stand beside a region, and then
-// those that stand beside them. Where only one region can be meant and nothing but that region lies on the
-// other side, a node's turn makes no difference: it comes at once, so that chains are walked along, which
-// spares the memory.
-template <class Place, class Beside, class Join, class Behind>
-bool Regions::spread(std::span<const DNode> free, Place place, Beside beside, Join join, Behind behind) {
+// Lets free nodes join in the order of their keys, least first, each at most once: those next to a region
+// (`beside`), then those next to them (`next_of`). Returns whether any joined. A node whose only neighbour on
+// that side has just joined can join that region alone, so it need not wait for its key: it is tried at once,
+// which walks along chains and uses no heap.
+template <class KeyOf, class Beside, class Join, class NextOf>
+bool Regions::spread(std::span<const DNode> free, KeyOf key_of, Beside beside, Join join, NextOf next_of) {
   waiting_.clear();
   at_once_.clear();
-  turn_.resize(d_.node_count());
+  state_.resize(d_.node_count());
   const std::uint32_t may = wave_ += 2, queued = may + 1;
   for (const DNode n : free) {
     if (d_[n].region) continue;
-    turn_[n.index()] = may;
+    state_[n.index()] = may;
     if (!beside(n)) continue;
-    turn_[n.index()] = queued;
-    waiting_.push_back({place(n), n});
+    state_[n.index()] = queued;
+    waiting_.push_back({key_of(n), n});
   }
   std::ranges::make_heap(waiting_, std::greater{});
   bool grown = false;
@@ -185,20 +186,22 @@ bool Regions::spread(std::span<const DNode> free, Place place, Beside beside, Jo
     }
     if (!join(n)) continue;
     grown = true;
-    behind(n, [&](DNode m, bool sure) {
-      if (!m || turn_[m.index()] != may) return;
-      turn_[m.index()] = queued;
+    next_of(n, [&](DNode m, bool sure) {
+      if (!m || state_[m.index()] != may) return;
+      state_[m.index()] = queued;
       if (sure) {
         at_once_.push_back(m);
         return;
       }
-      waiting_.push_back({place(m), m});
+      waiting_.push_back({key_of(m), m});
       std::ranges::push_heap(waiting_, std::greater{});
     });
   }
   return grown;
 }
 
+// Lets nodes join, alternately next to producers and next to consumers, until none joins. Leaves in `free`
+// those that joined no region.
 void Regions::grow(std::vector<DNode>& free) {
   const auto one_producer = [this](DNode n) {
     std::size_t found = 0;
@@ -214,7 +217,7 @@ void Regions::grow(std::vector<DNode>& free) {
           for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
             add(d_.user(u), one_producer(d_.user(u)));
         });
-    if (!grown && !first) break;  // nothing new to stand beside
+    if (!grown && !first) break;  // no region has grown
     grown = spread(
         free, [this](DNode n) { return ~d_[n].key; }, [this](DNode n) { return beside_consumer(n); },
         [this](DNode n) { return join_consumer(n); },
@@ -252,7 +255,7 @@ void Regions::update(std::span<const DNode> touched) {
     for (const DValue v : d_.outs(n))
       for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
   }
-  // Where no region is near, none begins or ends.
+  // Without a region next to the area none can grow into it.
   if (std::ranges::none_of(
           area_, [this](DNode n) { return d_[n].region || beside_producer(n) || beside_consumer(n); }))
     return;

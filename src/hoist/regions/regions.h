@@ -1,11 +1,11 @@
-// Which elementwise nodes work together with which anchor (methods/rewrites.md, part d, steps 1 and 2).
+// Which elementwise nodes are in the region of which anchor (docs/regions.md).
 //
-// Problem: F, the number of elementwise nodes that stand with no anchor, is part of the cost; it changes with
-// every move.
-// Method: every anchor opens a region. A free E joins a region that produces one of its full-shape operands
-// (in order), or one that consumes its value (in reverse order), as long as the graph in which each region is
-// one node stays acyclic. After a move only the E nodes connected with what was touched are grown again, up
-// to SearchLimits::region_update.
+// Problem: F, the number of elementwise nodes in no region with an anchor, is part of the cost and changes
+// with every move. Method: every anchor opens a region. A free elementwise node joins a region that produces
+// one of its operands of full shape (nodes in order) or one that consumes its value (nodes in reverse order),
+// as long as the quotient, the graph in which each region is one node, stays acyclic. This repeats until no
+// node joins. After a move only the elementwise nodes connected with touched ones are decided anew,
+// SearchLimits::region_update of them at most.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,31 @@ class Regions {
  public:
   explicit Regions(Draft& d) : d_(d) {}
 
-  void start();                                 // all nodes
-  void update(std::span<const DNode> touched);  // around these; sets updated()
+  // Sets DraftNode::region of all nodes.
+  void start();
+  // Sets it anew for the elementwise nodes among `touched` and around them: updated().
+  void update(std::span<const DNode> touched);
   std::span<const DNode> updated() const { return area_; }
 
  private:
   DNode region_of(DNode n) const { return d_[n].anchor && !d_[n].shape_only ? n : d_[n].region; }
   bool join_producer(DNode n);
   bool join_consumer(DNode n);
-  bool join_first(DNode n, bool from_behind);
+  bool join_best(DNode n, bool last_first);
   bool acyclic(DNode e, DNode region);
   bool collect(DNode region, std::vector<DNode>& out);
   bool beside_producer(DNode n) const;
   bool beside_consumer(DNode n) const;
-  template <class Place, class Beside, class Join, class Behind>
-  bool spread(std::span<const DNode> free, Place place, Beside beside, Join join, Behind behind);
-  void grow(std::vector<DNode>& free);  // leaves those that joined nothing
+  template <class KeyOf, class Beside, class Join, class NextOf>
+  bool spread(std::span<const DNode> free, KeyOf key_of, Beside beside, Join join, NextOf next_of);
+  void grow(std::vector<DNode>& free);
 
   Draft& d_;
   std::vector<DNode> area_, free_, candidates_, stack_;
   std::vector<std::pair<std::uint64_t, DNode>> waiting_;  // a heap
   std::vector<DNode> at_once_;
   std::vector<std::uint32_t> seen_, member_;  // by node: epochs
-  std::vector<std::uint32_t> turn_;           // by node: may join in this wave, or waits for it
+  std::vector<std::uint32_t> state_;          // by node: may join in this wave, or is queued in it
   std::uint32_t epoch_ = 0, wave_ = 0;
 };
 
