@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "ir/dim.h"
+#include "support/intern_index.h"
 
 namespace graphopt {
 
@@ -70,37 +71,6 @@ struct DimExpr {
   Range range;
 };
 
-// Open addressing over indices of an array that the owner keeps; the owner hashes and compares.
-class DimIndex {
- public:
-  template <class Equal, class Make, class HashOf>
-  std::uint32_t find_or_make(std::size_t hash, Equal equal, Make make, HashOf hash_of) {
-    if ((used_ + 1) * 2 > slots_.size()) grow(hash_of);
-    std::size_t i = hash & (slots_.size() - 1);
-    while (slots_[i] != kFree) {
-      if (equal(slots_[i])) return slots_[i];
-      i = (i + 1) & (slots_.size() - 1);
-    }
-    ++used_;
-    return slots_[i] = make();
-  }
-
- private:
-  static constexpr std::uint32_t kFree = 0xFFFFFFFFu;
-  template <class HashOf> void grow(HashOf hash_of) {
-    std::vector<std::uint32_t> old = std::move(slots_);
-    slots_.assign(old.empty() ? 4096 : old.size() * 2, kFree);
-    for (const std::uint32_t entry : old) {
-      if (entry == kFree) continue;
-      std::size_t i = hash_of(entry) & (slots_.size() - 1);
-      while (slots_[i] != kFree) i = (i + 1) & (slots_.size() - 1);
-      slots_[i] = entry;
-    }
-  }
-  std::vector<std::uint32_t> slots_;
-  std::size_t used_ = 0;
-};
-
 // Interval arithmetic; kMin as a low end and kMax as a high end mean "no bound". dim_range.cpp.
 Range range_of_constant(std::int64_t v);
 Range range_clamped(std::int64_t low, std::int64_t high);  // low <= high stays so
@@ -128,7 +98,7 @@ struct DimPool::State {
   std::vector<std::uint32_t> fresh_symbols;
   std::string fresh_prefix = "u";
   std::uint32_t epoch = 1;
-  DimIndex expr_index, mono_index, call_index;
+  InternIndex expr_index{2048}, mono_index{2048}, call_index{2048};
 
   State();
 

@@ -15,25 +15,22 @@ constexpr std::size_t mix(std::size_t h, std::uint64_t v) {
   h ^= static_cast<std::size_t>(v) + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);
   return h * 0xFF51AFD7ED558CCDull;
 }
-// The table uses the low bits, a product's best bits are the high ones.
-constexpr std::size_t finish(std::size_t h) { return h ^ (h >> 32); }
-
 template <class Terms> std::size_t hash_terms(const Terms& terms) {
   std::size_t h = terms.size();
   for (const DimTerm& t : terms) h = mix(mix(h, static_cast<std::uint64_t>(t.coef)), t.mono);
-  return finish(h);
+  return h;
 }
 
 template <class Factors> std::size_t hash_factors(const Factors& factors) {
   std::size_t h = factors.size();
   for (const std::uint32_t f : factors) h = mix(h, f);
-  return finish(h);
+  return h;
 }
 
 template <class Args> std::size_t hash_call(DimAtomKind kind, const Args& args) {
   std::size_t h = static_cast<std::size_t>(kind);
   for (const DimId a : args) h = mix(h, a.index());
-  return finish(h);
+  return h;
 }
 
 }  // namespace
@@ -100,8 +97,7 @@ DimId DimPool::State::intern(const DimPoly& p) {
     exprs.push_back(e);
     return static_cast<std::uint32_t>(exprs.size() - 1);
   };
-  return DimId(expr_index.find_or_make(hash_terms(p), equal, make,
-                                       [&](std::uint32_t id) { return hash_terms(span_of(id)); }));
+  return DimId(expr_index.find_or_add(hash_terms(p), equal, make));
 }
 
 std::uint32_t DimPool::State::new_symbol(SymbolKind kind, std::string name, Range range) {
@@ -141,9 +137,7 @@ DimId DimPool::State::call(DimAtomKind kind, std::vector<DimId> call_args) {
     atoms.push_back(atom);
     return index;
   };
-  const std::uint32_t index = call_index.find_or_make(
-      hash_call(kind, call_args), equal, make,
-      [&](std::uint32_t id) { return hash_call(atoms[id].kind, args_of(atoms[id])); });
+  const std::uint32_t index = call_index.find_or_add(hash_call(kind, call_args), equal, make);
   if (!atoms[index].self) atoms[index].self = intern({{1, mono_of_atom(index)}});
   return atoms[index].self;
 }
@@ -165,8 +159,7 @@ std::uint32_t DimPool::State::intern_mono(const std::vector<std::uint32_t>& sort
     factors.insert(factors.end(), sorted.begin(), sorted.end());
     return index;
   };
-  return mono_index.find_or_make(hash_factors(sorted), equal, make,
-                                 [&](std::uint32_t id) { return hash_factors(factors_of(id)); });
+  return mono_index.find_or_add(hash_factors(sorted), equal, make);
 }
 
 std::uint32_t DimPool::State::mono_of_atom(std::uint32_t atom) { return intern_mono({atom}); }

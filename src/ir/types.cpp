@@ -1,14 +1,15 @@
 // Element types, and the pool of value types.
 //
 // A type is interned: its record and its dims are stored once, in chunks that never move, so a Type and the
-// span of its dims stay valid for the life of the pool. Equal records are found by an open-addressing table
-// of ids; a model has few distinct types, but a graph of 10^6 nodes with symbolic dims may have as many types
-// as nodes, so the table keeps 32 bits of each hash and grows without reading the records.
+// span of its dims stay valid for the life of the pool. Equal records are found by an InternIndex: a model
+// has few distinct types, but a graph of 10^6 nodes with symbolic dims may have as many types as nodes.
 #include "ir/types.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
+
+#include "support/intern_index.h"
 
 namespace graphopt {
 namespace {
@@ -80,12 +81,6 @@ namespace {
 constexpr std::uint32_t kChunkBits = 10;
 constexpr std::uint32_t kChunkSize = 1U << kChunkBits;
 constexpr std::size_t kDimBlock = 4096;
-constexpr std::uint32_t kFree = 0xFFFFFFFFU;
-
-struct Slot {
-  std::uint32_t id;
-  std::uint32_t tag;
-};
 
 // One round of a multiply-and-fold hash; dims are dense small integers, so every bit has to be spread.
 std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
@@ -93,13 +88,13 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
   return h ^ (h >> 29);
 }
 
-std::uint32_t tag_of(const Type& t, std::uint64_t seed) {
+std::uint64_t hash_of(const Type& t, std::uint64_t seed) {
   std::uint64_t h = static_cast<std::uint64_t>(t.kind) | static_cast<std::uint64_t>(t.elem) << 8 |
                     std::uint64_t{t.has_rank} << 16 | std::uint64_t{t.inner.index()} << 32;
   h = mix(seed, h);
   h = mix(h, t.dims.size());
   for (const DimId d : t.dims) h = mix(h, d.index());
-  return static_cast<std::uint32_t>(h ^ (h >> 32));
+  return h;
 }
 
 bool same(const Type& a, const Type& b) {
@@ -112,29 +107,9 @@ constexpr Type kUnknown{};
 }  // namespace
 
 struct TypePool::State {
-  State() : seed(reinterpret_cast<std::uintptr_t>(this) * 0x2545F4914F6CDD1DU), slots(64, Slot{kFree, 0}) {}
+  State() : seed(reinterpret_cast<std::uintptr_t>(this) * 0x2545F4914F6CDD1DU) {}
 
   Type& record(std::uint32_t id) { return chunks[id >> kChunkBits][id & (kChunkSize - 1)]; }
-
-  std::size_t probe(const Type& type, std::uint32_t tag) {
-    const std::size_t mask = slots.size() - 1;
-    for (std::size_t at = tag & mask;; at = (at + 1) & mask) {
-      const Slot& slot = slots[at];
-      if (slot.id == kFree || (slot.tag == tag && same(record(slot.id), type))) return at;
-    }
-  }
-
-  void grow() {
-    std::vector<Slot> larger(slots.size() * 2, Slot{kFree, 0});
-    const std::size_t mask = larger.size() - 1;
-    for (const Slot& slot : slots) {
-      if (slot.id == kFree) continue;
-      std::size_t at = slot.tag & mask;
-      while (larger[at].id != kFree) at = (at + 1) & mask;
-      larger[at] = slot;
-    }
-    slots = std::move(larger);
-  }
 
   std::span<const DimId> keep(std::span<const DimId> dims) {
     if (dims.empty()) return {};
@@ -157,24 +132,20 @@ struct TypePool::State {
   }
 
   TypeId intern(Type type) {
-    const std::uint32_t tag = tag_of(type, seed);
-    std::size_t at = probe(type, tag);
-    if (slots[at].id != kFree) return TypeId{slots[at].id};
-    if (std::size_t{count} + 1 > slots.size() / 4 * 3) {
-      grow();
-      at = probe(type, tag);
-    }
-    if (std::size_t{count} == chunks.size() * kChunkSize)
-      chunks.push_back(std::make_unique<Type[]>(kChunkSize));
-    type.dims = keep(type.dims);
-    record(count) = type;
-    slots[at] = {count, tag};
-    return TypeId{count++};
+    const auto add = [&] {
+      if (std::size_t{count} == chunks.size() * kChunkSize)
+        chunks.push_back(std::make_unique<Type[]>(kChunkSize));
+      type.dims = keep(type.dims);
+      record(count) = type;
+      return count++;
+    };
+    return TypeId{index.find_or_add(
+        hash_of(type, seed), [&](std::uint32_t id) { return same(record(id), type); }, add)};
   }
 
   std::uint64_t seed;  // as in StringPool: ids do not depend on it
   std::uint32_t count = 0;
-  std::vector<Slot> slots;  // a power of two
+  InternIndex index{64};
   std::vector<std::unique_ptr<Type[]>> chunks;
   std::vector<std::unique_ptr<DimId[]>> blocks;
   DimId* free_dims = nullptr;

@@ -1,11 +1,9 @@
 // The pool of interned strings.
 //
 // Problem: a model of 10^6 nodes brings some 10^6 names, most of them twice or more, and each is looked up at
-// least twice. Method: the entries (pointer and length, in the order of interning, so an id is an index) lie
-// in chunks that never move; an open-addressing table with linear probing holds for each entry its id and 32
-// bits of its hash. The table is at most three quarters full, and growing it needs no text: the home of an
-// entry follows from the kept bits (a table never has more than 2^32 slots), so a cache miss per name is paid
-// only where two texts are compared. That is 16 bytes for an entry and 11 to 22 for its slots.
+// least twice.
+// Method: the entries (pointer and length, in the order of interning, so an id is an index) are in chunks
+// that never move; an InternIndex finds them. That is 16 bytes for an entry and 11 to 22 for its slots.
 //
 // The hash is XXH3 with a seed that differs from pool to pool: a file cannot be made so that all its names
 // fall into one row of slots. Ids follow the order of interning alone, so no result depends on the seed.
@@ -18,6 +16,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "support/intern_index.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -26,20 +25,14 @@ namespace {
 constexpr std::uint32_t kChunkBits = 12;
 constexpr std::uint32_t kChunkSize = 1U << kChunkBits;
 constexpr std::size_t kTextBlock = 64 * 1024;
-constexpr std::uint32_t kFree = 0xFFFFFFFFU;
-
-struct Slot {
-  std::uint32_t id;
-  std::uint32_t tag;
-};
 
 }  // namespace
 
 struct StringPool::State {
-  State() : seed(reinterpret_cast<std::uintptr_t>(this)), slots(512, Slot{kFree, 0}) {}
+  State() : seed(reinterpret_cast<std::uintptr_t>(this)) {}
 
-  std::uint32_t tag_of(std::string_view text) const {
-    return static_cast<std::uint32_t>(XXH3_64bits_withSeed(text.data(), text.size(), seed));
+  std::uint64_t hash_of(std::string_view text) const {
+    return XXH3_64bits_withSeed(text.data(), text.size(), seed);
   }
 
   std::string_view& entry(std::uint32_t id) { return chunks[id >> kChunkBits][id & (kChunkSize - 1)]; }
@@ -47,25 +40,8 @@ struct StringPool::State {
     return chunks[id >> kChunkBits][id & (kChunkSize - 1)];
   }
 
-  // The slot that holds `text`, or the free one where it belongs.
-  std::size_t probe(std::string_view text, std::uint32_t tag) const {
-    const std::size_t mask = slots.size() - 1;
-    for (std::size_t at = tag & mask;; at = (at + 1) & mask) {
-      const Slot& slot = slots[at];
-      if (slot.id == kFree || (slot.tag == tag && entry(slot.id) == text)) return at;
-    }
-  }
-
-  void grow() {
-    std::vector<Slot> larger(slots.size() * 2, Slot{kFree, 0});
-    const std::size_t mask = larger.size() - 1;
-    for (const Slot& slot : slots) {
-      if (slot.id == kFree) continue;
-      std::size_t at = slot.tag & mask;
-      while (larger[at].id != kFree) at = (at + 1) & mask;
-      larger[at] = slot;
-    }
-    slots = std::move(larger);
+  std::uint32_t find(std::string_view text) const {
+    return index.find(hash_of(text), [&](std::uint32_t id) { return entry(id) == text; });
   }
 
   std::string_view keep(std::string_view text) {
@@ -88,23 +64,18 @@ struct StringPool::State {
   }
 
   NameId intern(std::string_view text, bool copy) {
-    const std::uint32_t tag = tag_of(text);
-    std::size_t at = probe(text, tag);
-    if (slots[at].id != kFree) return NameId{slots[at].id};
-    if (std::size_t{count} + 1 > slots.size() / 4 * 3) {
-      grow();
-      at = probe(text, tag);
-    }
-    if (std::size_t{count} == chunks.size() * kChunkSize)
-      chunks.push_back(std::make_unique_for_overwrite<std::string_view[]>(kChunkSize));
-    entry(count) = copy ? keep(text) : text;
-    slots[at] = {count, tag};
-    return NameId{count++};
+    const auto add = [&] {
+      if (std::size_t{count} == chunks.size() * kChunkSize)
+        chunks.push_back(std::make_unique_for_overwrite<std::string_view[]>(kChunkSize));
+      entry(count) = copy ? keep(text) : text;
+      return count++;
+    };
+    return NameId{index.find_or_add(hash_of(text), [&](std::uint32_t id) { return entry(id) == text; }, add)};
   }
 
   std::uint64_t seed;
   std::uint32_t count = 0;
-  std::vector<Slot> slots;  // a power of two
+  InternIndex index{512};
   std::vector<std::unique_ptr<std::string_view[]>> chunks;
   std::vector<std::unique_ptr<char[]>> blocks;
   char* free_text = nullptr;
@@ -127,8 +98,8 @@ NameId StringPool::intern_new(std::string_view text) {
 NameId StringPool::intern_view(std::string_view text) { return s_->intern(text, false); }
 
 NameId StringPool::find(std::string_view text) const {
-  const Slot& slot = s_->slots[s_->probe(text, s_->tag_of(text))];
-  return slot.id == kFree ? NameId{} : NameId{slot.id};
+  const std::uint32_t id = s_->find(text);
+  return id == InternIndex::kNone ? NameId{} : NameId{id};
 }
 
 std::string_view StringPool::text(NameId id) const {
