@@ -166,13 +166,11 @@ void Draft::set_order(std::span<const std::uint32_t> order) {
 ListId Draft::intern_list(std::vector<std::int64_t> list) {
   std::uint64_t hash = list.size();
   for (const std::int64_t i : list) hash = mix_hash(hash, static_cast<std::uint64_t>(i));
-  const auto [low, high] = list_index_.equal_range(hash);
-  for (auto it = low; it != high; ++it)
-    if (lists_[it->second] == list) return ListId{it->second};
-  const auto id = static_cast<std::uint32_t>(lists_.size());
-  lists_.push_back(std::move(list));
-  list_index_.emplace(hash, id);
-  return ListId{id};
+  const auto add = [&] {
+    lists_.push_back(std::move(list));
+    return static_cast<std::uint32_t>(lists_.size() - 1);
+  };
+  return ListId{list_index_.find_or_add(hash, [&](std::uint32_t id) { return lists_[id] == list; }, add)};
 }
 
 // --- changing ----------------------------------------------------------------------------------------------

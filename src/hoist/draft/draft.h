@@ -15,13 +15,13 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "hoist/draft/shapes.h"
 #include "hoist/search_limits.h"
 #include "ir/model.h"
 #include "ops/facts.h"
+#include "support/intern_index.h"
 #include "support/large_array.h"
 
 namespace graphopt {
@@ -262,7 +262,7 @@ class Draft {
   LargeArray<DraftUse> uses_;
   LargeArray<DValue> outputs_;
   std::vector<std::vector<std::int64_t>> lists_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> list_index_;
+  InternIndex list_index_;
   DNode first_, last_;
   LargeArray<Change> log_;
   bool logs_ = false;

@@ -24,16 +24,15 @@ ShapeId ShapeTable::intern(std::span<const DimId> given) {
     hash = mix_hash(hash, c.index());
   }
   const auto mine = std::span<const DimId>(dims_).subspan(begin);
-  const auto [low, high] = index_.equal_range(hash);
-  for (auto it = low; it != high; ++it)
-    if (std::ranges::equal(dims(ShapeId{it->second}), mine)) {
-      dims_.resize(begin);
-      return ShapeId{it->second};
-    }
-  const auto id = static_cast<std::uint32_t>(shapes_.size());
-  shapes_.push_back({begin, static_cast<std::uint32_t>(given.size()), {}, false});
-  index_.emplace(hash, id);
-  return ShapeId{id};
+  const auto equal = [&](std::uint32_t id) { return std::ranges::equal(dims(ShapeId{id}), mine); };
+  const auto add = [&] {
+    shapes_.push_back({begin, static_cast<std::uint32_t>(given.size()), {}, false});
+    return static_cast<std::uint32_t>(shapes_.size() - 1);
+  };
+  const std::size_t known = shapes_.size();
+  const ShapeId s{index_.find_or_add(hash, equal, add)};
+  if (shapes_.size() == known) dims_.resize(begin);
+  return s;
 }
 
 ShapeId ShapeTable::intern(std::span<const std::int64_t> given) {

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/dim.h"
+#include "support/intern_index.h"
 
 namespace graphopt {
 
@@ -48,7 +48,7 @@ class ShapeTable {
   DimPool& pool_;
   std::vector<DimId> dims_;
   std::vector<Entry> shapes_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> index_;
+  InternIndex index_;
 };
 
 // How the target of a new deformation is written (docs/hoisting.md, "New deformations").

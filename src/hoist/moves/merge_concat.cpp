@@ -15,11 +15,11 @@
 // operators whose kernels depend on that are refused (b7).
 // Ends: the walk makes each tuple a level once.
 #include <algorithm>
-#include <unordered_map>
 
 #include "hoist/draft/elementwise.h"
 #include "hoist/moves/merge_operands.h"
 #include "support/hash_chains.h"
+#include "support/intern_index.h"
 
 namespace graphopt {
 namespace {
@@ -87,13 +87,12 @@ class LockstepWalk {
     for (DValue& v : values) v = peel(v);
     std::uint64_t hash = 0;
     for (const DValue v : values) hash = mix_hash(hash, v.index());
-    const auto [low, high] = index_.equal_range(hash);
-    for (auto it = low; it != high; ++it)
-      if (tuples_[it->second].values == values) return it->second;
-    index_.emplace(hash, tuples_.size());
-    tuples_.emplace_back();
-    tuples_.back().values = std::move(values);
-    return tuples_.size() - 1;
+    const auto add = [&] {
+      tuples_.emplace_back();
+      tuples_.back().values = std::move(values);
+      return static_cast<std::uint32_t>(tuples_.size() - 1);
+    };
+    return index_.find_or_add(hash, [&](std::uint32_t id) { return tuples_[id].values == values; }, add);
   }
 
   bool match(Tuple& tuple, Refusal& why) {
@@ -402,7 +401,7 @@ class LockstepWalk {
   std::vector<DValue> shares_;
   std::vector<ShapeId> shapes_;
   std::vector<Tuple> tuples_;
-  std::unordered_multimap<std::uint64_t, std::size_t> index_;
+  InternIndex index_;
   std::vector<std::size_t> order_;
   std::vector<DNode> peeled_;
   Refusal why_ = Refusal::None;  // of the root tuple, when it matched
