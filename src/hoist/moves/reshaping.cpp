@@ -7,27 +7,21 @@
 namespace graphopt {
 namespace {
 
-constexpr std::string_view kRefusals[] = {
-    "",         "multi-use",    "graph-output",  "captured",     "attributes", "type",
-    "operand",  "two-operands", "shape-unknown", "not-writable", "axis-cut",   "barrier",
-    "absorbed", "position",     "bytes",         "limit",        "depends",    "function",
-    "tie"};
-
-// Row-major strides in elements.
+// Returns row-major strides in elements.
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
   std::vector<std::int64_t> out(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) out[i - 1] = out[i] * dims[i];
   return out;
 }
 
-// Bytes of one element; 0 for what is packed or has no raw form.
+// Returns the bytes of one element; 0 for packed types and types without a raw form.
 std::size_t element_size(DType t) {
   const int bits = bits_of(t);
   return bits >= 8 && bits % 8 == 0 ? static_cast<std::size_t>(bits) / 8 : 0;
 }
 
-// Copies a constant by strides: element i of the result, row by row over `dims`, is the source's at sum of
-// index * step.
+// Returns a constant of `dims` whose element at an index is the source's element at the sum of index * step
+// over all dims; none if it is over the limit of elements or the source's bytes are not at hand.
 DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims,
                 std::span<const std::int64_t> steps) {
   Model& m = d.model();
@@ -64,10 +58,8 @@ DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims,
 
 }  // namespace
 
-std::string_view refusal_text(Refusal r) { return kRefusals[static_cast<std::size_t>(r)]; }
-
 bool type_can_move(const Draft& d, DType type) {
-  // Concat before opset 4 and Reshape before 5 take these alone.
+  // Concat before opset 4 and Reshape before 5 take only these.
   const std::int64_t opset = d.model().opset(d.graph(), NameId{std::uint32_t{0}});
   if (opset < 5) return type == DType::Float || type == DType::Double || type == DType::Float16;
   switch (type) {
@@ -78,7 +70,8 @@ bool type_can_move(const Draft& d, DType type) {
       return true;
       // clang-format on
     case DType::BFloat16: return opset >= 13;
-    default:  // strings, complex numbers and the small types: not all of the operators take them
+    default:  // strings, complex numbers and the small types: at least one of the operators does not take
+              // them
       return false;
   }
 }
@@ -179,7 +172,7 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarge
     why = Refusal::Type;
     return {};
   }
-  // The root of a chain of deformations may have the shape already, or be easier to say it from.
+  // The source of a chain of deformations may have the shape already, or allow a constant target.
   DValue root = v;
   for (DNode p = d.def(root);
        p && d[p].alive && d[p].node_class == NodeClass::Deformation && !d[p].shape_only; p = d.def(root)) {
@@ -210,7 +203,7 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_lift, D
   const std::vector<DimId> td(shapes.dims(t).begin(), shapes.dims(t).end()),
       sd(shapes.dims(s).begin(), shapes.dims(s).end());
   for (const DimId x : td)
-    if (shapes.pool().is_constant(x, 0)) return {};  // nothing to compute, and products say nothing
+    if (shapes.pool().is_constant(x, 0)) return {};  // products of 0 do not identify groups
   const auto groups = dim_groups(shapes, td, sd);
   if (groups.empty()) return {};
   const DimId one = shapes.pool().constant(1);
@@ -254,7 +247,7 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_lift, D
   if (shapes.rank(q) <= sd.size() &&
       to == shapes.intern(std::vector<DimId>(shapes.dims(q).begin() + static_cast<std::ptrdiff_t>(ones),
                                              shapes.dims(q).end())))
-    return w;  // but for leading ones
+    return w;  // equal but for leading ones
   if (d.constant(w)) return shapes.numbers(to) ? reshaped_constant(d, w, to) : DValue{};
   return deformed(d, w, to, before, {}, why);
 }

@@ -1,69 +1,48 @@
-// New deformations and operands that follow them (methods/rewrites.md, b1).
+// New deformations, and operands of elementwise nodes that change their shape with them (docs/hoisting.md,
+// "New deformations" and "Operands").
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "hoist/draft/draft.h"
+#include "hoist/moves/refusal.h"
 
 namespace graphopt {
 
-// Why a candidate was refused: the vocabulary of methods/rewrites.md, part g.
-enum class Refusal : std::uint8_t {
-  None,
-  MultiUse,
-  GraphOutput,
-  Captured,
-  Attributes,
-  Type,
-  Operand,
-  TwoOperands,
-  ShapeUnknown,
-  NotWritable,
-  AxisCut,
-  Barrier,
-  Absorbed,
-  Position,
-  Bytes,
-  Limit,
-  Depends,
-  Function,
-  Tie,
-};
-std::string_view refusal_text(Refusal r);  // "multi-use"
-
-// May D, T, Concat and Split act on this type in the model's opset (and in ONNX Runtime's kernels)?
+// Returns whether Reshape, Squeeze, Unsqueeze, Transpose, Concat and Split take this type in the model's
+// opset and have kernels for it in ONNX Runtime.
 bool type_can_move(const Draft& d, DType type);
 
-// A shape operand that a deformation of the model has, for use by another one from the same shape (b1, form
-// 6).
+// The run-time shape operand of a Reshape of the model, for use by another Reshape from an equal shape.
 struct RuntimeTarget {
-  DValue operand;  // none: there is none
-  NodeId reshape;  // whose attributes say how it is read (allowzero)
+  DValue operand;  // none if there is no such operand
+  NodeId reshape;  // its attributes (allowzero) say how the operand is read
 };
 
-// The value of `v` with shape `to`, made right before `before`: `v` itself, a reshaped constant, what another
-// deformation of the same root already is, or a new deformation. `runtime_target` (or none) is a shape
-// operand that says the same when no constant can. None, and `why`, when nothing says it.
+// Returns a value with the elements of `v` and shape `to`: `v` itself, a reshaped constant, the source of v's
+// deformations, or the result of a new deformation, which is put right before the node `before`.
+// `runtime_target` (or none) is a shape operand for the case that no constant target can be written. Returns
+// none, and sets `why`, if no target can be written.
 DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target,
                 Refusal& why);
 
-// A constant with other dims over the same bytes.
+// Returns a constant with other dims over the same bytes.
 DValue reshaped_constant(Draft& d, DValue constant, ShapeId to);
-// A constant with its axes permuted (new bytes); none when it has too many elements.
+// Returns a constant with its axes permuted (new bytes); none if it has too many elements.
 DValue transposed_constant(Draft& d, DValue constant, std::span<const std::int64_t> perm);
-// A constant broadcast to `dims`; none when it would have too many elements or its type cannot.
+// Returns a constant broadcast to `dims`; none if it would have too many elements or has no raw bytes.
 DValue expanded_constant(Draft& d, DValue constant, std::span<const std::int64_t> dims);
-// Constants of one rank, equal but for `axis`, joined along it.
+// Returns constants of one rank, whose dims are equal but for `axis`, joined along it; none if the result has
+// too many elements.
 DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t axis);
 
-// Operand `w`, broadcast to shape t, for use where the result has shape s instead (rules 3 to 5; w is not
-// full). `may_lift`: constants may be expanded. None, and `why`, when it cannot follow.
+// Returns the operand that takes the place of `w`, which broadcasts to shape t, where the result has shape s
+// instead (w has not the full shape t). `may_lift`: constants may be expanded. Returns none, and sets `why`,
+// if no operand fits.
 DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_lift, DNode before, Refusal& why);
 
-// The lengths of a Split's pieces, which must be numbers, are to be written anew, from the shapes of its
-// results.
+// Sets the lengths of a Split to the extents of its results along its axis, which must be numbers.
 void set_lengths(Draft& d, DNode split);
 
 }  // namespace graphopt
