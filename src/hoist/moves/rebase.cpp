@@ -1,11 +1,17 @@
-// Problem: a deformation between an anchor and elementwise nodes keeps them apart.
-// Method: the whole cluster of elementwise nodes of one shape takes the shape beyond the deformation: full
-// operands from outside get the inverse, broadcast operands follow (mapped_operand), what is read outside
-// gets the deformation. Borders that meet an inverse cancel; only then the cost falls. With a Transpose the
-// same by a perm; broadcast operands must be constants.
-// Exact: b7: with a deformation the same kernel reads the same buffer; a Transpose changes places, so
-// operators whose bits depend on that are refused.
+// Problem: a deformation between an anchor and elementwise nodes keeps them out of the anchor's region.
+// Method: the whole cluster of elementwise nodes of one shape takes the shape of the other side of the
+// deformation (the *boundary*). Operands of the full shape from outside the cluster get the inverse
+// deformation, broadcast operands are mapped (mapped_operand), values read outside the cluster get the
+// deformation. Deformations that meet their inverse cancel; only then the cost falls. With a Transpose as
+// boundary the same is done with its perm; broadcast operands must be constants then.
+// Exact: past a deformation the same kernel reads the same buffer. A Transpose moves elements, so operators
+// whose bits depend on an element's position are refused below -O3 (docs/hoisting.md, "Exactness").
+// Lowers C' where nodes become absorbed, F where they join a region, D where deformations cancel.
 // Ends: each node of the cluster is changed once.
+//
+//   n = MatMul (x, w)                    n = MatMul (x, w)
+//   r = Reshape (n, s)         =>        e = Relu (n)
+//   y = Relu (r)                         y = Reshape (e, s)
 #include <algorithm>
 #include <unordered_map>
 
@@ -30,32 +36,32 @@ class Rebase {
     for (const DNode n : cluster_) d.mark(n);
   }
 
-  // dims of the new shape = dims of the old one in this order; empty: a deformation.
+  // The new shape's dims are the old one's in this order; empty if the boundary is a deformation.
   std::vector<std::int64_t> perm;
-  RuntimeTarget target_in, target_out;  // say `to` from `from`, and back
+  RuntimeTarget target_in, target_out;  // shape operands that state the target `to`, and the target `from`
 
   bool run() {
     for (const DNode n : cluster_)
       if (d_[d_.out(n)].live_out && d_[d_.out(n)].outer) return false;
     for (const DNode n : cluster_)
-      if (d_[n].per_axis && !turn_axis(n)) return false;
+      if (d_[n].per_axis && !map_quantization_axis(n)) return false;
     std::vector<DValue> operands;  // of one node after the other
     for (const DNode n : cluster_) {
       const std::size_t first = operands.size();
       for (std::uint32_t k = 0; k < d_[n].in_count; ++k) {
         DValue v = d_.in(n, k);
         const bool fixed = operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed;
-        if (v && fixed && inner(v)) {  // a bound or a scale that the cluster computes must keep its rank
+        if (v && fixed && in_cluster(v)) {  // a bound or scale computed in the cluster must keep its rank
           why_ = Refusal::Operand;
           return false;
         }
-        if (v && !fixed && !inner(v)) {
-          v = d_.shape(v) == from_ ? converted(v, n) : followed(v, n);
+        if (v && !fixed && !in_cluster(v)) {
+          v = d_.shape(v) == from_ ? full_operand(v, n) : broadcast_operand(v, n);
           if (!v) return false;
         }
         operands.push_back(v);
       }
-      if (!fills(n, std::span(operands).subspan(first))) {
+      if (!covers_new_shape(n, std::span(operands).subspan(first))) {
         why_ = Refusal::Operand;
         return false;
       }
@@ -64,12 +70,12 @@ class Rebase {
     for (const DNode n : cluster_)
       for (std::uint32_t k = 0; k < d_[n].in_count; ++k) d_.set_in(n, k, operands[next++]);
     for (const DNode n : cluster_)
-      if (!release(n)) return false;
+      if (!restore_outside(n)) return false;
     return true;
   }
 
  private:
-  bool inner(DValue v) const { return d_.def(v) && d_.marked(d_.def(v)); }
+  bool in_cluster(DValue v) const { return d_.def(v) && d_.marked(d_.def(v)); }
 
   DValue transposed(DValue v, std::span<const std::int64_t> p, ShapeId shape, DNode before) {
     const DValue in[] = {v}, out[] = {d_.new_value(shape, d_[v].dtype)};
@@ -78,11 +84,11 @@ class Rebase {
     return out[0];
   }
 
-  // Do the operands still broadcast to the whole new shape? Where none is full, ranks and extents come from
-  // several of them.
-  bool fills(DNode n, std::span<const DValue> operands) const {
+  // Returns whether the operands still broadcast to the whole new shape. Where none has the full shape, rank
+  // and extents of the result come from several operands.
+  bool covers_new_shape(DNode n, std::span<const DValue> operands) const {
     for (std::uint32_t k = 0; k < operands.size(); ++k)
-      if (operands[k] && (inner(operands[k]) || d_.shape(operands[k]) == to_) &&
+      if (operands[k] && (in_cluster(operands[k]) || d_.shape(operands[k]) == to_) &&
           operand_kind(d_.model(), d_[n].origin, k) != Operand::Fixed)
         return true;
     const ShapeTable& shapes = d_.shapes();
@@ -104,8 +110,9 @@ class Rebase {
     return rank;
   }
 
-  // The axis of scales in the new shape: a group of its own there, since they must stay a vector.
-  bool turn_axis(DNode n) {
+  // Maps the axis of a per-axis quantization to the new shape. Returns false if the axis is not a dim of its
+  // own there: the scales must stay a vector.
+  bool map_quantization_axis(DNode n) {
     const std::uint32_t axis = d_[n].axis;
     if (!perm.empty()) {
       d_.set_axis(n, static_cast<std::uint32_t>(std::ranges::find(perm, static_cast<std::int64_t>(axis)) -
@@ -120,7 +127,7 @@ class Rebase {
       if (axis < g.a_begin || axis >= g.a_end) continue;
       for (std::uint32_t k = g.a_begin; k < g.a_end; ++k)
         if (k != axis && !shapes.is_one(a[k])) return false;
-      // The product of the group is the dim: where it stands on the other side, the rest there is 1.
+      // The axis has the group's whole product: if a dim of the other side has its extent, the rest is 1.
       for (std::uint32_t k = g.b_begin; k < g.b_end; ++k)
         if (b[k] == a[axis] && !shapes.is_one(b[k])) {
           d_.set_axis(n, k);
@@ -130,8 +137,8 @@ class Rebase {
     return false;
   }
 
-  // A full operand from outside, once per value.
-  DValue converted(DValue v, DNode reader) {
+  // The value that takes the place of an operand of full shape from outside the cluster; made once per value.
+  DValue full_operand(DValue v, DNode reader) {
     if (full_.size() <= kFew) {
       const auto it = std::ranges::find(full_, v, &std::pair<DValue, DValue>::first);
       if (it != full_.end()) return it->second;
@@ -156,7 +163,7 @@ class Rebase {
     return z;
   }
 
-  DValue followed(DValue v, DNode reader) {
+  DValue broadcast_operand(DValue v, DNode reader) {
     if (perm.empty()) return mapped_operand(d_, v, from_, to_, may_lift(d_, reader), reader, why_);
     const ShapeId q = d_.shape(v);
     if (!q) {
@@ -169,20 +176,21 @@ class Rebase {
     if (!dims || dims->size() > perm.size()) return {};
     dims->insert(dims->begin(), perm.size() - dims->size(), 1);
     const DValue wide = reshaped_constant(d_, v, d_.shapes().intern(std::span<const std::int64_t>(*dims)));
-    const DValue turned = transposed_constant(d_, wide, perm);
-    if (!turned) {
+    const DValue transposed_value = transposed_constant(d_, wide, perm);
+    if (!transposed_value) {
       why_ = Refusal::Limit;
       return {};
     }
-    const auto now = *d_.shapes().numbers(d_.shape(turned));
+    const auto now = *d_.shapes().numbers(d_.shape(transposed_value));
     std::size_t ones = 0;
     while (ones < now.size() && now[ones] == 1) ++ones;
-    return reshaped_constant(d_, turned,
+    return reshaped_constant(d_, transposed_value,
                              d_.shapes().intern(std::span<const std::int64_t>(now).subspan(ones)));
   }
 
-  // Gives what is read outside the old shape again. A value whose shape changes gets a new name.
-  bool release(DNode n) {
+  // Gives readers outside the cluster the old shape of n's result again. A value whose shape changes gets a
+  // new name. Returns false, and sets `why_`, if no deformation can be written.
+  bool restore_outside(DNode n) {
     const DValue old = d_.out(n);
     std::vector<DUse>& outside = outside_;
     std::vector<std::pair<DNode, std::uint32_t>>& within = within_;
@@ -192,7 +200,7 @@ class Rebase {
       if (d_.marked(d_.user(u))) within.emplace_back(d_.user(u), d_.slot(u));
       else outside.push_back(u);
     }
-    // Deformations of it read the new value themselves, where that can be said.
+    // Deformations of the result read the new value directly, where their target can be written.
     if (!d_[old].live_out && std::ranges::all_of(outside, [&](DUse u) { return reads_directly(u); })) {
       d_.retype(old, to_);
       for (const DUse u : outside) read_directly(d_.user(u), old);
@@ -227,7 +235,7 @@ class Rebase {
     return false;
   }
 
-  // Can a deformation that reads a released value read it in its new shape?
+  // Returns whether the use is a deformation that can read the value in its new shape.
   bool reads_directly(DUse u) const {
     const DNode m = d_.user(u);
     if (!perm.empty() || !d_.is(m, NodeClass::Deformation) || d_.slot(u) != 0 || !to_) return false;
@@ -251,11 +259,11 @@ class Rebase {
 
   Draft& d_;
   std::span<const DNode> cluster_;
-  std::vector<DUse> outside_;  // of release()
+  std::vector<DUse> outside_;  // of restore_outside()
   std::vector<std::pair<DNode, std::uint32_t>> within_;
   const ShapeId from_, to_;
   Refusal& why_;
-  std::vector<std::pair<DValue, DValue>> full_;  // operands from outside, and what they became; few mostly
+  std::vector<std::pair<DValue, DValue>> full_;  // operands from outside, and what replaced them; mostly few
   static constexpr std::size_t kFew = 8;
   std::unordered_map<std::uint32_t, DValue> many_;
 };
@@ -267,7 +275,7 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
   out.assign(1, member);
   d.clear_marks();
   d.mark(member);
-  const auto see = [&](DNode n) {
+  const auto note = [&](DNode n) {
     if (!d.is(n, NodeClass::Elementwise) || d.shape(d.out(n)) != shape || d[n].region != d[member].region ||
         d[n].absorbed != d[member].absorbed || !d.mark(n))
       return;
@@ -276,52 +284,52 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const DNode n = out[i];
     for (std::uint32_t k = 0; k < d[n].real_in; ++k)
-      if (const DValue v = d.in(n, k); v && d.def(v) && d.shape(v) == shape) see(d.def(v));
-    for (DUse u = d.first_use(d.out(n)); u; u = d.next_use(u)) see(d.user(u));
+      if (const DValue v = d.in(n, k); v && d.def(v) && d.shape(v) == shape) note(d.def(v));
+    for (DUse u = d.first_use(d.out(n)); u; u = d.next_use(u)) note(d.user(u));
   }
   std::ranges::sort(out, [&](DNode a, DNode b) { return d.before(a, b); });
 }
 
 namespace {
 
-// What a rebase could do to the cost at best, from a look at the borders of the cluster, whose nodes are
+// Estimates at best what a rebase does to the cost, from the nodes around the cluster, whose nodes are
 // marked.
-class Prospect {
+class RebaseEstimate {
  public:
-  Prospect(const Draft& d, ShapeId to) : d_(d), to_(to) {}
+  RebaseEstimate(const Draft& d, ShapeId to) : d_(d), to_(to) {}
 
-  // False where as many deformations come as go and no elementwise node comes to stand beside a region. What
-  // the cluster touches directly it is parted from; beside it comes what stands beyond the deformations at
-  // its borders.
-  bool good(std::span<const DNode> cluster) {
+  // Returns false if the rebase adds as many deformations as it removes and brings no elementwise node next
+  // to a region. It separates the cluster from its direct neighbours, and brings it next to the nodes on the
+  // other side of the deformations around it.
+  bool may_pay(std::span<const DNode> cluster) {
     free_ = !d_[cluster[0]].region;
     for (const DNode n : cluster) {
       if (d_[n].absorbed) return true;
       for (std::uint32_t k = 0; k < d_[n].real_in; ++k)
-        if (const DValue v = d_.in(n, k); v && !d_.constant(v) && !inner(d_.def(v)))
+        if (const DValue v = d_.in(n, k); v && !d_.constant(v) && !in_cluster(d_.def(v)))
           operand(v, d_.shape(d_.out(n)));
       result(d_.out(n));
-      if (open_) return true;
+      if (undecided_) return true;
     }
     return removed_ > added_ || (free_ && region_);
   }
 
  private:
-  bool inner(DNode n) const { return n && d_.marked(n); }
-  void see(DNode n) {
+  bool in_cluster(DNode n) const { return n && d_.marked(n); }
+  void note(DNode n) {
     if (!n) return;
     free_ |= d_.is(n, NodeClass::Elementwise) && !d_[n].region && !d_[n].absorbed;
     region_ |= d_[n].anchor || d_[n].region.valid();
   }
-  // Calls for each user; gives up when there are many.
-  template <class Look> void users(DValue v, Look look) {
+  // Calls `visit` for each use; gives up, undecided, when there are many.
+  template <class Visit> void users(DValue v, Visit visit) {
     std::size_t seen = 0;
-    for (DUse u = d_.first_use(v); u && !open_; u = d_.next_use(u)) {
-      look(u);
-      open_ |= ++seen > kSearchLimits.estimate_uses;
+    for (DUse u = d_.first_use(v); u && !undecided_; u = d_.next_use(u)) {
+      visit(u);
+      undecided_ |= ++seen > kSearchLimits.estimate_uses;
     }
   }
-  bool deforms(DUse u) const {
+  bool is_deformation_use(DUse u) const {
     const DNode m = d_.user(u);
     return d_.is(m, NodeClass::Deformation) && d_.slot(u) == 0;
   }
@@ -329,24 +337,24 @@ class Prospect {
   void operand(DValue v, ShapeId shape) {
     if (std::ranges::find(known_, v) != known_.end()) return;
     known_.push_back(v);
-    open_ |= known_.size() > kSearchLimits.estimate_uses;
+    undecided_ |= known_.size() > kSearchLimits.estimate_uses;
     const DNode q = d_.def(v);
     if (d_.is(q, NodeClass::Deformation)) {
-      // It goes when the source has the shape asked for; a broadcast operand's may; else another comes for
-      // it.
+      // The deformation goes if its source has the new shape; one of a broadcast operand may go; any other is
+      // replaced by another one.
       const DValue source = d_.in(q, 0);
       removed_ += d_.shape(source) == to_ || d_.shape(v) != shape;
       const DNode p = d_.def(source);
-      // Nodes could come to stand in an epilogue; of two deformations in a row both could go.
-      open_ |= p && (d_[p].heavy || d_[p].absorbed || d_[p].node_class == NodeClass::Deformation);
-      see(p);
+      // Nodes may become absorbed in an epilogue; of two deformations in a row both may go.
+      undecided_ |= p && (d_[p].heavy || d_[p].absorbed || d_[p].node_class == NodeClass::Deformation);
+      note(p);
       users(source, [&](DUse u) {
-        open_ |= deforms(u) && d_.user(u) != q;  // could be read instead
-        see(d_.user(u));
+        undecided_ |= is_deformation_use(u) && d_.user(u) != q;  // may have the new shape already
+        note(d_.user(u));
       });
     } else if (d_.shape(v) == shape) {
       bool other = false;
-      users(v, [&](DUse u) { other |= deforms(u); });
+      users(v, [&](DUse u) { other |= is_deformation_use(u); });
       added_ += !other;
     }
   }
@@ -355,13 +363,13 @@ class Prospect {
     bool needed = d_[y].live_out;
     users(y, [&](DUse u) {
       const DNode m = d_.user(u);
-      if (inner(m)) return;
-      if (!deforms(u)) {
+      if (in_cluster(m)) return;
+      if (!is_deformation_use(u)) {
         needed = true;
         return;
       }
       removed_ += d_.shape(d_.out(m)) == to_;
-      users(d_.out(m), [&](DUse w) { see(d_.user(w)); });
+      users(d_.out(m), [&](DUse w) { note(d_.user(w)); });
     });
     added_ += needed;
   }
@@ -369,51 +377,52 @@ class Prospect {
   const Draft& d_;
   const ShapeId to_;
   std::vector<DValue> known_;
-  std::size_t removed_ = 0, added_ = 0;  // at most, at least
-  bool free_ = false, region_ = false;   // of what will stand together
-  bool open_ = false;                    // cannot be said
+  std::size_t removed_ = 0, added_ = 0;  // deformations; at most, at least
+  bool free_ = false, region_ = false;  // the nodes that become neighbours: one in no region, one in a region
+  bool undecided_ = false;              // the estimate says nothing: try the move
 };
 
 }  // namespace
 
-bool rebase_may_pay(const Draft& d, DNode border, std::span<const DNode> cluster, Direction direction) {
-  const ShapeId to = d.shape(direction == Direction::Down ? d.in(border, 0) : d.out(border));
-  if (d[border].node_class != NodeClass::Deformation || !to) return true;
+bool rebase_may_pay(const Draft& d, DNode boundary, std::span<const DNode> cluster, Direction direction) {
+  const ShapeId to = d.shape(direction == Direction::Down ? d.in(boundary, 0) : d.out(boundary));
+  if (d[boundary].node_class != NodeClass::Deformation || !to) return true;
   d.clear_marks();
   for (const DNode n : cluster) d.mark(n);
-  return Prospect(d, to).good(cluster);
+  return RebaseEstimate(d, to).may_pay(cluster);
 }
 
-// Has the deformation an operand that says its target? (The second operand of a Squeeze says other things.)
-static bool says_target(const Draft& d, DNode border) {
-  if (d[border].real_in != 2) return false;
-  return d[border].made || d.model().kind(d[border].origin) == OpKind::Reshape;
+// Returns whether the deformation has a shape operand, which states its whole target. (The second operand of
+// a Squeeze holds axes.)
+static bool has_target_operand(const Draft& d, DNode boundary) {
+  if (d[boundary].real_in != 2) return false;
+  return d[boundary].made || d.model().kind(d[boundary].origin) == OpKind::Reshape;
 }
 
-bool rebase(Draft& d, DNode border, std::span<const DNode> cluster, Direction direction, const MoveOptions& o,
-            Refusal& why) {
-  const ShapeId in_front = d.shape(d.in(border, 0)), behind = d.shape(d.out(border));
-  if (!in_front || !behind) {
+bool rebase(Draft& d, DNode boundary, std::span<const DNode> cluster, Direction direction,
+            const MoveOptions& o, Refusal& why) {
+  const ShapeId upstream = d.shape(d.in(boundary, 0)), downstream = d.shape(d.out(boundary));
+  if (!upstream || !downstream) {
     why = Refusal::ShapeUnknown;
     return false;
   }
   const bool down = direction == Direction::Down;
-  const bool turn = d[border].node_class == NodeClass::Transpose;
+  const bool is_transpose = d[boundary].node_class == NodeClass::Transpose;
   for (const DNode n : cluster)
-    if (!o.relaxed &&
-        (!may_reshape(d, n, down ? in_front : behind, turn) || (turn && !position_free(d, n)))) {
+    if (!o.relaxed && (!may_reshape(d, n, down ? upstream : downstream, is_transpose) ||
+                       (is_transpose && !position_free(d, n)))) {
       why = Refusal::Position;
       return false;
     }
   const DNode first = cluster.front();
-  Rebase work(d, cluster, down ? behind : in_front, down ? in_front : behind, why);
-  if (turn) {
-    const auto perm = d.list(d[border].list);
+  Rebase work(d, cluster, down ? downstream : upstream, down ? upstream : downstream, why);
+  if (is_transpose) {
+    const auto perm = d.list(d[boundary].list);
     work.perm = down ? inverse_of(perm) : std::vector<std::int64_t>(perm.begin(), perm.end());
-  } else if (says_target(d, border)) {
-    // The shape operand of the border says the same again (form 6): behind the cluster, or in front of it
-    // where it is computed before.
-    const RuntimeTarget target{d.in(border, 1), d[border].origin};
+  } else if (has_target_operand(d, boundary)) {
+    // The shape operand of the boundary can serve again: downstream of the cluster, or upstream of it if it
+    // is computed before the cluster (docs/hoisting.md, "New deformations").
+    const RuntimeTarget target{d.in(boundary, 1), d[boundary].origin};
     const DNode by = d.def(target.operand);
     if (down) work.target_out = target;
     else if (!by || d.before(by, first)) work.target_in = target;
