@@ -1,13 +1,19 @@
-// Problem: every branch of a Concat (or of a Split) ends (or begins) with the same kind of deformation or
-// transposition.
-// Method: with one axis b of the shapes in front of the deformations such that as many elements stand before
-// b as before the Concat's axis, each branch's block stays contiguous: the Concat works on those shapes,
-// along b, and one deformation follows. Branches without one get the inverse (whether that pays, the cost
-// says). A Transpose on all branches, with one perm, changes the axis.
-// Exact: b4: the same elements in the same order; for a Transpose they change places, but nothing is
-// computed.
+// Problem: every branch of a Concat ends, or every branch of a Split begins, with a deformation or with a
+// Transpose: n nodes where one is enough.
+// Method: let b be an axis of the deformations' source shapes such that as many elements come before b as
+// before the Concat's axis. Then each branch's block stays contiguous: the Concat joins the source shapes
+// along b, and one deformation follows. Branches without a deformation get the inverse; the cost decides
+// whether that pays. With a Transpose of one perm on all branches, the axis of the Concat changes instead.
+// The Split is the mirror.
+// Exact: the same elements in the same order; a Transpose moves them, but nothing is computed.
+// Lowers D by the deformations but one, or C' by the Transposes but one. Ends: each branch is visited once.
+//
+//   a = Reshape (x, {8, 3})             c = Concat <axis = 0> (x, z)       x: [4,6], z: [2,6]
+//   b = Reshape (z, {4, 3})     =>      y = Reshape (c, {12, 3})
+//   y = Concat <axis = 0> (a, b)
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "hoist/moves/moves.h"
 #include "support/checked.h"
@@ -17,7 +23,7 @@ namespace {
 
 std::vector<DimId> copy(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
 
-// The dims with the one at b replaced.
+// Returns the dims with the one at b replaced.
 std::vector<DimId> with(std::span<const DimId> dims, std::size_t b, DimId by) {
   std::vector<DimId> out = copy(dims);
   out[b] = by;
@@ -28,8 +34,8 @@ DimId product(Draft& d, std::span<const DimId> dims, std::size_t begin, std::siz
   return d.shapes().product(dims.subspan(begin, end - begin));
 }
 
-// Does nothing but the Concat read v? A deformation may feed several slots, as it moves no bytes; a Transpose
-// would turn more.
+// Returns whether only the Concat reads v, for a Transpose in one slot only. (Downstream, a Transpose would
+// move the bytes of every slot; a deformation moves none.)
 bool feeds_only(const Draft& d, DValue v, DNode c, NodeClass what) {
   if (d.single_use(v)) return true;
   if (what != NodeClass::Deformation || d[v].live_out) return false;
@@ -47,15 +53,15 @@ DNode deformation_of(const Draft& d, DValue v, DNode c, NodeClass what) {
   return d.is(q, what) && feeds_only(d, v, c, what) && d.shape(d.in(q, 0)) ? q : DNode{};
 }
 
-// Do at least two of the values come from such a node, read by others or not?
-bool several(const Draft& d, std::span<const DValue> values, NodeClass what) {
+// Returns whether nodes of class `what` produce at least two of the values, whoever reads them.
+bool several_from(const Draft& d, std::span<const DValue> values, NodeClass what) {
   std::size_t found = 0;
   for (const DValue v : values) found += d.is(d.def(v), what);
   return found >= 2;
 }
 
-// Does the inverse in front of a branch take a node of its own? Constants are reshaped; near a deformation
-// one may do for both.
+// Returns whether the inverse deformation of a branch takes a node of its own. Constants are reshaped, and
+// next to another deformation the two become one.
 bool needs_node(const Draft& d, DValue v) {
   if (d.constant(v) || d.is(d.def(v), NodeClass::Deformation)) return false;
   std::uint32_t visited = 0;  // one value may stand in all slots
@@ -67,6 +73,55 @@ bool needs_node(const Draft& d, DValue v) {
     if (d.is(d.user(u), NodeClass::Deformation)) return false;
   }
   return true;
+}
+
+// The shapes of the operands of a new Concat along axis b, and the extent of its result there.
+struct JoinedShapes {
+  std::vector<ShapeId> operands;
+  DimId extent;
+};
+
+// Returns the shapes of the branches upstream of a new Concat along axis b: that of the deformation's source,
+// or, on a branch without one, s0 (a source's dims) with its own extent along b. Returns nothing if a branch
+// does not fit s0 or an extent is not known.
+std::optional<JoinedShapes> join_along(Draft& d, DNode c, std::span<const DNode> each,
+                                       std::span<const DimId> s0, std::size_t b) {
+  JoinedShapes out;
+  DimId total = d.shapes().pool().constant(0);
+  std::vector<DimId> rest = copy(s0);
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
+  const DimId others = product(d, rest, 0, rest.size());
+  const auto shape_of = [&](ShapeId given, bool source) -> ShapeId {
+    if (source) {
+      const auto s = copy(d.shapes().dims(given));
+      return s.size() == s0.size() && std::ranges::equal(with(s, b, s0[b]), s0) ? given : ShapeId{};
+    }
+    const DimId count = d.shapes().product(given);
+    const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
+    return extent ? d.shapes().intern(std::span<const DimId>(with(s0, b, extent))) : ShapeId{};
+  };
+  std::array<ShapeId, 2> given,
+      made;  // of the last branch without and with a deformation, as most branches are alike
+  std::optional<std::int64_t> numbers = 0;  // the sum of the extents that are numbers
+  for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
+    const bool source = each[i].valid();
+    const ShapeId s = d.shape(source ? d.in(each[i], 0) : d.in(c, i));
+    if (given[source] != s) {
+      given[source] = s;
+      made[source] = shape_of(s, source);
+    }
+    if (!made[source]) break;
+    out.operands.push_back(made[source]);
+    const DimId extent = d.shapes().dims(made[source])[b];
+    const auto number = d.shapes().number(extent);
+    if (number) numbers = checked_add(*numbers, *number);
+    else total = d.shapes().pool().add(total, extent);
+    if (!total || !numbers) break;
+  }
+  out.extent =
+      total && numbers ? d.shapes().pool().add(total, d.shapes().pool().constant(*numbers)) : DimId{};
+  if (out.operands.size() != d[c].in_count || !out.extent) return std::nullopt;
+  return out;
 }
 
 bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& why) {
@@ -138,8 +193,8 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
     if (!d.shape(d.in(c, i))) return false;
   }
   if (found < 2 ||
-      std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {  // one node in two slots is one
-    if (several(d, d.ins(c), what)) why = Refusal::MultiUse;
+      std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {  // one node in several slots
+    if (several_from(d, d.ins(c), what)) why = Refusal::MultiUse;
     return false;
   }
   if (!type_can_move(d, d[d.out(c)].dtype)) {
@@ -147,8 +202,8 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
     return false;
   }
   if (what == NodeClass::Transpose) return transposes_concat(d, c, each, why);
-  // A few branches are tried and priced. Of many, most must have a deformation (the majority rule of b4):
-  // 10^5 nodes that are made for nothing cost as much as the rest of a search.
+  // With few branches the move is tried and priced. With many, most must have a deformation, since 10^5 nodes
+  // that are made and undone take as long as the rest of a search.
   if (d[c].in_count > kSearchLimits.common_operands) {
     std::size_t inverses = 0;
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
@@ -165,48 +220,16 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
   why = Refusal::AxisCut;
   for (std::size_t b = 0; outer && b < s0.size(); ++b) {
     if (product(d, s0, 0, b) != outer) continue;
-    // The shape of each branch in front of the Concat: its source's, or what the others have but along b.
-    std::vector<ShapeId> shapes;
-    DimId total = d.shapes().pool().constant(0);
-    std::vector<DimId> rest = s0;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
-    const DimId others = product(d, rest, 0, rest.size());
-    const auto shape_of = [&](ShapeId given, bool source) -> ShapeId {
-      if (source) {
-        const auto s = copy(d.shapes().dims(given));
-        return s.size() == s0.size() && with(s, b, s0[b]) == s0 ? given : ShapeId{};
-      }
-      const DimId count = d.shapes().product(given);
-      const DimId extent = count ? d.shapes().divide(count, others) : DimId{};
-      return extent ? d.shapes().intern(std::span<const DimId>(with(s0, b, extent))) : ShapeId{};
-    };
-    std::array<ShapeId, 2> given,
-        made;  // of the last branch without and with a deformation: mostly all are alike
-    std::optional<std::int64_t> numbers = 0;  // the sum of the extents that are numbers
-    for (std::uint32_t i = 0; others && i < d[c].in_count; ++i) {
-      const bool source = each[i].valid();
-      const ShapeId s = d.shape(source ? d.in(each[i], 0) : d.in(c, i));
-      if (given[source] != s) {
-        given[source] = s;
-        made[source] = shape_of(s, source);
-      }
-      if (!made[source]) break;
-      shapes.push_back(made[source]);
-      const DimId extent = d.shapes().dims(made[source])[b];
-      const auto number = d.shapes().number(extent);
-      if (number) numbers = checked_add(*numbers, *number);
-      else total = d.shapes().pool().add(total, extent);
-      if (!total || !numbers) break;
-    }
-    total = total && numbers ? d.shapes().pool().add(total, d.shapes().pool().constant(*numbers)) : DimId{};
-    if (shapes.size() != d[c].in_count || !total) continue;
+    const auto joined_shapes = join_along(d, c, each, s0, b);
+    if (!joined_shapes) continue;
     std::vector<DValue> in;
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) {
-      in.push_back(each[i] ? d.in(each[i], 0) : deformed(d, d.in(c, i), shapes[i], c, {}, why));
+      in.push_back(each[i] ? d.in(each[i], 0)
+                           : deformed(d, d.in(c, i), joined_shapes->operands[i], c, {}, why));
       if (!in.back()) return false;
     }
     const DValue y = d.out(c);
-    const ShapeId joined = d.shapes().intern(std::span<const DimId>(with(s0, b, total)));
+    const ShapeId joined = d.shapes().intern(std::span<const DimId>(with(s0, b, joined_shapes->extent)));
     if (!joined ||
         (joined != result && deform_form(d.shapes(), joined, result).kind == DeformForm::Kind::None)) {
       why = Refusal::NotWritable;
