@@ -1,10 +1,12 @@
-// Problem: DepthToSpace and SpaceToDepth that undo each other stand apart, elementwise nodes between them.
-// Method: from the lower one up a chain of elementwise nodes with one reader each, whose other operands are
-// single elements, to the other with the same block size; the chain works on the source, and both go.
-// Exact: DepthToSpace of mode DCR puts channel (i·b + j)·c' + k of a pixel to place (i, j) of its block, in
-// channel k; SpaceToDepth reads places in that order. Other modes are not taken. Elements change their place
-// in the buffer: only elementwise nodes whose bits do not depend on that are passed below -O3. Lowers C' by
-// two. Ends: two nodes are gone.
+// Problem: elementwise nodes separate a DepthToSpace from the SpaceToDepth that undoes it.
+// Method: from the lower one the search goes up a chain of elementwise nodes with one reader each, whose
+// other operands are single elements, to one of the other operator with the same block size. The chain then
+// works on the upper one's operand, and both go.
+// Exact: DepthToSpace of mode DCR moves channel (i*b + j)*c' + k of a pixel to position (i, j) of its block,
+// in channel k; SpaceToDepth reads positions in that order. Other modes are refused. Elements change their
+// position in the buffer, so below -O3 elementwise nodes whose bits depend on it are refused.
+// Lowers C' by two.
+// Ends: two nodes are gone.
 //
 //   d = DepthToSpace <blocksize = 2> (x)      =>      y = Relu (x)
 //   r = Relu (d)
@@ -18,7 +20,7 @@
 namespace graphopt {
 namespace {
 
-// The operand that is not a single element, when there is one only and it has the shape of the result.
+// Returns the one operand that is not a single element, if it has the shape of the result; else none.
 DValue main_operand(const Draft& d, DNode e) {
   DValue found;
   for (std::uint32_t k = 0; k < d[e].in_count; ++k) {
@@ -35,7 +37,7 @@ DValue main_operand(const Draft& d, DNode e) {
 }  // namespace
 
 bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
-  std::vector<DNode> chain;  // from below
+  std::vector<DNode> chain;  // in upstream order
   DValue v = d.in(lower, 0);
   DNode upper;
   for (;;) {
@@ -73,11 +75,11 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
   for (std::size_t i = chain.size(); i-- > 0;) {
     const DNode e = chain[i];
     const DValue main = main_operand(d, e);
-    const DValue below = i == 0 ? y : d.new_value(shape, d[d.out(e)].dtype);
+    const DValue result = i == 0 ? y : d.new_value(shape, d[d.out(e)].dtype);
     const DValue source = i + 1 == chain.size() ? x : d.out(chain[i + 1]);
     for (std::uint32_t k = 0; k < d[e].in_count; ++k)
       if (d.in(e, k) == main) d.set_in(e, k, source);
-    d.set_outs(e, std::span(&below, 1));
+    d.set_outs(e, std::span(&result, 1));
   }
   return true;
 }

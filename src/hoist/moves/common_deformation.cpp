@@ -6,7 +6,8 @@
 // whether that pays. With a Transpose of one perm on all branches, the axis of the Concat changes instead.
 // The Split is the mirror.
 // Exact: the same elements in the same order; a Transpose moves them, but nothing is computed.
-// Lowers D by the deformations but one, or C' by the Transposes but one. Ends: each branch is visited once.
+// Lowers D by the deformations but one, or C' by the Transposes but one.
+// Ends: each branch is visited once.
 //
 //   a = Reshape (x, {8, 3})             c = Concat <axis = 0> (x, z)       x: [4,6], z: [2,6]
 //   b = Reshape (z, {4, 3})     =>      y = Reshape (c, {12, 3})
@@ -316,9 +317,9 @@ bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
         why = Refusal::NotWritable;
         return false;
       }
-      const DValue piece[] = {d.new_value(shapes[i], d[v].dtype)}, out[] = {v};
-      d.new_node(NodeClass::Deformation, {}, piece, out, d[s].next);
-      outs.push_back(piece[0]);
+      const DValue from[] = {d.new_value(shapes[i], d[v].dtype)}, out[] = {v};
+      d.new_node(NodeClass::Deformation, {}, from, out, d[s].next);
+      outs.push_back(from[0]);
     }
     const DValue in[] = {whole};
     d.set_ins(s, in);

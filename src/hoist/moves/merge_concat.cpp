@@ -1,19 +1,26 @@
-// Problem: the same elementwise operators stand on every branch in front of a Concat: n launches each where
-// one would do.
-// Method: a lockstep walk from the Concat's operands over all branches at once. A *level* is a tuple of
-// values, one per branch (deformations between are looked through); it matches when all of them come from the
-// same operator. Operands in full shape lead to further levels, others must be common (merge_operands.h).
-// Levels form a graph (x * sigmoid(x) meets itself again at x). A level is merged when all levels below it
-// end in one and the same leaf tuple: with two, a second Concat would move more bytes than is saved. When the
-// one leaf tuple is one value n times and the branches differ by their constants, no Concat is needed: the
-// value broadcasts against the stacked constants along an axis of extent n in front of the Concat's, and a
-// Reshape makes one of both. The elements computed and written are those of the branches. Where nothing
-// differs it is the same work n times, and refused.
-//   a = Mul (x, k)  b = Mul (x, l)  y = Concat <axis = 0> (a, b)      =>      m = Mul (x, kl)  y = Reshape
-//   (m, shape)
-// Exact: every element is computed by the same operator from the same operands; its place changes, so
-// operators whose kernels depend on that are refused (b7).
-// Ends: the walk makes each tuple a level once.
+// Problem: the same elementwise operators stand on every branch of a Concat: n launches each where one is
+// enough.
+// Method: a lockstep walk goes upstream from the Concat's operands over all branches at once. A step of the
+// walk is a *tuple* of values, one per branch; single-use deformations are skipped. A tuple matches if equal
+// operators produce all its values. Full operands lead to further tuples, others must be common
+// (merge_operands.h). Tuples form a graph, since x * sigmoid(x) reaches x twice. A tuple that does not match
+// is a *leaf*. A tuple is merged if all tuples upstream of it end in one leaf tuple: with two, a second
+// Concat would move more bytes than is saved.
+// If the one leaf tuple is one value n times and the branches differ in their constants, no Concat is needed:
+// the value broadcasts against the constants, which are stacked along an axis of extent n before the Concat's
+// axis, and a Reshape merges the two axes. This computes and writes as many elements as the branches do. If
+// nothing differs, it would be the same work n times: refused.
+//   a = Mul (x, k)
+//   b = Mul (x, l)                          m = Mul (x, kl)
+//   y = Concat <axis = 0> (a, b)      =>    y = Reshape (m, shape)
+// Exact: every element is computed by the same operator from the same operand elements. Its position changes,
+// so operators whose kernels depend on that are refused (docs/hoisting.md, "Exactness").
+// Lowers C' by n - 1 per merged tuple.
+// Ends: the walk expands each tuple once.
+//
+//   a = Sqrt (x)                            c = Concat <axis = 0> (x, z)
+//   b = Sqrt (z)                            y = Sqrt (c)
+//   y = Concat <axis = 0> (a, b)      =>
 #include <algorithm>
 
 #include "hoist/draft/elementwise.h"
@@ -24,21 +31,23 @@
 namespace graphopt {
 namespace {
 
+// One operand position of a tuple: a further tuple upstream, or one value for all branches.
 struct Child {
   enum class Kind : std::uint8_t { Tuple, Value } kind = Kind::Value;
   std::size_t tuple = 0;
   DValue value;               // none: absent
-  std::vector<DValue> parts;  // the branches' constants, which `value` is one behind the other along the axis
+  std::vector<DValue> parts;  // the branches' constants; `value` is these joined along the axis
 };
 
+// One step of the walk: a value per branch and the nodes that produce them.
 struct Tuple {
   std::vector<DValue> values;
   std::vector<DNode> nodes;  // none for a constant branch
   std::vector<Child> children;
-  bool op = false;  // matches; else a leaf
-  Refusal stack_only =
-      Refusal::None;     // why its constants cannot be joined, only stand along an axis of their own
-  std::size_t leaf = 0;  // the one leaf level below it; itself when it is one
+  bool op = false;  // it matches; else it is a leaf
+  // Why its constants cannot be joined but only be stacked; None if they can be joined.
+  Refusal stack_only = Refusal::None;
+  std::size_t leaf = 0;  // the one leaf tuple upstream of it; a leaf is its own
   DValue made;
 };
 
@@ -46,12 +55,12 @@ class LockstepWalk {
  public:
   LockstepWalk(Draft& d, DNode concat, const MoveOptions& o)
       : d_(d), concat_(concat), options_(o), axis_(d[concat].axis) {
-    shares_ = d.ins(concat);
-    for (const DValue v : shares_) shapes_.push_back(d.shape(v));
+    operands_ = d.ins(concat);
+    for (const DValue v : operands_) shapes_.push_back(d.shape(v));
   }
 
   bool run(Refusal& why) {
-    tuple_of(shares_);
+    tuple_of(operands_);
     for (std::size_t i = 0; i < tuples_.size(); ++i) {
       Refusal below = Refusal::None;
       expand(i, i == 0 ? why : below);
@@ -61,7 +70,7 @@ class LockstepWalk {
     while (tuples_[0].leaf != 0) {
       const bool stacks = one_value(tuples_[tuples_[0].leaf]);
       why = Refusal::MultiUse;
-      if (!close_open_uses() && (stacks || !close_stacks(why)))
+      if (!close_outside_uses() && (stacks || !close_stacks(why)))
         return stacks ? build_stack(tuples_[tuples_[0].leaf].values[0], why) : build(why);
       find_leaves();
     }
@@ -71,20 +80,20 @@ class LockstepWalk {
   }
 
  private:
-  // Looks through deformations that only this branch reads.
-  DValue peel(DValue v) {
+  // Returns the source of the single-use deformations that produce v, or v.
+  DValue skip_deformations(DValue v) {
     while (true) {
       const DNode q = d_.def(v);
       if (!q || d_[q].node_class != NodeClass::Deformation || d_[q].shape_only || !d_.single_use(v) ||
           !d_.shape(d_.in(q, 0)) || d_.constant(d_.in(q, 0)))
         return v;
-      peeled_.push_back(q);
+      skipped_.push_back(q);
       v = d_.in(q, 0);
     }
   }
 
   std::size_t tuple_of(std::vector<DValue> values) {
-    for (DValue& v : values) v = peel(v);
+    for (DValue& v : values) v = skip_deformations(v);
     std::uint64_t hash = 0;
     for (const DValue v : values) hash = mix_hash(hash, v.index());
     const auto add = [&] {
@@ -101,11 +110,12 @@ class LockstepWalk {
       const DNode n = d_.constant(v) ? DNode{} : d_.def(v);
       tuple.nodes.push_back(n);
       if (!d_.constant(v) && (!n || d_[n].node_class != NodeClass::Elementwise || d_[v].live_out)) {
-        why = n && d_[n].node_class == NodeClass::Elementwise ? held_because(d_, v) : not_elementwise(d_, n);
+        why = n && d_[n].node_class == NodeClass::Elementwise ? live_out_reason(d_, v)
+                                                              : not_elementwise_reason(d_, n);
         return false;
       }
       if (n) real.push_back(n);
-      else if (real.empty() && tuple.nodes.size() > 1) return false;  // constants only, so far
+      else if (real.empty() && tuple.nodes.size() > 1) return false;  // the first branches are constants
     }
     if (real.size() >= 2 && d_[real[0]].per_axis)
       for (std::size_t i = 0; i < tuple.values.size(); ++i)
@@ -115,10 +125,10 @@ class LockstepWalk {
         }
     if (real.size() < 2 || !same_elementwise(d_, real, d_.shape(d_.out(concat_)), options_, why))
       return false;
-    // A constant branch that the operator leaves bit for bit as it is.
+    // A constant branch takes part if the operator returns its elements unchanged.
     if (real.size() < tuple.values.size())
       for (std::size_t i = 0; i < tuple.values.size(); ++i)
-        if (!tuple.nodes[i] && !leaves_alone(d_, d_[real[0]].origin, d_[tuple.values[i]].tensor)) {
+        if (!tuple.nodes[i] && !returns_unchanged(d_, d_[real[0]].origin, d_[tuple.values[i]].tensor)) {
           why = Refusal::Operand;
           return false;
         }
@@ -146,10 +156,10 @@ class LockstepWalk {
         tuple.children.push_back(c);
         continue;
       }
-      // A scalar by definition is full where the branches are scalars, but the Concat of them is none.
+      // A fixed operand has the full shape if the branches are scalars, but must not become a tuple.
       if (full && !all_constant && operand_kind(d_.model(), d_[first].origin, k) != Operand::Fixed) {
         c.kind = Child::Kind::Tuple;
-        tuples_[at].values = tuple.values;  // so that it is found when it meets itself
+        tuples_[at].values = tuple.values;  // so that tuple_of() finds this tuple again
         c.tuple = tuple_of(std::move(operands));
       } else {
         if (all_nodes) {
@@ -169,7 +179,7 @@ class LockstepWalk {
     tuples_[at] = std::move(tuple);
   }
 
-  // Children before parents.
+  // Sorts the tuples so that children come before parents.
   void order_tuples() {
     std::vector<std::uint8_t> state(tuples_.size());
     std::vector<std::pair<std::size_t, std::size_t>> stack{{0, 0}};
@@ -189,8 +199,8 @@ class LockstepWalk {
     }
   }
 
-  // A level also ends the walk where its leaf is of a wider type than the result: the Concat would move more
-  // bytes there.
+  // Sets the leaf of every tuple. A tuple with several leaves becomes a leaf itself, and so does one whose
+  // leaf is of a wider type than the Concat's operands, since the Concat would move more bytes.
   void find_leaves() {
     const int most = bits_of(d_[tuples_[0].values[0]].dtype);
     for (const std::size_t at : order_) {
@@ -212,7 +222,7 @@ class LockstepWalk {
     }
   }
 
-  std::vector<std::size_t> merged() const {  // reachable from the root, parents first
+  std::vector<std::size_t> merged() const {  // those reachable from the root, parents first
     std::vector<std::size_t> out{0};
     std::vector<bool> seen(tuples_.size());
     seen[0] = true;
@@ -225,11 +235,11 @@ class LockstepWalk {
     return out;
   }
 
-  // Levels with a value that something outside of the pattern reads become leaves. Returns whether there was
+  // Makes leaves of the tuples with a value that a node outside the pattern reads. Returns whether there was
   // one.
-  bool close_open_uses() {
+  bool close_outside_uses() {
     std::vector<DNode> pattern{concat_};
-    pattern.insert(pattern.end(), peeled_.begin(), peeled_.end());
+    pattern.insert(pattern.end(), skipped_.begin(), skipped_.end());
     const auto tuples = merged();
     for (const std::size_t at : tuples)
       for (const DNode n : tuples_[at].nodes)
@@ -279,7 +289,7 @@ class LockstepWalk {
         in.push_back(c.kind == Child::Kind::Tuple ? tuples_[c.tuple].made : c.value);
         reached &= c.kind != Child::Kind::Tuple || in.back().valid();
       }
-      if (!reached) continue;  // below a level that became a leaf
+      if (!reached) continue;  // upstream of a tuple that became a leaf
       tuple.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
       d_.new_elementwise(first, in, tuple.made, concat_);
     }
@@ -287,7 +297,7 @@ class LockstepWalk {
     return true;
   }
 
-  // Levels whose constants can only be stacked become leaves. Returns whether there was one.
+  // Makes leaves of the tuples whose constants can only be stacked. Returns whether there was one.
   bool close_stacks(Refusal& why) {
     bool found = false;
     for (const std::size_t at : merged())
@@ -299,9 +309,9 @@ class LockstepWalk {
     return found;
   }
 
-  // The branches' shape when they stand along an axis of their own in front of the Concat's, unless that has
-  // extent 1. Only with ones in front: then what all branches share broadcasts as it is, in runs as long as a
-  // branch.
+  // Returns the shape of the branches stacked along a new axis before the Concat's axis; the Concat's shape
+  // if that axis has extent 1. Returns none if a dim before the axis is not 1: the constants of the branches
+  // would alternate in runs shorter than a branch.
   ShapeId stack_shape() {
     ShapeTable& shapes = d_.shapes();
     const auto s = shapes.dims(shapes_[0]);
@@ -309,8 +319,8 @@ class LockstepWalk {
     if (!std::ranges::all_of(s.first(axis_), [&](DimId e) { return shapes.is_one(e); })) return {};
     std::vector<DimId> dims(s.begin(), s.end());
     const DimId branches = shapes.pool().constant(static_cast<std::int64_t>(shapes_.size()));
-    if (axis_ == 0) dims.insert(dims.begin(), branches);  // the constants have the rank
-    else dims[axis_ - 1] = branches;                      // was 1; no operand would have a rank more
+    if (axis_ == 0) dims.insert(dims.begin(), branches);  // the stacked constants have this rank, too
+    else dims[axis_ - 1] = branches;                      // was 1: the rank stays
     return shapes.intern(std::span<const DimId>(dims));
   }
 
@@ -319,7 +329,8 @@ class LockstepWalk {
            stacked_constants(d_, parts, shapes_[0], axis_);
   }
 
-  // Do all branches compute with one value, and can the result of a stack be brought to the Concat's shape?
+  // Returns whether the leaf is one value on all branches and the stack's shape can be reshaped to the
+  // Concat's.
   bool one_value(const Tuple& leaf) {
     if (std::ranges::adjacent_find(leaf.values, std::not_equal_to{}) != leaf.values.end() ||
         std::ranges::adjacent_find(shapes_, std::not_equal_to{}) != shapes_.end())
@@ -328,8 +339,8 @@ class LockstepWalk {
     return each && deform_form(d_.shapes(), each, d_.shape(d_.out(concat_))).kind != DeformForm::Kind::None;
   }
 
-  // The merged levels that depend on constants which differ by branch; what the others compute is the same
-  // for all.
+  // Returns for each tuple whether it is merged and depends on constants that differ by branch; the other
+  // merged tuples compute the same on all branches.
   std::vector<bool> by_branch() const {
     std::vector<bool> out(tuples_.size());
     for (const std::size_t at : order_)
@@ -343,7 +354,7 @@ class LockstepWalk {
     const bool mixed = each && std::ranges::any_of(tuple.children, [&](const Child& c) {
                          return !c.parts.empty() || (c.kind == Child::Kind::Tuple && !wide[c.tuple]);
                        });
-    // PRelu's result has the shape of its first operand, which a stacked slope would exceed.
+    // PRelu's result has the shape of its first operand, so a stacked slope needs a stacked first operand.
     const bool narrow =
         each && (tuple.children[0].kind != Child::Kind::Tuple || !wide[tuple.children[0].tuple]);
     return std::ranges::all_of(tuple.nodes, [&](DNode n) {
@@ -352,13 +363,14 @@ class LockstepWalk {
     });
   }
 
-  // All leaves are x.
+  // Builds the merged nodes where every branch has the leaf x. Returns false, and sets `why`, if a stack is
+  // not possible.
   bool build_stack(DValue x, Refusal& why) {
     const std::vector<bool> wide = by_branch();
     const DValue y = d_.out(concat_);
     const ShapeId each = stack_shape();
     why = Refusal::MultiUse;
-    if (!wide[0] || !each) return false;  // one value n times: the work would grow
+    if (!wide[0] || !each) return false;  // the same work n times
     why = Refusal::Position;
     for (const std::size_t at : merged())
       if (tuples_[at].op && !may_stack(tuples_[at], wide[at], each, wide)) return false;
@@ -379,7 +391,7 @@ class LockstepWalk {
         reached &= in.back() || (c.kind == Child::Kind::Value && c.parts.empty());
       }
       if (!reached && at == 0) return false;
-      if (!reached) continue;  // below a level that became a leaf
+      if (!reached) continue;  // upstream of a tuple that became a leaf
       tuple.made = at == 0 && each == d_.shape(y)
                        ? y
                        : d_.new_value(wide[at] ? each : shapes_[0], d_[tuple.values[0]].dtype);
@@ -391,23 +403,24 @@ class LockstepWalk {
     return true;
   }
 
-  // Relu, Abs, Floor, Ceil, Identity of these elements give the same bits; NaN and -0 are not tried.
-  static bool leaves_alone(const Draft& d, NodeId n, TensorId t);
+  // Returns whether n's operator (Relu, Abs, Floor, Ceil) returns these elements unchanged; false for
+  // constants with NaN or -0.
+  static bool returns_unchanged(const Draft& d, NodeId n, TensorId t);
 
   Draft& d_;
   const DNode concat_;
   const MoveOptions& options_;
   const std::uint32_t axis_;
-  std::vector<DValue> shares_;
+  std::vector<DValue> operands_;
   std::vector<ShapeId> shapes_;
   std::vector<Tuple> tuples_;
   InternIndex index_;
   std::vector<std::size_t> order_;
-  std::vector<DNode> peeled_;
+  std::vector<DNode> skipped_;
   Refusal why_ = Refusal::None;  // of the root tuple, when it matched
 };
 
-bool LockstepWalk::leaves_alone(const Draft& d, NodeId n, TensorId t) {
+bool LockstepWalk::returns_unchanged(const Draft& d, NodeId n, TensorId t) {
   const OpKind kind = d.model().kind(n);
   if (kind != OpKind::Relu && kind != OpKind::Abs && kind != OpKind::Floor && kind != OpKind::Ceil)
     return false;

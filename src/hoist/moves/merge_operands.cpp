@@ -15,13 +15,13 @@ bool equal_constants(const Draft& d, DValue a, DValue b) {
   return x && y && *x == *y && d[a].dtype != DType::String;
 }
 
-Refusal held_because(const Draft& d, DValue v) {
+Refusal live_out_reason(const Draft& d, DValue v) {
   for (DUse u = d.first_use(v); u; u = d.next_use(u))
     if (d.slot(u) >= d[d.user(u)].real_in) return Refusal::Captured;
   return Refusal::GraphOutput;
 }
 
-Refusal not_elementwise(const Draft& d, DNode n) {
+Refusal not_elementwise_reason(const Draft& d, DNode n) {
   const bool barrier =
       n && d[n].node_class == NodeClass::Other && !d[n].shape_only &&
       (!d[n].anchor || (d[n].out_count > 0 && d.out(n) && d[d.out(n)].dtype == DType::String));
@@ -32,7 +32,7 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
                       Refusal& why) {
   for (const DNode n : nodes) {
     if (!d.is(n, NodeClass::Elementwise)) {
-      why = not_elementwise(d, n);
+      why = not_elementwise_reason(d, n);
       return false;
     }
     if (const Refusal r = operation_differs(d, nodes[0], n); r != Refusal::None) {
@@ -55,19 +55,20 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
 
 namespace {
 
-enum class Likeness : std::uint8_t { None, Kind, Node };
+enum class Similarity : std::uint8_t { None, Kind, Node };
 
-// Do two values look as if they stood at one place of two branches: made in the same way, or even by the same
-// node?
-Likeness likeness(const Draft& d, DValue a, DValue b) {
-  if (a == b) return Likeness::Node;
-  if (d.constant(a) || d.constant(b)) return d.constant(a) && d.constant(b) ? Likeness::Kind : Likeness::None;
+// Returns how likely it is that two values are operands of one position on two branches: one operator, or
+// even one node, produces both.
+Similarity similarity(const Draft& d, DValue a, DValue b) {
+  if (a == b) return Similarity::Node;
+  if (d.constant(a) || d.constant(b))
+    return d.constant(a) && d.constant(b) ? Similarity::Kind : Similarity::None;
   const DNode x = d.def(a), y = d.def(b);
-  if (!x || !y || d[x].node_class != d[y].node_class) return Likeness::None;
-  if (x == y) return Likeness::Node;  // pieces of one Split
+  if (!x || !y || d[x].node_class != d[y].node_class) return Similarity::None;
+  if (x == y) return Similarity::Node;  // results of one Split
   const bool one_of_many = d[x].node_class == NodeClass::Elementwise || d[x].node_class == NodeClass::Other;
-  return !one_of_many || d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? Likeness::Kind
-                                                                                          : Likeness::None;
+  return !one_of_many || d.model().node(d[x].origin).op == d.model().node(d[y].origin).op ? Similarity::Kind
+                                                                                          : Similarity::None;
 }
 
 }  // namespace
@@ -77,26 +78,29 @@ DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot) {
     return d.in(n, slot);
   const DValue a = d.in(first, 0), b = d.in(first, 1), x = d.in(n, 0), y = d.in(n, 1);
   if (!a || !b || !x || !y) return d.in(n, slot);
-  const Likeness as_is[] = {likeness(d, a, x), likeness(d, b, y)},
-                 swapped[] = {likeness(d, a, y), likeness(d, b, x)};
-  const auto pairs = [](std::span<const Likeness> l) {
-    return std::ranges::count_if(l, [](Likeness k) { return k != Likeness::None; });
+  const Similarity as_is[] = {similarity(d, a, x), similarity(d, b, y)},
+                   swapped[] = {similarity(d, a, y), similarity(d, b, x)};
+  const auto pairs = [](std::span<const Similarity> l) {
+    return std::ranges::count_if(l, [](Similarity k) { return k != Similarity::None; });
   };
-  const auto sure = [](std::span<const Likeness> l) { return std::ranges::count(l, Likeness::Node) == 2; };
+  const auto sure = [](std::span<const Similarity> l) {
+    return std::ranges::count(l, Similarity::Node) == 2;
+  };
   const bool swap = pairs(swapped) > pairs(as_is) || (sure(swapped) && !sure(as_is));
   return d.in(n, swap ? 1 - slot : slot);
 }
 
 namespace {
 
-// The extent of an operand along an axis of the result that it broadcasts to; 1 where it does not reach.
-bool flat_on_axis(const Draft& d, DValue v, ShapeId result, std::uint32_t axis) {
+// Returns whether an operand has extent 1 along an axis of the result, or a lower rank that does not reach
+// it.
+bool has_extent_one(const Draft& d, DValue v, ShapeId result, std::uint32_t axis) {
   const std::size_t rank = d.shapes().rank(result), mine = d.shapes().rank(d.shape(v));
   const std::size_t lead = rank - std::min(rank, mine);
   return axis < lead || d.shapes().is_one(d.shapes().dims(d.shape(v))[axis - lead]);
 }
 
-// Leading ones in front of the axis are cut: they say nothing.
+// Drops the leading ones before the axis.
 DValue without_leading_ones(Draft& d, DValue constant, std::uint32_t axis) {
   const auto dims = *d.shapes().numbers(d.shape(constant));
   std::size_t ones = 0;
@@ -119,7 +123,7 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
     std::vector<std::int64_t> full(rank, 1);
     std::ranges::copy(*own, full.end() - static_cast<std::ptrdiff_t>(own->size()));
     full[axis] = 1;
-    if (std::ranges::count(full, 0) > 0) {  // nothing is computed, and 1 would not be the least extent
+    if (std::ranges::count(full, 0) > 0) {  // max() below needs extents of at least 1
       why = Refusal::Operand;
       return {};
     }
@@ -158,7 +162,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   why = Refusal::Operand;
   if (operand_kind(d.model(), d[first].origin, slot) == Operand::Fixed)
     return same([](const Branch& b) { return b.operand; }) ? branches[0].operand : DValue{};
-  if (!broadcasts(d.model(), d[first].origin)) return {};  // they would have to be full in the new shape
+  if (!broadcasts(d.model(), d[first].origin)) return {};  // a common operand would have to be full
   std::vector<DValue> mapped;
   bool all_constant = true;
   for (const Branch& b : branches) {
@@ -171,7 +175,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   }
   const bool one = std::ranges::all_of(
       mapped, [&](DValue v) { return v == mapped[0] || equal_constants(d, v, mapped[0]); });
-  if (one && flat_on_axis(d, mapped[0], branches[0].to, axis)) {
+  if (one && has_extent_one(d, mapped[0], branches[0].to, axis)) {
     if (!broadcast_sensitive(d, first, mapped[0])) return mapped[0];
     why = Refusal::Position;
     return {};

@@ -1,5 +1,5 @@
-// What becomes of the operands of equal elementwise nodes when one node takes their place behind a Concat or
-// in front of a Split (methods/rewrites.md, b2 and b3): shared by both.
+// Operands of the one node that replaces equal elementwise nodes on all branches of a Concat or Split; used
+// by merge_concat and merge_split (docs/hoisting.md, "Operands").
 #pragma once
 
 #include <span>
@@ -9,36 +9,39 @@
 
 namespace graphopt {
 
+// One operand of one of the nodes.
 struct Branch {
   DNode node;
   DValue operand;
-  ShapeId from;  // the node's own shape
-  ShapeId to;    // its share of the Concat's result, or the Split's piece
+  ShapeId from;  // shape of the node's result
+  ShapeId to;    // shape of the Concat's operand, or of the Split's result, on this branch
 };
 
-// Kept once (the same value or equal constants without extent on the axis), or constants joined along the
-// axis. None, and `why`, when it is neither. `axis` counts in the shapes `to`. `parts`, if asked for: the
-// constants to be joined, also where they cannot be (an extent is not known, too many elements).
+// Returns the operand of the merged node at `slot`: the branches' value, if it is one (or equal constants)
+// and has extent 1 along `axis`; else their constants joined along `axis`, which counts in the shapes `to`.
+// Returns none, and sets `why`, if neither is possible. If `parts` is given, it receives the branches' mapped
+// constants that have to be joined, also when joining fails (unknown extent, too many elements).
 DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis,
                       DNode before, Refusal& why, std::vector<DValue>* parts = nullptr);
 
-// Constants that broadcast to `to`, one behind the other along a new axis in front of `axis`. None where one
-// is too large.
+// Returns the constants, each of which broadcasts to `to`, stacked along a new axis before `axis`; none if
+// the result has too many elements.
 DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, std::uint32_t axis);
 
-// May all of these nodes be one that works on shape `to`? Operator, attributes, types, position (unless
-// relaxed); distinct.
+// Returns whether one node that works on shape `to` can replace all of these: distinct elementwise nodes with
+// equal operator, attributes and types, whose bits do not depend on the position (unless relaxed). Sets `why`
+// if not.
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o,
                       Refusal& why);
 
-// The operand of n, which does what `first` does, that pairs with operand `slot` of `first`: where the first
-// two may be swapped bit for bit, they are where only so both pair with what is made in the same way, or by
-// the same node.
+// Returns the operand of n that pairs with operand `slot` of `first`; the two nodes have the same operator.
+// Where the operator's first two operands can be swapped bit for bit, they are swapped if only then both pair
+// with values of the same operator, or of the same node.
 DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot);
 
-// Why a value that something outside of the graph's nodes reads has to stay.
-Refusal held_because(const Draft& d, DValue v);
-// Why a node that is not elementwise ends a walk.
-Refusal not_elementwise(const Draft& d, DNode n);
+// Returns why a value is live-out: Captured or GraphOutput.
+Refusal live_out_reason(const Draft& d, DValue v);
+// Returns why a node that is not elementwise ends a walk: Barrier or Operand.
+Refusal not_elementwise_reason(const Draft& d, DNode n);
 
 }  // namespace graphopt

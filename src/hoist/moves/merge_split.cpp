@@ -1,19 +1,20 @@
-// Problem: the same elementwise operators stand behind every result of a Split: n launches each where one
-// would do.
-// Method: from each result (through deformations that nothing else reads) forward, in topological order, to
-// the nearest node that every reader of the result leads to and no value goes past: its *end*. What lies
-// between is the branch: one node where the result has one reader, a small graph where it is read again (x *
-// sigmoid(x)). Then backward from the ends, all branches in lockstep: a *level* is a node per branch, the
-// same operator with the result, values of further levels, or common operands
-// (merge_operands.h) at the same places. The operand that reads a node says which one it pairs with, so equal
-// readers are never confused. The levels go in front of the Split once; it takes the values of the ends apart
-// instead, the deformations stay on their branches. Chains follow one end at a time. With two ends (values of
-// two levels are read below) a second Split would move more bytes than is saved: there is no end then. Where
-// the Split cannot carry the values of an end, or they are of a wider type, the next end is looked for.
-// Exact: as merge_concat. A shared operand cannot depend on the Split: it would depend on an end, and that on
-// the operand.
-// Lowers: C', by n - 1 for each tuple. Ends: each node is looked at once per walk, at most
-// SearchLimits::branch_nodes of them on a branch.
+// Problem: the same elementwise operators stand downstream of every result of a Split: n launches each where
+// one is enough.
+// Method: from each result (through single-use deformations) the branch is followed downstream, in
+// topological order, to its *sink node*: the nearest node that every path from the result leads to, its
+// post-dominator. The branch is one node where the result has one reader, or a small graph where it has
+// several (x * sigmoid(x)). Then the branches are matched in lockstep, from the sink nodes upstream. A
+// *tuple* is one node per branch; it matches if the nodes have the same operator and read, at the same
+// operand positions, the branch's value, nodes of one other tuple, or a common operand (merge_operands.h).
+// The operand that reads a node decides which tuple it joins, so equal readers are never confused. The merged
+// nodes are put upstream of the Split, which then splits their result; deformations stay on their branches.
+// If values of two tuples are read further downstream, no sink node exists: a second Split would move more
+// bytes than is saved. If the Split cannot carry the type at the sink nodes, or it is a wider type, the next
+// sink nodes downstream are tried.
+// Exact: as merge_concat. A common operand cannot depend on the Split: it would depend on a sink node, which
+// depends on the operand.
+// Lowers C' by n - 1 per tuple.
+// Ends: a walk visits each node once, at most SearchLimits::branch_nodes of them per branch.
 //
 //   a, b = Split <axis = 0> (x, n)             s = Sigmoid (x)
 //   s1 = Sigmoid (a)                           y = Mul (x, s)
@@ -31,20 +32,22 @@
 namespace graphopt {
 namespace {
 
+// A result of the Split with its branch.
 struct SplitResult {
-  DValue result;               // of the Split
-  std::vector<DNode> between;  // deformations, in order
-  DValue value;                // behind them
-  std::vector<DNode> nodes;    // the branch, in topological order; the last is the end
+  DValue result;
+  std::vector<DNode> deformations;  // single-use ones directly downstream of the result, in order
+  DValue value;                     // the result downstream of these
+  std::vector<DNode> nodes;         // the branch, in topological order; the last one is the sink node
 };
 
-// Adds the nodes behind the last one (the value, at first) up to the next end.
-bool walk_to_end(const Draft& d, SplitResult& p, Refusal& why) {
+// Adds to p.nodes those downstream of its last node (of p.value, if it has none) up to the next sink node.
+// Returns false, and sets `why`, if there is no sink node.
+bool walk_to_sink(const Draft& d, SplitResult& p, Refusal& why) {
   std::vector<std::pair<std::uint64_t, DNode>>
-      open;  // a heap, the first in order on top: a reader per use that is still to be met
+      open;  // a heap, the first in order on top: the readers to be visited, one per use
   const auto add_readers = [&](DValue v) {
     if (d[v].live_out || !d.first_use(v)) {
-      why = d[v].live_out && (v == p.value || d.first_use(v)) ? held_because(d, v) : Refusal::MultiUse;
+      why = d[v].live_out && (v == p.value || d.first_use(v)) ? live_out_reason(d, v) : Refusal::MultiUse;
       return false;
     }
     if (open.size() + d[v].use_count > kSearchLimits.branch_nodes) {
@@ -57,7 +60,7 @@ bool walk_to_end(const Draft& d, SplitResult& p, Refusal& why) {
       if (!d.is(n, NodeClass::Elementwise)) {
         const bool one =
             d.single_user(v).valid() && !d[n].shape_only && d[n].node_class != NodeClass::Deformation;
-        why = one ? not_elementwise(d, n) : Refusal::MultiUse;
+        why = one ? not_elementwise_reason(d, n) : Refusal::MultiUse;
         return false;
       }
       open.emplace_back(d[n].key, n);
@@ -83,64 +86,65 @@ bool walk_to_end(const Draft& d, SplitResult& p, Refusal& why) {
 }
 
 bool follow(const Draft& d, SplitResult& p, Refusal& why) {
-  for (p.value = p.result; p.value && d.single_use(p.value); p.value = d.out(p.between.back())) {
+  for (p.value = p.result; p.value && d.single_use(p.value); p.value = d.out(p.deformations.back())) {
     const DUse u = d.first_use(p.value);
     if (d[d.user(u)].node_class != NodeClass::Deformation || d[d.user(u)].shape_only || d.slot(u) != 0) break;
-    p.between.push_back(d.user(u));
+    p.deformations.push_back(d.user(u));
   }
   if (!p.value) {
     why = Refusal::MultiUse;
     return false;
   }
-  return walk_to_end(d, p, why);
+  return walk_to_sink(d, p, why);
 }
 
-// Brings the Split and the deformations behind `place`, where the shared operands are computed.
-void move_behind(Draft& d, DNode split, std::span<const SplitResult> pieces, DNode place) {
+// Moves the Split and the deformations in the node list to after `place`, which computes a common operand.
+void move_downstream_of(Draft& d, DNode split, std::span<const SplitResult> results, DNode place) {
   if (!place || d.before(place, split)) return;
   const DNode next = d[place].next;
   d.move_before(split, next);
-  for (const SplitResult& p : pieces)
-    for (const DNode n : p.between)
+  for (const SplitResult& p : results)
+    for (const DNode n : p.deformations)
       if (d.before(n, split)) d.move_before(n, d[split].next);
-  // Chains on one branch keep their order: later ones were put right behind the Split, in front of earlier
-  // ones.
-  for (const SplitResult& p : pieces)
-    for (std::size_t i = 1; i < p.between.size(); ++i)
-      if (d.before(p.between[i], p.between[i - 1])) d.move_before(p.between[i], d[p.between[i - 1]].next);
+  // Chains on one branch keep their order: the loop above puts later nodes directly after the Split, before
+  // earlier ones.
+  for (const SplitResult& p : results)
+    for (std::size_t i = 1; i < p.deformations.size(); ++i)
+      if (d.before(p.deformations[i], p.deformations[i - 1]))
+        d.move_before(p.deformations[i], d[p.deformations[i - 1]].next);
 }
 
-// The branches in lockstep: level k is the k-th node of the first branch and what stands at its place on the
+// The branches in lockstep: tuple k is the k-th node of the first branch and the nodes that match it on the
 // others.
 class SplitLockstep {
  public:
-  SplitLockstep(Draft& d, DNode split, const MoveOptions& o, std::span<const SplitResult> pieces)
-      : d_(d), split_(split), options_(o), results_(pieces), tuples_(pieces[0].nodes.size()) {}
+  SplitLockstep(Draft& d, DNode split, const MoveOptions& o, std::span<const SplitResult> results)
+      : d_(d), split_(split), options_(o), results_(results), tuples_(results[0].nodes.size()) {}
 
   bool match(Refusal& why) {
     for (const SplitResult& p : results_)
       if (p.nodes.size() != tuples_.size()) {
-        why =
-            Refusal::MultiUse;  // something reads a value of one branch that is read by nothing on the others
+        why = Refusal::MultiUse;  // a value of one branch has a reader that the others do not have
         return false;
       }
     for (std::uint32_t i = 0; i < results_.size(); ++i)
-      for (std::uint32_t k = 0; k < tuples_.size(); ++k) homes_.push_back({results_[i].nodes[k], i, k});
-    std::ranges::sort(homes_, {}, &Home::node);
-    if (std::ranges::adjacent_find(homes_, {}, &Home::node) != homes_.end()) {
+      for (std::uint32_t k = 0; k < tuples_.size(); ++k) positions_.push_back({results_[i].nodes[k], i, k});
+    std::ranges::sort(positions_, {}, &Position::node);
+    if (std::ranges::adjacent_find(positions_, {}, &Position::node) != positions_.end()) {
       why = Refusal::MultiUse;  // two branches meet
       return false;
     }
     for (Tuple& tuple : tuples_) tuple.nodes.resize(results_.size());
-    taken_.resize(homes_.size());
+    assigned_.resize(positions_.size());
     for (std::uint32_t i = 0; i < results_.size(); ++i)
-      take(i, static_cast<std::uint32_t>(tuples_.size() - 1), results_[i].nodes.back());
+      assign(i, static_cast<std::uint32_t>(tuples_.size() - 1), results_[i].nodes.back());
     for (std::size_t k = tuples_.size(); k-- > 0;)
       if (!match_tuple(tuples_[k], why)) return false;
     return true;
   }
 
-  // Operands of each level; the last definition of those that are computed.
+  // Finds the common operands of each tuple, and the last node (latest()) that computes one. Returns false,
+  // and sets `why`, if an operand is not common.
   bool find_operands(Refusal& why) {
     for (Tuple& tuple : tuples_)
       for (std::uint32_t slot = 0; slot < tuple.in.size(); ++slot) {
@@ -162,7 +166,8 @@ class SplitLockstep {
   }
   DNode latest() const { return latest_; }
 
-  // One node per tuple, right before the Split, on `x`. What the last one gives.
+  // Creates one node per tuple, directly before the Split, with `x` for the branches' values. Returns the
+  // result of the last one.
   DValue build(DValue x) {
     const ShapeId whole = d_.shape(x);
     for (Tuple& tuple : tuples_) {
@@ -185,31 +190,32 @@ class SplitLockstep {
     DValue value;
   };
   struct Tuple {
-    std::vector<DNode> nodes;  // one per branch; none until a reader was matched
+    std::vector<DNode> nodes;  // one per branch; none until a reader is matched
     std::vector<Operands> in;
     DValue made;
   };
-  struct Home {
+  struct Position {
     DNode node;
-    std::uint32_t branch, place;
+    std::uint32_t branch, index;
   };
 
-  // Where n stands on the branches, as an index into homes_.
-  std::optional<std::size_t> home(DNode n) const {
+  // Returns the position of n on the branches, as an index into positions_; nothing if n is on none.
+  std::optional<std::size_t> position_of(DNode n) const {
     if (!n) return std::nullopt;
-    const auto it = std::ranges::lower_bound(homes_, n, {}, &Home::node);
-    if (it == homes_.end() || it->node != n) return std::nullopt;
-    return static_cast<std::size_t>(it - homes_.begin());
+    const auto it = std::ranges::lower_bound(positions_, n, {}, &Position::node);
+    if (it == positions_.end() || it->node != n) return std::nullopt;
+    return static_cast<std::size_t>(it - positions_.begin());
   }
 
-  // n becomes branch i's node of the tuple, if both are free or are each other's already.
-  bool take(std::uint32_t i, std::uint32_t tuple, DNode n) {
-    const std::size_t at = *home(n);
-    if (homes_[at].branch != i) return false;
+  // Makes n branch i's node of the tuple. Returns false if n is on another branch, or n or the tuple's slot
+  // is assigned to another one.
+  bool assign(std::uint32_t i, std::uint32_t tuple, DNode n) {
+    const std::size_t at = *position_of(n);
+    if (positions_[at].branch != i) return false;
     if (tuples_[tuple].nodes[i] == n) return true;
-    if (tuples_[tuple].nodes[i] || taken_[at]) return false;
+    if (tuples_[tuple].nodes[i] || assigned_[at]) return false;
     tuples_[tuple].nodes[i] = n;
-    taken_[at] = true;
+    assigned_[at] = true;
     return true;
   }
 
@@ -240,11 +246,10 @@ class SplitLockstep {
 
   bool match_operand(const Tuple& tuple, std::uint32_t slot, Operands& in) {
     const DValue w = d_.in(tuple.nodes[0], slot);
-    const auto inner = home(d_.def(w));
+    const auto inner = position_of(d_.def(w));
     in.from = w == results_[0].value ? From::SplitResult : inner ? From::Tuple : From::Outside;
-    if (inner) in.tuple = homes_[*inner].place;
-    // A scalar by definition cannot become the whole of the Split's operand, even where the pieces are
-    // scalars behind deformations.
+    if (inner) in.tuple = positions_[*inner].index;
+    // A fixed operand cannot become the Split's whole operand, even if the results are reshaped to scalars.
     if (in.from != From::Outside &&
         operand_kind(d_.model(), d_[tuple.nodes[0]].origin, slot) == Operand::Fixed)
       return false;
@@ -256,9 +261,9 @@ class SplitLockstep {
           if (v != results_[i].value) return false;
           break;
         case From::Tuple:
-          if (!home(q) || !take(i, in.tuple, q)) return false;
+          if (!position_of(q) || !assign(i, in.tuple, q)) return false;
           break;
-        default:  // find_operands takes one value for all, or constants: none of another branch
+        default:  // find_operands() requires one value for all branches, or constants
           break;
       }
     }
@@ -270,8 +275,8 @@ class SplitLockstep {
   const MoveOptions& options_;
   const std::span<const SplitResult> results_;
   std::vector<Tuple> tuples_;
-  std::vector<Home> homes_;  // of all branches' nodes, sorted
-  std::vector<bool> taken_;  // by index into homes_: has a level
+  std::vector<Position> positions_;  // of all branches' nodes, sorted
+  std::vector<bool> assigned_;       // by index into positions_: has a tuple
   DNode latest_;
 };
 
@@ -284,7 +289,7 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
     why = Refusal::ShapeUnknown;
     return false;
   }
-  std::vector<SplitResult> pieces;
+  std::vector<SplitResult> results;
   for (const DValue v : d.outs(split)) {
     SplitResult p;
     p.result = v;
@@ -293,38 +298,38 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
       why = Refusal::ShapeUnknown;
       return false;
     }
-    pieces.push_back(std::move(p));
+    results.push_back(std::move(p));
   }
-  // What the Split would have to take apart. Another end may do where this one does not.
-  const auto cannot_carry = [&] {
-    const DType type = d[d.out(pieces[0].nodes.back())].dtype;
+  // Returns why the Split cannot carry the values at the sink nodes, if so; the next sink nodes may do.
+  const auto carry_refusal = [&] {
+    const DType type = d[d.out(results[0].nodes.back())].dtype;
     return !type_can_move(d, type)               ? Refusal::Type
            : bits_of(type) > bits_of(d[x].dtype) ? Refusal::Bytes
                                                  : Refusal::None;
   };
-  for (Refusal not_here; (not_here = cannot_carry()) != Refusal::None;)
-    for (SplitResult& p : pieces)
-      if (Refusal further = Refusal::None; !walk_to_end(d, p, further)) {
+  for (Refusal not_here; (not_here = carry_refusal()) != Refusal::None;)
+    for (SplitResult& p : results)
+      if (Refusal further = Refusal::None; !walk_to_sink(d, p, further)) {
         why = not_here;
         return false;
       }
-  SplitLockstep lockstep(d, split, o, pieces);
+  SplitLockstep lockstep(d, split, o, results);
   if (!lockstep.match(why) || !lockstep.find_operands(why)) return false;
 
-  move_behind(d, split, pieces, lockstep.latest());
+  move_downstream_of(d, split, results, lockstep.latest());
   const DValue moved = lockstep.build(x);
   const DType type = d[moved].dtype;
   std::vector<DValue> outs;
-  for (const SplitResult& p : pieces) {
-    // Names stay where their value stays: at the end of the branch.
+  for (const SplitResult& p : results) {
+    // The sink node's value keeps its name.
     const DValue last = d.out(p.nodes.back());
     for (std::size_t k = p.nodes.size(); k-- > 0;) d.erase(p.nodes[k]);
-    DValue v = p.between.empty() ? last : d.new_value(d.shape(p.result), type);
+    DValue v = p.deformations.empty() ? last : d.new_value(d.shape(p.result), type);
     outs.push_back(v);
-    for (std::size_t i = 0; i < p.between.size(); ++i) {
-      d.set_in(p.between[i], 0, v);
-      v = i + 1 == p.between.size() ? last : d.new_value(d.shape(d.out(p.between[i])), type);
-      d.set_outs(p.between[i], std::span(&v, 1));
+    for (std::size_t i = 0; i < p.deformations.size(); ++i) {
+      d.set_in(p.deformations[i], 0, v);
+      v = i + 1 == p.deformations.size() ? last : d.new_value(d.shape(d.out(p.deformations[i])), type);
+      d.set_outs(p.deformations[i], std::span(&v, 1));
     }
   }
   d.set_outs(split, outs);

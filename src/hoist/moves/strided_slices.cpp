@@ -1,14 +1,15 @@
-// Problem: exporters take every k-th element of an axis by Slices with steps: x[0::k], ..., x[k-1::k] (box
-// corners, clipping by coordinate), on two axes at once and joined again (patch merging). Each strides over
+// Problem: exporters take every k-th element of an axis with Slices x[0::k], ..., x[k-1::k] (box corners,
+// clipping by coordinate), also on two axes at once and joined again (patch merging). Each Slice strides over
 // the whole tensor.
-// Method: on an axis of static extent m*k the Slices are the columns of [m, k]: a Reshape, and
-//   - where one Concat joins them all (Slices of Slices, too): a Transpose that brings the columns in front
-//   of the Concat's axis, and a Reshape;
-//   - else a Split of the columns and a Squeeze of each. Elementwise nodes behind take the Squeeze's shape
-//   before, so that the
-//     Squeezes meet their inverses; the caller keeps it only where no nodes are added.
-// Exact: the same elements in the same places. Extents along the axes are numbers, so it holds for all sizes
-// of the others.
+// Method: if the axis has the static extent m*k, the Slices are the columns of the axis reshaped to [m, k]:
+//   - if one Concat joins all of them (also Slices of Slices): a Reshape, a Transpose that moves the columns
+//     before the Concat's axis, and a Reshape;
+//   - else a Reshape, a Split of the columns and a Squeeze of each. Elementwise nodes downstream take the
+//     shape upstream of the Squeezes, so that these meet their inverses; the search keeps it only if there
+//     are no more nodes than before.
+// Exact: the same elements at the same positions. Extents along the axes are numbers; the other dims may have
+// any size.
+// Lowers C' by the Slices, and D where Squeezes cancel.
 // Ends: the Slices are gone.
 //
 //   a = x[:, 0::2]  b = x[:, 1::2]                      r = Reshape (x)            [n, m, 2]
@@ -34,8 +35,8 @@ std::optional<std::vector<std::int64_t>> numbers(const Draft& d, DNode n, std::s
   return d.constant(v) ? int_elements(d.model(), d[v].tensor) : std::nullopt;
 }
 
-// The axes that the Slice does not take whole, ascending; none, and `why`, when it is no set of every k-th
-// element.
+// Returns, in ascending order, the axes of which the Slice takes every k-th element. Returns none, and sets
+// `why`, if the Slice takes any axis in another way.
 std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   std::vector<Stride> out;
   const DValue x = d.in(n, 0);
@@ -48,7 +49,7 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   std::vector<std::int64_t> every(starts->size(), 1), all;
   for (std::size_t i = 0; i < starts->size(); ++i) all.push_back(static_cast<std::int64_t>(i));
   const bool has_axes = d[n].real_in > 3 && d.in(n, 3), has_steps = d[n].real_in > 4 && d.in(n, 4);
-  // A Slice that a deformation or Transpose has passed has its axes in the list alone.
+  // Only the list holds the axes of a Slice that a boundary has passed.
   const bool axes_rewritten = d[n].axes_rewritten;
   if (axes_rewritten) all.assign(d.list(d[n].list).begin(), d.list(d[n].list).end());
   const auto axes = has_axes && !axes_rewritten ? numbers(d, n, 3) : std::optional(all);
@@ -80,7 +81,7 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   return out;
 }
 
-// The same of Slices one after the other, of different axes, from `root` on.
+// Returns the same for a chain of Slices of different axes, from `root` down to n.
 std::vector<Stride> strides_from(const Draft& d, DValue root, DNode n, Refusal& why) {
   std::vector<Stride> out;
   for (; is_slice(d, n); n = d.def(d.in(n, 0))) {
@@ -101,7 +102,8 @@ std::vector<Stride> strides_from(const Draft& d, DValue root, DNode n, Refusal& 
   return {};
 }
 
-// The Reshape that gives each axis of `strides` a second one, of its phases, behind it.
+// Returns x reshaped so that a second axis, of the phases, follows each axis of `strides`. Returns none, and
+// sets `why`, if no target can be written.
 DValue by_phase(Draft& d, DValue x, std::span<const Stride> strides, DNode before, Refusal& why) {
   const std::vector<DimId> dims(d.shapes().dims(d.shape(x)).begin(), d.shapes().dims(d.shape(x)).end());
   std::vector<DimId> to;
@@ -113,7 +115,7 @@ DValue by_phase(Draft& d, DValue x, std::span<const Stride> strides, DNode befor
   return deformed(d, x, d.shapes().intern(std::span<const DimId>(to)), before, {}, why);
 }
 
-// With x as what the Slices start from.
+// join_strides() with x as the value that all Slices start from.
 bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
   const auto count = static_cast<std::int64_t>(d[concat].in_count);
   const DValue y = d.out(concat);
@@ -139,7 +141,7 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
     why = d.shape(y) ? Refusal::Type : Refusal::ShapeUnknown;
     return false;
   }
-  // How far apart the operands of neighbouring phases stand; all phases must be there, in order, each once.
+  // The distance between the Concat's operands of neighbouring phases; each phase must occur once, in order.
   why = Refusal::AxisCut;
   std::int64_t all = 1;
   std::vector<std::pair<std::int64_t, std::size_t>> order;  // (distance, stride)
@@ -163,16 +165,16 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
   const DValue split = by_phase(d, x, strides, concat, why);
   if (!split) return false;
   const std::size_t rank = d.shapes().rank(d.shape(x));
-  std::vector<std::int64_t> place(rank),
-      perm;  // of each axis in the Reshape's result; its phases stand right behind
+  std::vector<std::int64_t> axis_at(rank),
+      perm;  // axis_at: each axis of x in the Reshape's result; its phases follow
   for (std::size_t i = 0, at = 0; i < rank; ++i) {
-    place[i] = static_cast<std::int64_t>(at);
+    axis_at[i] = static_cast<std::int64_t>(at);
     at += std::ranges::count(strides, static_cast<std::uint32_t>(i), &Stride::axis) > 0 ? 2 : 1;
   }
   for (std::size_t i = 0; i < rank; ++i) {
     if (i == d[concat].axis)
-      for (const auto& [distance, k] : order) perm.push_back(place[strides[k].axis] + 1);
-    perm.push_back(place[i]);
+      for (const auto& [distance, k] : order) perm.push_back(axis_at[strides[k].axis] + 1);
+    perm.push_back(axis_at[i]);
   }
   std::vector<DimId> dims;
   for (const std::int64_t p : perm)
@@ -198,7 +200,7 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
 bool is_slice(const Draft& d, DNode n) {
   return (d.is(n, NodeClass::Slice) || d.is(n, NodeClass::Other)) && d[n].origin && !d[n].made &&
          d.model().kind(d[n].origin) == OpKind::Slice && d.in(n, 0) && d.out(n) &&
-         d[n].out_count == 1;  // else it is broken
+         d[n].out_count == 1;  // else the model is invalid
 }
 
 bool join_strides(Draft& d, DNode concat, Refusal& why) {
@@ -233,7 +235,7 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
     }
     const DNode n = d.user(u);
     if (!is_slice(d, n) || d.slot(u) != 0) continue;
-    if (slices.empty() && n != slice) return false;  // the first of them looks at all
+    if (slices.empty() && n != slice) return false;  // tried from the first of them only
     if (static_cast<std::int64_t>(slices.size()) >= kSearchLimits.strided_slices) {
       d.hit_limit(SearchLimit::StridedSlices);
       return false;
@@ -262,10 +264,10 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
   const DValue columns = by_phase(d, x, stride, first, why);
   if (!columns) return false;
   const std::uint32_t axis = stride[0].axis + 1;
-  std::vector<DimId> piece(d.shapes().dims(d.shape(columns)).begin(),
-                           d.shapes().dims(d.shape(columns)).end());
-  piece[axis] = d.shapes().pool().constant(1);
-  const ShapeId shape = d.shapes().intern(std::span<const DimId>(piece));
+  std::vector<DimId> column_dims(d.shapes().dims(d.shape(columns)).begin(),
+                                 d.shapes().dims(d.shape(columns)).end());
+  column_dims[axis] = d.shapes().pool().constant(1);
+  const ShapeId shape = d.shapes().intern(std::span<const DimId>(column_dims));
   std::vector<DValue> outs;
   for (std::size_t i = 0; i < slices.size(); ++i) outs.push_back(d.new_value(shape, d[x].dtype));
   const DValue in[] = {columns};
@@ -278,8 +280,8 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
     squeezes.push_back(d.new_node(NodeClass::Deformation, {}, from, to, n));
     d.erase(n);
   }
-  // Down, where one elementwise node reads it: the cluster behind takes the shape before, and so do the other
-  // Squeezes that it reads.
+  // A Squeeze whose only reader is elementwise moves downstream: the cluster takes the shape upstream of it,
+  // and of the other Squeezes that it reads.
   std::vector<DNode> cluster;
   for (const DNode n : squeezes) {
     const DNode reader = d.single_user(d.out(n));

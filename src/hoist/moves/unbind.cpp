@@ -1,7 +1,13 @@
-// Problem: frameworks take a tensor apart along an axis by one Gather per index.
-// Method: the Gathers of all indices of an axis are a Split into pieces of extent 1 and a Squeeze of each.
-// That is more nodes, unless the Squeezes meet their inverses or merge: the search keeps it only then.
-// Exact: the same elements. Ends: a Gather is gone.
+// Problem: frameworks unbind a tensor along an axis with one Gather per index.
+// Method: the Gathers of all indices of an axis become a Split into results of extent 1 and a Squeeze each.
+// That is more nodes unless the Squeezes cancel or merge; the search keeps it only then.
+// Exact: the same elements.
+// Lowers C' by the Gathers but one.
+// Ends: the Gathers are gone.
+//
+//   a = Gather <axis = 0> (x, 0)              p, q = Split <axis = 0> (x, {1, 1})
+//   b = Gather <axis = 0> (x, 1)        =>    a = Squeeze (p, {0})
+//                                             b = Squeeze (q, {0})
 #include <map>
 
 #include "hoist/moves/moves.h"
@@ -19,7 +25,7 @@ bool unbind(Draft& d, DNode gather, Refusal& why) {
     const DNode n = d.user(u);
     if (d[n].node_class != NodeClass::Gather || d[n].shape_only || d.slot(u) != 0 || d[n].axis != axis)
       continue;
-    if (by_index.empty() && n != gather) return false;  // the first of them looks at all
+    if (by_index.empty() && n != gather) return false;  // tried from the first of them only
     if (d.before(n, first)) first = n;
     by_index[d[n].begin].push_back(n);
   }
@@ -31,9 +37,9 @@ bool unbind(Draft& d, DNode gather, Refusal& why) {
     why = Refusal::Type;
     return false;
   }
-  std::vector<DimId> piece(dims.begin(), dims.end());
-  piece[axis] = d.shapes().pool().constant(1);
-  const ShapeId shape = d.shapes().intern(std::span<const DimId>(piece));
+  std::vector<DimId> result_dims(dims.begin(), dims.end());
+  result_dims[axis] = d.shapes().pool().constant(1);
+  const ShapeId shape = d.shapes().intern(std::span<const DimId>(result_dims));
   std::vector<DValue> outs;
   for (std::int64_t i = 0; i < extent; ++i) outs.push_back(d.new_value(shape, d[x].dtype));
   const DValue in[] = {x};
