@@ -1,19 +1,21 @@
 // aggregate-elementwise: equal elementwise nodes on all branches of a Concat or a Split become one.
 //
-// Problem: hand-written feature pipelines, detection heads and exporters apply the same operator to every
-// piece of a tensor: n launches, n small kernels, where one does.
-// Method: methods/rewrites.md, b2 and b3 (src/hoist/merge_concat.cpp, merge_split.cpp): a lockstep walk over
-// all branches at once, through deformations that stand at another depth on each; constants that differ are
-// joined along the axis. Tried in a draft of each graph and kept only if the cost of part c falls
-// (src/hoist/cost.h).
-// Exact: each element is computed by the same operator from the same operands. Elements change their place,
-// so operators whose kernels give other bits there take no part below -O3.
-// Lowers: (C', F + D). Ends: that pair of naturals falls with every move.
-// Left alone: operators that stand in the epilogue of a Conv or MatMul already, partly covered Concats and
-// Splits, two run-time operands per branch, values of two levels that are read behind a Split.
+// Problem: feature pipelines, detection heads and exporters apply the same operator to every part of a
+// tensor: n launches and n small kernels where one is enough.
+// Method: a lockstep walk over all branches at once, through single-use deformations; constants that differ
+// are joined along the axis (docs/hoisting.md, "merge" and "split"; hoist/moves/merge_concat.cpp,
+// merge_split.cpp). Each candidate is carried out in a draft of the graph and kept only if the cost falls
+// (hoist/cost.h).
+// Exact: each element is computed by the same operator from the same operand elements. Elements change their
+// position, so operators whose kernels give other bits there are refused below -O3.
+// Lowers: (C', F + D).
+// Ends: that pair of natural numbers falls with every move.
+// Left alone: operators in the epilogue of a Conv or MatMul; Concats and Splits of which only some branches
+// have the operator; two run-time operands per branch; Splits whose branches have no sink node.
 //
-//   a = Sqrt (x)  b = Sqrt (z)  y = Concat <axis = 0> (a, b)      =>      c = Concat <axis = 0> (x, z)  y =
-//   Sqrt (c)
+//   a = Sqrt (x)
+//   b = Sqrt (z)                            c = Concat <axis = 0> (x, z)
+//   y = Concat <axis = 0> (a, b)      =>    y = Sqrt (c)
 
 #include "passes/search_pass.h"
 

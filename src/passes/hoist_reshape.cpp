@@ -1,19 +1,19 @@
-// hoist-reshape: moves deformations and transpositions out from between elementwise nodes and anchors.
+// hoist-reshape: moves deformations and Transposes away from between elementwise nodes and anchors.
 //
-// Problem: a Reshape, Squeeze, Unsqueeze, Flatten or Transpose between an elementwise node and the MatMul,
-// Softmax or other elementwise node that it could be executed with keeps them apart, and two that undo each
-// other keep their distance.
-// Method: methods/rewrites.md, b4 and b5 (src/hoist/common_moves.cpp, rebase.cpp): elementwise operators do
-// not see shapes, deformations do not touch elements, so they commute. Tried in a draft of each graph, with
-// the clean-up of b6
-// (tidy.cpp), and kept only if the cost of part c falls (cost.h).
-// Exact: b7: with a deformation the same kernel reads the same buffer; a Transpose is moved only past
-// operators whose bits do not depend on places (below -O3).
-// Lowers: (C', F + D). Ends: that pair of naturals falls with every move.
-// Left alone: unknown shapes, targets that no constant can say, ties.
+// Problem: a Reshape, Squeeze, Unsqueeze, Flatten or Transpose separates an elementwise node from the MatMul,
+// Softmax or other elementwise node that it could be executed with; two that undo each other do not meet.
+// Method: elementwise operators compute each element by itself and deformations touch none, so they commute.
+// Each kind of move (docs/hoisting.md; hoist/moves) is carried out in a draft of the graph, canonicalized
+// (hoist/draft/canonicalize.h), and kept only if the cost falls (hoist/cost.h).
+// Exact: past a deformation the same kernel reads the same buffer. Below -O3 a Transpose is moved only past
+// operators whose bits do not depend on an element's position (docs/hoisting.md, "Exactness").
+// Lowers: (C', F + D).
+// Ends: that pair of natural numbers falls with every move.
+// Left alone: unknown shapes, shapes that no constant target states, ties.
 //
-//   n = MatMul (x, w)  r = Reshape (n, s)  y = Relu (r)      =>      n = MatMul (x, w)  e = Relu (n)  y =
-//   Reshape (e, s)
+//   n = MatMul (x, w)                 n = MatMul (x, w)
+//   r = Reshape (n, s)          =>    e = Relu (n)
+//   y = Relu (r)                      y = Reshape (e, s)
 
 #include "passes/search_pass.h"
 

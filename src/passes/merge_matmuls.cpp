@@ -4,17 +4,19 @@
 // launches, none of which may fill the device.
 // Method: MatMuls of one value by constants [K, N_i], or Gemms of one value with equal alpha, beta, transA
 // and transB, become one with the weights side by side along the output axis, and a Split. Biases of Gemms
-// are joined, too; elementwise nodes behind each
-// (the Adds of biases behind MatMuls) follow by aggregate-elementwise, which moves what is the same on all
-// branches over the Split. Rounds: each element is the sum of the same K products, but a kernel may add them
-// up in another order when its matrix is wider. Each of two such sums is within K * eps * sum |x||w| of the
-// true one. So -O3 only; integers are exact. Lowers: (C', products). C' (hoist/cost.h) counts launches:
-// elementwise nodes in the epilogue of a product are none, so those that would be left behind the Split count
-// against the merge. Ends: the number of products falls. Left alone: weights and biases that something else
-// reads, that are inputs or outputs, or of other types; products with a bias beside ones without; more than
-// kMostBytes of weights (they are copied in memory). On a CPU it gains nothing (three products 256 x 256, 1
-// to 128 rows: 0.98 to 1.01 of the time; real models 0.99 to 1.09, as the Split copies); it is for devices
-// where a launch is dear. --disable-pass=merge-matmuls keeps it off.
+// are joined, too. Elementwise nodes downstream of each product (the Adds of biases after MatMuls) follow in
+// aggregate-elementwise, which merges equal ones on all branches of the Split.
+// Rounds: each element is the sum of the same K products, but a kernel may add them in another order if its
+// matrix is wider. Each of the two sums is within K * eps * sum |x||w| of the true one. So -O3 only; integers
+// are exact.
+// Lowers: (C', products). C' (hoist/cost.h) counts launches: elementwise nodes in the epilogue of a product
+// cost none, so those that would stay downstream of the Split count against the merge.
+// Ends: the number of products falls.
+// Left alone: weights and biases that other nodes read, that are inputs or outputs, or of other types;
+// products with a bias next to ones without; more than kMostBytes of weights (they are copied in memory).
+// Gain: none on a CPU (three products 256 x 256, 1 to 128 rows: 0.98 to 1.01 of the time; real models 0.99 to
+// 1.09, as the Split copies); it is for devices where a launch is expensive. --disable-pass=merge-matmuls
+// keeps it off.
 //
 //   a = MatMul (x, u)                     y = MatMul (x, u_v_w)
 //   b = MatMul (x, v)           =>        a, b, c = Split <axis = 1> (y, lengths)
@@ -34,8 +36,8 @@ namespace graphopt {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-constexpr std::uint32_t kMostReaders = 1024;  // of one value: each looks at all
-constexpr std::size_t kMostLevels = 16;       // of an epilogue
+constexpr std::uint32_t kMostReaders = 1024;  // of one value: each product visits all of them
+constexpr std::size_t kMostSteps = 16;        // elementwise nodes of an epilogue
 
 constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
 
@@ -63,7 +65,7 @@ class MergeMatMuls final : public Rule {
         group_.push_back(p);
     }
     std::ranges::sort(group_, [&](const Product& a, const Product& b) { return m.before(a.node, b.node); });
-    // All of them, or those that go on as the first one does.
+    // All of them, or else those with the same operator downstream as the first one.
     if (worth_it(c, n)) return true;
     const NodeId next = epilogue(c, m.output(n, 0));
     std::erase_if(group_, [&](const Product& p) {
@@ -129,7 +131,8 @@ class MergeMatMuls final : public Rule {
            bias.dims.back() == p.columns;
   }
 
-  // The result of a merge: what stands behind its Split went on otherwise than the products that are left.
+  // Returns whether the product is the result of a merge, whose Split reads it; merging it again with the
+  // products that were left out would undo their choice.
   static bool is_joined(const Model& m, ValueId y) {
     const NodeId user = m.single_user(y);
     return user && m.kind(user) == OpKind::Split;
@@ -150,9 +153,9 @@ class MergeMatMuls final : public Rule {
           raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements));
       if (!size || *size > kMostBytes || (bytes += *size) > kMostBytes) return false;
     }
-    // Launches: the products; then one, the Split, and what is left of the epilogues.
+    // Launches before: the products. After: one product, the Split, and the rest of the epilogues.
     if (2 + left_behind(c) > group_.size()) return false;
-    const auto readable = [&m](TensorId t) {  // last, as it may read from disk
+    const auto readable = [&m](TensorId t) {  // checked last, as it may read from disk
       const auto raw = m.raw(t);
       return raw &&
              raw->size() == raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements));
@@ -161,7 +164,8 @@ class MergeMatMuls final : public Rule {
         group_, [&](const Product& p) { return readable(p.weight) && (!p.bias || readable(p.bias)); });
   }
 
-  // The elementwise node that a runtime executes in the epilogue of what makes v (hoist/cost.h, "absorbed").
+  // Returns the elementwise node that a runtime executes in the epilogue of v's producer (docs/hoisting.md,
+  // "Absorbed nodes"); none if there is none.
   static NodeId epilogue(const PassContext& c, ValueId v) {
     const Model& m = c.model;
     const NodeId e = v ? m.single_user(v) : NodeId{};
@@ -174,8 +178,8 @@ class MergeMatMuls final : public Rule {
     return y && c.infer.same_shape(v, y) ? e : NodeId{};
   }
 
-  // How many nodes of the epilogues stay behind the Split: the levels that are the same on all branches go
-  // over it.
+  // Returns how many nodes of the epilogues stay downstream of the Split. Those that are equal on all
+  // branches move upstream of it.
   std::size_t left_behind(const PassContext& c) const {
     const Model& m = c.model;
     std::vector<NodeId> at(group_.size());
@@ -186,9 +190,9 @@ class MergeMatMuls final : public Rule {
       lengths += p.columns;
     }
     std::size_t left = 0;
-    for (std::size_t level = 0; level < kMostLevels; ++level) {
+    for (std::size_t step = 0; step < kMostSteps; ++step) {
       for (std::size_t i = 0; i < at.size(); ++i) at[i] = epilogue(c, value[i]);
-      if (!same_level(m, at, value, lengths)) break;
+      if (!merges_over_split(m, at, value, lengths)) break;
       for (std::size_t i = 0; i < at.size(); ++i) value[i] = m.output(at[i], 0);
     }
     for (ValueId v : value)
@@ -196,10 +200,9 @@ class MergeMatMuls final : public Rule {
     return left;
   }
 
-  // Would merge_split (hoist/moves.h) make one node of these? Constants that differ become one of all
-  // `columns`.
-  static bool same_level(const Model& m, std::span<const NodeId> nodes, std::span<const ValueId> values,
-                         std::int64_t columns) {
+  // Returns whether merge_split() would merge these nodes. Constants that differ become one of all `columns`.
+  static bool merges_over_split(const Model& m, std::span<const NodeId> nodes,
+                                std::span<const ValueId> values, std::int64_t columns) {
     const NodeId first = nodes[0];
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!nodes[i] || m.kind(nodes[i]) != m.kind(first) || m.input_count(nodes[i]) != m.input_count(first) ||
@@ -224,7 +227,8 @@ class MergeMatMuls final : public Rule {
     return true;
   }
 
-  // Side by side: row by row of [K, N_i], or one below the other as [N_i, K].
+  // Joins the weights: side by side, row by row, if they are [K, N_i]; one after the other if they are [N_i,
+  // K].
   TensorId join_weights(Model& m) const {
     std::int64_t columns = 0;
     std::vector<std::pair<Bytes, std::size_t>> parts;  // bytes, and those of one row
