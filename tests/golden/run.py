@@ -4,8 +4,8 @@ nodes.
 
   run.py GRAPHOPT [--only TEXT] [--update] [--list]
 
-A case is a file in a folder named after the pass that it is about. Lines that start with '#' come first; of
-these, '# WORD:' with a WORD that is not listed here is an error.
+A case is a file in a folder named after the pass that it is about, or in a folder within that one. Lines that
+start with '#' come first; of these, '# WORD:' with a WORD that is not listed here is an error.
 
   # RUN: graphopt --passes=drop-identity    options; --verify-each is always added
   # STAT: drop-identity.identity = 1        a counter of the report (any number of lines)
@@ -96,6 +96,13 @@ def domain_of(m):
     return low, high
 
 
+def pass_of(path):
+    """The pass that a case is about: the folder directly below golden/."""
+    folders = os.path.dirname(os.path.abspath(path)).split(os.sep)
+    below = len(folders) - folders[::-1].index("golden") if "golden" in folders else -1
+    return folders[below]
+
+
 def read_case(path):
     head, parts, name = [], {}, None
     for line in open(path):
@@ -132,7 +139,7 @@ def read_case(path):
             case["norun"] = m[1]
         elif word == "EXPLAIN":
             case["explain"].append(m[1])
-    case["pass"] = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    case["pass"] = pass_of(path)
     if case["explain"]:
         case["options"] += ["--explain", case["pass"]]
     if list(parts) not in (["before", "after"], ["before", "unchanged"]):
