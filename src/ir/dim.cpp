@@ -1,5 +1,6 @@
-// The public face of the pool: operands are made canonical, numbers take a path of their own, the rest is
-// handed to the rules (dim_call.cpp), the bounds (dim_range.cpp) and the aliases (dim_alias.cpp).
+// The public functions of the pool. Operands are replaced by their canonical forms first; two numbers are
+// computed directly; the rest goes to the rules of calls (dim_call.cpp), the bounds (dim_range.cpp) and the
+// aliases (dim_alias.cpp).
 #include "ir/dim.h"
 
 #include <algorithm>
@@ -233,8 +234,8 @@ std::vector<DimId> DimPool::symbols_of(DimId a) const {
 
 bool DimPool::assert_equal(DimId a, DimId b) {
   if (!a || !b) return true;
-  // What one round learns may let the next one learn more. Only the first can refuse: it changes nothing
-  // then.
+  // What one round learns may let the next round learn more. Only the first round can fail, and it changes
+  // nothing when it does.
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
     const DimId x = s_->canonical(a), y = s_->canonical(b);
@@ -267,7 +268,7 @@ DimId DimPool::substitute(DimId a, DimId symbol, DimId by) {
   if (!a || !symbol || !by) return {};
   a = s_->canonical(a);
   const auto atom = s_->lone_symbol(s_->canonical(symbol));
-  if (!atom) return a;  // its value is known already
+  if (!atom) return a;  // its value is already known
   std::unordered_map<std::uint32_t, DimId> done;
   return s_->canonical(s_->substitute(a, *atom, s_->canonical(by), done));
 }
@@ -288,7 +289,8 @@ std::string DimPool::print(DimId a) const { return a ? s_->print(s_->canonical(a
 
 std::optional<std::int64_t> DimPool::evaluate(DimId a, std::span<const Binding> binding) const {
   if (!a) return std::nullopt;
-  if (const auto v = s_->evaluate(a, binding)) return v;  // a symbol may be bound that has an alias since
+  // a symbol that is bound may have become an alias in the meantime
+  if (const auto v = s_->evaluate(a, binding)) return v;
   std::vector<Binding> canonical_binding(binding.begin(), binding.end());
   for (Binding& b : canonical_binding) b.symbol = s_->canonical(b.symbol);
   return s_->evaluate(s_->canonical(a), canonical_binding);

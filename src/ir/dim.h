@@ -3,10 +3,10 @@
 //
 // An expression is a polynomial with int64 coefficients over atoms; an atom is a symbol or an opaque call
 // (floor division, modulo, min, max) whose arguments are expressions. Terms are sorted by degree, then by
-// name, so the printed form is unique: the grammar of methods/buckets.md, section 4:
+// name, so the printed form is unique. Its grammar:
 //   expr := term { ('+'|'-') term }   term := [int '*'] factor { '*' factor }   factor := symbol | call
-//   call := 'floor((' expr ')/(' expr '))' | 'min(' expr ', ' expr ')' | 'max(' expr ', ' expr ')' | 'mod('
-//   ... ')'
+//   call := 'floor((' expr ')/(' expr '))' | 'min(' expr ', ' expr ')' | 'max(' expr ', ' expr ')'
+//         | 'mod(' expr ', ' expr ')'
 //
 // All arithmetic is that of the mathematical integers. Where a coefficient leaves int64, or an operand is
 // none, the result is none ("unknown"), never a wrapped number. Ids stay valid for the life of the pool.
@@ -50,7 +50,7 @@ class DimPool {
   DimId constant(std::int64_t v);
   // The input symbol of that name; the same name gives the same id. An existing one keeps its range.
   DimId symbol(std::string_view name, Range range = {});
-  // The input symbol of that name when there is one, else none.
+  // Returns the input symbol of that name, or none when there is no such symbol.
   DimId find_symbol(std::string_view name) const;
   // A new symbol that equals nothing but itself. Dims have low = 0; a data value may be negative.
   DimId fresh(Range range = {});
@@ -68,50 +68,50 @@ class DimPool {
   DimId max(DimId a, DimId b);
   DimId product(std::span<const DimId> dims);
 
-  // --- asking ----------------------------------------------------------------------------------------------
+  // --- queries ---------------------------------------------------------------------------------------------
   std::optional<std::int64_t> value(DimId a) const;  // when it is a number
   bool is_constant(DimId a, std::int64_t v) const;
   Range range(DimId a) const;  // sound bounds by interval arithmetic; none -> all of int64
-  // Are they equal, less, less or equal for all values of all symbols in their ranges? No: for none of them.
+  // Yes when the relation holds for all values of all symbols in their ranges, No when it holds for none.
   Tri equal(DimId a, DimId b) const;
   Tri less(DimId a, DimId b) const;
   Tri less_equal(DimId a, DimId b) const;
-  // a / b when b divides a as a polynomial for all values (b is never 0 in its range, or `b_nonzero` promises
-  // it).
+  // Returns a / b when b divides a as a polynomial. b must not be 0: its range excludes 0, or the caller
+  // promises so by `b_nonzero`.
   DimId exact_div(DimId a, DimId b, bool b_nonzero = false);
   bool linked(DimId a) const;                    // a number, or input symbols only
-  bool is_symbol(DimId a) const;                 // a lone symbol
+  bool is_symbol(DimId a) const;                 // a single symbol with coefficient 1
   std::vector<DimId> symbols_of(DimId a) const;  // each once, in the order of their creation
 
-  // --- knowledge that comes later --------------------------------------------------------------------------
-  // States that a == b in every run that the model accepts. When one side is (or the difference can be solved
-  // for) a lone symbol with coefficient 1 or -1, that symbol is from then on an alias: canonical() replaces
-  // it. A fresh symbol is replaced before an input symbol; an input symbol by another input symbol only in
-  // favour of the older one. Returns false when a and b cannot be equal (a contradiction: nothing is
-  // changed). True also where nothing could be learnt.
+  // --- facts that are learned later ------------------------------------------------------------------------
+  // States that a == b in every run that the model accepts. When one side is a single symbol, or the
+  // difference can be solved for a symbol with coefficient 1 or -1, that symbol becomes an alias: canonical()
+  // replaces it from then on. A fresh symbol is replaced before an input symbol; an input symbol is replaced
+  // by another input symbol only if that one is older. Returns false, and changes nothing, when a and b
+  // cannot be equal. Returns true also when nothing could be learned.
   bool assert_equal(DimId a, DimId b);
-  // Narrows the range of a lone symbol; returns false when the range becomes empty (nothing is changed).
+  // Narrows the range of a single symbol. Returns false, and changes nothing, when the range would be empty.
   bool assert_range(DimId symbol, Range range);
-  // a with all known aliases replaced. equal/less/range/print do this on their own; ids made before do not
-  // change.
+  // Returns a with all known aliases replaced. equal, less, range and print do this themselves; ids that were
+  // made earlier do not change.
   DimId canonical(DimId a) const;
   std::uint32_t epoch() const;  // grows with each alias or narrowed range
 
   // --- text and numbers ------------------------------------------------------------------------------------
   std::string print(DimId a) const;  // canonical; "?" for none
   // Parses an expression of the grammar above (also //, floor, ceil, *, parentheses as exporters write them).
-  // Names must be known input symbols already, else none is returned.
+  // Returns none when a name is not an existing input symbol.
   DimId parse(std::string_view text);
-  // The value under a binding of symbol id -> value; nothing when a symbol is missing, or on overflow or
-  // division by 0.
+  // Returns the value under a binding of symbol id -> value; nothing when a symbol is missing, on overflow,
+  // and on division by 0.
   struct Binding {
     DimId symbol;
     std::int64_t value;
   };
   std::optional<std::int64_t> evaluate(DimId a, std::span<const Binding> binding) const;
   DimId substitute(DimId a, DimId symbol, DimId by);
-  std::string_view symbol_name(DimId a) const;  // of a lone symbol; "u7" for a fresh one
-  // Fresh symbols print as prefix + number; the prefix is chosen so that no name in the model begins so.
+  std::string_view symbol_name(DimId a) const;  // of a single symbol; "u7" for a fresh one
+  // Fresh symbols print as prefix + number; the prefix is chosen so that no name in the model starts with it.
   void set_fresh_prefix(std::string prefix);
 
  private:

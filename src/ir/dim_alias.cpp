@@ -1,9 +1,9 @@
-// Knowledge that comes later: aliases of symbols, narrowed ranges, and substitution.
+// Facts that are learned later: aliases of symbols, narrowed ranges, and substitution.
 //
 // An alias maps a symbol to an expression that does not contain it, in terms of symbols without alias; so
-// aliases never form a cycle. What an expression looks like with all aliases replaced is remembered until the
-// next alias or narrowed range (an epoch). Chains of aliases may be as long as the model, so they are
-// followed with a stack of our own and shortened on the way; only calls within calls, which are limited, are
+// aliases never form a cycle. The form of an expression with all aliases replaced is cached until the next
+// alias or narrowed range (an epoch). Chains of aliases may be as long as the model, so they are followed
+// with an explicit stack and shortened on the way; only calls within calls, whose depth is limited, are
 // followed by recursion.
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@
 
 namespace graphopt {
 
-// a with each listed atom (sorted by atom; all atoms of a are listed) replaced.
+// Returns a with each listed atom replaced. `by_atom` is sorted and holds all atoms of a.
 DimId DimPool::State::rebuild(DimId a, const std::vector<std::pair<std::uint32_t, DimId>>& by_atom) {
   bool same = true;
   for (const auto& [atom, by] : by_atom) {
@@ -45,8 +45,8 @@ DimId DimPool::State::rebuild_call(DimAtomKind kind, const std::vector<DimId>& n
   return extremum(kind, std::move(operands));
 }
 
-// The canonical form of an expression whose atoms all have theirs. Beyond the limits it stays as it is: true,
-// if long.
+// Returns the canonical form of an expression whose atoms all have theirs. An expression whose form would
+// exceed the limits is returned unchanged: still equal, only longer.
 DimId DimPool::State::rebuild_from_canon(DimId a) {
   if (const_value(a)) return a;
   if (exprs[a.index()].canon_epoch == epoch) return exprs[a.index()].canon;
@@ -58,7 +58,7 @@ DimId DimPool::State::rebuild_from_canon(DimId a) {
   if (there.canon_epoch == epoch) {
     result = there.canon;
   } else {
-    there.canon = result;  // what is canonical stays so within the epoch
+    there.canon = result;  // a canonical form stays canonical within the epoch
     there.canon_epoch = epoch;
   }
   exprs[a.index()].canon = result;
@@ -87,7 +87,7 @@ void DimPool::State::canonicalise_atoms(DimId a) {
     for (const DimId part : parts)
       for (const std::uint32_t inner : atoms_of(poly(part)))
         if (atoms[inner].canon_epoch != epoch) stack.push_back(inner);
-    if (stack.size() != before) continue;  // first those
+    if (stack.size() != before) continue;  // these are resolved first
     for (DimId& part : parts) part = rebuild_from_canon(part);
     DimId canon = atom.self;
     if (atom.kind == DimAtomKind::Symbol) {
@@ -138,7 +138,7 @@ DimId DimPool::State::substitute(DimId a, std::uint32_t symbol, DimId by,
   return rebuild(a, by_atom);
 }
 
-// Divides d == 0 by what cannot be 0: numbers, and atoms whose range leaves 0 out. False when that leaves a
+// Divides d == 0 by numbers, and by atoms whose range excludes 0. Returns false when that gives a
 // contradiction (2*x == 1).
 bool DimPool::State::divide_out(DimPoly& d) {
   const std::int64_t g = content(d, false);
@@ -172,7 +172,8 @@ bool DimPool::State::linked(const DimPoly& p) const {
   return true;
 }
 
-// No symbol has an alias. A canonical expression is so, unless it stayed as it was because of the limits.
+// Returns true if no symbol in it has an alias. Canonical expressions satisfy this, except those that the
+// limits left unchanged.
 bool DimPool::State::settled(const DimPoly& p) const {
   for (const std::uint32_t atom : atoms_of(p)) {
     if (atoms[atom].alias) return false;
@@ -182,7 +183,7 @@ bool DimPool::State::settled(const DimPoly& p) const {
   return true;
 }
 
-// The symbol that d == 0 gives in terms of the others, if any: a fresh one, then one that stood alone on a
+// Returns the symbol that d == 0 can be solved for, if any: a fresh one first, then one that stood alone on a
 // side of the equation, then the youngest.
 std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId side_a, DimId side_b) {
   std::optional<std::uint32_t> best;
@@ -194,8 +195,8 @@ std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId si
     DimPoly one, rest;
     if (!split(d, atom, true, one, rest) || !is_const(one) || contains(rest, atom)) continue;
     const bool fresh = atoms[atom].symbol_kind == SymbolKind::Fresh;
-    if (atoms[atom].alias || !settled(rest)) continue;  // else aliases could form a cycle
-    if (!fresh && !linked(rest)) continue;              // an input symbol never becomes less known
+    if (atoms[atom].alias || !settled(rest)) continue;  // otherwise aliases could form a cycle
+    if (!fresh && !linked(rest)) continue;              // an input symbol is only replaced by input symbols
     const bool alone = atoms[atom].self == side_a || atoms[atom].self == side_b;
     const int rank = (fresh ? 4 : 0) + (alone ? 2 : 1);
     if (!best || rank > best_rank || (rank == best_rank && atom > *best)) {
@@ -206,7 +207,8 @@ std::optional<std::uint32_t> DimPool::State::solvable(const DimPoly& d, DimId si
   return best;
 }
 
-// From p in `value`: bounds of the symbols that occur linearly. False when one of them can have no value.
+// Derives bounds of the symbols that occur linearly in p from p in `value`. Returns false when one of them
+// can have no value.
 bool DimPool::State::narrowed(const DimPoly& p, Range value, Changes& changes) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const DimTerm t = p[i];

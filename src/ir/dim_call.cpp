@@ -1,15 +1,15 @@
 // Division, min and max of symbolic dims: the rules that give equal calls one form.
 //
-// A call is first worked off as far as it can be decided, and only the rest becomes an opaque atom.
+// A call is first reduced as far as it can be decided; only the rest becomes an opaque atom.
 //   floor(a/b), b >= 1
 //     a = q*b                                   q
 //     floor((g*a + c)/(g*b)) = floor((a + floor(c/g))/b)       g > 0 a number, c the constant term
 //     floor((m*a)/(m*b))     = floor(a/b)                      m a product of atoms (not 0, as m*b is not)
-//     floor((q*b + r)/b)     = q + floor(r/b)                  for a number b all coefficients of r are in
-//     [0, b) floor((floor(x/m) + p)/n) = floor((x + m*p)/(m*n)) ranges: 0 <= a < b gives 0, -b <= a < 0 gives
-//     -1
+//     floor((q*b + r)/b)     = q + floor(r/b)                  for a number b: coefficients of r in [0, b)
+//     floor((floor(x/m) + p)/n) = floor((x + m*p)/(m*n))
+//     ranges: 0 <= a < b gives 0, -b <= a < 0 gives -1
 //   max(a, b), and min with everything mirrored
-//     operands that never exceed another one go; nested calls are flattened;
+//     an operand that never exceeds another one is dropped; nested calls are flattened;
 //     max(p + a, p + b) = p + max(a, b), so that each monomial's least coefficient is 0;
 //     max(g*a, g*b) = g*max(a, b)
 // Each is an identity of the integers; the only facts used about the operands are bounds by their ranges.
@@ -23,7 +23,7 @@
 namespace graphopt {
 namespace {
 constexpr int kMaxDivisionSteps = 64;
-constexpr int kMaxRuleSteps = 24;  // each rule step shrinks the call; a bound all the same
+constexpr int kMaxRuleSteps = 24;  // each rule step shrinks the call, so this is only a safety bound
 }  // namespace
 
 std::int64_t DimPool::State::content(const DimPoly& p, bool with_constant) const {
@@ -36,7 +36,7 @@ std::int64_t DimPool::State::content(const DimPoly& p, bool with_constant) const
   return g;
 }
 
-// Division by the leading term until nothing is left. False when b does not divide a, or a limit is reached.
+// Divides by the leading term until nothing is left. Returns false when b does not divide a, or at a limit.
 bool DimPool::State::exact_divide(const DimPoly& a, const DimPoly& b, DimPoly& quotient) {
   if (b.empty()) return false;
   DimPoly rest = a, q;
@@ -54,12 +54,12 @@ bool DimPool::State::exact_divide(const DimPoly& a, const DimPoly& b, DimPoly& q
   return true;
 }
 
-// One floor division being worked off: value = whole + floor(a/b), b >= 1 throughout.
+// One floor division during its reduction. Invariant: value = whole + floor(a/b), b >= 1.
 struct DimPool::State::Division {
   State& s;
   DimPoly whole, a, b;
 
-  // Factors of numbers and of atoms that numerator and denominator share.
+  // Cancels factors, numbers and atoms, that numerator and denominator share.
   bool cancel() {
     std::int64_t g = std::gcd(s.content(a, false), s.content(b, true));
     bool changed = false;
@@ -80,15 +80,15 @@ struct DimPool::State::Division {
     DimPoly small_a, small_b;
     for (const DimTerm& t : a) small_a.push_back({t.coef, *s.mono_div(t.mono, m)});
     for (const DimTerm& t : b) small_b.push_back({t.coef, *s.mono_div(t.mono, m)});
-    // b >= 1 makes m nonzero; the new denominator's sign must be known, too.
+    // b >= 1 makes m nonzero; the sign of the new denominator must be known, too.
     if (s.mono_range(m).low < 1 && s.range_of(small_b).low < 1) return changed;
     a = std::move(small_a);
     b = std::move(small_b);
     return true;
   }
 
-  // Moves multiples of b out of the floor. For a polynomial b only number multiples: more would not get
-  // simpler.
+  // Moves multiples of b out of the floor. For a polynomial b only constant multiples are moved: others would
+  // not make the expression simpler.
   bool take_whole() {
     const DimPoly before = a;
     DimPoly q;
@@ -103,7 +103,7 @@ struct DimPool::State::Division {
       if (c && *c != 0) q.push_back({*c, *mono});
     }
     move_out(q);
-    // Keeps a lone negative number out of the numerator: floor((t - 1)/s) = floor((t + s - 1)/s) - 1.
+    // Keeps a single negative number out of the numerator: floor((t - 1)/s) = floor((t + s - 1)/s) - 1.
     if (!s.is_const(b) && s.const_term(a) < 0) move_out(constant_poly(-1));
     return a != before;
   }
@@ -183,7 +183,7 @@ DimId DimPool::State::floor_div(DimPoly a, DimPoly b, bool positive) {
   return intern(d.whole);
 }
 
-// The operands of one min or max being worked off.
+// The operands of one min or max during its reduction.
 struct DimPool::State::Operands {
   State& s;
   DimAtomKind kind;
@@ -219,7 +219,7 @@ struct DimPool::State::Operands {
     return list.size() <= kMaxDimOperands;
   }
 
-  // Removes operands that another one makes superfluous.
+  // Removes operands that another operand makes redundant.
   void drop_dominated() {
     for (std::size_t i = 0; i < list.size(); ++i) {
       for (std::size_t j = 0; j < list.size();) {
@@ -236,7 +236,7 @@ struct DimPool::State::Operands {
     }
   }
 
-  // What all operands share: each monomial with its least coefficient (0 where it is missing).
+  // Returns what all operands share: each monomial with its least coefficient (0 where it is missing).
   bool common_part(DimPoly& part) const {
     DimPoly all;
     for (const DimPoly& p : list)
@@ -258,8 +258,8 @@ struct DimPool::State::Operands {
 };
 
 DimId DimPool::State::extremum(DimAtomKind kind, std::vector<DimPoly> list) {
-  // value = whole + factor * extremum(operands). What leaves an operand can uncover a nested call in it:
-  // again then.
+  // Invariant: value = whole + factor * extremum(operands). Taking a common part out of the operands can
+  // uncover a nested call in one of them; then the reduction starts again.
   Operands operands{*this, kind, std::move(list)};
   DimPoly whole;
   std::int64_t factor = 1;

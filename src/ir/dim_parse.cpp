@@ -6,9 +6,9 @@
 //   primary := number | name | '(' sum ')' | function '(' sum { ',' sum } ')'
 //   function: floor, ceil, ceiling, min, max, mod; FloorDiv, CeilDiv, CleanDiv, Mod, PythonMod, Min, Max
 //
-// Symbolic math packages write floor(h/8 - 1/8), so a value on the way is a fraction of two expressions. It
-// becomes whole under floor or ceil, or must divide exactly. Recursion is limited, as is the length of the
-// text: dims come from files.
+// Symbolic math packages write floor(h/8 - 1/8), so an intermediate value is a fraction of two expressions.
+// It becomes an integer under floor or ceil, or must divide exactly. Depth of recursion and length of the
+// text are limited, because dims come from files.
 #include <charconv>
 
 #include "ir/dim_state.h"
@@ -22,7 +22,7 @@ constexpr int kMaxNesting = 48;
 constexpr std::int64_t kMaxPower = 32;
 
 struct Fraction {
-  DimId top, bottom;  // none: not understood
+  DimId top, bottom;  // none: the text was not understood
 };
 
 constexpr bool name_start(char c) {
@@ -59,7 +59,7 @@ class Parser {
  private:
   Fraction number(DimId v) { return {v, pool_.constant(1)}; }
 
-  // The integer that a fraction is, where it is one.
+  // Returns the integer that a fraction equals; none if it does not divide exactly.
   DimId whole(Fraction f) {
     if (pool_.is_constant(f.bottom, 1)) return f.top;
     return pool_.exact_div(f.top, f.bottom);
@@ -131,7 +131,7 @@ class Parser {
     skip_blanks();
     const bool literal = at_ < text_.size() && digit(text_[at_]);
     Fraction base = literal ? number_literal(minus) : primary();
-    const bool negated = literal && minus;  // so that int64's minimum can be read
+    const bool negated = literal && minus;  // so that the minimum of int64 can be read
     if (!eat("**")) {
       if (minus && !negated) base.top = pool_.neg(base.top);
       return base;

@@ -1,7 +1,7 @@
 // Bounds of symbolic dims, and the interval arithmetic below them.
 //
-// Ends are mathematical integers clamped to [kMin, kMax], where kMin as a low end and kMax as a high end
-// stand for "no bound"; products are formed in 128 bits, so nothing overflows.
+// Bounds are mathematical integers clamped to [kMin, kMax], where kMin as a low bound and kMax as a high
+// bound mean "no bound"; products are formed in 128 bits, so nothing overflows.
 //
 // Plain interval arithmetic forgets that two occurrences of one symbol are the same number. Three exact
 // identities win much of that back, within a budget of steps per expression:
@@ -24,7 +24,7 @@ constexpr std::int64_t clamp(Int128 v) {
   return static_cast<std::int64_t>(v);
 }
 
-// An end in 128 bits; "no bound" is further out than any product of two clamped ends.
+// A bound in 128 bits; "no bound" lies beyond any product of two clamped bounds.
 constexpr Int128 kInfinite = Int128{1} << 126;
 constexpr Int128 low_end(Range r) { return no_low(r) ? -kInfinite : Int128{r.low}; }
 constexpr Int128 high_end(Range r) { return no_high(r) ? kInfinite : Int128{r.high}; }
@@ -42,7 +42,7 @@ constexpr Int128 floor_quotient(Int128 a, Int128 b) {  // b > 0
 }
 
 constexpr int kRefineDepth = 3;
-constexpr int kRefineBudget = 1024;  // terms looked at
+constexpr int kRefineBudget = 1024;  // terms visited
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::optional<std::int64_t> range_single(Range r) {
 
 Range range_clamped(std::int64_t low, std::int64_t high) { return {clamp(low), clamp(high)}; }
 
-// From kMax on a number reads as [kMax, no bound], down from kMin as [no bound, kMin]: weaker, and true.
+// A number above kMax becomes [kMax, no bound], one below kMin becomes [no bound, kMin]: weaker, but true.
 Range range_of_constant(std::int64_t v) { return {clamp(v), clamp(v)}; }
 
 Range range_add(Range a, Range b) {
@@ -78,7 +78,7 @@ Range range_floor_div(Range a, Range b) {
   b.low = std::max<std::int64_t>(b.low, 1);
   b.high = std::max(b.high, b.low);
   Range r = kAnyInteger;
-  if (!no_low(a)) {  // the smallest: divide a negative number by little, a positive one by much
+  if (!no_low(a)) {  // the smallest quotient: divide a negative number by little, a positive one by much
     if (a.low < 0) r.low = clamp(floor_quotient(a.low, b.low));
     else r.low = no_high(b) ? 0 : clamp(floor_quotient(a.low, b.high));
   }
@@ -97,7 +97,7 @@ Range range_divide(Range a, std::int64_t k) {
 Range DimPool::State::atom_range(std::uint32_t index) {
   if (atoms[index].kind == DimAtomKind::Symbol || atoms[index].range_epoch == epoch)
     return atoms[index].range;
-  std::vector<Range> of;  // by value: the arenas may move while these are computed
+  std::vector<Range> of;  // copied, because the arenas may move during the computation
   const auto span = args_of(atoms[index]);
   const std::vector<DimId> list(span.begin(), span.end());
   for (const DimId a : list) of.push_back(range_of(a));
@@ -196,8 +196,8 @@ Range DimPool::State::without_floor(const DimPoly& p, std::uint32_t atom, Range 
   return range_meet(known, range_divide(both, k));
 }
 
-// p = q*max(..) + rest: one of the polynomials q*operand + rest has the value of p, and where q >= 0 none
-// exceeds it.
+// p = q*max(..) + rest: p equals one of the polynomials q*operand + rest, and where q >= 0 none of them
+// exceeds p.
 Range DimPool::State::without_extremum(const DimPoly& p, std::uint32_t atom, Range known, int depth,
                                        int& budget) {
   DimPoly q, rest;

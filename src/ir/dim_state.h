@@ -1,18 +1,18 @@
-// What a DimPool holds: the representation of symbolic dims, private to src/ir/dim*.cpp.
+// The contents of a DimPool: the representation of symbolic dims, private to src/ir/dim*.cpp.
 //
-// Three kinds of things are hash-consed into dense arrays, each referring to the one before by index:
+// Three kinds of things are hash-consed into dense arrays, each referring to the one before it by index:
 //   atom        a symbol, or an opaque call (floor division, min, max) with expressions as arguments
 //   monomial    a sorted list of atoms, with repetition; number 0 is the empty product
 //   expression  terms (coefficient, monomial), sorted by a graded lexicographic order of the monomials; 0 has
-//   none
+//               no terms
 // The order is compatible with multiplication, which polynomial division needs. It depends on the order in
-// which atoms were made and never shows: printing sorts by name.
+// which atoms were made, but no result does: printing sorts by name.
 //
 // mod(a, b) has no atom of its own. It is a - b*floor(a/b), so that whatever is equal through that relation
 // has one form. What min and max have in common leaves the call, and both are flat: max(a + 1, max(b, c) + 1)
 // is max(a, b, c) + 1.
 //
-// Limits, so that no model can blow up time or memory: what exceeds one is none ("unknown").
+// Limits, so that no model can exhaust time or memory: an expression that exceeds one is none ("unknown").
 #pragma once
 
 #include <array>
@@ -73,14 +73,14 @@ struct DimExpr {
 
 // Interval arithmetic; kMin as a low end and kMax as a high end mean "no bound". dim_range.cpp.
 Range range_of_constant(std::int64_t v);
-Range range_clamped(std::int64_t low, std::int64_t high);  // low <= high stays so
+Range range_clamped(std::int64_t low, std::int64_t high);  // low <= high is kept
 std::optional<std::int64_t> range_single(Range r);         // the only number in it
 Range range_add(Range a, Range b);
 Range range_neg(Range a);
 Range range_mul(Range a, Range b);
 Range range_hull(Range a, Range b);
 Range range_meet(Range a, Range b);           // may be empty: low > high
-Range range_floor_div(Range a, Range b);      // b >= 1, whatever its low end says
+Range range_floor_div(Range a, Range b);      // b >= 1, whatever its low bound is
 Range range_divide(Range a, std::int64_t k);  // the integers x with k*x in a; k > 0
 inline constexpr Range kAnyInteger{Range::kMin, Range::kMax};
 
@@ -102,7 +102,7 @@ struct DimPool::State {
 
   State();
 
-  // --- dim_store.cpp: making and reading -------------------------------------------------------------------
+  // --- dim_store.cpp: construction and access --------------------------------------------------------------
   DimId constant(std::int64_t v);
   DimId intern(const DimPoly& p);
   DimPoly poly(DimId a) const;
@@ -126,14 +126,15 @@ struct DimPool::State {
       const DimPoly& p) const;                                // each once, ascending; not those inside calls
   bool contains(const DimPoly& p, std::uint32_t atom) const;  // anywhere, inside calls too
 
-  // Each returns false, and leaves `out` unspecified, where a limit or int64 is exceeded. `out` may be an
-  // operand.
+  // Each returns false, and leaves `out` unspecified, where a limit or int64 is exceeded. `out` may be the
+  // same object as an operand.
   bool add(const DimPoly& a, const DimPoly& b, std::int64_t factor_of_b, DimPoly& out) const;
   bool mul(const DimPoly& a, const DimPoly& b, DimPoly& out);
   bool scale(const DimPoly& a, std::int64_t k, DimPoly& out) const;
   bool normalise(DimPoly& p) const;  // sorts, merges, drops zeros
   static DimPoly constant_poly(std::int64_t v) { return v == 0 ? DimPoly{} : DimPoly{{v, 0}}; }
-  // p == q*atom + rest, the rest free of atom. False if q contains the atom too and `linear` is asked for.
+  // Splits p == q*atom + rest, with no atom in rest. Returns false if `linear` is set and q contains the
+  // atom.
   bool split(const DimPoly& p, std::uint32_t atom, bool linear, DimPoly& q, DimPoly& rest);
 
   // --- dim_call.cpp: rules of division, min and max --------------------------------------------------------

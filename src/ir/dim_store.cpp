@@ -67,7 +67,7 @@ DimPoly DimPool::State::poly(DimId a) const {
   return DimPoly(first, first + e.count);
 }
 
-// p is normalised. None where the whole exceeds a limit.
+// Precondition: p is normalised. Returns none where the expression exceeds a limit.
 DimId DimPool::State::intern(const DimPoly& p) {
   if (is_const(p)) {
     const std::int64_t v = const_of(p);
@@ -76,7 +76,8 @@ DimId DimPool::State::intern(const DimPoly& p) {
   if (p.size() > kMaxDimTerms) return {};
   std::size_t depth = 0, size = p.size();
   for (const DimTerm& t : p) {
-    if (t.mono != 0 && t.coef == std::numeric_limits<std::int64_t>::min()) return {};  // has no negation
+    // its negation does not fit
+    if (t.mono != 0 && t.coef == std::numeric_limits<std::int64_t>::min()) return {};
     for (const std::uint32_t f : factors_of(t.mono)) {
       depth = std::max<std::size_t>(depth, atoms[f].depth);
       size += atoms[f].size;
@@ -106,7 +107,8 @@ std::uint32_t DimPool::State::new_symbol(SymbolKind kind, std::string name, Rang
   atom.symbol_kind = kind;
   atom.name = static_cast<std::uint32_t>(names.size());
   atom.range =
-      range.low <= range.high ? range_clamped(range.low, range.high) : kAnyInteger;  // empty: no knowledge
+      // an empty range carries no information
+      range.low <= range.high ? range_clamped(range.low, range.high) : kAnyInteger;
   names.push_back(std::move(name));
   atoms.push_back(atom);
   atoms[index].self = intern({{1, mono_of_atom(index)}});
@@ -114,7 +116,7 @@ std::uint32_t DimPool::State::new_symbol(SymbolKind kind, std::string name, Rang
   return index;
 }
 
-// The expression that is one call of these arguments (canonical, sorted for min and max).
+// Returns the expression that is one call of these arguments (canonical, sorted for min and max).
 DimId DimPool::State::call(DimAtomKind kind, std::vector<DimId> call_args) {
   std::size_t depth = 0, size = 1;
   for (const DimId a : call_args) {
@@ -188,7 +190,7 @@ std::uint32_t DimPool::State::mono_gcd(std::uint32_t a, std::uint32_t b) {
   return intern_mono(common);
 }
 
-// Negative when a sorts first, that is, is the greater one: higher degree, then more of the older atoms.
+// Returns a negative number when a sorts first, that is, has the higher degree, or more of the older atoms.
 int DimPool::State::mono_compare(std::uint32_t a, std::uint32_t b) const {
   if (a == b) return 0;
   if (monos[a].degree != monos[b].degree) return monos[a].degree > monos[b].degree ? -1 : 1;

@@ -1,7 +1,7 @@
 // Symbolic dims as text, and their value under a binding.
 //
 // print() sorts terms by degree, then by name, so that the text does not depend on the order in which things
-// were made. evaluate() works in 128 bits, so that only results, not the way to them, must fit.
+// were made. evaluate() works in 128 bits, so that only the results, not the intermediate values, must fit.
 #include <algorithm>
 
 #include "ir/dim_state.h"

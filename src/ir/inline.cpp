@@ -1,4 +1,4 @@
-// Model: results that change their definition; taking a subgraph apart into the graph around it.
+// Model: results that change their definition, and inlining a subgraph into the graph around it.
 
 #include "ir/model.h"
 
@@ -37,9 +37,9 @@ void Model::inline_subgraph(GraphId g, NameHolders& holders) {
   const NodeId owner = graphs_[g.index()].owner;
   const GraphId outer = graphs_[g.index()].parent;
 
-  // Names were unique in the scope of g. In the outer graph they must not meet those of other values,
-  // wherever these stand: a sibling's body may use the same. (A count that is too high, since values went,
-  // costs a needless new name.)
+  // Names were unique in the scope of g. In the outer graph they must differ from those of all other values
+  // of the model, because a sibling's body may use the same name. (A count that is too high, since values
+  // were erased after counting, costs a needless new name.)
   const auto move_value = [&](ValueId v) {
     values_[v.index()].graph = outer;
     const NameId name = values_[v.index()].name;
@@ -47,7 +47,7 @@ void Model::inline_subgraph(GraphId g, NameHolders& holders) {
     --holders.values[name.index()];
     rename(v, fresh_name(text(name)));
   };
-  // Runtimes refuse a graph with two nodes of one name; in two graphs that is allowed.
+  // Runtimes refuse a graph with two nodes of the same name; in two graphs that is allowed.
   const auto name_node = [&](Node& n) {
     if (n.name == kEmptyName || !n.name || n.name.index() >= holders.nodes.size()) return;
     if (holders.nodes[n.name.index()] < 2) return;

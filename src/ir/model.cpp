@@ -1,4 +1,4 @@
-// Model: storage, use lists and queries. What changes a model stands in mutate.cpp.
+// Model: storage, use lists and queries. The functions that change a model are in mutate.cpp.
 
 #include "ir/model.h"
 
@@ -76,7 +76,7 @@ void unpack(Tensor& t) {
   if (t.ready || t.decode == nullptr) return;
   auto out = std::make_shared<Unpacked>();
   if (!t.decode(t.proto, *out)) {
-    t.decode = nullptr;  // broken: do not try again
+    t.decode = nullptr;  // broken: not tried again
     return;
   }
   t.raw = out->raw;

@@ -2,17 +2,17 @@
 // arrays.
 //
 // Ids are model-wide, so a value that a subgraph captures is an ordinary value with ordinary uses: a use
-// whose user stands in another graph than the value is a capture. Each graph ends in a *return node*: a
-// pseudo node (it is not in the node list, is_return() tells) whose operands are the graph's outputs. So "is
-// used by an output" is a use like any other, and a pass that knows nothing of it sees a user of kind Opaque
-// and keeps away.
+// whose user is in another graph than the value is a capture. Each graph ends in a *return node*: a pseudo
+// node (not in the node list; is_return() returns true for it) whose operands are the graph's outputs. So a
+// graph output is a use like any other, and a pass that does not handle return nodes sees a user of kind
+// Opaque and leaves the value alone.
 //
 // Nodes of a graph form a linked list in topological order with order keys: insertion, removal and "which is
 // first" are O(1) (amortized: keys are renumbered when a gap is used up). Every change goes through the
-// mutators below; they keep use lists and order, remember that a node no longer equals its bytes in the file,
-// and tell the listeners.
+// mutators below; they maintain use lists and order, mark a node as different from its bytes in the file, and
+// notify the listeners.
 //
-// Erased nodes and values keep their ids (never reused); alive() tells.
+// Ids of erased nodes and values are never reused; alive() returns false for them.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ enum class AttrKind : std::uint8_t {  // numbers are those of onnx::AttributePro
 struct Attr {
   NameId name;
   AttrKind kind = AttrKind::Undefined;
-  NameId ref;  // inside functions: the caller's attribute that stands here
+  NameId ref;  // in a function's body: the caller's attribute that supplies the value
   float f = 0;
   std::int64_t i = 0;
   Bytes s;                             // String
@@ -55,10 +55,10 @@ struct Attr {
   TensorId tensor;
   std::span<const GraphId> graphs;  // Graph (one) and Graphs
   Bytes proto;                      // the AttributeProto in the file; empty when made or changed here.
-                                    // Kinds not listed above live here only.
+                                    // Kinds not listed above exist only in this form.
 };
 
-struct Op {  // an operator as the model names it
+struct Op {  // an operator as it is named in the model
   OpKind kind = OpKind::Opaque;
   NameId domain, type, overload;  // domain "" for ai.onnx
   FunctionId function;            // for OpKind::FunctionCall
@@ -109,8 +109,8 @@ struct Value {
   bool is_input = false;        // of its graph
   bool is_initializer = false;  // also with is_input: an overridable default
   bool is_sparse = false;       // a sparse initializer; bytes in `sparse`
-  bool pinned = false;          // something outside the graph names it: never renamed, removed or taken
-                                // for a constant (training info, quantization annotations)
+  bool pinned = false;          // named from outside the graph (training info, quantization annotations):
+                                // never renamed, removed or treated as a constant
   bool info_stale = false;      // content or type changed: `info` must not be written
   Bytes sparse;                 // SparseTensorProto of a sparse initializer
 };
@@ -128,7 +128,7 @@ struct Graph {
   std::vector<ValueId> initializers;  // in file order; may hold dead ones
   std::uint32_t opsets = 0;           // index into Model::opset_tables
   bool alive = true;
-  bool dirty = false;       // something in it, or nested in it, differs from the file; the owner is dirty too
+  bool dirty = false;       // it, or a graph nested in it, differs from the file; its owner is dirty, too
   std::vector<Bytes> rest;  // further fields of the GraphProto, each with its tag, in file order
 };
 
@@ -146,14 +146,14 @@ struct Function {
   std::vector<Bytes> rest;         // further fields (doc string, opset imports, metadata ...) with tags
 };
 
-// Told of every change, after it has happened.
+// Notified of every change, after it has happened.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void node_added(NodeId) {}
-  virtual void node_erased(NodeId) {}    // its operands are gone already
+  virtual void node_erased(NodeId) {}    // its operands are already gone
   virtual void node_changed(NodeId) {}   // operands, attributes or operator
-  virtual void uses_changed(ValueId) {}  // a use came or went
+  virtual void uses_changed(ValueId) {}  // a use was added or removed
   virtual void value_replaced(ValueId old_value, ValueId new_value) {
     (void)old_value;
     (void)new_value;
@@ -182,10 +182,10 @@ class Model {
   TypePool types;
   DimPool dims;
 
-  // --- reading ---------------------------------------------------------------------------------------------
+  // --- queries ---------------------------------------------------------------------------------------------
   GraphId main() const { return GraphId{std::uint32_t{0}}; }
   std::size_t graph_count() const { return graphs_.size(); }
-  std::size_t node_count() const { return nodes_.size(); }  // ids are below; some may be dead
+  std::size_t node_count() const { return nodes_.size(); }  // also counts dead nodes: every id is below
   std::size_t value_count() const { return values_.size(); }
   std::size_t tensor_count() const { return tensors_.size(); }
   std::size_t live_node_count() const { return live_nodes_; }
@@ -202,7 +202,7 @@ class Model {
   OpKind kind(NodeId n) const { return nodes_[n.index()].kind; }
   std::size_t input_count(NodeId n) const { return nodes_[n.index()].input_count; }
   std::size_t output_count(NodeId n) const { return nodes_[n.index()].output_count; }
-  // None beyond the last operand and for an empty optional one.
+  // Returns none beyond the last operand and for an empty optional one.
   ValueId input(NodeId n, std::size_t slot) const {
     const Node& node = nodes_[n.index()];
     return slot < node.input_count ? uses_[node.first_use.index() + slot].value : ValueId{};
@@ -232,9 +232,9 @@ class Model {
   }
   std::uint32_t use_count(ValueId v) const { return values_[v.index()].use_count; }
   bool is_return(NodeId n) const { return nodes_[n.index()].is_return; }
-  bool is_graph_output(ValueId v) const;  // an operand of its or an inner graph's return node
+  bool is_graph_output(ValueId v) const;  // an operand of the return node of its own or an inner graph
   bool is_captured(ValueId v) const;      // has a use in another graph
-  // The user of `v` if it has exactly one use, by a real node of the same graph; else none.
+  // Returns the user of `v` if it has exactly one use, by a real node of the same graph; else none.
   NodeId single_user(ValueId v) const;
 
   NodeId first_node(GraphId g) const { return graphs_[g.index()].first; }
@@ -244,20 +244,20 @@ class Model {
   std::span<const ValueId> graph_inputs(GraphId g) const { return graphs_[g.index()].inputs; }
   std::size_t graph_output_count(GraphId g) const { return input_count(graphs_[g.index()].ret); }
   ValueId graph_output(GraphId g, std::size_t i) const { return input(graphs_[g.index()].ret, i); }
-  // The node of graph `g` that is `n` or holds it (through any nesting); none when n is not inside g.
+  // Returns the node of graph `g` that is `n` or contains it (through any nesting); none when n is outside g.
   NodeId ancestor_in(GraphId g, NodeId n) const;
-  // Is `inner` equal to `outer` or nested in it?
+  // Returns true if `inner` is `outer` or nested in it.
   bool inside(GraphId inner, GraphId outer) const;
-  // Version of a domain that holds in a graph; 0 when it is not imported.
+  // Returns the version of a domain that a graph imports; 0 when it imports none.
   std::int64_t opset(GraphId g, NameId domain) const;
-  std::int64_t opset(NodeId n) const;  // of the node's own operator's domain
+  std::int64_t opset(NodeId n) const;  // of the domain of the node's operator
 
   // --- constants -------------------------------------------------------------------------------------------
   const Tensor& tensor(TensorId t) const { return tensors_[t.index()]; }
-  // The tensor of a value that is the same in every run: an initializer that is neither an input nor pinned,
-  // or the result of a Constant node. None otherwise.
+  // Returns the tensor of a value that is the same in every run: an initializer that is neither an input nor
+  // pinned, or the result of a Constant node. None otherwise.
   TensorId constant_of(ValueId v) const;
-  // Payload in raw form, unpacked on first use. Nothing for String and broken payloads.
+  // Returns the payload in raw form, unpacked on first use; empty for String and for broken payloads.
   std::optional<Bytes> raw(TensorId t) const;
   const std::vector<std::string>* strings(TensorId t) const;
   Hash128 content_hash(TensorId t) const;
@@ -282,8 +282,8 @@ class Model {
   // A new constant of graph g. The name is made unique from `base`.
   ValueId add_initializer(GraphId g, std::string_view base, TensorId t);
   void mark_initializer(ValueId v, TensorId t);  // reader: the value is (also) an initializer
-  // Inserts before `before` (none: at the end). Outputs are values without definition, or none for an unused
-  // slot.
+  // Inserts the node before `before`, or at the end when that is none. Outputs are values without definition,
+  // or none for an unused slot.
   NodeId add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
                   NodeId before = {}, std::string_view name = {});
   // The same with n new values as outputs, named after `base`.
@@ -302,42 +302,44 @@ class Model {
   void set_attr_ints(NodeId n, NameId name, std::span<const std::int64_t> ints);
   void remove_attr(NodeId n, NameId name);
   void set_attrs_for_reader(NodeId n, std::span<const Attr> attrs);
-  void mark_clean();           // reader: what was built so far is what the file says
-  void mark_dirty(GraphId g);  // reader: order or the like differs from the file
+  void mark_clean();           // for the reader: the model as built so far equals the file
+  void mark_dirty(GraphId g);  // for the reader: the graph, for example its order, differs from the file
 
-  // May every use of old_value be given new_value? No when a graph output would lose its name (main graph) or
-  // come from outside its graph, when new_value is not visible at a use, or when either is pinned.
+  // Returns true if every use of old_value may read new_value instead. Returns false when a graph output
+  // would lose its name (main graph) or come from outside its graph, when new_value is not visible at a use,
+  // and when either value is pinned.
   bool can_replace(ValueId old_value, ValueId new_value) const;
   // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
   void replace_all_uses(ValueId old_value, ValueId new_value);
-  // The value's definition is cut off (its node keeps an empty output slot) and it becomes an initializer;
-  // name and uses stay. Precondition: it is the result of a node.
+  // Detaches the value from its node (which keeps an empty output slot) and makes it an initializer; name and
+  // uses stay. Precondition: it is the result of a node.
   void make_constant(ValueId v, TensorId t);
-  // Cuts a result off its node (which keeps an empty slot) so that another node can define it. Uses stay.
+  // Detaches a result from its node (which keeps an empty slot) so that another node can define it. Uses
+  // stay.
   ValueId detach_output(NodeId n, std::size_t slot);
-  // The other half: an empty slot gets a value that has no definition.
+  // Makes a value without definition the result in an empty slot.
   void attach_output(NodeId n, std::size_t slot, ValueId v);
-  // Moves everything that subgraph g holds in front of its owner, into the owner's graph; g is empty
-  // afterwards, its return node still reads what were its outputs. Values and nodes whose name another in the
-  // model has get a new one: `holders` comes from count_names, once for many calls. Precondition: g has no
-  // inputs.
+  // Moves the nodes and initializers of subgraph g into the owner's graph, directly before the owner.
+  // Afterwards g is empty, and its return node still reads the values that were its outputs. A value or node
+  // whose name occurs elsewhere in the model is renamed: `holders` comes from count_names, which is called
+  // once for many calls of this function. Precondition: g has no inputs.
   void inline_subgraph(GraphId g, NameHolders& holders);
   NameHolders count_names() const;
-  // Erases a node without used results, its subgraphs, and its results.
+  // Erases a node whose results have no uses, its subgraphs, and its results.
   void erase(NodeId n);
   void erase_initializer(ValueId v);  // without uses, not an input
   void move_before(NodeId n, NodeId before);
   void rename(ValueId v, NameId name);
-  // The result of a node is another one from now on: it has a new name, and what the file said of the old one
-  // goes.
+  // Records that the node's result is now a different value: it gets a new name, and what the file said of
+  // the old result is dropped.
   void retype(ValueId v, NameId name);
-  // A name that nothing in the model has: base, or base with a suffix.
+  // Returns a name that nothing in the model has: base, or base with a suffix.
   NameId fresh_name(std::string_view base);
 
   void add_listener(Listener* l);
   void remove_listener(Listener* l);
 
-  // Memory that lives as long as the model.
+  // Allocates memory that lives as long as the model.
   Bytes keep(std::string_view bytes);
   std::span<const std::int64_t> keep(std::span<const std::int64_t> v);
   std::span<const float> keep(std::span<const float> v);
@@ -376,7 +378,7 @@ class Model {
   std::unique_ptr<OpIndex> op_index_;
 };
 
-// Where a node is, for messages: graph path, name or "#index", operator.
+// Returns the position of a node for messages: graph path, name or "#index", operator.
 Place place_of(const Model& m, NodeId n);
 Place place_of(const Model& m, GraphId g);
 std::string graph_path(const Model& m, GraphId g);  // "main/loop_3.body"; "" for the main graph

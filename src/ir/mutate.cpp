@@ -1,5 +1,5 @@
-// Model: everything that changes it. Use lists, order keys, dirty marks and listeners are kept here and
-// nowhere else.
+// Model: the functions that change it. Use lists, order keys, dirty marks and listeners are maintained here
+// and nowhere else.
 
 #include <algorithm>
 #include <string>
@@ -236,7 +236,8 @@ void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
 }
 
 void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
-  const std::vector<ValueId> now(operands.begin(), operands.end());  // may view our own storage
+  // copied: the argument may view the storage that changes
+  const std::vector<ValueId> now(operands.begin(), operands.end());
   std::vector<ValueId> old;
   {
     const Node& node = nodes_[n.index()];
@@ -277,7 +278,8 @@ void Model::set_attrs_for_reader(NodeId n, std::span<const Attr> attrs) {
   attrs_.append(attrs);
 }
 
-// The node's attributes, moved to the end of the pool if they are to grow by `room` and do not stand there.
+// Returns the node's attributes, moved to the end of the pool when they must grow by `room` and are not
+// there.
 std::span<Attr> Model::attrs_for_change(NodeId n, std::size_t room) {
   Node& node = nodes_[n.index()];
   if (room > 0) {
@@ -356,13 +358,13 @@ bool Model::can_replace(ValueId old_value, ValueId new_value) const {
   for (UseId u = from.first_use; u; u = next_use(u)) {
     const NodeId n = user(u);
     if (!is_return(n)) continue;
-    // An output keeps its name, so the new value must take it over: that can only be a node's result of the
-    // same graph which is no output yet. (ONNX Runtime also refuses a subgraph output that comes from an
+    // An output keeps its name, so the new value must take that name. Only a result of a node of the same
+    // graph that is no output yet can do so. (ONNX Runtime also refuses a subgraph output that comes from an
     // outer scope.)
     if (to.graph != node(n).graph || !to.def || to.is_input || to.is_initializer) return false;
     if (is_graph_output(new_value)) return false;
-    // As for an initializer: in a subgraph of a file without initializers there (IR version 3) it is one in
-    // disguise.
+    // A Constant node in a subgraph counts as an initializer: files of IR version 3 have no initializers
+    // there and write Constant nodes instead.
     if (to.graph != main() && kind(to.def) == OpKind::Constant) return false;
     if (uses_of_return(n, old_value) != 1) return false;
   }
@@ -377,7 +379,7 @@ std::size_t Model::uses_of_return(NodeId ret, ValueId v) const {
 
 void Model::replace_all_uses(ValueId old_value, ValueId new_value) {
   if (is_graph_output(old_value)) {
-    // The interface name and the declared type belong to the output: they go over to the new value.
+    // The interface name and the declared type belong to the output: the new value takes both.
     Value& from = values_[old_value.index()];
     Value& to = values_[new_value.index()];
     std::swap(from.name, to.name);
@@ -400,7 +402,7 @@ void Model::replace_all_uses(ValueId old_value, ValueId new_value) {
   });
 }
 
-// A value's name stands in its definition and in every user.
+// A value's name is written in its definition and in every user.
 void Model::touch_around(ValueId v) {
   const Value& val = values_[v.index()];
   if (val.def) touch(val.def);
@@ -445,7 +447,7 @@ void Model::erase_initializer(ValueId v) {
 }
 
 void Model::erase(NodeId root) {
-  // Nodes whose graphs are to go, taken from a stack: nesting may be deep.
+  // Nodes whose subgraphs are to be erased, on an explicit stack: nesting may be deep.
   std::vector<NodeId> todo{root};
   while (!todo.empty()) {
     const NodeId n = todo.back();

@@ -1,8 +1,8 @@
 // The operators that graphopt knows, as numbers: passes and analyses compare these, never names.
 //
-// Within a group the kinds stand in the byte order of names, so that op_kind() can search them (checked by
-// the compiler, src/ops/facts.cpp). Numbers are not written to any file: a new operator may be inserted where
-// its name belongs.
+// Within a group the kinds are in the byte order of names, so that op_kind() can search them (checked by the
+// compiler, src/ops/facts.cpp). Numbers are not written to any file: a new operator may be inserted where its
+// name belongs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace graphopt {
 
 enum class OpKind : std::uint16_t {
-  Opaque = 0,        // an operator that the table does not know
+  Opaque = 0,        // an operator without a row in the table
   FunctionCall = 1,  // a call of a function that the model itself defines
 
   // ai.onnx, opsets 1 to 28
@@ -50,7 +50,7 @@ enum class OpKind : std::uint16_t {
   // ai.onnx.preview.training
   PreviewTrainingAdagrad, PreviewTrainingAdam, PreviewTrainingGradient, PreviewTrainingMomentum,
 
-  // com.microsoft (SimplifiedLayerNormalization also stands in the default domain in files of ONNX Runtime)
+  // com.microsoft (in files of ONNX Runtime SimplifiedLayerNormalization is also in the default domain)
   MsAttention, MsBeamSearch, MsBiasAdd, MsBiasDropout, MsBiasGelu, MsBiasSoftmax, MsBiasSplitGelu,
   MsComplexMul, MsComplexMulConj, MsConvTransposeWithDynamicPads, MsCropAndResize,
   MsDecoderMaskedMultiHeadAttention, MsDecoderMaskedSelfAttention, MsDequantizeLinear, MsDynamicQuantizeLSTM,

@@ -1,4 +1,4 @@
-// ONNX text from the IR, without recursion over nested graphs: an explicit stack of what is still to be
+// ONNX text from the IR, without recursion over nested graphs: an explicit stack holds what is still to be
 // written.
 
 #include "ir/print.h"

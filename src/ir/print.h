@@ -1,6 +1,6 @@
 // A model in ONNX text syntax (onnx/defs/parser.h reads it), straight from the IR: for --print-after and
-// messages. Large tensors are shown by their first elements and a comment-free ellipsis is never written: the
-// text of a tensor above `max_elements` elements is left out (its declaration stays), so the result is for
+// messages. For a tensor above `max_elements` elements only the declaration is written, so the result is for
+// people, not for saving.
 // people, not for saving.
 #pragma once
 

@@ -18,7 +18,7 @@
 
 namespace graphopt {
 
-using Bytes = std::string_view;  // a view of bytes that somebody keeps alive
+using Bytes = std::string_view;  // a view of bytes whose owner outlives it
 
 struct Hash128 {
   std::uint64_t low = 0, high = 0;
@@ -41,13 +41,14 @@ struct Tensor {
       owned;  // keeps raw alive when it does not point into a map; strings live here
   bool ready = false;
 
-  // Where it came from. proto: the TensorProto as it stands in the file, to be written again word for word.
+  // Its origin. proto: the TensorProto in the file, which is written back unchanged.
   Bytes proto;
   bool external = false;  // its payload is in an external data file (location etc. in proto)
-  // Unpacks proto into the given place; false when the payload is broken. Set by the reader when !ready.
+  // Unpacks proto into the given place; returns false when the payload is broken. Set by the reader when
+  // !ready.
   bool (*decode)(Bytes proto, Unpacked& out) = nullptr;
 
-  std::optional<Hash128> hash;  // of dtype, dims and payload; computed when asked
+  std::optional<Hash128> hash;  // of dtype, dims and payload; computed on first use
 };
 
 }  // namespace graphopt

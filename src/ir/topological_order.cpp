@@ -8,7 +8,7 @@ namespace graphopt {
 
 NodeOrder topological_order(const Model& m, GraphId g) {
   NodeOrder out;
-  std::unordered_map<NodeId, std::uint32_t> index;  // no array: a model may have many small graphs
+  std::unordered_map<NodeId, std::uint32_t> index;  // a map, not an array: a model may have many small graphs
   index.reserve(m.graph(g).node_count);
   for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
     index.emplace(n, static_cast<std::uint32_t>(out.nodes.size()));
@@ -44,7 +44,7 @@ NodeOrder topological_order(const Model& m, GraphId g) {
 
 void put_in_order(Model& m, const NodeOrder& order) {
   std::size_t k = 0;
-  while (k < order.sorted.size() && order.sorted[k] == k) ++k;  // stands where it can
+  while (k < order.sorted.size() && order.sorted[k] == k) ++k;  // these already stand at their final position
   for (; k < order.sorted.size(); ++k) m.move_before(order.nodes[order.sorted[k]], {});
 }
 

@@ -1,6 +1,6 @@
-// An order in which the nodes of a graph can stand. Kahn's method: nodes whose operands are all made wait in
-// a heap by the place that they have now, so of two that could stand first the one that stands first does,
-// and a sorted graph stays as it is.
+// A topological order of the nodes of a graph, as close as possible to the present one. Kahn's method: nodes
+// whose operands are all available wait in a heap keyed by their present position, so that the first of them
+// comes first and a sorted graph keeps its order.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace graphopt {
 
-// Nodes are told by their index in `nodes`. A node that holds subgraphs reads what they capture.
+// Nodes are identified by their index in `nodes`. A node that holds subgraphs reads what they capture.
 struct NodeOrder {
-  std::vector<NodeId> nodes;                                   // as they stand
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> reads;  // (maker, reader), once per operand, by maker
-  std::vector<std::uint32_t> waits_for;  // so many operands that are never made: 0 but for circles
-  std::vector<std::uint32_t> sorted;     // all but what is in a circle or behind one
+  std::vector<NodeId> nodes;  // in their present order
+  // (producer, consumer), once per operand, by producer
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> reads;
+  std::vector<std::uint32_t> waits_for;  // operands that are never available: 0 unless the graph has a cycle
+  std::vector<std::uint32_t> sorted;     // all nodes but those in a cycle or downstream of one
 };
 NodeOrder topological_order(const Model& m, GraphId g);
 
-// Precondition: `order` is of the graph as it is, and has no circle.
+// Precondition: `order` describes the graph as it is, and has no cycle.
 void put_in_order(Model& m, const NodeOrder& order);
 
 }  // namespace graphopt

@@ -22,7 +22,7 @@ struct DTypeRow {
   Family family;
 };
 
-// Indexed by DType. Bool, complex and string are of no numeric family: nothing that asks is_float or is_int
+// Indexed by DType. Bool, complex and string belong to no numeric family: no caller of is_float or is_int
 // wants them.
 constexpr DTypeRow kRows[] = {
     {"undefined", 0, Family::Other},      {"float", 32, Family::Float},

@@ -13,7 +13,7 @@
 
 namespace graphopt {
 
-// Numbers are those of onnx::TensorProto::DataType; a file may hold others, which are kept as they are.
+// Numbers are those of onnx::TensorProto::DataType; a file may contain others, which are kept.
 enum class DType : std::uint8_t {
   // clang-format off
   Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7, String = 8,
@@ -36,10 +36,9 @@ inline bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 
 enum class TypeKind : std::uint8_t { Unknown, Tensor, SparseTensor, Sequence, Map, Optional, Opaque };
 
-// What a Type says. For Tensor and SparseTensor: `elem`, and when has_rank the dims (none = nothing known
-// about it).
-// Sequence and Optional: `inner`. Map: `elem` is the key type, `inner` the value type. Opaque: only raw bytes
-// know.
+// The fields by kind. Tensor and SparseTensor: `elem`, and when has_rank the dims (a dim that is none is
+// unknown). Sequence and Optional: `inner`. Map: `elem` is the key type, `inner` the value type. Opaque: only
+// the raw bytes describe it.
 struct Type {
   TypeKind kind = TypeKind::Unknown;
   DType elem = DType::Undefined;

@@ -1,5 +1,5 @@
-// Checks what model.h promises. Every message names what is broken and where; all of them are defects of
-// graphopt, since the reader refuses files that would break an invariant.
+// Checks what model.h promises. Every message names what is broken and where; each is a defect of graphopt,
+// since the reader refuses files that would break an invariant.
 
 #include "ir/verify.h"
 

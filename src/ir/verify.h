@@ -9,7 +9,7 @@
 
 namespace graphopt {
 
-// The first broken invariant as an Internal error, or nothing.
+// Returns the first broken invariant as an Internal error, or nothing.
 std::optional<Error> verify(const Model& model);
 
 }  // namespace graphopt

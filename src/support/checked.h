@@ -31,14 +31,14 @@ constexpr std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b
 
 constexpr std::optional<std::int64_t> checked_neg(std::int64_t a) { return checked_sub(0, a); }
 
-// floor(a / b). Does not fit only for INT64_MIN / -1.
+// Returns floor(a / b). It does not fit only for INT64_MIN / -1.
 constexpr std::optional<std::int64_t> checked_floor_div(std::int64_t a, std::int64_t b) {
   if (b == 0 || (a == std::numeric_limits<std::int64_t>::min() && b == -1)) return std::nullopt;
   const std::int64_t q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-// a - b * floor(a / b): has the sign of b.
+// Returns a - b * floor(a / b), which has the sign of b.
 constexpr std::optional<std::int64_t> checked_floor_mod(std::int64_t a, std::int64_t b) {
   if (b == 0) return std::nullopt;
   if (b == -1) return 0;  // INT64_MIN % -1 is undefined
@@ -46,7 +46,7 @@ constexpr std::optional<std::int64_t> checked_floor_mod(std::int64_t a, std::int
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
-// ceil(a / b). Does not fit only for INT64_MIN / -1.
+// Returns ceil(a / b). It does not fit only for INT64_MIN / -1.
 constexpr std::optional<std::int64_t> checked_ceil_div(std::int64_t a, std::int64_t b) {
   if (b == 0 || (a == std::numeric_limits<std::int64_t>::min() && b == -1)) return std::nullopt;
   const std::int64_t q = a / b;

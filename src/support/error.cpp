@@ -1,6 +1,6 @@
-// The text of an error. One format for everything that reaches the user; what comes from a file (names,
-// mostly) is shown with its control characters escaped, so that a hostile name can neither forge a line nor
-// drive a terminal.
+// The text of an error, in one format for everything that reaches the user. Text from a file (mostly names)
+// is shown with its control characters escaped, so that a hostile name can neither forge a line nor drive a
+// terminal.
 #include "graphopt/error.h"
 
 #include <string_view>

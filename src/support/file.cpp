@@ -21,16 +21,16 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kGather = 256 * 1024;  // small pieces are written in lots of this size
+constexpr std::size_t kGather = 256 * 1024;  // small writes are gathered up to this size
 constexpr int kMostDescriptors = 500;        // of the 1024 that a process usually may have
 constexpr std::uint64_t kPiece = std::uint64_t{2}
-                                 << 20;  // of a copy: the disk works on one while the next is read
+                                 << 20;  // of a copy: the disk writes one range while the next is read
 constexpr std::uint64_t kWorthCopying =
     64 * 1024;  // below this, a system call per range costs more than a copy
 
 std::string reason(int error) {
   std::array<char, 128> text{};
-  return strerror_r(error, text.data(), text.size());  // the GNU one
+  return strerror_r(error, text.data(), text.size());  // the GNU version
 }
 
 // --- the list of images ------------------------------------------------------------------------------------
@@ -121,7 +121,8 @@ Result<std::shared_ptr<const FileImage>> FileImage::adopt(int fd, const std::str
   if (S_ISDIR(info.st_mode)) return fail(EISDIR);
   const std::shared_ptr<FileImage> image(new FileImage);
   image->path_ = path;
-  // A file whose reading has begun (`tool < file` after somebody took a part) is read from where it stands.
+  // A file that is already partly read (`tool < file` after another reader) is read from its present
+  // position.
   const bool from_start = S_ISREG(info.st_mode) && ::lseek(fd, 0, SEEK_CUR) == 0;
   if (from_start && info.st_size > 0) {
     void* map = ::mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
@@ -172,7 +173,7 @@ std::shared_ptr<const FileImage> FileImage::from_memory(std::string bytes, std::
   return image;
 }
 
-// Entries are used again but never freed, so a handler can walk the chain at any moment.
+// Entries are reused but never freed, so a handler can walk the list at any moment.
 void FileImage::enlist() {
   const std::scoped_lock lock(list_lock);
   Listed* entry = first_listed.load();
@@ -223,7 +224,7 @@ const char* image_path_at(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load()) {
     const FileImage* image = l->image.load();
-    // A map covers whole pages: the fault may lie behind the last byte.
+    // A map covers whole pages: the fault may lie beyond the last byte.
     if (image != nullptr && image->mapped() && at >= l->begin.load() && at < l->end.load() + 65536)
       return image->path_.c_str();
   }
@@ -313,8 +314,8 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
     out.target_ = real;
     std::free(real);
   }
-  // Replacing needs no right on the old file itself; asking for it keeps a write-protected file from being
-  // replaced.
+  // Replacing needs no permission on the old file itself. It is required all the same, so that a
+  // write-protected file is not replaced.
   if (!force && exists && ::access(out.target_.c_str(), W_OK) != 0) return out.failure(errno);
   const std::string folder = folder_of(out.target_);
   const mode_t mode = 0666;
@@ -439,8 +440,8 @@ Status OutputFile::copy(const FileImage& from, std::uint64_t offset, std::uint64
       const std::size_t wanted = std::min<std::uint64_t>(stop - at, kPiece);
       const ssize_t n = regular_ ? ::copy_file_range(from.descriptor(), &in, fd_, nullptr, wanted, 0) : -1;
       if (n > 0) {
-        // The disk starts on this piece while the next one is copied; what it did by then, the sync at the
-        // end need not wait for. A hint: whether it is taken does not matter.
+        // Starts writing this range to the disk while the next one is copied, which shortens the sync at the
+        // end. It is a hint, so its result is ignored.
         static_cast<void>(::sync_file_range(fd_, static_cast<off_t>(size_), n, SYNC_FILE_RANGE_WRITE));
         at += static_cast<std::uint64_t>(n);
         size_ += static_cast<std::uint64_t>(n);
@@ -449,7 +450,7 @@ Status OutputFile::copy(const FileImage& from, std::uint64_t offset, std::uint64
       if (n == 0) return shrunk();
       if (regular_ && errno == EINTR) continue;
       if (regular_ && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return failure(errno);
-      // Across file systems, or a kernel that cannot: through the map.
+      // Across file systems, or where the kernel cannot copy ranges: through the map.
       if (Status s = write_out(from.bytes().data() + at, stop - at); !s) return s;
       size_ += stop - at;
       at = stop;

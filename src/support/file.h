@@ -30,7 +30,7 @@ class FileImage {
   // `path` "-" is the standard input. `max_bytes` bounds what is read into memory (0: no bound); maps cost
   // none.
   static Result<std::shared_ptr<const FileImage>> open(const std::string& path, std::uint64_t max_bytes = 0);
-  // The file behind a descriptor, which the image takes over; `path` is for messages.
+  // Opens the file of a descriptor, which the image then owns; `path` is for messages.
   static Result<std::shared_ptr<const FileImage>> adopt(int fd, const std::string& path,
                                                         std::uint64_t max_bytes = 0);
   static std::shared_ptr<const FileImage> from_memory(std::string bytes, std::string path);
@@ -41,13 +41,14 @@ class FileImage {
   std::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
   bool mapped() const { return mapped_; }
-  // Of a mapped file; -1 when the bytes are in memory, and when so many files are open that this one was
-  // closed behind its map (some exporters write one file per tensor).
+  // Of a mapped file; -1 when the bytes are in memory, and when so many files are open that this descriptor
+  // was closed after mapping (some exporters write one file per tensor).
   int descriptor() const { return fd_; }
-  bool is_file(const std::string& path) const;  // does the path lead to this (mapped) file?
-  // Is the file still as long as it was? Reading a map behind the file's end kills the process.
+  bool is_file(const std::string& path) const;  // true if the path leads to this (mapped) file
+  // Returns true if the file is still as long as it was: reading a map beyond the end of its file kills the
+  // process.
   bool still_whole() const;
-  // The image that holds all of `bytes`, if there is one.
+  // Returns the image that contains all of `bytes`; null when there is none.
   static const FileImage* holding(std::string_view bytes);
 
  private:
@@ -64,7 +65,7 @@ class FileImage {
   std::string memory_;
 };
 
-// The folder of a path, "." when the path has none.
+// Returns the folder of a path, "." when the path has none.
 std::string folder_of(const std::string& path);
 
 class OutputFile {
@@ -79,11 +80,10 @@ class OutputFile {
   bool regular() const { return regular_; }
   const std::string& target() const { return target_; }  // the file that is replaced, links followed
 
-  Status write(std::string_view bytes);  // small pieces are gathered
-  // The same bytes, taken from a mapped file without passing through memory where the system can do that.
-  // Holes stay holes.
+  Status write(std::string_view bytes);  // small writes are gathered
+  // Writes the same bytes, copied from a mapped file by the system where that is possible. Holes stay holes.
   Status copy(const FileImage& from, std::uint64_t offset, std::uint64_t length);
-  Status skip_to(std::uint64_t offset);  // zeros up to there
+  Status skip_to(std::uint64_t offset);  // writes zeros up to there
   std::uint64_t size() const { return size_; }
   Status finish();  // writes what is pending and makes it durable
   Status commit();  // the same, and gives it its name
@@ -95,9 +95,9 @@ class OutputFile {
   Error failure(int error) const;
   void discard();
 
-  std::string path_;       // as the user typed it
+  std::string path_;       // as given by the user
   std::string target_;     // what is replaced
-  std::string temporary_;  // its name while it has one
+  std::string temporary_;  // its name, once it has one
   int slot_ = -1;          // in the table of temporary files
   int fd_ = -1;
   bool regular_ = false;
@@ -109,7 +109,7 @@ class OutputFile {
 
 // For signal handlers: unlinks the temporary files of this process.
 void remove_temporary_files() noexcept;
-// For a SIGBUS handler: the path of the mapped file that holds this address; null when none does.
+// For a SIGBUS handler: returns the path of the mapped file that contains this address, or null.
 const char* image_path_at(const void* address);
 
 }  // namespace graphopt

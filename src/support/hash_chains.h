@@ -1,5 +1,6 @@
 // A multimap from 64-bit hashes to small records, for tables that are filled and searched once: open hashing
-// with chains in one array, no allocation per entry. The caller compares what the hash only suggests.
+// with chains in one array, no allocation per entry. The caller compares the records, since hashes may
+// collide.
 #pragma once
 
 #include <bit>
@@ -24,7 +25,7 @@ template <class T> class HashChains {
     head = static_cast<std::uint32_t>(entries_.size() - 1);
   }
 
-  // The oldest entry of that hash for which `fits` holds; null when there is none.
+  // Returns the oldest entry of that hash for which `fits` returns true; null when there is none.
   template <class F> const T* find(std::uint64_t hash, F fits) const {
     const T* oldest = nullptr;
     for (std::uint32_t i = heads_.empty() ? kEnd : heads_[slot(hash)]; i != kEnd; i = entries_[i].next)

@@ -1,5 +1,5 @@
-// Dense, typed 32-bit ids. An id is an index into an array that its owner keeps; the type says which one,
-// so that a node's id cannot be used where a value's is wanted. The default id is "none".
+// Dense, typed 32-bit ids. An id is an index into an array that its owner keeps; the type tells the arrays
+// apart, so that the id of a node cannot be used for a value. The default id is "none".
 #pragma once
 
 #include <compare>

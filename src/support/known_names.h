@@ -1,8 +1,8 @@
 // The names of all attributes of ai.onnx operators, with fixed ids: every StringPool interns them first, in
-// this order, so code asks for an attribute by comparing two integers: `attribute.name == names::axis`.
+// this order, so code selects an attribute by comparing two integers: `attribute.name == names::axis`.
 //
 // Sorted by bytes (checked by the compiler), so that the id of a name can also be found at compile time. A
-// test compares the list with the operator table: a newer opset that brings a name makes it red.
+// test compares the list with the schemas and fails when a newer opset has a name that is missing here.
 #pragma once
 
 #include <array>

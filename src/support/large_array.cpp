@@ -20,7 +20,8 @@ void* allocate(std::size_t bytes) {
 
 #if defined(__linux__)
 
-// Address space that begins at a large page; null where there is none. `bytes` is a multiple of kLargePage.
+// Reserves address space that begins at a large page; returns null on failure. `bytes` is a multiple of
+// kLargePage.
 void* map_pages(std::size_t bytes, int access) {
   void* const raw = ::mmap(nullptr, bytes + kLargePage, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -36,18 +37,18 @@ void* allocate_pages(std::size_t bytes) {
   void* p = map_pages(bytes, PROT_READ | PROT_WRITE);
   if (!p) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
-  (void)::madvise(p, bytes, MADV_HUGEPAGE);  // advice: where it is refused nothing is lost
+  (void)::madvise(p, bytes, MADV_HUGEPAGE);  // only advice: failure does no harm
 #endif
   return p;
 }
 
-// Null where the system does not move pages.
+// Returns null where the system cannot move pages.
 void* grow_pages(void* p, std::size_t old_bytes, std::size_t bytes) {
   void* const here = ::mremap(p, old_bytes, bytes, 0);
   if (here != MAP_FAILED) return here;
-  // Where large pages begin at large pages, they are moved whole.
+  // Address space aligned to large pages lets the system move large pages whole.
   void* const place = map_pages(bytes, PROT_NONE);
-  if (!place) {  // no room for both: somewhere, then
+  if (!place) {  // not enough address space for both: any place will do
     void* const somewhere = ::mremap(p, old_bytes, bytes, MREMAP_MAYMOVE);
     return somewhere == MAP_FAILED ? nullptr : somewhere;
   }

@@ -1,14 +1,13 @@
 // Arrays that grow to hundreds of megabytes.
 //
 // Problem: a graph of 10^6 nodes is walked in an order that is not that of the memory. With pages of 4 KiB
-// nearly each step misses the address cache of the processor, and each page costs a fault when it is first
-// written. When an array outgrows its memory, its elements are copied to pages that the system has to clear
-// first.
-// Method: from kLargeMemory bytes on, memory aligned to large pages, which the system is asked to use (Linux:
-// madvise, transparent huge pages). It grows by moving its pages to larger address space (mremap): nothing is
-// copied, nothing cleared twice. Where the system can do neither, these are ordinary arrays.
+// nearly each step misses the processor's TLB, and each page costs a fault when it is first written. When a
+// plain array outgrows its memory, its elements are copied to pages that the system has to clear first.
+// Method: from kLargeMemory bytes on, memory is aligned to large pages and the system is asked to use them
+// (Linux: madvise, transparent huge pages). It grows by remapping its pages to larger address space (mremap):
+// nothing is copied, nothing cleared twice. Where the system can do neither, these are ordinary arrays.
 //
-// As std::vector where it has the same members, for elements that are bytes to a copy.
+// Members have the meaning that they have in std::vector. Elements must be trivially copyable.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +23,9 @@ namespace graphopt {
 inline constexpr std::size_t kLargePage = std::size_t{2} << 20;
 inline constexpr std::size_t kLargeMemory = 2 * kLargePage;  // bytes
 
-// Memory of `bytes` for what lies in the first `used` of `old_bytes` at p (null: none), which p is no longer
-// good for. Aligned for every element here; throws std::bad_alloc, and p stays. What size was asked for has
-// to be told again.
+// Replaces the memory at p, `old_bytes` long (p may be null), by memory of `bytes` that starts with the first
+// `used` bytes of the old contents. p is invalid afterwards. The result is aligned for every element type
+// here. Throws std::bad_alloc, and then p stays valid. free_memory must be given the same `bytes`.
 void* resize_memory(void* p, std::size_t old_bytes, std::size_t bytes, std::size_t used);
 void free_memory(void* p, std::size_t bytes) noexcept;
 inline constexpr std::size_t kMemoryAlignment = 64;
@@ -76,11 +75,11 @@ template <class T> class LargeArray {
     size_ = size;
   }
   void push_back(const T& x) {
-    const T copy = x;  // it may lie in here
+    const T copy = x;  // x may be an element of this array
     make_room(size_ + 1);
     std::construct_at(data_ + size_++, copy);
   }
-  // More of its own elements must not be appended, unless there is room.
+  // Precondition: the elements are not part of this array, unless its capacity suffices.
   void append(std::span<const T> more) {
     make_room(size_ + more.size());
     std::uninitialized_copy(more.begin(), more.end(), data_ + size_);

@@ -1,10 +1,10 @@
-// Near names by edit distance: Damerau and Levenshtein's, in its restricted form (no text between the letters
-// of a swap is edited again), computed row by row. Rows are cut off once everything in them exceeds the
-// limit, and names whose length alone puts them out of reach are not looked at: a model may have 10^6 inputs.
+// Near names by edit distance: the restricted Damerau-Levenshtein distance (no text between the letters of a
+// swap is edited again), computed row by row. Computation stops once everything in a row exceeds the limit,
+// and names whose length alone exceeds it are skipped: a model may have 10^6 inputs.
 //
-// How far a name may be off grows with its length (a third of the longer one), so that "dept" offers "depth"
-// and "x" offers nothing. A word that a name begins or ends with, or contains as a whole part between
-// separators, is near as well: "fold" for "fold-constants".
+// The accepted distance grows with the length (a third of the longer name), so that "dept" offers "depth" and
+// "x" offers nothing. A word that a name begins or ends with, or contains as a whole part between separators,
+// is near as well: "fold" for "fold-constants".
 #include "support/nearest.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool starts_alike(std::string_view name, std::string_view word) {
                     [](char a, char b) { return lower(a) == lower(b); });
 }
 
-// Does `name` consist of parts ("fold-constants": fold, constants), one of which is `word`?
+// Returns true if `word` is one of the parts of `name` ("fold-constants" has the parts fold, constants).
 bool has_part(std::string_view name, std::string_view word) {
   if (word.size() < 3 || name.size() <= word.size()) return false;
   const auto separates = [](char c) { return c == '-' || c == '_' || c == '.' || c == '/' || c == ':'; };
@@ -58,8 +58,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
       }
       best = std::min(best, row[j]);
     }
-    // A swap may reach back over one row, so one hopeless row proves nothing; two do, and best grows with the
-    // rows.
+    // A swap reads the row before the previous one, so one row above the limit proves nothing; two rows do,
+    // since the least entry never falls from row to row.
     if (best > limit + 1) return limit + 1;
     before.swap(last);
     last.swap(row);
@@ -81,7 +81,7 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  // Beside a name that is one letter off, one that is four letters off only confuses.
+  // After a name with one wrong letter, one with four wrong letters would only confuse.
   std::vector<std::string> out;
   for (const auto& [distance, name] : found) {
     if (out.size() == count || distance > found.front().first + 2) break;

@@ -9,19 +9,19 @@
 
 namespace graphopt {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, ASCII case ignored.
-// Bytes, not characters. Stops counting above `limit` and returns limit + 1.
+// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`,
+// ignoring ASCII case, in bytes. Stops counting above `limit` and returns limit + 1.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
 
-// The names that a person who typed `word` may have meant, nearest first, ties in the given order; at most
-// `count`. Far-off names are left out: the result may be empty.
+// Returns the names that a user who typed `word` may have meant, nearest first, ties in the given order; at
+// most `count`. Distant names are left out: the result may be empty.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> names,
                                  std::size_t count = 3);
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names,
                                  std::size_t count = 3);
 
-// The remedy of an unknown name: "did you mean 'a' or 'b'?"; when none is near: "KIND: a, b, c" (or "there
-// are no KIND"), cut after a line's worth of names. `kind` is a plural: "passes", "inputs of the model".
+// Returns the remedy for an unknown name: "did you mean 'a' or 'b'?"; when none is near: "KIND: a, b, c" (or
+// "there are no KIND"), cut after one line of names. `kind` is a plural: "passes", "inputs of the model".
 std::string suggest(std::string_view word, std::span<const std::string_view> names, std::string_view kind);
 std::string suggest(std::string_view word, std::span<const std::string> names, std::string_view kind);
 

@@ -1,8 +1,8 @@
-// Keys of a linked list whose order can be asked for in O(1): "does a stand before b" compares two numbers.
+// Keys of a linked list that give its order in O(1): "is a before b" compares two numbers.
 //
-// A new element gets a key between its neighbours'. Where there is no room left, the keys of a stretch around
-// it are spread out again; the stretch doubles until it is roomy, so that many insertions in one place stay
-// cheap on average.
+// A new element gets a key between its neighbours'. Where no key is left, the keys of a range around it are
+// spread out again; the range doubles until it is sparse enough, so that many insertions in one place have a
+// small amortized cost.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace graphopt {
 
 inline constexpr std::uint64_t kKeyGap = std::uint64_t{1} << 40;  // between neighbours, at first
 inline constexpr std::uint64_t kKeyStep = std::uint64_t{1}
-                                          << 24;  // elements are mostly put in front of the same one
+                                          << 24;  // elements are mostly inserted before the same one
 
-// The key of an element between two others, 0 for the first one's `low`; `low` itself when there is no room.
+// Returns a key between two others (0 is the `low` of the first element), or `low` when none is left.
 constexpr std::uint64_t key_between(std::uint64_t low, std::uint64_t high) {
   return low + std::min((high - low) / 2, kKeyStep);
 }
 
-// Spreads the keys around element n. `prev` and `next` give a neighbour (or none), `key` a reference to the
+// Spreads the keys around element n. `prev` and `next` return a neighbour (or none), `key` a reference to the
 // key.
 template <class Element, class Prev, class Next, class Key>
 void spread_keys(Element n, Prev prev, Next next, Key key) {

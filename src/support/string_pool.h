@@ -1,7 +1,7 @@
-// Interned strings. Equal strings have equal ids; text lives as long as the pool. A string that already lives
-// long enough (in the mapped model file) is not copied: intern_view.
+// Interned strings. Equal strings have equal ids; text lives as long as the pool. intern_view does not copy a
+// string that already lives long enough (in the mapped model file).
 //
-// The names of attributes that code asks for have fixed ids (known_names.h), so asking compares two integers.
+// The names of attributes have fixed ids (known_names.h), so that selecting one compares two integers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class StringPool {
   StringPool& operator=(StringPool&&) noexcept;
 
   NameId intern(std::string_view text);  // copies text when it is new
-  // The id of a text that the pool does not hold yet; none when it does.
+  // Returns the id of a text that the pool does not contain yet; none when it does.
   NameId intern_new(std::string_view text);
   NameId intern_view(std::string_view text);  // the caller keeps text alive and unchanged
   NameId find(std::string_view text) const;   // none when it was never interned
