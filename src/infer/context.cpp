@@ -1,4 +1,4 @@
-// What rules read and state: operands, attributes with defaults, broadcasting, results.
+// The functions of NodeContext: operands, attributes with defaults, broadcasting, results.
 #include "infer/context.h"
 
 #include <algorithm>
@@ -86,8 +86,9 @@ std::string_view NodeContext::attr_string(NameId name, std::string_view fallback
   return a && a->kind == AttrKind::String ? a->s : fallback;
 }
 
-// A run needs a == b, or one of them 1. So: where one side cannot be 1, the result is that side (the other is
-// equal to it or 1). Where both may be 1 the result is a or b, unless they are known to be equal.
+// A run requires a == b, or that one of them is 1. So where one side cannot be 1, the result is that side
+// (the other is equal to it or 1). Where both may be 1 the result is a or b, and unknown unless they are
+// equal.
 DimId NodeContext::broadcast(DimId a, DimId b) {
   if (a == b || !a || !b) return a == b ? a : DimId{};
   const auto va = dims.value(a), vb = dims.value(b);
@@ -106,8 +107,8 @@ DimId NodeContext::broadcast(DimId a, DimId b) {
   return broadcast_symbols(b, a);
 }
 
-// a, if b is 1 in every run in which a is. Then a is the result: where a is not 1, b is 1 or a. So positions
-// that are cut to the table's 512 rows, min(512, seq), broadcast with seq to seq.
+// Returns a if b is 1 in every run in which a is 1. Then a is the result: where a is not 1, b is 1 or a. So
+// positions that are cut to the table's 512 rows, min(512, seq), broadcast with seq to seq.
 DimId NodeContext::broadcast_symbols(DimId a, DimId b) {
   const DimId one = dims.constant(1);
   for (const DimId s : dims.symbols_of(a)) {
@@ -118,7 +119,7 @@ DimId NodeContext::broadcast_symbols(DimId a, DimId b) {
     const DimId then = dims.substitute(b, s, dims.sub(one, rest));
     if (then && dims.is_constant(then, 1)) return a;
   }
-  // min(1, n) is 1 but for n = 0; where a is 0 with n, the result is a either way.
+  // min(1, n) is 1 except for n = 0; where a is also 0 when n is, the result is a in both cases.
   for (const DimId s : dims.symbols_of(b))
     if (b == dims.min(one, s) && zero_with(s, a)) return a;
   return {};

@@ -1,9 +1,9 @@
-// One node as a rule sees it: operands with what is known of them, attributes with their defaults, and
-// results.
+// One node as its inference rule reads it: operands with the known facts about them, attributes with their
+// defaults, and results.
 //
 // A rule reads and then states each result once. What it does not state is unknown. Dims given as none become
-// fresh symbols of that result. A rule must be right for all operands that the operator accepts; where an
-// operand makes the operator fail, anything may be stated, since there is no run that could contradict it.
+// fresh symbols of that result. A rule must be correct for all operands that the operator accepts; where an
+// operand makes the operator fail it may state anything, since no run can contradict it.
 #pragma once
 
 #include <optional>
@@ -56,7 +56,8 @@ class NodeContext {
   // --- attributes ------------------------------------------------------------------------------------------
   const Attr* attr(NameId name) const;  // references of functions resolved; null when absent
   const Attr* attr(std::string_view name) const;
-  std::int64_t attr_int(NameId name) const;  // else the default of the operator table, else 0
+  // the written value, else the default of the operator table, else 0
+  std::int64_t attr_int(NameId name) const;
   std::int64_t attr_int(NameId name, std::int64_t fallback) const;
   std::int64_t attr_int(std::string_view name, std::int64_t fallback) const;
   std::optional<std::int64_t> maybe_int(NameId name) const;
@@ -68,23 +69,24 @@ class NodeContext {
   std::optional<std::int64_t> value(DimId d) const { return dims.value(d); }
   bool is_one(DimId d) const { return dims.is_constant(d, 1); }
   DimId broadcast(DimId a, DimId b);  // none when unknown
-  // NumPy rules. False when the ranks do not say (never: ranks are given).
+  // Broadcasts by NumPy's rules. Returns false when the rank of the result is unknown, which does not happen.
   Dims broadcast(std::span<const DimId> a, std::span<const DimId> b);
-  // Is b 0 in every run in which a is?
+  // Returns true if b is 0 in every run in which a is 0.
   bool zero_with(DimId a, DimId b);
-  void zero_implies(DimId a, DimId b);  // states so; ignored inside bodies
-  // Never negative in a run: its range says so, or it is an extent of a result that every run computes.
+  void zero_implies(DimId a, DimId b);  // states that; ignored inside bodies
+  // Returns true if d is never negative in a run: its range excludes it, or d is an extent of a result that
+  // every run computes.
   bool never_negative(DimId d) const;
   // States that two dims are equal in every run; ignored inside bodies.
   void same(DimId a, DimId b);
-  // The axis counted from the start; nothing when it is out of range.
+  // Returns the axis counted from the start; nothing when it is out of range.
   static std::optional<std::size_t> axis(std::int64_t a, std::int64_t rank);
 
   // --- results ---------------------------------------------------------------------------------------------
   void set(std::size_t i, TypeId type, SymbolicTensor* symbolic = nullptr);
   void tensor(std::size_t i, DType elem);  // rank unknown
   void tensor(std::size_t i, DType elem, std::span<const DimId> d, SymbolicTensor* symbolic = nullptr);
-  // A small tensor of known elements: its type follows from it.
+  // States a small tensor of known elements; its type follows from it.
   void symbolic(std::size_t i, SymbolicTensor t);
   DimId fresh(std::size_t output, std::uint32_t slot, Range range = {});
   void finish();  // results not stated become unknown
@@ -96,7 +98,7 @@ class NodeContext {
 };
 
 using Rule = void (*)(NodeContext&);
-// The own rule of an operator; null: onnx's function decides.
+// Returns the rule of an operator; null: onnx's function is used.
 Rule rule_for(OpKind kind);
 
 }  // namespace graphopt

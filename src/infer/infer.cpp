@@ -1,7 +1,7 @@
-// The driver: walks graphs in order, keeps facts, listens to the model.
+// The driver of inference: walks graphs in order, stores facts, listens to the model.
 //
-// Cost: the first walk looks at each node once. Afterwards only users of values whose facts changed are
-// looked at, lowest order first, so that a node is inferred at most once per update (bodies of loops: until
+// Cost: the first walk visits each node once. Afterwards only users of values whose facts changed are
+// visited, lowest order first, so that a node is inferred at most once per update (bodies of loops: until
 // they are stable).
 #include <algorithm>
 
@@ -59,7 +59,7 @@ void Inference::State::seed_main_inputs() {
     for (const DimId d : t.dims)
       for (const DimId symbol : m.dims.symbols_of(d)) m.dims.assert_range(symbol, {0, kMaxInputExtent});
   }
-  // From here on aliases are news.
+  // Aliases from here on count as changes.
   for (const ValueId v : m.graph_inputs(m.main())) {
     first_epoch = 0;
     types[v.index()] = canonical(types[v.index()]);
@@ -123,10 +123,10 @@ void Inference::State::queue_node(NodeId n) {
   while (n) {
     const GraphId g = m.node(n).graph;
     const auto it = walks.find(g);
-    if (it == walks.end() || !it->second.visited) return;  // will be walked in full, if at all
+    if (it == walks.end() || !it->second.visited) return;  // it will be walked in full, if it is walked
     GraphWalk& w = it->second;
     if (!m.is_return(n)) {
-      if (queued[n.index()]) return;  // then its owners are, too
+      if (queued[n.index()]) return;  // its owners are queued, too
       queued[n.index()] = true;
       w.heap.emplace(m.node(n).order, n.index());
     }
@@ -157,7 +157,7 @@ void Inference::State::collect_calls() {
   }
 }
 
-// --- the interface -----------------------------------------------------------------------------------------
+// --- public functions --------------------------------------------------------------------------------------
 
 Inference::Inference(Model& model, InferOptions options)
     : s_(std::make_unique<State>(model, std::move(options))) {
@@ -274,9 +274,10 @@ std::span<const FalseClaim> Inference::false_claims() const { return s_->false_c
 
 void Inference::node_added(NodeId n) { s_->pending.push_back(n); }
 void Inference::node_changed(NodeId n) { s_->pending.push_back(n); }
-void Inference::node_erased(NodeId) {}  // whoever used its results was told of the replacement
-// Every user that changed hands has been told of by itself; the others of new_value see what they saw before.
-// (Looking at all users of a value that many are merged into would be quadratic.)
+void Inference::node_erased(NodeId) {}  // its consumers were already reported as changed
+// After a replacement the model reports every consumer that was rewired; the other consumers of new_value
+// read the same facts as before. (Visiting all consumers of a value into which many values are merged would
+// be quadratic.)
 void Inference::value_replaced(ValueId, ValueId) {}
 void Inference::value_became_constant(ValueId v) { s_->pending_values.push_back(v); }
 

@@ -1,12 +1,12 @@
 // Types, symbolic shapes and small integer values of every value in a model.
 //
 // The lattice: a TypeId per value (element type; rank; each dim a DimId: number, expression over symbols, or
-// a fresh symbol that stands for one dim nothing else is known about) and, for small tensors of integers (or
-// of exact floats in shape arithmetic), the elements as DimIds. What is stated holds in every run that the
-// model accepts, for all values of input symbols; what the file's value_info claims is compared, never
-// believed (except the element type, rank and numbers of what an operator that nobody knows returns).
+// a fresh symbol that stands for one otherwise unknown dim) and, for small tensors of integers (or of exact
+// floats in shape arithmetic), the elements as DimIds. A fact holds in every run that the model accepts, for
+// all values of input symbols. The file's value_info is compared, never believed (except the element type,
+// rank and numbers for results of operators that are not in the table).
 //
-// The class listens to the model: after rewrites, update() infers again what follows from the changed nodes,
+// The class listens to the model: after rewrites, update() infers again what depends on the changed nodes,
 // until nothing changes; `inferred()` counts the values that were (re-)inferred.
 #pragma once
 
@@ -20,15 +20,15 @@
 
 namespace graphopt {
 
-// A small tensor whose elements are known as far as `elements` says: none = that element is unknown.
+// A small tensor with known elements; none marks an unknown element.
 struct SymbolicTensor {
   DType dtype = DType::Int64;      // integers and Bool; Float, Double, ... when all elements are integers
   std::vector<std::int64_t> dims;  // rank 0 or 1 mostly
   std::vector<DimId> elements;     // row-major; Bool: 0 or 1
 };
 
-// An input's dim is taken to be smaller than 2^31. Without a bound no product of dims would be exact in
-// int64, and nothing would be known behind a Cast of a dim to int32.
+// An input's dim is assumed to be smaller than 2^31. Without a bound no product of dims would be exact in
+// int64, and nothing would be known downstream of a Cast of a dim to int32.
 inline constexpr std::int64_t kMaxInputExtent = (std::int64_t{1} << 31) - 1;
 
 struct InferOptions {
@@ -45,7 +45,7 @@ struct InferOptions {
   std::size_t max_elements = 1024;  // of a symbolic tensor
 };
 
-// A claim of the file that inference contradicts.
+// A claim of the file that contradicts inference.
 struct FalseClaim {
   ValueId value;
   std::string declared, inferred;
@@ -56,19 +56,19 @@ class Inference final : public Listener {
   Inference(Model& model, InferOptions options);
   ~Inference() override;
 
-  void run();     // everything, once
-  void update();  // what changed since
+  void run();     // infers everything, once
+  void update();  // infers what changed since
 
   TypeId type(ValueId v) const;          // TypePool::unknown() when nothing is known
-  const Type& type_of(ValueId v) const;  // the same, looked up
-  // The dims of a tensor value whose rank is known; empty otherwise (ask has_rank for scalars).
+  const Type& type_of(ValueId v) const;  // the record of that type
+  // Returns the dims of a tensor value whose rank is known; empty otherwise (has_rank tells scalars apart).
   std::span<const DimId> dims(ValueId v) const;
   bool has_rank(ValueId v) const;
   DType dtype(ValueId v) const;
   const SymbolicTensor* symbolic(ValueId v) const;  // null when not known
-  // All elements of v as numbers, when they are (constants included, up to max_elements).
+  // Returns all elements of v if all are numbers (constants included, up to max_elements).
   std::optional<std::vector<std::int64_t>> integers(ValueId v) const;
-  bool same_shape(ValueId a, ValueId b) const;  // proven
+  bool same_shape(ValueId a, ValueId b) const;  // true if proven
   std::uint64_t inferred() const;
   std::span<const FalseClaim> false_claims() const;
 
@@ -78,7 +78,7 @@ class Inference final : public Listener {
   void value_replaced(ValueId old_value, ValueId new_value) override;
   void value_became_constant(ValueId v) override;
 
-  struct State;  // src/infer/state.h; nobody else's business
+  struct State;  // src/infer/state.h; private to src/infer
 
  private:
   std::unique_ptr<State> s_;

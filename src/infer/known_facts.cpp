@@ -1,5 +1,5 @@
-// The facts themselves: types and symbolic tensors by value, constants decoded on demand, fresh symbols,
-// joins, and the comparison with what the file claims.
+// Storage of facts: types and symbolic tensors by value, constants decoded on demand, fresh symbols, joins,
+// and the comparison with the file's claims.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -68,7 +68,7 @@ float from_half(std::uint16_t h) {
   return (h & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-// Element i of a payload; nothing when it is no integer.
+// Returns element i of a payload; nothing when it is no integer.
 std::optional<std::int64_t> element(DType t, const char* p, std::size_t i) {
   switch (t) {
     case DType::Int64: return load<std::int64_t>(p + 8 * i);
@@ -177,7 +177,7 @@ void Inference::State::commit(ValueId v, TypeId t, SymbolicTensor* tensor) {
   if (changed) queue_users(v);
 }
 
-// The facts of a constant: its type from its tensor, its elements when somebody asks.
+// The facts of a constant: its type from its tensor; its elements are decoded on first use.
 void Inference::State::see_constant(ValueId v) {
   const TensorId id = m.constant_of(v);
   if (!id) return;
@@ -219,7 +219,7 @@ TypeId Inference::State::name_unknown_dims(TypeId t, ValueId v) {
   return changed ? m.types.tensor(type.elem, d) : t;
 }
 
-// --- what may leave a body, what holds for two -------------------------------------------------------------
+// --- facts that leave a body, joins of two facts -----------------------------------------------------------
 
 bool Inference::State::leaks(DimId d, GraphId body) const {
   if (!d || scope.empty() || m.dims.value(d)) return false;
@@ -303,7 +303,7 @@ std::string text_of(const Model& m, const Type& t) {
   return out + ']';
 }
 
-// Can no value have both types?
+// Returns true if no value can have both types.
 bool contradict(const Model& m, const Type& a, const Type& b) {
   if (a.kind == TypeKind::Unknown || b.kind == TypeKind::Unknown) return false;
   if (a.kind != b.kind) return true;

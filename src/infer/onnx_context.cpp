@@ -1,5 +1,5 @@
-// The InferenceContext that onnx's functions get, schemas made one at a time, and the way of types there and
-// back. Together with its header the only place of this layer that knows protobuf.
+// The InferenceContext for onnx's functions, schemas made one at a time, and the conversion of types to
+// protobuf and back. With its header the only file of this layer that includes protobuf.
 #include "infer/onnx_context.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ constexpr SchemaEntry kSchemas[] = {
 };
 #undef GRAPHOPT_SCHEMA
 
-// The same key for both: which schema holds for an operator at a version.
+// The same key for both of them: domain and name of an operator, and a version.
 struct SchemaKey {
   OpId op;
   int version;
@@ -53,9 +53,9 @@ struct SchemaHash {
   }
 };
 
-// Dims travel through onnx's functions as texts that no file can hold.
+// Dims pass through onnx's functions as texts that no file can contain.
 constexpr char kDimMark = '\x01';
-constexpr std::int64_t kMaxConstant = 4096;  // elements of an operand shown to onnx's functions
+constexpr std::int64_t kMaxConstant = 4096;  // elements of an operand passed to onnx's functions
 
 void to_dim(const DimPool& dims, DimId d, onnx::TensorShapeProto_Dimension& out) {
   if (!d) return;
@@ -164,7 +164,7 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
   return true;
 }
 
-// --- what a function sees ----------------------------------------------------------------------------------
+// --- the context of one node -------------------------------------------------------------------------------
 
 class Context final : public onnx::InferenceContext {
  public:
@@ -258,7 +258,8 @@ class Context final : public onnx::InferenceContext {
 struct OnnxRules::State {
   Model& m;
   std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
-  std::unordered_map<SchemaKey, onnx::InferenceFunction, SchemaHash> functions;  // empty: there is none
+  // empty: onnx has no function
+  std::unordered_map<SchemaKey, onnx::InferenceFunction, SchemaHash> functions;
   std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
 
   onnx::InferenceFunction& find(OpId op, int version) {
@@ -284,8 +285,7 @@ OnnxRules::OnnxRules(Model& model) : s_(std::make_unique<State>(model)) {}
 OnnxRules::~OnnxRules() = default;
 
 void OnnxRules::infer(NodeContext& c) {
-  // The functions throw, on models that are wrong and where they meet something unexpected: then nothing is
-  // known.
+  // The functions throw on models that are wrong and on input that they do not expect: then nothing is known.
   try {
     onnx::InferenceFunction& f = s_->find(c.m.node(c.n).op, c.opset());
     if (!f) return;

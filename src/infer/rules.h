@@ -1,4 +1,4 @@
-// The own rules, by family. Each is a function of one node; rules_table.cpp says which operator has which.
+// The inference rules by family. Each is a function of one node; rules_table.cpp maps operators to rules.
 #pragma once
 
 #include "infer/context.h"
@@ -110,7 +110,7 @@ void ml_scaler(NodeContext& c);
 void ml_one_hot(NodeContext& c);
 void ml_classifier(NodeContext& c);
 void ml_zip_map(NodeContext& c);
-void opaque(NodeContext& c);  // an operator that nobody knows
+void opaque(NodeContext& c);  // an operator without a row in the fact table
 
 // rules_contrib.cpp
 void ms_like_first(NodeContext& c);

@@ -1,4 +1,4 @@
-// Operators of com.microsoft, as ONNX Runtime makes them when it fuses and quantizes.
+// Operators of com.microsoft that ONNX Runtime creates when it fuses and quantizes.
 #include <algorithm>
 
 #include "infer/rules.h"
@@ -12,7 +12,7 @@ void like(NodeContext& c, std::size_t i, DType elem) {
   else c.tensor(i, elem);
 }
 
-// The last dim replaced.
+// Returns the dims with the last one replaced.
 void last_dim(NodeContext& c, std::size_t i, DimId last) {
   if (c.elem(0) == DType::Undefined) return;
   if (!c.ranked(0) || c.rank(0) < 1) return c.tensor(i, c.elem(0));

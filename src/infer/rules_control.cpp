@@ -1,14 +1,15 @@
 // If, Loop, Scan and calls of the model's own functions: rules that infer bodies.
 //
-// If        both branches are inferred; what both agree on holds. A known condition chooses.
-// Loop      What is carried is widened until it is stable: first the initial facts, then what they have in
-//           common with what the body returns, dims that differ becoming symbols of the body's input; after
-//           two rounds the dims, after three the whole type is given up, so there are at most five rounds.
+// If        both branches are inferred; the join of their facts holds. A known condition selects one.
+// Loop      Loop-carried facts are widened until they are stable: first the initial facts, then their join
+// with
+//           those that the body returns, where dims that differ become symbols of the body's input; after two
+//           rounds the dims, after three the whole type become unknown, so there are at most five rounds.
 // Scan      the same; the number of rounds is the extent of the scanned axes.
 // Function  the body is inferred with the call's operands. Symbols made inside are renamed per call.
 //
-// A symbol made inside a body stands for one number per iteration (or call): it never leaves the body as it
-// is.
+// A symbol made inside a body has another value in every iteration (or call), so it never leaves the body
+// under its own name.
 #include <algorithm>
 
 #include "infer/rules.h"
@@ -17,7 +18,7 @@ namespace graphopt {
 
 const Attr* Inference::State::resolve(NodeId n, const Attr* a) const {
   if (!a || !a->ref.valid() || a->ref == NameId{}) return a;
-  // The caller's attribute of that name, which may be a reference again, one call further out.
+  // Returns the caller's attribute of that name, which may again be a reference to the next caller.
   const FunctionId inside = function_of(m.node(n).graph);
   std::size_t at = calls.size();
   while (at > 0 && calls[at - 1].function != inside) --at;
@@ -34,7 +35,7 @@ const Attr* Inference::State::resolve(NodeId n, const Attr* a) const {
 
 FunctionId Inference::State::function_of(GraphId g) const {
   if (root_function.size() < m.graph_count()) {
-    // Parents come before their subgraphs or not: follow each chain to something known.
+    // Parents need not come before their subgraphs: follow each chain to a graph whose function is known.
     const std::size_t from = root_function.size();
     root_function.resize(m.graph_count());
     for (std::size_t i = from; i < root_function.size(); ++i) {
@@ -79,7 +80,7 @@ void Inference::State::merge_body_facts(FunctionId f) {
     });
 }
 
-// Infers a graph that node n owns or calls; false when it lies too deep.
+// Infers a graph that node n owns or calls; returns false when it is nested too deep.
 bool Inference::State::enter(GraphId g) {
   if (depth >= kMaxDepth) return false;
   ++depth;
@@ -91,8 +92,8 @@ bool Inference::State::enter(GraphId g) {
 namespace rules {
 namespace {
 
-// While its owner (or call) is looked at, what changes in a body concerns the body alone: without this,
-// setting the facts of a body's inputs would queue the owner again, which sets them again, without end.
+// While the owner (or call) is visited, changes in a body are not propagated to it: otherwise setting the
+// facts of a body's inputs would queue the owner again, which sets them again, without end.
 class BodyAtWork {
  public:
   BodyAtWork(Inference::State& s, GraphId body) : s_(s), body_(body), before_(s.walks[body].active) {
@@ -126,7 +127,7 @@ void state_result(NodeContext& c, std::size_t i, TypeId t, std::optional<Symboli
   if (v) c.set(i, c.s.name_unknown_dims(t, v), value ? &*value : nullptr);
 }
 
-// What is carried from one iteration to the next.
+// A loop-carried value: from one iteration to the next.
 struct Carried {
   ValueId inside;      // the body's input
   std::size_t result;  // of the body
@@ -134,7 +135,7 @@ struct Carried {
   std::optional<SymbolicTensor> value;
 };
 
-// Infers the body until what is carried is stable. False when the body lies too deep.
+// Infers the body until the loop-carried facts are stable. Returns false when the body is nested too deep.
 bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
   Inference::State& s = c.s;
   const TypeId unknown = c.m.types.unknown();
@@ -174,8 +175,8 @@ bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
     }
     if (stable) return true;
     if (round >= 4) {
-      // Types have three steps to fall, values two: this is not reached, but a wrong fact must not stand
-      // either.
+      // Types can fall three steps, values two, so this point is not reached; if it were, a wrong fact must
+      // not remain.
       for (Carried& x : carried) {
         x.type = unknown;
         x.value.reset();
@@ -190,7 +191,7 @@ bool is_true(NodeContext& c, const SymbolicTensor* t) {
   return t && t->elements.size() == 1 && t->elements[0] && c.dims.is_constant(t->elements[0], 1);
 }
 
-// One more leading (or inner) axis of that extent.
+// Adds a leading (or inner) axis of that extent.
 TypeId stacked(NodeContext& c, TypeId element, DimId extent, std::int64_t axis) {
   const Type& t = c.m.types[element];
   if (t.kind != TypeKind::Tensor) return c.m.types.unknown();
@@ -202,8 +203,8 @@ TypeId stacked(NodeContext& c, TypeId element, DimId extent, std::int64_t axis) 
   return c.m.types.tensor(t.elem, d);
 }
 
-// What is known of a scan output's element if there may be no iteration: then ONNX Runtime takes the dims
-// that the body's output declares, with 0 for symbols; so only numbers that are declared, too, hold.
+// Returns what is known of a scan output's element if there may be no iteration: then ONNX Runtime uses the
+// dims that the body's output declares, with 0 for symbols; so only numbers that are also declared hold.
 TypeId also_without_iterations(NodeContext& c, TypeId element, TypeId declared) {
   const Type& t = c.m.types[element];
   const Type& d = c.m.types[declared];
@@ -249,7 +250,7 @@ void loop(NodeContext& c) {
   const TypeId flag = c.m.types.tensor(DType::Bool, {}), counter = c.m.types.tensor(DType::Int64, {});
   c.s.commit(inputs[0], counter, nullptr);
   std::vector<Carried> carried;
-  // The condition is carried, too. Absent, it is true.
+  // The condition is loop-carried, too. When it is absent it is true.
   std::optional<SymbolicTensor> condition;
   if (!c.has(1)) condition = SymbolicTensor{DType::Bool, {}, {c.constant(1)}};
   else if (const SymbolicTensor* t = c.sym(1); t && t->elements.size() == 1)
@@ -328,7 +329,7 @@ void scan(NodeContext& c) {
 
 namespace {
 
-// A dim of a function's body, as the caller may use it: symbols of the inside get a name per call.
+// Returns a dim of a function's body for use by the caller: symbols made inside get a name per call.
 DimId renamed(NodeContext& c, DimId d, GraphId body) {
   if (!c.s.leaks(d, body)) return d;
   for (const DimId symbol : c.dims.symbols_of(d)) {
@@ -364,7 +365,7 @@ void function_call(NodeContext& c) {
   const GraphId body = function.body;
   const auto inputs = c.m.graph_inputs(body);
   const BodyAtWork at_work(s, body);
-  // What depends on the call's attributes is inferred anew.
+  // Whatever depends on the call's attributes is inferred again.
   if (!function.attributes.empty() || !function.defaults.empty())
     for (const GraphId g : s.graphs_of(f)) s.walks[g].visited = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -9,7 +9,8 @@
 namespace graphopt::rules {
 namespace {
 
-// Attributes of a window over `spatial` axes, with the defaults filled in; false when they do not fit.
+// Reads the attributes of a window over `spatial` axes, defaults included; returns false when they do not
+// fit.
 struct Window {
   Ints kernel, stride, dilation, begin, end;
   std::string_view auto_pad;
@@ -37,15 +38,15 @@ bool read_window(NodeContext& c, std::size_t spatial, Window& w) {
 
 bool same_padding(const Window& w) { return w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER"; }
 
-// in + begin + end - (dilation * (kernel - 1) + 1): how far the window can be moved. None where it leaves
-// int64.
+// Returns in + begin + end - (dilation * (kernel - 1) + 1), the distance by which the window can move. None
+// where it leaves int64.
 DimId window_room(NodeContext& c, DimId in, const Window& w, std::size_t i) {
   const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
   const auto rest = reach ? checked_sub(w.begin[i] + w.end[i] - 1, *reach) : std::nullopt;
   return in && rest ? c.dims.add(in, c.constant(*rest)) : DimId{};
 }
 
-// ONNX Runtime refuses spatial axes without elements, and a convolution's window that does not fit.
+// ONNX Runtime refuses empty spatial axes, and convolution windows that do not fit.
 void narrow(NodeContext& c, DimId in, std::int64_t low) {
   if (c.m.node(c.n).graph != c.m.main() || !in || !c.dims.is_symbol(in)) return;
   const Range r = c.dims.range(in);
@@ -61,7 +62,7 @@ DimId conv_extent(NodeContext& c, DimId in, const Window& w, std::size_t i) {
   return c.dims.add(c.dims.floor_div(window_room(c, in, w, i), stride), c.constant(1));
 }
 
-// A pooling window may be larger than the axis: ONNX Runtime's quotient is truncated towards zero there.
+// A pooling window may be larger than the axis: ONNX Runtime truncates the quotient towards zero there.
 DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool ceil_mode) {
   narrow(c, in, 1);
   const DimId stride = c.constant(w.stride[i]), one = c.constant(1), zero = c.constant(0);
@@ -69,7 +70,7 @@ DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool
   const DimId room = window_room(c, in, w, i);
   if (!room) return {};
   if (ceil_mode) {
-    // A last window that would start behind the axis is left out.
+    // A last window that would start beyond the axis is left out.
     const DimId all = c.dims.add(c.dims.ceil_div(room, stride), one);
     return c.dims.min(all, c.dims.ceil_div(c.dims.add(in, c.constant(w.begin[i])), stride));
   }
@@ -90,7 +91,7 @@ void elem_only(NodeContext& c, DType elem) {
   if (elem != DType::Undefined) c.tensor(0, elem);
 }
 
-// Kernel extents: the attribute, else the weight's dims.
+// Returns the kernel extents: the attribute, else the weight's dims.
 bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& out) {
   if (const auto given = c.attr_ints(names::kernel_shape); given && given->size() == spatial) {
     out = *given;
@@ -159,7 +160,7 @@ void conv_transpose(NodeContext& c) {
   for (std::size_t i = 0; i < spatial; ++i) {
     const DimId stride = c.constant(w.stride[i]);
     const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
-    if (same_padding(w) && (!reach || *reach + 1 >= w.stride[i])) {  // else there is nothing to cut off
+    if (same_padding(w) && (!reach || *reach + 1 >= w.stride[i])) {  // otherwise nothing is cut off
       d.push_back(c.dims.mul(x[i + 2], stride));
       continue;
     }
@@ -197,7 +198,7 @@ void pool(NodeContext& c) {
   }
   c.tensor(0, elem, d);
   if (c.has_output(1)) {
-    const Type& first = c.m.types[c.s.type(c.m.output(c.n, 0))];  // with its unknown dims named
+    const Type& first = c.m.types[c.s.type(c.m.output(c.n, 0))];  // its unknown dims already have names
     c.tensor(1, DType::Int64, first.dims);
   }
 }

@@ -1,5 +1,5 @@
-// Elementwise operators: results have the broadcast of the operands' dims; small integer operands are
-// calculated.
+// Elementwise operators: results have the broadcast dims of the operands; small integer operands are
+// computed.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,8 @@
 namespace graphopt::rules {
 namespace {
 
-// Are elements of operand i known, or cheap to look up? Asked first, so that weights are not decoded in vain.
+// Returns true if elements of operand i are known, or cheap to decode. Called first, so that weights are not
+// decoded in vain.
 bool may_have_values(const NodeContext& c, std::size_t i) {
   const ValueId v = c.in(i);
   return v && c.s.sym[v.index()] != Inference::State::kNoSymbolic;
@@ -24,7 +25,7 @@ bool all_may_have_values(const NodeContext& c) {
 DimId truth(NodeContext& c, Tri t) { return t == Tri::Unknown ? DimId{} : c.constant(t == Tri::Yes ? 1 : 0); }
 Tri invert(Tri t) { return t == Tri::Unknown ? t : t == Tri::Yes ? Tri::No : Tri::Yes; }
 
-// Is a 0/1 element known to be 0, or 1?
+// Returns whether a 0/1 element is known to be 0, or to be 1.
 bool known(NodeContext& c, DimId d, std::int64_t v) { return d && c.dims.is_constant(d, v); }
 
 DimId power(NodeContext& c, DimId a, DimId b) {
@@ -76,9 +77,9 @@ DimId apply(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   }
 }
 
-// A float result 0 may be -0 in the run: 0 * negative, 0 / negative. As an integer both are 0, and nothing
-// that symbolic values go through (Cast, Floor, comparisons, +, -, *) tells them apart, except a division by
-// it, which is refused.
+// A float result 0 may be -0 in the run: 0 * negative, 0 / negative. As an integer both are 0, and none of
+// the operators with symbolic values (Cast, Floor, comparisons, +, -, *) distinguishes them, except a
+// division by it, which is refused.
 std::optional<SymbolicTensor> calculate(NodeContext& c, DType type) {
   if (!has_values(type) || !all_may_have_values(c)) return std::nullopt;
   const SymbolicTensor *a = c.sym(0), *b = a ? c.sym(1) : nullptr;
@@ -88,7 +89,7 @@ std::optional<SymbolicTensor> calculate(NodeContext& c, DType type) {
              [&](DimId x, DimId y) { return fit(c.dims, type, apply(c, type, x, y, fmod)); });
 }
 
-// Type of a broadcasting operator's result; false when nothing can be said about the rank.
+// States the type of a broadcasting operator's result; returns false when its rank is unknown.
 bool broadcast_all(NodeContext& c, Dims& out) {
   bool first = true;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
@@ -102,7 +103,7 @@ bool broadcast_all(NodeContext& c, Dims& out) {
   return !first;
 }
 
-// Until opset 6 the second operand is fitted to the first one by attributes.
+// Until opset 6 the second operand is aligned with the first one by attributes.
 bool legacy(const NodeContext& c) {
   const int opset = c.opset();
   return opset > 0 && opset < 7 && c.m.text(c.m.op(c.n).domain).empty();
@@ -231,7 +232,7 @@ void where(NodeContext& c) {
   if (has_values(type) && may_have_values(c, 1) && may_have_values(c, 2)) {
     const SymbolicTensor *x = c.sym(1), *y = c.sym(2), *cond = c.sym(0);
     if (x && y) {
-      // Without a known condition an element is known where both choices agree.
+      // Without a known condition, an element is known where both operands agree.
       SymbolicTensor unknown_cond;
       if (!cond && c.ranked(0)) {
         unknown_cond.dtype = DType::Bool;

@@ -1,4 +1,4 @@
-// Contractions: MatMul, Gemm, Einsum, Attention. Contracted dims are equal in every run: the pool is told.
+// Contractions: MatMul, Gemm, Einsum, Attention. Contracted dims are equal in every run, and stated so.
 #include <algorithm>
 #include <array>
 
@@ -35,7 +35,7 @@ void gemm(NodeContext& c) {
   if (elem != DType::Undefined) c.tensor(0, elem, d);
 }
 
-// Letters to dims. An ellipsis stands for leading dims that broadcast.
+// Assigns dims to letters. An ellipsis stands for leading dims that broadcast.
 void einsum(NodeContext& c) {
   const DType elem = c.elem(0);
   std::string text;
@@ -72,7 +72,7 @@ void einsum(NodeContext& c) {
       }
       const auto letter = static_cast<unsigned char>(term[p]);
       ++count[letter];
-      // ONNX Runtime lets a letter's dim 1 broadcast.
+      // ONNX Runtime lets a dim of 1 broadcast with the others of its letter.
       dim[letter] = count[letter] == 1 ? x[k] : c.broadcast(dim[letter], x[k]);
       ++k;
     }

@@ -1,4 +1,4 @@
-// Some of ai.onnx.ml, and operators that nobody knows.
+// Some operators of ai.onnx.ml, and operators without a row in the fact table.
 #include "infer/rules.h"
 
 namespace graphopt::rules {
@@ -42,7 +42,7 @@ void ml_zip_map(NodeContext& c) {
                c.m.types.map(strings ? DType::String : DType::Int64, c.m.types.tensor(DType::Float, {}))));
 }
 
-// Nothing contradicts what the file says of such a result, so its element type, rank and numbers are taken;
+// Nothing contradicts the file's claim about such a result, so its element type, rank and numbers are used;
 // names of symbols are not: exporters give one name to dims that differ.
 void opaque(NodeContext& c) {
   for (std::size_t i = 0; i < c.output_count(); ++i) {

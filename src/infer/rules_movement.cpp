@@ -201,9 +201,9 @@ void split(NodeContext& c) {
 
 namespace {
 
-// The number of elements that start:end:step takes from an axis of extent n, as an expression. Bounds below 0
-// count from the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to -1..n-1 for
-// step < 0.
+// Returns the number of elements that start:end:step selects from an axis of extent n, as an expression.
+// Bounds below 0 count from the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to
+// -1..n-1 for step < 0.
 DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step) {
   DimPool& p = c.dims;
   const DimId zero = p.constant(0), one = p.constant(1);
@@ -218,8 +218,8 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
   const auto s_number = p.value(start), e_number = p.value(end);
   const auto far_up = [&](std::optional<std::int64_t> v) { return v && *v >= kFar - 1; };
   const auto far_down = [&](std::optional<std::int64_t> v) { return v && *v <= -(kFar - 1); };
-  // An axis of 2^31 or more elements would end there; the extent must be proven smaller, or the bound be the
-  // type's.
+  // On an axis of 2^31 or more elements these bounds would end it early; so the extent must be proven
+  // smaller, or the bound be the maximum of its type.
   const auto all_of_it = [&](std::optional<std::int64_t> v) {
     return far_up(v) && (*v >= Range::kMax || p.range(n).high <= *v);
   };
@@ -346,7 +346,7 @@ void gather(NodeContext& c) {
       bool ok = !too_many(c, r.dims);
       for (std::size_t i = 0; i < at->elements.size() && ok; ++i) {
         const auto v = at->elements[i] ? c.value(at->elements[i]) : std::nullopt;
-        if (!v) {  // some row
+        if (!v) {  // any row
           r.elements.resize(r.elements.size() + static_cast<std::size_t>(row));
           continue;
         }
@@ -505,7 +505,7 @@ void non_zero(NodeContext& c) {
   DimId count, rank;
   if (c.ranked(0)) {
     rank = c.constant(std::max<std::int64_t>(c.rank(0), 1));
-    if (c.rank(0) == 0) rank = DimId{};  // a scalar's coordinates: versions differ
+    if (c.rank(0) == 0) rank = DimId{};  // coordinates of a scalar differ between versions
     const NodeId def = c.m.value(c.in(0)).def;
     // Exporters write positions as NonZero(ConstantOfShape(s, 1)): every element counts.
     if (def && c.m.kind(def) == OpKind::ConstantOfShape) {
@@ -544,7 +544,7 @@ void compress(NodeContext& c) {
 }
 
 void unique(NodeContext& c) {
-  const DimId count = c.fresh(0, 1000);  // all four results count the same
+  const DimId count = c.fresh(0, 1000);  // all four results have this many elements
   const DimId one[] = {count};
   DimId sources;  // as many as the operand has elements, or extents of the axis
   if (const auto given = c.maybe_int(names::axis); !given) {

@@ -1,4 +1,4 @@
-// Normalizations: the first result is like the operand, further ones are statistics.
+// Normalizations: the first result has the operand's type, further ones are statistics.
 #include "infer/rules.h"
 
 namespace graphopt::rules {

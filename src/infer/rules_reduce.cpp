@@ -7,7 +7,7 @@
 namespace graphopt::rules {
 namespace {
 
-// From this opset on the axes are an operand.
+// The axes are an operand from this opset on.
 int axes_operand_since(OpKind kind) { return kind == OpKind::ReduceSum ? 13 : 18; }
 
 std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bool>& drop, bool keep) {
@@ -113,7 +113,7 @@ void top_k(NodeContext& c) {
     k = t->elements[0];
   }
   Dims d(c.shape(0).begin(), c.shape(0).end());
-  if (!k) k = c.fresh(0, 1000);  // both results have the same
+  if (!k) k = c.fresh(0, 1000);  // both results have the same extent
   d[*axis] = k;
   c.tensor(0, c.elem(0), d);
   c.tensor(1, DType::Int64, d);

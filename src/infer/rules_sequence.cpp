@@ -1,4 +1,4 @@
-// Sequences and optionals. The element type of a sequence says what holds for all its elements.
+// Sequences and optionals. The element type of a sequence holds for all its elements.
 #include "infer/rules.h"
 
 namespace graphopt::rules {
@@ -10,7 +10,8 @@ TypeId element_of(const NodeContext& c, std::size_t i) {
                                                                                    : c.m.types.unknown();
 }
 
-// An element's type as one value's: dims that only all elements share or not become that value's symbols.
+// Returns an element's type as the type of one value: dims on which the elements do not agree become symbols
+// of that value.
 void state_element(NodeContext& c, std::size_t i, TypeId t) {
   const ValueId v = c.m.output(c.n, i);
   if (v) c.set(i, c.s.name_unknown_dims(t, v));
@@ -36,7 +37,7 @@ void sequence_empty(NodeContext& c) {
 
 void sequence_insert(NodeContext& c) {
   if (c.type(0).kind != TypeKind::Sequence) return;
-  // Into a sequence that is surely empty, what is inserted decides.
+  // In a sequence that is certainly empty, the inserted value determines the element type.
   const NodeId def = c.m.value(c.in(0)).def;
   const bool empty = def && c.m.kind(def) == OpKind::SequenceEmpty;
   c.set(0, c.m.types.sequence(empty ? c.type_id(1) : c.s.join(element_of(c, 0), c.type_id(1))));
@@ -84,7 +85,7 @@ void concat_from_sequence(NodeContext& c) {
   const auto rank = static_cast<std::int64_t>(d.size()) + (stack ? 1 : 0);
   const auto axis = NodeContext::axis(*given, rank);
   if (!axis) return c.tensor(0, t.elem);
-  // How many elements there are is known for a sequence made in one place.
+  // The number of elements is known for a sequence that one SequenceConstruct makes.
   DimId n;
   const NodeId def = c.m.value(c.in(0)).def;
   if (def && c.m.kind(def) == OpKind::SequenceConstruct)
@@ -102,8 +103,8 @@ void concat_from_sequence(NodeContext& c) {
     }
     d[*axis] = sum;
   }
-  // With an empty operand the other dims may differ (see concat): they are the elements' only where all
-  // agree, which the element type says.
+  // With an empty operand the other dims may differ (see concat): they are known only where all elements
+  // agree, which the element type expresses.
   c.tensor(0, t.elem, d);
 }
 

@@ -7,7 +7,8 @@
 namespace graphopt::rules {
 namespace {
 
-// The dims that a shape operand names; nothing when not even its length is known. Unknown elements are none.
+// Returns the dims that a shape operand contains; nothing when its length is unknown. Unknown elements are
+// none.
 std::optional<Dims> shape_operand(NodeContext& c, std::size_t i) {
   if (const SymbolicTensor* t = c.sym(i); t && t->dims.size() <= 1) return t->elements;
   if (!c.ranked(i) || c.rank(i) != 1) return std::nullopt;
@@ -16,7 +17,7 @@ std::optional<Dims> shape_operand(NodeContext& c, std::size_t i) {
   return Dims(static_cast<std::size_t>(*n));
 }
 
-// An element that is an extent. A negative one makes the operator fail.
+// Returns an element that is an extent. A negative one makes the operator fail.
 DimId extent(NodeContext& c, DimId d) {
   const auto v = d ? c.value(d) : std::nullopt;
   return v && *v < 0 ? DimId{} : d;
@@ -27,7 +28,7 @@ std::optional<std::int64_t> known_length(NodeContext& c, std::size_t i) {
   return d ? std::optional(static_cast<std::int64_t>(d->size())) : std::nullopt;
 }
 
-// Axes of an attribute or operand, as given.
+// Returns the axes of an attribute or operand, as given.
 std::optional<Ints> axes_of(NodeContext& c, int operand_since) {
   if (c.opset() >= operand_since) return c.has(1) ? c.ints(1) : std::nullopt;
   return c.attr_ints(names::axes);
@@ -64,7 +65,7 @@ void constant(NodeContext& c) {
     const DimId d[] = {c.constant(static_cast<std::int64_t>(a->strings.size()))};
     return c.tensor(0, DType::String, d);
   }
-  if (const Attr* a = c.attr(names::value); a && a->tensor) {  // the caller's tensor, inside a function
+  if (const Attr* a = c.attr(names::value); a && a->tensor) {  // inside a function, the caller's tensor
     const Tensor& t = c.m.tensor(a->tensor);
     auto value = c.s.decode(a->tensor);
     Dims d;
@@ -123,7 +124,7 @@ void constant_of_shape(NodeContext& c) {
   c.tensor(0, elem, *d);
 }
 
-// ceil((limit - start) / delta), at least 0.
+// Returns ceil((limit - start) / delta), at least 0.
 void range(NodeContext& c) {
   const DType elem = c.elem(0) != DType::Undefined   ? c.elem(0)
                      : c.elem(1) != DType::Undefined ? c.elem(1)
@@ -217,7 +218,7 @@ void reshape(NodeContext& c) {
   }
   const bool allow_zero = c.opset() >= 14 && c.attr_int(names::allowzero, 0) != 0;
   Dims d(wanted->size());
-  std::optional<std::size_t> unknown;  // the one axis that follows from the others
+  std::optional<std::size_t> unknown;  // the one axis whose extent follows from the others
   std::size_t unknowns = 0;
   for (std::size_t i = 0; i < d.size(); ++i) {
     const DimId w = (*wanted)[i];
@@ -303,7 +304,7 @@ void expand(NodeContext& c) {
 
 namespace {
 
-// Same elements, other unit dims.
+// Same elements, other dims of extent 1.
 void unit_dims_changed(NodeContext& c, const Dims& d) {
   const ValueId x = c.in(0);
   if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
@@ -333,14 +334,14 @@ void squeeze(NodeContext& c) {
   if (absent) {
     for (const DimId x : all) {
       if (c.is_one(x)) continue;
-      // A dim that may be 1 is dropped when it is: not even the rank is known.
+      // A dim that may be 1 is dropped when it is 1: so the rank is unknown.
       if (!x || c.dims.equal(x, c.constant(1)) != Tri::No) return c.tensor(0, elem);
       d.push_back(x);
     }
     return unit_dims_changed(c, d);
   }
   if (!given) {
-    // The number of axes says the rank.
+    // The number of axes determines the rank.
     const auto n = known_length(c, 1);
     if (n && *n <= c.rank(0) && c.opset() >= 13)
       return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));

@@ -1,4 +1,4 @@
-// Which operator has which own rule. Operators without one are left to onnx's functions.
+// Maps operators to inference rules. Operators without a rule of our own are inferred by onnx's functions.
 #include <array>
 
 #include "infer/rules.h"

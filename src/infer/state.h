@@ -1,18 +1,18 @@
-// What an Inference keeps, private to src/infer.
+// The data of an Inference, private to src/infer.
 //
-// Facts live in dense arrays by value: a TypeId and the number of a symbolic tensor (0: none), 8 bytes per
+// Facts are in dense arrays by value: a TypeId and the number of a symbolic tensor (0: none), 8 bytes per
 // value. Everything else is sparse. A graph is walked once in full, in order; after that only nodes with
-// changed operands are looked at again, lowest order first, so that each node is inferred at most once per
+// changed operands are visited again, lowest order first, so that each node is inferred at most once per
 // update.
 //
-// Subgraphs: a node that owns graphs infers them from its own rule (bodies.cpp), so nesting is recursion,
-// bounded by kMaxDepth; what lies deeper is unknown. A change that reaches a node inside a body marks the
-// owners up to the root. Functions: the body's values hold the facts of the call that is looked at; when the
-// call is done they are merged into `body_facts`, which is what other calls and passes see.
+// Subgraphs: the rule of a node that owns graphs infers them (rules_control.cpp), so nesting is recursion,
+// bounded by kMaxDepth; deeper graphs stay unknown. A change that reaches a node inside a body queues the
+// owners up to the root. Functions: the values of the body have the facts of the call that is visited; when
+// the call is done they are merged into `body_facts`, which other calls and passes read.
 //
-// Fresh symbols are made once per (value, axis): inferring again gives the same symbol. `scope` remembers the
-// graph in which a symbol was made: one made inside a body stands for another number in every iteration, so
-// it must not leave.
+// Fresh symbols are made once per (value, axis): inferring again gives the same symbol. `scope` records the
+// graph in which a symbol was made: one made inside a body has another value in every iteration, so it must
+// not leave the body.
 #pragma once
 
 #include <deque>
@@ -31,7 +31,7 @@ class NodeContext;
 
 struct Known {
   SymbolicTensor tensor;
-  std::uint32_t epoch = 0;  // of the pool when the elements were canonical
+  std::uint32_t epoch = 0;  // of the pool when the elements were made canonical
 };
 
 // A frame of the stack of function calls under inference.
@@ -43,7 +43,7 @@ struct CallFrame {
 struct Inference::State {
   static constexpr int kMaxDepth = 100;
   static constexpr std::uint32_t kNoSymbolic = 0;           // number in `sym`: nothing known
-  static constexpr std::uint32_t kNotLooked = 0xFFFFFFFFu;  // a constant that nobody asked for yet
+  static constexpr std::uint32_t kNotLooked = 0xFFFFFFFFu;  // a constant that was not decoded yet
 
   Model& m;
   InferOptions options;
@@ -73,23 +73,23 @@ struct Inference::State {
 
   struct GraphWalk {
     bool visited = false;     // walked in full at least once
-    bool active = false;      // its owner looks at it now
-    std::uint64_t steps = 0;  // grows with each node that was looked at
+    bool active = false;      // its owner is visited now
+    std::uint64_t steps = 0;  // grows with each node that is visited
     std::priority_queue<std::pair<std::uint64_t, std::uint32_t>,
                         std::vector<std::pair<std::uint64_t, std::uint32_t>>,
                         std::greater<>>
         heap;  // (order, node)
   };
   std::unordered_map<GraphId, GraphWalk> walks;
-  GraphId full_graph;           // that is walked in full now
+  GraphId full_graph;           // the graph that is walked in full now
   std::vector<bool> queued;     // by node
-  std::vector<NodeId> pending;  // told by the model, not yet looked at
+  std::vector<NodeId> pending;  // reported by the model, not visited yet
   std::vector<ValueId> pending_values;
 
   std::vector<CallFrame> calls;
   std::unordered_map<FunctionId, std::vector<NodeId>> callers;
   int depth = 0;
-  std::uint64_t body_budget = 0;  // body nodes that may still be inferred; then loops widen at once
+  std::uint64_t body_budget = 0;  // body nodes that may still be inferred; at 0 loops widen at once
   std::uint64_t inferred = 0;
   bool ran = false;
   std::vector<FalseClaim> false_claims;
@@ -102,7 +102,7 @@ struct Inference::State {
   TypeId canonical(TypeId t) const;
   DimId canonical(DimId d) const { return m.dims.epoch() == first_epoch ? d : m.dims.canonical(d); }
   const SymbolicTensor* symbolic(ValueId v) const;  // canonical; decodes constants
-  // Replaces the facts about v and queues the users when they differ from what was there.
+  // Replaces the facts about v and queues the users when the facts changed.
   void commit(ValueId v, TypeId type, SymbolicTensor* symbolic);
   void forget_symbolic(ValueId v);
   std::uint32_t store(SymbolicTensor t) const;
@@ -115,7 +115,7 @@ struct Inference::State {
 
   // --- walking ---------------------------------------------------------------------------------------------
   void start_graph(GraphId g);  // facts of its inputs (main graph) and initializers
-  void walk(GraphId g);         // everything queued; everything at all the first time
+  void walk(GraphId g);         // visits the queued nodes; all nodes the first time
   void infer_node(NodeId n);
   void seed_main_inputs();
   TypeId input_type(ValueId v);
@@ -123,24 +123,25 @@ struct Inference::State {
   void check_claims();
 
   // --- bodies ----------------------------------------------------------------------------------------------
-  bool leaks(DimId d, GraphId body) const;  // does d contain a symbol made inside body?
-  // The fact as it may be used outside `body`: dims of the inside become unknown.
+  bool leaks(DimId d, GraphId body) const;  // true if d contains a symbol made inside body
+  // Returns the fact for use outside `body`: dims that depend on the inside become unknown.
   TypeId export_type(TypeId t, GraphId body);
-  // What holds for both. Unequal dims become none.
+  // Returns the join of two facts. Unequal dims become none.
   TypeId join(TypeId a, TypeId b);
   std::optional<SymbolicTensor> join(const SymbolicTensor* a, const SymbolicTensor* b);
-  // none dims become fresh symbols of v.
+  // Dims that are none become fresh symbols of v.
   TypeId name_unknown_dims(TypeId t, ValueId v);
   const Attr* resolve(NodeId n,
-                      const Attr* a) const;  // what an attribute reference inside a function stands for
+                      const Attr* a) const;  // resolves an attribute reference inside a function
 
-  std::unordered_map<ValueId, TypeId> body_facts;  // of values inside functions: what holds for all calls
-  mutable std::vector<FunctionId> root_function;   // by graph; see is_in_function
-  FunctionId function_of(GraphId g) const;         // none outside functions
+  // of values inside functions: facts that hold for all calls
+  std::unordered_map<ValueId, TypeId> body_facts;
+  mutable std::vector<FunctionId> root_function;  // by graph; see is_in_function
+  FunctionId function_of(GraphId g) const;        // none outside functions
   bool is_in_function(GraphId g) const { return m.function_count() > 0 && function_of(g).valid(); }
   mutable std::unordered_map<FunctionId, std::vector<GraphId>> function_graphs;
   std::span<const GraphId> graphs_of(FunctionId f) const;
-  bool enter(GraphId g);  // walks a body; false when it lies too deep
+  bool enter(GraphId g);  // walks a body; returns false when it is nested too deep
   void forget_body_facts(FunctionId f);
   void merge_body_facts(FunctionId f);
 };

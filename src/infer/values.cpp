@@ -1,4 +1,4 @@
-// What fits into which type, and the index arithmetic of broadcasting; see values.h for the method.
+// Ranges of element types, and the index arithmetic of broadcasting; see values.h for the method.
 #include "infer/values.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ bool has_values(DType type) {
 
 namespace {
 
-// Extents are below 2^31, so an expression whose numbers are small cannot leave int64. Its value where all
-// symbols are 1 measures them: each step of a computation passes here, so large numbers have no chance to
-// cancel unseen. A lone number is what it is.
+// Extents are below 2^31, so an expression with small numbers cannot leave int64. Its value with all symbols
+// set to 1 measures the numbers: each step of a computation is checked here, so large numbers cannot cancel
+// unnoticed. A single number is its own value.
 bool cannot_wrap(const DimPool& dims, DimId d) {
   if (dims.value(d) || dims.is_symbol(d)) return true;
   std::vector<DimPool::Binding> ones;

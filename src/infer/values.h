@@ -2,7 +2,7 @@
 //
 // Integers: results are those of the mathematical integers; where the type could wrap, the element is unknown
 // (int64 holds every extent and every product of extents that a run can have, so there only constants can
-// leave the range, which the pool notices). Floats: only integers that the type holds exactly; any operation
+// exceed the range, which the pool detects). Floats: only integers that the type holds exactly; any operation
 // whose exact result is such an integer is exact in IEEE arithmetic.
 #pragma once
 
@@ -14,22 +14,22 @@
 
 namespace graphopt {
 
-// The element if `type` holds it for certain; none otherwise.
+// Returns the element if `type` certainly holds it; none otherwise.
 DimId fit(DimPool& dims, DType type, DimId d);
-// Does the type have symbolic values at all?
+// Returns true if tensors of the type can have symbolic values.
 bool has_values(DType type);
 
 std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims);  // nothing when it overflows
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims);
 
-// NumPy broadcasting of concrete dims; nothing when they do not fit or there are too many elements.
+// Broadcasts concrete dims by NumPy's rules; nothing when they do not fit or there are too many elements.
 std::optional<std::vector<std::int64_t>> broadcast_dims(std::span<const SymbolicTensor* const> operands,
                                                         std::size_t limit);
-// For each element of `dims` the index into an operand of dims `from`, broadcast.
+// Returns for each element of `dims` the index into an operand of dims `from`, broadcast.
 std::vector<std::uint32_t> broadcast_index(std::span<const std::int64_t> dims,
                                            std::span<const std::int64_t> from);
 
-// f(element of a, element of b) over the broadcast of both. Elements may be none.
+// Calls f(element of a, element of b) over the broadcast of both. Elements may be none.
 template <class F>
 std::optional<SymbolicTensor> zip(const SymbolicTensor& a, const SymbolicTensor& b, DType out,
                                   std::size_t limit, F f) {
@@ -43,7 +43,7 @@ std::optional<SymbolicTensor> zip(const SymbolicTensor& a, const SymbolicTensor&
   return r;
 }
 
-// out[i] = t[index(i)], for out of dims d. f maps the coordinates of the result to the flat index into t.
+// out[i] = t[index(i)], for `out` of dims d. f maps the coordinates of the result to the flat index into t.
 template <class F> SymbolicTensor pick(const SymbolicTensor& t, std::vector<std::int64_t> d, F f) {
   SymbolicTensor r{t.dtype, std::move(d), {}};
   const auto n = static_cast<std::size_t>(count_of(r.dims).value_or(0));

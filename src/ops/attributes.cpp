@@ -17,7 +17,7 @@ const AttrDefaultValue* fallback_of(const Model& m, NodeId n, NameId name) {
   return fact == nullptr ? nullptr : &fact->fallback;
 }
 
-// The attribute as T (through `get`), or its default.
+// Returns the attribute as T (through `get`), or its default.
 template <class T, class Get>
 std::optional<T> value_of(const Model& m, NodeId n, NameId name, AttrKind kind, Get get) {
   if (const Attr* a = m.find_attr(n, name)) {

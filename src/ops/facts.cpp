@@ -1,8 +1,9 @@
 // The operator table and its look-ups.
 //
-// The rows are written by family (facts_*.inc). The compiler puts them in the order of kind and opset, checks
-// that no kind is missing and that names ascend within a domain, and makes an index from a kind to its rows:
-// at run time there is nothing to set up, facts() looks at the few rows of one kind, op_kind() is a binary
+// The rows are written by family (facts_*.inc). The compiler sorts them by kind and opset, checks that no
+// kind is missing and that names ascend within a domain, and makes an index from a kind to its rows. At run
+// time there is nothing to set up: facts() scans the few rows of one kind, op_kind() is a binary search in
+// one domain.
 // search in one domain.
 #include "ops/facts.h"
 
@@ -23,8 +24,8 @@ namespace {
 #include "ops/facts_ml.inc"
 #include "ops/facts_movement.inc"
 
-// What no other row knows. An opaque operator may look at anything and do anything; a call is what its body
-// is.
+// The kinds that no .inc file lists. An opaque operator may read anything and have any effect; a call does
+// what its body does.
 constexpr Row kOtherRows[] = {
     row(OpKind::Opaque, "", "", 0, Barrier, {0, 255}, {0, 255}, roles<Data>, kNone, P::Opaque,
         "nothing is known")
@@ -64,7 +65,7 @@ consteval std::array<OpFacts, kRowCount> sorted_rows() {
 
 constexpr std::array<OpFacts, kRowCount> kRows = sorted_rows();
 
-// Where the rows of a kind begin; one more entry for the end.
+// The index of the first row of each kind; one more entry for the end.
 consteval std::array<std::uint16_t, kOpKindCount + 1> index_of_rows() {
   std::array<std::uint16_t, kOpKindCount + 1> first{};
   for (const OpFacts& r : kRows) ++first[static_cast<std::size_t>(r.kind) + 1];
@@ -76,8 +77,8 @@ constexpr std::array<std::uint16_t, kOpKindCount + 1> kFirst = index_of_rows();
 
 constexpr const OpFacts& first_row(std::size_t kind) { return kRows[kFirst[kind]]; }
 
-// The kinds of one domain stand side by side. `newest`: the opset up to which the rows were checked; what a
-// newer one changes cannot be known.
+// The kinds of one domain are contiguous. `newest`: the opset up to which the rows were checked; what a newer
+// one changes is not known.
 struct Domain {
   std::string_view name;
   OpKind first, last;
@@ -140,7 +141,7 @@ OpKind find_kind(const Domain& domain, std::string_view name) {
   return found ? static_cast<OpKind>(low) : OpKind::Opaque;
 }
 
-// By kind, since facts() is asked for each node many times.
+// An index by kind, since facts() is called for each node many times.
 consteval std::array<int, kOpKindCount> newest_opsets() {
   std::array<int, kOpKindCount> newest{};
   for (std::size_t k = 2; k < kOpKindCount; ++k)
@@ -165,7 +166,7 @@ const OpFacts& facts(OpKind kind, int opset) {
 }
 
 OpKind op_kind(std::string_view domain, std::string_view name) {
-  // ONNX Runtime keeps this one in the default domain, without a schema in ONNX.
+  // ONNX Runtime has this operator in the default domain, without a schema in ONNX.
   constexpr std::string_view kSimplified = "SimplifiedLayerNormalization";
   if ((domain.empty() || domain == "ai.onnx") && name == kSimplified)
     return OpKind::MsSimplifiedLayerNormalization;

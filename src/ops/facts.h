@@ -1,8 +1,8 @@
 // What graphopt knows about operators: one table, one row per operator (and per opset range where the meaning
 // that a row states changes). Passes and analyses ask this table; nothing else tells operators apart.
 //
-// Sources: the ONNX operator schemas (every row is compared with them by tests/unit/facts_schema_test.cpp),
-// the classes of methods/rewrites.md part a, the pad-state rules of methods/buckets.md 3.4.
+// Sources: the ONNX operator schemas (every row is compared with them by tests/unit/facts_schema_test.cpp)
+// and measurements with ONNX Runtime, where a comment says so.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace graphopt {
 
-// Classes of methods/rewrites.md, part a.
+// The role of an operator in hoisting (docs/hoisting.md, "Elements and classes").
 enum class OpClass : std::uint8_t {
-  Unary,        // E1: elementwise, one data operand
-  Nary,         // E2: elementwise, n operands that broadcast
-  Conditional,  // E3: elementwise under a condition on attributes or operands
-  Merge,        // M
-  Split,        // S
-  Deformation,  // D: same elements, same row-major order, other dims
-  Order,        // T: elements change places
-  Heavy,        // H
-  Anchor,       // A
-  Movement,     // V
-  Barrier,      // B; also every operator that the table does not know
+  Unary,        // elementwise, one data operand
+  Nary,         // elementwise, n operands that broadcast
+  Conditional,  // elementwise under a condition on attributes or operands
+  Merge,        // joins tensors along an axis: Concat
+  Split,        // cuts a tensor along an axis: Split
+  Deformation,  // same elements, same row-major order, other dims
+  Order,        // permutes the elements: Transpose
+  Heavy,        // anchors that dominate run time: convolutions, matrix products, normalizations with weights
+  Anchor,       // other compute operators: reductions, pooling, recurrences, resampling
+  Movement,     // copies elements to other places: Slice, Gather, Pad, Expand
+  Barrier,      // never moved or crossed; also every operator without a row in the table
 };
 
 enum class Broadcast : std::uint8_t {
@@ -40,58 +40,58 @@ enum class Broadcast : std::uint8_t {
 
 // How an operand is used. A node's operand i has roles[min(i, size - 1)] where the last one is variadic.
 enum class Role : std::uint8_t {
-  Data,      // its elements go into the elements of the outputs
+  Data,      // its elements are computed into the elements of the outputs
   Index,     // integers that choose elements (Gather's indices, OneHot's, ScatterND's)
   Shape,     // output dims depend on its values (Reshape's shape, Slice's starts, Range's limits, TopK's k)
   Param,     // a small parameter by nature (scales, zero points, axes that do not change dims, Clip's bounds)
   Weight,    // usually a constant tensor: Conv and Gemm weights and biases, recurrences
-  TypeOnly,  // only its element type or shape is looked at (CastLike, RandomNormalLike)
+  TypeOnly,  // only its element type or shape is read (CastLike, RandomNormalLike)
   Control,   // decides what is executed (If's cond, Loop's trip count)
 };
 
 enum class AxisIn : std::uint8_t { None, Attribute, AttributeList, Operand, OperandList };
 
-// Where an axis stands and how it is written.
+// Where a node's axes are written, and how.
 struct AxisFact {
   AxisIn in = AxisIn::None;
   std::uint8_t operand = 0;  // for Operand, OperandList
   std::int8_t fallback = 0;  // when the attribute or operand is absent
-  // An absent one stands for all axes (reductions, Compress: the flattened operand), for all unit dims
-  // (Squeeze), or for as many axes from the first as the other operands have entries (Slice, Pad).
+  // What an absent list means: all axes (reductions, Compress: the flattened operand), all dims of extent 1
+  // (Squeeze), or as many axes from the first as the other operands have entries (Slice, Pad).
   bool absent_means_all = false;
   bool negative = false;  // negative values count from the end in this version
 };
 
-// How an operator works along axes, for moves that carry deformations and Transposes past it
-// (hoist/pass_through.cpp): on the axes that it does not work along, it treats each entry alike and keeps
-// extents and order.
+// How an operator works along axes, for the moves that carry deformations and Transposes past it
+// (docs/hoisting.md). Along its other axes it treats all entries alike and keeps extents and order.
 enum class AxisWork : std::uint8_t {
-  None,    // not known to be of that kind
-  Rows,    // each row along `axis` by itself, to a row of the same extent (Softmax from opset 13)
-  Suffix,  // the block of all axes from `axis` on by itself; further operands are aligned with its end
-           // (LayerNormalization)
-  Reduce,  // `axes` become 1, or go (keepdims)
-  Slice,   // pieces of `axes`
-  Gather,  // entries of `axis`, by the indices in operand 1
-  Pad,     // entries added or cut at the ends of axes
-  Expand,  // dims of 1 repeated
-  Blocks,  // DepthToSpace and SpaceToDepth: axes are cut and joined; nothing passes but their inverse
+  None,    // no such structure is known
+  Rows,    // each row along `axis` is computed alone, to a row of the same extent (Softmax from opset 13)
+  Suffix,  // each block of all axes from `axis` on is computed alone; further operands are aligned with the
+           // last axes (LayerNormalization)
+  Reduce,  // `axes` become 1, or are removed (keepdims)
+  Slice,   // slices of `axes`
+  Gather,  // entries of `axis`, chosen by the indices in operand 1
+  Pad,     // entries added or removed at both ends of axes
+  Expand,  // dims of 1 are repeated
+  Blocks,  // DepthToSpace and SpaceToDepth: axes are cut and joined; only their inverse cancels them
 };
 
-// What a padded input dim does to the true part of the outputs (methods/buckets.md 3.4 in short form).
+// The effect of padding an input dim on the un-padded part of the outputs.
 enum class PadRule : std::uint8_t {
-  Elementwise,   // nothing: an element of the output sees one element of each operand
-  ByAxis,        // depends on which axis is padded, and where: layouts move, axes are joined, cut or indexed
-  NeedsNeutral,  // harmless on other axes; on an axis that is summed or searched the pad must be neutral
-  Shape,         // only dims are read: the true extent has to be known
-  Opaque,        // no rule
+  Elementwise,  // none: an element of the output reads one element of each operand
+  ByAxis,       // depends on which axis is padded and where: elements move, axes are joined, cut or indexed
+  // none on other axes; on an axis that is summed or searched, the padding must be a neutral element
+  NeedsNeutral,
+  Shape,   // only dims are read: the un-padded extent must be known
+  Opaque,  // nothing is known
 };
 
 enum class Purity : std::uint8_t {
   Pure,         // a function of operands and attributes
   Random,       // two equal nodes are two draws
   ControlFlow,  // as pure as its bodies
-  Unknown,      // opaque: never moved, merged, folded; dropped only when unused and of a standard domain
+  Unknown,      // never moved, merged or folded; erased only when unused and of a standard domain
 };
 
 using AttrDefaultValue =
@@ -115,11 +115,11 @@ struct OpFacts {
   OpKind kind;
   std::string_view domain;  // "" is ai.onnx
   std::string_view name;
-  std::uint16_t since;  // first opset of `domain` with the meaning that this row states
+  std::uint16_t since;  // first opset of `domain` with the meaning that this row gives
   OpClass cls;
   Purity purity;
   Broadcast broadcast;
-  std::uint8_t min_inputs;  // as the schema says; trailing optional operands excluded
+  std::uint8_t min_inputs;  // as in the schema, without trailing optional operands
   std::uint8_t max_inputs;  // 255: variadic
   std::uint8_t min_outputs;
   std::uint8_t max_outputs;  // 255: variadic
@@ -128,17 +128,17 @@ struct OpFacts {
   AxisFact axis;
   AxisWork work;
   PadRule pad;
-  bool shape_from_values;    // output dims depend on operand values other than constants-by-definition
+  bool shape_from_values;    // output dims depend on values of data operands
   bool commutative;          // the first two operands may be swapped, bit for bit
-  bool deprecated;           // exists no more from `since` on
-  std::string_view because;  // a few words that can be checked against the operator's ONNX text
+  bool deprecated;           // removed from the domain at opset `since`
+  std::string_view because;  // the reason, short, in terms of the operator's ONNX text
 };
 
-// The row that holds for `kind` at `opset` of its domain; Opaque's row when the operator is not there, or
-// the opset is newer than the table. One that was removed gives its deprecated row, which is a barrier.
+// Returns the row of `kind` at `opset` of its domain; Opaque's row when the operator does not exist there, or
+// the opset is newer than the table. A removed operator gets its deprecated row, which is a barrier.
 const OpFacts& facts(OpKind kind, int opset);
 
-// The kind of a name; OpKind::Opaque when the table does not know it. "ai.onnx" is "".
+// Returns the kind of an operator's name; OpKind::Opaque when it has no row. "ai.onnx" is "".
 OpKind op_kind(std::string_view domain, std::string_view name);
 std::string_view op_name(OpKind kind);    // "Conv"
 std::string_view op_domain(OpKind kind);  // "" or "com.microsoft"
@@ -146,31 +146,33 @@ std::string_view op_domain(OpKind kind);  // "" or "com.microsoft"
 // All rows, sorted by kind and since.
 std::span<const OpFacts> all_facts();
 
-// The fact about one attribute of a row; null when the operator has no such attribute.
+// Returns the fact about one attribute of a row; null when the operator has no such attribute.
 const AttrFact* find_attribute(const OpFacts& row, std::string_view name);
 
-// Role of operand `slot`.
+// Returns the role of operand `slot`.
 Role role_of(const OpFacts& row, std::size_t slot);
 
-// Newest opset of the default domain that the table was compared with.
+// The newest opset of the default domain that the table was compared with.
 inline constexpr int kNewestOpset = 28;
 
-// --- questions that need a type (methods/rewrites.md b7) ---------------------------------------------------
-// Elementwise kernels whose result for an element depends, bit for bit, on where it stands in the tensor
-// (vectorized main loop and scalar tail differ): Cos, Log, Max and Min of +-0, Pow with a scalar exponent ...
-// `type` is the element type of the first data operand. A Cast is judged by its source alone (see below for
-// both types). Max and Min say yes for all floating types: with a constant operand free of zeros they are
-// not. Operators that compute anything but one element from one element of each operand say yes, too.
+// --- exactness by element type (docs/hoisting.md, "Exactness") ---------------------------------------------
+// Returns true if an elementwise kernel's result for an element depends, bit for bit, on the element's
+// position in the tensor (vectorized main loop and scalar tail differ): Cos, Log, Max and Min of +-0, Pow
+// with a scalar exponent ... `type` is the element type of the first data operand. For a Cast it is the
+// source type (see below for both types). Max and Min return true for all floating types, although with a
+// constant operand without zeros they do not depend on the position. Operators that are not elementwise
+// return true.
 bool position_dependent(OpKind kind, DType type);
 bool cast_position_dependent(DType from, DType to);
-// May its kernels take another path by which operands are scalars or vectors? Whether a node's do, its
-// operands tell.
+// Returns true if the operator has kernels that compute in different ways for scalar and vector operands.
+// Which way a node's kernel takes follows from its operands.
 bool chooses_by_layout(OpKind kind);
-// Do scalar and vector second operands give the same bits?
+// Returns true if a scalar and a vector as second operand give the same bits.
 bool scalar_equals_vector(OpKind kind, DType type);
-// Does an operator that works along axes (AxisWork) give the same bits for each element when a deformation in
-// front of it goes behind it (`turned` false: each row or reduced group keeps its elements and their order),
-// or a Transpose (true: the axes stand elsewhere, and the elements of a reduced group come in another order)?
+// For an operator that works along axes (AxisWork): returns true if each element keeps its bits when a
+// deformation moves from upstream to downstream of it (`turned` false: each row or reduced group keeps its
+// elements and their order), or a Transpose does (`turned` true: the axes change places, and the elements of
+// a reduced group are visited in another order).
 bool axis_work_keeps_bits(OpKind kind, DType type, bool turned);
 
 }  // namespace graphopt

@@ -1,9 +1,9 @@
-// How the rows of the operator table are written. For facts.cpp alone.
+// The notation of the rows of the operator table. For facts.cpp alone.
 //
-// A row reads: operator, first opset, class, operand counts, result counts, roles of the operands,
-// attributes, pad rule, a few words; what differs from the usual follows as .axis_attribute(...),
-// .broadcast(...) and so on. The usual is: pure, no broadcasting, no axis, not commutative. A row with a
-// Shape operand has output dims that depend on it. Everything is made by the compiler: the program holds the
+// A row lists: operator, first opset, class, operand counts, result counts, roles of the operands,
+// attributes, pad rule, reason. Deviations from the defaults follow as .axis_attribute(...), .broadcast(...)
+// and so on. The defaults are: pure, no broadcasting, no axis, not commutative. An operator with a Shape
+// operand has output dims that depend on it. All functions are consteval: the program contains only the
 // finished rows.
 #pragma once
 
@@ -28,8 +28,8 @@ struct Count {
   std::uint8_t least, most;  // 255: variadic
 };
 
-enum Sign : bool { kNonNegative, kNegative };  // may an axis count from the end?
-enum Absent : bool { kGiven, kAll };           // may a list of axes be absent, and mean all?
+enum Sign : bool { kNonNegative, kNegative };  // whether an axis may count from the end
+enum Absent : bool { kGiven, kAll };           // whether a list of axes may be absent, and then means all
 
 template <Role... R> inline constexpr Role kRoleArray[] = {R...};
 template <Role... R> inline constexpr std::span<const Role> roles = kRoleArray<R...>;
@@ -172,7 +172,7 @@ consteval Row legacy(OpKind kind, Text domain, Text name, int since, Attributes 
   return binary(kind, domain, name, since, attributes, because).broadcast(B::LegacyAxis);
 }
 
-// An operator that `since` removes. Nothing is claimed about it but its signature.
+// An operator that `since` removes. Only its signature is given.
 consteval Row gone(OpKind kind, Text domain, Text name, int since, Count in, Count out, Attributes attributes,
                    Text because) {
   Row r = row(kind, domain, name, since, Barrier, in, out, roles<Data>, attributes, P::Opaque, because)

@@ -29,11 +29,11 @@ constexpr Types kSigned = set_of({DType::Int8, DType::Int16, DType::Int32, DType
 constexpr Types kUnsigned = kInts & ~kSigned;
 constexpr Types kIndex = set_of({DType::Int32, DType::Int64});
 constexpr Types kIeee = set_of({DType::Float, DType::Double});
-// What rounds is at most Rounds for float16: on a CPU ONNX Runtime computes chains of such nodes in float32
-// and rounds once, at their end, so a folded link of the chain rounds once more.
+// At best Rounds for float16 if the kernel rounds: on a CPU ONNX Runtime computes chains of such nodes in
+// float32 and rounds once, at their end, so folding a node of the chain rounds once more.
 constexpr Types kHalf = set_of({DType::Float16});
 constexpr Types kBrain =
-    set_of({DType::BFloat16});  // no kernel of ONNX Runtime to compare with: at most Rounds
+    set_of({DType::BFloat16});  // ONNX Runtime has no kernel to compare with: at best Rounds
 constexpr Types kFloats = kIeee | kHalf | kBrain;
 constexpr Types kBool = set_of({DType::Bool});
 constexpr Types kString = set_of({DType::String});
@@ -47,7 +47,7 @@ constexpr Types kNone = 0;
 struct Row {
   OpKind kind;
   std::uint8_t since;
-  std::uint8_t typed;  // operand whose element type counts
+  std::uint8_t typed;  // operand whose element type selects the kernel
   Types exact;
   Types rounds;
   Kernel kernel;
@@ -151,7 +151,7 @@ constexpr Row kRows[] = {
     {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
 };
 
-// Row of each kind, + 1; 0 for none.
+// The row of each kind, + 1; 0 for none.
 constexpr auto kIndexOfKind = [] {
   std::array<std::uint8_t, kOpKindCount> index{};
   for (std::size_t i = 0; i < std::size(kRows); ++i)
@@ -166,7 +166,7 @@ const Row* row_of(OpKind kind) {
   return i == 0 ? nullptr : &kRows[i - 1];
 }
 
-// Does the table of operators promise what a fold relies on?
+// Returns true if the operator table confirms what folding requires of a node.
 bool is_pure(const Model& m, NodeId n, const Row& row, std::size_t operand_count) {
   const std::int64_t opset = m.opset(n);
   if (opset < row.since || opset > kNewestOpset) return false;
@@ -180,7 +180,7 @@ bool in_set(Types types, DType t) {
   return number < 32 && ((types >> number) & 1u) != 0;
 }
 
-// The operand as kernels see it; nothing when its payload is broken.
+// Returns the operand as kernels read it; nothing when its payload is broken.
 std::optional<Operand> open(const Model& m, TensorId id) {
   Operand o;
   if (!id) return o;

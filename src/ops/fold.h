@@ -2,9 +2,9 @@
 //
 // Exactness: a kernel counts as Exact only when its result has the same bits as ONNX Runtime's on every
 // input, NaN payloads aside: data movement, integer arithmetic (wrapping as the C++ kernels do), comparisons,
-// casts that ONNX Runtime does the same way, and IEEE basic operations on single elements (+ - * / sqrt are
-// correctly rounded). Everything else is Rounds (sums in another order, transcendental functions) and is left
-// to --exact-free levels.
+// casts that ONNX Runtime computes the same way, and IEEE basic operations on single elements (+ - * / sqrt
+// are correctly rounded). All others are Rounds (sums in another order, transcendental functions) and are
+// folded only at levels that need not be exact.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace graphopt {
 
 enum class FoldExactness : std::uint8_t { No, Exact, Rounds };
 
-// Can this node be folded if all operands are constants, and with which exactness? Looks at operator, opset,
-// attributes and element types only. Cheap.
+// Returns whether this node can be folded if all operands are constants, and with which exactness. Reads only
+// operator, opset, attributes and element types, so it is cheap.
 FoldExactness fold_exactness(const Model& m, NodeId n, std::span<const TensorId> operands);
 
 struct FoldLimits {
@@ -36,9 +36,9 @@ struct Folded {
   std::vector<Tensor> results;  // one per output slot of the node; unused optional slots hold Undefined
 };
 
-// operands[i] is none for an empty optional operand. Never throws, never reads out of bounds: operands that
-// do not fit the operator (wrong rank, index out of range, division by zero of integers) are BadOperands: the
-// node stays.
+// operands[i] is none for an empty optional operand. Never throws, never reads out of bounds. Operands that
+// the operator does not accept (wrong rank, index out of range, integer division by zero) give BadOperands,
+// and the node stays.
 Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const FoldLimits& limits);
 
 }  // namespace graphopt

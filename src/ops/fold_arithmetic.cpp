@@ -1,4 +1,4 @@
-// + - * / and their kin. Integers wrap, as the kernels of ONNX Runtime do; what C++ leaves undefined
+// + - * / and related operators. Integers wrap, as the kernels of ONNX Runtime do; what C++ leaves undefined
 // (division by zero, the smallest number by -1, shifts by the width or more) is refused. Floats: the
 // operations of IEEE 754 are correctly rounded everywhere. float16 and bfloat16 go through float: rounding
 // twice is harmless for + - * / as float has more than twice their digits and two more.
@@ -23,13 +23,14 @@ template <class T> bool divide(T a, T b, T& v) {
   return true;
 }
 
-// Does a double hold v exactly?
+// Returns true if a double holds v exactly.
 template <class T> bool exact_in_double(T v) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   return std::cmp_less_equal(v, kExact) && std::cmp_greater_equal(v, -kExact);
 }
 
-// Sign of the divisor (fmod = 0) or of the dividend; the latter is computed in doubles by ONNX Runtime.
+// The result has the sign of the divisor (fmod = 0) or of the dividend; ONNX Runtime computes the latter in
+// doubles.
 template <class T> bool modulo(T a, T b, bool as_c, T& v) {
   if constexpr (std::is_floating_point_v<T>) {
     v = std::fmod(a, b);  // exact
@@ -48,7 +49,7 @@ template <class T> bool modulo(T a, T b, bool as_c, T& v) {
   return true;
 }
 
-// Runtimes compute it in doubles: only results that a double holds exactly.
+// Runtimes compute it in doubles, so only results that a double holds exactly are folded.
 template <class T> bool power(T base, T exponent, T& v) {
   if (exponent < 0) return false;
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
@@ -124,7 +125,7 @@ FoldRefusal fold_arithmetic(Run& r) {
   });
 }
 
-// NaN wins. Of +0 and -0 runtimes take the first or the second, so a pair of them is refused.
+// NaN wins. For +0 and -0 runtimes return the first or the second, so such a pair is refused.
 FoldRefusal fold_min_max(Run& r) {
   const bool max = r.kind == OpKind::Max;
   return with_number(r.in(0).dtype, [&](auto elem) {

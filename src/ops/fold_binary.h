@@ -5,8 +5,8 @@
 
 namespace graphopt::folding {
 
-// out = op(a, b) for all elements; A and R are Elem types. op(x, y, result) returns false where it has no
-// answer.
+// out = op(a, b) for all elements; A and R are Elem types. op(x, y, result) returns false where the result is
+// not defined.
 template <class A, class R, class Op>
 FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op op) {
   if (a.dtype != b.dtype) return kBad;
@@ -29,7 +29,7 @@ FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op o
   return fine ? kDone : kBad;
 }
 
-// The same for the node's two operands, as its result.
+// Applies it to the node's two operands and emits the result.
 template <class A, class R, class Op> FoldRefusal emit_binary(Run& r, Op op) {
   Buffer out;
   const FoldRefusal no = binary<A, R>(r, r.in(0), r.in(1), out, op);
@@ -37,7 +37,7 @@ template <class A, class R, class Op> FoldRefusal emit_binary(Run& r, Op op) {
   return no;
 }
 
-// All operands from left to right, as runtimes do.
+// Combines all operands from left to right, as runtimes do.
 template <class A, class Op> FoldRefusal emit_variadic(Run& r, Op op) {
   if (r.inputs() == 1) return fold_identity(r);
   Buffer so_far;

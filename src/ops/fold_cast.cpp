@@ -1,9 +1,9 @@
 // Cast and CastLike between numeric types, as ONNX Runtime converts:
 //   integers    truncated to the low bits
-//   to floats   to nearest, ties to even; to float16 and bfloat16 by way of float, so doubles are rounded
-//   twice to bool     whatever is not zero, NaN too from floats towards zero. NaN and what does not fit
-//   differ between machines, and even between places in one
-//               tensor: the node stays then.
+//   to floats   to nearest, ties to even; to float16 and bfloat16 through float, so doubles are rounded twice
+//   to bool     true for everything but zero, NaN included
+//   from floats to integers: towards zero. NaN and values out of range differ between machines, and even
+//               between positions in one tensor: then the node is not folded.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +16,7 @@ template <class To, class From> bool convert(From v, To& out) {
   if constexpr (std::is_same_v<To, bool>) {
     out = v != From{0};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    // The limits as doubles: the lower one is exact, the upper one is taken one above, a power of two.
+    // The limits as doubles: the lower one is exact; the upper one is one too large, a power of two.
     constexpr double kLow = static_cast<double>(std::numeric_limits<To>::min());
     constexpr double kAbove = 2.0 * static_cast<double>(To{1} << (std::numeric_limits<To>::digits - 1));
     const double whole = std::trunc(static_cast<double>(v));

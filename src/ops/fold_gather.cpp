@@ -1,7 +1,7 @@
 // Kernels whose integers choose elements: gathers, scatters, Compress, NonZero, OneHot.
 //
-// Every index is checked before it is used. Scatters with two updates for one place are refused: which one
-// wins is up to the runtime.
+// Every index is checked before it is used. Scatters with two updates of one element are refused: the winner
+// depends on the runtime.
 #include <algorithm>
 
 #include "ops/fold_kernel.h"
@@ -30,16 +30,16 @@ std::optional<Indices> indices_of(const Operand& o) {
   return Indices{o.data, o.dtype == DType::Int64};
 }
 
-// 0 ... extent - 1, counted from the end when negative; -1 when out of range.
+// Returns 0 ... extent - 1, counting from the end when the index is negative; -1 when it is out of range.
 std::int64_t resolve(std::int64_t i, std::int64_t extent) {
   if (i < -extent || i >= extent) return -1;
   return i < 0 ? i + extent : i;
 }
 
-// Negative indices have a meaning from opset 11 on.
+// Negative indices are allowed from opset 11 on.
 bool may_be_negative(const Run& r) { return r.opset >= 11; }
 
-// The tensor in `data` as a result that updates are written into.
+// Makes a result that starts as a copy of `data`, for updates to be written into.
 FoldRefusal copy_whole(Run& r, const Operand& data, Buffer& out) {
   if (const FoldRefusal no = r.make(data.dtype, copy_of(data.dims), out); no != kDone) return no;
   Mover(data, out).copy(0, 0, data.elements);
@@ -84,15 +84,15 @@ FoldRefusal fold_gather(Run& r) {
 
 namespace {
 
-// For GatherElements and ScatterElements: walks the index tensor; f(position in it, element of data), false
-// to stop.
+// For GatherElements and ScatterElements: calls f(position in the index tensor, element of data) for each
+// element of the index tensor; f returns false to stop.
 template <class F>
 bool for_each_element(const Operand& data, const Operand& index, const Indices& indices, std::size_t axis,
                       F f) {
   if (index.elements == 0) return true;
   const Dims strides = row_major_strides(data.dims);
   Dims walked = strides;
-  walked[axis] = 0;  // the index tensor says where
+  walked[axis] = 0;  // the axis coordinate comes from the index tensor
   return for_each_row<1>({copy_of(index.dims), {walked}},
                          [&](std::int64_t at, const auto& offset, const auto& step, std::int64_t count) {
                            for (std::int64_t i = 0; i < count; ++i) {
@@ -104,7 +104,8 @@ bool for_each_element(const Operand& data, const Operand& index, const Indices& 
                          });
 }
 
-// The index tensor's dims lie within the data's, but for the axis. (Then data is empty only when index is.)
+// Returns true if the index tensor's dims, except that of the axis, are at most the data's. (Then data is
+// empty only when the index tensor is.)
 bool fits_elementwise(const Operand& data, const Operand& index, std::size_t axis) {
   if (index.rank() != data.rank()) return false;
   for (std::size_t d = 0; d < data.rank(); ++d)
@@ -163,8 +164,8 @@ FoldRefusal fold_scatter_elements(Run& r) {
 
 namespace {
 
-// Row `i` of an index tensor whose rows name the first dims of `data` from `first` on: the number of the
-// block, or -1.
+// Each row of an index tensor gives a position in the dims of `data` from `first` on. Returns the number of
+// the block at row `i`, or -1.
 std::int64_t block_of(const Indices& indices, std::int64_t i, std::int64_t length, DimView data,
                       std::size_t first) {
   std::int64_t block = 0;
@@ -291,7 +292,7 @@ FoldRefusal fold_compress(Run& r) {
 
 FoldRefusal fold_non_zero(Run& r) {
   const Operand& data = r.in(0);
-  if (data.rank() == 0) return kNotFoldable;  // the shape of the result: runtimes disagree
+  if (data.rank() == 0) return kNotFoldable;  // the shape of the result differs between runtimes
   if (const FoldRefusal no = r.charge(data.elements); no != kDone) return no;
   Dims found;
   const auto search = [&](auto elem) {
@@ -322,7 +323,8 @@ FoldRefusal fold_one_hot(Run& r) {
   const Operand& values = r.in(2);
   const std::optional<Indices> indices = indices_of(index);
   const std::optional<std::int64_t> depth = int_scalar(r.in(1)), given = r.int_of(names::axis);
-  if (!indices || !depth || !given) return kNotFoldable;  // indices and depth of other types too
+  // kernels support indices and depth of other types, too
+  if (!indices || !depth || !given) return kNotFoldable;
   if (*depth <= 0 || values.rank() != 1 || values.elements != 2 || index.rank() == 0) return kBad;
   const auto axis = normalize_axis(*given, index.rank() + 1);
   if (!axis || (*given < -1 && r.opset < 11)) return kBad;
@@ -336,7 +338,7 @@ FoldRefusal fold_one_hot(Run& r) {
     for (std::int64_t i = 0; i < out.elements; ++i) mover.copy(i, 0, 1);
     for (std::int64_t i = 0; i < index.elements; ++i) {
       if ((*indices)[i] < 0 && !may_be_negative(r)) return kNotFoldable;
-      const std::int64_t k = resolve((*indices)[i], *depth);  // out of range: all off
+      const std::int64_t k = resolve((*indices)[i], *depth);  // an index out of range gives only off values
       if (k >= 0) mover.copy((i / inner * *depth + k) * inner + i % inner, 1, 1);
     }
   }

@@ -1,4 +1,4 @@
-// What fold kernels share: see fold_kernel.h.
+// The shared functions of fold kernels: see fold_kernel.h.
 #include "ops/fold_kernel.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ FoldRefusal Run::emit_view(std::size_t slot, const Operand& from, DType dtype, D
   if (size > bytes_left) return kTooBig;
   bytes_left -= size;
   if (slot >= results.size()) return kDone;
-  const Tensor& source = m.tensor(from.id);  // its payload is unpacked since the operand was opened
+  const Tensor& source = m.tensor(from.id);  // its payload was unpacked when the operand was opened
   Tensor& t = results[slot];
   t.dtype = dtype;
   t.dims = std::move(dims);

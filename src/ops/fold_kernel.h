@@ -1,10 +1,10 @@
-// What fold kernels share, private to src/ops/fold*.cpp: operands, results that are sized before they are
-// made, and walks over strided tensors.
+// The shared functions of fold kernels, private to src/ops/fold*.cpp: operands, results whose size is checked
+// before they are allocated, and walks over strided tensors.
 //
-// A kernel reads Run::in, checks everything it relies on, asks Run::make for each result (which refuses what
+// A kernel reads the operands, checks everything it relies on, calls make for each result (which refuses what
 // is too big before anything is allocated) and emits it. Payloads may be unaligned (they lie in a mapped
-// file), so elements are read and written by memcpy. Index arithmetic is safe from overflow once the sizes
-// are checked: an index never exceeds the number of elements of a tensor that exists.
+// file), so elements are read and written by memcpy. Index arithmetic cannot overflow once the sizes are
+// checked: an index never exceeds the number of elements of a tensor that exists.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr FoldRefusal kBad = FoldRefusal::BadOperands;
 inline constexpr FoldRefusal kNotFoldable = FoldRefusal::NotFoldable;
 inline constexpr FoldRefusal kTooBig = FoldRefusal::TooBig;
 
-// Higher ranks are refused: no operator needs them, and what walks over dims stays short.
+// Higher ranks are refused: no operator needs them, and coordinates fit in arrays of fixed size.
 inline constexpr std::size_t kMaxRank = 64;
 
 struct Operand {
@@ -46,7 +46,7 @@ struct Operand {
   std::size_t rank() const { return dims.size(); }
 };
 
-// A result that is being made. Raw bytes start as zeros, strings empty.
+// A result under construction. Raw bytes start as zeros, strings empty.
 struct Buffer {
   DType dtype = DType::Undefined;
   Dims dims;
@@ -65,49 +65,49 @@ struct Run {
   std::span<const Operand> operands;
   std::uint64_t bytes_left;
   std::uint64_t work_left;
-  std::uint64_t longest_string = 0;  // among the operands: bounds what a copied string costs
+  std::uint64_t longest_string = 0;  // among the operands: an upper bound for a copied string
   std::vector<Tensor> results;
 
-  // An empty operand beyond the last one.
+  // Returns an empty operand for slots beyond the last one.
   const Operand& in(std::size_t i) const;
   std::size_t inputs() const { return operands.size(); }
 
   std::optional<std::int64_t> int_of(NameId name) const { return int_attr(m, n, name); }
   bool has(NameId name) const { return has_attr(m, n, name); }
 
-  // Counts elements that a kernel visits beside those of its results.
+  // Adds elements that a kernel visits, besides those of its results, to the count of work.
   FoldRefusal charge(std::int64_t elements);
-  // A buffer for a result. Refuses ranks, sizes and types that cannot be.
+  // Allocates the buffer of a result. Refuses invalid ranks, sizes and types.
   FoldRefusal make(DType dtype, Dims dims, Buffer& out);
-  // The result of an output slot; a slot that the node does not have is passed over.
+  // Sets the result of an output slot; does nothing for a slot that the node does not have.
   void emit(std::size_t slot, Buffer&& buffer);
-  // The operand's payload under other dims (or another type of the same width), shared and not copied.
+  // Emits the operand's payload with other dims (or another type of the same width), shared and not copied.
   FoldRefusal emit_view(std::size_t slot, const Operand& from, DType dtype, Dims dims);
 };
 
 using Kernel = FoldRefusal (*)(Run&);
 
 // --- dims --------------------------------------------------------------------------------------------------
-// The product; nothing for a negative dim or when it does not fit. 0 when one of them is 0.
+// Returns the product; nothing for a negative dim or on overflow. 0 when a dim is 0.
 std::optional<std::int64_t> element_count(DimView dims);
-// Elements between neighbours along each dim. Precondition: the tensor exists and is not empty.
+// Returns the distance in elements between neighbours along each dim. Precondition: the tensor is not empty.
 Dims row_major_strides(DimView dims);
-// NumPy's rule for two shapes; nothing when they do not fit.
+// Broadcasts two shapes by NumPy's rule; nothing when they do not fit.
 std::optional<Dims> broadcast_dims(DimView a, DimView b);
-// Strides of an operand read under broadcast dims: 0 where it repeats. Same precondition.
+// Returns the strides of an operand read with broadcast dims: 0 where it repeats. Same precondition.
 Dims broadcast_strides(DimView dims, DimView out);
-// int32 and int64 operands as a list; nothing for others and for absent ones.
+// Returns int32 and int64 operands as a list; nothing for other types and for absent operands.
 std::optional<Dims> int_list(const Operand& o);
-std::optional<std::int64_t> int_scalar(const Operand& o);  // one element, of any rank
+std::optional<std::int64_t> int_scalar(const Operand& o);  // the only element, at any rank
 
 // --- walking -----------------------------------------------------------------------------------------------
-// N operands read along common dims, in row-major order of these.
+// Reads N operands along common dims, in row-major order of these.
 template <std::size_t N> struct Strided {
   Dims dims;
   std::array<Dims, N> strides;
   std::array<std::int64_t, N> start = {};
 
-  // Drops dims of extent 1 and merges neighbours that all operands step through as one.
+  // Drops dims of extent 1 and merges neighbours that every operand traverses with one stride.
   void simplify() {
     std::size_t w = 0;
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -128,7 +128,8 @@ template <std::size_t N> struct Strided {
   }
 };
 
-// f(out, offsets, steps, count) for each innermost row: `count` elements from index `out` on, operand k's at
+// Calls f(out, offsets, steps, count) for each innermost row: `count` elements from index `out` on, operand
+// k's at offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
 // offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
 template <std::size_t N, class F> bool for_each_row(Strided<N> s, F f) {
   for (const std::int64_t d : s.dims)
@@ -171,7 +172,7 @@ std::uint16_t float_to_half(float f);  // to nearest, ties to even
 float bfloat16_to_float(std::uint16_t b);
 std::uint16_t float_to_bfloat16(float f);  // to nearest, ties to even
 
-// How elements of a type are kept and what they are computed in.
+// How elements of a type are stored, and the type in which they are computed.
 template <DType D> struct Elem;
 template <class T, DType D> struct PlainElem {
   using Value = T;
@@ -210,7 +211,7 @@ template <> struct Elem<DType::BFloat16> {
   static void put(char* data, std::int64_t i, float v) { store(data, i, float_to_bfloat16(v)); }
 };
 
-// f(Elem<...>{}) for the type, kNotFoldable for one that is not in the group.
+// Calls f(Elem<...>{}) for the type; returns kNotFoldable for a type outside the group.
 template <class F> FoldRefusal with_int(DType t, F f) {
   switch (t) {
     case DType::Int8: return f(Elem<DType::Int8>{});
@@ -243,7 +244,7 @@ class Mover {
   // Precondition: same type, of whole bytes or String.
   Mover(const Operand& from, Buffer& to);
   void copy(std::int64_t to, std::int64_t from, std::int64_t count) const;
-  // count elements `step` apart.
+  // Copies count elements that are `step` apart.
   void copy_strided(std::int64_t to, std::int64_t from, std::int64_t step, std::int64_t count) const;
 
  private:
@@ -254,15 +255,15 @@ class Mover {
   std::size_t width_;
 };
 
-// Makes a result of `dims`, read from `from` by strides and start, and emits it.
+// Makes a result of `dims`, read from `from` with strides and a start, and emits it.
 FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
                          std::int64_t start);
 
-// A type whose elements are whole bytes, or String: what Mover can move.
+// Returns true for types whose elements are whole bytes, and for String: those that Mover can copy.
 bool movable(DType t);
 
 // --- kernels, by file --------------------------------------------------------------------------------------
-// fold_shape.cpp: what looks at shapes, or makes tensors from few numbers
+// fold_shape.cpp: kernels that read shapes, or make tensors from few numbers
 FoldRefusal fold_identity(Run& r);
 FoldRefusal fold_reshape(Run& r);
 FoldRefusal fold_flatten(Run& r);
@@ -275,7 +276,7 @@ FoldRefusal fold_constant(Run& r);
 FoldRefusal fold_constant_of_shape(Run& r);
 FoldRefusal fold_eye_like(Run& r);
 FoldRefusal fold_range(Run& r);
-// fold_movement.cpp: elements change places by a rule
+// fold_movement.cpp: elements are permuted or repeated by a rule
 FoldRefusal fold_transpose(Run& r);
 FoldRefusal fold_slice(Run& r);
 FoldRefusal fold_concat(Run& r);
@@ -300,7 +301,7 @@ FoldRefusal fold_one_hot(Run& r);
 // fold_cast.cpp
 FoldRefusal fold_cast(Run& r);
 FoldRefusal fold_cast_like(Run& r);
-// fold_arithmetic.cpp: + - * / and their kin, of two or more operands
+// fold_arithmetic.cpp: + - * / and related operators, of two or more operands
 FoldRefusal fold_arithmetic(Run& r);
 FoldRefusal fold_min_max(Run& r);
 FoldRefusal fold_bits(Run& r);

@@ -1,4 +1,4 @@
-// Kernels whose results are bools: comparisons, logic, IsNaN and IsInf. All exact; a NaN equals nothing.
+// Kernels with bool results: comparisons, logic, IsNaN and IsInf. All are exact; a NaN equals nothing.
 #include <cmath>
 #include <functional>
 

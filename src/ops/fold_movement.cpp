@@ -1,5 +1,5 @@
 // Kernels that move elements by a rule. Most are one strided read of an operand (Transpose, Slice, Expand,
-// Tile, Split, DepthToSpace): the rule gives dims, strides and a start, emit_strided does the rest.
+// Tile, Split, DepthToSpace): the rule gives dims, strides and a start, and emit_strided copies.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,8 @@
 namespace graphopt::folding {
 namespace {
 
-// Elements before, along and behind an axis. Precondition: the tensor is not empty.
+// The product of the dims before an axis, its extent, and the product of the dims after it. Precondition: the
+// tensor is not empty.
 struct Split3 {
   std::int64_t outer = 1, extent = 1, inner = 1;
 };
@@ -24,7 +25,7 @@ Split3 split_at(DimView dims, std::size_t axis) {
 
 Dims copy_of(DimView dims) { return Dims(dims.begin(), dims.end()); }
 
-// Strides that may be asked for an empty tensor too: nobody reads through them then.
+// Strides that may be computed for an empty tensor, too: then they are never used.
 Dims safe_strides(const Operand& o) {
   return o.elements == 0 ? Dims(o.rank(), 0) : row_major_strides(o.dims);
 }
@@ -96,7 +97,8 @@ FoldRefusal fold_slice(Run& r) {
     const std::int64_t extent = dims[d], step = (*steps)[i];
     if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return kBad;
     const bool back = step < 0;
-    // "To the end" backwards is INT_MIN; ONNX Runtime takes INT_MAX for it too, NumPy does not.
+    // Towards the beginning, "to the end" is INT_MIN; ONNX Runtime accepts INT_MAX for it, too, NumPy does
+    // not.
     const std::int64_t raw_end = (*ends)[i];
     if (back && (raw_end == std::numeric_limits<std::int64_t>::max() ||
                  raw_end == std::numeric_limits<std::int32_t>::max()))
@@ -104,7 +106,8 @@ FoldRefusal fold_slice(Run& r) {
     const auto place = [&](std::int64_t v) {  // extent >= 0, so the sum does not overflow
       return std::clamp<std::int64_t>(v < 0 ? v + extent : v, back ? -1 : 0, extent);
     };
-    // A start before the first element, backwards: the first element by the operator's text, none by NumPy.
+    // A start before the first element with a negative step: the specification takes the first element, NumPy
+    // none.
     if (back && extent > 0 && (*starts)[i] < -extent) return kNotFoldable;
     std::int64_t start = place((*starts)[i]);
     if (back) start = std::min(start, extent - 1);
@@ -174,7 +177,7 @@ FoldRefusal fold_split(Run& r) {
     lengths = int_list(r.in(1));
     if (!lengths) return kBad;
   } else if (r.opset >= 18) {
-    // All parts ceil(extent / n) long, the last one what is left, which must be something.
+    // All parts have ceil(extent / n) entries, the last one the remaining ones, of which there must be some.
     if (r.int_of(names::num_outputs) != n) return kBad;
     const std::int64_t length = extent / n + (extent % n != 0 ? 1 : 0);
     if (length == 0 || (n - 1) > (extent - 1) / length) return kBad;
@@ -222,7 +225,7 @@ FoldRefusal fold_tile(Run& r) {
   if (r.in(1).dtype != DType::Int64 || r.in(1).rank() != 1) return kBad;
   const std::optional<Dims> repeats = int_list(r.in(1));
   if (!repeats || repeats->size() != data.rank()) return kBad;
-  // Each dim becomes two: the repetition, which reads the same again, and the dim itself.
+  // Each dim becomes two: the repetition, with stride 0, and the dim itself.
   const Dims own = safe_strides(data);
   Dims dims(data.rank()), walked, strides;
   for (std::size_t d = 0; d < data.rank(); ++d) {
@@ -250,7 +253,7 @@ FoldRefusal fold_tile(Run& r) {
 
 namespace {
 
-// Has the tensor a -0? (A sign bit and nothing else.)
+// Returns true if the tensor contains a -0 (only the sign bit is set).
 bool has_negative_zero(const Operand& o) {
   const auto search = [&](auto elem) {
     for (std::int64_t i = 0; i < o.elements; ++i) {

@@ -1,6 +1,5 @@
-// Pad: each output index along an axis stands for an input index or for the pad value. These maps are made
-// per axis
-// (their length is the output's extent) and combined row by row, so all modes and negative pads share one
+// Pad: each output index along an axis corresponds to an input index or to the pad value. These maps are made
+// per axis (as long as the output's extent) and combined row by row, so all modes and negative pads share one
 // loop.
 #include <algorithm>
 
@@ -23,19 +22,19 @@ std::optional<Mode> mode_of(const Run& r) {
 
 constexpr std::int64_t kPadValue = -1;
 
-// Input index for place i (0 is the first input element) of an axis of that extent.
+// Returns the input index of position i (0 is the first input element) on an axis of that extent.
 std::int64_t source(Mode mode, std::int64_t i, std::int64_t extent) {
   if (i >= 0 && i < extent) return i;
   switch (mode) {
     case Mode::Constant: return kPadValue;
     case Mode::Edge: return i < 0 ? 0 : extent - 1;
     case Mode::Reflect: return i < 0 ? -i : 2 * (extent - 1) - i;  // pads are smaller than the extent
-    case Mode::Wrap: return i < 0 ? i + extent : i - extent;       // the same
+    case Mode::Wrap: return i < 0 ? i + extent : i - extent;       // pads are smaller than the extent
   }
   return kPadValue;
 }
 
-// The pads as begins and ends for all axes; nothing when they cannot be used.
+// Returns the pads as begins and ends for all axes; nothing when they cannot be used.
 std::optional<Dims> pads_of(const Run& r) {
   const std::size_t rank = r.in(0).rank();
   std::optional<Dims> pads;
@@ -64,7 +63,7 @@ std::optional<Dims> pads_of(const Run& r) {
   return all;
 }
 
-// One element of the data's type; zeros when the node gives none.
+// Returns one element of the data's type; zeros when the node has no such operand.
 std::optional<std::string> pad_value(const Run& r) {
   const Operand& data = r.in(0);
   std::string value(static_cast<std::size_t>(bits_of(data.dtype)) / 8, '\0');
@@ -94,7 +93,7 @@ FoldRefusal fold_pad(Run& r) {
   if (!pads || !value) return kBad;
 
   const std::size_t rank = data.rank();
-  if (rank == 0) return kNotFoldable;  // ONNX Runtime takes no scalars
+  if (rank == 0) return kNotFoldable;  // ONNX Runtime refuses scalars
   Dims dims(rank);
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t extent = data.dims[d], before = (*pads)[d], after = (*pads)[rank + d];

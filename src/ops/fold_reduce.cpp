@@ -1,10 +1,10 @@
 // Reductions, ArgMax and ArgMin, CumSum, TopK.
 //
 // A reduction walks its operand once in memory order and adds each element to the accumulator of its result,
-// whose strides are 0 along the reduced axes. ONNX Runtime sums integers in floating point, in an order of
-// its own, so an integer result counts only when every partial sum or product is exact in a double whatever
-// the order: then it is the mathematical result. Sums of floats depend on the order: computed in double here,
-// labelled Rounds.
+// whose strides are 0 along the reduced axes. ONNX Runtime sums integers in floating point, in its own order,
+// so an integer result is accepted only when every partial sum or product is exact in a double whatever the
+// order: then it is the mathematical result. Sums of floats depend on the order: they are computed in double
+// here and labelled Rounds.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,10 +18,10 @@ namespace {
 struct Axes {
   std::vector<bool> reduced;
   Dims dims;               // of the result
-  Dims strides;            // of the result, seen from the operand: 0 along reduced axes
-  std::int64_t count = 1;  // elements that go into one result
+  Dims strides;            // of the result, indexed by the operand's dims: 0 along reduced axes
+  std::int64_t count = 1;  // elements per result
   bool noop = false;
-  bool negative = false;  // one was written as counting from the end
+  bool negative = false;  // an axis was written with a negative number
 };
 
 std::optional<Axes> axes_to_reduce(const Run& r) {
@@ -62,7 +62,7 @@ std::optional<Axes> axes_to_reduce(const Run& r) {
 
 constexpr double kExactInDouble = 0x1p53;
 
-// Sum, SumSquare, L1 and Prod of integers. `bound` is at least the magnitude of every partial result.
+// Sum, SumSquare, L1 and Prod of integers. No partial result exceeds `bound` in magnitude.
 struct IntTotal {
   std::uint64_t value = 0;
   double bound = 0;
@@ -188,7 +188,7 @@ FoldRefusal fold_reduce(Run& r) {
   const bool extreme = r.kind == OpKind::ReduceMax || r.kind == OpKind::ReduceMin;
   // ONNX Runtime does not reduce along negative axes of empty tensors.
   if (data.elements == 0 && axes->negative) return kNotFoldable;
-  // Of nothing there is no mean and no largest element that all versions agree on.
+  // The mean and the largest element of an empty set differ between versions.
   if (data.elements == 0 && out.elements > 0 && (extreme || r.kind == OpKind::ReduceMean)) return kBad;
   FoldRefusal no = kDone;
   if (out.elements > 0) {
@@ -300,8 +300,8 @@ FoldRefusal fold_cum_sum(Run& r) {
   });
 }
 
-// Of equal elements the one with the lower index comes first. Unsorted results may come in any order: left
-// alone.
+// Of equal elements the one with the lower index comes first. Unsorted results may come in any order: not
+// folded.
 FoldRefusal fold_top_k(Run& r) {
   const Operand& data = r.in(0);
   bool largest = true;

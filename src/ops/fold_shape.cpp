@@ -1,8 +1,7 @@
-// Kernels that look at shapes, keep the elements in place, or make tensors from few numbers.
+// Kernels that read shapes, keep the elements in place, or make tensors from few numbers.
 //
-// Everything that keeps the row-major order of the elements shares the operand's payload. The makers
-// (ConstantOfShape, EyeLike, Range) are where a small node can ask for a huge tensor: their sizes go through
-// Run::make first.
+// Everything that keeps the row-major order of the elements shares the operand's payload. In ConstantOfShape,
+// EyeLike and Range a small node can request a huge tensor, so their sizes are checked first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,15 +11,15 @@
 namespace graphopt::folding {
 namespace {
 
-// Axes of Squeeze and Unsqueeze: an attribute before opset 13, then an operand. Negative ones from opset 11
-// on.
-// Empty list: absent. Nothing: they cannot be used.
+// Returns the axes of Squeeze and Unsqueeze: an attribute before opset 13, then an operand; negative ones
+// from opset 11 on. An empty list means that they are absent; nothing, that they cannot be used.
 std::optional<Dims> squeeze_axes(const Run& r) {
   Dims axes;
   if (r.opset >= 13) {
     if (!r.in(1)) return axes;
     const std::optional<Dims> list = int_list(r.in(1));
-    if (!list || list->empty()) return std::nullopt;  // an empty list: all or none, runtimes differ
+    // an empty list means all or none, depending on the runtime
+    if (!list || list->empty()) return std::nullopt;
     return list;
   }
   if (!r.has(names::axes)) return axes;
@@ -39,7 +38,7 @@ FoldRefusal emit_int64s(Run& r, std::span<const std::int64_t> values, Dims dims)
   return kDone;
 }
 
-// The element of one-element tensors, doubled until the buffer is full.
+// Fills the buffer with the element of a one-element tensor, doubling what is filled.
 void fill(Buffer& out, const char* element) {
   const std::size_t width = static_cast<std::size_t>(bits_of(out.dtype)) / 8;
   const std::size_t size = out.raw.size();
@@ -147,7 +146,7 @@ FoldRefusal fold_bit_cast(Run& r) {
   const std::optional<std::int64_t> to = r.int_of(names::to);
   if (!to || *to <= 0 || *to > 28) return kNotFoldable;
   const DType type = static_cast<DType>(*to);
-  // Bools have only two bit patterns, so what comes from elsewhere is left alone.
+  // Bools have only two bit patterns, so bits of other types are not reinterpreted.
   if (!movable(type) || type == DType::String || type == DType::Bool || bits_of(type) != bits_of(data.dtype))
     return kNotFoldable;
   return r.emit_view(0, data, type, Dims(data.dims.begin(), data.dims.end()));
@@ -270,7 +269,7 @@ FoldRefusal fold_eye_like(Run& r) {
 
 namespace {
 
-// As ONNX Runtime: the count by a division in doubles; floats by repeated addition.
+// As ONNX Runtime does it: the count by a division in doubles; floats by repeated addition.
 template <class T> FoldRefusal range(Run& r, DType type) {
   const T start = load<T>(r.in(0).data, 0), limit = load<T>(r.in(1).data, 0),
           delta = load<T>(r.in(2).data, 0);

@@ -2,7 +2,7 @@
 //
 // Exact ones: sign and rounding functions, Sqrt and Reciprocal (correctly rounded), Relu and Clip (a
 // comparison and a choice: NaN and -0 pass through). Transcendental functions are computed in double and
-// rounded once: better than what they stand for, and not the same bits.
+// rounded once: more precise than the runtime's kernels, but not the same bits.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -12,7 +12,7 @@
 namespace graphopt::folding {
 namespace {
 
-// op(x, result) returns false where it has no answer.
+// op(x, result) returns false where the result is not defined.
 template <class E, class Op> FoldRefusal unary(Run& r, Op op) {
   const Operand& data = r.in(0);
   Buffer out;
@@ -80,7 +80,7 @@ template <class E> FoldRefusal unary_float(Run& r) {
   }
 }
 
-// A bound of Clip: an attribute before opset 11, then an optional scalar.
+// Returns a bound of Clip: an attribute before opset 11, then an optional scalar.
 template <class E>
 bool bound_of(const Run& r, NameId attribute, std::size_t slot, std::optional<typename E::Value>& bound) {
   using T = typename E::Value;
@@ -116,7 +116,7 @@ FoldRefusal fold_clip(Run& r) {
     if (low && high && *high < *low) return kNotFoldable;
     return unary<E>(r, [&](T x, T& v) {
       if constexpr (std::is_floating_point_v<T>) {
-        // Is an absent bound the largest number or infinity? Runtimes differ.
+        // An absent bound is the largest number in some runtimes and infinity in others.
         if (std::isinf(x) && !(x < 0 ? low : high)) return false;
       }
       v = low && x < *low ? *low : high && *high < x ? *high : x;

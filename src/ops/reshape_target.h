@@ -1,5 +1,5 @@
-// The target of a Reshape in numbers: a number where the dim is one, 0 (copy) where it is the operand's at
-// the same place, -1 for at most one other.
+// The target of a Reshape in numbers: a number where the dim is one, 0 (copy) where it equals the operand's
+// dim at the same position, -1 for at most one other.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace graphopt {
 
 struct ReshapeTarget {
   std::vector<std::int64_t> numbers;
-  std::optional<std::size_t> open;   // where -1 stands
+  std::optional<std::size_t> open;   // the position of -1
   bool copies_may_be_empty = false;  // a copied dim may be 0
-  // -1 is the number of elements over the product of the other dims: undefined beside the copy of a 0.
+  // -1 is the number of elements divided by the product of the other dims: undefined when a copied dim is 0.
   bool defined() const { return !open || !copies_may_be_empty; }
 };
 
-// `same(a, b)`: are two dims proven equal? Nothing for a number below 1 (a 0 would copy), and for two dims
-// that only -1 could say.
+// `same(a, b)` returns true if two dims are proven equal. Returns nothing for a number below 1 (a 0 would
+// copy), and when two dims would need the -1.
 template <class Same>
 std::optional<ReshapeTarget> reshape_target(const DimPool& dims, std::span<const DimId> from,
                                             std::span<const DimId> to, Same same) {

@@ -23,7 +23,7 @@ bool same_content(const Model& m, const Attr& a, const Attr& b) {
     case AttrKind::Strings: return std::ranges::equal(a.strings, b.strings);
     case AttrKind::Tensor:
       return a.tensor && b.tensor && m.content_hash(a.tensor) == m.content_hash(b.tensor);
-    default: return !a.proto.empty() && a.proto == b.proto;  // kinds that live in their bytes only
+    default: return !a.proto.empty() && a.proto == b.proto;  // kinds that are stored only as bytes
   }
 }
 

@@ -1,4 +1,4 @@
-// Are the attributes of two nodes of one operator the same, an absent one standing for its default?
+// Compares the attributes of two nodes of one operator, with defaults in place of absent ones.
 #pragma once
 
 #include "ir/model.h"
@@ -6,11 +6,11 @@
 
 namespace graphopt {
 
-// Bit by bit. Attributes that hold graphs are never the same. Precondition: both nodes have the same operator
-// and opset.
+// Compares bit by bit. Attributes that hold graphs are never equal. Precondition: both nodes have the same
+// operator and opset.
 bool same_attributes(const Model& m, NodeId a, NodeId b);
 
-// Is `a` what holds where the attribute is absent? `fact` may be null: then nothing is known.
+// Returns true if `a` equals the default of the attribute. `fact` may be null: then the default is unknown.
 bool is_default_attribute(const AttrFact* fact, const Attr& a);
 
 }  // namespace graphopt
