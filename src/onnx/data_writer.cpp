@@ -54,7 +54,7 @@ std::string resolved(const std::string& path) {
 
 std::string base_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Is it the name of a data file that belongs to the model file `model`?
+// Returns true if it is the name of a data file that belongs to the model file `model`.
 bool is_ours(std::string_view name, std::string_view model) {
   constexpr std::string_view kEnd = ".data";
   if (name.size() != model.size() + 1 + 16 + kEnd.size() || !name.starts_with(model) || !name.ends_with(kEnd))
@@ -64,7 +64,7 @@ bool is_ours(std::string_view name, std::string_view model) {
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Initializers that are written, in the order of the file.
+// Initializers that are written, in file order.
 std::vector<TensorId> initializers(const Model& m) {
   std::vector<TensorId> out;
   for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
@@ -80,7 +80,7 @@ class Hasher {
  public:
   Hasher() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
   void add(const void* p, std::size_t n) { XXH3_64bits_update(state_.get(), p, n); }
-  // The content of a range; holes of a sparse file are not read from it.
+  // Writes the content of a range; holes of a sparse file are not read.
   void add(Bytes bytes) {
     const FileImage* image = FileImage::holding(bytes);
     if (image == nullptr || image->descriptor() < 0) return add(bytes.data(), bytes.size());
@@ -166,7 +166,7 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
     }
     if (tensor.external) forms_[t.index()] = Form::Inline, moves_ = true;
   }
-  // External payloads elsewhere (attributes, function bodies) cannot stay behind either.
+  // External payloads elsewhere (attributes, function bodies) must be moved, too.
   for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
     const Tensor& tensor = m.tensor(TensorId{i});
     if (seen[i] || !tensor.external) continue;
@@ -262,7 +262,7 @@ void remove_old_data(const Model& m, const std::string& target, const std::vecto
   }
   ::closedir(dir);
   if (old.empty()) return;
-  if (resolved(m.file) != target) {  // the model that was read may be a copy, with the same data file
+  if (resolved(m.file) != target) {  // the model that was read may be a copy that uses the same data file
     for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
       const Tensor& t = m.tensor(TensorId{i});
       const FileImage* image = t.external ? FileImage::holding(t.raw) : nullptr;

@@ -13,16 +13,16 @@
 
 namespace graphopt {
 
-// Where each tensor's payload goes, by id.
+// The destination of each tensor's payload, by id.
 class DataPlan {
  public:
   enum class Form : std::uint8_t {
-    AsIs,    // its bytes in the file hold: inline, or external and still found from the target's folder
-    Inline,  // was external elsewhere: into the message
-    Data,    // into the new data file
+    AsIs,    // its bytes in the file stay valid: inline, or external and still found from the target's folder
+    Inline,  // was external in another place: written into the message
+    Data,    // written into the new data file
   };
 
-  // `all_large`: every initializer from the threshold up becomes external, whatever the input did.
+  // `all_large`: every initializer above the threshold becomes external, whatever it was in the input.
   DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large);
 
   Form form(TensorId t) const { return t.index() < forms_.size() ? forms_[t.index()] : Form::AsIs; }
@@ -34,7 +34,7 @@ class DataPlan {
   std::uint64_t kept_bytes() const { return kept_bytes_; }
   const std::string& file_name() const { return name_; }
 
-  // Writes the data file, unless one of that name and size is there already; `file` is not committed yet.
+  // Writes the data file, unless one of that name and size already exists; `file` is not committed yet.
   Status write(const Model& m, const std::string& target, std::optional<OutputFile>& file) const;
 
  private:
@@ -60,10 +60,10 @@ class DataPlan {
   std::vector<Known> known_;
 };
 
-// The data files of ours beside `target` (`name.<16 hex digits>.data`) that neither the model written there
-// nor, when it is another one, the model that was read refers to.
+// Returns graphopt's own data files next to `target` (`name.<16 hex digits>.data`) to which neither the model
+// written there nor, when it is another one, the model that was read refers.
 void remove_old_data(const Model& m, const std::string& target, const std::vector<std::string>& referred);
-// Locations that the written model refers to.
+// Locations to which the written model refers.
 std::vector<std::string> locations(const Model& m, const DataPlan& plan);
 
 }  // namespace graphopt

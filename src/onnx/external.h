@@ -1,8 +1,8 @@
-// External data: payloads of tensors in files beside the model.
+// External data: payloads of tensors in files next to the model.
 //
-// A model may come from a stranger, so a location is followed only inside the model's folder (and the folder
-// that --external-root names): no absolute path, no way up, no link that leads out. Ranges are checked
-// against the file and against each other: two tensors share all of a range or nothing of it.
+// A model may come from an untrusted source, so a location is followed only inside the model's folder (and
+// the folder of --external-root): no absolute path, no "..", no link that leads out. Ranges are checked
+// against the file and against each other: two tensors share a whole range or nothing of it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ class ExternalFiles {
  public:
   ExternalFiles(std::string folder, std::string root) : folder_(std::move(folder)), root_(std::move(root)) {}
 
-  // The `size` bytes that the entry points at. A fault without text: reported already for this file.
+  // Returns the `size` bytes to which the entry refers. A fault without text was already reported for this
+  // file.
   std::optional<Fault> find(const ExternalEntry& entry, std::uint64_t size, std::string_view& bytes);
   struct Range {
     const FileImage* file;

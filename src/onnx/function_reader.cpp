@@ -15,7 +15,7 @@ using wire::Kind;
 
 OpsetTable GraphReader::read_opsets(const std::vector<Bytes>& imports, const Place& where) {
   OpsetTable table;
-  constexpr std::size_t kMostImports = 1000;  // tables are searched one by one
+  constexpr std::size_t kMostImports = 1000;  // tables are searched linearly
   if (imports.size() > kMostImports) {
     problems_.add(where, "it imports " + std::to_string(imports.size()) + " opsets",
                   "keep those that its nodes use");

@@ -1,4 +1,4 @@
-// Graphs: inputs, initializers, outputs, value_info, and what names their values from outside. See
+// Graphs: inputs, initializers, outputs, value_info, and references to their values from outside. See
 // graph_reader.h.
 #include "onnx/graph_reader.h"
 
@@ -58,7 +58,8 @@ ValueId GraphReader::declare(GraphId g, std::string_view text, const char* what,
   return v;
 }
 
-// What a name means to a node that is being made; notes when its definition stands later in the file.
+// Returns the value that a name refers to in the node under construction; records when its definition comes
+// later in the file.
 ValueId GraphReader::resolve(NameId name) {
   const ValueId v = lookup(name);
   if (!v) return {};
@@ -261,7 +262,7 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
       fault(place(g, "value_info " + quoted(name)), *f);
       if (problems_.full()) return;
     }
-    // Also where it names nothing: no value may get a name of which the file says something already.
+    // Also when no value has the name: no value may get a name about which the file already states something.
     const NameId id = name.empty() ? NameId{} : m_.names.intern_view(name);
     const ValueId v = id ? lookup(id) : ValueId{};
     if (v && m_.value(v).graph == g && m_.value(v).info.data() == nullptr) {
@@ -269,13 +270,13 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
       m_.value_for_reader(v).declared = type;
       continue;
     }
-    // Of no value, or the second one of a value: kept as it stands.
+    // About no value, or the second one about a value: kept unchanged.
     if (const FunctionId f = m_.graph(g).function) m_.function_for_reader(f).rest.push_back(whole);
     else m_.graph_for_reader(g).rest.push_back(whole);
   }
 }
 
-// --- names that something outside the graph's nodes mentions -----------------------------------------------
+// --- names that are referenced from outside the graph's nodes ----------------------------------------------
 
 void GraphReader::pin(std::string_view name) {
   const NameId id = name.empty() ? NameId{} : m_.names.find(name);
@@ -314,7 +315,7 @@ void GraphReader::pin_training(Bytes proto) {
     problems_.add({}, std::string("its training information is broken: ") + fields.what(), kDamaged);
 }
 
-// Calls itself once per level of nested graphs, of which `budget` admits at most 33.
+// Recursive: once per level of nested graphs, of which `budget` allows at most 33.
 void GraphReader::pin_names_of_nodes(Bytes graph, int budget) {
   if (budget < 0) {
     problems_.add({}, "graphs of its training information are nested deeper than 100 levels of messages",

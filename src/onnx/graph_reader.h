@@ -1,12 +1,13 @@
 // Builds graphs, nodes, values and functions of a Model from their bytes.
 //
-// Names are resolved through one array indexed by the id of the name: it says which value a name means here
-// and now. A subgraph puts its own values over those of the graphs around it and takes them off again at its
-// end, so each look-up is one load, however deep the nesting and however many names there are.
+// Names are resolved through one array, indexed by the id of the name, that contains the value which the name
+// refers to at the current point. A subgraph sets its own values in place of those of the enclosing graphs
+// and restores these at its end, so each look-up is one load, however deep the nesting and however many names
+// there are.
 //
 // A graph is read in two steps: first the fields of all nodes, which declares every result; then the nodes
-// are made, with their attributes and subgraphs, in the order of the file. So nodes may stand in any order;
-// where one stands before a node whose result it reads, the list is sorted afterwards (topology.h).
+// are made, with their attributes and subgraphs, in file order. So nodes may come in any order; if one comes
+// before a node whose result it reads, the list is sorted afterwards (topology.h).
 #pragma once
 
 #include <cstdint>
@@ -27,19 +28,19 @@ class GraphReader {
  public:
   GraphReader(Model& m, Problems& problems, ExternalFiles& external);
 
-  // In this order: all functions are declared, so that calls can be told from operators; then the main graph;
-  // then the bodies.
+  // Call these in this order: all functions are declared, so that calls can be told from operators; then the
+  // main graph is read; then the bodies.
   void declare_function(Bytes proto);
   void read_main(Bytes graph, const std::vector<Bytes>& training);
   void read_functions();
-  // Graphs whose nodes were put into another order than the file's.
+  // Graphs whose nodes were put into another order than that of the file.
   const std::vector<GraphId>& sorted() const { return sorted_; }
 
-  // Opset imports out of OperatorSetIdProtos.
+  // Returns the opset imports in OperatorSetIdProtos.
   OpsetTable read_opsets(const std::vector<Bytes>& imports, const Place& place);
 
  private:
-  struct Draft {  // a node whose fields have been read
+  struct Draft {  // a node whose fields were read, before it is made
     Bytes proto;
     NameId name;
     OpId op;
@@ -51,7 +52,7 @@ class GraphReader {
     GraphId graph;
     NodeId current;
     bool unsorted = false;
-    std::size_t undo = 0;  // where its part of undo_ begins
+    std::size_t undo = 0;  // start of its entries in undo_
   };
   struct Parts {  // fields of a graph or function by kind; value_infos with their tags
     std::vector<Bytes> nodes, initializers, sparse, inputs, outputs, value_infos, annotations;
@@ -74,7 +75,7 @@ class GraphReader {
   bool draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft);
   void make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget);
   void read_attributes(const Draft& draft, NodeId n, int budget);
-  // A place costs several strings, and nearly no attribute has a problem: it is made when one is reported.
+  // Takes the graph and node, not a Place: a Place costs several strings, and few attributes have a problem.
   bool read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a);
   void note_constant(NodeId n);
   void pin_sharded(Bytes node);
@@ -88,7 +89,7 @@ class GraphReader {
   void close();
   ValueId& meaning(NameId name);
   ValueId lookup(NameId name) const;
-  // A new value, or none (and a problem) when the graph has one of that name.
+  // Returns a new value, or none (and reports a problem) when the graph has one of that name.
   ValueId declare(GraphId g, std::string_view name, const char* what, bool input);
   ValueId resolve(NameId name);
   Place place(GraphId g, std::string slot = {}) const;
@@ -108,7 +109,7 @@ class GraphReader {
   std::vector<Undo> undo_;
   std::vector<Level> levels_;
   std::vector<NameId> operand_names_;
-  std::vector<ValueId> operands_, results_;  // of the node that is being made
+  std::vector<ValueId> operands_, results_;  // of the node under construction
   std::vector<OpId> op_of_type_;             // by name of the operator type: the last op that had it
   struct FunctionKey {
     NameId domain, name, overload;

@@ -103,7 +103,7 @@ std::vector<wire::Piece> MessageWriter::pieces() {
   return w_.take();
 }
 
-// Kept fields with numbers low..high, last to first, in the order of their numbers.
+// Writes kept fields numbered low..high, last to first, in the order of their numbers.
 void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high) {
   std::vector<Field> fields;
   for (const Bytes whole : rest) {
@@ -115,14 +115,14 @@ void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, s
   for (auto it = fields.rbegin(); it != fields.rend(); ++it) w_.raw(it->whole);
 }
 
-// A text that the file may state, present but empty or otherwise spelled; else `now`.
+// Writes a text field: the file's own bytes when it has the field (also empty), else `now`.
 void MessageWriter::write_text(std::span<const Bytes> rest, std::uint32_t number, NameId now) {
   for (auto it = rest.rbegin(); it != rest.rend(); ++it)
     if (first_field(*it).number == number) return w_.raw(*it);
   if (now && now != kEmptyName) w_.field_copy(number, m_.text(now));
 }
 
-// Opset imports as they stand in the file, if they say what the table says.
+// Writes the opset imports: the file's own entries if they agree with the table.
 void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table) {
   std::vector<OpsetImport> now(table.begin(), table.end());
   std::vector<Bytes> entries;
@@ -144,7 +144,7 @@ void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
     if (it == table.end() || it->version != version) same = false;
     else std::erase_if(now, [&](const OpsetImport& o) { return o.domain == it->domain; });
   }
-  if (same) {  // what a pass added comes behind what was there
+  if (same) {  // what a pass added comes after what was there
     for (auto it = now.rbegin(); it != now.rend(); ++it) {
       const std::uint64_t end = w_.size();
       w_.field_int(field::opset::kVersion, it->version);
@@ -202,7 +202,7 @@ void MessageWriter::write_function(const Function& f) {
   w_.close(mf::kFunctions, end);
 }
 
-// The content of a GraphProto.
+// Writes the content of a GraphProto.
 void MessageWriter::write_graph(GraphId g) {
   const Graph& graph = m_.graph(g);
   write_rest(graph.rest, gf::kSparseInitializer + 1, kNoLimit);
@@ -239,7 +239,7 @@ void MessageWriter::write_value_infos(GraphId g, std::uint32_t number) {
   }
 }
 
-// A ValueInfoProto with the value's name: `info` word for word where it holds.
+// Writes a ValueInfoProto with the value's name: `info` unchanged where it is still valid.
 void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
   const Value& value = m_.value(v);
   const std::string_view name = m_.text(value.name);
@@ -253,8 +253,8 @@ void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
   w_.close(number, end);
 }
 
-// A value can be more than one output, or an output and an input, each with a ValueInfoProto of its own: the
-// entries of the file are used again where name and place agree.
+// A value can be more than one output, or an output and an input, each with its own ValueInfoProto: the
+// entries of the file are used again where name and position agree.
 void MessageWriter::write_outputs(const Graph& graph) {
   std::vector<Bytes> entries;
   for (const Bytes whole : graph.rest)

@@ -1,4 +1,4 @@
-// A Model as the bytes of a ModelProto. See wire.h for how, writer.h for what.
+// A Model as the bytes of a ModelProto. See wire.h for the method, writer.h for the rules.
 #pragma once
 
 #include <span>
@@ -17,14 +17,14 @@ class MessageWriter {
  public:
   MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan);
 
-  // The pieces of the message; they live as long as this writer and the model.
+  // The ranges of bytes of the message; they live as long as this writer and the model.
   std::vector<wire::Piece> pieces();
   std::uint64_t size() const { return w_.size(); }
 
  private:
   struct Info {  // an entry of value_info
     GraphId graph;
-    std::uint64_t position;  // in the file; entries that are not in it come last, by value
+    std::uint64_t position;  // in the file; entries that are not in the file come last, by value
     ValueId value;           // none: `whole` is kept from the file
     Bytes whole;
   };
@@ -56,12 +56,11 @@ class MessageWriter {
   const DataPlan& plan_;
   Bytes image_;
   wire::BackwardWriter w_;
-  bool every_subgraph_;          // also those in which nothing changed: types or data may be others
-  std::vector<TypeId> types_;    // by value
-  std::vector<bool> is_output_;  // by value: of its own graph
-  std::vector<Info> infos_;      // sorted by graph, position
-  std::unordered_set<NameId>
-      stale_;  // names of values about which kept entries may say what is not true any more
+  bool every_subgraph_;               // also those in which nothing changed: their types or data may change
+  std::vector<TypeId> types_;         // by value
+  std::vector<bool> is_output_;       // by value: of its own graph
+  std::vector<Info> infos_;           // sorted by graph, position
+  std::unordered_set<NameId> stale_;  // names of values about which kept entries may no longer be true
 };
 
 }  // namespace graphopt

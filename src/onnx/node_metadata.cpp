@@ -33,7 +33,7 @@ bool is_metadata(const Field& f) { return f.number == nf::kMetadata && f.kind ==
 }  // namespace
 
 std::optional<std::string_view> node_metadata(const Model& m, NodeId n, std::string_view key) {
-  std::optional<std::string_view> found;  // the last counts, as in a map
+  std::optional<std::string_view> found;  // the last one counts, as in a map
   Fields fields(m.node(n).proto);
   for (Field f; fields.next(f);) {
     if (!is_metadata(f)) continue;
@@ -45,7 +45,7 @@ std::optional<std::string_view> node_metadata(const Model& m, NodeId n, std::str
 bool set_node_metadata(Model& m, NodeId n, std::string_view key, std::optional<std::string_view> value) {
   if (node_metadata(m, n, key) == value) return false;
   // Operands, results, operator and attributes of a changed node are written from the IR (node_writer.cpp):
-  // only what stands in these bytes alone need be in the new ones.
+  // only fields that exist nowhere but in these bytes must be in the new ones.
   std::string proto;
   Fields fields(m.node(n).proto);
   for (Field f; fields.next(f);) {

@@ -1,6 +1,6 @@
 // One entry of a node's metadata_props, without protobuf and without a list of all entries in the IR.
 //
-// The IR keeps what it has no field for in the bytes of the NodeProto; so an entry is set by making these
+// The IR keeps fields that it does not model in the bytes of the NodeProto; so setting an entry builds these
 // bytes anew.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace graphopt {
 
-inline constexpr std::int64_t kNodeMetadataIrVersion = 10;  // the first with metadata_props of nodes
+inline constexpr std::int64_t kNodeMetadataIrVersion = 10;  // the first version with metadata_props of nodes
 
 std::optional<std::string_view> node_metadata(const Model& m, NodeId n, std::string_view key);
-// Nothing: the entry goes. True when the node changed.
+// Without a text the entry is removed. Returns true when the node changed.
 bool set_node_metadata(Model& m, NodeId n, std::string_view key, std::optional<std::string_view> value);
 
 }  // namespace graphopt

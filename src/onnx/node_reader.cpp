@@ -48,7 +48,7 @@ OpId GraphReader::find_op(std::string_view domain_text, std::string_view type_te
   return last = m_.intern_op(kind, m_.text(domain), type_text, overload_text, function);
 }
 
-// Reads all fields but the attributes. False when the node cannot be used.
+// Reads all fields but the attributes. Returns false when the node cannot be used.
 bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft) {
   draft.proto = proto;
   draft.name = kEmptyName;
@@ -82,7 +82,7 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
       default: break;
     }
   }
-  if (mixed) {  // inputs behind outputs in the file: no writer does that, but it is allowed
+  if (mixed) {  // inputs after outputs in the file: no known writer does that, but it is allowed
     operand_names_.resize(draft.first_name);
     for (const std::uint32_t wanted : {std::uint32_t{nf::kInput}, std::uint32_t{nf::kOutput}}) {
       Fields again(proto);
@@ -103,8 +103,8 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
   return true;
 }
 
-// What an operator means depends on the version of its domain, so the version must be stated. Of operators
-// that nobody knows nothing depends on it.
+// The meaning of an operator depends on the version of its domain, so the version must be given. Nothing
+// depends on it for operators without a row in the fact table.
 void GraphReader::check_opset(GraphId g, OpId id, NodeId n) {
   const Op& op = m_.op(id);
   const std::uint64_t key = std::uint64_t{m_.graph(g).opsets} << 32 | op.domain.index();
@@ -185,7 +185,7 @@ void GraphReader::read_attributes(const Draft& draft, NodeId n, int budget) {
   m_.set_attrs_for_reader(n, attrs);
 }
 
-// Of a node, or (without one) the default of a function's parameter.
+// Reads an attribute of a node, or (without one) the default of a function's parameter.
 bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a) {
   a.proto = proto;
   std::int64_t type = 0;
@@ -260,7 +260,7 @@ bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budg
   if (has_ref && ref.empty()) has_ref = false;
   a.name = view(name);
   if (has_ref) a.ref = view(ref);
-  // Exporters of IR version 1 left the type out; a type that nobody knows is kept as bytes.
+  // Exporters of IR version 1 left out the type; an unknown type is kept as bytes.
   a.kind = type == 0                                                    ? seen
            : type > 0 && type <= static_cast<int>(AttrKind::TypeProtos) ? static_cast<AttrKind>(type)
                                                                         : AttrKind::Undefined;
@@ -299,7 +299,7 @@ bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budg
   return true;
 }
 
-// The result of a Constant node is known, in whichever of its forms the value is written.
+// Records the tensor of a Constant node, whichever attribute contains it.
 void GraphReader::note_constant(NodeId n) {
   const ValueId v = m_.output(n, 0);
   if (!v) return;
@@ -336,7 +336,7 @@ void GraphReader::note_constant(NodeId n) {
   if (t) m_.value_for_reader(v).tensor = t;
 }
 
-// A sharding specification names the tensors that it spreads over devices.
+// A sharding specification names the tensors that it distributes over devices.
 void GraphReader::pin_sharded(Bytes node) {
   Fields fields(node);
   for (Field f; fields.next(f);) {

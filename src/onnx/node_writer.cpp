@@ -67,7 +67,7 @@ void MessageWriter::write_sparse(ValueId v) {
 }
 
 // Functions have no initializers, and before IR version 4 an initializer had to be an input, which a constant
-// that a pass made is not. There it is written as a Constant node before all others.
+// made by a pass is not. In these cases it is written as a Constant node before all others.
 bool MessageWriter::as_constant_node(const Graph& graph, ValueId v) const {
   const Value& value = m_.value(v);
   if (!value.alive || !value.is_initializer || value.is_sparse || !value.tensor) return false;
@@ -103,7 +103,7 @@ void MessageWriter::write_node(NodeId n, std::uint32_t number) {
   const std::uint64_t end = w_.size();
   const Op& op = m_.op(n);
   std::vector<Field> kept;
-  // Texts that are the same are kept as they are written, "ai.onnx" and present but empty ones included.
+  // Texts that are the same keep their spelling, including "ai.onnx" and present but empty ones.
   Field name, domain, overload;
   Fields fields(node.proto);
   for (Field f; fields.next(f);) {
@@ -154,7 +154,7 @@ void MessageWriter::write_attribute(const Attr& a, std::uint32_t number) {
     w_.field_copy(af::kName, m_.text(a.name));
     return w_.close(number, end);
   }
-  // Only what is inside its graphs or its tensor differs: the other fields stay.
+  // Only the content of its graphs or its tensor differs: the other fields stay.
   const std::uint32_t replaced = a.tensor                    ? std::uint32_t{af::kTensor}
                                  : a.kind == AttrKind::Graph ? std::uint32_t{af::kGraph}
                                                              : std::uint32_t{af::kGraphs};
@@ -169,7 +169,7 @@ void MessageWriter::write_attribute(const Attr& a, std::uint32_t number) {
   w_.close(number, end);
 }
 
-// The field that holds the value, by kind; nothing for a reference.
+// Returns the field that contains the value, by kind; nothing for a reference.
 void MessageWriter::write_attribute_value(const Attr& a) {
   if (a.ref && a.ref != kEmptyName) return;
   switch (a.kind) {
@@ -197,7 +197,7 @@ void MessageWriter::write_attribute_value(const Attr& a) {
         w_.close(a.kind == AttrKind::Graph ? std::uint32_t{af::kGraph} : std::uint32_t{af::kGraphs}, end);
       }
       return;
-    default: return;  // other kinds are never made here: they have their bytes
+    default: return;  // other kinds are never made here: they keep their bytes
   }
 }
 

@@ -1,4 +1,4 @@
-// What a load found: at most ten problems, and warnings.
+// The findings of a load: at most ten problems, and warnings.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace graphopt {
 
-// A problem whose place the caller knows.
+// A problem whose place is filled in by the caller.
 struct Fault {
   std::string what, remedy;
 };
@@ -43,7 +43,7 @@ class Problems {
   std::vector<Warning>& warnings_;
 };
 
-// 'name', shortened when it is very long.
+// Returns 'name' in quotes, shortened when it is very long.
 std::string quoted(std::string_view name);
 
 // The remedy for bytes that no exporter writes on purpose.

@@ -1,10 +1,10 @@
-// Loads an ONNX model: binary or text syntax (told apart by content), with external data.
+// Loads an ONNX model: binary or text syntax (detected by content), with external data.
 //
 // Method: the file is mapped and its wire format is walked once. Names are interned as views into the map;
-// every node, tensor, type and attribute keeps its bytes, so what nobody changes is written again as it was;
-// payloads of tensors are not touched. What a later stage relies on is checked here: names resolve, nodes are
-// in topological order (they are put there when the file has them in another), sizes are true, functions do
-// not call themselves.
+// every node, tensor, type and attribute keeps its bytes, so whatever stays unchanged is written back
+// unchanged; payloads of tensors are not touched. What later stages rely on is checked here: names resolve,
+// nodes are in topological order (they are sorted when the file has another order), sizes are correct,
+// functions do not call themselves.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace graphopt {
 
-// Something that is odd and does not keep the model from being used.
+// An irregularity that does not prevent using the model.
 struct Warning {
   Place place;
   std::string what, remedy;
@@ -28,14 +28,14 @@ struct LoadOptions {
   std::uint64_t max_memory = 0;  // bytes that may be read into memory where a map is impossible; 0: no bound
 };
 
-// The model, or up to ten problems. The model keeps the files mapped.
+// Returns the model, or up to ten problems. The model keeps the files mapped.
 Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warnings);
-// The same for bytes in memory; `name` stands for the file in messages, external data are searched in
+// The same for bytes in memory; `name` is used for the file in messages, external data are searched in
 // `folder`.
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
                                      std::vector<Warning>& warnings);
 
-// Newest IR version that this program knows.
+// Newest IR version that this program supports.
 inline constexpr std::int64_t kNewestIrVersion = 14;
 inline constexpr std::int64_t kOldestIrVersion = 3;
 

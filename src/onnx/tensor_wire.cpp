@@ -1,7 +1,7 @@
 // See tensor_wire.h.
 //
-// Payloads come in three kinds: raw_data, typed lists (float_data and double_data are raw already when packed
-// in one piece; lists of varints are unpacked when somebody asks, by decode()), and external data.
+// Payloads come in three kinds: raw_data, typed lists (float_data and double_data are already raw when packed
+// in one piece; lists of varints are unpacked on first use, by decode()), and external data.
 #include "onnx/tensor_wire.h"
 
 #include <algorithm>
@@ -24,10 +24,10 @@ using wire::Kind;
 
 struct TypedField {
   std::uint32_t number;
-  std::uint64_t entries;  // that the field must have
+  std::uint64_t entries;  // required number of entries of the field
 };
 
-// Which typed field holds elements of a type, and how many entries n elements take.
+// Returns the typed field that holds elements of a type, and the number of entries that n elements take.
 std::optional<TypedField> typed_field(DType t, std::uint64_t n) {
   switch (t) {
     case DType::Float: return TypedField{tf::kFloats, n};
@@ -48,7 +48,7 @@ std::optional<TypedField> typed_field(DType t, std::uint64_t n) {
   return TypedField{tf::kInt32s, n};
 }
 
-// Number of varints in a packed field; nothing when the last one does not end or one is too long.
+// Returns the number of varints in a packed field; nothing when one is truncated or too long.
 std::optional<std::uint64_t> count_varints(Bytes packed) {
   std::uint64_t count = 0;
   std::size_t run = 0;
@@ -70,7 +70,7 @@ struct Parts {
   Bytes raw;
   bool has_raw = false, external = false, has_segment = false, broken = false;
   ExternalEntry entry;
-  Bytes floats, doubles;          // when in one packed piece
+  Bytes floats, doubles;          // when packed in one piece
   std::uint64_t counts[12] = {};  // entries of the typed field with this number
   std::uint32_t pieces[12] = {};
 };
@@ -207,7 +207,7 @@ bool decode(Bytes proto, Unpacked& out) {
       const char* const end = at + f.bytes.size();
       while (at < end) {
         std::uint64_t v = 0;
-        at += wire::read_varint(at, end, v);  // counted when it was loaded: each one ends
+        at += wire::read_varint(at, end, v);  // checked when it was loaded: each varint ends
         append_element(t, v, out.raw);
       }
     }
@@ -255,7 +255,7 @@ std::optional<Fault> read_tensor(Bytes proto, ExternalFiles& external, Tensor& o
 
   if (p.type == 0) return Fault{"it has no element type", kReport};
   const bool known = bits_of(out.dtype) != 0 || out.dtype == DType::String;
-  if (!known || p.has_segment) {  // kept as it is; nobody can look into it
+  if (!known || p.has_segment) {  // kept unchanged; its content is not available
     if (p.external)
       return Fault{
           "its element type " + std::to_string(p.type) + " is unknown, so its external data cannot be found",

@@ -1,4 +1,4 @@
-// TensorProto: from bytes to a Tensor whose payload stays where it is, and back.
+// TensorProto: from bytes to a Tensor whose payload is not copied, and back.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace graphopt {
 
-// Reads a TensorProto and checks that its payload is as long as its dims and type say. The name is a view of
-// proto. A fault without text was reported already.
+// Reads a TensorProto and checks that its payload has the length that dims and type require. The name is a
+// view of proto. A fault without text was already reported.
 std::optional<Fault> read_tensor(Bytes proto, ExternalFiles& external, Tensor& out, std::string_view& name);
-// Just its name.
+// Reads only its name.
 std::string_view tensor_name(Bytes proto);
 
-// Where the payload of a tensor goes that is written to a data file.
+// The place of a tensor's payload in a data file.
 struct DataRange {
   std::string location;
   std::uint64_t offset = 0, length = 0;
@@ -26,13 +26,13 @@ struct DataRange {
 struct TensorForm {
   std::string_view name;
   bool has_name = false;
-  Bytes raw;  // the payload, when it is to stand in the message as raw_data
+  Bytes raw;  // the payload, when it is written into the message as raw_data
   const std::vector<std::string>* strings = nullptr;  // the payload of a string tensor
-  const DataRange* range = nullptr;                   // the payload is there instead
-  bool new_payload = false;  // raw, strings or range hold; else the payload fields of proto are kept
+  const DataRange* range = nullptr;                   // the payload is in a data file instead
+  bool new_payload = false;  // raw, strings or range is used; else the payload fields of proto are kept
 };
 
-// The content of a TensorProto (no tag), written backward. Fields of t.proto that the form does not decide
+// Writes the content of a TensorProto (no tag), backward. Fields of t.proto that `form` does not determine
 // are kept.
 void write_tensor(wire::BackwardWriter& w, const Tensor& t, const TensorForm& form);
 

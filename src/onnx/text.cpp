@@ -9,9 +9,9 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMaxNesting = 256;  // onnx's parser calls itself once per bracket
+constexpr std::size_t kMaxNesting = 256;  // onnx's parser recurses once per bracket
 
-// The deepest nesting of brackets outside strings and comments.
+// Returns the deepest nesting of brackets outside strings and comments.
 std::size_t nesting(std::string_view text) {
   std::size_t depth = 0, deepest = 0;
   bool in_string = false;
@@ -42,14 +42,14 @@ std::size_t nesting(std::string_view text) {
 }  // namespace
 
 bool looks_like_text(std::string_view bytes) {
-  // What a text can begin with: white space, '<', '#', or a graph's name when it has no header.
+  // Possible first characters of text: white space, '<', '#', or a graph's name when it has no header.
   if (bytes.empty()) return false;
   const char first = bytes.front();
   const bool mark =
       first == '<' || first == '#' || first == ' ' || first == '\t' || first == '\n' || first == '\r';
   const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_';
   if (!mark && !letter) return false;
-  // Binary models have control characters early on, whatever unknown field they begin with.
+  // Binary models contain control characters early on, whatever unknown field they begin with.
   return std::ranges::all_of(bytes.substr(0, 512), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 || c == '\n' || c == '\t' || c == '\r';
@@ -64,7 +64,7 @@ bool text_to_binary(std::string_view text, Problems& problems, std::string& bina
     return false;
   }
   std::string what;
-  try {  // onnx's parser reports by status, but number conversions inside it throw
+  try {  // onnx's parser returns a status, but number conversions inside it throw
     onnx::ModelProto model;
     onnx::OnnxParser parser(text);
     const onnx::Common::Status status = parser.Parse(model);

@@ -8,10 +8,10 @@
 
 namespace graphopt {
 
-// Is it text (rather than a binary ModelProto)? Decided by the first bytes.
+// Returns true for text (rather than a binary ModelProto), judging by the first bytes.
 bool looks_like_text(std::string_view bytes);
 
-// The same model in binary form; false, and a problem, when the text is not right.
+// Converts the model to binary form; returns false, and reports a problem, when the text is not valid.
 bool text_to_binary(std::string_view text, Problems& problems, std::string& binary);
 
 }  // namespace graphopt

@@ -1,5 +1,4 @@
-// See topology.h. Called for graphs only that are not sorted already, so nothing here is paid by a well-made
-// file.
+// See topology.h. Called only for graphs that are not sorted already, so a sorted file costs nothing here.
 #include "onnx/topology.h"
 
 #include <algorithm>
@@ -17,10 +16,10 @@ std::string shown_node(const Model& m, NodeId n) {
   return "#" + std::to_string(node.file_index);
 }
 
-// Follows operands backward among nodes that can never stand, until one comes up again.
+// Follows operands backward among the nodes of cycles until a node occurs twice.
 void report_cycle(const Model& m, const NodeOrder& order, Problems& problems) {
   std::vector<std::uint32_t> maker(order.nodes.size()), seen_at(order.nodes.size(), 0), path;
-  for (auto it = order.reads.rbegin(); it != order.reads.rend(); ++it)  // the first in place is what remains
+  for (auto it = order.reads.rbegin(); it != order.reads.rend(); ++it)  // the first operand of a node remains
     if (order.waits_for[it->first] != 0) maker[it->second] = it->first;
   std::uint32_t at = 0;
   while (order.waits_for[at] == 0) ++at;
@@ -30,7 +29,7 @@ void report_cycle(const Model& m, const NodeOrder& order, Problems& problems) {
     at = maker[at];
   }
   std::vector<std::uint32_t> cycle(path.begin() + (seen_at[at] - 1), path.end());
-  std::ranges::reverse(cycle);  // now from a node to one that reads it
+  std::ranges::reverse(cycle);  // now each node is read by the next one
   std::ranges::rotate(cycle, std::ranges::min_element(cycle));
   std::string text;
   constexpr std::size_t kShown = 6;
@@ -57,7 +56,8 @@ bool sort_nodes(Model& m, GraphId g, Problems& problems) {
 }
 
 void check_function_calls(const Model& m, Problems& problems) {
-  // The function that a graph belongs to, through any nesting: parents have smaller ids than their subgraphs.
+  // Returns the function that a graph belongs to, through any nesting: parents have smaller ids than their
+  // subgraphs.
   std::vector<FunctionId> owner(m.graph_count());
   for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
     const Graph& graph = m.graph(GraphId{g});

@@ -6,12 +6,11 @@
 
 namespace graphopt {
 
-// Brings the nodes of a graph into topological order; of two that could stand first, the one that stood
-// first. A node that holds subgraphs depends on what they capture. False, and a problem, when there is a
-// cycle.
+// Sorts the nodes of a graph topologically, keeping their order where possible. A node that holds subgraphs
+// depends on what they capture. Returns false, and reports a problem, when there is a cycle.
 bool sort_nodes(Model& m, GraphId g, Problems& problems);
 
-// A problem for each group of functions that call each other in a circle.
+// Reports a problem for each group of functions that call each other in a cycle.
 void check_function_calls(const Model& m, Problems& problems);
 
 }  // namespace graphopt

@@ -1,5 +1,5 @@
-// See types_wire.h. Types are nested (a sequence of optionals of ...), and functions here call themselves
-// once per level: the reader admits at most wire::kMaxDepth levels.
+// See types_wire.h. Types are nested (a sequence of optionals of ...), and functions here recurse once per
+// level: the reader allows at most wire::kMaxDepth levels.
 #include "onnx/types_wire.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using wire::Kind;
 
 const char* const kTooDeep = "messages are nested deeper than 100 levels, which no ONNX reader accepts";
 
-// An exporter writes "2*batch + 1" as well as "batch"; the former has one of these.
+// Exporters write "2*batch + 1" as well as "batch"; the former contains one of these.
 bool may_be_expression(std::string_view name) {
   return name.find_first_of("+-*/%(),") != std::string_view::npos;
 }
@@ -112,8 +112,7 @@ class TypeReader {
     DimId out;
     Fields fields(proto);
     for (Field f; fields.next(f);) {
-      if (f.number == field::dim::kValue &&
-          f.kind == Kind::Varint)  // -1 is how some exporters write "unknown"
+      if (f.number == field::dim::kValue && f.kind == Kind::Varint)  // some exporters write -1 for "unknown"
         out = wire::as_int64(f) >= 0 ? m_.dims.constant(wire::as_int64(f)) : DimId{};
       if (f.number == field::dim::kParam && f.kind == Kind::Length) out = named(f.bytes);
     }
@@ -133,8 +132,8 @@ class TypeReader {
   std::vector<DimId> dims_;
 };
 
-// The first field of that number; empty view with null data when there is none. Protobuf keeps the last of a
-// scalar and merges messages; files that repeat them are not made by anything that is known.
+// Returns the first field of that number; a view with null data when there is none. (Protobuf keeps the last
+// one of a scalar and merges messages, but no known exporter repeats these fields.)
 Bytes find(Bytes proto, std::uint32_t number) {
   Bytes out;
   Fields fields(proto);
@@ -157,7 +156,7 @@ class TypeWriter {
  public:
   TypeWriter(wire::BackwardWriter& w, const Model& m) : w_(w), m_(m) {}
 
-  // The content of a TypeProto: `old` with what `type` knows.
+  // Writes the content of a TypeProto: `old` with the facts of `type`.
   void write(Bytes old, TypeId id) {
     const Type& type = m_.types[id];
     const std::uint32_t number = field_of(type.kind);
@@ -183,7 +182,7 @@ class TypeWriter {
       case TypeKind::Sequence: return ty::kSequence;
       case TypeKind::Map: return ty::kMap;
       case TypeKind::Optional: return ty::kOptional;
-      default: return 0;  // Opaque and Unknown: the old bytes know more
+      default: return 0;  // Opaque and Unknown: the old bytes have more information
     }
   }
 
@@ -275,7 +274,7 @@ std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int d
 }
 
 void declare_symbols(Model& m, Bytes info) {
-  // Tensors at the top alone: dims of what a sequence or a map holds differ from element to element.
+  // Only tensors that are not nested: dims inside a sequence or a map differ from element to element.
   const Bytes shape =
       find(find(find(info, field::value_info::kType), ty::kTensor), field::tensor_type::kShape);
   Fields fields(shape);

@@ -11,20 +11,20 @@
 
 namespace graphopt {
 
-// What names of dims mean. In inputs of the main graph they are symbols that a user can bind; everywhere else
-// they are claims of the exporter, and a dim with a name is as good as unknown.
+// The meaning of names of dims. In inputs of the main graph they are symbols that a user can bind; everywhere
+// else they are claims of the exporter, and a named dim is treated as unknown.
 enum class DimNames : std::uint8_t { Symbols, Claims };
 
 std::string_view value_info_name(Bytes info);
-// The type that a ValueInfoProto states; unknown() when it states none. A fault when its bytes are broken or
-// nested deeper than `depth` allows.
+// Returns the type in a ValueInfoProto; unknown() when it has none. A fault when its bytes are broken or
+// nested deeper than `depth`.
 std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int depth, TypeId& type);
-// Makes the input symbols of names that are no expressions, so that expressions can be told from names
+// Makes the input symbols of names that are not expressions, so that expressions can be told from names
 // afterwards.
 void declare_symbols(Model& m, Bytes info);
 
-// The content of a ValueInfoProto, written backward: `old` with the name and, when `type` is given, the
-// element type and dims replaced. Dims that `type` does not know stay as they are; so do doc strings,
+// Writes the content of a ValueInfoProto, backward: `old` with the name and, when `type` is given, the
+// element type and dims replaced. Dims that are unknown in `type` stay as they are; so do doc strings,
 // denotations, metadata and unknown fields.
 void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type);
 

@@ -13,7 +13,7 @@ namespace graphopt::wire {
 using google::protobuf::io::CodedOutputStream;
 
 std::size_t read_varint(const char* p, const char* end, std::uint64_t& value) {
-  if (p < end && (*p & 0x80) == 0) {  // nearly always
+  if (p < end && (*p & 0x80) == 0) {  // the usual case
     value = static_cast<std::uint8_t>(*p);
     return 1;
   }
@@ -31,7 +31,7 @@ std::size_t read_varint(const char* p, const char* end, std::uint64_t& value) {
 }
 
 bool Fields::skip_group(std::uint32_t number) {
-  // Groups left protobuf's schemas long ago; one may still stand among unknown fields.
+  // Protobuf's schemas have no groups any more; one may still be among unknown fields.
   std::array<std::uint32_t, kMaxDepth> open{};
   std::size_t depth = 0;
   open[depth++] = number;
@@ -222,8 +222,8 @@ void BackwardWriter::tag(std::uint32_t number, Kind kind) {
 }
 
 void BackwardWriter::field_bytes(std::uint32_t number, Bytes content) {
-  // In the file the content stands behind its tag and length. If these are the bytes that would be written
-  // now, the whole field is one range of the file, and joins with its neighbours.
+  // In the file the content follows its tag and length. If these are the bytes that would be written now, the
+  // whole field is one range of the file, and joins with its neighbours.
   std::array<std::uint8_t, 16> head{};
   std::uint8_t* p = CodedOutputStream::WriteVarint32ToArray((number << 3) | 2, head.data());
   p = CodedOutputStream::WriteVarint64ToArray(content.size(), p);

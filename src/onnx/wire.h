@@ -1,13 +1,13 @@
-// Protobuf's wire format, as little of it as a walk needs.
+// Protobuf's wire format, limited to what a walk requires.
 //
-// Reading: Fields steps over the fields of one message. It hands out views and copies nothing, so a field of
-// 5 GiB costs as much as one of 5 bytes. (protobuf's CodedInputStream counts in int and cannot see past 2
+// Reading: Fields iterates over the fields of one message. It returns views and copies nothing, so a field of
+// 5 GiB costs as much as one of 5 bytes. (protobuf's CodedInputStream counts in int and cannot read beyond 2
 // GiB.)
 //
-// Writing: BackwardWriter takes the pieces of a message from the last to the first. A length stands before
-// what it measures, so written backward each length is known when its turn comes: one pass, no sizes kept.
-// Pieces that are views of the model file are not copied, and a piece that ends where the one after it begins
-// is joined with it: an unchanged model is a handful of ranges, however many nodes it has.
+// Writing: BackwardWriter takes the byte ranges of a message from the last to the first. A length precedes
+// the content that it measures, so in backward order each length is known when it is written: one pass, no
+// table of sizes. Ranges that are views of the model file are not copied, and a range that ends where the
+// next one begins is joined with it: an unchanged model is a few ranges, however many nodes it has.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using Bytes = std::string_view;
 
 enum class Kind : std::uint8_t { Varint = 0, Fixed64 = 1, Length = 2, Group = 3, GroupEnd = 4, Fixed32 = 5 };
 
-inline constexpr int kMaxDepth = 100;  // messages within messages, as protobuf takes them by default
+inline constexpr int kMaxDepth = 100;  // nesting of messages, protobuf's default limit
 
 struct Field {
   std::uint32_t number = 0;
@@ -32,16 +32,16 @@ struct Field {
   Bytes whole;              // with its tag
 };
 
-// Known fields are written by number, and unknown ones behind them in the order in which they came.
+// Known fields are written by number, unknown ones after them in their original order.
 inline std::uint32_t rank_of(const Field& f) { return f.number < 64 ? f.number : 64; }
 
-// 0 when `p` holds no whole varint of at most ten bytes; else its length.
+// Returns the length of the varint at `p`; 0 when there is no whole varint of at most ten bytes.
 std::size_t read_varint(const char* p, const char* end, std::uint64_t& value);
 
 class Fields {
  public:
   explicit Fields(Bytes message) : p_(message.data()), end_(message.data() + message.size()) {}
-  // The next field; false at the end and at the first broken field.
+  // Advances to the next field; returns false at the end and at the first broken field.
   bool next(Field& f);
   bool broken() const { return what_ != nullptr; }
   const char* what() const { return what_; }  // "a field is longer than what holds it", ...
@@ -59,13 +59,13 @@ class Fields {
   const char* what_ = nullptr;
 };
 
-// True when the whole message can be walked (one level).
+// Returns true when the whole message can be walked (one level).
 bool well_formed(Bytes message);
-// A field as protobuf's int32 and int64 read it.
+// Return a field's value as protobuf's int32 and int64.
 inline std::int64_t as_int64(const Field& f) { return static_cast<std::int64_t>(f.value); }
 inline std::int32_t as_int32(const Field& f) { return static_cast<std::int32_t>(f.value); }
 float as_float(const Field& f);
-// Elements of a repeated varint field, packed or not; false when broken.
+// Appends the elements of a repeated varint field, packed or not; returns false when it is broken.
 bool append_varints(const Field& f, std::vector<std::int64_t>& out);
 bool append_floats(const Field& f, std::vector<float>& out);
 
@@ -76,11 +76,11 @@ struct Piece {
 
 class BackwardWriter {
  public:
-  // `image`: bytes that outlive the writer and everything made of it (the model file); may be empty.
+  // `image`: bytes that outlive the writer and its result (the model file); may be empty.
   explicit BackwardWriter(Bytes image) : image_(image) {}
 
   std::uint64_t size() const { return size_; }  // written so far
-  void raw(Bytes bytes);                        // outlives the writer; small ones are copied anyhow
+  void raw(Bytes bytes);                        // bytes must outlive the writer; small ones are copied
   void copy(Bytes bytes);
   void tag(std::uint32_t number, Kind kind);
   void varint(std::uint64_t value);
@@ -90,7 +90,7 @@ class BackwardWriter {
     varint(size_ - end_size);
     tag(number, Kind::Length);
   }
-  void field_bytes(std::uint32_t number, Bytes content);  // content outlives the writer
+  void field_bytes(std::uint32_t number, Bytes content);  // content must outlive the writer
   void field_copy(std::uint32_t number, Bytes content);
   void field_varint(std::uint32_t number, std::uint64_t value);
   void field_int(std::uint32_t number, std::int64_t value) {
@@ -98,7 +98,7 @@ class BackwardWriter {
   }
   void field_float(std::uint32_t number, float value);
 
-  // The pieces, first to last. The writer is done.
+  // Returns the ranges, first to last. The writer must not be used afterwards.
   std::vector<Piece> take();
 
  private:

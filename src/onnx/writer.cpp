@@ -1,5 +1,5 @@
-// See writer.h: plan where payloads go, make the message, write the data file, write the model, give both
-// their names.
+// See writer.h. Steps: plan the destination of payloads, make the message, write the data file, write the
+// model, give both their names.
 #include "onnx/writer.h"
 
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ Status write_pieces(const std::vector<wire::Piece>& pieces, OutputFile& out) {
   return Done{};
 }
 
-// Bytes that are about to be read through maps must still be there.
+// Checks that files that will be read through maps still have their length.
 std::optional<Error> shrunk_input(const Model& m) {
   const auto check = [](Bytes bytes) -> std::optional<Error> {
     const FileImage* image = bytes.empty() ? nullptr : FileImage::holding(bytes);
@@ -63,7 +63,7 @@ bool is_plain_file(const std::string& path) {
   return path != "-" && (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode));
 }
 
-// OUT may be IN, but not the file that holds IN's weights: both would be lost.
+// OUT may be IN, but not the file that contains IN's weights: both would be lost.
 std::optional<Error> hits_weights(const Model& m, const std::string& path) {
   if (path == "-" || !m.had_external_data) return std::nullopt;
   for (std::size_t i = 1; i < m.keep_alive.size();

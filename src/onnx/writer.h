@@ -1,14 +1,14 @@
-// Saves a Model as a binary ONNX file, with external data where asked for or needed.
+// Saves a Model as a binary ONNX file, with external data where requested or required.
 //
-// What did not change is written as the bytes it was: an unchanged node, tensor or type is a range of the
-// input file, and neighbouring ranges are one. Weights go from file to file without passing through memory.
-// Fields stand in the order of their numbers, nodes in the order of the graph, so the same model and options
-// give the same bytes, and saving a loaded result gives that result again.
+// What did not change is written with its original bytes: an unchanged node, tensor or type is a range of the
+// input file, and neighbouring ranges are joined. Weights are copied from file to file without passing
+// through memory. Fields are in the order of their numbers, nodes in the order of the graph, so the same
+// model and options give the same bytes, and saving a loaded result gives that result again.
 //
 // The target is replaced in one step when everything is written and durable; until then, and after any error,
-// the old file is whole. A data file stands beside the model, named after it and its own content: a new one
-// is there before the model that refers to it, an old one of ours is removed after the model that referred to
-// it is gone.
+// the old file is intact. The data file is next to the model, named after the model and its own content: a
+// new one exists before the model that refers to it, an old one of graphopt's is removed after the model that
+// referred to it.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace graphopt {
 
-// A type that is written in place of what the file said about a value; dims that it does not know stay as
-// they were.
+// A type that is written in place of what the file states about a value; dims that are unknown in it are
+// kept.
 struct TypeOverride {
   ValueId value;
   TypeId type;
@@ -30,9 +30,9 @@ struct TypeOverride {
 struct SaveOptions {
   std::string path;  // "-": standard output
   enum class External : std::uint8_t {
-    Auto,    // as the input had it; all large tensors when the model would pass 2 GiB
-    Always,  // every initializer from external_threshold up
-    Never,   // nothing; an error when the model passes 2 GiB
+    Auto,    // as in the input; all large tensors when the model would exceed 2 GiB
+    Always,  // every initializer above external_threshold
+    Never,   // nothing; an error when the model exceeds 2 GiB
   } external = External::Auto;
   std::uint64_t external_threshold = 1024;  // bytes
   bool force = false;                       // write to a terminal, replace a write-protected file
@@ -43,8 +43,8 @@ struct SavedFiles {
   std::string path;  // as given
   std::uint64_t bytes = 0;
   std::string data_path;         // empty when no data file was written
-  std::uint64_t data_bytes = 0;  // external data that the model refers to, written now or kept
-  bool data_kept = false;        // it refers to data files that were there already
+  std::uint64_t data_bytes = 0;  // external data to which the model refers, written now or kept
+  bool data_kept = false;        // it refers to data files that already existed
 };
 
 Result<SavedFiles> save_model(const Model& model, const SaveOptions& options);

@@ -1,4 +1,4 @@
-// What passes and rules work on.
+// The state that passes and rules read and change.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct PassContext {
   Inference& infer;
   Journal& journal;
   const PassOptions& options;
-  MoveLog* moves = nullptr;      // none: nobody asks
-  DraftStore* drafts = nullptr;  // what searches hand on; none: nothing
+  MoveLog* moves = nullptr;      // none: moves are not recorded
+  DraftStore* drafts = nullptr;  // passed from one search to the next; none: each search builds its own
 };
 
 }  // namespace graphopt

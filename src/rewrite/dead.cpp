@@ -14,7 +14,7 @@ bool unused(const Model& m, NodeId n) {
 }  // namespace
 
 bool removable(const Model& m, NodeId root) {
-  // Bodies are looked through with a stack; calls of functions are looked through once each.
+  // Bodies are visited with an explicit stack; functions once each.
   std::vector<NodeId> todo{root};
   std::vector<bool> seen(m.function_count());
   const auto push_body = [&](GraphId g) {
@@ -49,7 +49,7 @@ void DeadSweeper::uses_changed(ValueId v) {
   if (value.use_count == 0 && value.def) candidates_.push_back(value.def);
 }
 
-// A result that became a constant leaves its node: it may have been the last one.
+// A result that became a constant is detached from its node, which may have no other result.
 void DeadSweeper::node_changed(NodeId n) {
   if (!m_.is_return(n) && unused(m_, n)) candidates_.push_back(n);
 }

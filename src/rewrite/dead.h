@@ -1,4 +1,4 @@
-// Which nodes may vanish when nobody reads their results, and a sweeper that removes them as they become
+// The rule which nodes may be erased when no consumer is left, and a sweeper that erases them as they become
 // dead.
 #pragma once
 
@@ -9,11 +9,10 @@
 
 namespace graphopt {
 
-// May `n` be removed once its results are unused? Yes for pure operators, random draws (a draw that nobody
-// reads changes no distribution), control flow and function calls whose bodies hold only such nodes. No for
-// operators that nobody knows outside the standard domains: they may print, count or store. An error that a
-// dead node would raise
-// (an index out of range) does not count as an effect.
+// Returns true if `n` may be erased once its results have no uses: pure operators, random draws (an unused
+// draw changes no distribution), control flow and function calls whose bodies contain only such nodes.
+// Returns false for operators outside the standard domains that have no row in the fact table: they may
+// print, count or store. An error that a dead node would raise (an index out of range) is not an effect.
 bool removable(const Model& m, NodeId n);
 
 // Collects values that lost their last use and erases what became dead, iteratively, newest first.
@@ -26,7 +25,7 @@ class DeadSweeper final : public Listener {
 
   void uses_changed(ValueId v) override;
   void node_changed(NodeId n) override;
-  // Erases everything that died since the last call; returns how many nodes went.
+  // Erases everything that became dead since the last call; returns the number of nodes.
   std::uint64_t sweep();
 
  private:

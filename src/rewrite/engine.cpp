@@ -10,13 +10,13 @@
 namespace graphopt {
 namespace {
 
-// Every rule lowers a cost, so a call ends by itself; this only bounds the damage of a rule that matches what
-// it made. The pass manager then sees a pass that never comes to rest, and says so.
+// Every rule lowers a cost, so a call terminates; this limit only bounds the damage of a rule that matches
+// its own result. The pass manager then reports that the pass does not reach a fixed point.
 constexpr std::uint64_t kMostRewritesPerNode = 64;
 
-// Nodes to be offered: those of this round, and those that changed during it. Facts about values stay true
-// while a round goes on (rewrites keep meanings), they are just not the sharpest; so inference is brought up
-// to date once per round and not once per rewrite, which would look at a Concat of 10^5 operands 10^5 times.
+// The worklist: nodes of this round, and nodes that changed during it. Facts about values stay true during a
+// round (rewrites keep meanings), though they may not be the strongest; so inference is updated once per
+// round. Updating after each rewrite would visit a Concat of 10^5 operands 10^5 times.
 class Worklist final : public Listener {
  public:
   explicit Worklist(Model& m) : m_(m), queued_(m.node_count()) { m_.add_listener(this); }
@@ -31,7 +31,7 @@ class Worklist final : public Listener {
     queued_[n.index()] = true;
     next_.push_back(n);
   }
-  // Starts the next round; false when nothing is left.
+  // Starts the next round; returns false when the worklist is empty.
   bool begin_round() {
     now_.swap(next_);
     next_.clear();
@@ -48,7 +48,8 @@ class Worklist final : public Listener {
       if (v) push_users_of(v);
   }
   void uses_changed(ValueId v) override {
-    // A pattern that wants a single use may fit now; it starts from the definition or from the user left.
+    // A pattern that requires a single use may match now; it starts at the definition or at the remaining
+    // user.
     const Value& value = m_.value(v);
     if (value.def && m_.alive(value.def)) push(value.def);
     if (value.use_count == 1) push(m_.user(value.first_use));
@@ -69,7 +70,7 @@ class Worklist final : public Listener {
 
 std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
   Model& m = c.model;
-  // Which rules start from which operator, in the order given.
+  // The rules by the operator from which they start, in the given order.
   std::vector<std::vector<Rule*>> by_kind(static_cast<std::size_t>(OpKind::Count));
   for (Rule* r : rules) {
     if (r->roots().empty())
@@ -87,8 +88,8 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
 
   std::uint64_t count = 0;
   const std::uint64_t most = kMostRewritesPerNode * (m.live_node_count() + 1);
-  std::vector<NodeId> waiting;  // those that would hand an output over
-  // The first rule that matches is applied, again while one does.
+  std::vector<NodeId> waiting;  // matches that would hand an output over
+  // Applies the first rule that matches, and again while one does.
   const auto offer = [&](NodeId n, bool may_hand_over) {
     while (count < most && m.alive(n)) {
       const auto& fitting = by_kind[static_cast<std::size_t>(m.kind(n))];

@@ -2,7 +2,7 @@
 
 namespace graphopt {
 
-// The place is looked up only for the rewrite that uses up the budget: --bisect asks for no other.
+// The place is computed only for the rewrite that uses up the budget, since only --bisect needs it.
 bool Journal::allow(const Model& m, NodeId root, std::string_view rule) {
   if (count_ >= budget_) return false;
   if (++count_ == budget_) last_ = {count_, std::string(pass_), std::string(rule), place_of(m, root)};

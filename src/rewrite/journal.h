@@ -1,5 +1,5 @@
-// Who changed what. Every rewrite asks the journal for leave, which numbers the rewrites of a run; --bisect
-// runs the pipeline again with a smaller budget and so finds the first rewrite whose presence breaks a model.
+// Numbers the rewrites of a run and can forbid them. Every rewrite calls allow() first; --bisect runs the
+// pipeline again with a smaller budget and so finds the first rewrite whose presence breaks a model.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,14 @@ class Journal {
 
   void begin_pass(std::string_view pass) { pass_ = pass; }
   std::string_view pass() const { return pass_; }
-  // Called right before a rewrite of `root`; false: the budget is used up and nothing may be changed.
+  // Called directly before a rewrite of `root`. Returns false when the budget is used up; then nothing may be
+  // changed.
   bool allow(const Model& m, NodeId root, std::string_view rule);
   bool allow(const Model& m, ValueId value,
-             std::string_view rule);  // rewrites that start from an initializer
+             std::string_view rule);  // for rewrites that start from an initializer
   std::uint64_t count() const { return count_; }
   bool exhausted() const { return count_ >= budget_; }
-  // The last rewrite that was allowed; filled only when a budget is set (it costs time).
+  // The last rewrite that was allowed; set only when there is a budget (it costs time).
   const RewriteRecord& last() const { return last_; }
 
  private:

@@ -1,4 +1,4 @@
-// Places of values among the outputs of their graph.
+// Positions of values among the outputs of their graph.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace graphopt {
 
 inline constexpr std::uint32_t kNoOutput = 0xFFFFFFFFu;
-// The first output of its graph that a value is; none for no value, too.
+// Returns the position of the first output that is this value; kNoOutput when there is none.
 std::uint32_t output_slot(const Model& m, ValueId v);
 
 }  // namespace graphopt
