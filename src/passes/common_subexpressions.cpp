@@ -1,25 +1,23 @@
 // common-subexpressions: computes equal things once.
 //
 // Problem: exporters read the same shape at every use and cast, unsqueeze and compare it anew in every layer.
-// Method: nodes are visited in topological order, graph by graph, with a table of what came before.
+// Method: nodes are visited in topological order, graph by graph, with a hash table of the nodes visited.
 //   equal-node    same operator, same operands (the first two in any order where that is exact), same
-//   attributes
-//                 (absent = default), both pure: the later node's results become those of the earlier one. As
-//                 operands are replaced before their users are visited, one walk finds all.
-//   equal-value   inference knows every element of two small integer results as expressions, and they are the
-//   same
-//                 expressions: equal in every run although they may be computed in different ways. The one
-//                 that stays is the first in canonical order, and with it the one of least depth: no circle
-//                 can arise, although it may have to move in front of what reads it from now on. Then the
-//                 graph is walked again.
-//   first-output  equal nodes whose results are outputs all stay; what else reads one of them reads the first
-//   output's, whichever
-//                 stood first in the file: so the result does not depend on the order of the file.
+//                 attributes (absent = default), both pure: users of the later node's results read the
+//                 earlier one's. As operands are replaced before their users are visited, one walk finds all.
+//   equal-value   inference knows every element of two small integer results as expressions, and the
+//                 expressions are the same: the values are equal in every run, although they may be computed
+//                 in different ways. The first one in canonical order is kept; since it is also one of least
+//                 depth, no cycle can arise. It may have to move upstream of its new users. Then the graph is
+//                 walked again.
+//   first-output  equal nodes whose results are outputs all stay; other users read the result that is the
+//                 first output, whichever comes first in the file: so the result does not depend on the
+//                 file's order.
 // Exact: a pure operator gives equal results for equal operands; equal expressions are proven equal.
 // Lowers: nodes. Ends: each rewrite leaves a node without use.
 // Left alone: bodies that read another output than the first; random operators (two draws stay two), nodes
-// with subgraphs, unknown operators, nodes whose optional results differ, results that are outputs where the
-// earlier value cannot take over the name.
+// with subgraphs, unknown operators, nodes whose optional results differ, results that are outputs whose name
+// the earlier value cannot take.
 //
 //   a = Add (x, w)  b = Add (w, x)  y = Mul (a, b)      =>      a = Add (x, w)  y = Mul (a, a)
 
@@ -64,7 +62,7 @@ class CommonSubexpressions final : public Pass {
  private:
   std::uint64_t total() const { return counters_[0].value + counters_[1].value + counters_[2].value; }
 
-  // Does it give equal results for equal operands, and can that be seen?
+  // Returns true if the node gives equal results for equal operands, and its attributes can be compared.
   static bool comparable(const Model& m, NodeId n) {
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return false;
@@ -72,13 +70,14 @@ class CommonSubexpressions final : public Pass {
            std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
   }
 
-  // False when the journal's budget is used up; so with the others that say whether.
+  // Returns false when the journal's budget is used up; so do the other functions that return bool.
   bool merge_nodes(PassContext& c, GraphId g, DeadSweeper& dead) {
     const Model& m = c.model;
     nodes_.reset(m.graph(g).node_count);
     equal_outputs_.clear();
     for (NodeId n = m.first_node(g); n;) {
-      const NodeId next = m.next_node(n);  // merging n sweeps n and what only n read, which stands before it
+      // merging erases n and the nodes that only n read, all of which come before it
+      const NodeId next = m.next_node(n);
       if (comparable(m, n) && !merge_node(c, n, facts_of(m, n))) return false;
       dead.sweep();
       n = next;
@@ -95,8 +94,7 @@ class CommonSubexpressions final : public Pass {
       nodes_.insert(hash, n);
       return true;
     }
-    // Only the first of equal nodes is ever in the table: 10^5 equal outputs must not be compared with each
-    // other.
+    // The table has only the first of equal nodes: 10^5 equal outputs must not be compared with each other.
     if (!replaceable(m, n, *first)) {
       if (m.output_count(n) == 1 && slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
         equal_outputs_.emplace_back(*first, n);
@@ -110,8 +108,8 @@ class CommonSubexpressions final : public Pass {
     return true;
   }
 
-  // The first output of its graph that the node's one result is; kNoOutput for one that is none, or may not
-  // change its readers.
+  // Returns the position among the outputs of the node's one result; kNoOutput when it is no output, or when
+  // its users must not change.
   static std::uint32_t slot_of(const Model& m, NodeId n) {
     const ValueId v = m.output(n, 0);
     return m.output_count(n) != 1 || !v || m.value(v).pinned ? kNoOutput : output_slot(m, v);
@@ -119,7 +117,7 @@ class CommonSubexpressions final : public Pass {
 
   bool read_first_outputs(PassContext& c) {
     Model& m = c.model;
-    // By the node that stood first; of each group, the one that is the first output.
+    // Sorted by the first node of each group; of each group, the one that is the first output is kept.
     std::ranges::stable_sort(equal_outputs_, {}, [](const auto& pair) { return pair.first; });
     std::vector<NodeId> group;
     for (std::size_t i = 0; i < equal_outputs_.size();) {
@@ -136,8 +134,8 @@ class CommonSubexpressions final : public Pass {
     return true;
   }
 
-  // What reads n's result reads that of `best`, which stands in front of `first` then, as it reads what
-  // `first` reads.
+  // Users of n's result read that of `best` from now on. `best` is moved before `first`, which has the same
+  // operands.
   bool read_instead(PassContext& c, NodeId n, NodeId first, NodeId best) {
     Model& m = c.model;
     std::vector<UseId> inner;
@@ -178,7 +176,7 @@ class CommonSubexpressions final : public Pass {
         if (!allowed || !m.can_replace(v, kept)) continue;
         allowed = c.journal.allow(m, m.value(v).def, "equal-value");
         if (!allowed) continue;
-        moves |= m.before(m.value(v).def, m.value(kept).def);  // readers of v may stand in front of it
+        moves |= m.before(m.value(v).def, m.value(kept).def);  // users of v may come before it
         m.replace_all_uses(v, kept);
         ++counters_[1].value;
       }
@@ -221,9 +219,8 @@ class CommonSubexpressions final : public Pass {
       from = 2;
     }
     for (std::size_t i = from; i < m.input_count(n); ++i) h = mix_hash(h, m.input(n, i).index());
-    // Attributes with the same name and text more often than not; their contents decide in equal(). A node
-    // with a distinguishing attribute (axis, to, perm, value) should not share a bucket with its siblings,
-    // though.
+    // Attributes often have the same name and text; their contents are compared in equal(). A node with a
+    // distinguishing attribute (axis, to, perm, value) should not share a bucket with similar nodes, though.
     std::uint64_t sum = 0;
     for (const Attr& a : m.attrs(n)) {
       if (is_default_attribute(find_attribute(row, m.text(a.name)), a)) continue;
@@ -250,8 +247,8 @@ class CommonSubexpressions final : public Pass {
     return same_attributes(m, a, b);
   }
 
-  // Every used result of n has its counterpart in `first` that may stand for it. A variadic operator's number
-  // of results has a meaning (Split), so it must be the same.
+  // Every used result of n must have a counterpart in `first` that may replace it. The number of results of a
+  // variadic operator has a meaning (Split), so it must be the same.
   static bool replaceable(const Model& m, NodeId n, NodeId first) {
     if (m.output_count(n) != m.output_count(first)) return false;
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
@@ -272,7 +269,7 @@ class CommonSubexpressions final : public Pass {
   std::vector<std::pair<NodeId, NodeId>>
       equal_outputs_;  // (the first of equal nodes, a later one), both outputs
   std::vector<std::pair<ValueId, ValueId>> equal_values_;  // (the first of equal values, a later one)
-  std::vector<std::uint32_t> place_;  // by NodeId: in the canonical order of the graph at hand
+  std::vector<std::uint32_t> place_;  // by NodeId: position in the canonical order of the present graph
   std::array<Counter, 3> counters_{{{"nodes", "nodes equal to an earlier one"},
                                     {"values", "integer results proven equal to an earlier one"},
                                     {"outputs", "equal outputs of which the first is read from now on"}}};

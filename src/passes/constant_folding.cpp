@@ -3,18 +3,16 @@
 // Problem: exports compute on constants (transposed weights, masks, scales) and, above all, on shapes.
 // Method: two rules from every pure node.
 //   constant   All operands are constants: the node is evaluated natively (ops/fold.h). Exact kernels give
-//   the bits of
-//              ONNX Runtime; those that may round otherwise are skipped under --exact.
+//              the bits of ONNX Runtime; those that may round otherwise are skipped under --exact.
 //   known      Inference knows every element of an integer or boolean result, though operands vary (Shape of
-//   a value
-//              with fixed dims, a comparison of dims that is decided for all sizes).
+//              a value with fixed dims, a comparison of dims that is decided for all sizes).
 // Exact: see above; a folded node is pure, so one evaluation is every evaluation. Lowers: nodes; the file may
-// grow by at most --fold-limit bytes per fold (size of the results less the size of operands that nothing
-// else reads), so a small node that makes a huge tensor stays a node.
+// grow by at most --fold-limit bytes per fold (size of the results less the size of operands with no other
+// user), so a small node that makes a huge tensor stays a node.
 // Ends: each rewrite removes a node and makes none.
-// Left alone: quantization (a dequantized weight is bigger than its source and runtimes want the pair),
-// results that are outputs of subgraphs (ONNX Runtime wants these computed inside), random and unknown
-// operators, pinned values.
+// Left alone: quantization (a dequantized weight is larger than its source, and runtimes need the pair),
+// results that are outputs of subgraphs (ONNX Runtime requires that nodes inside compute them), random and
+// unknown operators, pinned values.
 //
 //   s = Shape (x)            with x float[2,3]
 //   y = Reshape (z, s)       =>      <int64[2] s = {2, 3}>  y = Reshape (z, s)
@@ -96,15 +94,15 @@ class FoldConstant final : public Rule {
     make_constants(c.model, n, results);
   }
 
-  // The last node looked at, if its constant operands do not fit the operator: a runtime may refuse the model
-  // there.
+  // The last node visited, if its operator does not accept its constant operands: a runtime may refuse the
+  // model there.
   NodeId refused() const { return refused_; }
 
   std::uint64_t too_big = 0;
 
  private:
-  // A node may declare results that its operator does not have. One that is read would keep the node, and
-  // with it this match, for ever.
+  // A node may declare results that its operator does not have. If one of them has a use, the node would
+  // stay, and this match would repeat without end.
   bool covers_uses(const Model& m, NodeId n) const {
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
@@ -119,7 +117,7 @@ class FoldConstant final : public Rule {
   NodeId refused_;
 };
 
-// The numbers as elements of an integer type or Bool; nothing when one does not fit.
+// Returns the numbers as elements of an integer type or Bool; nothing when one does not fit.
 template <class T> bool encode(std::span<const std::int64_t> numbers, std::string& raw) {
   for (const std::int64_t x : numbers) {
     const T e = static_cast<T>(x);
@@ -142,13 +140,14 @@ bool encode(DType type, std::span<const std::int64_t> numbers, std::string& raw)
       for (const std::int64_t x : numbers)
         if (x != 0 && x != 1) return false;
       return encode<std::uint8_t>(numbers, raw);
-    default: return false;  // a zero of a floating type has a sign that the lattice does not know
+    default: return false;  // a zero of a floating type has a sign, which inference does not track
   }
 }
 
 class FoldKnown final : public Rule {
  public:
-  // `constant` is tried before this rule at every node: what it refuses as broken is not folded here either.
+  // `constant` is tried before this rule at every node, so a node that it found broken is not folded here
+  // either.
   explicit FoldKnown(const FoldConstant& constant) : constant_(constant) {}
 
   std::string_view name() const override { return "known"; }
@@ -199,7 +198,7 @@ class ConstantFolding final : public Pass {
     const bool changed = apply_rules(c, rules) > 0;
     counters_[0].value += constant.applied;
     counters_[1].value += known.applied;
-    counters_[2].value = constant.too_big;  // of the last run: what stays
+    counters_[2].value = constant.too_big;  // of the last run: those that stay
     return changed;
   }
   std::span<const Counter> counters() const override { return counters_; }

@@ -6,14 +6,14 @@
 //   a number     if it is one (at least 1);
 //   0            if it equals the operand's dim at the same index, proven for all sizes;
 //   -1           otherwise, at most once.
-// Exact: the same dims. -1 is the number of elements over the product of the other dims, which is undefined
-// where that product is 0. So beside -1 every copied dim must be provably at least 1, or the original must
-// hold -1 at the same place, so that it is undefined at the same extents. A dim 0 in the target is refused (0
-// would copy).
-// Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target is not looked at
+// Exact: the same dims. -1 is the number of elements divided by the product of the other dims, which is
+// undefined where that product is 0. So with a -1 every copied dim must be provably at least 1, or the
+// original must have -1 at the same position, so that it is undefined for the same extents. A dim 0 in the
+// target is refused (0 would copy).
+// Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target does not match
 // again.
-// Left alone: opset < 5 (the target is an attribute), results of unknown rank, two dims that only the chain
-// knows.
+// Left alone: opset < 5 (the target is an attribute), results of unknown rank, targets with two dims that are
+// known only at run time.
 //
 //   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
 //   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
@@ -57,7 +57,7 @@ class ConstantTarget final : public Rule {
     const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_shape";
     const ValueId target = m.add_initializer(m.node(n).graph, base, m.make_int64s(target_));
     m.set_operand(n, 1, target);
-    if (has_attr(m, n, names::allowzero)) m.remove_attr(n, names::allowzero);  // a 0 is a copy now
+    if (has_attr(m, n, names::allowzero)) m.remove_attr(n, names::allowzero);  // a 0 means copy now
   }
 
  private:

@@ -1,13 +1,13 @@
 // constants-to-initializers: turns Constant nodes into initializers of their graph.
 //
-// Problem: a constant may stand as a node or as an initializer; passes and runtimes are simpler with one
-// form, and a node costs more bytes than an initializer.
+// Problem: a constant may be a node or an initializer; passes and runtimes are simpler with one form, and a
+// node costs more bytes than an initializer.
 // Method: the result of a Constant node whose value the reader could decode becomes an initializer of the
 // same name.
 // Exact: the same tensor under the same name. Lowers: nodes. Ends: each rewrite removes a node.
 // Left alone: function bodies (they have no initializers) and models of IR version 3 or older (their
 // initializers must be inputs, which would change the interface); outputs of subgraphs; values with a
-// reference attribute or a sparse tensor; nodes whose result nobody reads (dead-code removes them).
+// reference attribute or a sparse tensor; nodes whose result has no use (dead-code removes them).
 //
 //   c = Constant <value = float[1] {2}> ()      =>      <float[1] c = {2}>
 //   y = Mul (x, c)                                      y = Mul (x, c)

@@ -1,11 +1,12 @@
-// dead-code: removes nodes whose results nobody reads, and initializers that nobody reads.
+// dead-code: removes nodes whose results have no use, and initializers without use.
 //
-// Problem: exports and other passes leave both behind.
-// Method: every node that may vanish (rewrite/dead.h) and has no used result goes, from the last to the
-// first, so that what only it read goes in the same sweep; then initializers without a use.
-// Exact: what vanishes has no effect on any output. Lowers: nodes, bytes. Ends: removes only.
+// Problem: exporters and other passes leave both.
+// Method: every node that may be erased (rewrite/dead.h) and has no used result is erased, from the last to
+// the first, so that its producers are erased in the same sweep; then initializers without use.
+// Exact: what is erased has no effect on any output. Lowers: nodes, bytes. Ends: only removes.
 // Left alone: nodes of unknown domains, inputs, initializers that are inputs (an overridable default is part
-// of the interface), what training info or quantization annotations name (pinned), model-local functions.
+// of the interface), values named by training info or quantization annotations (pinned), model-local
+// functions.
 //
 //   a = Relu (x)                    y = Neg (x)
 //   b = Exp (a)          =>
@@ -25,8 +26,8 @@ class DeadCode final : public Pass {
   bool run(PassContext& c) override {
     Model& m = c.model;
     const std::uint64_t before = counters_[0].value + counters_[1].value;
-    // Outer graphs have smaller ids than inner ones; walking from the last graph sees users before
-    // definitions only within a graph, so the sweeper looks after the rest.
+    // Outer graphs have smaller ids than inner ones; walking backward visits users before definitions only
+    // within a graph, so the sweeper handles captured values.
     DeadSweeper dead(m);
     for (std::size_t g = m.graph_count(); g-- > 0;) {
       const GraphId graph{g};

@@ -1,5 +1,4 @@
-// drop-identity: gives the uses of an Identity's result the Identity's input, and of an inference Dropout the
-// same.
+// drop-identity: rewires the users of an Identity to its input, and those of a Dropout in inference mode.
 //
 // Problem: exporters leave Identity where a framework had a module without effect, and Dropout where training
 // had one.
@@ -7,8 +6,8 @@
 // from opset 12 on training_mode absent or constant false; from 7 to 11 by definition; in opset 6 and 1
 // is_test must not be 0.
 // Exact: both copy their input. Lowers: nodes. Ends: each rewrite removes a node.
-// Left alone: a result that is an output where the input cannot take over its name (Model::can_replace), so
-// input -> Identity -> output stays; or where the input took over that of an earlier one.
+// Left alone: a result that is an output whose name the input cannot take (Model::can_replace), so input ->
+// Identity -> output stays; also where the input has already taken the name of another output.
 //
 //   a = Identity (x)      =>      y = Relu (x)
 //   y = Relu (a)
@@ -22,7 +21,7 @@ namespace {
 constexpr OpKind kIdentity[] = {OpKind::Identity};
 constexpr OpKind kDropout[] = {OpKind::Dropout};
 
-// Without a use there is nothing to do: a further result that the operator does not have may keep the node.
+// Without a use there is nothing to do; a further result that the operator does not have may keep the node.
 bool can_skip(const Model& m, NodeId n) {
   const ValueId out = m.output(n, 0);
   return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0));

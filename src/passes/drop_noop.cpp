@@ -1,28 +1,29 @@
-// drop-noop: removes nodes that provably return their first operand unchanged, and Expands that a
-// broadcasting operator makes again.
+// drop-noop: removes nodes that provably return their first operand unchanged, and Expands that a consumer's
+// own broadcasting makes redundant.
 //
 // Problem: exporters cast to the type a value has, reshape to the shape it has, slice all of an axis,
 // concatenate one part, transpose by the identity, and expand an operand of an operator that broadcasts
 // anyway.
 // Method: peephole, two rules. The first: a node whose result equals operand 0 element by element. Why each
 // is exact:
-//   Cast, CastLike      the result's element type is the operand's: nothing is converted
+//   Cast, CastLike   the result's element type is the operand's: nothing is converted
 //   Reshape, Flatten, Squeeze, Unsqueeze     row-major order is kept, so equal dims mean an equal tensor
-//   Expand, Tile        equal dims: every axis was repeated once (or the tensor is empty on both sides)
-//   Transpose           perm is the identity, or the rank is below 2, or only axes of extent 1 move and dims
-//   stay Slice               every step is 1 and the dims stay: each axis starts at 0 Pad                 all
-//   pads are constant zeros Concat, Sum, Max, Min, Mean of one operand; Split into one part     copies
+//   Expand, Tile     equal dims: every axis was repeated once (or the tensor is empty on both sides)
+//   Transpose        perm is the identity, the rank is below 2, or only axes of extent 1 move and dims stay
+//   Slice            every step is 1 and the dims stay: each axis starts at 0
+//   Pad              all pads are constant zeros
+//   Concat, Sum, Max, Min, Mean of one operand; Split into one part          a copy
 // Dims are equal when inference proves it for all sizes; the element type must be known and equal.
-// The second: an Expand whose users are all elementwise, broadcast all their operands, and keep the dims of
-// their results without it: each dim is provably that of another operand or of what the Expand reads. Exact:
-// in a run that is not refused, what is left has at each place 1 or the result's extent, so one proven equal
-// decides, an extent of 0 included; each element is computed from the same elements. The bits are the same
-// only where a kernel gives the same with scalar, row and full operands (ops/facts.h); so not Pow, not Max
-// and Min of floats, whose zeros depend on the loop, and not Where of floats, which may lose the sign of a -0
-// by broadcasting.
+// The second: an Expand whose users are all elementwise, broadcast all their operands, and have results of
+// the same dims without it: each dim is provably that of another operand or of the Expand's own operand.
+// Exact: in every run that the model accepts, the Expand's operand has in each axis 1 or the extent of the
+// user's result, so it is enough that one operand is proven to have that extent, 0 included; each element is
+// computed from the same elements. The bits are the same only where a kernel gives the same with scalar, row
+// and full operands (ops/facts.h); so not Pow, not Max and Min of floats, whose zeros depend on the loop, and
+// not Where of floats, which may lose the sign of a -0 by broadcasting.
 // Lowers: nodes. Ends: each rewrite removes a node.
-// Left alone: a result that is an output where the operand cannot take over its name, or did that of an
-// earlier one; an Expand that one user needs.
+// Left alone: a node whose result is an output, if the operand cannot take the output's name, or has already
+// taken that of another output; an Expand that one of its users requires.
 //
 //   b = Transpose <perm = [0, 1]> (a)      =>      y = Relu (a)
 //   y = Relu (b)
@@ -50,7 +51,7 @@ class DropNoop final : public SkipRule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId in = m.input(n, 0), out = m.output(n, 0);
-    // Without a use there is nothing to do: a further result that the operator does not have may keep the
+    // Without a use there is nothing to do; a further result that the operator does not have may keep the
     // node.
     return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in);
   }
@@ -72,7 +73,7 @@ class DropNoop final : public SkipRule {
       case OpKind::Min:
       case OpKind::Mean: return m.input_count(n) == 1;
       case OpKind::Split:
-        // A single part holds all of the axis, whatever the lengths say: they must add up to its extent.
+        // A single part contains all of the axis, whatever the lengths are: they must add up to its extent.
         return m.output_count(n) == 1;
       case OpKind::Transpose: return is_identity_transpose(c, n, in, out);
       case OpKind::Slice: return steps_are_one(m, n) && c.infer.same_shape(in, out);
@@ -87,7 +88,7 @@ class DropNoop final : public SkipRule {
     const auto perm = ints_attr(m, n, names::perm);
     if (!has_attr(m, n, names::perm) || !perm) return false;
     if (std::ranges::is_sorted(*perm)) return true;
-    // Axes of extent 1 may stand anywhere: the others must keep their order, and the dims must stay.
+    // Axes of extent 1 may move anywhere: the others must keep their order, and the dims must stay.
     if (!c.infer.same_shape(in, out) || perm->size() != c.infer.dims(in).size()) return false;
     std::int64_t last = -1;
     for (const std::int64_t axis : *perm) {
@@ -100,7 +101,7 @@ class DropNoop final : public SkipRule {
   }
 
   static bool steps_are_one(const Model& m, NodeId n) {
-    if (m.opset(n) < 10 || !m.input(n, 4)) return true;  // no steps: all 1
+    if (m.opset(n) < 10 || !m.input(n, 4)) return true;  // no steps: all are 1
     const auto steps = int_operand(m, n, 4);
     return steps && std::ranges::all_of(*steps, [](std::int64_t s) { return s == 1; });
   }
@@ -136,7 +137,7 @@ class DropExpand final : public SkipRule {
   }
 
  private:
-  // Does the user's result stay the same, bit for bit, when it reads x wherever it reads e?
+  // Returns true if the user's result stays the same, bit for bit, when it reads x wherever it reads e.
   static bool broadcasts_without(const PassContext& c, NodeId user, ValueId e, ValueId x) {
     const Model& m = c.model;
     if (facts_of(m, user).broadcast != Broadcast::Multi) return false;
@@ -162,7 +163,8 @@ class DropExpand final : public SkipRule {
     const Model& m = c.model;
     const ValueId last = m.input(user, m.input_count(user) - 1);
     const DType type =
-        last ? c.infer.dtype(last) : DType::Undefined;  // of Where: the branches', not the condition's
+        // of a Where: the type of the branches, not of the condition
+        last ? c.infer.dtype(last) : DType::Undefined;
     const OpKind kind = m.kind(user);
     return type != DType::Undefined && scalar_equals_vector(kind, type) && !position_dependent(kind, type);
   }

@@ -1,14 +1,13 @@
-// drop-unused-outputs: leaves out optional results that nobody reads.
+// drop-unused-outputs: removes optional results without use.
 //
 // Problem: nodes declare results (the mask of Dropout, the indices of MaxPool, the states of an LSTM) that a
-// runtime then computes and stores for nobody.
-// Method: an optional result without a use becomes an empty slot; empty slots at the end are cut off.
+// runtime then computes and stores in vain.
+// Method: an optional result without a use becomes an empty slot; empty slots at the end are removed.
 // Exact: an optional result does not change the others. Lowers: bytes written at run time.
 // Ends: each rewrite removes a result.
 // Left alone: results of variadic operators (Split, If, Loop: their number has a meaning), required ones,
-// operators that are not pure, and BatchNormalization before opset 14, where the number of results says
-// whether it trains.
-//
+// operators that are not pure, and BatchNormalization before opset 14, where the number of results selects
+// training mode.
 //   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
 
 #include <algorithm>
@@ -35,7 +34,7 @@ class DropUnused final : public Rule {
     if (row.max_outputs == kVariadic || (row.purity != Purity::Pure && row.purity != Purity::Random))
       return false;
     if (m.kind(n) == OpKind::BatchNormalization && m.opset(n) < 14) return false;
-    // Slot 0 stays: some runtimes take a node without its first result for broken.
+    // Slot 0 stays: some runtimes refuse a node without its first result.
     for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
       if (droppable(m, m.output(n, i))) return true;
     return false;

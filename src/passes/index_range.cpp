@@ -1,10 +1,10 @@
-// Bounds of integer tensors by what made them.
+// Bounds of integer tensors, derived from their producers.
 //
 // Problem: an index that was clipped, taken modulo a number of rows or found by ArgMax cannot be out of
-// range; a rewrite may need to know.
-// Method: a walk from the value against the edges, at most kMostDepth nodes deep and kMostSteps in all, one
-// case per operator. Each case is right for all operands: what it does not know is unbounded. A bound beyond
-// +-2^62 counts as none.
+// range, and a rewrite may depend on that.
+// Method: a walk upstream from the value, at most kMostDepth nodes deep and kMostSteps in all, with one case
+// per operator. Each case holds for all operands: other operators give no bound. A bound beyond +-2^62 counts
+// as none.
 #include "passes/index_range.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr Range kAll{Range::kMin, Range::kMax};
 
 Range join(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-// Integers of the type; kAll for int64, uint64 and everything that is not an integer.
+// Returns the integers of the type; kAll for int64, uint64 and everything that is not an integer.
 Range of_type(DType t) {
   switch (t) {
     case DType::Bool: return {0, 1};
@@ -95,7 +95,7 @@ class Walk {
         }
         return r;
       }
-      case OpKind::Clip: {  // integers from opset 12 on; min(max(x, low), high)
+      case OpKind::Clip: {  // on integers from opset 12 on; min(max(x, low), high)
         if (m_.opset(n) < 11) return kAll;
         Range r = operand(n, 0, depth);
         const Range low = m_.input(n, 1) ? operand(n, 1, depth) : Range{Range::kMin, Range::kMin};
@@ -103,13 +103,13 @@ class Walk {
         r = {std::max(r.low, low.low), std::max(r.high, low.high)};
         return {std::min(r.low, high.low), std::min(r.high, high.high)};
       }
-      case OpKind::Mod: {  // the sign of the divisor; with fmod that of the dividend
+      case OpKind::Mod: {  // has the sign of the divisor; with fmod that of the dividend
         const Range divisor = operand(n, 1, depth);
         if (int_attr(m_, n, names::fmod).value_or(0) != 0 || divisor.low < 1) return kAll;
         return {0, divisor.high - 1};
       }
       case OpKind::Cast:
-      case OpKind::CastLike: {  // what the type holds stays what it is
+      case OpKind::CastLike: {  // a value that fits the type is not changed
         const ValueId y = m_.output(n, 0);
         const Range r = operand(n, 0, depth);
         return y && inside(r, of_type(c_.infer.dtype(y))) ? r : kAll;
@@ -117,7 +117,7 @@ class Walk {
       case OpKind::ArgMax:
       case OpKind::ArgMin: return positions(n, names::axis, 0);
       case OpKind::TopK: return slot == 1 ? positions(n, names::axis, -1) : kAll;
-      case OpKind::Range: {  // upwards from start, below limit
+      case OpKind::Range: {  // ascending from start, below limit
         const Range start = operand(n, 0, depth), limit = operand(n, 1, depth), step = operand(n, 2, depth);
         if (step.low < 1) return kAll;
         return {start.low, std::max(start.low, limit.high - 1)};

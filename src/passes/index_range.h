@@ -1,15 +1,15 @@
-// Bounds of the elements of integer tensors of any size: what inference, which knows small tensors element by
-// element, does not keep.
+// Bounds of the elements of integer tensors of any size. (Inference tracks elements, but only of small
+// tensors.)
 #pragma once
 
 #include "rewrite/context.h"
 
 namespace graphopt {
 
-// Inclusive bounds that hold for every element of v in every run (also when v has no elements); [Range::kMin,
-// Range::kMax] when nothing is known. Looks at constants and through Clip, Mod, Min, Max, ArgMax, ArgMin,
-// TopK's indices, Range, Where, casts between integers and operators that only move elements, a few nodes
-// deep.
+// Returns inclusive bounds that hold for every element of v in every run (also when v has no elements);
+// [Range::kMin, Range::kMax] when nothing is known. Reads constants and passes through Clip, Mod, Min, Max,
+// ArgMax, ArgMin, TopK's indices, Range, Where, casts between integers and operators that only move elements,
+// to a depth of a few nodes.
 Range range_of(const PassContext& c, ValueId v);
 
 }  // namespace graphopt

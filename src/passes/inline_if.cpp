@@ -1,11 +1,11 @@
-// inline-if: replaces an If whose condition is constant by the branch that it takes.
+// inline-if: replaces an If with a constant condition by the branch that is taken.
 //
-// Problem: exporters leave an If for what they could not decide (a Squeeze of a dim that may be 1); once
-// shapes are known the condition folds to a constant. The branch not taken is not only dead weight: with the
+// Problem: exporters emit an If for what they could not decide (a Squeeze of a dim that may be 1); once
+// shapes are known the condition folds to a constant. The other branch is not only dead weight: with the
 // sharper shapes it may be ill-typed, and ONNX Runtime refuses a model with an ill-typed branch even if it is
 // never taken.
-// Method: the nodes and initializers of the taken branch move in front of the If; each result of the If
-// becomes the branch's, or, where the name of an output cannot be taken over, an Identity of it.
+// Method: the nodes and initializers of the taken branch move directly before the If; users of the If's
+// results read the branch's results, or, where these cannot take the name of an output, an Identity of them.
 // Exact: a constant condition takes the same branch in every run, and a branch has no state of its own.
 // Lowers: launches (the If). Ends: each rewrite removes an If and makes none.
 // Left alone: a condition that may differ between runs, an overridable one, a branch that returns fewer
@@ -55,7 +55,7 @@ class InlineIf final : public Rule {
       results.push_back(m.graph_output(taken_, i));
     if (holders_.values.empty()) holders_ = m.count_names();
     m.inline_subgraph(taken_, holders_);
-    m.set_graph_outputs(taken_, {});  // the branch's outputs are not outputs any more
+    m.set_graph_outputs(taken_, {});  // the branch's outputs are no longer outputs of a graph
     const OpId identity = standard_op(m, OpKind::Identity);
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);

@@ -1,9 +1,9 @@
 // merge-initializers: keeps one of several initializers with equal contents.
 //
-// Problem: tied weights and repeated small constants (epsilons, axes, shape parts) are stored many times.
+// Problem: tied weights and repeated small constants (epsilons, axes, shapes) are stored many times.
 // Method: initializers are grouped by element type and dims, then by a hash of a short sample of the payload,
-// and only then by a hash of all of it, so that most weights are never read. Equal ones become the first of
-// them, in the order of the file; one of an outer graph may serve an inner graph, not the other way round.
+// and only then by a hash of all of it, so that most weights are never read. Users of equal initializers read
+// the first of them, in file order; one of an outer graph may replace one of an inner graph, not vice versa.
 // Exact: equal type, dims and bytes (compared, not only hashed). Lowers: bytes of the file.
 // Ends: each rewrite removes an initializer.
 // Left alone: initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned
@@ -76,7 +76,7 @@ class MergeInitializers final : public Pass {
         if (m.value(v).alive && m.constant_of(v))
           by_type[type_key(m.tensor(m.value(v).tensor))].members.push_back(v);
     }
-    // The map's order must not show in the result: groups are visited by their first member.
+    // The map's order must not reach the result: groups are visited by their first member.
     std::vector<Group*> groups;
     for (auto& [key, group] : by_type)
       if (group.members.size() > 1) groups.push_back(&group);
@@ -88,11 +88,12 @@ class MergeInitializers final : public Pass {
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  // False when the journal's budget is used up.
+  // Returns false when the journal's budget is used up.
   bool merge(PassContext& c, const Group& group) {
     Model& m = c.model;
     HashChains<ValueId>
-        by_sample;  // the first of each sample: its payload is hashed only when a second comes
+        // the first initializer with each sample: its payload is hashed only when a second one has the same
+        by_sample;
     HashChains<ValueId> by_content;
     by_sample.reset(group.members.size());
     by_content.reset(0);

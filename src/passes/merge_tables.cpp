@@ -1,28 +1,29 @@
 // merge-tables: looks up the rows of several constant tables, which a Concat joins, in one table.
 //
-// Problem: recommenders keep one embedding table per feature: dozens of Gathers with a few rows each, joined
-// by a Concat. On small batches each costs a launch that is dearer than its copy.
-// Method: a run of neighbouring operands of a Concat, each Gather(table, index) along axis 0, with a
-// deformation behind it or not. Tables: constants of one type and row shape, read by nothing else. Indices:
-// one type, one shape. Then
-//     table = the tables one below the other      (offset of table i: the rows above it)
-//     index = the indices side by side + offsets  (where the Concat joins: as many elements stand before it)
+// Problem: recommendation models have one embedding table per feature: dozens of Gathers of a few rows each,
+// joined by a Concat. On small batches each Gather costs a launch that takes longer than its copy.
+// Method: a run of neighbouring operands of a Concat, each a Gather(table, index) along axis 0, possibly
+// followed by a deformation. Tables: constants of one type and row shape, without other uses. Indices: one
+// type, one shape. Then
+//     table = Concat of the tables along axis 0     (offset of table i: the number of rows before it)
+//     index = joined indices + offsets              (joined at the position where the Concat joins the rows)
 //     run   = Reshape(Gather(table, index))
-// The joint index is: a tensor whose slices the indices are, or a Gather of them; else a Concat along an axis
-// of known extent; else Concat, Reshape to [tables, elements] and, unless the tables come first, Transpose.
+// The joined index is: a tensor of which the indices are slices, or a Gather of some of its slices; else a
+// Concat along an axis of known extent; else Concat, Reshape to [tables, elements] and, unless the tables
+// come first, Transpose.
 // Exact: elements are only copied. Row-major order of the run: outer dims, table, rest of the index and row.
-// A negative index counts from the end of its own table: unless it is provably >= 0, Mod(index, rows) comes
-// first, which is index + rows for negative ones. An index outside its table is an error that the joint table
-// would not notice; so all must be provably inside (constants, Clip, Mod, ArgMax ..., see range_of). With -O3
-// that is taken for granted: an index that made the model fail may then give a row of the same or of another
-// table. Offsets fit in the type of the indices.
-// Lowers: nodes, counted before anything is done; bytes stay: the rows are the same, and offsets take less
-// than the names that go. Ends: the number of nodes falls.
+// A negative index counts from the end of its own table: unless it is provably >= 0, Mod(index, rows) is
+// applied first, which is index + rows for negative ones. An index outside its table is an error that the
+// joint table would hide; so all must be provably inside (constants, Clip, Mod, ArgMax ..., see range_of).
+// -O3 assumes that they are inside: an index that made the model fail may then give a row of the same or of
+// another table. Offsets must fit in the type of the indices.
+// Lowers: nodes, counted before the rewrite; bytes stay: the rows are the same, and offsets take less than
+// the removed names. Ends: the number of nodes falls.
 // Left alone: more than kMostBytes of tables (they would be copied in memory), scalar indices, opset < 7 (<
 // 10 where Mod is needed), sub-byte types and strings.
 //
-//   a = Gather (t, i)  b = Gather (u, j)            c = Concat <axis = 1> (i, j)  d = Mod (c, rows)  e = Add
-//   (d, offsets) y = Concat <axis = 1> (a, b)              =>    y = Gather (t_and_u, e)
+//   a = Gather (t, i)  b = Gather (u, j)            c = Concat <axis = 1> (i, j)  d = Mod (c, rows)
+//   y = Concat <axis = 1> (a, b)              =>    e = Add (d, offsets)  y = Gather (t_and_u, e)
 
 #include <algorithm>
 #include <optional>
@@ -140,7 +141,7 @@ class MergeTables final : public Rule {
     ValueId table, index;
     TensorId tensor;
     std::int64_t rows = 0;
-    bool deformed = false;  // a deformation stands between Gather and Concat
+    bool deformed = false;  // a deformation between Gather and Concat
     bool negative = false;  // the index may count from the end
   };
   enum class Way : std::uint8_t {
@@ -151,7 +152,7 @@ class MergeTables final : public Rule {
     Columns,  // [elements, tables]
   };
 
-  // The operands from `at` on that are rows of tables of one kind: into run_.
+  // Collects in run_ the operands from `at` on that are rows of compatible tables.
   void collect_run(const PassContext& c, NodeId n, std::size_t at) {
     const Model& m = c.model;
     run_.clear();
@@ -212,7 +213,7 @@ class MergeTables final : public Rule {
     return sizes_fit(c) && find_way(c, n) && find_target(c, n) && fewer_nodes(c, n) && readable(c);
   }
 
-  // Last, as it may read the tables from disk.
+  // Checked last, because it may read the tables from disk.
   bool readable(const PassContext& c) const {
     return std::ranges::all_of(run_, [&](const Branch& b) {
       const Tensor& t = c.model.tensor(b.tensor);
@@ -237,8 +238,9 @@ class MergeTables final : public Rule {
     return true;
   }
 
-  // As many elements stand before the joint as in the first `place_` dims of an index; how the indices are
-  // joined there, and the dims of what the joint Gather gives.
+  // Finds the position `place_` such that the first `place_` dims of an index have as many elements as the
+  // Concat's dims before its axis; the form in which the indices are joined there; and the dims of the joint
+  // Gather's result.
   bool find_way(const PassContext& c, NodeId n) {
     Model& m = c.model;
     const std::span<const DimId> index = c.infer.dims(run_[0].index), part = c.infer.dims(m.input(n, first_));
@@ -284,7 +286,7 @@ class MergeTables final : public Rule {
     return true;
   }
 
-  // Are all indices slices x[..., k, ...] of one tensor along axis `place`?
+  // Returns true if all indices are slices x[..., k, ...] of one tensor along axis `place`.
   bool find_selection(const PassContext& c, std::size_t place) {
     const Model& m = c.model;
     selected_.clear();
@@ -311,7 +313,7 @@ class MergeTables final : public Rule {
     return true;
   }
 
-  // The shape of the run as a constant of numbers, 0 (copy) and -1; see constant-shapes.
+  // Computes the shape of the run as a constant of numbers, 0 (copy) and -1; see constant-shapes.
   bool find_target(const PassContext& c, NodeId n) {
     Model& m = c.model;
     const std::span<const DimId> part = c.infer.dims(m.input(n, first_));
@@ -342,8 +344,8 @@ class MergeTables final : public Rule {
     return after < before;
   }
 
-  // For each element along the joint axis the number of rows of its table, or of the tables above; shaped to
-  // broadcast.
+  // Returns, for each element along the joint axis, the number of rows of its table (`rows`), or of the
+  // tables before it; with dims that broadcast.
   TensorId per_table(Model& m, bool rows) const {
     std::vector<std::int64_t> numbers;
     std::int64_t offset = 0;
@@ -376,13 +378,13 @@ class MergeTables final : public Rule {
   }
 
   static constexpr std::int64_t kMostRepeats =
-      4096;  // of an offset: indices are stored once, offsets for each
+      4096;  // of an offset: indices are stored once, but an offset per index
 
   std::size_t axis_ = 0, first_ = 0, place_ = 0;
   std::vector<Branch> run_;
   Way way_ = Way::Direct;
-  std::vector<DimId> joined_;         // dims of what the joint Gather gives
-  std::vector<std::int64_t> target_;  // of the Reshape behind it
+  std::vector<DimId> joined_;         // dims of the joint Gather's result
+  std::vector<std::int64_t> target_;  // of the Reshape of that result
   std::vector<std::int64_t> selected_;
   ValueId source_;
   std::int64_t repeat_ = 1;

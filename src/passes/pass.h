@@ -19,8 +19,7 @@ struct Counter {
 class Pass {
  public:
   virtual ~Pass() = default;
-  // Returns whether the model changed. Leaves inference up to date as far as it needed it; the manager
-  // updates the rest.
+  // Returns whether the model changed. It may leave inference out of date; the manager updates it.
   virtual bool run(PassContext& c) = 0;
   virtual std::span<const Counter> counters() const { return {}; }
 };
@@ -33,7 +32,7 @@ struct PassInfo {
   Exact exact;
   int level;  // runs from -O<level> on
   std::unique_ptr<Pass> (*make)();
-  bool search = false;  // costs much on any graph: waits until the passes before it have come to rest
+  bool search = false;  // expensive on any graph: waits until the passes before it reach a fixed point
 };
 
 template <class P> std::unique_ptr<Pass> make_pass() { return std::make_unique<P>(); }

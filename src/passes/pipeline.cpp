@@ -11,7 +11,7 @@
 namespace graphopt {
 namespace {
 
-// Every pass lowers a cost, so rounds end by themselves; this only bounds the damage of a defect. It is
+// Every pass lowers a cost, so rounds terminate; this limit only bounds the damage of a defect, and is
 // reported.
 constexpr std::uint64_t kMaxRounds = 100;
 
@@ -40,7 +40,7 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
   return chosen;
 }
 
-// All that inference states, as a number: passes that found nothing to do find nothing when it is the same.
+// Returns a hash of all facts of inference: passes that had nothing to do have nothing to do while it stays.
 std::uint64_t facts_hash(const Model& model, const Inference& infer) {
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < model.value_count(); ++i) {
@@ -71,9 +71,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
     report.passes.push_back({std::string(p->name), 0, 0, 0, {}});
   }
 
-  // Incremental inference keeps what it knew of values whose definition did not change; a fresh look may know
-  // more
-  // (it is what the next run on the result would have). So a fixed point counts only if it survives one.
+  // Incremental inference keeps facts about values whose definition did not change; inferring from scratch
+  // may give more (it is what the next run on the result would start from). So a fixed point counts only if
+  // it also is one after inferring from scratch.
   report.stopped = StopReason::Rounds;
   std::size_t quiet = 0;  // passes in a row that changed nothing
   std::uint64_t rewrites_at_fresh_look = 0;

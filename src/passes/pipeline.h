@@ -21,7 +21,8 @@ struct PipelineOptions {
   MoveLog* moves = nullptr;  // filled when given
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
-  // Called between passes; true stops the run (--timeout, --max-memory, interrupts). The model is then valid.
+  // Called between passes; returning true stops the run (--timeout, --max-memory, interrupts). The model is
+  // then valid.
   std::function<bool()> should_stop;
   // Called after each pass run (--print-after, progress).
   std::function<void(std::string_view pass, const Model&, bool changed)> after_pass;
@@ -29,7 +30,7 @@ struct PipelineOptions {
 
 struct PassReport {
   std::string name;
-  std::uint64_t runs = 0, changes = 0;  // changes: rewrites that it made
+  std::uint64_t runs = 0, changes = 0;  // changes: its rewrites
   double seconds = 0;
   std::vector<std::pair<std::string, std::uint64_t>> counters;
 };
@@ -43,8 +44,8 @@ struct PipelineReport {
   RewriteRecord last_rewrite;  // when a budget was set
 };
 
-// Unknown pass names: ErrorKind::Usage with the nearest names. A pass that breaks an invariant (verify_each):
-// ErrorKind::Internal naming it.
+// Errors: ErrorKind::Usage with the nearest names for unknown passes; ErrorKind::Internal, naming the pass,
+// for a pass that breaks an invariant (verify_each).
 Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const PipelineOptions& options);
 
 }  // namespace graphopt

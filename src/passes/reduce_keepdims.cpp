@@ -1,16 +1,16 @@
-// reduce-keepdims: lets a reduction give the shape that a deformation behind it makes.
+// reduce-keepdims: replaces a reduction and the deformation downstream of it by one reduction.
 //
-// Problem: exporters reduce with keepdims=1 and squeeze the reduced axes, or reduce with keepdims=0 and put
-// them back.
+// Problem: exporters reduce with keepdims=1 and squeeze the reduced axes, or reduce with keepdims=0 and
+// unsqueeze them.
 // Method: peephole: a Squeeze, Unsqueeze, Reshape or Flatten of a Reduce*, ArgMax or ArgMin, whose dims
-// provably are, for all sizes, those that the reduction gives with the other keepdims. The deformation
-// becomes that reduction.
-// Exact: keepdims changes the dims of the result alone; operand and axes stay, so each element is computed as
-// before, and a deformation keeps their order. Where an operand has no elements, ONNX Runtime's dims are not
-// those that ONNX asks for, and differ with keepdims; so every dim must be provably at least 1.
+// provably are, for all sizes, those of the reduction with the other keepdims. The deformation becomes that
+// reduction.
+// Exact: keepdims changes only the dims of the result; operand and axes stay, so each element is computed as
+// before, and a deformation keeps their order. Where an operand has no elements, ONNX Runtime's dims differ
+// from those that ONNX requires, and differ with keepdims; so every dim must be provably at least 1.
 // Lowers: nodes. Ends: each rewrite removes a deformation.
-// Left alone: a reduction with another user or that is an output; axes or ranks that are not known; an empty
-// list of axes with noop_with_empty_axes, where nothing is reduced; scalars.
+// Left alone: a reduction with another user or that is an output; unknown axes or ranks; an empty list of
+// axes with noop_with_empty_axes, where nothing is reduced; scalars.
 //
 //   r = ReduceMean <axes = [1], keepdims = 1> (x)      =>      y = ReduceMean <axes = [1], keepdims = 0> (x)
 //   y = Squeeze <axes = [1]> (r)
@@ -71,8 +71,7 @@ class FlipKeepdims final : public Rule {
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    // The deformation becomes the reduction: so its result keeps its name, and what is stated about it stays
-    // true.
+    // The deformation becomes the reduction, so its result keeps its name, and facts about it stay true.
     std::vector<NameId> old;
     for (const Attr& a : m.attrs(n)) old.push_back(a.name);
     for (const NameId a : old) m.remove_attr(n, a);
@@ -87,7 +86,7 @@ class FlipKeepdims final : public Rule {
 
  private:
   NodeId reduction_;
-  bool keep_ = false;  // what keepdims becomes
+  bool keep_ = false;  // the new value of keepdims
 };
 
 }  // namespace

@@ -14,23 +14,22 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
 namespace {
 
 constexpr const PassInfo* kPasses[] = {
-    &dead_code,  // first: what nobody reads must not count as a reader, nor be what others are merged with
-    &constants_to_initializers,  // the others look for initializers
-    &drop_identity,              // before folding and merging: they compare operands by identity
-    &constant_folding,           // makes the operands that drop_noop and constant_shapes ask for
-    &inline_if,                  // right after its condition became a constant
-    &sequence_idioms,  // after folding: it asks for constant positions; its Concat and Split of one part go
-                       // next
+    &dead_code,  // first: dead users would block rewrites, and dead nodes would be merged with live ones
+    &constants_to_initializers,  // the others expect initializers
+    &drop_identity,              // before folding and merging, which compare operands by identity
+    &constant_folding,           // makes the operands that drop_noop and constant_shapes require
+    &inline_if,                  // directly after its condition became a constant
+    &sequence_idioms,            // after folding, which gives it constant positions
     &drop_noop,
-    &reduce_keepdims,     // after drop_noop: what is left of the deformations behind a reduction changes dims
-    &constant_shapes,     // frees the chains that common_subexpressions would otherwise walk
+    &reduce_keepdims,     // after drop_noop: only deformations that change dims are left
+    &constant_shapes,     // erases the chains that common_subexpressions would otherwise visit
     &merge_initializers,  // before common_subexpressions: equal operands become the same operand
     &common_subexpressions,
     &drop_unused_outputs,
-    &merge_tables,   // before hoisting: deformations still stand next to their Gathers
-    &merge_matmuls,  // before aggregate_elementwise, which takes the elementwise nodes behind the products
-                     // over the Split
-    &aggregate_elementwise,  // on a graph that is clean: what it merges need not be compared again
+    &merge_tables,   // before hoisting: deformations are still next to their Gathers
+    &merge_matmuls,  // before aggregate_elementwise, which moves elementwise nodes downstream of the products
+                     // across the Split
+    &aggregate_elementwise,  // on a clean graph: the nodes that it merges need not be compared again
     &hoist_reshape,
 };
 

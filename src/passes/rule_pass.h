@@ -1,4 +1,4 @@
-// A pass that is nothing but rules: they are applied wherever they match, until none does.
+// A pass that consists only of rules: they are applied wherever they match, until none does.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace graphopt {
 
-// A rule that skips a node: who reads its first result reads its first operand. match() has seen that this
-// may be done.
+// A rule that removes a node: users of its first result read its first operand. match() must have checked
+// can_replace.
 class SkipRule : public Rule {
  public:
   bool hands_output_over(const Model& m, NodeId n) const override {
@@ -21,7 +21,8 @@ class SkipRule : public Rule {
   }
 };
 
-// Each rule is made anew for a run and names what its rewrites count as: static constexpr Counter kCounter.
+// Each rule is constructed anew for a run and has `static constexpr Counter kCounter`, the counter of its
+// rewrites.
 template <class... Rules> class RulePass final : public Pass {
  public:
   bool run(PassContext& c) override {

@@ -1,23 +1,24 @@
-// sequence-idioms: joins and cuts tensors with Concat, Split and Gather instead of by way of a sequence.
+// sequence-idioms: joins and cuts tensors with Concat, Split and Gather instead of through a sequence.
 //
 // Problem: exporters write a list of tensors as a sequence: SequenceConstruct -> ConcatFromSequence for cat
-// and stack, SplitToSequence -> SequenceAt for split and unbind. A sequence copies every tensor that goes
-// into it, and nothing can be moved past it.
-// Method: peephole, one rule for each end.
-//   cat      ConcatFromSequence of what one SequenceConstruct made is the Concat of its operands.
+// and stack, SplitToSequence -> SequenceAt for split and unbind. A sequence copies every tensor in it, and no
+// other pass can move anything past it.
+// Method: peephole, one rule per direction.
+//   cat      ConcatFromSequence of a SequenceConstruct is the Concat of its operands.
 //   stack    The same with new_axis=1: the operands get the new axis by Unsqueeze; ConcatFromSequence counts
-//   a negative axis
-//            in the rank of the result, as Unsqueeze does. hoist-reshape may join these later.
-//   split    SplitToSequence that only SequenceAt with constant positions reads is a Split; a position picks
-//   a result. unbind   SplitToSequence without lengths and keepdims=0: element p is Gather(x, p) with a
-//   scalar p, known or not.
+//            a negative axis in the rank of the result, as Unsqueeze does. hoist-reshape may join these
+//            later.
+//   split    SplitToSequence that only SequenceAt with constant positions reads is a Split; a position
+//            selects a result.
+//   unbind   SplitToSequence without lengths and keepdims=0: element p is Gather(x, p) with a scalar p, known
+//            or not.
 // Exact: elements are only copied, in the same order. Concat, Split and Gather accept all types that
-// sequences of tensors may have in the opsets that have sequences (from 11 on). Lengths: those given must add
-// up to an extent that is known, and one length for all parts needs that extent as well; so Split fails
-// nowhere. A position out of range fails in SequenceAt; such a Split is left alone, and Gather fails there,
-// too: an axis has as many elements as the sequence.
-// Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes one that
-// makes or joins a sequence, and none makes any.
+// sequences of tensors may have in the opsets that have sequences (from 11 on). Given lengths must add up to
+// a known extent, and one length for all parts requires a known extent as well; so the Split never fails. A
+// position out of range fails in SequenceAt: such a Split is left alone, and Gather fails there, too, since
+// the axis has as many elements as the sequence.
+// Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes an
+// operator that makes or joins a sequence, and none makes any.
 // Left alone: a sequence that is an output, has another user, or is used in an inner graph; lengths of 0;
 // keepdims=0 together with lengths, which ONNX ignores and ONNX Runtime does not; unbind of strings, as ONNX
 // Runtime's Gather copies only the first string of a slice.
@@ -85,7 +86,7 @@ class JoinDirectly final : public Rule {
 };
 
 constexpr OpKind kSplitToSequence[] = {OpKind::SplitToSequence};
-// A Split names all its results; where only a few of very many are read, names would cost more than the
+// A Split names all its results; where only a few of very many are used, the names would cost more than the
 // sequence.
 constexpr std::int64_t kMostParts = 1024;
 
@@ -185,7 +186,8 @@ class SplitDirectly final : public Rule {
     return true;
   }
 
-  // Which reader's result becomes which part; a second reader of a part must be free to read the first one's.
+  // Assigns each used part to a reader; users of a second reader of a part must be able to read the first
+  // one's result.
   bool assign_readers(const Model& m) {
     first_.assign(lengths_.size(), NodeId{});
     others_.clear();
@@ -210,7 +212,7 @@ class SplitDirectly final : public Rule {
 
   std::vector<NodeId> readers_;
   std::vector<std::int64_t> lengths_;
-  std::vector<NodeId> first_;                           // for each part the reader whose result it becomes
+  std::vector<NodeId> first_;                           // by part: the reader whose result it becomes
   std::vector<std::pair<NodeId, std::size_t>> others_;  // further readers and their parts
   std::int64_t axis_ = 0;
   bool unbind_ = false, reuse_ = false;
