@@ -1,4 +1,4 @@
-// At most log2(rewrites) + 2 models are made and compared.
+// At most log2(rewrites) + 2 models are built and compared.
 #include "runtime/bisect.h"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t
     return report;
   }
 
-  // Invariant: with `fails` rewrites the model fails; with `passes` it passes (checked, but for the
-  // assumption about 0, which is made good below).
+  // Invariant: with `fails` rewrites the model fails; with `passes` rewrites it passes (checked, except for
+  // 0, which is checked below).
   std::uint64_t passes = 0, fails = report.rewrites;
   bool passes_known = false;
   while (fails - passes > 1 || !passes_known) {
@@ -58,7 +58,7 @@ Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t
   }
   report.culprit.number = fails;
   if (fails == report.rewrites && report.culprit.pass.empty()) {
-    // The run without a budget keeps no record of its last rewrite: ask for it.
+    // The run without a budget does not record its last rewrite: run again with a budget.
     auto step = make(fails);
     if (!step) return std::move(step.errors());
     ++report.steps;

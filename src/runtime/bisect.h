@@ -1,8 +1,9 @@
-// --bisect: which rewrite breaks a model?
+// --bisect: finds the rewrite that breaks a model.
 //
 // Rewrites are numbered in the order of the run (rewrite/journal.h), and a run with budget n does the first n
-// of them, so the models of budgets 0, 1, 2 ... form a line from the original to the result. Binary search
-// finds an n whose model fails while that of n - 1 passes. That holds on lines that change sides more than
+// of them, so the models of budgets 0, 1, 2 ... lead from the original to the result. Binary search finds an
+// n whose model fails while that of n - 1 passes. It does so even where the verdict changes more than once,
+// since the search keeps a passing budget below a failing one at every step.
 // once, too: the search keeps a passing budget below a failing one at every step.
 #pragma once
 
@@ -17,8 +18,8 @@
 namespace graphopt {
 
 struct BisectStep {
-  ModelSource model;           // what the pipeline made with this budget; valid until the next call
-  std::uint64_t rewrites = 0;  // how many it did: less than the budget when it needed no more
+  ModelSource model;           // the result of the pipeline with this budget; valid until the next call
+  std::uint64_t rewrites = 0;  // rewrites done: less than the budget when there were no more
   RewriteRecord last;          // the last of them
 };
 
@@ -33,7 +34,7 @@ struct BisectReport {
   RewriteRecord culprit;
   CheckReport check;
   std::uint64_t rewrites = 0;  // of the whole run
-  int steps = 0;               // models that were made and compared
+  int steps = 0;               // models that were built and compared
 };
 
 // `make` runs the pipeline on a fresh copy of the model with a budget; `check` compares (Checker::check).

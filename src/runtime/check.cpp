@@ -1,6 +1,6 @@
-// The original decides what is legal: a binding or a style of inputs that it refuses says nothing and another
-// is tried. What it accepted once is kept as the list of cases, with its results while they are small, so
-// that further comparisons with the same original (--bisect) run the new model only.
+// The original decides what is legal: a binding or a style of inputs that it refuses proves nothing, and
+// another one is tried. Accepted ones are kept as the list of cases, with their results while these are
+// small, so that further comparisons with the same original (--bisect) run only the new model.
 #include "runtime/check.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr double kNoiseLimit = 0.05, kNoiseFactor = 3;
 constexpr std::size_t kWantedBindings = 3;  // the usual one, one without equal sizes, one of ones
 constexpr std::size_t kEnoughBindings = 2;
-constexpr std::size_t kPatience = 4;  // candidates after which kEnoughBindings is enough
+constexpr std::size_t kPatience = 4;  // candidates after which kEnoughBindings suffices
 constexpr std::uint64_t kMaxKeptResults = std::uint64_t{256} << 20;
 
 struct Case {
@@ -30,7 +30,7 @@ struct Case {
 std::uint64_t bytes_of(const HostValue& v) {
   std::uint64_t bytes = v.raw.size();
   for (const std::string& text : v.strings) bytes += sizeof text + text.size();
-  for (const HostValue& item : v.items) bytes += bytes_of(item);  // as deep as compare_values goes
+  for (const HostValue& item : v.items) bytes += bytes_of(item);  // the same recursion as in compare_values
   return bytes;
 }
 
@@ -64,10 +64,11 @@ struct Checker::State {
   std::vector<Case> cases;
   std::vector<CheckRun> skipped;
   std::uint64_t kept = 0;
-  CheckReport refused;  // why nothing can be compared; Verdict::NotRun
+  CheckReport refused;  // the reason why nothing can be compared; Verdict::NotRun
   bool ready = false, prepared = false;
 
-  // Opens the runtime, loads the original, finds the cases. Once; false when nothing can be compared.
+  // Opens the runtime, loads the original, finds the cases. Done once; returns false when nothing can be
+  // compared.
   bool prepare();
   bool prepare_runtime();
   void find_cases();
@@ -79,7 +80,7 @@ struct Checker::State {
     return index < values.size() ? &values[index] : nullptr;
   }
 
-  // Of one case: computed when a difference asks for them.
+  // Of one case: computed for outputs that differ.
   std::optional<std::vector<HostValue>> again, noisy;
 };
 
@@ -119,7 +120,7 @@ bool Checker::State::prepare() {
   return ready;
 }
 
-// Runs the original; true when it accepts the inputs.
+// Runs the original; returns true when it accepts the inputs.
 bool Checker::State::try_case(const Binding& binding, InputStyle style) {
   Case c{binding, style, {}};
   CheckRun run{.binding = to_string(binding),
@@ -163,7 +164,7 @@ void Checker::State::find_cases() {
                {.seed = static_cast<std::uint64_t>(seed), .turn = turn + static_cast<unsigned>(seed)});
   }
   if (accepted.empty()) return;
-  // On the usual binding again: awkward values, overridden defaults, conditions the other way.
+  // Again on the usual binding: awkward values, overridden defaults, conditions reversed.
   const Binding& usual = accepted.front();
   bool other_turn = try_case(usual, {.seed = 0, .turn = 1, .special = true});
   if (has_defaults(*plan))
@@ -171,7 +172,8 @@ void Checker::State::find_cases() {
   if (!other_turn && accepted.size() == 1) try_case(usual, {.seed = 0, .turn = 1});
 }
 
-// One output. The cheap question first; another run of the original only where it could excuse a difference.
+// Compares one output. The cheap comparison first; the original runs again only where that can excuse a
+// difference.
 void Checker::State::judge(OutputDifference& d, const HostValue& was, const HostValue& is, std::size_t index,
                            const std::vector<NamedValue>& feeds) {
   const Distance far = compare_values(was, is, options.tolerance);
@@ -206,7 +208,8 @@ void Checker::State::judge(OutputDifference& d, const HostValue& was, const Host
   if (const HostValue* other = find(*noisy, index)) {
     const Distance noise = compare_values(was, *other, options.tolerance);
     d.noise = noise.max_rel;
-    // NaN and infinities that the runtime's own optimizations move excuse those that we move.
+    // If the runtime's own optimizations move NaN and infinities, a difference in them does not count here
+    // either.
     if (!d.problem.empty()) d.ok = !noise.problem.empty() && compare_types(was, *other).empty();
     else d.ok = d.noise > 0 && d.noise <= kNoiseLimit && d.max_rel <= kNoiseFactor * d.noise;
   }

@@ -1,14 +1,13 @@
-// --check: do two models compute the same? Both run in ONNX Runtime, its own optimizations off, on the same
-// legal inputs (runtime/inputs.h), for several bindings of the symbols and any number of seeds.
+// --check: decides whether two models compute the same. Both run in ONNX Runtime, its own optimizations off,
+// on the same legal inputs (runtime/inputs.h), for several bindings of the symbols and any number of seeds.
 //
-// An output passes when type, shape and the places of NaN and infinities agree, and
+// An output passes when type, shape and the positions of NaN and infinities agree, and
 //   - integers, Bool, strings: every element is equal;
-//   - floats: the largest difference over the largest finite magnitude of the original's output is at most
-//   the
-//     tolerance (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2, or the one given);
-//   - or at most three times what the original itself shows between ONNX Runtime without and with its own
-//     optimizations, when that is below 0.05 (`noise`: ties of ArgMax, steps of quantization).
-// An output that differs between two runs of the original (random operators) is held to type and shape.
+//   - floats: the largest difference, divided by the largest finite magnitude of the original's output, is at
+//     most the tolerance (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2, or the given one);
+//   - or at most three times the difference that the original itself shows between ONNX Runtime without and
+//     with its own optimizations, when that is below 0.05 (`noise`: ties of ArgMax, steps of quantization).
+// For an output that differs between two runs of the original (random operators) only type and shape count.
 //
 // Nothing here throws or prints. ONNX Runtime's types stay in the .cpp files.
 #pragma once
@@ -29,17 +28,17 @@ namespace graphopt {
 struct CheckOptions {
   int seeds = 1;                    // input sets per binding
   std::optional<double> tolerance;  // for floating-point outputs, relative
-  std::string ort;  // --ort: the library, or a folder that holds it; empty: runtime/ort.h says where
+  std::string ort;  // --ort: the library, or a folder that contains it; empty: see runtime/ort.h
 };
 
 struct OutputDifference {
   std::string output;
   double max_abs = 0;   // largest difference of two elements
-  double max_rel = 0;   // floats: over the largest magnitude; others: share of unequal elements
-  double noise = 0;     // the original's own, where it was asked for
+  double max_rel = 0;   // floats: relative to the largest magnitude; others: share of unequal elements
+  double noise = 0;     // the original's own difference, where it was measured
   bool random = false;  // differs between two runs of the original: type and shape only
   bool ok = true;
-  std::string problem;  // why not, when it is more than a number: "shape [2,3] became [3,2]"
+  std::string problem;  // the reason, when it is more than a number: "shape [2,3] became [3,2]"
 };
 
 struct CheckRun {
@@ -62,7 +61,7 @@ struct CheckReport {
   std::vector<OutputDifference> worst;  // per output, over all runs: what the tool prints
 };
 
-// Holds the original's session and its results, so that --bisect pays for them once.
+// Holds the original's session and its results, so that --bisect computes them once.
 class Checker {
  public:
   Checker(ModelSource original, const InputPlan& plan, CheckOptions options);  // loads nothing yet
@@ -77,11 +76,11 @@ class Checker {
   std::unique_ptr<State> s_;
 };
 
-// Checker for one comparison.
+// A Checker for one comparison.
 CheckReport check_models(const ModelSource& original, const ModelSource& optimized, const InputPlan& plan,
                          const CheckOptions& options);
 
-// ErrorKind::CheckFailed with `file` as its place; nothing when the verdict is Same.
+// Returns ErrorKind::CheckFailed with `file` as its place; nothing when the verdict is Same.
 std::optional<Error> to_error(const CheckReport& report, std::string file);
 
 }  // namespace graphopt

@@ -1,7 +1,6 @@
-// Elements are read as doubles one by one: the comparison costs far less than the runs before it.
+// Elements are converted to double one by one: the comparison costs far less than the runs before it.
 //
-// Integers are compared as bits (a double has no room for all int64), and only their distance is taken in
-// double.
+// Integers are compared bitwise (a double cannot hold all int64); only their distance is computed in double.
 #include "runtime/compare.h"
 
 #include <fmt/format.h>
@@ -28,7 +27,7 @@ template <class T> T load(const std::string& raw, std::size_t i) {
   return v;
 }
 
-// Element i as a double; for the types whose distance is a number.
+// Returns element i as a double, for the types whose distance is a number.
 double number(const HostValue& t, std::size_t i) {
   switch (t.dtype) {
     case DType::Float: return load<float>(t.raw, i);
@@ -47,7 +46,7 @@ double number(const HostValue& t, std::size_t i) {
   }
 }
 
-// The tensor as one of floats when that is what it is: parts of complex numbers count as two elements.
+// Returns the tensor as one of floats if it is one: the parts of complex numbers count as two elements.
 bool compared_as_floats(DType t) {
   return t == DType::Float || t == DType::Double || t == DType::Float16 || t == DType::BFloat16 ||
          t == DType::Complex64 || t == DType::Complex128;
@@ -114,7 +113,7 @@ Distance compare_floats(const HostValue& a, const HostValue& b, std::optional<do
   return d;
 }
 
-// Element i of a type with fewer than 8 bits: packed, the first in the low bits.
+// Returns element i of a type with fewer than 8 bits: packed, the first in the low bits.
 unsigned small_element(const std::string& raw, std::size_t i, int bits) {
   const std::size_t at = i * static_cast<std::size_t>(bits);
   unsigned window = static_cast<unsigned char>(raw[at / 8]);
@@ -144,7 +143,7 @@ Distance compare_exactly(const HostValue& a, const HostValue& b) {
   return d;
 }
 
-// The worse of two: a problem first, then what is outside the tolerance, then the larger number.
+// Returns the worse of two: a problem first, then what is outside the tolerance, then the larger number.
 void take_worse(Distance& worst, Distance d) {
   const auto rank = [](const Distance& x) {
     return std::make_tuple(!x.problem.empty(), !x.within, x.max_rel);
@@ -164,7 +163,7 @@ std::string_view kind_name(HostValue::Kind kind) {
   return "";
 }
 
-// Of the value itself, not of what it holds.
+// Compares the value itself, not its items.
 std::string compare_outside(const HostValue& a, const HostValue& b) {
   if (a.kind != b.kind) return fmt::format("{} became {}", kind_name(a.kind), kind_name(b.kind));
   if (a.kind == HostValue::Kind::Tensor) {

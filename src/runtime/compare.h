@@ -1,4 +1,4 @@
-// How far apart are two results? The rules stand in runtime/check.h.
+// The difference between two results, by the rules in runtime/check.h.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@ namespace graphopt {
 struct Distance {
   double max_abs = 0;
   double max_rel = 0;
-  bool within = true;   // by the tolerance
-  std::string problem;  // type, shape, places of NaN and infinities, keys
+  bool within = true;   // the tolerance holds
+  std::string problem;  // type, shape, positions of NaN and infinities, keys
 };
 
-// 0 for types whose elements must be equal.
+// Returns 0 for types whose elements must be equal.
 double default_tolerance(DType t);
 
 Distance compare_values(const HostValue& original, const HostValue& optimized,
                         std::optional<double> tolerance);
-// Do type and shape agree, whatever the elements are? The sentence that says why not, or "".
+// Compares only type and shape. Returns a sentence that describes the difference, or "".
 std::string compare_types(const HostValue& original, const HostValue& optimized);
 
 }  // namespace graphopt

@@ -20,7 +20,7 @@ inline double half_to_double(std::uint16_t bits) {
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-// Rounds to the nearest, ties to even; what is too large becomes infinite.
+// Rounds to the nearest, ties to even; too large values become infinite.
 inline std::uint16_t double_to_half(double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double magnitude = std::fabs(value);

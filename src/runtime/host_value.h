@@ -1,4 +1,4 @@
-// Values as they go into a runtime and come out of it: tensors, sequences, maps, optionals.
+// Inputs and outputs of a runtime: tensors, sequences, maps, optionals.
 #pragma once
 
 #include <cstdint>

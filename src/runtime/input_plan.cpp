@@ -1,5 +1,5 @@
 // Types of inputs become dims over the plan's own symbols, uses become fills. Names decide only where types
-// and uses say nothing: a mask, a position, a length look like any other integers.
+// and uses do not: a mask, a position and a length are integers like any other.
 #include "runtime/input_plan.h"
 
 #include <fmt/format.h>
@@ -25,13 +25,14 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Copies expressions from the model's pool into the plan's. Symbols go by name; what an exporter wrote as a
-// name but reads as an expression over other names ("past + seq") becomes that expression.
+// Copies expressions from the model's pool into the plan's. Symbols are copied by name; a dim that an
+// exporter wrote as a name but that parses as an expression over other names ("past + seq") becomes that
+// expression.
 class Translator {
  public:
   Translator(const DimPool& from, InputPlan::State& to) : from_(from), to_(to) {}
 
-  // To be called for all dims of all inputs before the first translate(). A dim without a name is shown as
+  // Must be called for all dims of all inputs before the first translate(). A dim without a name is shown as
   // `place`.
   void know_symbols(DimId d, const std::string& place) {
     if (!d) return;
@@ -62,7 +63,7 @@ class Translator {
     return parsed;
   }
 
-  // A dim that nothing is known about, or that could not be copied.
+  // Returns a symbol for a dim that is unknown, or could not be copied.
   DimId make_symbol(const std::string& name, Range range, SymbolClass cls, const std::string& shown = {}) {
     const DimId id = to_.dims.symbol(name, range);
     to_.symbols.push_back({shown.empty() ? name : shown, id, range, cls});
@@ -109,7 +110,7 @@ class Planner {
   }
 
  private:
-  // The tensor that a value is or holds. (Types are as deep as the file says: walk, not recursion.)
+  // Returns the tensor that a value is or contains. (Types are as deep as the file says, so this is a loop.)
   const Type& tensor_type(ValueId v) const {
     TypeId id = infer_.type(v);
     while (m_.types[id].kind == TypeKind::Optional || m_.types[id].kind == TypeKind::Sequence ||
@@ -207,7 +208,7 @@ class Planner {
     else c = SymbolClass::General;
   }
 
-  // Symbols that stand in expressions only: by name alone.
+  // Symbols that occur only in expressions are classified by name.
   void classify_rest() {
     for (PlannedSymbol& s : p_.symbols) {
       if (s.cls == SymbolClass::Rank || classified_.contains(s.name)) continue;
@@ -218,8 +219,8 @@ class Planner {
     }
   }
 
-  // A decoder with a cache: its attention mask covers past and present tokens, whatever name an exporter gave
-  // to that dim.
+  // In a decoder with a cache the attention mask covers past and present tokens, whatever name an exporter
+  // gave to that dim.
   void join_past_and_present() {
     std::map<DimId, int> uses;
     for (const PlannedInput& input : p_.inputs)

@@ -1,4 +1,4 @@
-// What an InputPlan holds. Seen by input_plan.cpp, which makes it, and inputs.cpp, which draws values from
+// The contents of an InputPlan. For input_plan.cpp, which makes it, and inputs.cpp, which draws values from
 // it.
 #pragma once
 
@@ -15,26 +15,26 @@
 
 namespace graphopt {
 
-// What the name or the place of a symbol tells about its size.
+// What the name or the position of a symbol suggests about its size.
 enum class SymbolClass : std::uint8_t { Batch, Past, Sequence, Picture, Feature, Audio, General, Rank };
 inline constexpr std::size_t kSymbolClasses = 8;
 
 struct PlannedSymbol {
-  std::string name;  // as a user reads it: "batch", or "input.axis" for a dim without a name
+  std::string name;  // shown to the user: "batch", or "input.axis" for a dim without a name
   DimId id;
   Range range;
   SymbolClass cls = SymbolClass::General;
 };
 
-// How the elements of a tensor are drawn.
+// The distribution of a tensor's elements.
 enum class Fill : std::uint8_t {
   Numbers,    // floats around 0; integers around 0 (any bits for 8 bits and less); Bool: either
-  ByMeaning,  // as `uses.meaning` says
-  Mask,       // 1 for a prefix of each row, 0 behind it
+  ByMeaning,  // given by `uses.meaning`
+  Mask,       // 1 for a prefix of each row, 0 after it
   Positions,  // 0, 1, 2 ... along the last axis
   Lengths,    // 1 .. 4
-  Texts,      // of `uses.texts`
-  Keys,       // of `uses.keys`
+  Texts,      // from `uses.texts`
+  Keys,       // from `uses.keys`
 };
 
 struct PlannedTensor {
@@ -42,15 +42,15 @@ struct PlannedTensor {
   std::vector<DimId> dims;  // of the plan's pool
   DimId rank;               // for unknown ranks: a symbol that counts dims
   Fill fill = Fill::Numbers;
-  InputUses uses;  // dims translated to the plan's pool
+  InputUses uses;  // dims are those of the plan's pool
 };
 
 struct PlannedInput {
   std::string name;
-  TypeKind kind = TypeKind::Tensor;  // Tensor, Sequence or Map; an optional is fed with what it holds
+  TypeKind kind = TypeKind::Tensor;  // Tensor, Sequence or Map; an optional is given its content
   PlannedTensor tensor;              // itself, a sequence's elements, a map's values
   DType key = DType::Undefined;      // of a map
-  bool has_default = false;          // an initializer stands for it
+  bool has_default = false;          // an initializer is its default
   HostValue fallback;                // that default, when it is small enough to keep
 };
 
@@ -58,7 +58,8 @@ struct InputPlan::State {
   DimPool dims;
   std::vector<PlannedSymbol> symbols;
   std::vector<PlannedInput> inputs;
-  // May floats be huge, NaN or infinite? Not where they end up as coordinates, sizes or numbers of rounds.
+  // Returns true if floats may be huge, NaN or infinite: not where they become coordinates, sizes or numbers
+  // of iterations.
   bool takes_specials = true;
 };
 

@@ -1,9 +1,9 @@
-// The walk carries what has happened to the input's value on the way (scaled, shifted, added to something
-// unknown), so that "position + 2 is looked up in a table of 514 rows" bounds the position by 512.
+// The walk tracks how the input's value is transformed (scaled, shifted, added to something unknown), so that
+// "position + 2 is looked up in a table of 514 rows" bounds the position by 512.
 //
-// It ends at operators that give the value a meaning (kSinks) and at those that make something else of it.
-// Steps are counted: a model in which a value goes everywhere is looked at in part, which can only miss a
-// bound; the original then refuses the input and --check tries another.
+// It ends at operators that give the value a meaning (kSinks) and at those that compute something else from
+// it. Steps are counted: in a model in which a value reaches everything only a part is visited, which can
+// only miss a bound; the original then refuses the input and --check tries another.
 #include "runtime/input_uses.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ enum class Rule : std::uint8_t {
   KOnAxis,       // TopK
   OwnDims,       // the dims of operand `other`
   OwnDim,        // the dim of operand `other` on the axis attribute
-  Plain,         // `meaning` says it all
+  Plain,         // `meaning` is sufficient
 };
 
 struct Sink {
@@ -124,7 +124,7 @@ constexpr Sink kSinks[] = {
     {OpKind::Dropout, 1, Rule::Plain, 0, Meaning::Probability},
 };
 
-// Do the values of operand `slot` come out again as they are, one by one, wherever they then stand?
+// Returns true if the values of operand `slot` are in the result, unchanged, in any order.
 bool keeps_values(OpKind kind, std::uint32_t slot) {
   switch (kind) {
       // clang-format off
@@ -148,16 +148,16 @@ bool keeps_values(OpKind kind, std::uint32_t slot) {
   }
 }
 
-// Logic on the way to a condition: the operands decide it too.
+// Logic upstream of a condition: the operands decide it, too.
 bool keeps_truth(OpKind kind) {
   return kind == OpKind::Not || kind == OpKind::And || kind == OpKind::Or || kind == OpKind::Xor;
 }
 
-// The value on the way: scale * x + something in [low, high], added to share - 1 unknown numbers.
+// The value during the walk: scale * x + something in [low, high], plus share - 1 unknown numbers.
 struct Way {
   ValueId value;
   std::int64_t scale = 1, low = 0, high = 0, share = 1;
-  bool moved = false;  // no longer the input as it was fed
+  bool moved = false;  // it is no longer the input itself
   auto key() const { return std::make_tuple(value, scale, low, high, share, moved); }
 };
 
@@ -248,7 +248,7 @@ class Walk {
     if (m_.kind(owner) == OpKind::Loop) {
       if (slot == 0) return note(Meaning::Condition);
       push_to(way, m_.output(owner, slot - 1));
-      // Into the next round; not what grows with every round.
+      // Into the next iteration; but not values that grow with every iteration.
       const bool same = way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1;
       if (same && slot + 1 < m_.input_count(owner)) push_input(way, m_.node(ret).graph, slot + 1);
       return;
@@ -286,7 +286,7 @@ class Walk {
       next.scale *= low;
       next.low *= low;
       next.high *= low;
-    } else if (low < 1) {  // Div: a quotient is no larger than its dividend
+    } else if (low < 1) {  // Div: a quotient is at most its dividend
       return;
     }
     push_to(next, m_.output(n, 0));
@@ -307,7 +307,7 @@ class Walk {
   }
 
   void bound(const Way& way, DimId limit, bool may_be_negative) {
-    if (!limit && !found_.bounds.empty()) return;  // what is unknown must not hide what is known
+    if (!limit && !found_.bounds.empty()) return;  // an unknown bound must not replace a known one
     found_.bounds.push_back(
         {limit, way.scale, way.low, way.high, way.share,
          may_be_negative && way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1});
@@ -352,7 +352,8 @@ class Walk {
         break;
       }
       case Rule::OwnDims:
-        // Only for a shape that is fed as it is; one element of it says nothing about the others.
+        // Only for a shape that is used unchanged; a single element of it gives no information about the
+        // others.
         if (way.moved || !other || !infer_.has_rank(other)) return note(Meaning::Small);
         if (found_.dims.empty()) found_.dims.assign(infer_.dims(other).begin(), infer_.dims(other).end());
         break;

@@ -1,5 +1,5 @@
-// Draws values as the plan says. Every input has a stream of its own, so what one input gets does not depend
-// on the others.
+// Draws values as planned. Every input has its own random stream, so its values do not depend on the other
+// inputs.
 #include "runtime/inputs.h"
 
 #include <fmt/format.h>
@@ -32,9 +32,9 @@ struct Attempt {
 
 constexpr std::array<std::int64_t, kSymbolClasses> kSame{};
 constexpr Attempt kAttempts[] = {
-    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},  // what most models take
+    {{2, 8, 16, 64, 16, 4000, 4, 2}, kSame},  // accepted by most models
     {{3, 5, 7, 96, 24, 6400, 5, 2},
-     {1, 1, 1, 32, 8, 800, 1, 0}},          // no two alike: shows what equal sizes hide
+     {1, 1, 1, 32, 8, 800, 1, 0}},          // no two equal: finds errors that equal sizes hide
     {{1, 1, 1, 32, 8, 1600, 1, 2}, kSame},  // 1 broadcasts
     {{3, 5, 7, 96, 24, 6400, 5, 2}, kSame},
     {{1, 4, 12, 128, 32, 8000, 3, 3}, kSame},
@@ -98,15 +98,14 @@ bool whole_bytes(DType t) {
   }
 }
 
-// Finite but awkward, then what is not even that.
+// Finite but awkward values, then extreme ones.
 constexpr double kAwkward[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30};
 constexpr double kExtreme[] = {1e4, -1e4, std::numeric_limits<double>::infinity(),
                                -std::numeric_limits<double>::infinity(),
                                std::numeric_limits<double>::quiet_NaN()};
 
-// Which elements of a tensor are special. Awkward values come again and again; extreme ones once per tensor:
-// a NaN spreads, and one is enough. Every value has its turn where there are elements enough, whatever the
-// random bits.
+// Selects the special elements of a tensor. Awkward values occur repeatedly; extreme ones once per tensor,
+// since a NaN spreads. Every value occurs where there are enough elements, whatever the random bits.
 class Specials {
  public:
   Specials(std::size_t n, std::uint64_t bits, bool extremes)
@@ -157,7 +156,7 @@ class Drawer {
   }
 
  private:
-  // Conditions go the same way on the first two turns (all true, all false), then each its own.
+  // On the first two turns all conditions are equal (all true, all false), then each is drawn.
   std::size_t conditions_shift(std::size_t i) const { return style_.turn < 2 ? 0 : (style_.turn >> 1) * i; }
 
   bool draw_input(const PlannedInput& input, RandomStream& random, HostValue& out) {
@@ -208,7 +207,7 @@ class Drawer {
     if (t.rank) {
       const auto rank = evaluate(t.rank);
       if (!rank) return false;
-      // A different size per axis, so that axes cannot be taken for each other.
+      // A different size per axis, so that confusing two axes is detected.
       for (std::int64_t axis = 0; axis < *rank; ++axis) out.dims.push_back(2 + axis);
     }
     for (const DimId d : t.dims) {
@@ -237,7 +236,7 @@ class Drawer {
     if (!whole_bytes(t.dtype)) {
       const auto packed = raw_size(t.dtype, count);
       if (!packed) return false;
-      // Small floats have their NaNs and infinities at the upper end: the exponent's highest bit stays 0.
+      // Small floats encode NaNs and infinities in the largest exponents: the exponent's highest bit stays 0.
       const bool small_float = is_float(t.dtype);
       for (std::uint64_t i = 0; i < *packed; ++i)
         append(out.raw, static_cast<std::uint8_t>(random.bits() & (small_float ? 0x33 : 0xFF)));
@@ -305,7 +304,7 @@ class Drawer {
     }
   }
 
-  // [low, high) that all bounds allow; [low, low + 1) where they are unknown or leave nothing.
+  // Returns [low, high) as all bounds allow; [low, low + 1) where they are unknown or contradict each other.
   std::pair<std::int64_t, std::int64_t> limits(const InputUses& uses) const {
     std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
     for (const IndexBound& b : uses.bounds) {
@@ -361,8 +360,8 @@ class Drawer {
     else append_integer(raw, t, integer);
   }
 
-  // Element i of a shape of n elements for data with these dims: the dims themselves when there are as many;
-  // else all elements on the last axis.
+  // Returns element i of a shape of n elements for data with these dims: the dims themselves when there are
+  // as many; else all elements on the last axis.
   std::int64_t fitting_dim(const std::vector<DimId>& dims, std::size_t i, std::size_t n) const {
     if (n == dims.size()) return evaluate(dims[i]).value_or(1);
     if (i + 1 < n) return 1;
@@ -371,15 +370,15 @@ class Drawer {
     return all.value_or(1);
   }
 
-  // Part i of n of the one dim in `dims`: equal parts, what is left over in the last.
+  // Returns part i of n of the one dim in `dims`: equal parts, the remainder in the last.
   std::int64_t part(const std::vector<DimId>& dims, std::size_t i, std::size_t n) const {
     const std::int64_t whole = dims.empty() ? 1 : evaluate(dims.front()).value_or(1);
     const auto parts = static_cast<std::int64_t>(n);
     return i + 1 < n ? whole / parts : whole - (parts - 1) * (whole / parts);
   }
 
-  // A default that stays legal: floats are scaled and shifted but keep their sign, indices are drawn anew,
-  // other integers stay as they are.
+  // Varies a default such that it stays legal: floats are scaled and shifted but keep their sign, indices are
+  // drawn anew, other integers stay.
   bool change(const HostValue& fallback, const PlannedTensor& t, RandomStream& random, HostValue& out) {
     const bool indices = t.uses.meaning == Meaning::Index || t.uses.meaning == Meaning::Condition;
     out = fallback;

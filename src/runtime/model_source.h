@@ -1,4 +1,4 @@
-// A model in protobuf form, as the runtime takes it.
+// A model in protobuf form, for the runtime.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 namespace graphopt {
 
 struct ModelSource {
-  std::string path;             // a file; its external data lies beside it
+  std::string path;             // a file; its external data is next to it
   std::string_view bytes;       // used when `path` is empty; the owner keeps them
-  std::string external_folder;  // where the external data of `bytes` lies
+  std::string external_folder;  // the folder of the external data of `bytes`
 };
 
 }  // namespace graphopt

@@ -1,8 +1,8 @@
-// ONNX Runtime behind its C API: every object it gives is held by an owner that releases it, every status
-// becomes an Error. The C++ header of ONNX Runtime is not used: it throws.
+// ONNX Runtime through its C API: every object is held by an owner that releases it, every status becomes an
+// Error. The C++ header of ONNX Runtime is not used, because it throws.
 //
-// The library is never closed: it has threads and static objects that do not survive that. Its log goes to a
-// function that drops it: what matters comes back in the status.
+// The library is never closed, because its threads and static objects do not survive that. Its log is
+// discarded: errors are in the status.
 #include "runtime/ort.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ struct Runtime::State {
   const OrtApi* api = nullptr;
   OrtEnv* env = nullptr;
   OrtMemoryInfo* cpu = nullptr;
-  OrtAllocator* allocator = nullptr;  // the default one; not ours to release
+  OrtAllocator* allocator = nullptr;  // the default one; owned by the library
 };
 
 Runtime::Runtime() : s_(std::make_unique<State>()) {}
@@ -50,7 +50,7 @@ const std::string& Runtime::file() const { return s_->file; }
 
 Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
   const OrtPlaces places = ort_places(path);
-  std::string why;  // of the first candidate that is there but does not do
+  std::string why;  // of the first candidate that exists but cannot be used
   const auto note = [&why](std::string reason) {
     if (why.empty()) why = std::move(reason);
   };
@@ -118,7 +118,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The names of a session's inputs, outputs or overridable initializers.
+// Returns the names of a session's inputs, outputs or overridable initializers.
 template <class Count, class Name>
 std::optional<std::string> read_names(const OrtApi& api, const ::OrtSession* session, OrtAllocator* allocator,
                                       Count count, Name name, Names& out) {
@@ -156,14 +156,14 @@ Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Run
     return api.SetSessionGraphOptimizationLevel(options.get(), optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
   });
   step([&] { return api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_FATAL); });
-  // Waiting threads that spin would take the time of whatever else runs in a build.
+  // Waiting threads that spin would take time from whatever else runs during a build.
   step([&] {
     return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowIntraOpSpinning, "0");
   });
   step([&] {
     return api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsConfigAllowInterOpSpinning, "0");
   });
-  // Plans of memory for given sizes: of no use for a few runs, each with other sizes.
+  // Memory plans for given sizes do not pay off for a few runs with different sizes.
   step([&] { return api.DisableMemPattern(options.get()); });
   if (model.path.empty() && !model.external_folder.empty())
     step([&] {

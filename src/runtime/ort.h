@@ -1,9 +1,9 @@
 // ONNX Runtime, opened at run time: everything but --check works without it.
 //
-// Found in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so,
-// the Python wheel in the cache that tools/setup fills. Any version from 1.21 on will do: the C API is
-// versioned, and the headers are those of 1.21. What the user named must work; only the places that nobody
-// named are searched on.
+// Searched in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so,
+// the Python wheel in the cache that tools/setup fills. Any version from 1.21 on is accepted: the C API is
+// versioned, and the headers are those of 1.21. A place that the user named must work; only the others are
+// tried in turn.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Runtime {
   std::unique_ptr<State> s_;
 };
 
-// A loaded model. Errors hold ONNX Runtime's message, shortened to one line.
+// A loaded model. Errors contain ONNX Runtime's message, shortened to one line.
 class RuntimeSession {
  public:
   static Result<std::unique_ptr<RuntimeSession>> load(std::shared_ptr<Runtime> runtime,
@@ -50,7 +50,7 @@ class RuntimeSession {
   RuntimeSession& operator=(const RuntimeSession&) = delete;
 
   const std::vector<std::string>& outputs() const;
-  // Results in the order of outputs(). Feeds that the model does not have are left out.
+  // Returns the results in the order of outputs(). Feeds that the model does not have are ignored.
   Result<std::vector<HostValue>> run(std::span<const NamedValue> feeds);
 
   struct State;

@@ -1,5 +1,4 @@
-// Lists the candidates only; ort.cpp opens them. Directories are listed, never walked: a fixed number of
-// them.
+// Only lists the candidates; ort.cpp opens them. A fixed number of folders is listed, without recursion.
 #include "runtime/ort_find.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "libonnxruntime.so";
 
-// libonnxruntime.so* of a folder, the longest version last number first: names sort well enough (1.9 is too
+// Returns libonnxruntime.so* of a folder, the highest version first: sorting names is good enough (1.9 is too
 // old anyway).
 void add_libraries(const fs::path& folder, std::vector<std::string>& out) {
   std::vector<std::string> found;
@@ -26,7 +25,7 @@ void add_libraries(const fs::path& folder, std::vector<std::string>& out) {
   out.insert(out.end(), found.begin(), found.end());
 }
 
-// FOLDER/lib*/python*/site-packages/onnxruntime/capi of a Python environment.
+// Returns FOLDER/lib*/python*/site-packages/onnxruntime/capi of a Python environment.
 void add_environment(const fs::path& environment, std::vector<std::string>& out) {
   std::error_code failed;
   for (fs::directory_iterator it(environment / "lib", failed), end; !failed && it != end;
@@ -40,7 +39,7 @@ std::string variable(const char* name) {
   return text != nullptr ? text : "";
 }
 
-// What a user's path means: a library, a folder with one, or a Python environment.
+// Interprets a user's path: a library, a folder with one, or a Python environment.
 std::vector<std::string> from_path(const std::string& path) {
   std::vector<std::string> files;
   std::error_code failed;
@@ -51,7 +50,7 @@ std::vector<std::string> from_path(const std::string& path) {
     if (files.empty()) files.push_back((fs::path(path) / kPrefix).string());
     return files;
   }
-  // dlopen looks in the current folder only when the name has a slash.
+  // dlopen searches the current folder only when the name has a slash.
   const bool here = path.find('/') == std::string::npos && fs::exists(path, failed);
   files.push_back(here ? "./" + path : path);
   return files;

@@ -1,4 +1,4 @@
-// Where ONNX Runtime's library may lie.
+// Candidate places of ONNX Runtime's library.
 #pragma once
 
 #include <string>
@@ -7,13 +7,12 @@
 namespace graphopt {
 
 struct OrtPlaces {
-  bool named = false;  // by the user: what stands here must work, nothing else is tried
-  std::string origin;  // "--ort", "GRAPHOPT_ORT" or ""
-  std::vector<std::string>
-      files;  // for dlopen, the best first; names without '/' are for the system's search
+  bool named = false;              // by the user: this place must work, no other is tried
+  std::string origin;              // "--ort", "GRAPHOPT_ORT" or ""
+  std::vector<std::string> files;  // for dlopen, the best first; the system searches for names without '/'
 };
 
-// `path` as given with --ort; empty to look at the environment, the system and the cache, in this order.
+// `path` as given with --ort; empty to try the environment, the system and the cache, in this order.
 OrtPlaces ort_places(const std::string& path);
 
 }  // namespace graphopt

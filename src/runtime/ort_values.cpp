@@ -1,6 +1,6 @@
-// Tensors go in without a copy and come out with one: results outlive the session's memory.
+// Tensors are passed in without a copy and copied out: results outlive the session's memory.
 //
-// Nesting is bounded by what ONNX Runtime makes (sequences of maps of tensors), so read() and make() may
+// Nesting is bounded by what ONNX Runtime produces (sequences of maps of tensors), so read() and make() may
 // recurse.
 #include "runtime/ort_values.h"
 

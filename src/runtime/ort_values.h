@@ -1,4 +1,4 @@
-// Owners of the C API's objects, and the way of values into it and out of it. Seen by ort*.cpp only.
+// Owners of the C API's objects, and conversion of values to and from it. For ort*.cpp only.
 #pragma once
 
 #include <onnxruntime_c_api.h>
@@ -38,10 +38,10 @@ template <class T> class Owned {
 
 using OwnedValue = Owned<OrtValue>;
 
-// One line, the part that says something: ONNX Runtime prefixes source files and functions of its own.
+// Returns the informative part in one line: ONNX Runtime prefixes its source files and functions.
 std::string shorten(std::string_view text);
 
-// The message of a failed call in one short line; nothing when it succeeded. Releases the status.
+// Returns the message of a failed call in one short line; nothing when it succeeded. Releases the status.
 std::optional<std::string> failure(const OrtApi& api, OrtStatus* status);
 
 class OrtValues {
@@ -49,8 +49,8 @@ class OrtValues {
   OrtValues(const OrtApi& api, const OrtMemoryInfo* cpu, OrtAllocator* allocator)
       : api_(&api), cpu_(cpu), allocator_(allocator) {}
 
-  // `value` must outlive `out`: payloads are not copied. Not for an absent optional, which the C API cannot
-  // make.
+  // `value` must outlive `out`: payloads are not copied. Precondition: not an absent optional, which the C
+  // API cannot make.
   std::optional<std::string> make(const HostValue& value, OwnedValue& out) const;
   std::optional<std::string> read(const OrtValue* value, HostValue& out) const;
 

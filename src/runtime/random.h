@@ -9,8 +9,7 @@ namespace graphopt {
 
 class RandomStream {
  public:
-  // Streams of different texts or seeds have nothing to do with each other (FNV-1a of the text mixes into the
-  // state).
+  // Streams of different texts or seeds are independent (FNV-1a of the text is mixed into the state).
   RandomStream(std::string_view text, std::uint64_t seed) : state_(14695981039346656037u) {
     for (const char c : text) state_ = (state_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
     state_ ^= seed * 0x9E3779B97F4A7C15u;
@@ -33,7 +32,7 @@ class RandomStream {
     return (static_cast<double>(sum) - 131070.0) / 37837.0;
   }
 
-  // [low, high); low when that is empty.
+  // Uniform in [low, high); low when that is empty.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     if (high <= low) return low;
     const auto span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
