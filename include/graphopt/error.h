@@ -1,4 +1,4 @@
-// The one error type. An error is a value: what kind (its number is the exit status), where, the fact, the
+// The one error type. An error is a value: its kind (the number is the exit status), the place, the fact, the
 // remedy.
 #pragma once
 
@@ -19,9 +19,9 @@ enum class ErrorKind : std::uint8_t {
   Internal = 70,    // a defect of graphopt
 };
 
-// Where something is. Empty fields are not printed.
+// The place of a problem. Empty fields are not printed.
 struct Place {
-  std::string file;   // as the user typed it
+  std::string file;   // as given by the user
   std::string graph;  // "main/loop_3.body" inside subgraphs; empty for the main graph
   std::string node;   // "conv_12", or "#418" for the 419th node of its graph when it has no name
   std::string op;     // "Conv", with its domain when that is not the default: "com.microsoft::Attention"
@@ -41,7 +41,7 @@ struct Error {
 std::string to_string(const Place& place);
 std::string to_string(const Error& error);
 
-// One to ten problems found in one run, in the order in which they were found. The first decides the exit
+// One to ten problems of one run, in the order in which they were found. The first determines the exit
 // status.
 using Errors = std::vector<Error>;
 inline constexpr std::size_t kMaxErrors = 10;
@@ -59,7 +59,7 @@ template <class T> class [[nodiscard]] Result {
   T&& operator*() && { return std::move(*std::get_if<0>(&v_)); }
   T* operator->() { return std::get_if<0>(&v_); }
   const T* operator->() const { return std::get_if<0>(&v_); }
-  // At least one; only when !ok().
+  // Precondition: !ok(). At least one.
   const Errors& errors() const { return *std::get_if<1>(&v_); }
   Errors& errors() { return *std::get_if<1>(&v_); }
   const Error& error() const { return errors().front(); }
@@ -68,7 +68,7 @@ template <class T> class [[nodiscard]] Result {
   std::variant<T, Errors> v_;
 };
 
-struct Done {};  // what a Result holds that has nothing to say
+struct Done {};  // the value of a Result without content
 using Status = Result<Done>;
 
 }  // namespace graphopt

@@ -1,4 +1,4 @@
-// What is in a model: the answer of `graphopt inspect`.
+// The contents of a model: the answer of `graphopt inspect`.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ struct Inspection {
     std::string name, type;    // type: "float[batch,3,224,224]"
     bool has_default = false;  // an input that is an initializer, too
   };
-  std::vector<Value> inputs, outputs;  // of outputs: what inference found
+  std::vector<Value> inputs, outputs;  // of outputs: as inferred
 
   struct Symbol {
     std::string name;
-    std::vector<std::string> inputs;  // that have it
+    std::vector<std::string> inputs;  // the inputs that have it
   };
-  std::vector<Symbol> symbols;  // dims of inputs that a run binds
+  std::vector<Symbol> symbols;  // dims of inputs that are bound at run time
 
   ModelFigures figures;
   std::uint64_t model_bytes = 0, external_bytes = 0, weight_bytes = 0;
@@ -51,7 +51,7 @@ struct Inspection {
 
   Report::Regions regions;  // of the main graph, without region functions
 
-  // Dims of all values that inference decided. linked: numbers and expressions over the symbols of inputs.
+  // Dims of all values that inference determined. linked: numbers and expressions over the symbols of inputs.
   struct Shapes {
     std::uint64_t values = 0, ranked = 0, linked = 0;
   };

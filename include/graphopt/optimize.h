@@ -1,5 +1,5 @@
-// The library's one verb. It never prints, ends the process, or installs a handler: whoever calls it hears of
-// progress and of what goes on through an Observer, and of failures through the Result.
+// The library's entry point. It never prints, ends the process, or installs a handler: callers follow
+// progress through an Observer and get failures through the Result.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace graphopt {
 
 enum class LogLevel : std::uint8_t { Trace, Debug, Info, Warning, Error };
 
-// Every call comes from the thread that called optimize().
+// All calls come from the thread that called optimize().
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual bool wants(LogLevel) const { return false; }  // spares the text of what nobody reads
+  virtual bool wants(LogLevel) const { return false; }  // false saves making texts that are not shown
   virtual void log(LogLevel, std::string_view message) { (void)message; }
   // A phase of the run begins: "load", "infer", "clean-up", "regions", "check", "save".
   virtual void phase(std::string_view name) { (void)name; }
-  // A step within it: a pass, an input set. total 0: nobody knows how many there will be.
+  // A step within a phase: a pass, an input set. total 0: the number of steps is unknown.
   virtual void step(std::string_view what, std::uint64_t done, std::uint64_t total) {
     (void)what, (void)done, (void)total;
   }
-  // The model's text after a pass of Options::print_after.
+  // The model's text after each pass in Options::print_after.
   virtual void text(std::string_view pass, std::string_view model) { (void)pass, (void)model; }
-  virtual bool stop_requested() { return false; }  // true ends the run with ErrorKind::Limit
+  virtual bool stop_requested() { return false; }  // returning true ends the run with ErrorKind::Limit
 };
 
 // Loads, infers, cleans up, checks, saves. On failure nothing is written and there is at least one error.
@@ -41,18 +41,17 @@ Result<Report> optimize(const Options& options, Observer& observer);
 struct PassDescription {
   std::string_view name, summary;
   bool exact = false;
-  int level = 0;  // runs from this level on
+  int level = 0;  // the pass runs from this level on
 };
 std::vector<PassDescription> list_passes();
 
-// The remedy of a name that does not exist: "did you mean 'a' or 'b'?", or the names there are. kind: a
-// plural.
+// Returns the remedy for an unknown name: "did you mean 'a' or 'b'?", or the existing names. kind: a plural.
 std::string suggest_names(std::string_view word, std::span<const std::string> names, std::string_view kind);
 
 // For signal handlers (async-signal-safe): removes the unfinished output of this process's runs.
 void discard_unfinished_output() noexcept;
-// For a SIGBUS handler: the path of the model or data file that is mapped at this address; null when none is.
-// Such a file was cut short while it was read.
+// For a SIGBUS handler: returns the path of the model or data file that is mapped at this address, or null.
+// Such a file was truncated while it was read.
 const char* mapped_file_at(const void* address) noexcept;
 
 }  // namespace graphopt

@@ -1,5 +1,5 @@
-// What a run shall do, in the groups of --help. Plain data: the command line fills it from text, a program by
-// hand.
+// The options of a run, in the groups of --help. Plain data: the command line fills it from text, a program
+// directly.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace graphopt {
 
-// Stages in their order. A run that stops after one of them saves the model as it is then.
+// Stages in their order. A run that stops after one of them saves the model in its state at that point.
 enum class Stage : std::uint8_t { Load, Infer, CleanUp };
 
 enum class ExternalData : std::uint8_t {
-  Auto,  // weights stay where they were; models above 2 GiB get a data file
+  Auto,  // weights stay in their files; models above 2 GiB get a data file
   Always,
   Never,
 };
 
-// How regions (docs/regions.md) are written into the model.
+// The form in which regions (docs/regions.md) are written into the model.
 enum class RegionForm : std::uint8_t {
   None,
   Metadata,   // an entry of each node's metadata_props
@@ -50,24 +50,25 @@ struct Options {
   RegionForm regions = RegionForm::None;
   std::uint64_t fold_limit = 64 * 1024;  // bytes that one folded constant may add
 
-  // Shapes. A single value is written into the types of inputs, so it changes what the model accepts; a range
-  // is a promise of the user that inference may use, and is not written.
+  // Shapes. A single value is written into the types of inputs, so it changes which inputs the model accepts;
+  // a range is a promise of the user that inference may use, and is not written.
   std::vector<ShapeOption> shapes;
   std::vector<DimOption> dims;
-  bool infer = false;  // write what inference found into value_info and outputs
+  bool infer = false;  // write inferred types into value_info and outputs
 
   // Output
   ExternalData external_data = ExternalData::Auto;
-  std::uint64_t external_threshold = 1024;  // bytes from which a tensor goes to the data file
-  std::string external_root;  // folder that external data may be read from, beside the model's own
+  std::uint64_t external_threshold = 1024;  // tensors of at least this many bytes go to the data file
+  std::string external_root;  // folder from which external data may be read, besides the model's own
   bool force = false;         // overwrite a write-protected output
 
   // Trust
   int check_seeds = 0;  // 0: no check
   std::optional<double> check_tolerance;
-  bool bisect = false;  // a check that fails is followed by a search for the rewrite; implies a check
+  // a failed check is followed by a search for the rewrite that caused it; implies a check
+  bool bisect = false;
   bool verify_each = false;
-  double timeout = 0;  // seconds; 0: none. Looked at between passes and stages; saving is not cut short
+  double timeout = 0;  // seconds; 0: none. Checked between passes and stages; saving is not interrupted
   std::string ort;     // ONNX Runtime's library; empty: searched for
 
   // People
@@ -75,7 +76,7 @@ struct Options {
   bool dot = false;                      // draw the optimized main graph into the report
   std::vector<std::string> print_after;  // passes after which the observer gets the model's text
 
-  // The caller ends the process after the call: the model is not taken apart, which saves time on large ones.
+  // The caller ends the process after the call: the model is not destroyed, which saves time on large ones.
   bool process_ends = false;
 };
 

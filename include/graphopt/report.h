@@ -1,4 +1,5 @@
-// What a run did. Plain data; to_json gives the text that --report writes (docs/report.md lists its fields).
+// The results of a run. Plain data; to_json gives the text that --report writes (docs/report.md lists its
+// fields).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 namespace graphopt {
 
 // One counting rule for all figures: the nodes of the main graph and of every subgraph; a call of a
-// model-local function counts as the nodes of its body, once per call, the call itself not. Constant nodes
-// hold data and are counted apart.
+// model-local function counts as the nodes of its body, once per call, and the call itself does not count.
+// Constant nodes hold data and are counted separately.
 struct ModelFigures {
   std::uint64_t nodes = 0;
   std::uint64_t constants = 0;
@@ -25,7 +26,7 @@ struct ModelFigures {
 
 struct Report {
   std::string version;        // of graphopt
-  std::string input, output;  // as the user typed them; no output: a dry run
+  std::string input, output;  // as given by the user; no output: a dry run
   ModelFigures before, after;
 
   struct Phase {
@@ -42,11 +43,11 @@ struct Report {
     std::vector<std::pair<std::string, std::uint64_t>> counters;
   };
   std::vector<PassFigures> passes;
-  // Moves of the passes that search by cost (docs/hoisting.md): kept ones in their order; of the
-  // passes named by Options::explain, the candidates that the last run refused.
+  // Moves of the passes that search by cost (docs/hoisting.md): kept ones in their order, and for the passes
+  // in Options::explain the candidates that the last run refused.
   struct Cost {
     std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
-    std::int64_t free = 0;     // F: elementwise nodes that stand with no anchor
+    std::int64_t free = 0;     // F: elementwise nodes in no region with an anchor, and not absorbed
     std::int64_t deform = 0;   // D: deformation nodes
   };
   struct Move {
@@ -54,8 +55,8 @@ struct Report {
     Cost before, after;
   };
   std::vector<Move> moves;
-  // Of each graph, bodies and functions included, that was searched: at first, and at last. A graph in which
-  // no move could start is not among them.
+  // For each graph that was searched, bodies and functions included: the first and the last cost. A graph in
+  // which no move could start is not listed.
   struct GraphCost {
     std::string graph;  // its name
     Cost before, after;
@@ -74,7 +75,7 @@ struct Report {
   };
   std::vector<Limit> limits;
 
-  // What works together in the main graph, as the passes left it (docs/regions.md).
+  // The regions of the main graph after the passes (docs/regions.md).
   struct Region {
     std::string id;
     std::vector<std::string> members;  // the names of all results of its nodes, in topological order
@@ -82,19 +83,19 @@ struct Report {
     std::string function;              // the model-local function that it became; empty when it did not
   };
   struct Regions {
-    std::string form = "none";  // in the model: "none", "metadata", "functions"
+    std::string form = "none";  // the form in the model: "none", "metadata", "functions"
     std::vector<Region> regions;
-    std::uint64_t launches = 0;  // regions, and nodes in none that compute data
+    std::uint64_t launches = 0;  // regions, plus nodes outside regions that compute data
   };
-  std::optional<Regions> regions;  // nothing when nobody asked
-  std::string dot;                 // Graphviz text; empty when nobody asked
+  std::optional<Regions> regions;  // nothing when not requested
+  std::string dot;                 // Graphviz text; empty when not requested
 
   std::uint64_t rounds = 0, rewrites = 0;
   std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
 
   struct InferenceFigures {
     std::uint64_t values = 0;    // of the model, when inference had run once
-    std::uint64_t inferred = 0;  // values that were inferred, each time counted
+    std::uint64_t inferred = 0;  // values that were inferred, counted each time
     std::uint64_t again = 0;     // of these, after passes began to change the model
     double again_per_rewrite = 0;
   };
@@ -123,7 +124,7 @@ struct Report {
     std::string path;
     std::uint64_t bytes = 0;
   };
-  std::vector<File> files;  // what was written; the model first
+  std::vector<File> files;  // the files written; the model first
 
   std::vector<std::string> warnings;
 };

@@ -1,4 +1,4 @@
-// Which graphopt this is.
+// The version of graphopt.
 #pragma once
 
 #include <string_view>

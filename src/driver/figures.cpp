@@ -17,14 +17,14 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > kMost - b ? kMost : a + b; }
 std::uint64_t multiply(std::uint64_t a, std::uint64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
-// The function whose body holds each graph; none for those of the main graph. Owners are made before what
-// they own.
+// Returns the function whose body holds each graph; none for those of the main graph. Owners have smaller ids
+// than the graphs that they own.
 std::vector<FunctionId> root_functions(const Model& m) {
   std::vector<FunctionId> root(m.graph_count());
   for (std::size_t g = 0; g < m.graph_count(); ++g) {
     const Graph& graph = m.graph(GraphId{g});
     root[g] = graph.function;
-    // Up to an ancestor that is known: an owner may have been made after its graph.
+    // Walk up to an ancestor that is known: an owner may have been made after its graph.
     for (GraphId up = graph.parent; !root[g] && up; up = m.graph(up).parent) {
       root[g] =
           m.graph(up).function ? m.graph(up).function : (up.index() < g ? root[up.index()] : FunctionId{});

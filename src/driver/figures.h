@@ -1,4 +1,4 @@
-// Counts what is in a model, by the one rule that include/graphopt/report.h states.
+// Counts the contents of a model, by the one rule in include/graphopt/report.h.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace graphopt {
 
-// Everything but `bytes`.
+// Fills all fields but `bytes`.
 ModelFigures count_model(const Model& model);
 
-// "Conv", "com.microsoft::Attention".
+// Returns "Conv", "com.microsoft::Attention".
 std::string operator_name(const Model& model, OpId op);
 
-// How often the body of each function runs through per run of the main graph's nodes, calls by calls.
-// Saturates: calls that double at each of 64 levels are a file of a few kilobytes.
+// Returns how often each function's body runs per run of the main graph's nodes. Saturates: calls that double
+// at each of 64 levels fit in a file of a few kilobytes.
 std::vector<std::uint64_t> calls_per_function(const Model& model);
 
 }  // namespace graphopt

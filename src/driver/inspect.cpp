@@ -1,4 +1,4 @@
-// inspect(): loads, infers, and tells; nothing is changed.
+// inspect(): loads, infers and reports; it changes nothing.
 #include "graphopt/inspect.h"
 
 #include <map>
@@ -122,7 +122,7 @@ void Inspector::unknown_operators() {
   for (const auto& [op, n] : found) out.opaque.push_back({op, n});
 }
 
-// Comes last: the model is taken for what it was before its regions became functions.
+// Must be called last: it turns region functions of the model back into the nodes of their bodies.
 void Inspector::regions() {
   if (inline_region_functions(model) > 0) {
     inference.emplace(model, InferOptions{});

@@ -1,4 +1,4 @@
-// The model as it was given, kept for --check and --bisect: both load it again, and ONNX Runtime runs it.
+// The input model, kept for --check and --bisect: both load it again, and ONNX Runtime runs it.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,16 @@
 namespace graphopt {
 
 struct OriginalModel {
-  // Reads stdin and pipes to their end: they can be read only once.
+  // Reads stdin and pipes completely, since they can be read only once.
   static Result<std::unique_ptr<OriginalModel>> open(const Options& options, std::vector<Warning>& warnings);
 
-  Result<Model> load(std::vector<Warning>& warnings) const;  // a fresh copy each time
-  ModelSource source() const;                                // binary, as ONNX Runtime wants it
+  Result<Model> load(std::vector<Warning>& warnings) const;  // a new copy each time
+  ModelSource source() const;                                // binary, for ONNX Runtime
 
   std::string path, external_root, folder;
-  bool in_memory = false;  // `bytes` is all there is
+  bool in_memory = false;  // there is no file, only `bytes`
   std::string bytes;
-  std::string binary;  // what the text says, for a model in text syntax
+  std::string binary;  // the binary form of a model in text syntax
   InputPlan plan;      // made before the passes
 };
 

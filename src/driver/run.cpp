@@ -1,11 +1,11 @@
-// A run, as a list of named phases. After each the model is whole: a run that stops there can save it.
+// A run, as a list of named phases. After each the model is valid: a run that stops there can save it.
 //
-//   load      the IR holds the file's content; every name resolves, every size is true, nothing leads outside
-//   infer     every value has a type that holds in all runs; claims of the file that do not hold are known
-//   clean-up  the passes have nothing left to do; the verifier accepts what they made
-//   regions   the regions of the main graph are known and written as was asked for
-//   check     the result computes what the original computes, as far as the inputs that were tried can tell
-//   save      OUT is the new model, durably; before this moment nothing was written
+//   load      the IR holds the file's content; names resolve, sizes are correct, no path leaves its folder
+//   infer     every value has a type that holds in all runs; wrong claims of the file are known
+//   clean-up  the passes have reached a fixed point; the verifier accepts the result
+//   regions   the regions of the main graph are known and written as requested
+//   check     the result computes what the original computes, on all inputs that were tried
+//   save      OUT is the new model, durably; nothing is written before this phase
 #include "driver/run.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Run::Run(const Options& options, Observer& observer)
 }
 
 Run::~Run() {
-  if (options_.process_ends) (void)work_.release();  // freeing 10^6 nodes one by one helps nobody
+  if (options_.process_ends) (void)work_.release();  // freeing 10^6 nodes one by one is wasted time here
 }
 
 Result<Report> Run::all() {

@@ -19,12 +19,12 @@ namespace graphopt {
 class Checker;
 struct OriginalModel;
 
-// A model and what is known about it. Inference listens to the model, so they move and die together.
+// A model and its inference, which listens to the model: they move and are destroyed together.
 struct Work {
   Model model;
   std::optional<Inference> inference;
-  std::size_t file_values = 0;  // that the file had; values with later ids were made by passes
-  std::size_t file_nodes = 0;   // the same of nodes, with those of region functions that were taken apart
+  std::size_t file_values = 0;  // of the file; values with later ids were made by passes
+  std::size_t file_nodes = 0;   // the same for nodes, including those of region functions that were inlined
 };
 
 class Run {
@@ -40,11 +40,11 @@ class Run {
   Status load();
   Status infer();
   Status clean_up();
-  Status regions();  // regions.cpp, as the three below that speak of regions
+  Status regions();  // regions.cpp, like the three functions below about regions
   Status check();
   Status save();
 
-  Status find_culprit(Checker& checker);  // run_check.cpp, as check()
+  Status find_culprit(Checker& checker);  // run_check.cpp, like check()
 
   struct Phase {
     const char* name;
@@ -57,12 +57,12 @@ class Run {
   bool wants_inference() const;
   bool wants_regions() const;
   void drop_old_regions(Work& work) const;
-  // The functions' names, by region.
+  // Returns the functions' names, by region.
   std::vector<std::string> write_regions(Work& work, const RegionList& list) const;
 
   std::vector<TypeOverride> types_of(Work& work) const;  // to be written
   Status start_inference(Work& work);
-  // With `moves` the run is the observed one: it reports to the observer and to the log.
+  // A run with `moves` is the main one: it reports to the observer and to the log.
   Result<PipelineReport> run_passes(Work& work, std::uint64_t rewrite_budget, MoveLog* moves);
   void warn(std::string text);
   void report_claims();

@@ -1,5 +1,5 @@
-// The check phase: original and result run in ONNX Runtime and are compared; a difference can be traced to a
-// rewrite.
+// The check phase: original and result run in ONNX Runtime and are compared; --bisect traces a difference to
+// a rewrite.
 #include "driver/original.h"
 #include "driver/run.h"
 #include "driver/saving.h"
@@ -23,7 +23,7 @@ Report::Check figures_of(const CheckReport& check) {
 }  // namespace
 
 Status Run::check() {
-  // A check that cannot run is a check that failed: who asked for it wants to know.
+  // A check that cannot run counts as failed: the user who requested it must learn of it.
   Checker checker(original_->source(), original_->plan,
                   {.seeds = std::max(1, options_.check_seeds),
                    .tolerance = options_.check_tolerance,
@@ -49,7 +49,7 @@ Status Run::find_culprit(Checker& checker) {
   const auto make = [&](std::uint64_t budget) -> Result<BisectStep> {
     if (out_of_time()) return stopped();
     observer_.step("bisect", ++steps, 0);
-    std::vector<Warning> warnings;  // told already
+    std::vector<Warning> warnings;  // already reported
     Result<Model> model = original_->load(warnings);
     if (!model) return model.errors();
     work = std::make_unique<Work>();

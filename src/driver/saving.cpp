@@ -10,7 +10,8 @@ namespace graphopt {
 Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types,
                            const std::string& folder) {
   SaveOptions options;
-  options.path = folder + "/model";  // nothing is written there: it says from where data files are found
+  // nothing is written there: the path determines where data files are found
+  options.path = folder + "/model";
   options.types = types;
   const DataPlan plan(model, options, false, false);
   MessageWriter writer(model, options, plan);

@@ -1,5 +1,5 @@
-// A model as ONNX Runtime can take it from memory: for --check, which runs the result before anything is
-// written.
+// A model in memory in the form that ONNX Runtime loads: for --check, which runs the result before anything
+// is written.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ namespace graphopt {
 
 class SavedInMemory {
  public:
-  // `folder`: where the model's external data lie; references into it are kept. ErrorKind::CheckFailed when
-  // the model passes what one message can hold.
+  // `folder`: the folder of the model's external data; references into it are kept. ErrorKind::CheckFailed
+  // when the model exceeds the size of one message.
   Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder);
   ModelSource source() const { return {{}, bytes_, folder_}; }  // valid until the next save
 

@@ -16,7 +16,7 @@ Error usage(const Model& m, std::string what, std::string remedy) {
 
 std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\''; }
 
-// The dims that a type states, through sequences and optionals.
+// Returns the dims of a type, through sequences and optionals.
 std::span<const DimId> dims_of(const Model& m, TypeId id) {
   const Type* t = &m.types[id];
   while (t->kind == TypeKind::Sequence || t->kind == TypeKind::Optional || t->kind == TypeKind::Map)
@@ -24,7 +24,7 @@ std::span<const DimId> dims_of(const Model& m, TypeId id) {
   return t->dims;
 }
 
-// Values that the options give to symbols, and who said so.
+// Values that the options give to symbols, and which option gave them.
 struct Bound {
   std::int64_t low = 0, high = 0;
   std::string by;
@@ -35,7 +35,7 @@ std::string text_of(const Bound& b) {
   return b.low == b.high ? std::to_string(b.low) : std::to_string(b.low) + ".." + std::to_string(b.high);
 }
 
-// Adds what `by` says to what is known; both must be able to hold.
+// Adds the value given by `by`; returns false if it contradicts an earlier one.
 std::optional<Error> bind(const Model& m, Bounds& bounds, DimId symbol, Bound b) {
   const auto [at, fresh] = bounds.try_emplace(symbol, b);
   if (fresh) return std::nullopt;
@@ -109,7 +109,8 @@ std::optional<Error> bind_shape(const Model& m, Bounds& bounds, const ShapeOptio
   return std::nullopt;
 }
 
-// Dims such as "2*batch": do they have the value that --shape gives them once their symbols have theirs?
+// Checks dims such as "2*batch": they must have the value that --shape gives them once their symbols have
+// theirs.
 std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, const ShapeOption& s) {
   const auto dims = dims_of(m, m.value(find_input(m, s.input)).declared);
   std::vector<DimPool::Binding> binding;
@@ -129,8 +130,8 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
   return std::nullopt;
 }
 
-// Which type a value's ValueInfo states. None: what the file says about it stays (nothing, when it says
-// nothing). Dims that the type leaves open stay as the file has them.
+// Decides which type a value's ValueInfo states. None: the file's own entry stays (or there is none). Dims
+// that the type leaves open stay as in the file.
 class WrittenTypes {
  public:
   WrittenTypes(Model& model, const Inference& inference, const Options& options, std::size_t file_values,
@@ -146,15 +147,15 @@ class WrittenTypes {
   TypeId of(ValueId v) const {
     const Value& value = model_.value(v);
     if (value.is_input) return specialized_ && value.graph == model_.main() ? numbers_only(v) : TypeId{};
-    if (value.is_initializer) return {};      // it is its own type
-    if (in_function(value.graph)) return {};  // true for one call only
+    if (value.is_initializer) return {};      // the initializer itself determines its type
+    if (in_function(value.graph)) return {};  // would hold for one call only
     const TypeId found = inference_.type(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
     if (is_body_output(v)) return {};
     if (infer_) return found;
     const bool wrong = v.index() < wrong_.size() && wrong_[v.index()];
-    // A new value that took over an output's name has taken its ValueInfo over, too.
+    // A new value that took an output's name has taken its ValueInfo, too.
     if (wrong || value.info_stale || (v.index() >= file_values_ && value.info.empty()))
       return without_fresh_names(found);
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
@@ -173,7 +174,7 @@ class WrittenTypes {
     return model_.graph(g).function.valid();
   }
 
-  // The numbers that inference found where the file has none; none when there is nothing to write.
+  // Returns the numbers that inference found where the file has none; none when there is nothing to write.
   TypeId numbers_only(ValueId v) const {
     const Type declared = model_.types[model_.value(v).declared];  // copies: the pool grows below
     const Type found = inference_.type_of(v);
@@ -189,7 +190,7 @@ class WrittenTypes {
     return any ? model_.types.tensor(found.elem, dims) : TypeId{};
   }
 
-  // A name that inference made up says nothing to a reader of the file: such dims stay open.
+  // A name that inference generated means nothing to a reader of the file: such dims stay open.
   TypeId without_fresh_names(TypeId id) const {
     const Type type = model_.types[id];
     if (type.kind != TypeKind::Tensor || !type.has_rank) return id;

@@ -1,9 +1,9 @@
-// --shape and --dim against a model: are they possible, what does inference make of them, and which types
-// does the saved model state?
+// --shape and --dim applied to a model: validates them, converts them to ranges for inference, and selects
+// the types that the saved model states.
 //
 // A single value specializes the model: its inputs' types are written with numbers, and so are the dims of
-// outputs and value_info that follow from them. A range is the user's promise; inference may use it, the file
-// does not state it.
+// outputs and value_info that follow from them. A range is the user's promise; inference may use it, but the
+// file does not state it.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace graphopt {
 
-// What inference is told. ErrorKind::Usage for names that the model does not have (with the near ones) and
-// for numbers that contradict the model or each other.
+// Returns the options of inference. ErrorKind::Usage for names that the model does not have (with near ones)
+// and for numbers that contradict the model or each other.
 Result<InferOptions> shape_options(const Model& model, const Options& options);
 
-// Symbols of the main graph's inputs, in their order.
+// Returns the symbols of the main graph's inputs, in their order.
 std::vector<DimId> input_symbols(const Model& model);
 
-// The types that the saved file states in place of what the input said; everything else stays word for word.
-// Call it after the passes. `file_values`: number of values that the file had; later ones were made here and
-// get a type.
+// Returns the types that the saved file states in place of those in the input; all others stay unchanged.
+// Call it after the passes. `file_values`: number of values in the file; later ones were made here and get a
+// type.
 std::vector<TypeOverride> written_types(Model& model, const Inference& inference, const Options& options,
                                         std::size_t file_values, bool passes_ran);
 

@@ -15,7 +15,7 @@ std::string shape_text(const Model& m, const Type& t) {
 
 }  // namespace
 
-// Types nest as deep as the file says; a loop from the outside in needs no stack.
+// Types nest as deep as the file says; a loop from the outside inwards needs no stack.
 std::string type_text(const Model& m, TypeId id) {
   std::string head, tail;
   for (;;) {

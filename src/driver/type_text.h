@@ -1,4 +1,4 @@
-// A type as people read it: "float[batch,3,?]", "seq(float[?])", "?" when nothing is known.
+// A type as text: "float[batch,3,?]", "seq(float[?])", "?" when nothing is known.
 #pragma once
 
 #include <string>

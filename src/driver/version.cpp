@@ -1,4 +1,4 @@
-// The version has one source, the project line of CMakeLists.txt, and reaches the code here alone.
+// The version has one source, the project line of CMakeLists.txt, and enters the code only here.
 #include "graphopt/version.h"
 
 namespace graphopt {

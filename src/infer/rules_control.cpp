@@ -2,9 +2,9 @@
 //
 // If        both branches are inferred; the join of their facts holds. A known condition selects one.
 // Loop      Loop-carried facts are widened until they are stable: first the initial facts, then their join
-// with
-//           those that the body returns, where dims that differ become symbols of the body's input; after two
-//           rounds the dims, after three the whole type become unknown, so there are at most five rounds.
+//           with those that the body returns, where dims that differ become symbols of the body's input;
+//           after two rounds the dims, after three the whole type become unknown, so there are at most five
+//           rounds.
 // Scan      the same; the number of rounds is the extent of the scanned axes.
 // Function  the body is inferred with the call's operands. Symbols made inside are renamed per call.
 //

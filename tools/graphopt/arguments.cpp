@@ -1,5 +1,5 @@
-// CLI11 splits the words; what the values mean is checked here, so that each wrong one is answered with what
-// was expected or with the names that are near it.
+// CLI11 splits the words; the values are checked here, so that each wrong one is answered with the expected
+// form or with the names that are near it.
 #include "arguments.h"
 
 #include <functional>
@@ -27,7 +27,7 @@ using Names = std::vector<std::string>;
                      std::move(remedy)}};
 }
 
-// An option with one value, which `read` turns into what it means.
+// An option with one value, which `read` converts.
 template <class Read>
 CLI::Option* add(CLI::App& app, const char* group, const char* names, const char* value, const char* help,
                  Read read) {
@@ -52,7 +52,7 @@ CLI::Option* add_repeated(CLI::App& app, const char* group, const char* names, c
       ->allow_extra_args(false);
 }
 
-// What `parse` makes of the value.
+// Stores the result of `parse` on the value.
 template <class T, class Parse>
 auto parsed(T& to, const char* option, const char* problem, const char* remedy, Parse parse) {
   return [&to, option, problem, remedy, parse](const std::string& text) {

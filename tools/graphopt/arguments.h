@@ -15,7 +15,7 @@ struct BadArgument {
   Error error;
 };
 
-// What is asked for in place of a run.
+// What to print in place of a run.
 struct Requests {
   bool help = false, version = false, list_passes = false;
 };
@@ -27,7 +27,7 @@ void add_trust_options(CLI::App& app, Options& options, ToolOptions& tool);
 void add_people_options(CLI::App& app, Options& options, ToolOptions& tool, Requests& requests);
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests);
 
-// --help: `head`, the groups in their order with a line per option, `tail`.
+// Returns the text of --help: `head`, the groups in their order with a line per option, `tail`.
 std::string help_text(const CLI::App& app, std::string_view head, std::string_view tail);
 
 }  // namespace graphopt::tool

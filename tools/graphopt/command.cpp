@@ -1,5 +1,5 @@
-// From words to a Command. Options may stand before and after IN; a first word 'inspect' is the subcommand (a
-// file of that name is ./inspect).
+// Converts the words of the command line to a Command. Options may come before and after IN; a first word
+// 'inspect' is the subcommand (a file of that name is ./inspect).
 #include "command.h"
 
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ Error usage(std::string what, std::string remedy) {
   return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
 }
 
-// CLI11 would take the word behind a bare --check for its optional value.
+// CLI11 would use the word after a bare --check as its optional value.
 std::vector<std::string> words(int argc, const char* const* argv, int first) {
   std::vector<std::string> out;
   bool options = true;
@@ -42,7 +42,7 @@ std::vector<std::string> words(int argc, const char* const* argv, int first) {
     if (options && word == "--check") word += "=1";
     out.push_back(std::move(word));
   }
-  return {out.rbegin(), out.rend()};  // CLI11 takes them from the back
+  return {out.rbegin(), out.rend()};  // CLI11 expects the words in reverse order
 }
 
 Error unknown_option(const CLI::App& app, const std::string& word) {
@@ -57,7 +57,7 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
   return usage("unknown option '" + name + "'", std::move(remedy));
 }
 
-// A word too many: an unknown option, a misspelt subcommand, or a second model.
+// Reports a word too many: an unknown option, a misspelt subcommand, or a second model.
 Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, const std::string& input) {
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
@@ -72,20 +72,20 @@ Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, 
                "give one model; the output is named with -o");
 }
 
-// CLI11 says "--shape: 1 required NAME=N,... missing"; its kinds of errors all end here.
+// Converts CLI11's errors, such as "--shape: 1 required NAME=N,... missing"; all of them pass here.
 Error from_cli(const CLI::ParseError& e) {
   std::string what = e.what();
   std::string remedy = "graphopt --help shows what each option takes";
   const std::size_t missing = what.find(": 1 required ");
   if (missing != std::string::npos) what = what.substr(0, missing) + ": its value is missing";
-  // Values of options are taken as text; what CLI11 itself converts is "true" and "false" of flags.
+  // Values of options are texts; CLI11 itself converts only "true" and "false" of flags.
   constexpr std::string_view kFlag = "Could not convert: ";
   if (what.starts_with(kFlag))
     what = what.substr(kFlag.size(), what.find(" = ") - kFlag.size()) + ": it takes no value";
   return usage(std::move(what), std::move(remedy));
 }
 
-// Splits the words as the app's options say. Unknown words stay for the caller.
+// Splits the words by the app's options. Unknown words are left to the caller.
 Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> words) {
   app.allow_extras();
   app.add_option("IN", input);
@@ -97,7 +97,7 @@ Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> w
     return from_cli(e);
   }
   std::vector<std::string> rest = app.remaining();
-  std::erase(rest, "--");  // ends the options; CLI11 hands it back
+  std::erase(rest, "--");  // ends the options; CLI11 returns it
   if (!rest.empty()) return not_understood(app, rest, input);
   return Done{};
 }
@@ -119,7 +119,7 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
   Command command;
   Requests requests;
   CLI::App app;
-  app.set_help_flag("");  // CLI11's own prints and ends; ours is a flag like any other
+  app.set_help_flag("");  // CLI11's own flag prints and exits; ours is a flag like any other
   add_inspect_options(app, command, requests);
   if (auto done = split(app, command.inspect.input, words(argc, argv, 2)); !done) return done.errors();
   if (requests.help) {
@@ -173,7 +173,7 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
 }  // namespace
 
 Result<Command> parse_command_line(int argc, const char* const* argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--version") {  // the commonest question of build scripts
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {  // the most frequent call of build scripts
     Command command;
     command.text = version_text();
     return command;

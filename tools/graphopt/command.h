@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The parsed command line.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace graphopt::tool {
 
 enum class When : std::uint8_t { Auto, Always, Never };
 
-// What concerns the process and the people before it, not the library.
+// Options of the process and its output, as opposed to those of the library.
 struct ToolOptions {
   LogLevel log_level = LogLevel::Warning;
   bool quiet = false;  // errors only
@@ -28,7 +28,7 @@ struct ToolOptions {
 struct Command {
   enum class Verb : std::uint8_t { Print, Optimize, Inspect };
   Verb verb = Verb::Print;
-  std::string text;        // Print: what goes to stdout (--help, --version, --list-passes)
+  std::string text;        // Print: the text for stdout (--help, --version, --list-passes)
   Options options;         // Optimize
   InspectOptions inspect;  // Inspect
   bool json = false;

@@ -1,4 +1,4 @@
-// What people see: everything here goes to stderr. stdout carries what was asked for, and nothing else.
+// The output for the user: all of it goes to stderr. stdout has only what was requested.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ namespace graphopt::tool {
 class Log;       // log.h
 class Progress;  // progress.h
 
-// `text` with its control characters escaped: names come from files, and a hostile one must not drive a
-// terminal.
+// Returns `text` with its control characters escaped: names come from files, and a hostile one must not drive
+// a terminal.
 std::string visible(std::string_view text);
 
-// The user's view of a run: log lines, progress, model texts.
+// The user's view of a run: log lines, progress, texts of models.
 class Console final : public Observer {
  public:
   explicit Console(const ToolOptions& options);
@@ -32,21 +32,21 @@ class Console final : public Observer {
 
   void error(const Error& error);
   void print(std::string_view text);  // unless --quiet
-  // Ends the progress bar: nothing is drawn from now on.
+  // Ends the progress bar: it is not drawn any more.
   void finish();
   bool color() const { return color_; }
 
  private:
   const ToolOptions& options_;
   bool color_;
-  std::unique_ptr<Progress> progress_;  // none when nobody looks
+  std::unique_ptr<Progress> progress_;  // none when stderr is not a terminal
   std::unique_ptr<Log> log_;            // made for the first line: most runs have none
 };
 
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);
 std::string check_table(const Report::Check& check);
-// What a search over moves kept and refused (--explain).
+// The kept and refused moves of a search (--explain).
 std::string explain_table(const Report& report);
 std::string time_table(const Report& report);
 

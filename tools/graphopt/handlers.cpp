@@ -1,4 +1,4 @@
-// Handlers may only make system calls and read memory that nobody changes, so their texts are made
+// Handlers may only make system calls and read memory that does not change, so their texts are made
 // beforehand.
 #include "handlers.h"
 
@@ -20,7 +20,7 @@
 namespace graphopt::tool {
 namespace {
 
-// Written before the handlers are installed, never again. Not strings: those would be destroyed at exit.
+// Written before the handlers are installed, never again. No strings: those would be destroyed at exit.
 constexpr std::size_t kText = 1024;
 char shrank_text[kText];
 char timeout_text[kText];
@@ -46,7 +46,7 @@ void on_interrupt(int signal) {
 }
 
 void on_bus_error(int signal, siginfo_t* info, void*) {
-  if (mapped_file_at(info->si_addr) == nullptr) {  // not a mapped model: a defect, and worth a core
+  if (mapped_file_at(info->si_addr) == nullptr) {  // not a mapped model: a defect that should dump core
     on_interrupt(signal);
     return;
   }
@@ -99,7 +99,8 @@ void start_watchdog(double seconds, const std::string& input) {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGALRM, &action, nullptr);
-  const double grace = seconds + std::clamp(seconds * 0.1, 0.1, 2.0);  // the library's own answer says more
+  // the library's own error is more precise
+  const double grace = seconds + std::clamp(seconds * 0.1, 0.1, 2.0);
   itimerval timer = {};
   timer.it_value.tv_sec = static_cast<time_t>(grace);
   timer.it_value.tv_usec = static_cast<suseconds_t>((grace - std::floor(grace)) * 1e6);

@@ -46,7 +46,7 @@ void add_regions(std::string& out, const Report::Regions& regions) {
     const Report::Region& r = regions.regions[i];
     std::vector<std::string> members = r.members;
     for (std::string& member : members)
-      if (member == r.anchor) member = '[' + member + ']';  // the anchor stands out
+      if (member == r.anchor) member = '[' + member + ']';  // mark the anchor
     out += fmt::format("  {:<32} {}\n", r.anchor.empty() ? "elementwise" : visible(r.kind),
                        visible(join(members)));
   }

@@ -1,5 +1,5 @@
-// spdlog with one sink of our own making; its registry of loggers is not touched, so nothing is set up before
-// the first line.
+// spdlog with one sink of our own; its registry of loggers is not used, so nothing is set up before the first
+// line.
 #include "log.h"
 
 #include <spdlog/logger.h>

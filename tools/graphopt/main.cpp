@@ -1,4 +1,4 @@
-// graphopt: the tool. It sees the library's public headers only.
+// graphopt: the tool. It includes only the library's public headers.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
         "  help: please report it with the model, the command line and graphopt --version\n",
         stderr);
   }
-  // Everything is written: what is left in memory is the system's to take back.
+  // Everything is written: the system frees the memory.
   std::fflush(stdout);
   std::fflush(stderr);
   std::_Exit(status);

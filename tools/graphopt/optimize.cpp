@@ -14,7 +14,7 @@
 namespace graphopt::tool {
 namespace {
 
-// Told of the run's phases as the console is; what is written is finished, whatever the clock says.
+// Follows the run's phases like the console; stops the watchdog so that saving is finished.
 class Watched final : public Observer {
  public:
   explicit Watched(Console& console) : console_(console) {}
@@ -33,12 +33,13 @@ class Watched final : public Observer {
   Console& console_;
 };
 
-// A file that goes beside the model: what asks for it, what it is called, what such a file begins with.
+// A file written besides the model: the option that requests it, its name, the first characters of such a
+// file.
 struct SideFile {
   const char* option;
   const char* what;
   const char* start;
-  const std::string& path;  // "-" is stdout; empty: not asked for
+  const std::string& path;  // "-" is stdout; empty: not requested
 };
 
 Status write_file(const SideFile& side, std::string_view text) {
@@ -58,8 +59,8 @@ Status write_file(const SideFile& side, std::string_view text) {
   return Done{};
 }
 
-// A report goes over an old report, and over nothing else: not over the model, its result or its weights by a
-// slip. So does a drawing.
+// A report may overwrite only an old report, never by mistake the model, its result or its weights. The same
+// holds for a drawing.
 Status check_path(const SideFile& file, const Options& options) {
   const std::string& path = file.path;
   if (path.empty() || path == "-") return Done{};

@@ -23,14 +23,14 @@ std::size_t terminal_width() {
 }
 
 void put(std::string_view text) {
-  // A terminal that is gone needs no bar.
+  // Ignore errors: a terminal that is gone needs no bar.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 }  // namespace
 
 Progress::Progress() : began_(Clock::now()) {
-  // The thread leaves all signals to the main one, whose handlers know what to remove.
+  // The thread blocks all signals: the main thread's handlers remove the unfinished output.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -88,7 +88,7 @@ void Progress::draw() {
     const double part = std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
     std::fill_n(bar.begin(), static_cast<std::size_t>(part * static_cast<double>(kBar)), '#');
     share = fmt::format(" {:3.0f} %", part * 100);
-  } else {  // nobody knows how much is left: a block that wanders
+  } else {  // unknown total: a block that moves back and forth
     const auto at = static_cast<std::size_t>(seconds * 5) % (kBar - 3);
     std::fill_n(bar.begin() + static_cast<std::ptrdiff_t>(at), 4, '#');
   }

@@ -11,7 +11,7 @@
 
 namespace graphopt::tool {
 
-// A thread of its own draws, so that a phase which reports nothing for a while still shows that time passes.
+// A separate thread draws, so that a phase which reports nothing for a while still shows that time passes.
 class Progress {
  public:
   Progress();
@@ -21,8 +21,7 @@ class Progress {
 
   void phase(std::string_view name);
   void step(std::string_view what, std::uint64_t done, std::uint64_t total);
-  // Takes the bar off the screen, so that something else can be written there; it comes back with the next
-  // tick.
+  // Erases the bar, so that something else can be written there; it is drawn again with the next tick.
   void clear();
   void stop();
 

@@ -1,4 +1,4 @@
-// The tables that a run ends with.
+// The tables printed at the end of a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void add_row(std::string& out, const std::string& name, std::uint64_t before, st
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", name, before, after, change_text(before, after));
 }
 
-// Operators of both models, those whose number changed most first.
+// Operators of both models, largest change first.
 std::vector<Row> operator_rows(const Report& report, bool all) {
   std::map<std::string, Row> rows;
   for (const auto& [name, n] : report.before.operators) rows[name].before = n;
@@ -57,7 +57,7 @@ std::string before_after_table(const Report& report, bool all_operators) {
   std::string out = fmt::format("graphopt: {} -> {}, {:.3f} s\n", visible(report.input), to, report.seconds);
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "", "before", "after", "change");
   add_row(out, "nodes", report.before.nodes, report.after.nodes);
-  constexpr std::size_t kRows = 16;  // the rest of the screen belongs to what came before
+  constexpr std::size_t kRows = 16;  // leaves the rest of the screen to earlier output
   const std::vector<Row> rows = operator_rows(report, all_operators);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!all_operators && i == kRows) {

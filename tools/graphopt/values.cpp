@@ -7,7 +7,7 @@
 namespace graphopt::tool {
 namespace {
 
-// Digits with an optional fraction and exponent: from_chars, so that no locale changes what "1.5" means.
+// Digits with an optional fraction and exponent: from_chars, so that no locale changes the meaning of "1.5".
 std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -15,7 +15,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-// The parts around the last '=': names in models may hold that sign, numbers do not.
+// Returns the parts before and after the last '=': names in models may contain that sign, numbers do not.
 bool split(std::string_view text, std::string_view& name, std::string_view& value) {
   const std::size_t at = text.rfind('=');
   if (at == std::string_view::npos || at == 0) return false;
@@ -80,7 +80,7 @@ std::optional<double> parse_seconds(std::string_view text) {
     text.remove_suffix(1);
   }
   const auto number = parse_number(text);
-  constexpr double kYear = 3600.0 * 24 * 366;  // what timers can hold is not much more
+  constexpr double kYear = 3600.0 * 24 * 366;  // timers cannot hold much more
   if (!number || *number <= 0 || *number * scale > kYear) return std::nullopt;
   return *number * scale;
 }

@@ -1,4 +1,5 @@
-// The values that options take, from text. Nothing on what is not one; the caller says what was expected.
+// Parsers for the values of options. They return nothing for invalid text; the caller reports what was
+// expected.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace graphopt::tool {
 
-std::optional<std::int64_t> parse_integer(std::string_view text);  // "-12"; nothing else before or behind it
+// "-12"; no other characters before or after
+std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_bytes(
     std::string_view text);                                    // "4096", "64K", "2M", "1.5G" (powers of 1024)
 std::optional<double> parse_seconds(std::string_view text);    // "10", "0.5", "10s", "5m", "1h"; above 0

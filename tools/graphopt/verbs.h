@@ -1,4 +1,4 @@
-// What the tool does, a file per verb. Each returns the exit status.
+// The commands of the tool, a file per command. Each returns the exit status.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@ namespace graphopt::tool {
 int run_optimize(const Command& command, Console& console);
 int run_inspect(const Command& command, Console& console);
 
-// Everything, to stdout. ErrorKind::Output when it cannot be written.
+// Prints everything to stdout. ErrorKind::Output when it cannot be written.
 Status write_stdout(std::string_view text);
-// The status of the first error, after all have been printed.
+// Prints all errors and returns the status of the first.
 int fail(const Errors& errors, Console& console);
 
 }  // namespace graphopt::tool
