@@ -15,18 +15,18 @@ Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> typ
   options.types = types;
   const DataPlan plan(model, options, false, false);
   MessageWriter writer(model, options, plan);
-  const std::vector<wire::Piece> pieces = writer.pieces();
+  const std::vector<wire::ByteRange> ranges = writer.ranges();
   folder_ = folder;
   bytes_.clear();
   if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
     return Error{ErrorKind::CheckFailed,
                  {model.file, {}, {}, {}, {}},
                  "not checked: the model has " + std::to_string(writer.size()) +
-                     " bytes, more than ONNX Runtime takes in one piece",
+                     " bytes, more than ONNX Runtime takes in one range",
                  "leave --check out, or keep the weights in external data"};
   }
   bytes_.reserve(writer.size());
-  for (const wire::Piece& piece : pieces) bytes_.append(piece.data, piece.size);
+  for (const wire::ByteRange& range : ranges) bytes_.append(range.data, range.size);
   return Done{};
 }
 

@@ -97,8 +97,8 @@ class NodeContext {
   std::vector<bool> stated_more_;
 };
 
-using Rule = void (*)(NodeContext&);
+using InferenceRule = void (*)(NodeContext&);
 // Returns the rule of an operator; null: onnx's function is used.
-Rule rule_for(OpKind kind);
+InferenceRule rule_for(OpKind kind);
 
 }  // namespace graphopt

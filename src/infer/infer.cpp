@@ -113,7 +113,7 @@ void Inference::State::infer_node(NodeId n) {
   if (m.is_return(n)) return;
   if (depth > 0 && body_budget > 0) --body_budget;
   NodeContext c(*this, n);
-  if (const Rule rule = rule_for(c.kind)) rule(c);
+  if (const InferenceRule rule = rule_for(c.kind)) rule(c);
   else onnx.infer(c);
   c.finish();
   inferred += m.output_count(n);

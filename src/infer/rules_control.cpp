@@ -128,7 +128,7 @@ void state_result(NodeContext& c, std::size_t i, TypeId t, std::optional<Symboli
 }
 
 // A loop-carried value: from one iteration to the next.
-struct Carried {
+struct LoopCarried {
   ValueId inside;      // the body's input
   std::size_t result;  // of the body
   TypeId type;
@@ -136,11 +136,11 @@ struct Carried {
 };
 
 // Infers the body until the loop-carried facts are stable. Returns false when the body is nested too deep.
-bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
+bool settle(NodeContext& c, GraphId body, std::vector<LoopCarried>& carried) {
   Inference::State& s = c.s;
   const TypeId unknown = c.m.types.unknown();
   for (int round = 0;; ++round) {
-    for (Carried& x : carried) {
+    for (LoopCarried& x : carried) {
       const Type& t = c.m.types[x.type];
       if (s.body_budget == 0 && t.kind == TypeKind::Tensor && t.has_rank) {
         x.type = c.m.types.tensor(t.elem);
@@ -153,7 +153,7 @@ bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
     }
     if (!s.enter(body)) return false;
     bool stable = true;
-    for (Carried& x : carried) {
+    for (LoopCarried& x : carried) {
       const ValueId out = c.m.graph_output(body, x.result);
       const TypeId back = out ? s.export_type(s.type(out), body) : unknown;
       TypeId both = s.join(x.type, back);
@@ -177,7 +177,7 @@ bool settle(NodeContext& c, GraphId body, std::vector<Carried>& carried) {
     if (round >= 4) {
       // Types can fall three steps, values two, so this point is not reached; if it were, a wrong fact must
       // not remain.
-      for (Carried& x : carried) {
+      for (LoopCarried& x : carried) {
         x.type = unknown;
         x.value.reset();
         if (x.inside) s.commit(x.inside, unknown, nullptr);
@@ -249,7 +249,7 @@ void loop(NodeContext& c) {
   const BodyAtWork at_work(c.s, body);
   const TypeId flag = c.m.types.tensor(DType::Bool, {}), counter = c.m.types.tensor(DType::Int64, {});
   c.s.commit(inputs[0], counter, nullptr);
-  std::vector<Carried> carried;
+  std::vector<LoopCarried> carried;
   // The condition is loop-carried, too. When it is absent it is true.
   std::optional<SymbolicTensor> condition;
   if (!c.has(1)) condition = SymbolicTensor{DType::Bool, {}, {c.constant(1)}};
@@ -310,7 +310,7 @@ void scan(NodeContext& c) {
     }
     c.s.commit(inputs[i], element, nullptr);
   }
-  std::vector<Carried> carried;
+  std::vector<LoopCarried> carried;
   for (std::size_t i = 0; i < n; ++i) {
     const SymbolicTensor* value = c.sym(i);
     carried.push_back({inputs[i], i, c.type_id(i), value ? std::optional(*value) : std::nullopt});

@@ -7,9 +7,9 @@ namespace graphopt {
 namespace {
 
 using K = OpKind;
-using Table = std::array<Rule, kOpKindCount>;
+using Table = std::array<InferenceRule, kOpKindCount>;
 
-template <class... Kinds> constexpr void put(Table& t, Rule rule, Kinds... kinds) {
+template <class... Kinds> constexpr void put(Table& t, InferenceRule rule, Kinds... kinds) {
   ((t[static_cast<std::size_t>(kinds)] = rule), ...);
 }
 
@@ -128,6 +128,6 @@ constexpr Table kTable = make_table();
 
 }  // namespace
 
-Rule rule_for(OpKind kind) { return kTable[static_cast<std::size_t>(kind)]; }
+InferenceRule rule_for(OpKind kind) { return kTable[static_cast<std::size_t>(kind)]; }
 
 }  // namespace graphopt

@@ -1,7 +1,6 @@
 // A model in ONNX text syntax (onnx/defs/parser.h reads it), straight from the IR: for --print-after and
 // messages. For a tensor above `max_elements` elements only the declaration is written, so the result is for
 // people, not for saving.
-// people, not for saving.
 #pragma once
 
 #include <string>

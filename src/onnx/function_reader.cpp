@@ -142,7 +142,7 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
   }
   m_.set_graph_outputs(g, outputs);
   read_value_infos(g, parts.value_infos, budget);
-  if (levels_.back().unsorted && !problems_.full() && sort_nodes(m_, g, problems_)) sorted_.push_back(g);
+  if (open_graphs_.back().unsorted && !problems_.full() && sort_nodes(m_, g, problems_)) sorted_.push_back(g);
   close();
 }
 

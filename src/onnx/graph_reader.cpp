@@ -32,12 +32,12 @@ ValueId GraphReader::lookup(NameId name) const {
   return name.index() < meaning_.size() ? meaning_[name.index()] : ValueId{};
 }
 
-void GraphReader::open(GraphId g) { levels_.push_back({g, {}, false, undo_.size()}); }
+void GraphReader::open(GraphId g) { open_graphs_.push_back({g, {}, false, undo_.size()}); }
 
 void GraphReader::close() {
-  const Level level = levels_.back();
-  levels_.pop_back();
-  while (undo_.size() > level.undo) {
+  const OpenGraph closed = open_graphs_.back();
+  open_graphs_.pop_back();
+  while (undo_.size() > closed.undo) {
     meaning_[undo_.back().name.index()] = undo_.back().before;
     undo_.pop_back();
   }
@@ -65,10 +65,10 @@ ValueId GraphReader::resolve(NameId name) {
   if (!v) return {};
   const Value& value = m_.value(v);
   if (value.is_input || value.is_initializer) return v;
-  if (value.def && value.graph == levels_.back().graph) return v;
-  for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-    if (level->graph != value.graph) continue;
-    if (!value.def || value.def == level->current) level->unsorted = true;
+  if (value.def && value.graph == open_graphs_.back().graph) return v;
+  for (auto reading = open_graphs_.rbegin(); reading != open_graphs_.rend(); ++reading) {
+    if (reading->graph != value.graph) continue;
+    if (!value.def || value.def == reading->current) reading->unsorted = true;
     break;
   }
   return v;
@@ -134,25 +134,25 @@ void GraphReader::read_graph(Bytes proto, GraphId g, int budget, const std::vect
   read_value_infos(g, parts.value_infos, budget);
   pin_annotated(parts.annotations);
   for (const Bytes t : training) pin_training(t);
-  if (levels_.back().unsorted && !problems_.full() && sort_nodes(m_, g, problems_)) sorted_.push_back(g);
+  if (open_graphs_.back().unsorted && !problems_.full() && sort_nodes(m_, g, problems_)) sorted_.push_back(g);
   close();
 }
 
 void GraphReader::read_body(GraphId g, Parts& parts, int budget) {
   const std::size_t first_name = operand_names_.size();
-  std::vector<Draft> drafts(parts.nodes.size());
+  std::vector<ParsedNode> parsed_nodes(parts.nodes.size());
   for (std::uint32_t i = 0; i < parts.nodes.size() && !problems_.full(); ++i) {
-    Draft& draft = drafts[i];
-    if (!draft_node(parts.nodes[i], g, i, draft)) continue;
-    for (std::uint32_t k = 0; k < draft.outputs; ++k) {
-      const NameId name = operand_names_[draft.first_name + draft.inputs + k];
+    ParsedNode& parsed = parsed_nodes[i];
+    if (!parse_node(parts.nodes[i], g, i, parsed)) continue;
+    for (std::uint32_t k = 0; k < parsed.outputs; ++k) {
+      const NameId name = operand_names_[parsed.first_name + parsed.inputs + k];
       if (name == kEmptyName) continue;
       ValueId& now = meaning(name);
       if (now && m_.value(now).graph == g) {
-        problems_.add(place(g, draft, i),
+        problems_.add(place(g, parsed, i),
                       "its result " + quoted(m_.text(name)) + " has the name of another value of the graph",
                       "give every value of a graph a name of its own");
-        operand_names_[draft.first_name + draft.inputs + k] = kEmptyName;
+        operand_names_[parsed.first_name + parsed.inputs + k] = kEmptyName;
         continue;
       }
       undo_.push_back({name, now});
@@ -160,8 +160,8 @@ void GraphReader::read_body(GraphId g, Parts& parts, int budget) {
     }
   }
   parts.nodes = {};
-  for (std::uint32_t i = 0; i < drafts.size() && !problems_.full(); ++i)
-    if (drafts[i].op) make_node(drafts[i], g, i, budget);
+  for (std::uint32_t i = 0; i < parsed_nodes.size() && !problems_.full(); ++i)
+    if (parsed_nodes[i].op) make_node(parsed_nodes[i], g, i, budget);
   operand_names_.resize(first_name);
 }
 

@@ -40,7 +40,7 @@ class GraphReader {
   OpsetTable read_opsets(const std::vector<Bytes>& imports, const Place& place);
 
  private:
-  struct Draft {  // a node whose fields were read, before it is made
+  struct ParsedNode {  // a node whose fields were read, before it is made
     Bytes proto;
     NameId name;
     OpId op;
@@ -48,7 +48,7 @@ class GraphReader {
     std::uint32_t inputs = 0, outputs = 0;
     bool has_attributes = false, has_devices = false;
   };
-  struct Level {  // a graph that is being read
+  struct OpenGraph {  // a graph that is being read
     GraphId graph;
     NodeId current;
     bool unsorted = false;
@@ -72,9 +72,9 @@ class GraphReader {
   void pin(std::string_view name);
 
   // node_reader.cpp
-  bool draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft);
-  void make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget);
-  void read_attributes(const Draft& draft, NodeId n, int budget);
+  bool parse_node(Bytes proto, GraphId g, std::uint32_t index, ParsedNode& parsed);
+  void make_node(const ParsedNode& parsed, GraphId g, std::uint32_t index, int budget);
+  void read_attributes(const ParsedNode& parsed, NodeId n, int budget);
   // Takes the graph and node, not a Place: a Place costs several strings, and few attributes have a problem.
   bool read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a);
   void note_constant(NodeId n);
@@ -93,7 +93,7 @@ class GraphReader {
   ValueId declare(GraphId g, std::string_view name, const char* what, bool input);
   ValueId resolve(NameId name);
   Place place(GraphId g, std::string slot = {}) const;
-  Place place(GraphId g, const Draft& draft, std::uint32_t index) const;
+  Place place(GraphId g, const ParsedNode& parsed, std::uint32_t index) const;
   void fault(Place place, const Fault& fault);
   NameId view(std::string_view text) { return m_.names.intern_view(text); }
 
@@ -107,7 +107,7 @@ class GraphReader {
     ValueId before;
   };
   std::vector<Undo> undo_;
-  std::vector<Level> levels_;
+  std::vector<OpenGraph> open_graphs_;
   std::vector<NameId> operand_names_;
   std::vector<ValueId> operands_, results_;  // of the node under construction
   std::vector<OpId> op_of_type_;             // by name of the operator type: the last op that had it

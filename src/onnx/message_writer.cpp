@@ -98,7 +98,7 @@ void MessageWriter::collect_value_infos() {
   if (!std::ranges::is_sorted(infos_, order)) std::ranges::stable_sort(infos_, order);
 }
 
-std::vector<wire::Piece> MessageWriter::pieces() {
+std::vector<wire::ByteRange> MessageWriter::ranges() {
   write_model();
   return w_.take();
 }

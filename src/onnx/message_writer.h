@@ -18,7 +18,7 @@ class MessageWriter {
   MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan);
 
   // The ranges of bytes of the message; they live as long as this writer and the model.
-  std::vector<wire::Piece> pieces();
+  std::vector<wire::ByteRange> ranges();
   std::uint64_t size() const { return w_.size(); }
 
  private:

@@ -59,7 +59,7 @@ bool set_node_metadata(Model& m, NodeId n, std::string_view key, std::optional<s
     w.field_copy(field::entry::kValue, *value);
     w.field_copy(field::entry::kKey, key);
     w.close(nf::kMetadata, 0);
-    for (const wire::Piece& piece : w.take()) proto.append(piece.data, piece.size);
+    for (const wire::ByteRange& range : w.take()) proto.append(range.data, range.size);
   }
   Node& node = m.node_for_reader(n);
   node.proto = m.keep(proto);

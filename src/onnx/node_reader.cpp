@@ -18,12 +18,12 @@ using wire::Field;
 using wire::Fields;
 using wire::Kind;
 
-Place GraphReader::place(GraphId g, const Draft& draft, std::uint32_t index) const {
+Place GraphReader::place(GraphId g, const ParsedNode& parsed, std::uint32_t index) const {
   Place p = place_of(m_, g);
-  p.node =
-      draft.name && draft.name != kEmptyName ? std::string(m_.text(draft.name)) : "#" + std::to_string(index);
-  if (!draft.op) return p;
-  const Op& op = m_.op(draft.op);
+  p.node = parsed.name && parsed.name != kEmptyName ? std::string(m_.text(parsed.name))
+                                                    : "#" + std::to_string(index);
+  if (!parsed.op) return p;
+  const Op& op = m_.op(parsed.op);
   if (op.domain != kEmptyName) p.op = std::string(m_.text(op.domain)) + "::";
   p.op += m_.text(op.type);
   return p;
@@ -49,10 +49,10 @@ OpId GraphReader::find_op(std::string_view domain_text, std::string_view type_te
 }
 
 // Reads all fields but the attributes. Returns false when the node cannot be used.
-bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft& draft) {
-  draft.proto = proto;
-  draft.name = kEmptyName;
-  draft.first_name = static_cast<std::uint32_t>(operand_names_.size());
+bool GraphReader::parse_node(Bytes proto, GraphId g, std::uint32_t index, ParsedNode& parsed) {
+  parsed.proto = proto;
+  parsed.name = kEmptyName;
+  parsed.first_name = static_cast<std::uint32_t>(operand_names_.size());
   std::string_view type, domain, overload;
   const char* broken = nullptr;
   Fields fields(proto);
@@ -63,27 +63,27 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
       case nf::kInput:
         mixed = mixed || outputs_begun;
         operand_names_.push_back(view(f.bytes));
-        ++draft.inputs;
+        ++parsed.inputs;
         break;
       case nf::kOutput:
         outputs_begun = true;
         operand_names_.push_back(view(f.bytes));
-        ++draft.outputs;
+        ++parsed.outputs;
         break;
-      case nf::kName: draft.name = view(f.bytes); break;
+      case nf::kName: parsed.name = view(f.bytes); break;
       case nf::kOpType: type = f.bytes; break;
       case nf::kDomain: domain = f.bytes; break;
       case nf::kOverload: overload = f.bytes; break;
-      case nf::kAttribute: draft.has_attributes = true; break;
+      case nf::kAttribute: parsed.has_attributes = true; break;
       case nf::kMetadata:
         if (!wire::well_formed(f.bytes)) broken = "its metadata end in the middle";
         break;
-      case nf::kDevices: draft.has_devices = true; break;
+      case nf::kDevices: parsed.has_devices = true; break;
       default: break;
     }
   }
   if (mixed) {  // inputs after outputs in the file: no known writer does that, but it is allowed
-    operand_names_.resize(draft.first_name);
+    operand_names_.resize(parsed.first_name);
     for (const std::uint32_t wanted : {std::uint32_t{nf::kInput}, std::uint32_t{nf::kOutput}}) {
       Fields again(proto);
       for (Field f; again.next(f);)
@@ -92,14 +92,14 @@ bool GraphReader::draft_node(Bytes proto, GraphId g, std::uint32_t index, Draft&
   }
   if (fields.broken()) broken = fields.what();
   if (broken != nullptr) {
-    problems_.add(place(g, draft, index), std::string("its bytes are broken: ") + broken, kDamaged);
+    problems_.add(place(g, parsed, index), std::string("its bytes are broken: ") + broken, kDamaged);
     return false;
   }
   if (type.empty()) {
-    problems_.add(place(g, draft, index), "it names no operator", kReport);
+    problems_.add(place(g, parsed, index), "it names no operator", kReport);
     return false;
   }
-  draft.op = find_op(domain, type, overload);
+  parsed.op = find_op(domain, type, overload);
   return true;
 }
 
@@ -119,16 +119,16 @@ void GraphReader::check_opset(GraphId g, OpId id, NodeId n) {
                   "add '" + domain + "' to the opset_import of the model (or of the function)");
 }
 
-void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, int budget) {
+void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t index, int budget) {
   operands_.clear();
   results_.clear();
-  for (std::uint32_t k = 0; k < draft.inputs; ++k) {
-    const NameId name = operand_names_[draft.first_name + k];
+  for (std::uint32_t k = 0; k < parsed.inputs; ++k) {
+    const NameId name = operand_names_[parsed.first_name + k];
     ValueId v;
     if (name != kEmptyName) {
       v = resolve(name);
       if (!v) {
-        Place p = place(g, draft, index);
+        Place p = place(g, parsed, index);
         p.slot = "input " + std::to_string(k) + " " + quoted(m_.text(name));
         problems_.add(std::move(p), "no node, input or initializer gives it",
                       "add what makes it, or correct the name");
@@ -137,34 +137,34 @@ void GraphReader::make_node(const Draft& draft, GraphId g, std::uint32_t index, 
     }
     operands_.push_back(v);
   }
-  for (std::uint32_t k = 0; k < draft.outputs; ++k) {
-    const NameId name = operand_names_[draft.first_name + draft.inputs + k];
+  for (std::uint32_t k = 0; k < parsed.outputs; ++k) {
+    const NameId name = operand_names_[parsed.first_name + parsed.inputs + k];
     results_.push_back(name == kEmptyName ? ValueId{} : lookup(name));
   }
-  const NodeId n = m_.add_node(g, draft.op, operands_, results_);
+  const NodeId n = m_.add_node(g, parsed.op, operands_, results_);
   Node& node = m_.node_for_reader(n);
-  node.name = draft.name;
-  node.proto = draft.proto;
+  node.name = parsed.name;
+  node.proto = parsed.proto;
   node.file_index = index;
-  levels_.back().current = n;
-  if (m_.opset(g, m_.op(draft.op).domain) == 0) check_opset(g, draft.op, n);
-  if (draft.has_devices) pin_sharded(draft.proto);
-  if (!draft.has_attributes) return;
+  open_graphs_.back().current = n;
+  if (m_.opset(g, m_.op(parsed.op).domain) == 0) check_opset(g, parsed.op, n);
+  if (parsed.has_devices) pin_sharded(parsed.proto);
+  if (!parsed.has_attributes) return;
   if (budget < 2) {
-    problems_.add(place(g, draft, index),
+    problems_.add(place(g, parsed, index),
                   "its attributes are nested deeper than the 100 levels of messages that ONNX readers accept",
                   "put inner parts into functions of the model, or unroll them");
     return;
   }
-  read_attributes(draft, n, budget);
-  if (draft.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
+  read_attributes(parsed, n, budget);
+  if (parsed.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
 }
 
 // --- attributes --------------------------------------------------------------------------------------------
 
-void GraphReader::read_attributes(const Draft& draft, NodeId n, int budget) {
+void GraphReader::read_attributes(const ParsedNode& parsed, NodeId n, int budget) {
   std::vector<Attr> attrs;
-  Fields fields(draft.proto);
+  Fields fields(parsed.proto);
   for (Field f; fields.next(f);) {
     if (f.number != nf::kAttribute || f.kind != Kind::Length) continue;
     Attr a;

@@ -190,11 +190,11 @@ void BackwardWriter::copy(Bytes bytes) {
   char* to = room(bytes.size());
   std::memcpy(to, bytes.data(), bytes.size());
   size_ += bytes.size();
-  if (!pieces_.empty() && pieces_.back().data == to + bytes.size()) {
-    pieces_.back().data = to;
-    pieces_.back().size += bytes.size();
+  if (!ranges_.empty() && ranges_.back().data == to + bytes.size()) {
+    ranges_.back().data = to;
+    ranges_.back().size += bytes.size();
   } else {
-    pieces_.push_back({to, bytes.size()});
+    ranges_.push_back({to, bytes.size()});
   }
 }
 
@@ -203,11 +203,11 @@ void BackwardWriter::raw(Bytes bytes) {
   if (!image && bytes.size() <= 256) return copy(bytes);
   if (bytes.empty()) return;
   size_ += bytes.size();
-  if (image && !pieces_.empty() && pieces_.back().data == bytes.data() + bytes.size()) {
-    pieces_.back().data = bytes.data();
-    pieces_.back().size += bytes.size();
+  if (image && !ranges_.empty() && ranges_.back().data == bytes.data() + bytes.size()) {
+    ranges_.back().data = bytes.data();
+    ranges_.back().size += bytes.size();
   } else {
-    pieces_.push_back({bytes.data(), bytes.size()});
+    ranges_.push_back({bytes.data(), bytes.size()});
   }
 }
 
@@ -253,9 +253,9 @@ void BackwardWriter::field_float(std::uint32_t number, float value) {
   tag(number, Kind::Fixed32);
 }
 
-std::vector<Piece> BackwardWriter::take() {
-  std::reverse(pieces_.begin(), pieces_.end());
-  return std::move(pieces_);
+std::vector<ByteRange> BackwardWriter::take() {
+  std::reverse(ranges_.begin(), ranges_.end());
+  return std::move(ranges_);
 }
 
 }  // namespace graphopt::wire

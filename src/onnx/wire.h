@@ -69,7 +69,7 @@ float as_float(const Field& f);
 bool append_varints(const Field& f, std::vector<std::int64_t>& out);
 bool append_floats(const Field& f, std::vector<float>& out);
 
-struct Piece {
+struct ByteRange {
   const char* data;
   std::uint64_t size;
 };
@@ -99,7 +99,7 @@ class BackwardWriter {
   void field_float(std::uint32_t number, float value);
 
   // Returns the ranges, first to last. The writer must not be used afterwards.
-  std::vector<Piece> take();
+  std::vector<ByteRange> take();
 
  private:
   static constexpr std::size_t kBlock = 32 * 1024;
@@ -109,7 +109,7 @@ class BackwardWriter {
   }
 
   Bytes image_;
-  std::vector<Piece> pieces_;  // last to first
+  std::vector<ByteRange> ranges_;  // last to first
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* free_ = nullptr;  // free space ends here
   std::size_t left_ = 0;

@@ -18,10 +18,10 @@ namespace {
 constexpr std::uint64_t kLargestMessage = std::numeric_limits<std::int32_t>::max();  // protobuf's own limit
 constexpr std::uint64_t kWorthCopying = 64 * 1024;
 
-Status write_pieces(const std::vector<wire::Piece>& pieces, OutputFile& out) {
-  for (const wire::Piece& piece : pieces) {
-    const Bytes bytes(piece.data, piece.size);
-    const FileImage* image = piece.size >= kWorthCopying ? FileImage::holding(bytes) : nullptr;
+Status write_ranges(const std::vector<wire::ByteRange>& ranges, OutputFile& out) {
+  for (const wire::ByteRange& range : ranges) {
+    const Bytes bytes(range.data, range.size);
+    const FileImage* image = range.size >= kWorthCopying ? FileImage::holding(bytes) : nullptr;
     Status s =
         image != nullptr
             ? out.copy(*image, static_cast<std::uint64_t>(bytes.data() - image->bytes().data()), bytes.size())
@@ -93,12 +93,12 @@ Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
 
   std::optional<DataPlan> plan(std::in_place, m, options, files_allowed, false);
   std::optional<MessageWriter> message(std::in_place, m, options, *plan);
-  std::vector<wire::Piece> pieces = message->pieces();
+  std::vector<wire::ByteRange> ranges = message->ranges();
   if (message->size() > kLargestMessage && files_allowed && options.external == SaveOptions::External::Auto) {
     message.reset();
     plan.emplace(m, options, files_allowed, true);
     message.emplace(m, options, *plan);
-    pieces = message->pieces();
+    ranges = message->ranges();
   }
   if (message->size() > kLargestMessage) {
     Error e{ErrorKind::Output,
@@ -124,7 +124,7 @@ Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
     if (Status s = plan->write(m, target, data_file); !s) return s.errors();
     saved.data_path = folder_of(options.path) + "/" + plan->file_name();
   }
-  if (Status s = write_pieces(pieces, *model_file); !s) return s.errors();
+  if (Status s = write_ranges(ranges, *model_file); !s) return s.errors();
   if (Status s = model_file->finish(); !s) return s.errors();
   if (data_file)
     if (Status s = data_file->commit(); !s) return s.errors();

@@ -4,7 +4,6 @@
 // kind is missing and that names ascend within a domain, and makes an index from a kind to its rows. At run
 // time there is nothing to set up: facts() scans the few rows of one kind, op_kind() is a binary search in
 // one domain.
-// search in one domain.
 #include "ops/facts.h"
 
 #include <algorithm>

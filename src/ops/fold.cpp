@@ -239,15 +239,15 @@ Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const 
         longest_string = std::max<std::uint64_t>(longest_string, s.size());
     opened.push_back(*o);
   }
-  Run run{.m = m,
-          .n = n,
-          .kind = kind,
-          .opset = opset,
-          .operands = opened,
-          .bytes_left = limits.max_result_bytes,
-          .work_left = limits.max_work,
-          .longest_string = longest_string,
-          .results = std::vector<Tensor>(m.output_count(n))};
+  FoldRun run{.m = m,
+              .n = n,
+              .kind = kind,
+              .opset = opset,
+              .operands = opened,
+              .bytes_left = limits.max_result_bytes,
+              .work_left = limits.max_work,
+              .longest_string = longest_string,
+              .results = std::vector<Tensor>(m.output_count(n))};
   const FoldRefusal refusal = row_of(kind)->kernel(run);
   if (refusal != FoldRefusal::None) return {refusal, {}};
   return {FoldRefusal::None, std::move(run.results)};

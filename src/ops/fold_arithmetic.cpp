@@ -72,7 +72,7 @@ template <class T> bool power(T base, T exponent, T& v) {
 
 }  // namespace
 
-FoldRefusal fold_arithmetic(Run& r) {
+FoldRefusal fold_arithmetic(FoldRun& r) {
   bool as_c = false;
   if (r.kind == OpKind::Mod) {
     const auto fmod = r.int_of(names::fmod);
@@ -126,7 +126,7 @@ FoldRefusal fold_arithmetic(Run& r) {
 }
 
 // NaN wins. For +0 and -0 runtimes return the first or the second, so such a pair is refused.
-FoldRefusal fold_min_max(Run& r) {
+FoldRefusal fold_min_max(FoldRun& r) {
   const bool max = r.kind == OpKind::Max;
   return with_number(r.in(0).dtype, [&](auto elem) {
     using E = decltype(elem);
@@ -145,7 +145,7 @@ FoldRefusal fold_min_max(Run& r) {
   });
 }
 
-FoldRefusal fold_bits(Run& r) {
+FoldRefusal fold_bits(FoldRun& r) {
   bool left = false;
   if (r.kind == OpKind::BitShift) {
     const auto direction = string_attr(r.m, r.n, names::direction);

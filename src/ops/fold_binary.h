@@ -8,7 +8,7 @@ namespace graphopt::folding {
 // out = op(a, b) for all elements; A and R are Elem types. op(x, y, result) returns false where the result is
 // not defined.
 template <class A, class R, class Op>
-FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op op) {
+FoldRefusal binary(FoldRun& r, const Operand& a, const Operand& b, Buffer& out, Op op) {
   if (a.dtype != b.dtype) return kBad;
   const std::optional<Dims> dims = broadcast_dims(a.dims, b.dims);
   if (!dims) return kBad;
@@ -30,7 +30,7 @@ FoldRefusal binary(Run& r, const Operand& a, const Operand& b, Buffer& out, Op o
 }
 
 // Applies it to the node's two operands and emits the result.
-template <class A, class R, class Op> FoldRefusal emit_binary(Run& r, Op op) {
+template <class A, class R, class Op> FoldRefusal emit_binary(FoldRun& r, Op op) {
   Buffer out;
   const FoldRefusal no = binary<A, R>(r, r.in(0), r.in(1), out, op);
   if (no == kDone) r.emit(0, std::move(out));
@@ -38,7 +38,7 @@ template <class A, class R, class Op> FoldRefusal emit_binary(Run& r, Op op) {
 }
 
 // Combines all operands from left to right, as runtimes do.
-template <class A, class Op> FoldRefusal emit_variadic(Run& r, Op op) {
+template <class A, class Op> FoldRefusal emit_variadic(FoldRun& r, Op op) {
   if (r.inputs() == 1) return fold_identity(r);
   Buffer so_far;
   Operand left = r.in(0);

@@ -28,7 +28,7 @@ template <class To, class From> bool convert(From v, To& out) {
   return true;
 }
 
-FoldRefusal cast_to(Run& r, DType to) {
+FoldRefusal cast_to(FoldRun& r, DType to) {
   const Operand& data = r.in(0);
   if (to == data.dtype) return fold_identity(r);
   const auto with_any = [](DType t, auto f) {
@@ -52,12 +52,12 @@ FoldRefusal cast_to(Run& r, DType to) {
 
 }  // namespace
 
-FoldRefusal fold_cast(Run& r) {
+FoldRefusal fold_cast(FoldRun& r) {
   const std::optional<std::int64_t> to = r.int_of(names::to);
   if (!to || *to <= 0 || *to > 28) return kNotFoldable;
   return cast_to(r, static_cast<DType>(*to));
 }
 
-FoldRefusal fold_cast_like(Run& r) { return cast_to(r, r.in(1).dtype); }
+FoldRefusal fold_cast_like(FoldRun& r) { return cast_to(r, r.in(1).dtype); }
 
 }  // namespace graphopt::folding

@@ -37,22 +37,22 @@ std::int64_t resolve(std::int64_t i, std::int64_t extent) {
 }
 
 // Negative indices are allowed from opset 11 on.
-bool may_be_negative(const Run& r) { return r.opset >= 11; }
+bool may_be_negative(const FoldRun& r) { return r.opset >= 11; }
 
 // Makes a result that starts as a copy of `data`, for updates to be written into.
-FoldRefusal copy_whole(Run& r, const Operand& data, Buffer& out) {
+FoldRefusal copy_whole(FoldRun& r, const Operand& data, Buffer& out) {
   if (const FoldRefusal no = r.make(data.dtype, copy_of(data.dims), out); no != kDone) return no;
   Mover(data, out).copy(0, 0, data.elements);
   return kDone;
 }
 
-bool plain_scatter(const Run& r) {
+bool plain_scatter(const FoldRun& r) {
   return !r.has(names::reduction) || string_attr(r.m, r.n, names::reduction) == "none";
 }
 
 }  // namespace
 
-FoldRefusal fold_gather(Run& r) {
+FoldRefusal fold_gather(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Indices> indices = indices_of(r.in(1));
   const std::optional<std::int64_t> given = r.int_of(names::axis);
@@ -115,7 +115,7 @@ bool fits_elementwise(const Operand& data, const Operand& index, std::size_t axi
 
 }  // namespace
 
-FoldRefusal fold_gather_elements(Run& r) {
+FoldRefusal fold_gather_elements(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Indices> indices = indices_of(r.in(1));
   const std::optional<std::int64_t> given = r.int_of(names::axis);
@@ -136,7 +136,7 @@ FoldRefusal fold_gather_elements(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_scatter_elements(Run& r) {
+FoldRefusal fold_scatter_elements(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& updates = r.in(2);
   const std::optional<Indices> indices = indices_of(r.in(1));
@@ -180,7 +180,7 @@ std::int64_t block_of(const Indices& indices, std::int64_t i, std::int64_t lengt
 
 }  // namespace
 
-FoldRefusal fold_gather_nd(Run& r) {
+FoldRefusal fold_gather_nd(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& index = r.in(1);
   const std::optional<Indices> indices = indices_of(index);
@@ -220,7 +220,7 @@ FoldRefusal fold_gather_nd(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_scatter_nd(Run& r) {
+FoldRefusal fold_scatter_nd(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& index = r.in(1);
   const Operand& updates = r.in(2);
@@ -254,7 +254,7 @@ FoldRefusal fold_scatter_nd(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_compress(Run& r) {
+FoldRefusal fold_compress(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& condition = r.in(1);
   if (condition.dtype != DType::Bool || condition.rank() != 1 || data.rank() == 0) return kBad;
@@ -290,7 +290,7 @@ FoldRefusal fold_compress(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_non_zero(Run& r) {
+FoldRefusal fold_non_zero(FoldRun& r) {
   const Operand& data = r.in(0);
   if (data.rank() == 0) return kNotFoldable;  // the shape of the result differs between runtimes
   if (const FoldRefusal no = r.charge(data.elements); no != kDone) return no;
@@ -318,7 +318,7 @@ FoldRefusal fold_non_zero(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_one_hot(Run& r) {
+FoldRefusal fold_one_hot(FoldRun& r) {
   const Operand& index = r.in(0);
   const Operand& values = r.in(2);
   const std::optional<Indices> indices = indices_of(index);

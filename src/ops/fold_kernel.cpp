@@ -6,18 +6,18 @@
 
 namespace graphopt::folding {
 
-const Operand& Run::in(std::size_t i) const {
+const Operand& FoldRun::in(std::size_t i) const {
   static const Operand absent;
   return i < operands.size() ? operands[i] : absent;
 }
 
-FoldRefusal Run::charge(std::int64_t elements) {
+FoldRefusal FoldRun::charge(std::int64_t elements) {
   if (elements < 0 || static_cast<std::uint64_t>(elements) > work_left) return kTooBig;
   work_left -= static_cast<std::uint64_t>(elements);
   return kDone;
 }
 
-FoldRefusal Run::make(DType dtype, Dims dims, Buffer& out) {
+FoldRefusal FoldRun::make(DType dtype, Dims dims, Buffer& out) {
   if (dims.size() > kMaxRank) return kBad;
   for (const std::int64_t d : dims)
     if (d < 0) return kBad;
@@ -44,7 +44,7 @@ FoldRefusal Run::make(DType dtype, Dims dims, Buffer& out) {
   return kDone;
 }
 
-void Run::emit(std::size_t slot, Buffer&& buffer) {
+void FoldRun::emit(std::size_t slot, Buffer&& buffer) {
   if (slot >= results.size()) return;
   auto payload = std::make_shared<Unpacked>();
   payload->raw = std::move(buffer.raw);
@@ -58,7 +58,7 @@ void Run::emit(std::size_t slot, Buffer&& buffer) {
   t.ready = true;
 }
 
-FoldRefusal Run::emit_view(std::size_t slot, const Operand& from, DType dtype, Dims dims) {
+FoldRefusal FoldRun::emit_view(std::size_t slot, const Operand& from, DType dtype, Dims dims) {
   if (dims.size() > kMaxRank) return kBad;
   const std::optional<std::int64_t> count = element_count(dims);
   if (!count || *count != from.elements) return kBad;
@@ -232,7 +232,7 @@ void Mover::copy_strided(std::int64_t to, std::int64_t from, std::int64_t step, 
   }
 }
 
-FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
+FoldRefusal emit_strided(FoldRun& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
                          std::int64_t start) {
   Buffer out;
   if (const FoldRefusal no = r.make(from.dtype, dims, out); no != kDone) return no;

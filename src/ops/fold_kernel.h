@@ -57,7 +57,7 @@ struct Buffer {
   char* data() { return raw.data(); }
 };
 
-struct Run {
+struct FoldRun {
   const Model& m;
   NodeId n;
   OpKind kind;
@@ -85,7 +85,7 @@ struct Run {
   FoldRefusal emit_view(std::size_t slot, const Operand& from, DType dtype, Dims dims);
 };
 
-using Kernel = FoldRefusal (*)(Run&);
+using Kernel = FoldRefusal (*)(FoldRun&);
 
 // --- dims --------------------------------------------------------------------------------------------------
 // Returns the product; nothing for a negative dim or on overflow. 0 when a dim is 0.
@@ -130,7 +130,6 @@ template <std::size_t N> struct Strided {
 
 // Calls f(out, offsets, steps, count) for each innermost row: `count` elements from index `out` on, operand
 // k's at offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
-// offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
 template <std::size_t N, class F> bool for_each_row(Strided<N> s, F f) {
   for (const std::int64_t d : s.dims)
     if (d == 0) return true;
@@ -256,7 +255,7 @@ class Mover {
 };
 
 // Makes a result of `dims`, read from `from` with strides and a start, and emits it.
-FoldRefusal emit_strided(Run& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
+FoldRefusal emit_strided(FoldRun& r, std::size_t slot, const Operand& from, Dims dims, Dims strides,
                          std::int64_t start);
 
 // Returns true for types whose elements are whole bytes, and for String: those that Mover can copy.
@@ -264,58 +263,58 @@ bool movable(DType t);
 
 // --- kernels, by file --------------------------------------------------------------------------------------
 // fold_shape.cpp: kernels that read shapes, or make tensors from few numbers
-FoldRefusal fold_identity(Run& r);
-FoldRefusal fold_reshape(Run& r);
-FoldRefusal fold_flatten(Run& r);
-FoldRefusal fold_squeeze(Run& r);
-FoldRefusal fold_unsqueeze(Run& r);
-FoldRefusal fold_bit_cast(Run& r);
-FoldRefusal fold_shape(Run& r);
-FoldRefusal fold_size(Run& r);
-FoldRefusal fold_constant(Run& r);
-FoldRefusal fold_constant_of_shape(Run& r);
-FoldRefusal fold_eye_like(Run& r);
-FoldRefusal fold_range(Run& r);
+FoldRefusal fold_identity(FoldRun& r);
+FoldRefusal fold_reshape(FoldRun& r);
+FoldRefusal fold_flatten(FoldRun& r);
+FoldRefusal fold_squeeze(FoldRun& r);
+FoldRefusal fold_unsqueeze(FoldRun& r);
+FoldRefusal fold_bit_cast(FoldRun& r);
+FoldRefusal fold_shape(FoldRun& r);
+FoldRefusal fold_size(FoldRun& r);
+FoldRefusal fold_constant(FoldRun& r);
+FoldRefusal fold_constant_of_shape(FoldRun& r);
+FoldRefusal fold_eye_like(FoldRun& r);
+FoldRefusal fold_range(FoldRun& r);
 // fold_movement.cpp: elements are permuted or repeated by a rule
-FoldRefusal fold_transpose(Run& r);
-FoldRefusal fold_slice(Run& r);
-FoldRefusal fold_concat(Run& r);
-FoldRefusal fold_split(Run& r);
-FoldRefusal fold_expand(Run& r);
-FoldRefusal fold_tile(Run& r);
-FoldRefusal fold_pad(Run& r);
-FoldRefusal fold_where(Run& r);
-FoldRefusal fold_trilu(Run& r);
-FoldRefusal fold_depth_to_space(Run& r);
-FoldRefusal fold_space_to_depth(Run& r);
-FoldRefusal fold_reverse_sequence(Run& r);
+FoldRefusal fold_transpose(FoldRun& r);
+FoldRefusal fold_slice(FoldRun& r);
+FoldRefusal fold_concat(FoldRun& r);
+FoldRefusal fold_split(FoldRun& r);
+FoldRefusal fold_expand(FoldRun& r);
+FoldRefusal fold_tile(FoldRun& r);
+FoldRefusal fold_pad(FoldRun& r);
+FoldRefusal fold_where(FoldRun& r);
+FoldRefusal fold_trilu(FoldRun& r);
+FoldRefusal fold_depth_to_space(FoldRun& r);
+FoldRefusal fold_space_to_depth(FoldRun& r);
+FoldRefusal fold_reverse_sequence(FoldRun& r);
 // fold_gather.cpp: elements chosen by integers
-FoldRefusal fold_gather(Run& r);
-FoldRefusal fold_gather_elements(Run& r);
-FoldRefusal fold_gather_nd(Run& r);
-FoldRefusal fold_scatter_elements(Run& r);
-FoldRefusal fold_scatter_nd(Run& r);
-FoldRefusal fold_compress(Run& r);
-FoldRefusal fold_non_zero(Run& r);
-FoldRefusal fold_one_hot(Run& r);
+FoldRefusal fold_gather(FoldRun& r);
+FoldRefusal fold_gather_elements(FoldRun& r);
+FoldRefusal fold_gather_nd(FoldRun& r);
+FoldRefusal fold_scatter_elements(FoldRun& r);
+FoldRefusal fold_scatter_nd(FoldRun& r);
+FoldRefusal fold_compress(FoldRun& r);
+FoldRefusal fold_non_zero(FoldRun& r);
+FoldRefusal fold_one_hot(FoldRun& r);
 // fold_cast.cpp
-FoldRefusal fold_cast(Run& r);
-FoldRefusal fold_cast_like(Run& r);
+FoldRefusal fold_cast(FoldRun& r);
+FoldRefusal fold_cast_like(FoldRun& r);
 // fold_arithmetic.cpp: + - * / and related operators, of two or more operands
-FoldRefusal fold_arithmetic(Run& r);
-FoldRefusal fold_min_max(Run& r);
-FoldRefusal fold_bits(Run& r);
+FoldRefusal fold_arithmetic(FoldRun& r);
+FoldRefusal fold_min_max(FoldRun& r);
+FoldRefusal fold_bits(FoldRun& r);
 // fold_logic.cpp: results are bools
-FoldRefusal fold_compare(Run& r);
-FoldRefusal fold_logic(Run& r);
-FoldRefusal fold_is_nan_inf(Run& r);
+FoldRefusal fold_compare(FoldRun& r);
+FoldRefusal fold_logic(FoldRun& r);
+FoldRefusal fold_is_nan_inf(FoldRun& r);
 // fold_unary.cpp
-FoldRefusal fold_unary(Run& r);
-FoldRefusal fold_clip(Run& r);
+FoldRefusal fold_unary(FoldRun& r);
+FoldRefusal fold_clip(FoldRun& r);
 // fold_reduce.cpp
-FoldRefusal fold_reduce(Run& r);
-FoldRefusal fold_arg_reduce(Run& r);
-FoldRefusal fold_cum_sum(Run& r);
-FoldRefusal fold_top_k(Run& r);
+FoldRefusal fold_reduce(FoldRun& r);
+FoldRefusal fold_arg_reduce(FoldRun& r);
+FoldRefusal fold_cum_sum(FoldRun& r);
+FoldRefusal fold_top_k(FoldRun& r);
 
 }  // namespace graphopt::folding

@@ -9,7 +9,7 @@ namespace {
 
 using Bool = Elem<DType::Bool>;
 
-FoldRefusal equal_strings(Run& r) {
+FoldRefusal equal_strings(FoldRun& r) {
   const Operand& a = r.in(0);
   const Operand& b = r.in(1);
   if (b.dtype != DType::String) return kBad;
@@ -31,7 +31,7 @@ FoldRefusal equal_strings(Run& r) {
   return kDone;
 }
 
-template <class E, class Relation> FoldRefusal compare(Run& r, Relation relation) {
+template <class E, class Relation> FoldRefusal compare(FoldRun& r, Relation relation) {
   using T = typename E::Value;
   return emit_binary<E, Bool>(r, [relation](T a, T b, bool& v) {
     v = relation(a, b);
@@ -41,7 +41,7 @@ template <class E, class Relation> FoldRefusal compare(Run& r, Relation relation
 
 }  // namespace
 
-FoldRefusal fold_compare(Run& r) {
+FoldRefusal fold_compare(FoldRun& r) {
   const DType type = r.in(0).dtype;
   if (type == DType::String) return equal_strings(r);
   if (type == DType::Bool) return compare<Bool>(r, std::equal_to<bool>{});
@@ -59,7 +59,7 @@ FoldRefusal fold_compare(Run& r) {
   });
 }
 
-FoldRefusal fold_logic(Run& r) {
+FoldRefusal fold_logic(FoldRun& r) {
   switch (r.kind) {
     case OpKind::And: return compare<Bool>(r, std::logical_and<bool>{});
     case OpKind::Or: return compare<Bool>(r, std::logical_or<bool>{});
@@ -78,7 +78,7 @@ FoldRefusal fold_logic(Run& r) {
   }
 }
 
-FoldRefusal fold_is_nan_inf(Run& r) {
+FoldRefusal fold_is_nan_inf(FoldRun& r) {
   const Operand& data = r.in(0);
   bool negative = true, positive = true;
   if (r.kind == OpKind::IsInf) {

@@ -32,7 +32,7 @@ Dims safe_strides(const Operand& o) {
 
 }  // namespace
 
-FoldRefusal fold_transpose(Run& r) {
+FoldRefusal fold_transpose(FoldRun& r) {
   const Operand& data = r.in(0);
   Dims perm(data.rank());
   if (r.has(names::perm)) {
@@ -53,7 +53,7 @@ FoldRefusal fold_transpose(Run& r) {
   return emit_strided(r, 0, data, std::move(dims), std::move(strides), 0);
 }
 
-FoldRefusal fold_slice(Run& r) {
+FoldRefusal fold_slice(FoldRun& r) {
   const Operand& data = r.in(0);
   std::optional<Dims> starts, ends, axes, steps;
   bool has_axes = false;
@@ -121,7 +121,7 @@ FoldRefusal fold_slice(Run& r) {
   return emit_strided(r, 0, data, std::move(dims), std::move(strides), from);
 }
 
-FoldRefusal fold_concat(Run& r) {
+FoldRefusal fold_concat(FoldRun& r) {
   const Operand& first = r.in(0);
   const std::optional<std::int64_t> given = r.int_of(names::axis);
   if (!given) return kNotFoldable;
@@ -155,7 +155,7 @@ FoldRefusal fold_concat(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_split(Run& r) {
+FoldRefusal fold_split(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> given = r.int_of(names::axis);
   if (!given) return kNotFoldable;
@@ -208,7 +208,7 @@ FoldRefusal fold_split(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_expand(Run& r) {
+FoldRefusal fold_expand(FoldRun& r) {
   const Operand& data = r.in(0);
   if (r.in(1).dtype != DType::Int64 || r.in(1).rank() != 1) return kBad;
   const std::optional<Dims> shape = int_list(r.in(1));
@@ -220,7 +220,7 @@ FoldRefusal fold_expand(Run& r) {
   return emit_strided(r, 0, data, std::move(*dims), std::move(strides), 0);
 }
 
-FoldRefusal fold_tile(Run& r) {
+FoldRefusal fold_tile(FoldRun& r) {
   const Operand& data = r.in(0);
   if (r.in(1).dtype != DType::Int64 || r.in(1).rank() != 1) return kBad;
   const std::optional<Dims> repeats = int_list(r.in(1));
@@ -268,7 +268,7 @@ bool has_negative_zero(const Operand& o) {
 }  // namespace
 
 // ONNX Runtime merges the two selections by arithmetic, which loses the sign of a zero in some layouts.
-FoldRefusal fold_where(Run& r) {
+FoldRefusal fold_where(FoldRun& r) {
   const Operand& condition = r.in(0);
   const Operand& yes = r.in(1);
   const Operand& no_operand = r.in(2);
@@ -297,7 +297,7 @@ FoldRefusal fold_where(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_trilu(Run& r) {
+FoldRefusal fold_trilu(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> upper = r.int_of(names::upper);
   if (!upper) return kNotFoldable;
@@ -326,7 +326,7 @@ FoldRefusal fold_trilu(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_depth_to_space(Run& r) {
+FoldRefusal fold_depth_to_space(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> block = r.int_of(names::blocksize);
   if (!block) return kNotFoldable;
@@ -356,7 +356,7 @@ FoldRefusal fold_depth_to_space(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_space_to_depth(Run& r) {
+FoldRefusal fold_space_to_depth(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> block = r.int_of(names::blocksize);
   if (!block) return kNotFoldable;
@@ -379,7 +379,7 @@ FoldRefusal fold_space_to_depth(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_reverse_sequence(Run& r) {
+FoldRefusal fold_reverse_sequence(FoldRun& r) {
   const Operand& data = r.in(0);
   const auto batch = r.int_of(names::batch_axis), time = r.int_of(names::time_axis);
   if (!batch || !time) return kNotFoldable;

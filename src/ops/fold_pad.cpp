@@ -10,7 +10,7 @@ namespace {
 
 enum class Mode : std::uint8_t { Constant, Reflect, Edge, Wrap };
 
-std::optional<Mode> mode_of(const Run& r) {
+std::optional<Mode> mode_of(const FoldRun& r) {
   const auto text = string_attr(r.m, r.n, names::mode);
   if (!text) return std::nullopt;
   if (*text == "constant") return Mode::Constant;
@@ -35,7 +35,7 @@ std::int64_t source(Mode mode, std::int64_t i, std::int64_t extent) {
 }
 
 // Returns the pads as begins and ends for all axes; nothing when they cannot be used.
-std::optional<Dims> pads_of(const Run& r) {
+std::optional<Dims> pads_of(const FoldRun& r) {
   const std::size_t rank = r.in(0).rank();
   std::optional<Dims> pads;
   if (r.opset < 11) {
@@ -64,7 +64,7 @@ std::optional<Dims> pads_of(const Run& r) {
 }
 
 // Returns one element of the data's type; zeros when the node has no such operand.
-std::optional<std::string> pad_value(const Run& r) {
+std::optional<std::string> pad_value(const FoldRun& r) {
   const Operand& data = r.in(0);
   std::string value(static_cast<std::size_t>(bits_of(data.dtype)) / 8, '\0');
   if (r.opset < 11) {
@@ -84,7 +84,7 @@ std::optional<std::string> pad_value(const Run& r) {
 
 }  // namespace
 
-FoldRefusal fold_pad(Run& r) {
+FoldRefusal fold_pad(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Mode> mode = mode_of(r);
   if (!mode) return kNotFoldable;

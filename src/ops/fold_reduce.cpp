@@ -24,7 +24,7 @@ struct Axes {
   bool negative = false;  // an axis was written with a negative number
 };
 
-std::optional<Axes> axes_to_reduce(const Run& r) {
+std::optional<Axes> axes_to_reduce(const FoldRun& r) {
   const Operand& data = r.in(0);
   const int since_operand = r.kind == OpKind::ReduceSum ? 13 : 18;
   Dims given;
@@ -91,7 +91,7 @@ template <class T> void add_to(OpKind kind, IntTotal& total, T x) {
   }
 }
 
-template <class E> FoldRefusal reduce_ints(Run& r, const Axes& axes, Buffer& out) {
+template <class E> FoldRefusal reduce_ints(FoldRun& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
   const bool product = r.kind == OpKind::ReduceProd;
@@ -116,7 +116,7 @@ template <class E> FoldRefusal reduce_ints(Run& r, const Axes& axes, Buffer& out
   return kDone;
 }
 
-template <class E> FoldRefusal reduce_floats(Run& r, const Axes& axes, Buffer& out) {
+template <class E> FoldRefusal reduce_floats(FoldRun& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
   std::vector<double> totals(static_cast<std::size_t>(out.elements),
@@ -143,7 +143,7 @@ template <class E> FoldRefusal reduce_floats(Run& r, const Axes& axes, Buffer& o
 }
 
 // ReduceMax and ReduceMin; for floats NaN and zeros of both signs are refused.
-template <class E> FoldRefusal reduce_extreme(Run& r, const Axes& axes, Buffer& out) {
+template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
   const bool max = r.kind == OpKind::ReduceMax;
@@ -172,7 +172,7 @@ template <class E> FoldRefusal reduce_extreme(Run& r, const Axes& axes, Buffer& 
 
 }  // namespace
 
-FoldRefusal fold_reduce(Run& r) {
+FoldRefusal fold_reduce(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Axes> axes = axes_to_reduce(r);
   if (!axes) return kBad;
@@ -230,7 +230,7 @@ template <class E> bool has_nan(const Operand& data) {
 
 }  // namespace
 
-FoldRefusal fold_arg_reduce(Run& r) {
+FoldRefusal fold_arg_reduce(FoldRun& r) {
   const Operand& data = r.in(0);
   const auto keep = r.int_of(names::keepdims);
   bool last = false;
@@ -269,7 +269,7 @@ FoldRefusal fold_arg_reduce(Run& r) {
   });
 }
 
-FoldRefusal fold_cum_sum(Run& r) {
+FoldRefusal fold_cum_sum(FoldRun& r) {
   const Operand& data = r.in(0);
   const auto exclusive = r.int_of(names::exclusive), reverse = r.int_of(names::reverse);
   std::size_t axis = 0;
@@ -302,7 +302,7 @@ FoldRefusal fold_cum_sum(Run& r) {
 
 // Of equal elements the one with the lower index comes first. Unsorted results may come in any order: not
 // folded.
-FoldRefusal fold_top_k(Run& r) {
+FoldRefusal fold_top_k(FoldRun& r) {
   const Operand& data = r.in(0);
   bool largest = true;
   if (r.opset >= 11) {

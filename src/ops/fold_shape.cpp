@@ -13,7 +13,7 @@ namespace {
 
 // Returns the axes of Squeeze and Unsqueeze: an attribute before opset 13, then an operand; negative ones
 // from opset 11 on. An empty list means that they are absent; nothing, that they cannot be used.
-std::optional<Dims> squeeze_axes(const Run& r) {
+std::optional<Dims> squeeze_axes(const FoldRun& r) {
   Dims axes;
   if (r.opset >= 13) {
     if (!r.in(1)) return axes;
@@ -30,7 +30,7 @@ std::optional<Dims> squeeze_axes(const Run& r) {
   return axes;
 }
 
-FoldRefusal emit_int64s(Run& r, std::span<const std::int64_t> values, Dims dims) {
+FoldRefusal emit_int64s(FoldRun& r, std::span<const std::int64_t> values, Dims dims) {
   Buffer out;
   if (const FoldRefusal no = r.make(DType::Int64, std::move(dims), out); no != kDone) return no;
   for (std::size_t i = 0; i < values.size(); ++i) store(out.data(), static_cast<std::int64_t>(i), values[i]);
@@ -50,11 +50,11 @@ void fill(Buffer& out, const char* element) {
 
 }  // namespace
 
-FoldRefusal fold_identity(Run& r) {
+FoldRefusal fold_identity(FoldRun& r) {
   return r.emit_view(0, r.in(0), r.in(0).dtype, Dims(r.in(0).dims.begin(), r.in(0).dims.end()));
 }
 
-FoldRefusal fold_reshape(Run& r) {
+FoldRefusal fold_reshape(FoldRun& r) {
   const Operand& data = r.in(0);
   if (r.in(1).dtype != DType::Int64 || r.in(1).rank() != 1) return kBad;
   std::optional<Dims> dims = int_list(r.in(1));
@@ -92,7 +92,7 @@ FoldRefusal fold_reshape(Run& r) {
   return r.emit_view(0, data, data.dtype, std::move(*dims));
 }
 
-FoldRefusal fold_flatten(Run& r) {
+FoldRefusal fold_flatten(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> axis = r.int_of(names::axis);
   if (!axis) return kNotFoldable;
@@ -105,7 +105,7 @@ FoldRefusal fold_flatten(Run& r) {
   return r.emit_view(0, data, data.dtype, {*rows, *columns});
 }
 
-FoldRefusal fold_squeeze(Run& r) {
+FoldRefusal fold_squeeze(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Dims> given = squeeze_axes(r);
   if (!given) return kBad;
@@ -126,7 +126,7 @@ FoldRefusal fold_squeeze(Run& r) {
   return r.emit_view(0, data, data.dtype, std::move(dims));
 }
 
-FoldRefusal fold_unsqueeze(Run& r) {
+FoldRefusal fold_unsqueeze(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Dims> given = squeeze_axes(r);
   if (!given || given->empty() || given->size() > kMaxRank) return kBad;
@@ -141,7 +141,7 @@ FoldRefusal fold_unsqueeze(Run& r) {
   return r.emit_view(0, data, data.dtype, std::move(dims));
 }
 
-FoldRefusal fold_bit_cast(Run& r) {
+FoldRefusal fold_bit_cast(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<std::int64_t> to = r.int_of(names::to);
   if (!to || *to <= 0 || *to > 28) return kNotFoldable;
@@ -152,7 +152,7 @@ FoldRefusal fold_bit_cast(Run& r) {
   return r.emit_view(0, data, type, Dims(data.dims.begin(), data.dims.end()));
 }
 
-FoldRefusal fold_shape(Run& r) {
+FoldRefusal fold_shape(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::int64_t rank = static_cast<std::int64_t>(data.rank());
   std::int64_t start = 0, end = rank;
@@ -174,12 +174,12 @@ FoldRefusal fold_shape(Run& r) {
                      {count});
 }
 
-FoldRefusal fold_size(Run& r) {
+FoldRefusal fold_size(FoldRun& r) {
   const std::int64_t size = r.in(0).elements;
   return emit_int64s(r, {&size, 1}, {});
 }
 
-FoldRefusal fold_constant(Run& r) {
+FoldRefusal fold_constant(FoldRun& r) {
   const std::span<const Attr> attrs = r.m.attrs(r.n);
   if (attrs.size() != 1 || attrs[0].ref) return kNotFoldable;
   const Attr& a = attrs[0];
@@ -221,7 +221,7 @@ FoldRefusal fold_constant(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_constant_of_shape(Run& r) {
+FoldRefusal fold_constant_of_shape(FoldRun& r) {
   if (r.in(0).dtype != DType::Int64 || r.in(0).rank() != 1) return kBad;
   std::optional<Dims> dims = int_list(r.in(0));
   if (!dims) return kBad;
@@ -243,7 +243,7 @@ FoldRefusal fold_constant_of_shape(Run& r) {
   return kDone;
 }
 
-FoldRefusal fold_eye_like(Run& r) {
+FoldRefusal fold_eye_like(FoldRun& r) {
   const Operand& like = r.in(0);
   if (like.rank() != 2) return kBad;
   DType type = like.dtype;
@@ -270,7 +270,7 @@ FoldRefusal fold_eye_like(Run& r) {
 namespace {
 
 // As ONNX Runtime does it: the count by a division in doubles; floats by repeated addition.
-template <class T> FoldRefusal range(Run& r, DType type) {
+template <class T> FoldRefusal range(FoldRun& r, DType type) {
   const T start = load<T>(r.in(0).data, 0), limit = load<T>(r.in(1).data, 0),
           delta = load<T>(r.in(2).data, 0);
   if (delta == 0) return kBad;
@@ -301,7 +301,7 @@ template <class T> FoldRefusal range(Run& r, DType type) {
 
 }  // namespace
 
-FoldRefusal fold_range(Run& r) {
+FoldRefusal fold_range(FoldRun& r) {
   const DType type = r.in(0).dtype;
   for (std::size_t i = 0; i < 3; ++i)
     if (r.in(i).dtype != type || r.in(i).elements != 1) return kBad;

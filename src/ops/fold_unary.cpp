@@ -13,7 +13,7 @@ namespace graphopt::folding {
 namespace {
 
 // op(x, result) returns false where the result is not defined.
-template <class E, class Op> FoldRefusal unary(Run& r, Op op) {
+template <class E, class Op> FoldRefusal unary(FoldRun& r, Op op) {
   const Operand& data = r.in(0);
   Buffer out;
   if (const FoldRefusal no = r.make(E::kType, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
@@ -27,7 +27,7 @@ template <class E, class Op> FoldRefusal unary(Run& r, Op op) {
   return kDone;
 }
 
-template <class E> FoldRefusal unary_int(Run& r) {
+template <class E> FoldRefusal unary_int(FoldRun& r) {
   using T = typename E::Value;
   using U = std::make_unsigned_t<T>;
   const auto negate = [](T x) { return static_cast<T>(U{0} - static_cast<U>(x)); };  // wraps
@@ -56,7 +56,7 @@ double transcendental(OpKind kind, double x) {
   }
 }
 
-template <class E> FoldRefusal unary_float(Run& r) {
+template <class E> FoldRefusal unary_float(FoldRun& r) {
   using T = typename E::Value;
   switch (r.kind) {
     case OpKind::Neg: return unary<E>(r, [](T x, T& v) { return v = -x, true; });
@@ -82,7 +82,7 @@ template <class E> FoldRefusal unary_float(Run& r) {
 
 // Returns a bound of Clip: an attribute before opset 11, then an optional scalar.
 template <class E>
-bool bound_of(const Run& r, NameId attribute, std::size_t slot, std::optional<typename E::Value>& bound) {
+bool bound_of(const FoldRun& r, NameId attribute, std::size_t slot, std::optional<typename E::Value>& bound) {
   using T = typename E::Value;
   if (r.opset < 11) {
     if (!r.has(attribute)) return true;
@@ -100,13 +100,13 @@ bool bound_of(const Run& r, NameId attribute, std::size_t slot, std::optional<ty
 
 }  // namespace
 
-FoldRefusal fold_unary(Run& r) {
+FoldRefusal fold_unary(FoldRun& r) {
   const DType type = r.in(0).dtype;
   if (is_int(type)) return with_int(type, [&](auto elem) { return unary_int<decltype(elem)>(r); });
   return with_float(type, [&](auto elem) { return unary_float<decltype(elem)>(r); });
 }
 
-FoldRefusal fold_clip(Run& r) {
+FoldRefusal fold_clip(FoldRun& r) {
   return with_number(r.in(0).dtype, [&](auto elem) {
     using E = decltype(elem);
     using T = typename E::Value;

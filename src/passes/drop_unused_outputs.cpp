@@ -8,6 +8,7 @@
 // Left alone: results of variadic operators (Split, If, Loop: their number has a meaning), required ones,
 // operators that are not pure, and BatchNormalization before opset 14, where the number of results selects
 // training mode.
+//
 //   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
 
 #include <algorithm>

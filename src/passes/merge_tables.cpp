@@ -82,21 +82,21 @@ class MergeTables final : public Rule {
 
     ValueId index;
     const std::int64_t count = static_cast<std::int64_t>(run_.size());
-    if (way_ == Way::Whole) {
+    if (form_ == IndexForm::Whole) {
       index = source_;
-    } else if (way_ == Way::Select) {
+    } else if (form_ == IndexForm::Select) {
       index = add(OpKind::Gather, {source_, constant(m.make_int64s(selected_), "_selected")}, "_index");
       axis_attr(index, place_);
     } else {
       std::vector<ValueId> parts;
-      for (const Branch& b : run_) parts.push_back(b.index);
+      for (const Lookup& b : run_) parts.push_back(b.index);
       index = add(OpKind::Concat, parts, "_index");
-      axis_attr(index, way_ == Way::Direct ? place_ : 0);
-      if (way_ != Way::Direct) {
+      axis_attr(index, form_ == IndexForm::Direct ? place_ : 0);
+      if (form_ != IndexForm::Direct) {
         const std::int64_t rows[] = {count, -1};
         index = add(OpKind::Reshape, {index, constant(m.make_int64s(rows), "_index_shape")}, "_index");
       }
-      if (way_ == Way::Columns) {
+      if (form_ == IndexForm::Columns) {
         index = add(OpKind::Transpose, {index}, "_index");
         const std::int64_t swapped[] = {1, 0};
         m.set_attr_ints(m.value(index).def, names::perm, swapped);
@@ -136,7 +136,7 @@ class MergeTables final : public Rule {
   }
 
  private:
-  struct Branch {
+  struct Lookup {
     NodeId gather;
     ValueId table, index;
     TensorId tensor;
@@ -144,7 +144,7 @@ class MergeTables final : public Rule {
     bool deformed = false;  // a deformation between Gather and Concat
     bool negative = false;  // the index may count from the end
   };
-  enum class Way : std::uint8_t {
+  enum class IndexForm : std::uint8_t {
     Whole,    // the indices are all slices of one tensor, in order
     Select,   // they are some slices of one tensor
     Direct,   // joined along one of their own axes, whose extent is known
@@ -174,10 +174,10 @@ class MergeTables final : public Rule {
     }
   }
 
-  static std::optional<Branch> branch(const PassContext& c, NodeId n, ValueId v) {
+  static std::optional<Lookup> branch(const PassContext& c, NodeId n, ValueId v) {
     const Model& m = c.model;
     if (!v || m.single_user(v) != n || !c.infer.has_rank(v)) return std::nullopt;
-    Branch b;
+    Lookup b;
     NodeId def = m.value(v).def;
     if (!def) return std::nullopt;
     if (facts_of(m, def).cls == OpClass::Deformation) {
@@ -208,14 +208,14 @@ class MergeTables final : public Rule {
   }
 
   bool plan(const PassContext& c, NodeId n) {
-    modulo_ = std::ranges::any_of(run_, &Branch::negative);
+    modulo_ = std::ranges::any_of(run_, &Lookup::negative);
     if (modulo_ && c.model.opset(n) < 10) return false;
-    return sizes_fit(c) && find_way(c, n) && find_target(c, n) && fewer_nodes(c, n) && readable(c);
+    return sizes_fit(c) && find_form(c, n) && find_target(c, n) && fewer_nodes(c, n) && readable(c);
   }
 
   // Checked last, because it may read the tables from disk.
   bool readable(const PassContext& c) const {
-    return std::ranges::all_of(run_, [&](const Branch& b) {
+    return std::ranges::all_of(run_, [&](const Lookup& b) {
       const Tensor& t = c.model.tensor(b.tensor);
       const auto raw = c.model.raw(b.tensor);
       return raw && raw->size() == raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
@@ -228,7 +228,7 @@ class MergeTables final : public Rule {
     std::int64_t rows = 0;
     index_type_ = c.infer.dtype(run_[0].index);
     const std::int64_t most = index_type_ == DType::Int32 ? std::int64_t{0x7fffffff} : Range::kMax;
-    for (const Branch& b : run_) {
+    for (const Lookup& b : run_) {
       const Tensor& t = m.tensor(b.tensor);
       const auto size = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
       if (!size || *size > kMostBytes || b.rows > most - rows) return false;
@@ -241,7 +241,7 @@ class MergeTables final : public Rule {
   // Finds the position `place_` such that the first `place_` dims of an index have as many elements as the
   // Concat's dims before its axis; the form in which the indices are joined there; and the dims of the joint
   // Gather's result.
-  bool find_way(const PassContext& c, NodeId n) {
+  bool find_form(const PassContext& c, NodeId n) {
     Model& m = c.model;
     const std::span<const DimId> index = c.infer.dims(run_[0].index), part = c.infer.dims(m.input(n, first_));
     const DimId outer = m.dims.product(part.first(axis_));
@@ -259,7 +259,7 @@ class MergeTables final : public Rule {
       }
     for (const std::size_t j : places)
       if (j < index.size() && m.dims.value(index[j]).value_or(0) > 0) {
-        way_ = Way::Direct;
+        form_ = IndexForm::Direct;
         place_ = j;
         repeat_ = *m.dims.value(index[j]);
         joined_[j] = m.dims.mul(index[j], count);
@@ -269,10 +269,10 @@ class MergeTables final : public Rule {
     if (!elements) return false;
     place_ = places.front();
     if (place_ == 0) {
-      way_ = Way::Rows;
+      form_ = IndexForm::Rows;
       joined_ = {count, elements};
     } else if (places.back() == index.size()) {
-      way_ = Way::Columns;
+      form_ = IndexForm::Columns;
       joined_ = {elements, count};
     } else {
       return false;
@@ -293,7 +293,7 @@ class MergeTables final : public Rule {
     source_ = {};
     std::int64_t extent = -1;
     bool in_order = true;
-    for (const Branch& b : run_) {
+    for (const Lookup& b : run_) {
       const NodeId def = m.value(b.index).def;
       if (!def || m.kind(def) != OpKind::Gather || !attributes_known(m, def)) return false;
       const ValueId x = m.input(def, 0), which = m.input(def, 1);
@@ -309,7 +309,8 @@ class MergeTables final : public Rule {
       in_order &= k == static_cast<std::int64_t>(selected_.size());
       selected_.push_back(k);
     }
-    way_ = in_order && extent == static_cast<std::int64_t>(run_.size()) ? Way::Whole : Way::Select;
+    form_ =
+        in_order && extent == static_cast<std::int64_t>(run_.size()) ? IndexForm::Whole : IndexForm::Select;
     return true;
   }
 
@@ -333,13 +334,16 @@ class MergeTables final : public Rule {
     const Model& m = c.model;
     const bool whole = run_.size() == m.input_count(n);
     std::size_t before = run_.size() + (whole ? 1 : 0), after = 2;  // Gathers and Concat; Add and Gather
-    for (const Branch& b : run_) {
+    for (const Lookup& b : run_) {
       before += b.deformed;
-      const bool slice = way_ == Way::Whole || way_ == Way::Select;
+      const bool slice = form_ == IndexForm::Whole || form_ == IndexForm::Select;
       before += slice && m.use_count(b.index) == 1;
     }
     after += modulo_;
-    after += way_ == Way::Whole ? 0 : way_ == Way::Columns ? 3 : way_ == Way::Rows ? 2 : 1;
+    after += form_ == IndexForm::Whole     ? 0
+             : form_ == IndexForm::Columns ? 3
+             : form_ == IndexForm::Rows    ? 2
+                                           : 1;
     after += reshape_;
     return after < before;
   }
@@ -349,13 +353,13 @@ class MergeTables final : public Rule {
   TensorId per_table(Model& m, bool rows) const {
     std::vector<std::int64_t> numbers;
     std::int64_t offset = 0;
-    const std::int64_t repeat = way_ == Way::Direct ? repeat_ : 1;
-    for (const Branch& b : run_) {
+    const std::int64_t repeat = form_ == IndexForm::Direct ? repeat_ : 1;
+    for (const Lookup& b : run_) {
       numbers.insert(numbers.end(), static_cast<std::size_t>(repeat), rows ? b.rows : offset);
       offset += b.rows;
     }
     const std::size_t row_rank = m.tensor(run_[0].tensor).dims.size() - 1;
-    const std::size_t place = way_ == Way::Rows ? 0 : way_ == Way::Columns ? 1 : place_;
+    const std::size_t place = form_ == IndexForm::Rows ? 0 : form_ == IndexForm::Columns ? 1 : place_;
     std::vector<std::int64_t> dims(joined_.size() - row_rank - place, 1);
     dims[0] = static_cast<std::int64_t>(numbers.size());
     const DType type = index_type_;
@@ -370,7 +374,7 @@ class MergeTables final : public Rule {
     std::string raw;
     std::vector<std::int64_t> dims = m.tensor(run_[0].tensor).dims;
     dims[0] = 0;
-    for (const Branch& b : run_) {
+    for (const Lookup& b : run_) {
       raw += *m.raw(b.tensor);
       dims[0] += b.rows;
     }
@@ -381,8 +385,8 @@ class MergeTables final : public Rule {
       4096;  // of an offset: indices are stored once, but an offset per index
 
   std::size_t axis_ = 0, first_ = 0, place_ = 0;
-  std::vector<Branch> run_;
-  Way way_ = Way::Direct;
+  std::vector<Lookup> run_;
+  IndexForm form_ = IndexForm::Direct;
   std::vector<DimId> joined_;         // dims of the joint Gather's result
   std::vector<std::int64_t> target_;  // of the Reshape of that result
   std::vector<std::int64_t> selected_;

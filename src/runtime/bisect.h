@@ -4,7 +4,6 @@
 // of them, so the models of budgets 0, 1, 2 ... lead from the original to the result. Binary search finds an
 // n whose model fails while that of n - 1 passes. It does so even where the verdict changes more than once,
 // since the search keeps a passing budget below a failing one at every step.
-// once, too: the search keeps a passing budget below a failing one at every step.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMaxSteps = 20000;
 constexpr std::int64_t kMaxFactor = 1 << 20;
 
-enum class Rule : std::uint8_t {
+enum class SinkRule : std::uint8_t {
   IndexOnAxis,   // of operand `other`, on the axis attribute
   IndexEach,     // of operand `other`: all its dims (GatherND)
   IndexRows,     // of operand `other`: its first dim
@@ -37,91 +37,91 @@ enum class Rule : std::uint8_t {
 struct Sink {
   OpKind kind;
   std::uint8_t slot;
-  Rule rule;
+  SinkRule rule;
   std::uint8_t other;
   Meaning meaning;
 };
 
 constexpr Sink kSinks[] = {
-    {OpKind::Gather, 1, Rule::IndexOnAxis, 0, Meaning::Index},
-    {OpKind::GatherElements, 1, Rule::IndexOnAxis, 0, Meaning::Index},
-    {OpKind::Scatter, 1, Rule::IndexOnAxis, 0, Meaning::Index},
-    {OpKind::ScatterElements, 1, Rule::IndexOnAxis, 0, Meaning::Index},
-    {OpKind::GatherND, 1, Rule::IndexEach, 0, Meaning::Index},
-    {OpKind::ScatterND, 1, Rule::IndexEach, 0, Meaning::Index},
-    {OpKind::OneHot, 0, Rule::Depth, 1, Meaning::Index},
-    {OpKind::NegativeLogLikelihoodLoss, 1, Rule::IndexClass, 0, Meaning::Index},
-    {OpKind::SoftmaxCrossEntropyLoss, 1, Rule::IndexClass, 0, Meaning::Index},
-    {OpKind::MlArrayFeatureExtractor, 1, Rule::IndexOnAxis, 0, Meaning::Index},
-    {OpKind::RotaryEmbedding, 3, Rule::IndexRows, 1, Meaning::Index},
-    {OpKind::MsRotaryEmbedding, 1, Rule::IndexRows, 2, Meaning::Index},
-    {OpKind::MsGatherBlockQuantized, 1, Rule::IndexRows, 0, Meaning::Index},
-    {OpKind::MsEmbedLayerNormalization, 0, Rule::IndexRows, 2, Meaning::Index},
-    {OpKind::MsEmbedLayerNormalization, 1, Rule::IndexRows, 4, Meaning::Index},
-    {OpKind::MsEmbedLayerNormalization, 8, Rule::IndexRows, 3, Meaning::Index},
-    {OpKind::ReverseSequence, 1, Rule::LengthOnAxis, 0, Meaning::Length},
-    {OpKind::RNN, 4, Rule::LengthOnAxis, 0, Meaning::Length},
-    {OpKind::GRU, 4, Rule::LengthOnAxis, 0, Meaning::Length},
-    {OpKind::LSTM, 4, Rule::LengthOnAxis, 0, Meaning::Length},
-    {OpKind::TopK, 1, Rule::KOnAxis, 0, Meaning::Length},
-    {OpKind::Div, 1, Rule::Plain, 0, Meaning::Divisor},
-    {OpKind::Mod, 1, Rule::Plain, 0, Meaning::Divisor},
-    {OpKind::Loop, 0, Rule::Plain, 0, Meaning::Small},
-    {OpKind::Loop, 1, Rule::Plain, 0, Meaning::Condition},
-    {OpKind::If, 0, Rule::Plain, 0, Meaning::Condition},
-    {OpKind::Tile, 1, Rule::Plain, 0, Meaning::Small},
-    {OpKind::Range, 0, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Range, 1, Rule::Plain, 0, Meaning::Small},
-    {OpKind::Range, 2, Rule::Plain, 0, Meaning::Divisor},
-    {OpKind::ConstantOfShape, 0, Rule::Plain, 0, Meaning::Small},
-    {OpKind::OneHot, 1, Rule::Plain, 0, Meaning::Small},
-    {OpKind::BitShift, 1, Rule::Plain, 0, Meaning::Small},
-    {OpKind::HannWindow, 0, Rule::Plain, 0, Meaning::Small},
-    {OpKind::HammingWindow, 0, Rule::Plain, 0, Meaning::Small},
-    {OpKind::BlackmanWindow, 0, Rule::Plain, 0, Meaning::Small},
-    {OpKind::NonMaxSuppression, 2, Rule::Plain, 0, Meaning::Small},
-    {OpKind::NonMaxSuppression, 3, Rule::Plain, 0, Meaning::Probability},
-    {OpKind::Pad, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Slice, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Slice, 2, Rule::OwnDims, 0, Meaning::Dims},
-    {OpKind::Slice, 4, Rule::Plain, 0, Meaning::Divisor},
-    {OpKind::Squeeze, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Unsqueeze, 1, Rule::Plain, 0, Meaning::AxisList},
-    {OpKind::CumSum, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::CumProd, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Split, 1, Rule::OwnDim, 0, Meaning::Parts},
-    {OpKind::SplitToSequence, 1, Rule::OwnDim, 0, Meaning::Parts},
-    {OpKind::SequenceAt, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::SequenceErase, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::SequenceInsert, 2, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Trilu, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceSum, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceMean, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceMax, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceMin, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceProd, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceL1, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceL2, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceSumSquare, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceLogSum, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::ReduceLogSumExp, 1, Rule::Plain, 0, Meaning::AxisZero},
-    {OpKind::Reshape, 1, Rule::OwnDims, 0, Meaning::Dims},
-    {OpKind::Expand, 1, Rule::OwnDims, 0, Meaning::Dims},
-    {OpKind::CenterCropPad, 1, Rule::OwnDims, 0, Meaning::Dims},
-    {OpKind::Resize, 3, Rule::OwnDims, 0, Meaning::Dims},
-    {OpKind::Resize, 2, Rule::Plain, 0, Meaning::ScaleFactors},
-    {OpKind::Upsample, 1, Rule::Plain, 0, Meaning::ScaleFactors},
-    {OpKind::Sqrt, 0, Rule::Plain, 0, Meaning::Positive},
-    {OpKind::Log, 0, Rule::Plain, 0, Meaning::Positive},
-    {OpKind::Acosh, 0, Rule::Plain, 0, Meaning::Positive},
-    {OpKind::BatchNormalization, 4, Rule::Plain, 0, Meaning::Positive},
-    {OpKind::QuantizeLinear, 1, Rule::Plain, 0, Meaning::Positive},
-    {OpKind::DequantizeLinear, 1, Rule::Plain, 0, Meaning::Positive},
-    {OpKind::Asin, 0, Rule::Plain, 0, Meaning::Inside},
-    {OpKind::Acos, 0, Rule::Plain, 0, Meaning::Inside},
-    {OpKind::Atanh, 0, Rule::Plain, 0, Meaning::Inside},
-    {OpKind::Bernoulli, 0, Rule::Plain, 0, Meaning::Probability},
-    {OpKind::Dropout, 1, Rule::Plain, 0, Meaning::Probability},
+    {OpKind::Gather, 1, SinkRule::IndexOnAxis, 0, Meaning::Index},
+    {OpKind::GatherElements, 1, SinkRule::IndexOnAxis, 0, Meaning::Index},
+    {OpKind::Scatter, 1, SinkRule::IndexOnAxis, 0, Meaning::Index},
+    {OpKind::ScatterElements, 1, SinkRule::IndexOnAxis, 0, Meaning::Index},
+    {OpKind::GatherND, 1, SinkRule::IndexEach, 0, Meaning::Index},
+    {OpKind::ScatterND, 1, SinkRule::IndexEach, 0, Meaning::Index},
+    {OpKind::OneHot, 0, SinkRule::Depth, 1, Meaning::Index},
+    {OpKind::NegativeLogLikelihoodLoss, 1, SinkRule::IndexClass, 0, Meaning::Index},
+    {OpKind::SoftmaxCrossEntropyLoss, 1, SinkRule::IndexClass, 0, Meaning::Index},
+    {OpKind::MlArrayFeatureExtractor, 1, SinkRule::IndexOnAxis, 0, Meaning::Index},
+    {OpKind::RotaryEmbedding, 3, SinkRule::IndexRows, 1, Meaning::Index},
+    {OpKind::MsRotaryEmbedding, 1, SinkRule::IndexRows, 2, Meaning::Index},
+    {OpKind::MsGatherBlockQuantized, 1, SinkRule::IndexRows, 0, Meaning::Index},
+    {OpKind::MsEmbedLayerNormalization, 0, SinkRule::IndexRows, 2, Meaning::Index},
+    {OpKind::MsEmbedLayerNormalization, 1, SinkRule::IndexRows, 4, Meaning::Index},
+    {OpKind::MsEmbedLayerNormalization, 8, SinkRule::IndexRows, 3, Meaning::Index},
+    {OpKind::ReverseSequence, 1, SinkRule::LengthOnAxis, 0, Meaning::Length},
+    {OpKind::RNN, 4, SinkRule::LengthOnAxis, 0, Meaning::Length},
+    {OpKind::GRU, 4, SinkRule::LengthOnAxis, 0, Meaning::Length},
+    {OpKind::LSTM, 4, SinkRule::LengthOnAxis, 0, Meaning::Length},
+    {OpKind::TopK, 1, SinkRule::KOnAxis, 0, Meaning::Length},
+    {OpKind::Div, 1, SinkRule::Plain, 0, Meaning::Divisor},
+    {OpKind::Mod, 1, SinkRule::Plain, 0, Meaning::Divisor},
+    {OpKind::Loop, 0, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::Loop, 1, SinkRule::Plain, 0, Meaning::Condition},
+    {OpKind::If, 0, SinkRule::Plain, 0, Meaning::Condition},
+    {OpKind::Tile, 1, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::Range, 0, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Range, 1, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::Range, 2, SinkRule::Plain, 0, Meaning::Divisor},
+    {OpKind::ConstantOfShape, 0, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::OneHot, 1, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::BitShift, 1, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::HannWindow, 0, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::HammingWindow, 0, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::BlackmanWindow, 0, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::NonMaxSuppression, 2, SinkRule::Plain, 0, Meaning::Small},
+    {OpKind::NonMaxSuppression, 3, SinkRule::Plain, 0, Meaning::Probability},
+    {OpKind::Pad, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Slice, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Slice, 2, SinkRule::OwnDims, 0, Meaning::Dims},
+    {OpKind::Slice, 4, SinkRule::Plain, 0, Meaning::Divisor},
+    {OpKind::Squeeze, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Unsqueeze, 1, SinkRule::Plain, 0, Meaning::AxisList},
+    {OpKind::CumSum, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::CumProd, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Split, 1, SinkRule::OwnDim, 0, Meaning::Parts},
+    {OpKind::SplitToSequence, 1, SinkRule::OwnDim, 0, Meaning::Parts},
+    {OpKind::SequenceAt, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::SequenceErase, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::SequenceInsert, 2, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Trilu, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceSum, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceMean, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceMax, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceMin, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceProd, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceL1, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceL2, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceSumSquare, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceLogSum, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::ReduceLogSumExp, 1, SinkRule::Plain, 0, Meaning::AxisZero},
+    {OpKind::Reshape, 1, SinkRule::OwnDims, 0, Meaning::Dims},
+    {OpKind::Expand, 1, SinkRule::OwnDims, 0, Meaning::Dims},
+    {OpKind::CenterCropPad, 1, SinkRule::OwnDims, 0, Meaning::Dims},
+    {OpKind::Resize, 3, SinkRule::OwnDims, 0, Meaning::Dims},
+    {OpKind::Resize, 2, SinkRule::Plain, 0, Meaning::ScaleFactors},
+    {OpKind::Upsample, 1, SinkRule::Plain, 0, Meaning::ScaleFactors},
+    {OpKind::Sqrt, 0, SinkRule::Plain, 0, Meaning::Positive},
+    {OpKind::Log, 0, SinkRule::Plain, 0, Meaning::Positive},
+    {OpKind::Acosh, 0, SinkRule::Plain, 0, Meaning::Positive},
+    {OpKind::BatchNormalization, 4, SinkRule::Plain, 0, Meaning::Positive},
+    {OpKind::QuantizeLinear, 1, SinkRule::Plain, 0, Meaning::Positive},
+    {OpKind::DequantizeLinear, 1, SinkRule::Plain, 0, Meaning::Positive},
+    {OpKind::Asin, 0, SinkRule::Plain, 0, Meaning::Inside},
+    {OpKind::Acos, 0, SinkRule::Plain, 0, Meaning::Inside},
+    {OpKind::Atanh, 0, SinkRule::Plain, 0, Meaning::Inside},
+    {OpKind::Bernoulli, 0, SinkRule::Plain, 0, Meaning::Probability},
+    {OpKind::Dropout, 1, SinkRule::Plain, 0, Meaning::Probability},
 };
 
 // Returns true if the values of operand `slot` are in the result, unchanged, in any order.
@@ -154,7 +154,7 @@ bool keeps_truth(OpKind kind) {
 }
 
 // The value during the walk: scale * x + something in [low, high], plus share - 1 unknown numbers.
-struct Way {
+struct Step {
   ValueId value;
   std::int64_t scale = 1, low = 0, high = 0, share = 1;
   bool moved = false;  // it is no longer the input itself
@@ -168,37 +168,37 @@ class Walk {
   InputUses from(ValueId input) {
     push({.value = input});
     for (std::size_t steps = 0; !todo_.empty() && steps < kMaxSteps; ++steps) {
-      const Way way = todo_.front();
+      const Step step = todo_.front();
       todo_.pop_front();
-      for (UseId u = m_.first_use(way.value); u; u = m_.next_use(u)) visit(way, m_.user(u), m_.slot(u));
+      for (UseId u = m_.first_use(step.value); u; u = m_.next_use(u)) visit(step, m_.user(u), m_.slot(u));
     }
     return std::move(found_);
   }
 
  private:
-  void push(const Way& way) {
-    if (!way.value || way.scale > kMaxFactor || way.share > 8) return;
-    if (seen_.insert(way.key()).second) todo_.push_back(way);
+  void push(const Step& step) {
+    if (!step.value || step.scale > kMaxFactor || step.share > 8) return;
+    if (seen_.insert(step.key()).second) todo_.push_back(step);
   }
 
-  void push_to(Way way, ValueId to) {
-    way.value = to;
-    push(way);
+  void push_to(Step step, ValueId to) {
+    step.value = to;
+    push(step);
   }
 
-  void visit(const Way& way, NodeId n, std::uint32_t slot) {
-    if (m_.is_return(n)) return leave(way, n, slot);
+  void visit(const Step& step, NodeId n, std::uint32_t slot) {
+    if (m_.is_return(n)) return leave(step, n, slot);
     const OpKind kind = m_.kind(n);
     for (const Sink& sink : kSinks)
-      if (sink.kind == kind && sink.slot == slot) meet(way, n, sink);
+      if (sink.kind == kind && sink.slot == slot) meet(step, n, sink);
     known_keys(n);
-    if (enter(way, n, slot)) return;
+    if (enter(step, n, slot)) return;
     if (kind == OpKind::Add || kind == OpKind::Sub || kind == OpKind::Mul ||
         (kind == OpKind::Div && slot == 0))
-      return calculate(way, n, slot);
-    if (kind == OpKind::Cast && infer_.dtype(way.value) == DType::String) note(Meaning::NumericText);
+      return calculate(step, n, slot);
+    if (kind == OpKind::Cast && infer_.dtype(step.value) == DType::String) note(Meaning::NumericText);
     if (!keeps_values(kind, slot) && !keeps_truth(kind)) return;
-    Way next = way;
+    Step next = step;
     next.moved = next.moved || (kind != OpKind::Identity && kind != OpKind::Cast);
     for (const ValueId out : m_.outputs(n)) push_to(next, out);
   }
@@ -212,12 +212,12 @@ class Walk {
     return {};
   }
 
-  void push_input(const Way& way, GraphId g, std::size_t i) {
+  void push_input(const Step& step, GraphId g, std::size_t i) {
     const auto inputs = m_.graph_inputs(g);
-    if (i < inputs.size()) push_to(way, inputs[i]);
+    if (i < inputs.size()) push_to(step, inputs[i]);
   }
 
-  bool enter(const Way& way, NodeId n, std::uint32_t slot) {
+  bool enter(const Step& step, NodeId n, std::uint32_t slot) {
     const OpKind kind = m_.kind(n);
     if (kind == OpKind::FunctionCall) {
       const FunctionId f = m_.op(n).function;
@@ -225,44 +225,44 @@ class Walk {
       const GraphId body = m_.function(f).body;
       std::set<NodeId>& calls = calls_[body];
       if (calls.insert(n).second)
-        for (const auto& [way_out, i] : left_[body]) push_to(way_out, m_.output(n, i));
-      push_input(way, body, slot);
+        for (const auto& [step_out, i] : left_[body]) push_to(step_out, m_.output(n, i));
+      push_input(step, body, slot);
       return true;
     }
     if (kind != OpKind::Loop && kind != OpKind::Scan && kind != OpKind::SequenceMap) return false;
     const GraphId body = body_of(n);
     const bool with_lengths = kind == OpKind::Scan && m_.opset(n) == 8;  // sequence_lens came first
     if (body && (kind != OpKind::Loop || slot >= 2) && !(with_lengths && slot == 0))
-      push_input(way, body, with_lengths ? slot - 1 : slot);
+      push_input(step, body, with_lengths ? slot - 1 : slot);
     return true;
   }
 
-  void leave(const Way& way, NodeId ret, std::uint32_t slot) {
+  void leave(const Step& step, NodeId ret, std::uint32_t slot) {
     const Graph& g = m_.graph(m_.node(ret).graph);
     if (g.function) {
-      left_[m_.node(ret).graph].emplace_back(way, slot);
-      for (const NodeId call : calls_[m_.node(ret).graph]) push_to(way, m_.output(call, slot));
+      left_[m_.node(ret).graph].emplace_back(step, slot);
+      for (const NodeId call : calls_[m_.node(ret).graph]) push_to(step, m_.output(call, slot));
     }
     if (!g.owner) return;
     const NodeId owner = g.owner;
     if (m_.kind(owner) == OpKind::Loop) {
       if (slot == 0) return note(Meaning::Condition);
-      push_to(way, m_.output(owner, slot - 1));
+      push_to(step, m_.output(owner, slot - 1));
       // Into the next iteration; but not values that grow with every iteration.
-      const bool same = way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1;
-      if (same && slot + 1 < m_.input_count(owner)) push_input(way, m_.node(ret).graph, slot + 1);
+      const bool same = step.scale == 1 && step.low == 0 && step.high == 0 && step.share == 1;
+      if (same && slot + 1 < m_.input_count(owner)) push_input(step, m_.node(ret).graph, slot + 1);
       return;
     }
-    push_to(way, m_.output(owner, slot));
-    if (m_.kind(owner) == OpKind::Scan && way.low == 0 && way.high == 0)
-      push_input(way, m_.node(ret).graph, slot);
+    push_to(step, m_.output(owner, slot));
+    if (m_.kind(owner) == OpKind::Scan && step.low == 0 && step.high == 0)
+      push_input(step, m_.node(ret).graph, slot);
   }
 
   // --- arithmetic ------------------------------------------------------------------------------------------
-  void calculate(const Way& way, NodeId n, std::uint32_t slot) {
-    if (!is_int(infer_.dtype(way.value)) || slot > 1) return;
+  void calculate(const Step& step, NodeId n, std::uint32_t slot) {
+    if (!is_int(infer_.dtype(step.value)) || slot > 1) return;
     const auto other = infer_.integers(m_.input(n, 1 - slot));
-    Way next = way;
+    Step next = step;
     next.moved = true;
     const OpKind kind = m_.kind(n);
     if (!other || other->empty()) {
@@ -306,28 +306,28 @@ class Walk {
                                                                       : DimId{};
   }
 
-  void bound(const Way& way, DimId limit, bool may_be_negative) {
+  void bound(const Step& step, DimId limit, bool may_be_negative) {
     if (!limit && !found_.bounds.empty()) return;  // an unknown bound must not replace a known one
     found_.bounds.push_back(
-        {limit, way.scale, way.low, way.high, way.share,
-         may_be_negative && way.scale == 1 && way.low == 0 && way.high == 0 && way.share == 1});
+        {limit, step.scale, step.low, step.high, step.share,
+         may_be_negative && step.scale == 1 && step.low == 0 && step.high == 0 && step.share == 1});
   }
 
-  void meet(const Way& way, NodeId n, const Sink& sink) {
+  void meet(const Step& step, NodeId n, const Sink& sink) {
     const ValueId other = m_.input(n, sink.other);
     const bool scatter = sink.kind == OpKind::Gather || sink.kind == OpKind::GatherElements ||
                          sink.kind == OpKind::GatherND || sink.kind == OpKind::ScatterElements ||
                          sink.kind == OpKind::ScatterND;
     const bool negative = scatter && m_.opset(n) >= 11;
     switch (sink.rule) {
-      case Rule::IndexOnAxis:
-        bound(way,
+      case SinkRule::IndexOnAxis:
+        bound(step,
               dim_of(other, attribute(n, names::axis, sink.kind == OpKind::MlArrayFeatureExtractor ? -1 : 0)),
               negative);
         break;
-      case Rule::IndexEach: {
+      case SinkRule::IndexEach: {
         if (!other || !infer_.has_rank(other)) {
-          bound(way, {}, false);
+          bound(step, {}, false);
           break;
         }
         const auto dims = infer_.dims(other);
@@ -337,31 +337,31 @@ class Walk {
         const auto count = depth ? m_.dims.value(depth) : std::nullopt;
         for (std::size_t i = skip; i < dims.size() && (!count || i < skip + static_cast<std::size_t>(*count));
              ++i)
-          bound(way, dims[i], negative);
+          bound(step, dims[i], negative);
         break;
       }
-      case Rule::IndexRows: bound(way, dim_of(other, 0), false); break;
-      case Rule::IndexClass: bound(way, dim_of(other, 1), false); break;
-      case Rule::LengthOnAxis:
-        bound(way, dim_of(other, attribute(n, names::time_axis, attribute(n, names::layout, 0))), false);
+      case SinkRule::IndexRows: bound(step, dim_of(other, 0), false); break;
+      case SinkRule::IndexClass: bound(step, dim_of(other, 1), false); break;
+      case SinkRule::LengthOnAxis:
+        bound(step, dim_of(other, attribute(n, names::time_axis, attribute(n, names::layout, 0))), false);
         break;
-      case Rule::KOnAxis: bound(way, dim_of(other, attribute(n, names::axis, -1)), false); break;
-      case Rule::Depth: {
+      case SinkRule::KOnAxis: bound(step, dim_of(other, attribute(n, names::axis, -1)), false); break;
+      case SinkRule::Depth: {
         const SymbolicTensor* depth = infer_.symbolic(other);
-        bound(way, depth != nullptr && !depth->elements.empty() ? depth->elements.front() : DimId{}, false);
+        bound(step, depth != nullptr && !depth->elements.empty() ? depth->elements.front() : DimId{}, false);
         break;
       }
-      case Rule::OwnDims:
+      case SinkRule::OwnDims:
         // Only for a shape that is used unchanged; a single element of it gives no information about the
         // others.
-        if (way.moved || !other || !infer_.has_rank(other)) return note(Meaning::Small);
+        if (step.moved || !other || !infer_.has_rank(other)) return note(Meaning::Small);
         if (found_.dims.empty()) found_.dims.assign(infer_.dims(other).begin(), infer_.dims(other).end());
         break;
-      case Rule::OwnDim:
-        if (way.moved) return note(Meaning::Small);
+      case SinkRule::OwnDim:
+        if (step.moved) return note(Meaning::Small);
         found_.dims.assign(1, dim_of(other, attribute(n, names::axis, 0)));
         break;
-      case Rule::Plain: break;
+      case SinkRule::Plain: break;
     }
     note(sink.meaning);
   }
@@ -385,10 +385,10 @@ class Walk {
   const Model& m_;
   const Inference& infer_;
   InputUses found_;
-  std::deque<Way> todo_;
-  std::set<decltype(Way{}.key())> seen_;
+  std::deque<Step> todo_;
+  std::set<decltype(Step{}.key())> seen_;
   std::map<GraphId, std::set<NodeId>> calls_;
-  std::map<GraphId, std::vector<std::pair<Way, std::uint32_t>>> left_;
+  std::map<GraphId, std::vector<std::pair<Step, std::uint32_t>>> left_;
 };
 
 }  // namespace

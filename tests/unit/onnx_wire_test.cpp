@@ -13,7 +13,7 @@ using namespace std::string_literals;
 
 std::string joined(BackwardWriter& w) {
   std::string out;
-  for (const Piece& p : w.take()) out.append(p.data, p.size);
+  for (const ByteRange& p : w.take()) out.append(p.data, p.size);
   return out;
 }
 
@@ -110,7 +110,7 @@ TEST(Wire, ListsPackedOrNot) {
   EXPECT_FALSE(append_floats(f, floats));
 }
 
-TEST(Wire, NeighboursInTheImageBecomeOnePiece) {
+TEST(Wire, NeighboursInTheImageBecomeOneRange) {
   const std::string image = "\x0A\x03one\x0A\x03two\x12\x01x"s;
   BackwardWriter w(image);
   std::vector<Bytes> contents;
@@ -119,10 +119,10 @@ TEST(Wire, NeighboursInTheImageBecomeOnePiece) {
   w.field_bytes(2, contents[2]);
   w.field_bytes(1, contents[1]);
   w.field_bytes(1, contents[0]);
-  const std::vector<Piece> pieces = w.take();
-  ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].data, image.data());
-  EXPECT_EQ(pieces[0].size, image.size());
+  const std::vector<ByteRange> ranges = w.take();
+  ASSERT_EQ(ranges.size(), 1u);
+  EXPECT_EQ(ranges[0].data, image.data());
+  EXPECT_EQ(ranges[0].size, image.size());
 }
 
 TEST(Wire, AnotherTagOrALongLengthIsWrittenAnew) {
