@@ -1,4 +1,7 @@
 // Maps operators to inference rules. Operators without a rule of our own are inferred by onnx's functions.
+//
+// The map is not a column of the fact table (src/ops/facts_*.inc), because that layer must not include
+// inference; it is checked here that no operator has two rules.
 #include <array>
 
 #include "infer/rules.h"
@@ -10,7 +13,12 @@ using K = OpKind;
 using Table = std::array<InferenceRule, kOpKindCount>;
 
 template <class... Kinds> constexpr void put(Table& t, InferenceRule rule, Kinds... kinds) {
-  ((t[static_cast<std::size_t>(kinds)] = rule), ...);
+  const auto set = [&](OpKind kind) {
+    InferenceRule& entry = t[static_cast<std::size_t>(kind)];
+    if (entry != nullptr) throw "two rules for one operator";  // refused at compile time
+    entry = rule;
+  };
+  (set(kinds), ...);
 }
 
 constexpr Table make_table() {

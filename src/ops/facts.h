@@ -1,5 +1,6 @@
-// What graphopt knows about operators: one table, one row per operator (and per opset range where the meaning
-// that a row states changes). Passes and analyses ask this table; nothing else tells operators apart.
+// The fact table: what every operator means, one row per operator (and per opset range where the meaning that
+// a row states changes). Passes and analyses read this table instead of comparing names. The tables by
+// operator that are apart from it are listed in docs/adding-an-operator.md, with the reasons.
 //
 // Sources: the ONNX operator schemas (every row is compared with them by tests/unit/facts_schema_test.cpp)
 // and measurements with ONNX Runtime, where a comment says so.

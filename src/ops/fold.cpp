@@ -3,6 +3,9 @@
 // A row gives the oldest opset whose meaning the kernel implements, the operand whose element type counts,
 // and for which types the result is Exact or Rounds. Which types are Exact was found by running ONNX Runtime
 // (tests/equal/fold_against_ort.py repeats it); a type that is in neither set is not folded.
+//
+// The rows are not columns of the fact table, which holds no functions. What that table states is read from
+// it (is_pure); tests/unit/facts_tables_test.cpp checks that every operator with a kernel is pure there.
 #include "ops/fold.h"
 
 #include <algorithm>
@@ -209,6 +212,8 @@ std::optional<Operand> open(const Model& m, TensorId id) {
 
 }  // namespace
 }  // namespace folding
+
+bool has_fold_kernel(OpKind kind) { return folding::row_of(kind) != nullptr; }
 
 FoldExactness fold_exactness(const Model& m, NodeId n, std::span<const TensorId> operands) {
   using namespace folding;

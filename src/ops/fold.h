@@ -17,6 +17,9 @@
 
 namespace graphopt {
 
+// Returns true if nodes of the operator can be folded for some opset and element types.
+bool has_fold_kernel(OpKind kind);
+
 enum class FoldExactness : std::uint8_t { No, Exact, Rounds };
 
 // Returns whether this node can be folded if all operands are constants, and with which exactness. Reads only

@@ -5,6 +5,8 @@
 // Method: a walk upstream from the value, at most kMostDepth nodes deep and kMostSteps in all, with one case
 // per operator. Each case holds for all operands: other operators give no bound. A bound beyond +-2^62 counts
 // as none.
+//
+// The cases are formulas over the operands' bounds, so they are code and not columns of the fact table.
 #include "passes/index_range.h"
 
 #include <algorithm>

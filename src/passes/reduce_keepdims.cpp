@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -26,21 +27,15 @@ namespace {
 
 constexpr OpKind kDeformations[] = {OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Reshape, OpKind::Flatten};
 
-bool is_reduction(OpKind k) {
-  switch (k) {
-      // clang-format off
-    case OpKind::ReduceL1: case OpKind::ReduceL2: case OpKind::ReduceLogSum: case OpKind::ReduceLogSumExp:
-    case OpKind::ReduceMax: case OpKind::ReduceMean: case OpKind::ReduceMin: case OpKind::ReduceProd:
-    case OpKind::ReduceSum: case OpKind::ReduceSumSquare: case OpKind::ArgMax: case OpKind::ArgMin:
-      return true;
-      // clang-format on
-    default: return false;
-  }
+// Returns true for the operators whose attribute keepdims keeps reduced axes with extent 1.
+bool has_keepdims(const Model& m, NodeId n) {
+  const OpKind kind = m.kind(n);
+  return facts_of(m, n).work == AxisWork::Reduce || kind == OpKind::ArgMax || kind == OpKind::ArgMin;
 }
 
 class FlipKeepdims final : public Rule {
  public:
-  static constexpr Counter kCounter{"flipped", "reductions that took over a deformation behind them"};
+  static constexpr Counter kCounter{"flipped", "reductions whose keepdims made a deformation redundant"};
   std::string_view name() const override { return "flip"; }
   std::span<const OpKind> roots() const override { return kDeformations; }
 
@@ -49,7 +44,7 @@ class FlipKeepdims final : public Rule {
     const ValueId r = m.input(n, 0), y = m.output(n, 0);
     if (!r || !y || m.value(r).pinned || m.single_user(r) != n || !c.infer.has_rank(y)) return false;
     reduction_ = m.value(r).def;
-    if (!reduction_ || !is_reduction(m.kind(reduction_)) || !attributes_known(m, reduction_)) return false;
+    if (!reduction_ || !has_keepdims(m, reduction_) || !attributes_known(m, reduction_)) return false;
     const ValueId x = m.input(reduction_, 0);
     if (!x || !c.infer.has_rank(x) || c.infer.dims(x).empty()) return false;
     if (int_attr(m, reduction_, names::noop_with_empty_axes).value_or(0) != 0) return false;

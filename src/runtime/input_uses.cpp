@@ -4,6 +4,10 @@
 // It ends at operators that give the value a meaning (kSinks) and at those that compute something else from
 // it. Steps are counted: in a model in which a value reaches everything only a part is visited, which can
 // only miss a bound; the original then refuses the input and --check tries another.
+//
+// kSinks and keeps_values() tell which numbers an operator accepts, not what it computes; only --check needs
+// them, and an operator that is missing costs at most an input set that the original refuses. So they are not
+// columns of the fact table.
 #include "runtime/input_uses.h"
 
 #include <algorithm>
