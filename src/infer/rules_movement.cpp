@@ -23,114 +23,129 @@ void elem_only(NodeContext& c, std::size_t output, std::size_t operand) {
   if (c.elem(operand) != DType::Undefined) c.tensor(output, c.elem(operand));
 }
 
-}  // namespace
+// Returns true if operands i and j of a Concat have the same dims, apart from the axis.
+bool agree(NodeContext& c, std::size_t i, std::size_t j, std::size_t axis) {
+  for (std::size_t k = 0; k < c.shape(i).size(); ++k)
+    if (k != axis && c.shape(i)[k] != c.shape(j)[k] && c.dims.equal(c.shape(i)[k], c.shape(j)[k]) != Tri::Yes)
+      return false;
+  return true;
+}
 
-void concat(NodeContext& c) {
+// Returns true if operand i has elements in every run.
+bool never_empty(NodeContext& c, std::size_t i) {
+  return std::ranges::all_of(c.shape(i), [&](DimId x) { return c.dims.equal(x, c.constant(0)) == Tri::No; });
+}
+
+// Returns true if operand i has no elements in every run in which operand `first` has none.
+bool empty_with(NodeContext& c, std::size_t first, std::size_t i) {
+  for (std::size_t k = 0; k < c.shape(first).size(); ++k)
+    if (!c.zero_with(c.shape(first)[k], c.shape(i)[k])) return false;
+  return true;
+}
+
+// Returns the dims of a Concat; `ranked` is the first operand of known rank.
+//
+// All operands have the same other dims in a run, but ONNX Runtime leaves out those without elements,
+// whatever their dims are; where all are empty the first one's dims hold. So where dims are not proven equal,
+// they are those of an operand that has elements in every run, or those of the first one if all others are
+// empty whenever it is.
+Dims concat_dims(NodeContext& c, std::size_t ranked, std::size_t axis) {
   const std::size_t n = c.input_count();
-  std::size_t ranked = n;
-  for (std::size_t i = 0; i < n && ranked == n; ++i)
-    if (c.ranked(i)) ranked = i;
-  if (ranked == n) return elem_only(c, 0, 0);
-  const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
-  if (!axis) return elem_only(c, 0, 0);
   Dims d(c.shape(ranked).begin(), c.shape(ranked).end());
-  // All operands have the same other dims in a run, but ONNX Runtime leaves out those without elements,
-  // whatever their dims are; where all are empty the first one's dims hold. So where dims are not proven
-  // equal, they are an operand's that has elements in every run, or the first one's if all others are empty
-  // with it.
   DimId sum = c.constant(0);
   bool all_ranked = true;
   for (std::size_t i = 0; i < n; ++i) {
     const bool known = c.ranked(i) && c.shape(i).size() == d.size();
     all_ranked &= known;
-    sum = known && sum ? c.dims.add(sum, c.shape(i)[*axis]) : DimId{};
+    sum = known && sum ? c.dims.add(sum, c.shape(i)[axis]) : DimId{};
   }
-  const auto agree = [&](std::size_t i, std::size_t j) {
-    for (std::size_t k = 0; k < d.size(); ++k)
-      if (k != *axis && c.shape(i)[k] != c.shape(j)[k] &&
-          c.dims.equal(c.shape(i)[k], c.shape(j)[k]) != Tri::Yes)
-        return false;
-    return true;
-  };
-  const auto never_empty = [&](std::size_t i) {
-    return std::ranges::all_of(c.shape(i),
-                               [&](DimId x) { return c.dims.equal(x, c.constant(0)) == Tri::No; });
-  };
-  const auto empty_with = [&](std::size_t first, std::size_t i) {
-    for (std::size_t k = 0; k < d.size(); ++k)
-      if (!c.zero_with(c.shape(first)[k], c.shape(i)[k])) return false;
-    return true;
-  };
   if (!all_ranked) {
+    bool found = false;
     for (std::size_t i = 0; i < n; ++i) {
-      if (!c.ranked(i) || !never_empty(i) || c.shape(i).size() != d.size()) continue;
+      if (!c.ranked(i) || !never_empty(c, i) || c.shape(i).size() != d.size()) continue;
       d.assign(c.shape(i).begin(), c.shape(i).end());
-      ranked = n;
+      found = true;
     }
-    if (ranked != n) std::ranges::fill(d, DimId{});
-    ranked = 0;
-    while (!c.ranked(ranked)) ++ranked;
-  } else {
+    if (!found) std::ranges::fill(d, DimId{});
+    d[axis] = sum;
+    return d;
+  }
+  bool first_decides = true;
+  for (std::size_t i = 1; i < n && first_decides; ++i)
+    first_decides = agree(c, 0, i, axis) || empty_with(c, 0, i);
+  if (!first_decides) {
     std::optional<std::size_t> full;  // an operand that has elements in every run
-    bool first_decides = true;
-    for (std::size_t i = 1; i < n && first_decides; ++i) first_decides = agree(0, i) || empty_with(0, i);
-    if (!first_decides) {
-      for (std::size_t i = 0; i < n && !full; ++i)
-        if (never_empty(i)) full = i;
-      if (full) d.assign(c.shape(*full).begin(), c.shape(*full).end());
-      for (std::size_t k = 0; k < d.size() && !full; ++k)
-        for (std::size_t i = 1; i < n; ++i)
-          if (d[k] && c.shape(i)[k] != d[k] && c.dims.equal(c.shape(i)[k], d[k]) != Tri::Yes) d[k] = {};
-    }
+    for (std::size_t i = 0; i < n && !full; ++i)
+      if (never_empty(c, i)) full = i;
+    if (full) d.assign(c.shape(*full).begin(), c.shape(*full).end());
+    for (std::size_t k = 0; k < d.size() && !full; ++k)
+      for (std::size_t i = 1; i < n; ++i)
+        if (d[k] && c.shape(i)[k] != d[k] && c.dims.equal(c.shape(i)[k], d[k]) != Tri::Yes) d[k] = {};
   }
-  d[*axis] = sum;
+  d[axis] = sum;
+  return d;
+}
+
+// Returns the elements of a Concat of vectors. Elements of an operand with a known length may be unknown.
+std::optional<SymbolicTensor> concat_vectors(NodeContext& c, DType elem) {
+  SymbolicTensor value{elem, {0}, {}};
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const SymbolicTensor* t = cheap_sym(c, i);
+    const auto length = c.ranked(i) && c.rank(i) == 1 ? c.value(c.shape(i)[0]) : std::nullopt;
+    if (t && t->dims.size() == 1)
+      value.elements.insert(value.elements.end(), t->elements.begin(), t->elements.end());
+    else if (length && *length >= 0 && *length <= 64)
+      value.elements.resize(value.elements.size() + static_cast<std::size_t>(*length));
+    else return std::nullopt;
+    if (value.elements.size() > c.s.options.max_elements) return std::nullopt;
+  }
+  value.dims[0] = static_cast<std::int64_t>(value.elements.size());
+  return value;
+}
+
+// Returns the elements of a Concat of higher rank: those of all operands must be known.
+std::optional<SymbolicTensor> concat_known(NodeContext& c, DType elem, std::size_t rank, std::size_t axis) {
+  std::vector<const SymbolicTensor*> parts;
+  std::int64_t along = 0;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const SymbolicTensor* t = cheap_sym(c, i);
+    if (!t || t->dims.size() != rank) return std::nullopt;
+    parts.push_back(t);
+    along += t->dims[axis];
+  }
+  if (parts.empty()) return std::nullopt;
+  SymbolicTensor r{elem, parts[0]->dims, {}};
+  r.dims[axis] = along;
+  if (too_many(c, r.dims)) return std::nullopt;
+  for (const SymbolicTensor* t : parts)
+    for (std::size_t k = 0; k < rank; ++k)
+      if (k != axis && t->dims[k] != r.dims[k]) return std::nullopt;
+  const auto outer = count_of(std::span(r.dims).first(axis)).value_or(0);
+  const auto inner = count_of(std::span(r.dims).subspan(axis + 1)).value_or(0);
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (const SymbolicTensor* t : parts) {
+      const std::int64_t chunk = t->dims[axis] * inner;
+      r.elements.insert(r.elements.end(), t->elements.begin() + o * chunk,
+                        t->elements.begin() + (o + 1) * chunk);
+    }
+  return r;
+}
+
+}  // namespace
+
+void concat(NodeContext& c) {
+  const std::size_t n = c.input_count();
+  std::size_t ranked = 0;
+  while (ranked < n && !c.ranked(ranked)) ++ranked;
+  if (ranked == n) return elem_only(c, 0, 0);
+  const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
+  if (!axis) return elem_only(c, 0, 0);
+  const Dims d = concat_dims(c, ranked, *axis);
+  const DType elem = c.elem(ranked);
   std::optional<SymbolicTensor> value;
-  if (has_values(c.elem(ranked)) && d.size() == 1) {
-    value = SymbolicTensor{c.elem(ranked), {0}, {}};
-    for (std::size_t i = 0; i < n && value; ++i) {
-      const SymbolicTensor* t = cheap_sym(c, i);
-      const auto length = c.ranked(i) && c.rank(i) == 1 ? c.value(c.shape(i)[0]) : std::nullopt;
-      if (t && t->dims.size() == 1)
-        value->elements.insert(value->elements.end(), t->elements.begin(), t->elements.end());
-      else if (length && *length >= 0 && *length <= 64)
-        value->elements.resize(value->elements.size() + static_cast<std::size_t>(*length));
-      else value.reset();
-      if (value && value->elements.size() > c.s.options.max_elements) value.reset();
-    }
-    if (value) value->dims[0] = static_cast<std::int64_t>(value->elements.size());
-  } else if (has_values(c.elem(ranked)) && c.sym(0) && n <= 64) {
-    // Of higher rank: all operands must be known.
-    std::vector<const SymbolicTensor*> parts;
-    std::int64_t along = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const SymbolicTensor* t = cheap_sym(c, i);
-      if (!t || t->dims.size() != d.size()) {
-        parts.clear();
-        break;
-      }
-      parts.push_back(t);
-      along += t->dims[*axis];
-    }
-    if (!parts.empty()) {
-      SymbolicTensor r{c.elem(ranked), parts[0]->dims, {}};
-      r.dims[*axis] = along;
-      bool fits = !too_many(c, r.dims);
-      for (const SymbolicTensor* t : parts)
-        for (std::size_t k = 0; k < d.size(); ++k) fits &= k == *axis || t->dims[k] == r.dims[k];
-      if (fits) {
-        const auto outer = count_of(std::span(r.dims).first(*axis)).value_or(0);
-        const auto inner = count_of(std::span(r.dims).subspan(*axis + 1)).value_or(0);
-        for (std::int64_t o = 0; o < outer; ++o)
-          for (const SymbolicTensor* t : parts) {
-            const std::int64_t chunk = t->dims[*axis] * inner;
-            r.elements.insert(r.elements.end(), t->elements.begin() + o * chunk,
-                              t->elements.begin() + (o + 1) * chunk);
-          }
-        value = std::move(r);
-      }
-    }
-  }
-  c.tensor(0, c.elem(ranked), d, value ? &*value : nullptr);
+  if (has_values(elem) && d.size() == 1) value = concat_vectors(c, elem);
+  else if (has_values(elem) && c.sym(0) && n <= 64) value = concat_known(c, elem, d.size(), *axis);
+  c.tensor(0, elem, d, value ? &*value : nullptr);
 }
 
 void split(NodeContext& c) {
