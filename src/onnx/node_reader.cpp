@@ -185,96 +185,120 @@ void GraphReader::read_attributes(const ParsedNode& parsed, NodeId n, int budget
   m_.set_attrs_for_reader(n, attrs);
 }
 
-// Reads an attribute of a node, or (without one) the default of a function's parameter.
-bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a) {
-  a.proto = proto;
-  std::int64_t type = 0;
+namespace {
+
+// The fields of an AttributeProto, before its type decides which of them count.
+struct AttributeFields {
   std::string_view name, ref;
-  bool has_ref = false, lists_broken = false;
+  std::int64_t type = 0;
+  AttrKind present = AttrKind::Undefined;  // by the fields that are there
+  bool lists_broken = false;
+  const char* broken = nullptr;  // why the walk ended, if it did not reach the end
+  float f = 0;
+  std::int64_t i = 0;
+  Bytes s;
   std::vector<Bytes> tensors, graphs, strings;
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
-  AttrKind seen = AttrKind::Undefined;  // by the fields that are there
+};
+
+AttributeFields split_attribute(Bytes proto) {
+  AttributeFields a;
   Fields fields(proto);
   for (Field f; fields.next(f);) {
     const bool length = f.kind == Kind::Length;
     switch (f.number) {
       case af::kName:
-        if (length) name = f.bytes;
+        if (length) a.name = f.bytes;
         break;
       case af::kType:
-        if (f.kind == Kind::Varint) type = wire::as_int32(f);
+        if (f.kind == Kind::Varint) a.type = wire::as_int32(f);
         break;
       case af::kRef:
-        if (length) ref = f.bytes, has_ref = true;
+        if (length) a.ref = f.bytes;
         break;
       case af::kFloat:
-        if (f.kind == Kind::Fixed32) a.f = wire::as_float(f), seen = AttrKind::Float;
+        if (f.kind == Kind::Fixed32) a.f = wire::as_float(f), a.present = AttrKind::Float;
         break;
       case af::kInt:
-        if (f.kind == Kind::Varint) a.i = wire::as_int64(f), seen = AttrKind::Int;
+        if (f.kind == Kind::Varint) a.i = wire::as_int64(f), a.present = AttrKind::Int;
         break;
       case af::kString:
-        if (length) a.s = f.bytes, seen = AttrKind::String;
+        if (length) a.s = f.bytes, a.present = AttrKind::String;
         break;
       case af::kTensor:
-        if (length) tensors.push_back(f.bytes), seen = AttrKind::Tensor;
+        if (length) a.tensors.push_back(f.bytes), a.present = AttrKind::Tensor;
         break;
       case af::kGraph:
-        if (length) graphs.push_back(f.bytes), seen = AttrKind::Graph;
+        if (length) a.graphs.push_back(f.bytes), a.present = AttrKind::Graph;
         break;
       case af::kGraphs:
-        if (length) graphs.push_back(f.bytes), seen = AttrKind::Graphs;
+        if (length) a.graphs.push_back(f.bytes), a.present = AttrKind::Graphs;
         break;
       case af::kFloats:
-        lists_broken |= !wire::append_floats(f, floats);
-        seen = AttrKind::Floats;
+        a.lists_broken |= !wire::append_floats(f, a.floats);
+        a.present = AttrKind::Floats;
         break;
       case af::kInts:
-        lists_broken |= !wire::append_varints(f, ints);
-        seen = AttrKind::Ints;
+        a.lists_broken |= !wire::append_varints(f, a.ints);
+        a.present = AttrKind::Ints;
         break;
       case af::kStrings:
-        if (length) strings.push_back(f.bytes), seen = AttrKind::Strings;
+        if (length) a.strings.push_back(f.bytes), a.present = AttrKind::Strings;
         break;
-      case af::kTensors: seen = AttrKind::Tensors; break;
-      case af::kTypeProto: seen = AttrKind::TypeProto; break;
-      case af::kTypeProtos: seen = AttrKind::TypeProtos; break;
-      case af::kSparse: seen = AttrKind::SparseTensor; break;
-      case af::kSparses: seen = AttrKind::SparseTensors; break;
+      case af::kTensors: a.present = AttrKind::Tensors; break;
+      case af::kTypeProto: a.present = AttrKind::TypeProto; break;
+      case af::kTypeProtos: a.present = AttrKind::TypeProtos; break;
+      case af::kSparse: a.present = AttrKind::SparseTensor; break;
+      case af::kSparses: a.present = AttrKind::SparseTensors; break;
       default: break;
     }
   }
+  if (fields.broken()) a.broken = fields.what();
+  return a;
+}
+
+}  // namespace
+
+// Reads an attribute of a node, or (without one) the default of a function's parameter.
+bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a) {
+  const AttributeFields fields = split_attribute(proto);
+  a.proto = proto;
+  a.f = fields.f;
+  a.i = fields.i;
+  a.s = fields.s;
   const auto where = [&] {
     Place p = owner ? place_of(m_, owner) : place(in);
-    p.slot = "attribute " + quoted(name);
+    p.slot = "attribute " + quoted(fields.name);
     return p;
   };
   const auto bad = [&](std::string what, const char* remedy) {
     problems_.add(where(), std::move(what), remedy);
     return false;
   };
-  if (fields.broken()) return bad(std::string("its bytes are broken: ") + fields.what(), kDamaged);
-  if (lists_broken) return bad("its list is broken", kDamaged);
-  if (name.empty()) return bad("it has no name", kReport);
-  if (has_ref && ref.empty()) has_ref = false;
-  a.name = view(name);
-  if (has_ref) a.ref = view(ref);
+  if (fields.broken != nullptr) return bad(std::string("its bytes are broken: ") + fields.broken, kDamaged);
+  if (fields.lists_broken) return bad("its list is broken", kDamaged);
+  if (fields.name.empty()) return bad("it has no name", kReport);
+  const bool has_ref = !fields.ref.empty();
+  a.name = view(fields.name);
+  if (has_ref) a.ref = view(fields.ref);
   // Exporters of IR version 1 left out the type; an unknown type is kept as bytes.
-  a.kind = type == 0                                                    ? seen
-           : type > 0 && type <= static_cast<int>(AttrKind::TypeProtos) ? static_cast<AttrKind>(type)
-                                                                        : AttrKind::Undefined;
+  a.kind = fields.present;
+  if (fields.type != 0) {
+    const bool known = fields.type > 0 && fields.type <= static_cast<int>(AttrKind::TypeProtos);
+    a.kind = known ? static_cast<AttrKind>(fields.type) : AttrKind::Undefined;
+  }
   switch (a.kind) {
-    case AttrKind::Ints: a.ints = m_.keep(std::span<const std::int64_t>(ints)); break;
-    case AttrKind::Floats: a.floats = m_.keep(std::span<const float>(floats)); break;
-    case AttrKind::Strings: a.strings = m_.keep(std::span<const Bytes>(strings)); break;
+    case AttrKind::Ints: a.ints = m_.keep(std::span<const std::int64_t>(fields.ints)); break;
+    case AttrKind::Floats: a.floats = m_.keep(std::span<const float>(fields.floats)); break;
+    case AttrKind::Strings: a.strings = m_.keep(std::span<const Bytes>(fields.strings)); break;
     case AttrKind::Tensor: {
       if (has_ref) break;
-      if (tensors.size() != 1)
-        return bad("it is said to be a tensor, but holds " + std::to_string(tensors.size()), kReport);
+      if (fields.tensors.size() != 1)
+        return bad("it is said to be a tensor, but holds " + std::to_string(fields.tensors.size()), kReport);
       Tensor tensor;
       std::string_view tensor_name;
-      if (const std::optional<Fault> f = read_tensor(tensors[0], external_, tensor, tensor_name))
+      if (const std::optional<Fault> f = read_tensor(fields.tensors[0], external_, tensor, tensor_name))
         fault(where(), *f);
       a.tensor = m_.add_tensor(std::move(tensor));
       break;
@@ -282,11 +306,11 @@ bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budg
     case AttrKind::Graph:
     case AttrKind::Graphs: {
       if (has_ref) break;
-      if (a.kind == AttrKind::Graph && graphs.size() != 1)
-        return bad("it is said to be a graph, but holds " + std::to_string(graphs.size()), kReport);
+      if (a.kind == AttrKind::Graph && fields.graphs.size() != 1)
+        return bad("it is said to be a graph, but holds " + std::to_string(fields.graphs.size()), kReport);
       if (!owner) return bad("a graph cannot be the default of a function's parameter", kReport);
       std::vector<GraphId> ids;
-      for (const Bytes graph : graphs) {
+      for (const Bytes graph : fields.graphs) {
         const GraphId g = m_.add_graph(owner, a.name, m_.graph(m_.node(owner).graph).opsets);
         ids.push_back(g);
         read_graph(graph, g, budget - 3, {});

@@ -72,7 +72,7 @@ bool text_to_binary(std::string_view text, Problems& problems, std::string& bina
       if (model.SerializeToString(&binary)) return true;
       what = "the model is too large for the binary form";
     } else {
-      what = status.IsOK() ? "there is more text behind the model" : status.ErrorMessage();
+      what = status.IsOK() ? "there is more text after the model" : status.ErrorMessage();
     }
   } catch (const std::exception& e) {
     what = std::string("a number in it does not fit its type (") + e.what() + ")";
