@@ -39,6 +39,21 @@ std::int64_t resolve(std::int64_t i, std::int64_t extent) {
 // Negative indices are allowed from opset 11 on.
 bool may_be_negative(const FoldRun& r) { return r.opset >= 11; }
 
+// Operand 1 as indices into the axis of operand 0 that the node's attribute names.
+struct AxisIndices {
+  std::optional<Indices> indices;
+  std::size_t axis = 0;
+};
+FoldRefusal read_axis_indices(const FoldRun& r, AxisIndices& out) {
+  const std::optional<std::int64_t> given = r.int_of(names::axis);
+  if (!given) return kNotFoldable;
+  const auto axis = normalize_axis(*given, r.in(0).rank());
+  out.indices = indices_of(r.in(1));
+  if (!axis || !out.indices) return kBad;
+  out.axis = static_cast<std::size_t>(*axis);
+  return kDone;
+}
+
 // Makes a result that starts as a copy of `data`, for updates to be written into.
 FoldRefusal copy_whole(FoldRun& r, const Operand& data, Buffer& out) {
   if (const FoldRefusal no = r.make(data.dtype, copy_of(data.dims), out); no != kDone) return no;
@@ -54,18 +69,17 @@ bool plain_scatter(const FoldRun& r) {
 
 FoldRefusal fold_gather(FoldRun& r) {
   const Operand& data = r.in(0);
-  const std::optional<Indices> indices = indices_of(r.in(1));
-  const std::optional<std::int64_t> given = r.int_of(names::axis);
-  if (!given) return kNotFoldable;
-  const auto axis = normalize_axis(*given, data.rank());
-  if (!axis || !indices) return kBad;
-  const std::size_t a = static_cast<std::size_t>(*axis);
-  Dims dims(data.dims.begin(), data.dims.begin() + *axis);
+  AxisIndices at;
+  if (const FoldRefusal no = read_axis_indices(r, at); no != kDone) return no;
+  const Indices& indices = *at.indices;
+  const std::size_t a = at.axis;
+  const auto at_axis = data.dims.begin() + static_cast<std::ptrdiff_t>(a);
+  Dims dims(data.dims.begin(), at_axis);
   dims.insert(dims.end(), r.in(1).dims.begin(), r.in(1).dims.end());
-  dims.insert(dims.end(), data.dims.begin() + *axis + 1, data.dims.end());
+  dims.insert(dims.end(), at_axis + 1, data.dims.end());
   const std::int64_t extent = data.dims[a], count = r.in(1).elements;
   for (std::int64_t i = 0; i < count; ++i)
-    if (resolve((*indices)[i], extent) < 0 || ((*indices)[i] < 0 && !may_be_negative(r))) return kBad;
+    if (resolve(indices[i], extent) < 0 || (indices[i] < 0 && !may_be_negative(r))) return kBad;
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, std::move(dims), out); no != kDone) return no;
   if (out.elements > 0) {
@@ -76,7 +90,7 @@ FoldRefusal fold_gather(FoldRun& r) {
     std::int64_t to = 0;
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t i = 0; i < count; ++i, to += inner)
-        mover.copy(to, (o * extent + resolve((*indices)[i], extent)) * inner, inner);
+        mover.copy(to, (o * extent + resolve(indices[i], extent)) * inner, inner);
   }
   r.emit(0, std::move(out));
   return kDone;
@@ -117,17 +131,15 @@ bool fits_elementwise(const Operand& data, const Operand& index, std::size_t axi
 
 FoldRefusal fold_gather_elements(FoldRun& r) {
   const Operand& data = r.in(0);
-  const std::optional<Indices> indices = indices_of(r.in(1));
-  const std::optional<std::int64_t> given = r.int_of(names::axis);
-  if (!given) return kNotFoldable;
-  const auto axis = normalize_axis(*given, data.rank());
-  if (!axis || !indices) return kBad;
-  const std::size_t a = static_cast<std::size_t>(*axis);
+  AxisIndices at;
+  if (const FoldRefusal no = read_axis_indices(r, at); no != kDone) return no;
+  const Indices& indices = *at.indices;
+  const std::size_t a = at.axis;
   if (!fits_elementwise(data, r.in(1), a)) return kBad;
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, copy_of(r.in(1).dims), out); no != kDone) return no;
   const Mover mover(data, out);
-  const bool fine = for_each_element(data, r.in(1), *indices, a, [&](std::int64_t to, std::int64_t from) {
+  const bool fine = for_each_element(data, r.in(1), indices, a, [&](std::int64_t to, std::int64_t from) {
     mover.copy(to, from, 1);
     return true;
   });
@@ -139,19 +151,19 @@ FoldRefusal fold_gather_elements(FoldRun& r) {
 FoldRefusal fold_scatter_elements(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& updates = r.in(2);
-  const std::optional<Indices> indices = indices_of(r.in(1));
-  const std::optional<std::int64_t> given = r.int_of(names::axis);
-  if (!given || !plain_scatter(r)) return kNotFoldable;
-  const auto axis = normalize_axis(*given, data.rank());
-  if (!axis || !indices || updates.dtype != data.dtype) return kBad;
-  const std::size_t a = static_cast<std::size_t>(*axis);
+  if (!plain_scatter(r)) return kNotFoldable;
+  AxisIndices at;
+  if (const FoldRefusal no = read_axis_indices(r, at); no != kDone) return no;
+  const Indices& indices = *at.indices;
+  const std::size_t a = at.axis;
+  if (updates.dtype != data.dtype) return kBad;
   if (!fits_elementwise(data, r.in(1), a) || !std::ranges::equal(updates.dims, r.in(1).dims)) return kBad;
   if (r.in(1).dims[a] > data.dims[a]) return kBad;
   Buffer out;
   if (const FoldRefusal no = copy_whole(r, data, out); no != kDone) return no;
   const Mover mover(updates, out);
   std::vector<bool> written(static_cast<std::size_t>(data.elements));
-  const bool fine = for_each_element(data, r.in(1), *indices, a, [&](std::int64_t from, std::int64_t to) {
+  const bool fine = for_each_element(data, r.in(1), indices, a, [&](std::int64_t from, std::int64_t to) {
     if (written[static_cast<std::size_t>(to)]) return false;
     written[static_cast<std::size_t>(to)] = true;
     mover.copy(to, from, 1);
