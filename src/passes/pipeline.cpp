@@ -75,19 +75,20 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   // may give more (it is what the next run on the result would start from). So a fixed point counts only if
   // it also is one after inferring from scratch.
   report.stopped = StopReason::Rounds;
-  std::size_t quiet = 0;  // passes in a row that changed nothing
-  std::uint64_t rewrites_at_fresh_look = 0;
-  while (report.rounds < kMaxRounds && quiet < passes.size()) {
+  std::size_t unchanged = 0;  // passes in a row that changed nothing
+  bool interrupted = false;
+  std::uint64_t rewrites_at_fresh_run = 0;
+  while (report.rounds < kMaxRounds && unchanged < passes.size() && !interrupted) {
     ++report.rounds;
     bool cleaned = false;  // a pass before the searches changed something in this round
-    for (std::size_t i = 0; i < passes.size() && quiet < passes.size(); ++i) {
+    for (std::size_t i = 0; i < passes.size() && unchanged < passes.size(); ++i) {
       if (cleaned && (*chosen)[i]->search) {
-        quiet = 0;
+        unchanged = 0;
         break;
       }
       if (options.should_stop && options.should_stop()) {
         report.stopped = StopReason::Stopped;
-        quiet = passes.size() + 1;
+        interrupted = true;
         break;
       }
       PassReport& r = report.passes[i];
@@ -99,7 +100,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       r.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       ++r.runs;
       r.changes += journal.count() - rewrites;
-      quiet = changed ? 0 : quiet + 1;
+      unchanged = changed ? 0 : unchanged + 1;
       cleaned |= changed && !(*chosen)[i]->search;
       if (options.verify_each) {
         if (auto broken = verify(model)) {
@@ -109,14 +110,15 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       }
       if (options.after_pass) options.after_pass(r.name, model, changed);
     }
-    if (quiet == passes.size() && journal.count() > rewrites_at_fresh_look && !journal.exhausted()) {
-      rewrites_at_fresh_look = journal.count();
+    const bool fixed_point = unchanged == passes.size() && !interrupted;
+    if (fixed_point && journal.count() > rewrites_at_fresh_run && !journal.exhausted()) {
+      rewrites_at_fresh_run = journal.count();
       const std::uint64_t known = facts_hash(model, infer);
       infer.run();
-      if (facts_hash(model, infer) != known) quiet = 0;
+      if (facts_hash(model, infer) != known) unchanged = 0;
     }
   }
-  if (quiet == passes.size())
+  if (unchanged == passes.size() && !interrupted)
     report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;
   for (std::size_t i = 0; i < passes.size(); ++i)
     for (const Counter& c : passes[i]->counters()) report.passes[i].counters.emplace_back(c.name, c.value);
