@@ -36,6 +36,8 @@ struct DimOption {  // --dim SYMBOL=VALUE: low == high; --dim SYMBOL=LOW..HIGH
   std::int64_t high = 0;
 };
 
+inline constexpr std::uint64_t kDefaultFoldLimit = 64 * 1024;  // bytes that one folded constant may add
+
 struct Options {
   std::string input;   // a file; "-" is stdin
   std::string output;  // a file, which may be the input; "-" is stdout; empty: a dry run
@@ -48,7 +50,7 @@ struct Options {
   std::vector<std::string> disabled;
   Stage stop_after = Stage::CleanUp;
   RegionForm regions = RegionForm::None;
-  std::uint64_t fold_limit = 64 * 1024;  // bytes that one folded constant may add
+  std::uint64_t fold_limit = kDefaultFoldLimit;
 
   // Shapes. A single value is written into the types of inputs, so it changes which inputs the model accepts;
   // a range is a promise of the user that inference may use, and is not written.

@@ -11,9 +11,9 @@
 namespace graphopt {
 
 struct PassOptions {
-  std::uint64_t fold_limit = 64 * 1024;  // bytes that one folded constant may add to the file
-  bool exact = false;                    // bit-exact rewrites only
-  int level = 2;                         // of -O
+  std::uint64_t fold_limit = 0;  // bytes that one folded constant may add to the file
+  bool exact = false;            // bit-exact rewrites only
+  int level = 2;                 // of -O
 };
 
 class DraftStore;  // hoist/draft_store.h

@@ -29,8 +29,8 @@ using Names = std::vector<std::string>;
 
 // An option with one value, which `read` converts.
 template <class Read>
-CLI::Option* add(CLI::App& app, const char* group, const char* names, const char* value, const char* help,
-                 Read read) {
+CLI::Option* add(CLI::App& app, const char* group, const char* names, const char* value,
+                 const std::string& help, Read read) {
   return app.add_option_function<std::string>(names, std::function<void(const std::string&)>(read), help)
       ->option_text(value)
       ->group(group)
@@ -138,7 +138,10 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
              std::vector<std::pair<std::string, RegionForm>>{{"none", RegionForm::None},
                                                              {"metadata", RegionForm::Metadata},
                                                              {"functions", RegionForm::Functions}}));
-  add(app, kWhat, "--fold-limit", "BYTES", "what one folded constant may add to the model (default 64K)",
+  static_assert(kDefaultFoldLimit % 1024 == 0);
+  add(app, kWhat, "--fold-limit", "BYTES",
+      "what one folded constant may add to the model (default " + std::to_string(kDefaultFoldLimit / 1024) +
+          "K)",
       bytes(o.fold_limit, "--fold-limit"));
 }
 
