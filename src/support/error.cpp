@@ -49,10 +49,10 @@ std::string to_string(const Place& place) {
     if (!numbered) inside += '\'';
   }
   if (!place.op.empty()) {
-    const bool behind_node = !place.node.empty();
-    append_part(inside, behind_node ? " (" : ", ");
+    const bool after_node = !place.node.empty();
+    append_part(inside, after_node ? " (" : ", ");
     append_visible(inside, place.op, false);
-    if (behind_node) inside += ')';
+    if (after_node) inside += ')';
   }
   if (!place.slot.empty()) {
     append_part(inside, ", ");

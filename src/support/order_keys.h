@@ -36,12 +36,12 @@ void spread_keys(Element n, Prev prev, Next next, Key key) {
         ++count;
       }
     }
-    const Element before = prev(from), behind = next(to);
+    const Element before = prev(from), after = next(to);
     const std::uint64_t low = before ? key(before) : 0;
-    const std::uint64_t each = behind ? (key(behind) - low) / (count + 1) : kKeyGap;
-    if (behind && each < kKeyStep) continue;
+    const std::uint64_t each = after ? (key(after) - low) / (count + 1) : kKeyGap;
+    if (after && each < kKeyStep) continue;
     std::uint64_t at = low;
-    for (Element m = from; m != behind; m = next(m)) key(m) = at += each;
+    for (Element m = from; m != after; m = next(m)) key(m) = at += each;
     return;
   }
 }
