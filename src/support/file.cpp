@@ -251,7 +251,7 @@ Error OutputFile::failure(int error) const {
       break;
     case EPIPE:
       e.what = "the program that reads it has gone";
-      e.remedy = "check the command behind the pipe";
+      e.remedy = "check the command at the other end of the pipe";
       break;
     case EISDIR:
       e.what = "it is a folder";

@@ -108,7 +108,7 @@ class DimProperty : public testing::Test {
     return v;
   }
 
-  // A random tree whose expression the pool knows; those that it answers with none are counted and dropped.
+  // A random tree whose expression the pool can represent; trees that give none are counted and dropped.
   std::size_t random_tree(int depth) {
     Tree tree;
     if (depth == 0 || random(0, 9) == 0) {

@@ -125,7 +125,7 @@ TEST(FactsClasses, LookUpOfWhatIsNotThere) {
   EXPECT_EQ(op_kind("", "Con"), OpKind::Opaque);
   EXPECT_EQ(op_kind("", "Convo"), OpKind::Opaque);
   EXPECT_EQ(op_kind("", "Scaler"), OpKind::Opaque);  // of ai.onnx.ml
-  EXPECT_EQ(op_kind("", "Zzz"), OpKind::Opaque);     // behind the last name
+  EXPECT_EQ(op_kind("", "Zzz"), OpKind::Opaque);     // after the last name
   EXPECT_EQ(op_kind("", "AAA"), OpKind::Opaque);     // before the first
   EXPECT_EQ(op_kind("ai.onnx.ml", "Conv"), OpKind::Opaque);
   EXPECT_EQ(op_kind("my.domain", "Conv"), OpKind::Opaque);

@@ -225,7 +225,7 @@ std::string Maker::node() {
         x.push_back(number(6, 12));
         k.push_back(number(1, 3));
       }
-      // With ceil_mode onnx's function counts windows that start behind the axis, too; ONNX Runtime does not.
+      // With ceil_mode onnx's function counts windows that start beyond the axis, too; ONNX Runtime does not.
       // They exist only where the stride is larger than the window.
       const std::string w = window(spatial, true, k);
       const bool ceil = k == std::vector<int>(spatial, 3) && w.find("SAME") == std::string::npos &&

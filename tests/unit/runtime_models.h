@@ -21,7 +21,7 @@ inline std::string model_bytes(const std::string& text) {
   return status.IsOK() ? proto.SerializeAsString() : std::string();
 }
 
-// The head of a model of the newest opset that ONNX Runtime 1.21 knows for sure.
+// The head of a model of the newest opset that ONNX Runtime 1.21 certainly supports.
 inline std::string with_head(const std::string& graph) {
   return "<ir_version: 9, opset_import: [\"\": 20, \"ai.onnx.ml\": 3, \"custom\": 1, \"local\": 1]>\n" +
          graph;
