@@ -36,7 +36,7 @@ void write_node(BackwardWriter& w, std::int64_t i) {
 }
 
 // `weights`: as many zeros as the one initializer holds.
-std::vector<Piece> write_model(BackwardWriter& w, std::int64_t nodes, const std::string& weights) {
+std::vector<ByteRange> write_model(BackwardWriter& w, std::int64_t nodes, const std::string& weights) {
   const std::uint64_t graph = w.size();
   const std::uint64_t tensor = w.size();
   w.field_bytes(kTensorRaw, weights);
@@ -50,7 +50,7 @@ std::string make_model(std::int64_t nodes, std::size_t weights = 0) {
   const std::string zeros(weights, '\0');
   BackwardWriter w({});
   std::string out;
-  for (const Piece& p : write_model(w, nodes, zeros)) out.append(p.data, p.size);
+  for (const ByteRange& p : write_model(w, nodes, zeros)) out.append(p.data, p.size);
   return out;
 }
 

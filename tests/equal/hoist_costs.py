@@ -3,7 +3,7 @@
 
   hoist_costs.py GRAPHOPT [--count N] [--all] [--only NAME ...] [--work DIR] [--record]
 
-The cost of a graph is (C', F + D) as in docs/moves.md, compared in this order; the cost that
+The cost of a graph is (C', F + D) as in docs/hoisting.md, compared in this order; the cost that
 counts is the one after the last move, from --report, summed over a model's graphs. The number of nodes of the
 result, which does not depend on the tool's own arithmetic, is compared, too. tests/vectors/hoist_costs has
 the records:
