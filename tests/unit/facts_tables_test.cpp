@@ -35,7 +35,7 @@ TEST(FactsTables, OperatorsWithAFoldKernelArePure) {
     EXPECT_FALSE(for_any_row(kind, [](const OpFacts& row) { return row.purity != Purity::Pure; }))
         << op_name(kind);
   });
-  EXPECT_GT(kernels, 100);
+  EXPECT_GT(kernels, 50);
 }
 
 TEST(FactsTables, KernelsChosenByLayoutAndScalarOperandsAreElementwise) {
