@@ -194,13 +194,13 @@ bool position_dependent(OpKind kind, DType type) {
     case OpClass::Unary:
     case OpClass::Nary:
     case OpClass::Conditional:  // operators of other domains were not measured
-      return op_domain(kind) != "" || contains(kernel_of(kind).by_position, type);
+      return !op_domain(kind).empty() || contains(kernel_of(kind).by_position, type);
     case OpClass::Merge:
     case OpClass::Split:
     case OpClass::Deformation:
     case OpClass::Order: return false;
     case OpClass::Movement:  // operators of other domains may compute
-      return op_domain(kind) != "" || kernel_of(kind).by_position == kAll;
+      return !op_domain(kind).empty() || kernel_of(kind).by_position == kAll;
     default: return true;
   }
 }
