@@ -5,7 +5,8 @@
 
 void fuzz(std::string_view bytes) {
   using namespace graphopt;
-  // Always text: the same bytes behind an opening that says so would otherwise have to be found by chance.
+  // Always text: the same bytes after an opening that marks them as text would otherwise have to be found by
+  // chance.
   const std::string text = "<ir_version: 10, opset_import: [\"\" : 21]>\n" + std::string(bytes);
   for (const std::string_view input : {bytes, std::string_view(text)}) {
     const std::optional<Model> model = fuzz::load(input);
