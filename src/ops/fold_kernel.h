@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -167,6 +168,12 @@ template <class T> void store(char* data, std::int64_t i, T v) {
 }
 
 float half_to_float(std::uint16_t h);
+// Returns false for every integer.
+template <class T> bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  else return false;
+}
+
 std::uint16_t float_to_half(float f);  // to nearest, ties to even
 float bfloat16_to_float(std::uint16_t b);
 std::uint16_t float_to_bfloat16(float f);  // to nearest, ties to even

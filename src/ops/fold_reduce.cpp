@@ -154,7 +154,7 @@ template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buff
                         for (std::int64_t i = 0; i < count; ++i) {
                           const std::int64_t o = to[0] + i * step[0];
                           const T x = E::get(data.data, at + i);
-                          if (x != x) return false;
+                          if (is_nan(x)) return false;
                           if (!started[static_cast<std::size_t>(o)]) {
                             started[static_cast<std::size_t>(o)] = true;
                             E::put(out.data(), o, x);

@@ -17,7 +17,7 @@ std::optional<Dims> squeeze_axes(const FoldRun& r) {
   Dims axes;
   if (r.opset >= 13) {
     if (!r.in(1)) return axes;
-    const std::optional<Dims> list = int_list(r.in(1));
+    std::optional<Dims> list = int_list(r.in(1));
     // an empty list means all or none, depending on the runtime
     if (!list || list->empty()) return std::nullopt;
     return list;

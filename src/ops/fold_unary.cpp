@@ -112,7 +112,7 @@ FoldRefusal fold_clip(FoldRun& r) {
     using T = typename E::Value;
     std::optional<T> low, high;
     if (!bound_of<E>(r, names::min, 1, low) || !bound_of<E>(r, names::max, 2, high)) return kNotFoldable;
-    if ((low && *low != *low) || (high && *high != *high)) return kNotFoldable;  // NaN
+    if ((low && is_nan(*low)) || (high && is_nan(*high))) return kNotFoldable;
     if (low && high && *high < *low) return kNotFoldable;
     return unary<E>(r, [&](T x, T& v) {
       if constexpr (std::is_floating_point_v<T>) {

@@ -151,7 +151,8 @@ class MergeMatMuls final : public Rule {
     for (const Product& p : group_) {
       const auto size =
           raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements));
-      if (!size || *size > kMostBytes || (bytes += *size) > kMostBytes) return false;
+      if (!size || *size > kMostBytes - bytes) return false;
+      bytes += *size;
     }
     // Launches before: the products. After: one product, the Split, and the rest of the epilogues.
     if (2 + left_behind(c) > group_.size()) return false;

@@ -231,9 +231,9 @@ class MergeTables final : public Rule {
     for (const Lookup& b : run_) {
       const Tensor& t = m.tensor(b.tensor);
       const auto size = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
-      if (!size || *size > kMostBytes || b.rows > most - rows) return false;
+      if (!size || *size > kMostBytes - bytes || b.rows > most - rows) return false;
       rows += b.rows;
-      if ((bytes += *size) > kMostBytes) return false;
+      bytes += *size;
     }
     return true;
   }

@@ -29,7 +29,7 @@ struct Case {
 
 std::uint64_t bytes_of(const HostValue& v) {
   std::uint64_t bytes = v.raw.size();
-  for (const std::string& text : v.strings) bytes += sizeof text + text.size();
+  for (const std::string& text : v.strings) bytes += sizeof(std::string) + text.size();
   for (const HostValue& item : v.items) bytes += bytes_of(item);  // the same recursion as in compare_values
   return bytes;
 }
