@@ -123,7 +123,7 @@ TEST(RegionList, DoesNotCloseACycleThroughAnAnchor) {
   })");
   const RegionList list = list_regions(*c.model, *c.facts, c.model->main());
   EXPECT_TRUE(list.regions.empty()) << text_of(*c.model, list);
-  EXPECT_EQ(list.left_clusters, 0u);
+  EXPECT_EQ(list.left_groups, 0u);
   EXPECT_EQ(list.launches, 3u);
 }
 
@@ -158,7 +158,7 @@ TEST(RegionList, QuotientsOfRandomGraphsHaveNoCycle) {
       clusters += !list.regions[r].anchor;
     }
     regions += list.regions.size();
-    ASSERT_EQ(list.left_clusters, 0u) << "round " << round;
+    ASSERT_EQ(list.left_groups, 0u) << "round " << round;
     const auto group = [&](NodeId n) {
       return region.contains(n) ? region.at(n) : std::uint64_t{1} << 32 | n.index();
     };

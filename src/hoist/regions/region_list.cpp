@@ -30,7 +30,7 @@ class Groups {
   }
   // Returns all groups in a topological order of the quotient; of several possible ones, the group whose
   // first node comes first in the model. Groups in a cycle, or on a path between two cycles, are dissolved
-  // into nodes: Regions updates large areas in parts, so it may leave a cycle.
+  // into nodes: a long check of Regions::acyclic may have missed a cycle.
   std::vector<DNode> order();
   // Returns the nodes of a group in the order of the draft, which is topological. Valid after order().
   std::span<const DNode> members(DNode group) const {
@@ -44,7 +44,7 @@ class Groups {
  private:
   struct Lists {
     std::vector<DNode> exits, entries;  // members that may be read by another group, or read from it
-    bool wide = false;                  // the edges of one member alone take most of the limit
+    bool wide = false;                  // its edges alone take most of cluster_edges: it joins no other group
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
@@ -185,8 +185,7 @@ bool Groups::visit(std::vector<DNode>& nodes, DNode group, Neighbours neighbours
     });
     if (!whole || ++steps_ > kSearchLimits.cluster_edges) {
       d_.hit_limit(SearchLimit::ClusterEdges);
-      wide = steps_ - before > kSearchLimits.cluster_edges /
-                                   2;  // remembered, so that a hub is visited once and not for each reader
+      wide = steps_ - before > kSearchLimits.hub_edges;
       return false;
     }
     if (boundary) {
@@ -280,8 +279,8 @@ void Groups::reorder(DNode merged, std::uint32_t low, std::uint32_t high) {
   for (const DNode g : downstream_) position_[g.index()] = positions[next++];
 }
 
-// Joins each free elementwise node with the clusters of the free producers of its shape.
-void join_clusters(const Draft& d, Groups& groups) {
+// Joins each free elementwise node with the groups of the free producers of its shape.
+void join_free_nodes(const Draft& d, Groups& groups) {
   const auto free = [&](DNode n) { return groups.is_free(n) && !d[groups.of(n)].anchor; };
   for (DNode n = d.first(); n; n = d[n].next) {
     if (!free(n) || !d.shape(d.out(n))) continue;
@@ -303,7 +302,7 @@ class Lister {
   RegionList run() {
     out_.left_regions = groups_.dissolved();
     const std::vector<DNode> order = groups_.order();
-    out_.left_clusters = groups_.dissolved() - out_.left_regions;
+    out_.left_groups = groups_.dissolved() - out_.left_regions;
     for (const DNode group : order) {
       const std::span<const DNode> members = groups_.members(group);
       for (const DNode n : members) out_.order.push_back(d_[n].origin);
@@ -317,7 +316,7 @@ class Lister {
         if (d_[n].anchor) r.anchor = d_[n].origin;
       }
       out_.regions.push_back(std::move(r));
-      add_boundary();
+      add_interface();
     }
     out_.launches += out_.regions.size();
     return std::move(out_);
@@ -330,7 +329,7 @@ class Lister {
   }
 
   // Sets inputs and outputs of the last region.
-  void add_boundary() {
+  void add_interface() {
     Region& r = out_.regions.back();
     const auto mark = static_cast<std::uint32_t>(out_.regions.size());
     const auto inside = [&](NodeId n) { return region_[n.index()] == mark; };
@@ -369,7 +368,7 @@ RegionList list_regions(Model& model, Inference& inference, GraphId graph) {
   Regions(d).start();
   Groups groups(d);
   groups.order();
-  join_clusters(d, groups);
+  join_free_nodes(d, groups);
   RegionList list = Lister(model, d, groups).run();
   list.limit_hits = d.limit_hits();
   return list;

@@ -5,21 +5,21 @@
 
 namespace graphopt {
 
-// Sets `out` to the anchor and all elementwise nodes of its region; they are connected, so a walk finds them.
-// Returns false if there are too many.
+// Sets `out` to the anchor and all elementwise nodes of its region, which a walk from the anchor finds since
+// they are connected. Returns false if that takes more than region_visits nodes or region_edges edges.
 bool Regions::collect(DNode region, std::vector<DNode>& out) {
   const std::uint32_t mark = ++epoch_;
   member_.resize(d_.node_count());
   out.clear();
   out.push_back(region);
   member_[region.index()] = mark;
-  std::size_t steps = 8 * kSearchLimits.region_visits;  // a Concat of 10^5 operands is left alone, too
+  std::size_t edges = kSearchLimits.region_edges;
   const auto see = [&](DNode m) {
     if (m && d_[m].region == region && member_[m.index()] != mark) {
       member_[m.index()] = mark;
       out.push_back(m);
     }
-    return steps-- > 0 && out.size() <= kSearchLimits.region_visits;
+    return edges-- > 0 && out.size() <= kSearchLimits.region_visits;
   };
   for (std::size_t i = 0; i < out.size(); ++i) {
     const DNode n = out[i];
@@ -32,12 +32,15 @@ bool Regions::collect(DNode region, std::vector<DNode>& out) {
   return true;
 }
 
-// Returns whether the quotient stays acyclic if e joins the region: there is no path of nodes and whole
-// regions that leaves their union and comes back to it. False also if the check is stopped by its limit.
+// Returns whether the quotient stays acyclic if e joins the region: no path of nodes and whole regions leaves
+// the union of the two and comes back to it. Returns false, too, if a limit stops the check. A long check
+// takes a shortcut (see below) with which it may miss a path; region_list.cpp dissolves the cycle that
+// results.
 bool Regions::acyclic(DNode e, DNode region) {
-  // A path from the region back to e enters e from outside; a path from e back to the region leaves e for
-  // outside. If e reads the region, a path from e back to it would be a cycle already, and the same holds the
-  // other way round. So there is nothing to search in chains, which would cost their length squared.
+  // If e reads the region, a path from e back to it would be a cycle without the join, too, so there is none.
+  // Only a path from the region to e is left to search, and its last edge enters e from outside the region:
+  // if e reads nothing outside, there is no such path. The same holds with the directions exchanged. This
+  // answers for chains, where a search for each node would take the square of their length.
   bool reads = false, enters = false, read = false, leaves = false;
   for (std::uint32_t k = 0; k < d_[e].in_count; ++k)
     if (const DValue v = d_.in(e, k); v && d_.def(v))
@@ -83,8 +86,12 @@ bool Regions::acyclic(DNode e, DNode region) {
     stack_.pop_back();
     if (++visited > kSearchLimits.region_visits) return stopped();
     const DNode r = region_of(n);
-    // After both in the order, and in no region that begins before: no path back.
-    if (d_[n].key > last && visited > kSearchLimits.region_visits / 8 && (!r || d_[r].key > last)) continue;
+    // Edges lead forward in the order, so a node after all nodes of the union has no path back to it, unless
+    // it is in a region with a node before. In a long check only the region's anchor is compared, which is
+    // cheaper than to collect the region. A region may also hold nodes upstream of its anchor: if one of them
+    // comes before, a path may be missed here.
+    if (visited > kSearchLimits.region_visits_in_full && d_[n].key > last && (!r || d_[r].key > last))
+      continue;
     whole.assign(1, n);
     if (r && !collect(r, whole)) return stopped();
     for (const DNode m : whole) {
