@@ -1,3 +1,11 @@
+// Problem: the cost of a whole graph takes as long to count as the graph is large, and a search prices many
+// candidates.
+// Method: each node has one share in the cost: C', F and C', D, absorbed, or nothing. price() decides anew
+// which of the touched nodes and their successors are absorbed, and which region the elementwise nodes around
+// them are in (Regions::update). Then it exchanges the shares of these nodes in the total.
+// Exact: it changes no value. A share depends on the node's class, `absorbed` and `region` alone, so nodes
+// that were not visited keep theirs. A region is decided anew for SearchLimits::region_update nodes at most.
+// Ends: whether a node is absorbed depends on nodes upstream of it only, and the graph has no cycle.
 #include "hoist/cost.h"
 
 namespace graphopt {

@@ -1,9 +1,11 @@
 // The cost of a graph: (C', F + D), compared in this order (docs/hoisting.md, "Cost").
 //
 //   C'  nodes that are neither deformations nor absorbed elementwise nodes
-//   F   elementwise nodes that are in no region with an anchor and not absorbed (regions/regions.h)
+//   F   elementwise nodes that are in no region and not absorbed (regions/regions.h)
 //   D   deformation nodes
-// Shape computations do not count. A move is kept if and only if the cost falls, so every run of moves ends.
+// Shape computations do not count. A move is kept only if the cost falls; -O1, `tiles` and `fork` require
+// more. `clean-up` may also keep the cost: it runs once per draft, and each of its steps removes a node,
+// shortens a chain of deformations or turns a Transpose into a deformation. So every search ends.
 #pragma once
 
 #include <cstdint>
