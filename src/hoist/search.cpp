@@ -1,3 +1,10 @@
+// Problem: whether a move pays shows only after the clean-up that it makes possible, and one move makes
+// others possible or impossible. Method: each candidate is carried out on a draft of the graph,
+// canonicalized, priced, and undone unless it is kept (attempt()). Candidates start from nodes, in canonical
+// order (sweep()); the first sweep starts from all nodes, each later one from those near what the last one
+// changed. The model is changed once, at the end. Exact: as each move (hoist/moves). Lowers (C', F + D), see
+// cost.h. Ends: a sweep that keeps nothing is the last one, and a move is kept only if the cost falls; the
+// one `clean-up` per draft may keep it.
 #include "hoist/search.h"
 
 #include <algorithm>
@@ -6,11 +13,11 @@
 #include <memory>
 #include <utility>
 
-#include "hoist/draft/canonicalize.h"
 #include "hoist/draft/draft_build.h"
-#include "hoist/draft/draft_store.h"
 #include "hoist/draft/draft_write.h"
-#include "hoist/draft/elementwise.h"
+#include "hoist/draft_store.h"
+#include "hoist/moves/canonicalize.h"
+#include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
 #include "hoist/search_limits.h"
 
@@ -47,8 +54,8 @@ class Search {
       refused_.clear();
       recent_ = std::exchange(changed_, {});
       sweep(whole);
-      // Pairs wait for a run that keeps nothing, so that other passes clean up first what single moves
-      // brought together.
+      // Pairs are tried only in a run of the search that has kept nothing yet, its clean-up included: after a
+      // run that kept something the other passes run first, and clean up what single moves brought together.
       if (kinds_.rebase && !stopped_ && result_.kept == kept) sweep_pairs();
       changed = result_.kept > before;
     }
@@ -230,67 +237,27 @@ class Search {
   void sweep_pairs() {
     for (const DNode n : nodes_of({NodeClass::Deformation, NodeClass::Transpose}, true)) {
       if (open(n) && d_[n].node_class == NodeClass::Deformation) fork_at(n);
-      for (const Direction direction : {Direction::Down, Direction::Up})
-        if (open(n)) chain_at(n, direction);
+      for (const Direction direction : {Direction::Down, Direction::Up}) {
+        const DNode member = open(n) ? pair_member(d_, n, direction) : DNode{};
+        if (!member) continue;
+        attempt(direction == Direction::Down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair,
+                [&](Refusal& why) { return rebase_past_two(d_, n, member, direction, options_, why); });
+      }
     }
   }
 
-  // Moves a deformation downstream of all its elementwise consumers. Each cluster alone costs one deformation
-  // more; with the last one the shared deformation is dead.
   void fork_at(DNode n) {
-    const DValue y = d_.out(n);
-    if (d_[y].live_out || d_[y].use_count < 2) return;
-    if (d_[y].use_count > kSearchLimits.fork_consumers) {
-      d_.hit_limit(SearchLimit::ForkConsumers);
-      refuse("fork", n, Refusal::Limit);
-      return;
-    }
-    std::vector<DNode> consumers;
-    for (DUse u = d_.first_use(y); u; u = d_.next_use(u))
-      if (std::ranges::find(consumers, d_.user(u)) == consumers.end()) consumers.push_back(d_.user(u));
-    if (consumers.size() < 2 || !std::ranges::all_of(consumers, [&](DNode m) { return consumes(m, n); }))
-      return;
-    attempt("fork", n, Only::TwoForOne, [&](Refusal& why) {
-      return std::ranges::all_of(consumers, [&](DNode m) {
-        return !consumes(m, n) ||
-               rebase_around(n, m, Direction::Down, why);  // the cluster of an earlier one may contain m
-      });
-    });
-  }
-
-  // Moves an elementwise node past a deformation and the Transpose next to it, or past a Transpose and the
-  // deformation next to it.
-  void chain_at(DNode n, Direction direction) {
-    const bool down = direction == Direction::Down;
-    const DNode next = down ? d_.def(d_.in(n, 0)) : d_.single_user(d_.out(n));
-    const DNode member = down ? d_.single_user(d_.out(n)) : d_.def(d_.in(n, 0));
-    const NodeClass other =
-        d_[n].node_class == NodeClass::Deformation ? NodeClass::Transpose : NodeClass::Deformation;
-    if (!d_.is(next, other) || !d_.is(member, NodeClass::Elementwise)) return;
-    // A node in a region stays: a runtime may fuse it there (a scale that feeds a MatMul).
-    if (d_[member].region || d_[member].absorbed || (down && !consumes(member, n))) return;
-    attempt(down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair, [&](Refusal& why) {
-      if (!rebase_around(n, member, direction, why)) return false;
-      canonicalize(d_);  // the first boundary cancels with its inverse
-      if (!d_[next].alive || !d_[member].alive) return false;
-      return (down ? consumes(member, next) : d_.in(next, 0) == d_.out(member)) &&
-             rebase_around(next, member, direction, why);
-    });
-  }
-
-  bool rebase_around(DNode boundary, DNode member, Direction direction, Refusal& why) {
-    cluster_of(d_, member, cluster_);
-    return rebase(d_, boundary, cluster_, direction, options_, why);
-  }
-
-  // Returns whether m is elementwise and reads the result of n as an operand of its own shape.
-  bool consumes(DNode m, DNode n) const {
-    return d_.is(m, NodeClass::Elementwise) && reads_in_full(d_, m, d_.out(n));
+    Refusal too_many = Refusal::None;
+    const std::vector<DNode> consumers = fork_consumers(d_, n, too_many);
+    if (too_many != Refusal::None) refuse("fork", n, too_many);
+    if (consumers.empty()) return;
+    attempt("fork", n, Only::TwoForOne, [&](Refusal& why) { return fork(d_, n, consumers, options_, why); });
   }
 
   // Tries the boundaries in order. With `follow` it also tries those that a move makes, if they come later in
   // the order: along a chain each move then starts where the last one ended. Without it, each sweep would
-  // only join two clusters of the chain.
+  // only join two clusters of the chain. The first sweep does not follow: it visits all boundaries of the
+  // graph anyway, and the next sweep starts from those that it made.
   void sweep_boundaries(std::span<const DNode> boundaries, bool follow) {
     using Keyed = std::pair<std::uint64_t, DNode>;
     std::vector<Keyed> made;  // a heap, the first in order on top
@@ -334,7 +301,7 @@ class Search {
       std::vector<DNode> consumers;
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) consumers.push_back(d_.user(u));
       for (const DNode m : consumers) {
-        if (!open(n) || !consumes(m, n)) continue;
+        if (!open(n) || !consumes_in_full(d_, m, n)) continue;
         rebase_cluster(transpose ? "transpose" : "serial-backward", n, m, Direction::Down);
       }
     }
@@ -371,8 +338,9 @@ class Search {
   // The condition under which a candidate is kept.
   enum class Only : std::uint8_t {
     Cheaper,        // the cost falls
-    CheaperAsPair,  // the same, of a pair: a refusal is not recorded, as those of the single moves are
-    TwoForOne,      // also of a pair: the cost falls, and each new deformation takes two nodes out of F
+    CheaperAsPair,  // the same, of a pair: its refusal is not recorded, since those of the single moves are
+    TwoForOne,      // of a fork, which moves up to SearchLimits::fork_consumers clusters: the cost falls, and
+                    // C' falls or each new deformation takes two nodes out of F; refusals as for a pair
     NoMoreNodes,    // the cost falls, and there are not more nodes
     NotDearer,      // the cost does not rise
   };

@@ -2,9 +2,9 @@
 // undone.
 //
 // Sweeps over the nodes repeat until one keeps nothing. The search ends, since a move is kept only if the
-// cost falls, and the cost is a pair of natural numbers compared in order (cost.h). The result is a fixpoint
-// of the moves for this graph, not a normal form of all equivalent graphs. docs/hoisting.md describes the
-// moves; search_limits.h bounds the work.
+// cost falls, and the cost is a pair of natural numbers compared in order (cost.h says what `clean-up` does,
+// which may keep the cost). The result is a fixpoint of the moves for this graph, not a normal form of all
+// equivalent graphs. docs/hoisting.md describes the moves; search_limits.h bounds the work.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // Softmax or other elementwise node that it could be executed with; two that undo each other do not meet.
 // Method: elementwise operators compute each element by itself and deformations touch none, so they commute.
 // Each kind of move (docs/hoisting.md; hoist/moves) is carried out in a draft of the graph, canonicalized
-// (hoist/draft/canonicalize.h), and kept only if the cost falls (hoist/cost.h).
+// (hoist/moves/canonicalize.h), and kept only if the cost falls (hoist/cost.h).
 // Exact: past a deformation the same kernel reads the same buffer. Below -O3 a Transpose is moved only past
 // operators whose bits do not depend on an element's position (docs/hoisting.md, "Exactness").
 // Lowers: (C', F + D).

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "hoist/draft/elementwise.h"
+#include "hoist/moves/conditions.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"

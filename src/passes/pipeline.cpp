@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "hoist/draft/draft_store.h"
+#include "hoist/draft_store.h"
 #include "ir/verify.h"
 #include "support/hash_chains.h"
 #include "support/nearest.h"

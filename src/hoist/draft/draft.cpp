@@ -264,7 +264,7 @@ DNode Draft::new_node(NodeClass node_class, NodeId origin, std::span<const DValu
 DNode Draft::new_elementwise(DNode like, std::span<const DValue> in, DValue out, DNode before) {
   const DNode n =
       new_node(NodeClass::Elementwise, nodes_[like.index()].origin, in, std::span(&out, 1), before);
-  nodes_[n.index()].layout_sensitive = nodes_[like.index()].layout_sensitive;
+  nodes_[n.index()].chooses_by_layout = nodes_[like.index()].chooses_by_layout;
   nodes_[n.index()].per_axis = nodes_[like.index()].per_axis;
   nodes_[n.index()].axis = nodes_[like.index()].axis;
   return n;

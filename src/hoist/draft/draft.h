@@ -38,7 +38,7 @@ enum class NodeClass : std::uint8_t {
   Concat,       // `axis`, counted from the start
   Split,   // `axis`; `list` holds the lengths if they have to be written anew, else they stay as they were
   Gather,  // of one element of an axis, by a constant scalar: `axis`, `begin`
-  Slice,   // of static bounds on one axis with step 1: `axis`, `begin`
+  Slice,   // of static bounds on one axis, of step 1 or of one element, from opset 10 on: `axis`, `begin`
   Other,
 };
 
@@ -47,25 +47,26 @@ struct alignas(64) DraftNode {
   NodeClass node_class = NodeClass::Other;
   AxisWork work = AxisWork::None;  // works along axes: `list` holds those of operand 0 (axis_work.h)
   bool alive : 1 = true;
-  bool made : 1 = false;              // not a node of the model: `origin` only gives operator and attributes
-  bool changed : 1 = false;           // operands, results or axis differ from the model's
-  bool heavy : 1 = false;             // Conv, MatMul, Gemm ...: runtimes execute an epilogue with it
-  bool anchor : 1 = false;            // opens a region (regions/regions.h)
-  bool shape_only : 1 = false;        // a shape computation: costs nothing, is never moved
-  bool reads_shapes : 1 = false;      // one of its operands is a shape
-  bool layout_sensitive : 1 = false;  // elementwise, with kernels that choose their path by the layout of the
-                                      // operands (elementwise.h)
-  bool per_axis : 1 = false;          // elementwise, with vectors along `axis` as operands (Q/DQ per axis)
-  bool absorbed : 1 = false;          // elementwise, in the epilogue of a heavy anchor (cost.h)
-  bool drops : 1 = false;             // the axes that it works along are not in its result
-  bool axes_rewritten : 1 = false;    // works along the axes of `list` now, no longer along those that its
-                                      // attributes and operands in the model name
+  bool made : 1 = false;               // not a node of the model: `origin` only gives operator and attributes
+  bool changed : 1 = false;            // operands, results or axis differ from the model's
+  bool heavy : 1 = false;              // Conv, MatMul, Gemm ...: runtimes execute an epilogue with it
+  bool anchor : 1 = false;             // opens a region (regions/regions.h)
+  bool shape_only : 1 = false;         // a shape computation: costs nothing, is never moved
+  bool reads_shapes : 1 = false;       // one of its operands is a shape
+  bool chooses_by_layout : 1 = false;  // elementwise, with kernels that choose their loop by the layout of
+                                       // the operands (moves/conditions.h)
+  bool per_axis : 1 = false;           // elementwise, with vectors along `axis` as operands (Q/DQ per axis)
+  bool absorbed : 1 = false;           // elementwise, in the epilogue of a heavy anchor (cost.h)
+  bool drops : 1 = false;              // the axes that it works along are not in its result
+  bool axes_rewritten : 1 = false;     // works along the axes of `list` now, no longer along those that its
+                                       // attributes and operands in the model name
   NodeId origin;
   std::uint32_t first_in = 0, in_count = 0;  // uses; those beyond real_in are captures by the node's bodies
   std::uint32_t real_in = 0;
   std::uint32_t first_out = 0, out_count = 0;
   std::uint32_t axis = 0;
-  std::int64_t begin = 0;
+  std::int64_t begin = 0;  // the first element that a Slice or Gather takes of its axis; the block size of a
+                           // DepthToSpace, and minus that of a SpaceToDepth
   ListId list;
   DNode region;           // of an elementwise node: the anchor of its region; none: in no region
   DNode prev, next;       // the list of nodes, in topological order
@@ -84,8 +85,9 @@ struct DraftValue {
   TensorId tensor;  // of a constant; its dims may differ from `shape`, its bytes do not
   bool live_out =
       false;  // a graph output, captured, pinned, or of an outer graph: keeps its name and its content
-  bool outer =
-      false;  // not made in this graph: an input, or of an outer graph; or an overridable initializer
+  // No node of this graph defines it: an input, an initializer, or a value of an outer graph. So it cannot
+  // take another name or shape.
+  bool outer = false;
   DUse first_use, last_use;
   std::uint32_t use_count = 0;
 };
@@ -212,8 +214,8 @@ class Draft {
   // Nodes that changed, or whose neighbours did, since clear_touched(); each once.
   std::span<const DNode> touched() const { return touched_; }
   void touch(DNode n);
-  // Returns the next node that was touched since it was last returned here, first in, first out; none when
-  // there is none.
+  // Takes the next node from the queue of touched nodes, or none if the queue is empty. touch() puts a node
+  // at the end of the queue, unless it is in the queue already.
   DNode next_pending();
   void clear_touched();
 

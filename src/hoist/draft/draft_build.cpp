@@ -163,7 +163,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   if (known && std::ranges::all_of(in_, plain) && std::ranges::all_of(out_, plain) &&
       is_elementwise_on_plain(m, c_.infer, n)) {
     node.node_class = NodeClass::Elementwise;
-    node.layout_sensitive = chooses_by_layout(m.kind(n));
+    node.chooses_by_layout = chooses_by_layout(m.kind(n));
     if (const auto axis = quantization_axis(m, c_.infer, n)) {
       node.per_axis = true;
       node.axis = *axis;

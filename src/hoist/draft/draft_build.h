@@ -15,7 +15,8 @@ class DraftBuilder {
   explicit DraftBuilder(const PassContext& c) : c_(c), order_(c.model) {}
 
   // Returns whether the graph has a node that a move could start from: a deformation, Transpose, Concat,
-  // Split, Slice or Gather. With `merges`: a Concat or a Split whose first two branches have like operators.
+  // Split, Slice, Gather, DepthToSpace or SpaceToDepth. With `merges`: a Concat or a Split whose first two
+  // branches have like operators.
   // Making a draft costs more than this check.
   bool worth_it(GraphId g, bool merges) const;
   // Returns the draft of g; absorbed nodes and regions are not set yet (CostKeeper::start()). Uses the memory

@@ -40,7 +40,7 @@ class Writer {
     // Only now does nothing read a result that vanished.
     for (const DNode n : differ)
       if (stays(n)) change_results(n);
-    // Vanished nodes go last first: by then nothing reads their results.
+    // Nodes that vanished are erased in reverse order, so that a node goes after the readers of its results.
     std::ranges::sort(gone, [this](NodeId a, NodeId b) { return m_.before(b, a); });
     for (const NodeId n : gone) m_.erase(n);
     // In the order of the file, as names depend on it.

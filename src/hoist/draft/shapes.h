@@ -68,7 +68,7 @@ struct DeformForm {
 DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to);
 
 // The finest groups of equal product that two shapes of one element count divide into, from the left
-// (docs/hoisting.md, "Operands"), as ranges of indices into a and b. Empty if the dims cannot be matched.
+// (docs/hoisting.md, "Shapes"), as ranges of indices into a and b. Empty if the dims cannot be matched.
 struct DimGroup {
   std::uint32_t a_begin, a_end, b_begin, b_end;
 };

@@ -6,15 +6,15 @@
 // in channel k; SpaceToDepth reads positions in that order. Other modes are refused. Elements change their
 // position in the buffer, so below -O3 elementwise nodes whose bits depend on it are refused.
 // Lowers C' by two.
-// Ends: two nodes are gone.
+// Ends: it removes two nodes and adds none.
 //
 //   d = DepthToSpace <blocksize = 2> (x)      =>      y = Relu (x)
 //   r = Relu (d)
 //   y = SpaceToDepth <blocksize = 2> (r)
 #include <algorithm>
 
-#include "hoist/draft/canonicalize.h"
-#include "hoist/draft/elementwise.h"
+#include "hoist/moves/canonicalize.h"
+#include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
 
 namespace graphopt {

@@ -1,12 +1,12 @@
 // Problem: the same elementwise operators stand on every branch of a Concat: n launches each where one is
 // enough.
 // Method: a lockstep walk goes upstream from the Concat's operands over all branches at once. A step of the
-// walk is a *tuple* of values, one per branch; single-use deformations are skipped. A tuple matches if equal
-// operators produce all its values. Full operands lead to further tuples, others must be common
-// (merge_operands.h). Tuples form a graph, since x * sigmoid(x) reaches x twice. A tuple that does not match
-// is a *leaf*. A tuple is merged if all tuples upstream of it end in one leaf tuple: with two, a second
+// walk is a *row of values*, one per branch; single-use deformations are skipped. A row matches if equal
+// operators produce all its values. Full operands lead to further rows, others must be common
+// (merge_operands.h). Rows form a graph, since x * sigmoid(x) reaches x twice. A row that does not match
+// is a *leaf*. A row is merged if all rows upstream of it end in one leaf row: with two, a second
 // Concat would move more bytes than is saved.
-// If the one leaf tuple is one value n times and the branches differ in their constants, no Concat is needed:
+// If the one leaf row is one value n times and the branches differ in their constants, no Concat is needed:
 // the value broadcasts against the constants, which are stacked along an axis of extent n before the Concat's
 // axis, and a Reshape merges the two axes. This computes and writes as many elements as the branches do. If
 // nothing differs, it would be the same work n times: refused.
@@ -15,15 +15,16 @@
 //   y = Concat <axis = 0> (a, b)      =>    y = Reshape (m, shape)
 // Exact: every element is computed by the same operator from the same operand elements. Its position changes,
 // so operators whose kernels depend on that are refused (docs/hoisting.md, "Exactness").
-// Lowers C' by n - 1 per merged tuple.
-// Ends: the walk expands each tuple once.
+// Lowers C' by n - 1 per merged row.
+// Ends: the walk expands each row once.
 //
 //   a = Sqrt (x)                            c = Concat <axis = 0> (x, z)
 //   b = Sqrt (z)                            y = Sqrt (c)
 //   y = Concat <axis = 0> (a, b)      =>
 #include <algorithm>
 
-#include "hoist/draft/elementwise.h"
+#include "hoist/draft/data_movement.h"
+#include "hoist/moves/conditions.h"
 #include "hoist/moves/merge_operands.h"
 #include "support/hash_chains.h"
 #include "support/intern_index.h"
@@ -31,23 +32,23 @@
 namespace graphopt {
 namespace {
 
-// One operand position of a tuple: a further tuple upstream, or one value for all branches.
+// One operand position of a row: a further row upstream, or one value for all branches.
 struct Child {
-  enum class Kind : std::uint8_t { Tuple, Value } kind = Kind::Value;
-  std::size_t tuple = 0;
+  enum class Kind : std::uint8_t { Row, Value } kind = Kind::Value;
+  std::size_t row = 0;
   DValue value;               // none: absent
   std::vector<DValue> parts;  // the branches' constants; `value` is these joined along the axis
 };
 
 // One step of the walk: a value per branch and the nodes that produce them.
-struct Tuple {
+struct ValueRow {
   std::vector<DValue> values;
   std::vector<DNode> nodes;  // none for a constant branch
   std::vector<Child> children;
-  bool op = false;  // it matches; else it is a leaf
+  bool matches = false;  // else it is a leaf
   // Why its constants cannot be joined but only be stacked; None if they can be joined.
   Refusal stack_only = Refusal::None;
-  std::size_t leaf = 0;  // the one leaf tuple upstream of it; a leaf is its own
+  std::size_t leaf = 0;  // the one leaf row upstream of it; a leaf is its own
   DValue made;
 };
 
@@ -60,18 +61,18 @@ class LockstepWalk {
   }
 
   bool run(Refusal& why) {
-    tuple_of(operands_);
-    for (std::size_t i = 0; i < tuples_.size(); ++i) {
+    row_of(operands_);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
       Refusal below = Refusal::None;
       expand(i, i == 0 ? why : below);
     }
-    order_tuples();
+    order_rows();
     find_leaves();
-    while (tuples_[0].leaf != 0) {
-      const bool stacks = one_value(tuples_[tuples_[0].leaf]);
+    while (rows_[0].leaf != 0) {
+      const bool stacks = one_value(rows_[rows_[0].leaf]);
       why = Refusal::MultiUse;
-      if (!close_outside_uses() && (stacks || !close_stacks(why)))
-        return stacks ? build_stack(tuples_[tuples_[0].leaf].values[0], why) : build(why);
+      if (!cut_at_outside_uses() && (stacks || !cut_at_stacks(why)))
+        return stacks ? build_stack(rows_[rows_[0].leaf].values[0], why) : build(why);
       find_leaves();
     }
     if (why_ != Refusal::None) why = why_;
@@ -92,43 +93,46 @@ class LockstepWalk {
     }
   }
 
-  std::size_t tuple_of(std::vector<DValue> values) {
+  std::size_t row_of(std::vector<DValue> values) {
     for (DValue& v : values) v = skip_deformations(v);
     std::uint64_t hash = 0;
     for (const DValue v : values) hash = mix_hash(hash, v.index());
     const auto add = [&] {
-      tuples_.emplace_back();
-      tuples_.back().values = std::move(values);
-      return static_cast<std::uint32_t>(tuples_.size() - 1);
+      rows_.emplace_back();
+      rows_.back().values = std::move(values);
+      return static_cast<std::uint32_t>(rows_.size() - 1);
     };
-    return index_.find_or_add(hash, [&](std::uint32_t id) { return tuples_[id].values == values; }, add);
+    return index_.find_or_add(hash, [&](std::uint32_t id) { return rows_[id].values == values; }, add);
   }
 
-  bool match(Tuple& tuple, Refusal& why) {
+  bool match(ValueRow& row, Refusal& why) {
     std::vector<DNode> real;
-    for (const DValue v : tuple.values) {
+    for (const DValue v : row.values) {
       const DNode n = d_.constant(v) ? DNode{} : d_.def(v);
-      tuple.nodes.push_back(n);
+      row.nodes.push_back(n);
       if (!d_.constant(v) && (!n || d_[n].node_class != NodeClass::Elementwise || d_[v].live_out)) {
         why = n && d_[n].node_class == NodeClass::Elementwise ? live_out_reason(d_, v)
                                                               : not_elementwise_reason(d_, n);
         return false;
       }
       if (n) real.push_back(n);
-      else if (real.empty() && tuple.nodes.size() > 1) return false;  // the first branches are constants
+      else if (real.empty() && row.nodes.size() > 1) {  // the first two branches are constants
+        why = Refusal::Operand;
+        return false;
+      }
     }
     if (real.size() >= 2 && d_[real[0]].per_axis)
-      for (std::size_t i = 0; i < tuple.values.size(); ++i)
-        if (!tuple.nodes[i] || d_.shape(tuple.values[i]) != shapes_[i] || d_[tuple.nodes[i]].axis == axis_) {
+      for (std::size_t i = 0; i < row.values.size(); ++i)
+        if (!row.nodes[i] || d_.shape(row.values[i]) != shapes_[i] || d_[row.nodes[i]].axis == axis_) {
           why = Refusal::AxisCut;
           return false;
         }
     if (real.size() < 2 || !same_elementwise(d_, real, d_.shape(d_.out(concat_)), options_, why))
       return false;
     // A constant branch takes part if the operator returns its elements unchanged.
-    if (real.size() < tuple.values.size())
-      for (std::size_t i = 0; i < tuple.values.size(); ++i)
-        if (!tuple.nodes[i] && !returns_unchanged(d_, d_[real[0]].origin, d_[tuple.values[i]].tensor)) {
+    if (real.size() < row.values.size())
+      for (std::size_t i = 0; i < row.values.size(); ++i)
+        if (!row.nodes[i] && !returns_unchanged(d_, d_[real[0]].origin, d_[row.values[i]].tensor)) {
           why = Refusal::Operand;
           return false;
         }
@@ -136,61 +140,61 @@ class LockstepWalk {
   }
 
   void expand(std::size_t at, Refusal& why) {
-    Tuple tuple = std::move(tuples_[at]);
-    tuple.op = match(tuple, why);
+    ValueRow row = std::move(rows_[at]);
+    row.matches = match(row, why);
     const DNode first =
-        tuple.op ? *std::ranges::find_if(tuple.nodes, [](DNode n) { return n.valid(); }) : DNode{};
-    for (std::uint32_t k = 0; tuple.op && k < d_[first].in_count; ++k) {
+        row.matches ? *std::ranges::find_if(row.nodes, [](DNode n) { return n.valid(); }) : DNode{};
+    for (std::uint32_t k = 0; row.matches && k < d_[first].in_count; ++k) {
       Child c;
       std::vector<DValue> operands;
       bool full = true, all_constant = true, all_nodes = true;
-      for (std::size_t i = 0; i < tuple.values.size(); ++i) {
-        const DNode n = tuple.nodes[i];
+      for (std::size_t i = 0; i < row.values.size(); ++i) {
+        const DNode n = row.nodes[i];
         all_nodes &= n.valid();
-        operands.push_back(n ? paired_operand(d_, first, n, k) : tuple.values[i]);
+        operands.push_back(n ? paired_operand(d_, first, n, k) : row.values[i]);
         if (!operands.back()) continue;
-        full &= d_.shape(operands.back()) && d_.shape(operands.back()) == d_.shape(tuple.values[i]);
+        full &= d_.shape(operands.back()) && d_.shape(operands.back()) == d_.shape(row.values[i]);
         all_constant &= d_.constant(operands.back());
       }
       if (!operands[0]) {
-        tuple.children.push_back(c);
+        row.children.push_back(c);
         continue;
       }
-      // A fixed operand has the full shape if the branches are scalars, but must not become a tuple.
+      // A fixed operand has the full shape if the branches are scalars, but must not become a row.
       if (full && !all_constant && operand_kind(d_.model(), d_[first].origin, k) != Operand::Fixed) {
-        c.kind = Child::Kind::Tuple;
-        tuples_[at].values = tuple.values;  // so that tuple_of() finds this tuple again
-        c.tuple = tuple_of(std::move(operands));
+        c.kind = Child::Kind::Row;
+        rows_[at].values = row.values;  // so that row_of() finds this row again
+        c.row = row_of(std::move(operands));
       } else {
         if (all_nodes) {
           std::vector<Branch> branches;
           for (std::size_t i = 0; i < operands.size(); ++i)
-            branches.push_back({tuple.nodes[i], operands[i], d_.shape(tuple.values[i]), shapes_[i]});
+            branches.push_back({row.nodes[i], operands[i], d_.shape(row.values[i]), shapes_[i]});
           const bool shapes_known =
               std::ranges::all_of(branches, [](const Branch& b) { return b.from && b.to; });
           if (shapes_known) c.value = common_operand(d_, branches, k, axis_, concat_, why, &c.parts);
           else why = Refusal::ShapeUnknown;
         }
-        if (!c.value && can_stack(c.parts)) tuple.stack_only = why;
-        else if (!c.value) tuple.op = false;
+        if (!c.value && can_stack(c.parts)) row.stack_only = why;
+        else if (!c.value) row.matches = false;
       }
-      tuple.children.push_back(c);
+      row.children.push_back(c);
     }
-    tuples_[at] = std::move(tuple);
+    rows_[at] = std::move(row);
   }
 
-  // Sorts the tuples so that children come before parents.
-  void order_tuples() {
-    std::vector<std::uint8_t> state(tuples_.size());
+  // Sorts the rows so that children come before parents.
+  void order_rows() {
+    std::vector<std::uint8_t> state(rows_.size());
     std::vector<std::pair<std::size_t, std::size_t>> stack{{0, 0}};
     state[0] = 1;
     while (!stack.empty()) {
       auto& [at, next] = stack.back();
-      if (next < tuples_[at].children.size()) {
-        const Child& c = tuples_[at].children[next++];
-        if (c.kind == Child::Kind::Tuple && state[c.tuple] == 0) {
-          state[c.tuple] = 1;
-          stack.emplace_back(c.tuple, 0);
+      if (next < rows_[at].children.size()) {
+        const Child& c = rows_[at].children[next++];
+        if (c.kind == Child::Kind::Row && state[c.row] == 0) {
+          state[c.row] = 1;
+          stack.emplace_back(c.row, 0);
         }
         continue;
       }
@@ -199,60 +203,60 @@ class LockstepWalk {
     }
   }
 
-  // Sets the leaf of every tuple. A tuple with several leaves becomes a leaf itself, and so does one whose
+  // Sets the leaf of every row. A row with several leaves becomes a leaf itself, and so does one whose
   // leaf is of a wider type than the Concat's operands, since the Concat would move more bytes.
   void find_leaves() {
-    const int most = bits_of(d_[tuples_[0].values[0]].dtype);
+    const int most = bits_of(d_[rows_[0].values[0]].dtype);
     for (const std::size_t at : order_) {
-      Tuple& tuple = tuples_[at];
-      tuple.leaf = at;
-      if (!tuple.op) continue;
-      std::size_t one = tuples_.size();
+      ValueRow& row = rows_[at];
+      row.leaf = at;
+      if (!row.matches) continue;
+      std::size_t one = rows_.size();
       bool several = false;
-      for (const Child& c : tuple.children)
-        if (c.kind == Child::Kind::Tuple) {
-          several |= one != tuples_.size() && one != tuples_[c.tuple].leaf;
-          one = tuples_[c.tuple].leaf;
+      for (const Child& c : row.children)
+        if (c.kind == Child::Kind::Row) {
+          several |= one != rows_.size() && one != rows_[c.row].leaf;
+          one = rows_[c.row].leaf;
         }
-      const bool wide = one != tuples_.size() && bits_of(d_[tuples_[one].values[0]].dtype) > most;
+      const bool wide = one != rows_.size() && bits_of(d_[rows_[one].values[0]].dtype) > most;
       if (wide && at == 0) why_ = Refusal::Bytes;
       if (several && at == 0) why_ = Refusal::TwoOperands;
-      if (several || wide || one == tuples_.size()) tuple.op = false;
-      else tuple.leaf = one;
+      if (several || wide || one == rows_.size()) row.matches = false;
+      else row.leaf = one;
     }
   }
 
   std::vector<std::size_t> merged() const {  // those reachable from the root, parents first
     std::vector<std::size_t> out{0};
-    std::vector<bool> seen(tuples_.size());
+    std::vector<bool> seen(rows_.size());
     seen[0] = true;
     for (std::size_t i = 0; i < out.size(); ++i)
-      for (const Child& c : tuples_[out[i]].children)
-        if (c.kind == Child::Kind::Tuple && tuples_[c.tuple].op && !seen[c.tuple]) {
-          seen[c.tuple] = true;
-          out.push_back(c.tuple);
+      for (const Child& c : rows_[out[i]].children)
+        if (c.kind == Child::Kind::Row && rows_[c.row].matches && !seen[c.row]) {
+          seen[c.row] = true;
+          out.push_back(c.row);
         }
     return out;
   }
 
-  // Makes leaves of the tuples with a value that a node outside the pattern reads. Returns whether there was
-  // one.
-  bool close_outside_uses() {
+  // Ends the pattern at each row with a value that a node outside the pattern reads: the row becomes a leaf.
+  // Returns whether there was one.
+  bool cut_at_outside_uses() {
     std::vector<DNode> pattern{concat_};
     pattern.insert(pattern.end(), skipped_.begin(), skipped_.end());
-    const auto tuples = merged();
-    for (const std::size_t at : tuples)
-      for (const DNode n : tuples_[at].nodes)
+    const auto rows = merged();
+    for (const std::size_t at : rows)
+      for (const DNode n : rows_[at].nodes)
         if (n) pattern.push_back(n);
     std::ranges::sort(pattern);
     bool found = false;
-    for (const std::size_t at : tuples)
-      for (std::size_t i = 0; i < tuples_[at].values.size() && tuples_[at].op; ++i) {
-        if (!tuples_[at].nodes[i]) continue;
-        const DValue v = tuples_[at].values[i];
+    for (const std::size_t at : rows)
+      for (std::size_t i = 0; i < rows_[at].values.size() && rows_[at].matches; ++i) {
+        if (!rows_[at].nodes[i]) continue;
+        const DValue v = rows_[at].values[i];
         for (DUse u = d_.first_use(v); u; u = d_.next_use(u))
           if (!std::ranges::binary_search(pattern, d_.user(u))) {
-            tuples_[at].op = false;
+            rows_[at].matches = false;
             found = true;
             break;
           }
@@ -261,7 +265,7 @@ class LockstepWalk {
   }
 
   bool build(Refusal& why) {
-    Tuple& leaf = tuples_[tuples_[0].leaf];
+    ValueRow& leaf = rows_[rows_[0].leaf];
     std::vector<DValue> operands;
     for (std::size_t i = 0; i < leaf.values.size(); ++i) {
       operands.push_back(deformed(d_, leaf.values[i], shapes_[i], concat_, {}, why));
@@ -280,30 +284,31 @@ class LockstepWalk {
     const DNode made = d_.new_node(NodeClass::Concat, {}, operands, std::span(&leaf.made, 1), concat_);
     d_.set_axis(made, axis_);
     for (const std::size_t at : order_) {
-      Tuple& tuple = tuples_[at];
-      if (!tuple.op) continue;
-      const DNode first = *std::ranges::find_if(tuple.nodes, [](DNode n) { return n.valid(); });
+      ValueRow& row = rows_[at];
+      if (!row.matches) continue;
+      const DNode first = *std::ranges::find_if(row.nodes, [](DNode n) { return n.valid(); });
       std::vector<DValue> in;
       bool reached = true;
-      for (const Child& c : tuple.children) {
-        in.push_back(c.kind == Child::Kind::Tuple ? tuples_[c.tuple].made : c.value);
-        reached &= c.kind != Child::Kind::Tuple || in.back().valid();
+      for (const Child& c : row.children) {
+        in.push_back(c.kind == Child::Kind::Row ? rows_[c.row].made : c.value);
+        reached &= c.kind != Child::Kind::Row || in.back().valid();
       }
-      if (!reached) continue;  // upstream of a tuple that became a leaf
-      tuple.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
-      d_.new_elementwise(first, in, tuple.made, concat_);
+      if (!reached) continue;  // upstream of a row that became a leaf
+      row.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
+      d_.new_elementwise(first, in, row.made, concat_);
     }
     d_.erase(concat_);
     return true;
   }
 
-  // Makes leaves of the tuples whose constants can only be stacked. Returns whether there was one.
-  bool close_stacks(Refusal& why) {
+  // Ends the pattern at each row whose constants can only be stacked: the row becomes a leaf. Returns whether
+  // there was one.
+  bool cut_at_stacks(Refusal& why) {
     bool found = false;
     for (const std::size_t at : merged())
-      if (tuples_[at].op && tuples_[at].stack_only != Refusal::None) {
-        tuples_[at].op = false;
-        why = tuples_[at].stack_only;
+      if (rows_[at].matches && rows_[at].stack_only != Refusal::None) {
+        rows_[at].matches = false;
+        why = rows_[at].stack_only;
         found = true;
       }
     return found;
@@ -331,7 +336,7 @@ class LockstepWalk {
 
   // Returns whether the leaf is one value on all branches and the stack's shape can be reshaped to the
   // Concat's.
-  bool one_value(const Tuple& leaf) {
+  bool one_value(const ValueRow& leaf) {
     if (std::ranges::adjacent_find(leaf.values, std::not_equal_to{}) != leaf.values.end() ||
         std::ranges::adjacent_find(shapes_, std::not_equal_to{}) != shapes_.end())
       return false;
@@ -339,27 +344,27 @@ class LockstepWalk {
     return each && deform_form(d_.shapes(), each, d_.shape(d_.out(concat_))).kind != DeformForm::Kind::None;
   }
 
-  // Returns for each tuple whether it is merged and depends on constants that differ by branch; the other
-  // merged tuples compute the same on all branches.
+  // Returns for each row whether it is merged and depends on constants that differ by branch; the other
+  // merged rows compute the same on all branches.
   std::vector<bool> by_branch() const {
-    std::vector<bool> out(tuples_.size());
+    std::vector<bool> out(rows_.size());
     for (const std::size_t at : order_)
-      for (const Child& c : tuples_[at].children)
-        if (tuples_[at].op && (!c.parts.empty() || (c.kind == Child::Kind::Tuple && out[c.tuple])))
+      for (const Child& c : rows_[at].children)
+        if (rows_[at].matches && (!c.parts.empty() || (c.kind == Child::Kind::Row && out[c.row])))
           out[at] = true;
     return out;
   }
 
-  bool may_stack(const Tuple& tuple, bool each, ShapeId to, const std::vector<bool>& wide) const {
-    const bool mixed = each && std::ranges::any_of(tuple.children, [&](const Child& c) {
-                         return !c.parts.empty() || (c.kind == Child::Kind::Tuple && !wide[c.tuple]);
+  bool may_stack(const ValueRow& row, bool each, ShapeId to, const std::vector<bool>& wide) const {
+    const bool mixed = each && std::ranges::any_of(row.children, [&](const Child& c) {
+                         return !c.parts.empty() || (c.kind == Child::Kind::Row && !wide[c.row]);
                        });
     // PRelu's result has the shape of its first operand, so a stacked slope needs a stacked first operand.
-    const bool narrow =
-        each && (tuple.children[0].kind != Child::Kind::Tuple || !wide[tuple.children[0].tuple]);
-    return std::ranges::all_of(tuple.nodes, [&](DNode n) {
+    const bool narrow = each && (row.children[0].kind != Child::Kind::Row || !wide[row.children[0].row]);
+    return std::ranges::all_of(row.nodes, [&](DNode n) {
       return n && !d_[n].per_axis && !(narrow && broadcasts_one_way(d_.model(), d_[n].origin)) &&
-             (mixed ? may_lift(d_, n) : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
+             (mixed ? may_expand(d_, n)
+                    : options_.relaxed || may_reshape(d_, n, each ? to : shapes_[0], true));
     });
   }
 
@@ -373,31 +378,31 @@ class LockstepWalk {
     if (!wide[0] || !each) return false;  // the same work n times
     why = Refusal::Position;
     for (const std::size_t at : merged())
-      if (tuples_[at].op && !may_stack(tuples_[at], wide[at], each, wide)) return false;
+      if (rows_[at].matches && !may_stack(rows_[at], wide[at], each, wide)) return false;
     why = Refusal::NotWritable;
     if (deform_form(d_.shapes(), each, d_.shape(y)).kind == DeformForm::Kind::None) return false;
     const DValue leaf = deformed(d_, x, shapes_[0], concat_, {}, why);
     if (!leaf) return false;
-    tuples_[tuples_[0].leaf].made = leaf;
+    rows_[rows_[0].leaf].made = leaf;
     for (const std::size_t at : order_) {
-      Tuple& tuple = tuples_[at];
-      if (!tuple.op) continue;
+      ValueRow& row = rows_[at];
+      if (!row.matches) continue;
       std::vector<DValue> in;
       bool reached = true;
-      for (const Child& c : tuple.children) {
-        if (c.kind == Child::Kind::Tuple) in.push_back(tuples_[c.tuple].made);
+      for (const Child& c : row.children) {
+        if (c.kind == Child::Kind::Row) in.push_back(rows_[c.row].made);
         else if (c.parts.empty() || each == d_.shape(y)) in.push_back(c.value);
         else in.push_back(stacked_constants(d_, c.parts, shapes_[0], axis_));
         reached &= in.back() || (c.kind == Child::Kind::Value && c.parts.empty());
       }
       if (!reached && at == 0) return false;
-      if (!reached) continue;  // upstream of a tuple that became a leaf
-      tuple.made = at == 0 && each == d_.shape(y)
-                       ? y
-                       : d_.new_value(wide[at] ? each : shapes_[0], d_[tuple.values[0]].dtype);
-      d_.new_elementwise(tuple.nodes[0], in, tuple.made, concat_);
+      if (!reached) continue;  // upstream of a row that became a leaf
+      row.made = at == 0 && each == d_.shape(y)
+                     ? y
+                     : d_.new_value(wide[at] ? each : shapes_[0], d_[row.values[0]].dtype);
+      d_.new_elementwise(row.nodes[0], in, row.made, concat_);
     }
-    const DValue whole[] = {tuples_[0].made}, out[] = {y};
+    const DValue whole[] = {rows_[0].made}, out[] = {y};
     if (each != d_.shape(y)) d_.new_node(NodeClass::Deformation, {}, whole, out, concat_);
     d_.erase(concat_);
     return true;
@@ -413,11 +418,11 @@ class LockstepWalk {
   const std::uint32_t axis_;
   std::vector<DValue> operands_;
   std::vector<ShapeId> shapes_;
-  std::vector<Tuple> tuples_;
+  std::vector<ValueRow> rows_;
   InternIndex index_;
   std::vector<std::size_t> order_;
   std::vector<DNode> skipped_;
-  Refusal why_ = Refusal::None;  // of the root tuple, when it matched
+  Refusal why_ = Refusal::None;  // of the root row, when it matched
 };
 
 bool LockstepWalk::returns_unchanged(const Draft& d, NodeId n, TensorId t) {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "hoist/draft/elementwise.h"
+#include "hoist/draft/data_movement.h"
+#include "hoist/moves/conditions.h"
 #include "ops/node_facts.h"
 
 namespace graphopt {
@@ -137,13 +138,13 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
       if (k != axis) dims[i][k] = most[k];
     parts.push_back(expanded_constant(d, mapped[i], dims[i]));
     if (!parts.back()) {
-      why = Refusal::Limit;
+      why = constant_refusal(d);
       return {};
     }
   }
   const DValue joined = joined_constants(d, parts, axis);
   if (!joined) {
-    why = Refusal::Limit;
+    why = constant_refusal(d);
     return {};
   }
   return without_leading_ones(d, joined, axis);
@@ -166,7 +167,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   std::vector<DValue> mapped;
   bool all_constant = true;
   for (const Branch& b : branches) {
-    const DValue v = mapped_operand(d, b.operand, b.from, b.to, may_lift(d, b.node), before, why);
+    const DValue v = mapped_operand(d, b.operand, b.from, b.to, may_expand(d, b.node), before, why);
     if (!v) return {};
     why = Refusal::Operand;
     if (!d.constant(v) && v != b.operand) return {};  // a new deformation at run time
@@ -180,7 +181,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
     why = Refusal::Position;
     return {};
   }
-  if (!all_constant || !may_lift(d, first)) return {};
+  if (!all_constant || !may_expand(d, first)) return {};
   if (parts) *parts = mapped;
   return join(d, branches, mapped, axis, why);
 }

@@ -39,6 +39,9 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
 // with values of the same operator, or of the same node.
 DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot);
 
+// Returns whether both are constants of the same type, dims and bits.
+bool equal_constants(const Draft& d, DValue a, DValue b);
+
 // Returns why a value is live-out: Captured or GraphOutput.
 Refusal live_out_reason(const Draft& d, DValue v);
 // Returns why a node that is not elementwise ends a walk: Barrier or Operand.

@@ -1,19 +1,19 @@
 // Problem: the same elementwise operators stand downstream of every result of a Split: n launches each where
 // one is enough.
 // Method: from each result (through single-use deformations) the branch is followed downstream, in
-// topological order, to its *sink node*: the nearest node that every path from the result leads to, its
+// topological order, to its *join node*: the nearest node that every path from the result leads to, its
 // post-dominator. The branch is one node where the result has one reader, or a small graph where it has
-// several (x * sigmoid(x)). Then the branches are matched in lockstep, from the sink nodes upstream. A
-// *tuple* is one node per branch; it matches if the nodes have the same operator and read, at the same
-// operand positions, the branch's value, nodes of one other tuple, or a common operand (merge_operands.h).
-// The operand that reads a node decides which tuple it joins, so equal readers are never confused. The merged
+// several (x * sigmoid(x)). Then the branches are matched in lockstep, from the join nodes upstream. A
+// *row of nodes* is one node per branch; it matches if the nodes have the same operator and read, at the same
+// operand positions, the branch's value, nodes of one other row, or a common operand (merge_operands.h).
+// The operand that reads a node decides which row it joins, so equal readers are never confused. The merged
 // nodes are put upstream of the Split, which then splits their result; deformations stay on their branches.
-// If values of two tuples are read further downstream, no sink node exists: a second Split would move more
-// bytes than is saved. If the Split cannot carry the type at the sink nodes, or it is a wider type, the next
-// sink nodes downstream are tried.
-// Exact: as merge_concat. A common operand cannot depend on the Split: it would depend on a sink node, which
+// If values of two rows are read further downstream, no join node exists: a second Split would move more
+// bytes than is saved. If the Split cannot carry the type at the join nodes, or it is a wider type, the next
+// join nodes downstream are tried.
+// Exact: as merge_concat. A common operand cannot depend on the Split: it would depend on a join node, which
 // depends on the operand.
-// Lowers C' by n - 1 per tuple.
+// Lowers C' by n - 1 per row.
 // Ends: a walk visits each node once, at most SearchLimits::branch_nodes of them per branch.
 //
 //   a, b = Split <axis = 0> (x, n)             s = Sigmoid (x)
@@ -26,7 +26,8 @@
 #include <optional>
 #include <utility>
 
-#include "hoist/draft/elementwise.h"
+#include "hoist/draft/data_movement.h"
+#include "hoist/moves/conditions.h"
 #include "hoist/moves/merge_operands.h"
 
 namespace graphopt {
@@ -37,12 +38,12 @@ struct SplitResult {
   DValue result;
   std::vector<DNode> deformations;  // single-use ones directly downstream of the result, in order
   DValue value;                     // the result downstream of these
-  std::vector<DNode> nodes;         // the branch, in topological order; the last one is the sink node
+  std::vector<DNode> nodes;         // the branch, in topological order; the last one is the join node
 };
 
-// Adds to p.nodes those downstream of its last node (of p.value, if it has none) up to the next sink node.
-// Returns false, and sets `why`, if there is no sink node.
-bool walk_to_sink(const Draft& d, SplitResult& p, Refusal& why) {
+// Adds to p.nodes those downstream of its last node (of p.value, if it has none) up to the next join node.
+// Returns false, and sets `why`, if there is no join node.
+bool walk_to_join_node(const Draft& d, SplitResult& p, Refusal& why) {
   std::vector<std::pair<std::uint64_t, DNode>>
       open;  // a heap, the first in order on top: the readers to be visited, one per use
   const auto add_readers = [&](DValue v) {
@@ -95,7 +96,7 @@ bool follow(const Draft& d, SplitResult& p, Refusal& why) {
     why = Refusal::MultiUse;
     return false;
   }
-  return walk_to_sink(d, p, why);
+  return walk_to_join_node(d, p, why);
 }
 
 // Moves the Split and the deformations in the node list to after `place`, which computes a common operand.
@@ -114,46 +115,46 @@ void move_downstream_of(Draft& d, DNode split, std::span<const SplitResult> resu
         d.move_before(p.deformations[i], d[p.deformations[i - 1]].next);
 }
 
-// The branches in lockstep: tuple k is the k-th node of the first branch and the nodes that match it on the
+// The branches in lockstep: row k is the k-th node of the first branch and the nodes that match it on the
 // others.
 class SplitLockstep {
  public:
   SplitLockstep(Draft& d, DNode split, const MoveOptions& o, std::span<const SplitResult> results)
-      : d_(d), split_(split), options_(o), results_(results), tuples_(results[0].nodes.size()) {}
+      : d_(d), split_(split), options_(o), results_(results), rows_(results[0].nodes.size()) {}
 
   bool match(Refusal& why) {
     for (const SplitResult& p : results_)
-      if (p.nodes.size() != tuples_.size()) {
+      if (p.nodes.size() != rows_.size()) {
         why = Refusal::MultiUse;  // a value of one branch has a reader that the others do not have
         return false;
       }
     for (std::uint32_t i = 0; i < results_.size(); ++i)
-      for (std::uint32_t k = 0; k < tuples_.size(); ++k) positions_.push_back({results_[i].nodes[k], i, k});
+      for (std::uint32_t k = 0; k < rows_.size(); ++k) positions_.push_back({results_[i].nodes[k], i, k});
     std::ranges::sort(positions_, {}, &Position::node);
     if (std::ranges::adjacent_find(positions_, {}, &Position::node) != positions_.end()) {
       why = Refusal::MultiUse;  // two branches meet
       return false;
     }
-    for (Tuple& tuple : tuples_) tuple.nodes.resize(results_.size());
+    for (NodeRow& row : rows_) row.nodes.resize(results_.size());
     assigned_.resize(positions_.size());
     for (std::uint32_t i = 0; i < results_.size(); ++i)
-      assign(i, static_cast<std::uint32_t>(tuples_.size() - 1), results_[i].nodes.back());
-    for (std::size_t k = tuples_.size(); k-- > 0;)
-      if (!match_tuple(tuples_[k], why)) return false;
+      assign(i, static_cast<std::uint32_t>(rows_.size() - 1), results_[i].nodes.back());
+    for (std::size_t k = rows_.size(); k-- > 0;)
+      if (!match_row(rows_[k], why)) return false;
     return true;
   }
 
-  // Finds the common operands of each tuple, and the last node (latest()) that computes one. Returns false,
+  // Finds the common operands of each row, and the last node (latest()) that computes one. Returns false,
   // and sets `why`, if an operand is not common.
   bool find_operands(Refusal& why) {
-    for (Tuple& tuple : tuples_)
-      for (std::uint32_t slot = 0; slot < tuple.in.size(); ++slot) {
-        Operands& in = tuple.in[slot];
+    for (NodeRow& row : rows_)
+      for (std::uint32_t slot = 0; slot < row.in.size(); ++slot) {
+        Operands& in = row.in[slot];
         if (in.from != From::Outside) continue;
         std::vector<Branch> branches;
         for (std::size_t i = 0; i < results_.size(); ++i) {
-          const DNode n = tuple.nodes[i];
-          branches.push_back({n, paired_operand(d_, tuple.nodes[0], n, slot), d_.shape(d_.out(n)),
+          const DNode n = row.nodes[i];
+          branches.push_back({n, paired_operand(d_, row.nodes[0], n, slot), d_.shape(d_.out(n)),
                               d_.shape(results_[i].result)});
         }
         in.value = common_operand(d_, branches, slot, d_[split_].axis, split_, why);
@@ -166,30 +167,28 @@ class SplitLockstep {
   }
   DNode latest() const { return latest_; }
 
-  // Creates one node per tuple, directly before the Split, with `x` for the branches' values. Returns the
+  // Creates one node per row, directly before the Split, with `x` for the branches' values. Returns the
   // result of the last one.
   DValue build(DValue x) {
     const ShapeId whole = d_.shape(x);
-    for (Tuple& tuple : tuples_) {
+    for (NodeRow& row : rows_) {
       std::vector<DValue> in;
-      for (const Operands& o : tuple.in)
-        in.push_back(o.from == From::SplitResult ? x
-                     : o.from == From::Tuple     ? tuples_[o.tuple].made
-                                                 : o.value);
-      tuple.made = d_.new_value(whole, d_[d_.out(tuple.nodes[0])].dtype);
-      d_.new_elementwise(tuple.nodes[0], in, tuple.made, split_);
+      for (const Operands& o : row.in)
+        in.push_back(o.from == From::SplitResult ? x : o.from == From::Row ? rows_[o.row].made : o.value);
+      row.made = d_.new_value(whole, d_[d_.out(row.nodes[0])].dtype);
+      d_.new_elementwise(row.nodes[0], in, row.made, split_);
     }
-    return tuples_.back().made;
+    return rows_.back().made;
   }
 
  private:
-  enum class From : std::uint8_t { Absent, SplitResult, Tuple, Outside };
+  enum class From : std::uint8_t { Absent, SplitResult, Row, Outside };
   struct Operands {
     From from = From::Absent;
-    std::uint32_t tuple = 0;
+    std::uint32_t row = 0;
     DValue value;
   };
-  struct Tuple {
+  struct NodeRow {
     std::vector<DNode> nodes;  // one per branch; none until a reader is matched
     std::vector<Operands> in;
     DValue made;
@@ -207,36 +206,36 @@ class SplitLockstep {
     return static_cast<std::size_t>(it - positions_.begin());
   }
 
-  // Makes n branch i's node of the tuple. Returns false if n is on another branch, or n or the tuple's slot
+  // Makes n branch i's node of the row. Returns false if n is on another branch, or n or the row's slot
   // is assigned to another one.
-  bool assign(std::uint32_t i, std::uint32_t tuple, DNode n) {
+  bool assign(std::uint32_t i, std::uint32_t row, DNode n) {
     const std::size_t at = *position_of(n);
     if (positions_[at].branch != i) return false;
-    if (tuples_[tuple].nodes[i] == n) return true;
-    if (tuples_[tuple].nodes[i] || assigned_[at]) return false;
-    tuples_[tuple].nodes[i] = n;
+    if (rows_[row].nodes[i] == n) return true;
+    if (rows_[row].nodes[i] || assigned_[at]) return false;
+    rows_[row].nodes[i] = n;
     assigned_[at] = true;
     return true;
   }
 
-  bool match_tuple(Tuple& tuple, Refusal& why) {
-    if (!same_elementwise(d_, tuple.nodes, d_.shape(d_.in(split_, 0)), options_, why)) return false;
-    const DNode first = tuple.nodes[0];
+  bool match_row(NodeRow& row, Refusal& why) {
+    if (!same_elementwise(d_, row.nodes, d_.shape(d_.in(split_, 0)), options_, why)) return false;
+    const DNode first = row.nodes[0];
     for (std::size_t i = 0; i < results_.size(); ++i) {
       const SplitResult& p = results_[i];
-      if (d_.shape(d_.out(tuple.nodes[i])) != d_.shape(p.value)) {
+      if (d_.shape(d_.out(row.nodes[i])) != d_.shape(p.value)) {
         why = Refusal::ShapeUnknown;
         return false;
       }
-      if (d_[tuple.nodes[i]].per_axis &&
-          (d_.shape(p.value) != d_.shape(p.result) || d_[tuple.nodes[i]].axis == d_[split_].axis)) {
+      if (d_[row.nodes[i]].per_axis &&
+          (d_.shape(p.value) != d_.shape(p.result) || d_[row.nodes[i]].axis == d_[split_].axis)) {
         why = Refusal::AxisCut;
         return false;
       }
     }
     for (std::uint32_t slot = 0; slot < d_[first].in_count; ++slot) {
-      tuple.in.emplace_back();
-      if (d_.in(first, slot) && !match_operand(tuple, slot, tuple.in.back())) {
+      row.in.emplace_back();
+      if (d_.in(first, slot) && !match_operand(row, slot, row.in.back())) {
         why = Refusal::Operand;
         return false;
       }
@@ -244,24 +243,23 @@ class SplitLockstep {
     return true;
   }
 
-  bool match_operand(const Tuple& tuple, std::uint32_t slot, Operands& in) {
-    const DValue w = d_.in(tuple.nodes[0], slot);
+  bool match_operand(const NodeRow& row, std::uint32_t slot, Operands& in) {
+    const DValue w = d_.in(row.nodes[0], slot);
     const auto inner = position_of(d_.def(w));
-    in.from = w == results_[0].value ? From::SplitResult : inner ? From::Tuple : From::Outside;
-    if (inner) in.tuple = positions_[*inner].index;
+    in.from = w == results_[0].value ? From::SplitResult : inner ? From::Row : From::Outside;
+    if (inner) in.row = positions_[*inner].index;
     // A fixed operand cannot become the Split's whole operand, even if the results are reshaped to scalars.
-    if (in.from != From::Outside &&
-        operand_kind(d_.model(), d_[tuple.nodes[0]].origin, slot) == Operand::Fixed)
+    if (in.from != From::Outside && operand_kind(d_.model(), d_[row.nodes[0]].origin, slot) == Operand::Fixed)
       return false;
     for (std::uint32_t i = 0; i < results_.size(); ++i) {
-      const DValue v = paired_operand(d_, tuple.nodes[0], tuple.nodes[i], slot);
+      const DValue v = paired_operand(d_, row.nodes[0], row.nodes[i], slot);
       const DNode q = d_.def(v);
       switch (in.from) {
         case From::SplitResult:
           if (v != results_[i].value) return false;
           break;
-        case From::Tuple:
-          if (!position_of(q) || !assign(i, in.tuple, q)) return false;
+        case From::Row:
+          if (!position_of(q) || !assign(i, in.row, q)) return false;
           break;
         default:  // find_operands() requires one value for all branches, or constants
           break;
@@ -274,9 +272,9 @@ class SplitLockstep {
   const DNode split_;
   const MoveOptions& options_;
   const std::span<const SplitResult> results_;
-  std::vector<Tuple> tuples_;
+  std::vector<NodeRow> rows_;
   std::vector<Position> positions_;  // of all branches' nodes, sorted
-  std::vector<bool> assigned_;       // by index into positions_: has a tuple
+  std::vector<bool> assigned_;       // by index into positions_: has a row
   DNode latest_;
 };
 
@@ -300,7 +298,7 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
     }
     results.push_back(std::move(p));
   }
-  // Returns why the Split cannot carry the values at the sink nodes, if so; the next sink nodes may do.
+  // Returns why the Split cannot carry the values at the join nodes, if so; the next join nodes may do.
   const auto carry_refusal = [&] {
     const DType type = d[d.out(results[0].nodes.back())].dtype;
     return !type_can_move(d, type)               ? Refusal::Type
@@ -309,7 +307,7 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
   };
   for (Refusal not_here; (not_here = carry_refusal()) != Refusal::None;)
     for (SplitResult& p : results)
-      if (Refusal further = Refusal::None; !walk_to_sink(d, p, further)) {
+      if (Refusal further = Refusal::None; !walk_to_join_node(d, p, further)) {
         why = not_here;
         return false;
       }
@@ -321,7 +319,7 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
   const DType type = d[moved].dtype;
   std::vector<DValue> outs;
   for (const SplitResult& p : results) {
-    // The sink node's value keeps its name.
+    // The join node's value keeps its name.
     const DValue last = d.out(p.nodes.back());
     for (std::size_t k = p.nodes.size(); k-- > 0;) d.erase(p.nodes[k]);
     DValue v = p.deformations.empty() ? last : d.new_value(d.shape(p.result), type);

@@ -1,5 +1,5 @@
-// Problem: operators that work along axes separate two layout nodes that cancel: a network changes the layout
-// around a Pad, splits heads around a Slice, flattens pixels before a reduction.
+// Problem: operators that work along axes separate two Transposes or deformations that cancel: a network
+// changes the order of axes around a Pad, splits heads around a Slice, flattens pixels before a reduction.
 // Method: an operator that works along axes gives the same elements upstream of a deformation or Transpose
 // (the *boundary*) as downstream of it, when its axes are mapped. So the boundary can pass it. One such step
 // gains nothing; a candidate is therefore a whole *path*, which is found first, by reading only, and then
@@ -29,7 +29,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "hoist/draft/elementwise.h"
+#include "hoist/draft/data_movement.h"
+#include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
 #include "hoist/moves/reshaping.h"
 
@@ -216,8 +217,8 @@ std::optional<PassedAxes> pass_one(Draft& d, DNode m, const Boundary& b, const M
 }
 
 // Searches upstream for a boundary of class `node_class`. Returns the path from it down to the producer of
-// `sink`; empty if there is none. With `past_axis_work`, the path must hold a node that works along axes.
-std::vector<DNode> path_up(const Draft& d, DValue sink, NodeClass node_class, bool past_axis_work) {
+// `end`; empty if there is none. With `past_axis_work`, the path must hold a node that works along axes.
+std::vector<DNode> path_up(const Draft& d, DValue end, NodeClass node_class, bool past_axis_work) {
   struct Step {
     DNode node;
     std::size_t below;  // index into `seen` of the next node of the path; the last one names itself
@@ -239,7 +240,7 @@ std::vector<DNode> path_up(const Draft& d, DValue sink, NodeClass node_class, bo
     seen.push_back({n, below == seen.size() ? seen.size() : below, works || works_along(d, n)});
     open.push_back(seen.size() - 1);
   };
-  visit(sink, 0, false);
+  visit(end, 0, false);
   while (!open.empty()) {
     const std::size_t at = open.back();
     open.pop_back();
@@ -385,12 +386,12 @@ bool grows(Draft& d, std::span<const DNode> path) {
 
 }  // namespace
 
-bool pass_through(Draft& d, DNode boundary, Direction direction, const MoveOptions& o, Refusal& why) {
+bool pass_through(Draft& d, DNode start, Direction direction, const MoveOptions& o, Refusal& why) {
   if (direction == Direction::Down) {
-    const std::vector<DNode> path = path_down(d, boundary, o, why);
+    const std::vector<DNode> path = path_down(d, start, o, why);
     return !path.empty() && sink_boundary(d, path, o, why);
   }
-  const std::vector<DNode> path = path_up(d, d.in(boundary, 0), d[boundary].node_class, true);
+  const std::vector<DNode> path = path_up(d, d.in(start, 0), d[start].node_class, true);
   return !path.empty() && boundary_below(d, path, o, why) && sink_boundary(d, path, o, why);
 }
 

@@ -15,7 +15,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "hoist/draft/elementwise.h"
+#include "hoist/draft/data_movement.h"
+#include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
 
 namespace graphopt {
@@ -38,7 +39,8 @@ class Rebase {
 
   // The new shape's dims are the old one's in this order; empty if the boundary is a deformation.
   std::vector<std::int64_t> perm;
-  RuntimeTarget target_in, target_out;  // shape operands that state the target `to`, and the target `from`
+  // Shape operands of the model for new Reshapes: of operands, to the shape `to`; of results, to `from`.
+  RuntimeTarget target_for_operands, target_for_results;
 
   bool run() {
     for (const DNode n : cluster_)
@@ -147,10 +149,10 @@ class Rebase {
     }
     DValue z;
     if (perm.empty()) {
-      z = deformed(d_, v, to_, reader, target_in, why_);
+      z = deformed(d_, v, to_, reader, target_for_operands, why_);
     } else if (d_.constant(v)) {
       z = transposed_constant(d_, v, perm);
-      if (!z) why_ = Refusal::Limit;
+      if (!z) why_ = constant_refusal(d_);
     } else if (type_can_move(d_, d_[v].dtype)) {
       z = transposed(v, perm, to_, reader);
     } else {
@@ -164,7 +166,7 @@ class Rebase {
   }
 
   DValue broadcast_operand(DValue v, DNode reader) {
-    if (perm.empty()) return mapped_operand(d_, v, from_, to_, may_lift(d_, reader), reader, why_);
+    if (perm.empty()) return mapped_operand(d_, v, from_, to_, may_expand(d_, reader), reader, why_);
     const ShapeId q = d_.shape(v);
     if (!q) {
       why_ = Refusal::ShapeUnknown;
@@ -178,7 +180,7 @@ class Rebase {
     const DValue wide = reshaped_constant(d_, v, d_.shapes().intern(std::span<const std::int64_t>(*dims)));
     const DValue transposed_value = transposed_constant(d_, wide, perm);
     if (!transposed_value) {
-      why_ = Refusal::Limit;
+      why_ = constant_refusal(d_);
       return {};
     }
     const auto now = *d_.shapes().numbers(d_.shape(transposed_value));
@@ -221,14 +223,14 @@ class Rebase {
       d_.set_list(t, d_.intern_list(inverse_of(perm)));
       return true;
     }
-    const bool again = target_out.operand && d_.in_function;
+    const bool again = target_for_results.operand && d_.in_function;
     if (!again && from_ && to_ && deform_form(d_.shapes(), to_, from_).kind != DeformForm::Kind::None) {
       d_.new_node(NodeClass::Deformation, {}, in, out, d_[n].next);
       return true;
     }
-    if (target_out.operand) {
-      const DValue with_target[] = {fresh, target_out.operand};
-      d_.new_node(NodeClass::Deformation, target_out.reshape, with_target, out, d_[n].next);
+    if (target_for_results.operand) {
+      const DValue with_target[] = {fresh, target_for_results.operand};
+      d_.new_node(NodeClass::Deformation, target_for_results.reshape, with_target, out, d_[n].next);
       return true;
     }
     why_ = Refusal::NotWritable;
@@ -292,15 +294,15 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out) {
 
 namespace {
 
-// Estimates at best what a rebase does to the cost, from the nodes around the cluster, whose nodes are
-// marked.
+// Estimates the best that a rebase can do to the cost, from the nodes around the cluster. The nodes of the
+// cluster are marked.
 class RebaseEstimate {
  public:
   RebaseEstimate(const Draft& d, ShapeId to) : d_(d), to_(to) {}
 
-  // Returns false if the rebase adds as many deformations as it removes and brings no elementwise node next
-  // to a region. It separates the cluster from its direct neighbours, and brings it next to the nodes on the
-  // other side of the deformations around it.
+  // Returns false if the rebase adds at least as many deformations as it removes, and brings no elementwise
+  // node that is in no region next to a region. (It separates the cluster from its direct neighbours, and
+  // brings it next to the nodes on the other side of the deformations around it.)
   bool may_pay(std::span<const DNode> cluster) {
     free_ = !d_[cluster[0]].region;
     for (const DNode n : cluster) {
@@ -321,7 +323,7 @@ class RebaseEstimate {
     free_ |= d_.is(n, NodeClass::Elementwise) && !d_[n].region && !d_[n].absorbed;
     region_ |= d_[n].anchor || d_[n].region.valid();
   }
-  // Calls `visit` for each use; gives up, undecided, when there are many.
+  // Calls `visit` for each use; stops, undecided, after SearchLimits::estimate_uses of them.
   template <class Visit> void users(DValue v, Visit visit) {
     std::size_t seen = 0;
     for (DUse u = d_.first_use(v); u && !undecided_; u = d_.next_use(u)) {
@@ -379,7 +381,7 @@ class RebaseEstimate {
   std::vector<DValue> known_;
   std::size_t removed_ = 0, added_ = 0;  // deformations; at most, at least
   bool free_ = false, region_ = false;  // the nodes that become neighbours: one in no region, one in a region
-  bool undecided_ = false;              // the estimate says nothing: try the move
+  bool undecided_ = false;              // the nodes that were visited do not tell: try the move
 };
 
 }  // namespace
@@ -424,8 +426,8 @@ bool rebase(Draft& d, DNode boundary, std::span<const DNode> cluster, Direction 
     // is computed before the cluster (docs/hoisting.md, "New deformations").
     const RuntimeTarget target{d.in(boundary, 1), d[boundary].origin};
     const DNode by = d.def(target.operand);
-    if (down) work.target_out = target;
-    else if (!by || d.before(by, first)) work.target_in = target;
+    if (down) work.target_for_results = target;
+    else if (!by || d.before(by, first)) work.target_for_operands = target;
   }
   return work.run();
 }

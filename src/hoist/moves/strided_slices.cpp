@@ -10,7 +10,7 @@
 // Exact: the same elements at the same positions. Extents along the axes are numbers; the other dims may have
 // any size.
 // Lowers C' by the Slices, and D where Squeezes cancel.
-// Ends: the Slices are gone.
+// Ends: it removes the Slices and adds none.
 //
 //   a = x[:, 0::2]  b = x[:, 1::2]                      r = Reshape (x)            [n, m, 2]
 //   y = Concat <axis = 1> (a, b)              =>        t = Transpose (r)          [n, 2, m]
@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <map>
 
+#include "hoist/draft/data_movement.h"
 #include "hoist/moves/moves.h"
 #include "ops/attributes.h"
 

@@ -3,13 +3,14 @@
 // That is more nodes unless the Squeezes cancel or merge; the search keeps it only then.
 // Exact: the same elements.
 // Lowers C' by the Gathers but one.
-// Ends: the Gathers are gone.
+// Ends: it removes the Gathers and adds none.
 //
 //   a = Gather <axis = 0> (x, 0)              p, q = Split <axis = 0> (x, {1, 1})
 //   b = Gather <axis = 0> (x, 1)        =>    a = Squeeze (p, {0})
 //                                             b = Squeeze (q, {0})
 #include <map>
 
+#include "hoist/draft/data_movement.h"
 #include "hoist/moves/moves.h"
 
 namespace graphopt {

@@ -1,9 +1,26 @@
-#include "hoist/draft/canonicalize.h"
+// Problem: whether a move pays shows only after the clean-up that it makes possible. The passes of the
+// pipeline work on the model, not on a draft. Method: a worklist of the nodes that the move touched. At each
+// of them, these steps are tried:
+//   - a deformation of a deformation reads the first one's operand, so that the first one may become dead;
+//   - a deformation or Transpose that changes nothing is removed; that of a constant is computed;
+//   - equal deformations, or equal Transposes, of one value become one;
+//   - a Transpose of a Transpose becomes one; a Transpose that moves only dims of 1 becomes a deformation;
+//   - a Concat of a Concat, and a Split of a Split, along one axis become one;
+//   - a Concat and a Split that undo each other are removed, and so is a Concat of one operand;
+//   - Slices that cover an axis without gap or overlap become a Split;
+//   - dead nodes are removed.
+// Exact: no step computes, and no step changes the position of an element in a result.
+// Lowers, or keeps, the cost.
+// Ends: each step removes a node, shortens a chain of deformations, or turns a Transpose into a deformation.
+//
+//   r = Reshape (x, s)                  y = Reshape (x, t)
+//   y = Reshape (r, t)          =>
+#include "hoist/moves/canonicalize.h"
 
 #include <algorithm>
 #include <map>
 
-#include "hoist/moves/reshaping.h"
+#include "hoist/draft/data_movement.h"
 
 namespace graphopt {
 namespace {
@@ -309,8 +326,8 @@ bool drop_node(Draft& d, DNode n, DValue source) {
   return true;
 }
 
-// A node that a step touches is tried again. Finally all touched nodes are tried once more, until none fits,
-// since a step may also depend on nodes further away than those that its changes touch.
+// Each step touches the nodes that it changes and their neighbours; these are tried in turn. A step may also
+// depend on nodes further away, so finally all touched nodes are tried again, until no step fits.
 void canonicalize(Draft& d) {
   Canonicalizer work(d);
   const auto settle = [&](DNode n) {

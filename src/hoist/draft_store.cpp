@@ -1,4 +1,4 @@
-#include "hoist/draft/draft_store.h"
+#include "hoist/draft_store.h"
 
 #include <utility>
 
