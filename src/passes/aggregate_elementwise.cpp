@@ -11,7 +11,7 @@
 // Lowers: (C', F + D).
 // Ends: that pair of natural numbers falls with every move.
 // Left alone: operators in the epilogue of a Conv or MatMul; Concats and Splits of which only some branches
-// have the operator; two run-time operands per branch; Splits whose branches have no sink node.
+// have the operator; two run-time operands per branch; Splits whose branches have no join node.
 //
 //   a = Sqrt (x)
 //   b = Sqrt (z)                            c = Concat <axis = 0> (x, z)
