@@ -1,10 +1,12 @@
 // Problem: whether a move pays shows only after the clean-up that it makes possible, and one move makes
-// others possible or impossible. Method: each candidate is carried out on a draft of the graph,
-// canonicalized, priced, and undone unless it is kept (attempt()). Candidates start from nodes, in canonical
-// order (sweep()); the first sweep starts from all nodes, each later one from those near what the last one
-// changed. The model is changed once, at the end. Exact: as each move (hoist/moves). Lowers (C', F + D), see
-// cost.h. Ends: a sweep that keeps nothing is the last one, and a move is kept only if the cost falls; the
-// one `clean-up` per draft may keep it.
+// others possible or impossible.
+// Method: each candidate is carried out on a draft of the graph, canonicalized, priced, and undone unless it
+// is kept (attempt()). Candidates start from nodes, in canonical order (sweep()); the first sweep starts from
+// all nodes, each later one from those near what the last one changed. The model is changed once, at the end.
+// Exact: as each move (hoist/moves).
+// Lowers (C', F + D), see cost.h.
+// Ends: a sweep that keeps nothing is the last one, and a move is kept only if the cost falls; the one
+// `clean-up` per draft may keep it.
 #include "hoist/search.h"
 
 #include <algorithm>

@@ -16,8 +16,8 @@ namespace graphopt {
 struct MoveKinds {
   bool merge = false;   // equal elementwise nodes on the branches of a Concat or a Split
   bool common = false;  // deformations or Transposes common to branches, and Slices or Gathers of an axis
-  bool rebase =
-      false;  // deformations and Transposes past elementwise nodes and operators that work along axes
+  // deformations and Transposes past elementwise nodes and operators that work along axes
+  bool rebase = false;
 };
 
 struct SearchResult {

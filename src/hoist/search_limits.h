@@ -83,8 +83,8 @@ struct SearchLimits {
   // Edges that one check for a cycle visits when two groups of free elementwise nodes join
   // (regions/region_list.h); beyond it they stay apart.
   std::size_t cluster_edges = 512;
-  // Edges of one group in such a check from which on the group joins no other one, so that a value with very
-  // many readers is visited once and not for each reader.
+  // If a check stops at cluster_edges and one group had more edges than this, that group joins no other one
+  // from then on: a value with very many readers is visited once and not for each reader.
   std::size_t hub_edges = cluster_edges / 2;
 
   // --- whether a graph is searched at all ------------------------------------------------------------------

@@ -83,8 +83,8 @@ struct DraftValue {
   ShapeId shape;  // none: unknown
   DType dtype = DType::Undefined;
   TensorId tensor;  // of a constant; its dims may differ from `shape`, its bytes do not
-  bool live_out =
-      false;  // a graph output, captured, pinned, or of an outer graph: keeps its name and its content
+  // A graph output, captured, pinned, or of an outer graph: it keeps its name and its content.
+  bool live_out = false;
   // No node of this graph defines it: an input, an initializer, or a value of an outer graph. So it cannot
   // take another name or shape.
   bool outer = false;

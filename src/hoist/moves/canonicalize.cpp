@@ -1,6 +1,6 @@
 // Problem: whether a move pays shows only after the clean-up that it makes possible. The passes of the
-// pipeline work on the model, not on a draft. Method: a worklist of the nodes that the move touched. At each
-// of them, these steps are tried:
+// pipeline work on the model, not on a draft.
+// Method: a worklist of the nodes that the move touched. At each of them, these steps are tried:
 //   - a deformation of a deformation reads the first one's operand, so that the first one may become dead;
 //   - a deformation or Transpose that changes nothing is removed; that of a constant is computed;
 //   - equal deformations, or equal Transposes, of one value become one;

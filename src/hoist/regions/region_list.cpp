@@ -44,7 +44,7 @@ class Groups {
  private:
   struct Lists {
     std::vector<DNode> exits, entries;  // members that may be read by another group, or read from it
-    bool wide = false;                  // its edges alone take most of cluster_edges: it joins no other group
+    bool wide = false;                  // it has more than hub_edges edges: it joins no other group
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
