@@ -6,7 +6,7 @@
 //     before the Concat's axis, and a Reshape;
 //   - else a Reshape, a Split of the columns and a Squeeze of each. Elementwise nodes downstream take the
 //     shape upstream of the Squeezes, so that these meet their inverses; the search keeps it only if there
-//     are no more nodes than before.
+//     are not more nodes than before.
 // Exact: the same elements at the same positions. Extents along the axes are numbers; the other dims may have
 // any size.
 // Lowers C' by the Slices, and D where Squeezes cancel.

@@ -174,11 +174,11 @@ bool Groups::visit(std::vector<DNode>& nodes, DNode group, Neighbours neighbours
   }
   const std::size_t before = steps_;
   for (std::size_t i = 0; i < nodes.size();) {
-    bool boundary = false;
+    bool next_to_other = false;
     const bool whole = neighbours(nodes[i], [&](DNode other) {
       if (++steps_ > kSearchLimits.cluster_edges) return false;
       if (const DNode g = of(other); g != group) {
-        boundary = true;
+        next_to_other = true;
         each(g);
       }
       return true;
@@ -188,7 +188,7 @@ bool Groups::visit(std::vector<DNode>& nodes, DNode group, Neighbours neighbours
       wide = steps_ - before > kSearchLimits.hub_edges;
       return false;
     }
-    if (boundary) {
+    if (next_to_other) {
       ++i;
     } else {
       nodes[i] = nodes.back();

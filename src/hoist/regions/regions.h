@@ -1,6 +1,6 @@
 // Which elementwise nodes are in the region of which anchor (docs/regions.md).
 //
-// Problem: F, the number of elementwise nodes in no region with an anchor, is part of the cost and changes
+// Problem: F, the number of elementwise nodes in no region, is part of the cost and changes
 // with every move. Method: every anchor opens a region. A free elementwise node joins a region that produces
 // one of its operands of full shape (nodes in order) or one that consumes its value (nodes in reverse order),
 // as long as the quotient, the graph in which each region is one node, stays acyclic. This repeats until no
