@@ -17,12 +17,29 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 
 OUTSIDE = {
     "a folder beside the checkout": re.compile(r"\.\./shared\b|\bshared/(vectors|models|tools|methods)\b"),
-    "a page that is not in docs/": re.compile(r"\bmethods/\w+\.md|\bpart [a-i]\b(?! of)|\bproto\.py\b"),
+    "a page that is not in docs/": re.compile(
+        r"\bmethods/\w+\.md|\bpart [a-i](?:,|\.|$| of the method)|\bproto\.py\b", re.I
+    ),
     "a place on one machine": re.compile(r"(?<![\w.])/(?:work|root|home|tmp)/\w"),
 }
 # "b4" and the like: names of rules elsewhere. In code and in ONNX text they are names of values.
 LABEL = re.compile(r"\bb[1-7]\b(?!\.)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+# Paths of this tree that comments and pages name.
+NAMED = re.compile(
+    r"(?<![\w./-])(?:src|docs|tests|tools|include|cmake|benchmarks)/[\w./-]*\.(?:md|cpp|h|py|inc)\b"
+)
+
+
+def comment_of(name: str, line: str) -> str:
+    """The part of a line in which words are prose, and not names of values in code or in ONNX text."""
+    if name.endswith(".md"):
+        return "" if line.startswith("    ") else line
+    if name.endswith((".cpp", ".h", ".inc")):
+        return line.partition("//")[2] or line.partition("/*")[2]
+    return line if name.endswith(".py") and line.lstrip().startswith("#") else ""
 
 
 def problems_of(name: str, text: str) -> list[str]:
@@ -32,9 +49,13 @@ def problems_of(name: str, text: str) -> list[str]:
         for what, pattern in OUTSIDE.items():
             if match := pattern.search(line):
                 found.append(f"{name}:{number}: '{match[0]}' is {what}")
-        comment = line.partition("//")[2] if name.endswith((".cpp", ".h", ".inc")) else ""
+        comment = comment_of(name, line)
         if match := LABEL.search(comment):
             found.append(f"{name}:{number}: '{match[0]}' is a label of such a page")
+        for path in NAMED.findall(comment):
+            example = "NAME" in path or "cancel_unsqueeze" in path  # of docs/adding-a-pass.md
+            if not example and not (TOP / path).exists():
+                found.append(f"{name}:{number}: there is no '{path}'")
         if name.endswith(".md"):
             for target in LINK.findall(line):
                 if "://" not in target and not ((TOP / name).parent / target).exists():
@@ -45,10 +66,12 @@ def problems_of(name: str, text: str) -> list[str]:
 def self_test() -> list[str]:
     """The search must find what it is for, and leave alone what only looks like it."""
     wrong = [
-        "see methods/rewrites.md",
-        "run ../shared/tools/x.py",
+        "// see methods/rewrites.md",
+        "// run ../shared/tools/x.py",
         "x();  // the rule of b4, for Concat",
-        "part f, 6",
+        "/* the rule of b4 */",
+        "// Part F, 6",
+        "// see src/hoist/tidy.cpp",
     ]
     right = ["  b1 = Relu (x)", "y = Add (b2, c)", "[docs](README.md)", "a part of it"]
     return [f"not found: {t}" for t in wrong if not problems_of("x.cpp", t)] + [
@@ -57,9 +80,11 @@ def self_test() -> list[str]:
 
 
 def main() -> int:
-    names = subprocess.run(
-        ["git", "-C", str(TOP), "ls-files"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    if not (TOP / ".git").exists():
+        print("skipped: not a git checkout, so nothing tells which files belong to it")
+        return 77
+    command = ["git", "-C", str(TOP), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
     found, read = self_test(), 0
     for name in names:
         path = TOP / name

@@ -213,7 +213,7 @@ def main():
         print(p)
     if problems:
         print(f"{len(problems)} problems")
-    return 1 if problems else 0
+    return 1 if problems or not cases else 0
 
 
 if __name__ == "__main__":

@@ -499,7 +499,7 @@ def main():
                 for f in os.listdir(work):
                     os.remove(os.path.join(work, f))
     print(f"{total} calls of {bodies} functions in the after graphs, {failed} failed")
-    return 1 if failed else 0
+    return 1 if failed or not (total or a.models) else 0
 
 
 if __name__ == "__main__":

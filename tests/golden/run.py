@@ -134,6 +134,8 @@ def read_case(path):
         elif word == "SAME":
             case["rtol"], case["atol"] = float(m[1]), float(m[2])
         elif word == "INPUTS":
+            if m[1] in case["domains"]:
+                raise CaseError(f"INPUTS: '{m[1]}' has two domains")
             case["domains"][m[1]] = domain_of(m)
         elif word == "NORUN":
             case["norun"] = m[1]

@@ -252,7 +252,7 @@ def main():
     if not failures and outcomes["compared"] < 0.9 * total:
         print("too few graphs were compared: the generator makes what the runtime refuses, or it crashes")
         return 1
-    return 1 if failures else 0
+    return 1 if failures or not total else 0
 
 
 if __name__ == "__main__":
