@@ -246,6 +246,14 @@ class Search {
                 [&](Refusal& why) { return rebase_past_two(d_, n, member, direction, options_, why); });
       }
     }
+    if (!kinds_.common) return;
+    for (const DNode n : nodes_of({NodeClass::Concat, NodeClass::Split}, true)) {
+      if (!open(n)) continue;
+      const bool concat = d_[n].node_class == NodeClass::Concat;
+      attempt(concat ? "common-concat" : "common-split", n, Only::CheaperAsPair, [&](Refusal& why) {
+        return concat ? common_concat_past(d_, n, options_, why) : common_split_past(d_, n, options_, why);
+      });
+    }
   }
 
   void fork_at(DNode n) {

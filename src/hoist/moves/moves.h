@@ -71,6 +71,10 @@ bool fork(Draft& d, DNode deformation, std::span<const DNode> consumers, const M
 DNode pair_member(const Draft& d, DNode boundary, Direction direction);
 bool rebase_past_two(Draft& d, DNode boundary, DNode member, Direction direction, const MoveOptions& o,
                      Refusal& why);
+// `common-concat` and `common-split` as a pair with rebase(): the clusters that consume the Concat, or the
+// one that feeds the Split, move past the common deformation, so that they stay next to the Concat or Split.
+bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, Refusal& why);
+bool common_split_past(Draft& d, DNode split, const MoveOptions& o, Refusal& why);
 
 // --- pass_through.cpp --------------------------------------------------------------------------------------
 // `through`: a deformation or Transpose passes operators that work along axes, and elementwise nodes. Up:

@@ -1,13 +1,15 @@
 // Problem: sometimes two moves pay together, of which the first alone does not. Of several clusters that
 // consume one deformation, each that moves upstream of it leaves a deformation downstream; only with the last
 // one the shared deformation goes. A cluster next to a Transpose may reach an anchor only past the
-// deformation upstream of it, too.
+// deformation upstream of it, too. And the deformation that common_concat() or common_split() leaves may
+// stand between the Concat or Split and a cluster that was in its region.
 // Method: both are carried out as one candidate, made of calls of rebase(): `fork` moves the clusters of all
-// consumers, a pair moves one cluster past two boundaries. Between the two, canonicalize() merges the first
-// boundary with the inverse of it that the first move made.
-// Exact: as rebase().
-// Lowers D by the shared deformation, or as rebase().
-// Ends: a fork moves SearchLimits::fork_consumers clusters at most, a pair one cluster twice.
+// consumers, a pair moves one cluster past two boundaries, or past the common deformation. Between the two,
+// canonicalize() merges the first boundary with the inverse of it that the first move made.
+// Exact: as rebase() and common_concat().
+// Lowers D by the shared deformation, or as rebase() and common_concat().
+// Ends: a fork and the pairs with common deformations move SearchLimits::fork_consumers clusters at most,
+// other pairs one cluster twice.
 //
 //   r = Reshape (x, s)                  a = Neg (x)
 //   a = Neg (r)                 =>      p = Reshape (a, s)
@@ -34,11 +36,11 @@ DNode next_boundary(const Draft& d, DNode boundary, Direction direction) {
   return direction == Direction::Down ? d.def(d.in(boundary, 0)) : d.single_user(d.out(boundary));
 }
 
-}  // namespace
-
-std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, Refusal& why) {
+// Returns the consumers of the deformation, each once; none if not all of them are elementwise nodes that
+// read it in full, or, with `why` set to Limit, if they are too many.
+std::vector<DNode> full_consumers(const Draft& d, DNode deformation, Refusal& why) {
   const DValue y = d.out(deformation);
-  if (d[y].live_out || d[y].use_count < 2) return {};
+  if (d[y].live_out) return {};
   if (d[y].use_count > kSearchLimits.fork_consumers) {
     d.hit_limit(SearchLimit::ForkConsumers);
     why = Refusal::Limit;
@@ -48,7 +50,16 @@ std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, Refusal& wh
   for (DUse u = d.first_use(y); u; u = d.next_use(u))
     if (std::ranges::find(consumers, d.user(u)) == consumers.end()) consumers.push_back(d.user(u));
   const auto fits = [&](DNode m) { return consumes_in_full(d, m, deformation); };
-  if (consumers.size() < 2 || !std::ranges::all_of(consumers, fits)) return {};
+  if (!std::ranges::all_of(consumers, fits)) return {};
+  return consumers;
+}
+
+}  // namespace
+
+std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, Refusal& why) {
+  std::vector<DNode> consumers;
+  if (d[d.out(deformation)].use_count >= 2) consumers = full_consumers(d, deformation, why);
+  if (consumers.size() < 2) return {};
   return consumers;
 }
 
@@ -80,6 +91,26 @@ bool rebase_past_two(Draft& d, DNode boundary, DNode member, Direction direction
   const bool adjacent =
       direction == Direction::Down ? consumes_in_full(d, member, next) : d.in(next, 0) == d.out(member);
   return adjacent && rebase_around(d, next, member, direction, o, why);
+}
+
+bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, Refusal& why) {
+  const DValue y = d.out(concat);
+  if (d[y].live_out) return false;  // the deformation would have to stay downstream of the cluster, too
+  if (!common_concat(d, concat, NodeClass::Deformation, why)) return false;
+  canonicalize(d);
+  const DNode common = d.def(y);
+  if (!d.is(common, NodeClass::Deformation)) return false;  // nothing stands in the way
+  const std::vector<DNode> consumers = full_consumers(d, common, why);
+  return !consumers.empty() && fork(d, common, consumers, o, why);
+}
+
+bool common_split_past(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
+  if (!common_split(d, split, NodeClass::Deformation, why)) return false;
+  canonicalize(d);
+  const DNode common = d[split].alive ? d.def(d.in(split, 0)) : DNode{};
+  if (!d.is(common, NodeClass::Deformation)) return false;
+  const DNode member = d.def(d.in(common, 0));
+  return d.is(member, NodeClass::Elementwise) && rebase_around(d, common, member, Direction::Up, o, why);
 }
 
 }  // namespace graphopt
