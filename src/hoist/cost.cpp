@@ -107,4 +107,35 @@ void CostKeeper::keep() {
   total_ = priced_;
 }
 
+std::string CostKeeper::difference() {
+  const auto at = [](DNode n) { return "node " + std::to_string(n.index()) + ": "; };
+  Cost fresh;
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i) {
+    const DNode n{i};
+    if (d_[n].alive && d_[n].absorbed != absorbed_now(n))
+      return at(n) + (d_[n].absorbed ? "it is no longer absorbed" : "it is absorbed now");
+    const Share s = share(n);
+    if ((i < counted_.size() ? static_cast<Share>(counted_[i]) : kNothing) != s)
+      return at(n) + "its share in the cost is old";
+    add(fresh, s, 1);
+  }
+  if (fresh.compute != total_.compute || fresh.free != total_.free || fresh.deform != total_.deform ||
+      fresh.absorbed != total_.absorbed)
+    return "the cost is not the sum of the nodes' shares";
+  if (std::string wrong = regions_.difference(); !wrong.empty()) return wrong;
+  const LimitHits hits = d_.limit_hits();
+  if (hits.times[static_cast<std::size_t>(SearchLimit::RegionUpdate)] > 0 ||
+      hits.times[static_cast<std::size_t>(SearchLimit::RegionVisits)] > 0)
+    return {};  // some regions were left as they were: others may come out of a fresh start
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i) d_.set_region(DNode{i}, {});
+  Regions(d_).start();
+  std::int64_t free = 0;
+  for (std::uint32_t i = 0; i < d_.node_count(); ++i) free += share(DNode{i}) == kFree;
+  d_.roll_back();
+  d_.limit_hits() = hits;
+  return free == total_.free
+             ? std::string{}
+             : "F is " + std::to_string(total_.free) + ", counted anew " + std::to_string(free);
+}
+
 }  // namespace graphopt

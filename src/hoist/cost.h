@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hoist/draft/draft.h"
@@ -35,6 +36,12 @@ class CostKeeper {
   // Computes absorbed nodes, regions and the cost of the whole draft. Call it once, before the others.
   void start();
   const Cost& cost() const { return total_; }
+  // Compares what is kept with the draft, counted anew: the cost, each node's share in it, which nodes are
+  // absorbed, each region with its definition, and F with what it is if all regions grow from the start
+  // (unless a limit left some as they were). Takes as long as the draft is large. Returns the first
+  // difference as a sentence, or an empty string. Call it right after a commit: it changes the draft, and
+  // rolls that back.
+  std::string difference();
   // Returns the cost after the changes since the last keep(), from the nodes that were touched and their
   // neighbours. Updates `absorbed` and `region` of the draft's nodes, logged like any change.
   Cost price();

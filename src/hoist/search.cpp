@@ -13,9 +13,11 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "hoist/draft/draft_build.h"
+#include "hoist/draft/draft_state.h"
 #include "hoist/draft/draft_write.h"
 #include "hoist/draft_store.h"
 #include "hoist/moves/canonicalize.h"
@@ -373,6 +375,7 @@ class Search {
     std::string value;
     if (explain_) value = name_of(at);
     const Cost before = cost_.cost();
+    if (c_.check && !state_) state_.emplace(d_);
     d_.limit_hits().last.reset();
     const bool done = move(why);
     if (done) {
@@ -394,16 +397,28 @@ class Search {
         remember_surroundings();
         cost_.keep();
         d_.commit();
+        state_.reset();
+        if (c_.check) check(kind, place, "a kept move", cost_.difference());
         ++result_.kept;
         if (c_.moves) c_.moves->kept.push_back({c_.journal.pass(), kind, place, plain(before), plain(after)});
       }
     }
     if (!keep) {
       d_.roll_back();
+      if (c_.check) check(kind, place, "an undone move", state_->difference(d_));
       if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne)
         record_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
+  }
+
+  // Records what --verify-each found after a candidate.
+  void check(std::string_view kind, NodeId place, std::string_view after, const std::string& broken) {
+    if (broken.empty() || c_.check->broken) return;
+    c_.check->broken = Error{ErrorKind::Internal,
+                             place_of(d_.model(), place),
+                             std::string(after) + " '" + std::string(kind) + "': " + broken,
+                             {}};
   }
 
   // Refuses a candidate without carrying it out.
@@ -449,6 +464,7 @@ class Search {
   } has_;
   const bool explain_only_;
   bool explain_ = false, stopped_ = false;
+  std::optional<DraftState> state_;  // with --verify-each: the draft without the candidate that is tried
   std::uint64_t refused_count_ = 0;
   std::uint64_t visits_left_ = 0;
   std::vector<RefusedMove> refused_;

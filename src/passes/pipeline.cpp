@@ -64,7 +64,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   pass_options.exact |= options.level < 2;  // -O1 keeps every bit
   pass_options.level = options.level;
   DraftStore drafts(model, infer);
-  PassContext context{model, infer, journal, pass_options, options.moves, &drafts};
+  SelfCheck check;
+  PassContext context{
+      model, infer, journal, pass_options, options.moves, &drafts, options.verify_each ? &check : nullptr};
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());
@@ -103,7 +105,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       unchanged = changed ? 0 : unchanged + 1;
       cleaned |= changed && !(*chosen)[i]->search;
       if (options.verify_each) {
-        if (auto broken = verify(model)) {
+        std::optional<Error> broken = verify(model);
+        if (!broken) broken = check.broken;
+        if (broken) {
           broken->what = "pass '" + r.name + "': " + broken->what;
           return *broken;
         }

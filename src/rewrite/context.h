@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "graphopt/error.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "rewrite/journal.h"
@@ -16,6 +18,11 @@ struct PassOptions {
   int level = 2;                 // of -O
 };
 
+// What --verify-each found wrong in the data that a pass keeps beside the model.
+struct SelfCheck {
+  std::optional<Error> broken;  // the first finding
+};
+
 class DraftStore;  // hoist/draft_store.h
 
 struct PassContext {
@@ -25,6 +32,7 @@ struct PassContext {
   const PassOptions& options;
   MoveLog* moves = nullptr;      // none: moves are not recorded
   DraftStore* drafts = nullptr;  // passed from one search to the next; none: each search builds its own
+  SelfCheck* check = nullptr;    // --verify-each: passes compare what they keep up to date with a fresh count
 };
 
 }  // namespace graphopt

@@ -253,6 +253,18 @@ void Regions::update(std::span<const DNode> touched) {
     area_.push_back(n);
   };
   for (const DNode n : touched) see(n);
+  // If an anchor is gone, all nodes of its region are decided anew, however many they are. Its neighbours
+  // were touched when it went.
+  for (std::size_t i = 0; i < area_.size(); ++i) {
+    const DNode n = area_[i], r = d_[n].region;
+    if (!r || d_[r].alive) continue;
+    const auto see_member = [&](DNode m) {
+      if (m && d_[m].region == r) see(m);
+    };
+    for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
+      if (const DValue v = d_.in(n, k)) see_member(d_.def(v));
+    for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u)) see_member(d_.user(u));
+  }
   for (const DNode n : touched) {
     if (area_.size() >= kSearchLimits.region_update) break;
     if (!d_[n].alive || d_[n].node_class == NodeClass::Elementwise) continue;
@@ -282,6 +294,24 @@ void Regions::update(std::span<const DNode> touched) {
   for (const DNode n : area_) d_.set_region(n, {});
   free_ = area_;
   grow(free_);
+}
+
+std::string Regions::difference() {
+  std::vector<DNode> found;
+  std::vector<bool> connected(d_.node_count(), false);
+  for (DNode n = d_.first(); n; n = d_[n].next) {
+    if (region_of(n) != n || !collect(n, found)) continue;  // too large to collect: its nodes are not checked
+    for (const DNode m : found) connected[m.index()] = true;
+  }
+  for (DNode n = d_.first(); n; n = d_[n].next) {
+    const DNode r = d_[n].region;
+    if (!r) continue;
+    const std::string at = "node " + std::to_string(n.index()) + ": ";
+    if (!d_[r].alive || region_of(r) != r) return at + "the anchor of its region is gone";
+    if (!d_.is(n, NodeClass::Elementwise)) return at + "it is in a region, and not elementwise";
+    if (!connected[n.index()] && collect(r, found)) return at + "it is not connected with its region";
+  }
+  return {};
 }
 
 }  // namespace graphopt

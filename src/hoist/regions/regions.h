@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@ class Regions {
   // Sets it anew for the elementwise nodes among `touched` and around them: updated().
   void update(std::span<const DNode> touched);
   std::span<const DNode> updated() const { return area_; }
+  // Returns what is wrong with the regions as they are marked, as a sentence, or an empty string: a region's
+  // anchor is alive, its nodes are elementwise nodes connected with it.
+  std::string difference();
 
  private:
   DNode region_of(DNode n) const { return d_[n].anchor && !d_[n].shape_only ? n : d_[n].region; }
