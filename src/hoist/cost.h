@@ -37,10 +37,10 @@ class CostKeeper {
   void start();
   const Cost& cost() const { return total_; }
   // Compares what is kept with the draft, counted anew: the cost, each node's share in it, which nodes are
-  // absorbed, each region with its definition, and F with what it is if all regions grow from the start
-  // (unless a limit left some as they were). Takes as long as the draft is large. Returns the first
-  // difference as a sentence, or an empty string. Call it right after a commit: it changes the draft, and
-  // rolls that back.
+  // absorbed, and each region with its definition. (Not with regions that grow from the start: those join
+  // nodes in another order, and where a cycle forbids one of two joins the result may differ.) Takes as long
+  // as the draft is large. Returns the first difference as a sentence, or an empty string. Call it after
+  // start() or keep().
   std::string difference();
   // Returns the cost after the changes since the last keep(), from the nodes that were touched and their
   // neighbours. Updates `absorbed` and `region` of the draft's nodes, logged like any change.
