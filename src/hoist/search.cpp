@@ -479,9 +479,6 @@ class Search {
 
 SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   SearchResult result;
-  // Before IR version 4 the target of a new Reshape would have to be a Constant node, which can hold integers
-  // from opset 9 on only.
-  if (c.model.ir_version < 4 && c.model.opset(c.model.main(), NameId{std::uint32_t{0}}) < 9) return result;
   DraftBuilder builder(c);
   if (c.moves)
     std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
@@ -490,6 +487,7 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
     const GraphId graph{g};
     if (!c.model.graph(graph).alive || c.journal.exhausted()) continue;
+    if (!c.model.can_hold_constant(graph, DType::Int64)) continue;  // new Reshapes need targets
     auto d = c.drafts ? c.drafts->take(graph) : nullptr;
     const bool fresh = !d;
     bool explain_only = false;  // a graph not worth a search does not change, with --explain or without

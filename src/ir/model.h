@@ -253,6 +253,9 @@ class Model {
   std::int64_t opset(NodeId n) const;  // of the domain of the node's operator
 
   // --- constants -------------------------------------------------------------------------------------------
+  // Returns true if a new constant of this type can be written in graph g. Before IR version 4, and in the
+  // bodies of functions, it is written as a Constant node, which held only floating types before opset 9.
+  bool can_hold_constant(GraphId g, DType type) const;
   const Tensor& tensor(TensorId t) const { return tensors_[t.index()]; }
   // Returns the tensor of a value that is the same in every run: an initializer that is neither an input nor
   // pinned, or the result of a Constant node. None otherwise.

@@ -172,6 +172,15 @@ void Model::mark_initializer(ValueId v, TensorId t) {
   mark_dirty(val.graph);
 }
 
+bool Model::can_hold_constant(GraphId g, DType type) const {
+  GraphId root = g;
+  while (graph(root).parent) root = graph(root).parent;
+  const bool function = graph(root).function.valid();
+  if (function ? root != g : ir_version >= 4) return true;  // as an initializer
+  const std::int64_t version = opset(g, NameId{std::uint32_t{0}});
+  return version >= 9 || (version > 0 && (type == DType::Float || type == DType::Float16 || type == DType::Double));
+}
+
 ValueId Model::add_initializer(GraphId g, std::string_view base, TensorId t) {
   const ValueId v = add_value(g, fresh_name(base));
   mark_initializer(v, t);

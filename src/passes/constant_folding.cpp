@@ -108,6 +108,7 @@ class FoldConstant final : public Rule {
       const ValueId v = m.output(n, i);
       if (!v || m.use_count(v) == 0) continue;
       if (i >= folded_.results.size() || folded_.results[i].dtype == DType::Undefined) return false;
+      if (!m.can_hold_constant(m.node(n).graph, folded_.results[i].dtype)) return false;
     }
     return true;
   }
@@ -163,6 +164,7 @@ class FoldKnown final : public Rule {
       const SymbolicTensor* s = c.infer.symbolic(v);
       const auto numbers = s ? c.infer.integers(v) : std::nullopt;
       if (!numbers || s->dtype != c.infer.dtype(v)) return false;
+      if (!m.can_hold_constant(m.node(n).graph, s->dtype)) return false;
       Known& k = results_.back();
       k.type = s->dtype;
       k.dims = s->dims;

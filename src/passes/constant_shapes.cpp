@@ -39,6 +39,7 @@ class ConstantTarget final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), target = m.input(n, 1), y = m.output(n, 0);
+    if (!m.can_hold_constant(m.node(n).graph, DType::Int64)) return false;
     if (m.opset(n) < 5 || !x || !target || !y || m.constant_of(target)) return false;
     if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return false;
     const auto from = c.infer.dims(x), to = c.infer.dims(y);
