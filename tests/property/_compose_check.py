@@ -1,0 +1,394 @@
+"""What must hold of a composition and what graphopt makes of it, and the proofs that a difference is ONNX
+Runtime's own."""
+
+import contextlib
+import dataclasses
+import math
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper
+
+import _shrink
+import random_graphs
+from _compose_graph import bodies
+from _compose_model import checked
+from lib import backend_cases, compare, counting, runs
+
+EXACT = [
+    "-O0",
+    "-O1",
+    "--exact",
+    "-O0 --infer",
+    "-O1 --infer",
+    "--exact --infer",
+    "-O3 --exact",
+    "-O1 --regions functions",
+    "--exact --regions functions",
+    "--exact --infer --regions functions",
+    "--exact --regions metadata",
+]
+ROUNDING = [
+    "",
+    "-O3",
+    "--infer",
+    "-O3 --infer",
+    "--regions functions",
+    "-O3 --regions functions",
+    "--infer --regions functions",
+    "-O3 --infer --regions functions",
+]
+LEVELS = {
+    name: getattr(ort.GraphOptimizationLevel, f"ORT_{name}")
+    for name in ("ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL")
+}
+# What a result may move when the floats that go in move by a part in a million, times this, is rounding.
+NOISE_FACTOR = 10
+
+
+@dataclasses.dataclass
+class Failure(Exception):
+    """kind: what went wrong, in a word; `at`: the binding, `output`: the name of the result, `level`: of
+    ONNX Runtime, where one differs; own: how ONNX Runtime itself shows the same, if it does."""
+
+    kind: str
+    options: str
+    text: str
+    at: int = 0
+    output: str = ""
+    level: str = ""
+    own: str = ""
+
+    def __str__(self):
+        return f"{self.kind} [{self.options}]: {self.text}"
+
+
+def session(model, level=None):
+    if level is None:
+        return runs.session(model)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = LEVELS[level]
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    data = model if isinstance(model, bytes) else model.SerializeToString()
+    return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def run(model, feeds, level=None):
+    """Results by name for each feed, or the text of its error; a text alone when the model does not load."""
+    try:
+        s = session(model, level)
+    except Exception as e:  # noqa: BLE001 - ONNX Runtime has many kinds
+        return " ".join(str(e).split())
+    names = [o.name for o in s.get_outputs()]
+    known = {i.name for i in s.get_inputs() + s.get_overridable_initializers()}
+    found = []
+    for feed in feeds:
+        try:
+            found.append(dict(zip(names, s.run(None, {k: v for k, v in feed.items() if k in known}))))
+        except Exception as e:  # noqa: BLE001
+            found.append(" ".join(str(e).split()))
+    return found
+
+
+def half(value):
+    while isinstance(value, list) and value:
+        value = value[0]
+    return getattr(value, "dtype", None) == np.float16
+
+
+def unlike(a, b, exact):
+    """None when b may stand for a, else a text."""
+    text = runs.bit_difference(a, b)
+    if text is None or (exact and not half(a)):
+        return text
+    try:
+        return None if compare.difference(a, b) <= compare.tolerance(a) else text
+    except compare.Unlike:
+        return text
+
+
+# ---- variants of a model that mean the same, made without graphopt -----------------------------------------
+
+
+def with_identities(graph):
+    """Puts an Identity after each node's results, in bodies too; constants stay what they are."""
+    outputs, nodes, names = {o.name for o in graph.output}, [], {}
+    for node in graph.node:
+        node.input[:] = [names.get(i, i) for i in node.input]
+        for g in bodies(node):
+            renamed_uses(g, names)
+            with_identities(g)
+        nodes.append(node)
+        if node.op_type == "Constant":
+            continue
+        for i, o in enumerate(node.output):
+            if not o:
+                continue
+            inner = f"{o}__own"
+            if o in outputs:
+                node.output[i] = inner
+                nodes.append(helper.make_node("Identity", [inner], [o]))
+            else:
+                names[o] = inner
+                nodes.append(helper.make_node("Identity", [o], [inner]))
+    _shrink.keep(graph.node, nodes)
+    del graph.value_info[:]
+
+
+def renamed_uses(graph, names):
+    own = {v.name for v in [*graph.input, *graph.initializer]} | {o for n in graph.node for o in n.output}
+    names = {a: b for a, b in names.items() if a not in own}
+    for node in graph.node:
+        node.input[:] = [names.get(i, i) for i in node.input]
+        for g in bodies(node):
+            renamed_uses(g, names)
+    for o in graph.output:
+        o.name = names.get(o.name, o.name)
+
+
+def undeclared(model):
+    """Without value_info, and without the shapes of outputs and the dims of inputs."""
+    m = _shrink.copy(model)
+    del m.graph.value_info[:]
+    for v in [*m.graph.input, *m.graph.output]:
+        if v.type.HasField("tensor_type") and v.type.tensor_type.HasField("shape"):
+            dims = len(v.type.tensor_type.shape.dim)
+            del v.type.tensor_type.shape.dim[:]
+            for _ in range(dims):
+                v.type.tensor_type.shape.dim.add()
+    for v in m.graph.output:
+        v.type.tensor_type.ClearField("shape")
+    return m
+
+
+def all_shown(model):
+    """With each result of the main graph as an output."""
+    m = _shrink.copy(model)
+    known = {o.name for o in m.graph.output}
+    more = [o for n in m.graph.node if n.op_type != "Constant" for o in n.output if o and o not in known]
+    m.graph.output.extend(onnx.ValueInfoProto(name=o) for o in more)
+    return m
+
+
+def variants(model):
+    """(name, model, level)"""
+    m = _shrink.copy(model)
+    with_identities(m.graph)
+    yield "Identity", m, None
+    yield "all results are outputs", all_shown(model), None
+    yield "no shapes declared", undeclared(model), None
+    for level in LEVELS:
+        yield f"optimization {level}", model, level
+
+
+def own(model, feeds, failure, exact):
+    """How ONNX Runtime shows the failure without graphopt, or "": one of the variants differs from the model
+    as well. A rounding that only its own optimizations make is no proof against an exact run."""
+    feeds = [feeds[failure.at]] if feeds else [{}]
+    base = run(model, feeds)
+    if isinstance(base, str):
+        return ""
+    for name, m, level in variants(model):
+        found = run(m, feeds, level)
+        if failure.kind in ("not loaded", "does not run"):
+            if isinstance(found, str) or isinstance(found[0], str):
+                return name
+        elif failure.kind == "differs" and not isinstance(found, str):
+            if isinstance(base[0], str) or isinstance(found[0], str):
+                if isinstance(base[0], str) != isinstance(found[0], str):
+                    return name
+                continue
+            a, b = base[0][failure.output], found[0].get(failure.output)
+            if level and exact and isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+                if a.dtype.kind == "f" and a.shape == b.shape:
+                    continue
+            if unlike(a, b, exact):
+                return name
+    return ""
+
+
+def moved(feeds, rng):
+    """Feeds whose floats differ by about a part in a million."""
+
+    def one(v):
+        if isinstance(v, list):
+            return [one(x) for x in v]
+        if v.dtype.kind != "f":
+            return v
+        step = 1e-6 if v.dtype.itemsize > 2 else 1e-3
+        with np.errstate(all="ignore"):
+            return (v * (1 + step * rng.uniform(-1, 1, v.shape))).astype(v.dtype)
+
+    return {k: one(v) for k, v in feeds.items()}
+
+
+# ---- the checks --------------------------------------------------------------------------------------------
+
+
+class Checker:
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, Path(folder)
+
+    def optimize(self, source, target, options):
+        target = self.folder / target
+        target.unlink(missing_ok=True)
+        command = [self.tool, str(source), "-o", str(target), "-q", *options.split()]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
+        except subprocess.TimeoutExpired:
+            raise Failure("no end", options, "within 60 s") from None
+        if done.returncode or not os.path.exists(target):
+            text = done.stderr.strip()[-400:]
+            raise Failure(f"status {done.returncode}", options, text)
+        return target
+
+    def check(self, model, feeds, options, base=None, deep=True):
+        """Raises Failure. base: what run() gives for the model."""
+        base = run(model, feeds) if base is None else base
+        source = self.folder / "in.onnx"
+        source.write_bytes(model.SerializeToString())
+        target = self.optimize(source, "out.onnx", options)
+        data = target.read_bytes()
+        made = onnx.load_from_string(data)
+        if why := backend_cases.interface_change(model.graph, made.graph):
+            raise Failure("interface", options, why)
+        exact = options in EXACT
+        self.compare(model, data, feeds, base, options, exact)
+        if counting.nodes(made) > counting.nodes(model):
+            raise Failure("more nodes", options, f"{counting.nodes(model)} became {counting.nodes(made)}")
+        again = self.optimize(target, "again.onnx", options)
+        if again.read_bytes() != data:
+            raise Failure("second run", options, first_change(made, onnx.load(again)))
+        if checked(model) and not checked(made):
+            raise Failure("checker", options, "rejects the result but not the original")
+        self.declarations(model, made, feeds, base, options)
+        if deep:
+            self.optimized(model, data, feeds, options)
+
+    def compare(self, model, data, feeds, base, options, exact):
+        after = run(data, feeds)
+        if isinstance(after, str):
+            raise Failure("not loaded", options, after[:300])
+        for k, (a, b) in enumerate(zip(base, after)):
+            if isinstance(a, str):
+                continue
+            if isinstance(b, str):
+                raise Failure("does not run", options, f"binding {k}: {b[:300]}", k)
+            for name in a:
+                text = unlike(a[name], b[name], exact)
+                if text and not (not exact and self.is_rounding(model, feeds[k], name, a[name], b[name])):
+                    raise Failure("differs", options, f"binding {k}, output {name}: {text}", k, name)
+
+    @staticmethod
+    def is_rounding(model, feed, name, a, b):
+        """Whether the result moves as much when the inputs or the runtime's rounding move a little."""
+        rng = np.random.default_rng(1)
+        found = run(model, [moved(feed, rng) for _ in range(6)])
+        found += [r[0] for level in LEVELS if not isinstance(r := run(model, [feed], level), str)]
+        try:
+            far = compare.difference(a, b)
+        except compare.Unlike:
+            far = math.inf
+        for r in found:
+            if isinstance(r, str):
+                continue
+            try:
+                if compare.difference(a, r[name]) * NOISE_FACTOR >= far:
+                    return True
+            except compare.Unlike:
+                if runs_layout(a) == runs_layout(b):
+                    return True
+        return False
+
+    def declarations(self, model, made, feeds, base, options):
+        """What the file says of its values against a run that shows them."""
+        claims = {v.name: v.type for v in [*made.graph.value_info, *made.graph.output]}
+        shown = {o.name for o in made.graph.output}
+        results = base
+        more = [v.name for v in made.graph.value_info if v.name not in shown]
+        own_names = {o for n in made.graph.node for o in n.output}
+        more = [n for n in more if n in own_names]
+        if more:
+            wide = _shrink.copy(made)
+            wide.graph.output.extend(onnx.ValueInfoProto(name=n) for n in more)
+            results = run(wide, feeds)
+            if isinstance(results, str):
+                return
+        for k, found in enumerate(results):
+            if isinstance(found, str) or isinstance(base[k], str):
+                continue
+            symbols = {}
+            for i in model.graph.input:
+                for axis, d in enumerate(i.type.tensor_type.shape.dim):
+                    if d.dim_param and isinstance(feeds[k].get(i.name), np.ndarray):
+                        symbols[d.dim_param] = feeds[k][i.name].shape[axis]
+            fresh = dict(symbols)
+            for name, value in found.items():
+                if isinstance(value, np.ndarray) and (
+                    text := claim(claims.get(name), name, value, fresh, symbols)
+                ):
+                    raise Failure("claim", options, f"binding {k}, value {name}: {text}", k, name)
+
+    def optimized(self, model, data, feeds, options):
+        """With all optimizations of ONNX Runtime the result loads and runs as the original does."""
+        before = run(model, feeds, "ENABLE_ALL")
+        if isinstance(before, str):
+            return
+        after = run(data, feeds, "ENABLE_ALL")
+        level = "ENABLE_ALL"
+        if isinstance(after, str):
+            raise Failure("not loaded", options, f"optimized: {after[:300]}", level=level)
+        for k, (a, b) in enumerate(zip(before, after)):
+            if isinstance(a, str):
+                continue
+            if isinstance(b, str):
+                raise Failure("does not run", options, f"optimized, binding {k}: {b[:300]}", k, level=level)
+            for name in a:
+                if unlike(a[name], b[name], False) and not self.is_rounding(
+                    model, feeds[k], name, a[name], b[name]
+                ):
+                    text = f"optimized, binding {k}, output {name}: {runs.bit_difference(a[name], b[name])}"
+                    raise Failure("differs", options, text, k, name, level)
+
+
+def first_change(a, b):
+    """The first line of two models' texts that differs."""
+    for x, y in zip(*(onnx.printer.to_text(m).splitlines() for m in (a, b))):
+        if x != y:
+            return f"{x.strip()[:150]} became {y.strip()[:150]}"
+    return "bytes that are not in the text"
+
+
+def runs_layout(value):
+    return compare.layout(value) if isinstance(value, np.ndarray) else type(value)
+
+
+def claim(type_proto, name, value, fresh, symbols):
+    """None when the type holds for the value, else a text. fresh: {symbol: extent} of what has been seen."""
+    if type_proto is None or not type_proto.HasField("tensor_type"):
+        return None
+    t, found = type_proto.tensor_type, f"is {value.dtype}{list(value.shape)}"
+    if t.elem_type and t.elem_type != helper.np_dtype_to_tensor_dtype(value.dtype):
+        return f"{found}; elem_type {t.elem_type}"
+    if not t.HasField("shape"):
+        return None
+    if len(t.shape.dim) != value.ndim:
+        return f"{found}; rank {len(t.shape.dim)}"
+    for d, n in zip(t.shape.dim, value.shape):
+        if d.HasField("dim_value") and d.dim_value != n:
+            return f"{found}; dim {d.dim_value}"
+        if d.dim_param:
+            m = fresh.get(d.dim_param)
+            if m is None:
+                with contextlib.suppress(ArithmeticError):
+                    m = random_graphs.evaluate(d.dim_param, symbols)
+            if m is None and re.fullmatch(r"[^-+*/(), ]+", d.dim_param):
+                m = fresh.setdefault(d.dim_param, n)
+            if m is not None and m != n:
+                return f"{found}; dim {d.dim_param} = {m}"
+    return None
