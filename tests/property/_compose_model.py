@@ -1,7 +1,6 @@
 """Compositions: random chains of backend cases as models, with values for inputs at several bindings."""
 
 import numpy as np
-import onnx
 from onnx import helper
 
 import _compose_values as values
@@ -106,12 +105,3 @@ class Composition(Graph, Adapt, Steps, Wrap):
             found.append(node)
             done |= set(node.output)
         return found
-
-
-def checked(model):
-    """Whether onnx.checker takes the model with all its shapes."""
-    try:
-        onnx.checker.check_model(model, full_check=True)
-        return True
-    except Exception:  # noqa: BLE001 - onnx raises errors of many types
-        return False
