@@ -263,6 +263,9 @@ bool DimPool::assert_range(DimId symbol, Range range) {
 
 DimId DimPool::canonical(DimId a) const { return s_->canonical(a); }
 std::uint32_t DimPool::epoch() const { return s_->epoch; }
+std::uint32_t DimPool::clock() const { return s_->clock(); }
+std::uint32_t DimPool::learned_at(DimId a) const { return a ? s_->learned_at(a) : 0; }
+void DimPool::forget() { s_->forget(); }
 
 DimId DimPool::substitute(DimId a, DimId symbol, DimId by) {
   if (!a || !symbol || !by) return {};

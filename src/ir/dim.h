@@ -95,7 +95,13 @@ class DimPool {
   // Returns a with all known aliases replaced. equal, less, range and print do this themselves; ids that were
   // made earlier do not change.
   DimId canonical(DimId a) const;
-  std::uint32_t epoch() const;  // grows with each alias or narrowed range
+  std::uint32_t epoch() const;  // grows with each alias or narrowed range, and with forget()
+  // Forgets all of them: the nodes from which they were learned may be gone.
+  void forget();
+  std::uint32_t clock() const;  // number of aliases and narrowed ranges since the last forget()
+  // Returns the clock when something was last learned about a symbol in a, or in its canonical form; 0 for
+  // never. What was decided about a at a clock of at least that is what would be decided now.
+  std::uint32_t learned_at(DimId a) const;
 
   // --- text and numbers ------------------------------------------------------------------------------------
   std::string print(DimId a) const;  // canonical; "?" for none

@@ -91,7 +91,11 @@ void DimPool::State::canonicalise_atoms(DimId a) {
     for (DimId& part : parts) part = rebuild_from_canon(part);
     DimId canon = atom.self;
     if (atom.kind == DimAtomKind::Symbol) {
-      if (atom.alias) canon = atoms[index].alias = parts[0];
+      if (atom.alias) {
+        canon = parts[0];
+        if (canon != atom.alias) atoms[index].learned_at = clock();  // the symbols in between leave the chain
+        atoms[index].alias = canon;
+      }
     } else if (const DimId made = rebuild_call(atom.kind, parts, true)) {
       canon = made;
     }
@@ -227,8 +231,49 @@ bool DimPool::State::narrowed(const DimPoly& p, Range value, Changes& changes) {
   return true;
 }
 
+void DimPool::State::note(std::uint32_t atom) {
+  learned.push_back({atom, atoms[atom].range});
+  atoms[atom].learned_at = clock();
+}
+
+// Nothing else depends on aliases and ranges: forms and ranges that are cached are of an earlier epoch then.
+void DimPool::State::forget() {
+  if (learned.empty()) return;
+  for (; !learned.empty(); learned.pop_back()) {
+    DimAtom& atom = atoms[learned.back().atom];
+    atom.range = learned.back().before;
+    atom.alias = {};
+    atom.learned_at = 0;
+  }
+  ++epoch;
+}
+
+// Returns the greatest learned_at of the symbols in a, as a was written.
+std::uint32_t DimPool::State::newest(DimId a) const {
+  std::uint32_t last = 0;
+  std::vector<std::uint32_t> todo = atoms_of(poly(a));
+  while (!todo.empty()) {
+    const std::uint32_t atom = todo.back();
+    todo.pop_back();
+    last = std::max(last, atoms[atom].learned_at);
+    for (const DimId arg : args_of(atoms[atom])) {
+      const auto inner = atoms_of(poly(arg));
+      todo.insert(todo.end(), inner.begin(), inner.end());
+    }
+  }
+  return last;
+}
+
+// The canonical form is made first, since that notes in a symbol what happened to the symbols of its alias.
+std::uint32_t DimPool::State::learned_at(DimId a) {
+  if (a.index() < kSmallDims) return 0;
+  const DimId now = canonical(a);
+  return now == a ? newest(a) : std::max(newest(a), newest(now));
+}
+
 void DimPool::State::apply(const Changes& changes) {
   for (const auto& [atom, range] : changes) {
+    note(atom);
     atoms[atom].range = range;
     if (const auto v = range_single(range); v && !atoms[atom].alias) atoms[atom].alias = constant(*v);
   }
@@ -250,6 +295,7 @@ bool DimPool::State::assert_zero(DimPoly d, DimId side_a, DimId side_b) {
   }
   apply(changes);
   if (target && !atoms[*symbol].alias) {
+    note(*symbol);
     atoms[*symbol].alias = target;
     ++epoch;
   }

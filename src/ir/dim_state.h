@@ -53,7 +53,8 @@ struct DimAtom {
   std::uint32_t args_first = 0, args_count = 0;  // into State::args
   std::uint32_t name = 0;                        // into State::names (symbols)
   std::uint32_t range_epoch = 0, canon_epoch = 0;
-  Range range;  // a symbol's own; of a call: computed in range_epoch
+  std::uint32_t learned_at = 0;  // a symbol: State::clock() when its alias or range changed; 0 for never
+  Range range;                   // a symbol's own; of a call: computed in range_epoch
   DimId self;   // the expression that is just this atom
   DimId alias;  // a symbol that was found to equal this; none otherwise
   DimId canon;  // with aliases replaced, in canon_epoch
@@ -98,6 +99,11 @@ struct DimPool::State {
   std::vector<std::uint32_t> fresh_symbols;
   std::string fresh_prefix = "u";
   std::uint32_t epoch = 1;
+  struct Learned {
+    std::uint32_t atom;
+    Range before;
+  };
+  std::vector<Learned> learned;  // each alias and narrowed range, in order, for forget()
   InternIndex expr_index{2048}, mono_index{2048}, call_index{2048};
 
   State();
@@ -167,6 +173,11 @@ struct DimPool::State {
   using Changes = std::vector<std::pair<std::uint32_t, Range>>;
   bool narrowed(const DimPoly& p, Range value, Changes& changes);
   void apply(const Changes& changes);
+  std::uint32_t clock() const { return static_cast<std::uint32_t>(learned.size()); }
+  void note(std::uint32_t atom);  // call it before the alias or range of a symbol changes
+  void forget();
+  std::uint32_t learned_at(DimId a);
+  std::uint32_t newest(DimId a) const;
   bool linked(const DimPoly& p) const;
   bool settled(const DimPoly& p) const;
 
