@@ -154,12 +154,14 @@ class WrittenTypes {
     // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
     if (is_body_output(v)) return {};
     if (infer_) return found;
-    const bool wrong = v.index() < wrong_.size() && wrong_[v.index()];
     // A new value that took an output's name has taken its ValueInfo, too.
-    if (wrong || value.info_stale || (v.index() >= file_values_ && value.info.empty()))
+    if (refuted(v) || value.info_stale || (v.index() >= file_values_ && value.info.empty()))
       return without_fresh_names(found);
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
   }
+
+  // Returns true if inference refuted what the file states; then no dim of that is kept.
+  bool refuted(ValueId v) const { return v.index() < wrong_.size() && wrong_[v.index()]; }
 
  private:
   bool is_body_output(ValueId v) const {
@@ -259,7 +261,7 @@ std::vector<TypeOverride> written_types(Model& model, const Inference& inference
   for (std::size_t i = 0; i < model.value_count(); ++i) {
     const ValueId v{i};
     if (!model.alive(v)) continue;
-    if (const TypeId type = types.of(v)) out.push_back({v, type});
+    if (const TypeId type = types.of(v)) out.push_back({v, type, !types.refuted(v)});
   }
   return out;
 }

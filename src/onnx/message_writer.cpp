@@ -42,9 +42,13 @@ MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const D
       image_(image_of(m)),
       w_(image_),
       every_subgraph_(plan.moves() || !options.types.empty()) {
-  if (!options.types.empty()) types_.resize(m.value_count());
+  if (!options.types.empty()) {
+    types_.resize(m.value_count());
+    open_dims_.resize(m.value_count(), false);
+  }
   for (const TypeOverride& o : options.types) {
     types_[o.value.index()] = o.type;
+    open_dims_[o.value.index()] = !o.keeps_dims;
     stale_.insert(m.value(o.value).name);
   }
   is_output_.resize(m.value_count(), false);
@@ -249,7 +253,7 @@ void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
     return w_.field_bytes(number, info);
   const std::uint64_t end = w_.size();
   wire::BackwardWriter& w = w_;
-  write_value_info(w, m_, stale ? Bytes{} : info, name, type);
+  write_value_info(w, m_, stale ? Bytes{} : info, name, type, !type || !open_dims_[v.index()]);
   w_.close(number, end);
 }
 

@@ -58,6 +58,7 @@ class MessageWriter {
   wire::BackwardWriter w_;
   bool every_subgraph_;               // also those in which nothing changed: their types or data may change
   std::vector<TypeId> types_;         // by value
+  std::vector<bool> open_dims_;       // by value: a dim that the type leaves open is open in the result
   std::vector<bool> is_output_;       // by value: of its own graph
   std::vector<Info> infos_;           // sorted by graph, position
   std::unordered_set<NameId> stale_;  // names of values about which kept entries may no longer be true

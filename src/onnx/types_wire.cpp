@@ -154,7 +154,8 @@ std::vector<Field> fields_of(Bytes proto) {
 
 class TypeWriter {
  public:
-  TypeWriter(wire::BackwardWriter& w, const Model& m) : w_(w), m_(m) {}
+  TypeWriter(wire::BackwardWriter& w, const Model& m, bool keeps_dims)
+      : w_(w), m_(m), keeps_dims_(keeps_dims) {}
 
   // Writes the content of a TypeProto: `old` with the facts of `type`.
   void write(Bytes old, TypeId id) {
@@ -214,7 +215,7 @@ class TypeWriter {
     bool has_shape = type.has_rank;
     for (const Field& f : fields)
       if (f.number == field::tensor_type::kShape && f.kind == Kind::Length)
-        old_shape = f.bytes, has_shape = true;
+        old_shape = f.bytes, has_shape |= keeps_dims_;
     for (auto it = fields.rbegin(); it != fields.rend(); ++it)
       if (it->number > field::tensor_type::kShape) w_.raw(it->whole);
     if (has_shape) {
@@ -244,16 +245,18 @@ class TypeWriter {
   }
 
   void dim(DimId id, Bytes old) {
-    if (!id) return w_.raw(old);
+    if (!id && keeps_dims_) return w_.raw(old);
     const std::vector<Field> fields = fields_of(old);
     for (auto it = fields.rbegin(); it != fields.rend(); ++it)
       if (it->number > field::dim::kParam) w_.raw(it->whole);
+    if (!id) return;
     if (const std::optional<std::int64_t> v = m_.dims.value(id)) w_.field_int(field::dim::kValue, *v);
     else w_.field_copy(field::dim::kParam, m_.dims.print(id));
   }
 
   wire::BackwardWriter& w_;
   const Model& m_;
+  const bool keeps_dims_;
 };
 
 }  // namespace
@@ -286,14 +289,14 @@ void declare_symbols(Model& m, Bytes info) {
 }
 
 void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name,
-                      TypeId type) {
+                      TypeId type, bool keeps_dims) {
   const std::vector<Field> fields = fields_of(old);
   for (auto it = fields.rbegin(); it != fields.rend(); ++it)
     if (it->number > field::value_info::kType) w.raw(it->whole);
   const Bytes old_type = find(old, field::value_info::kType);
   if (type && m.types[type].kind != TypeKind::Unknown) {
     const std::uint64_t end = w.size();
-    TypeWriter(w, m).write(old_type, type);
+    TypeWriter(w, m, keeps_dims).write(old_type, type);
     w.close(field::value_info::kType, end);
   } else if (old_type.data() != nullptr) {
     w.field_bytes(field::value_info::kType, old_type);

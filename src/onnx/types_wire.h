@@ -24,8 +24,9 @@ std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int d
 void declare_symbols(Model& m, Bytes info);
 
 // Writes the content of a ValueInfoProto, backward: `old` with the name and, when `type` is given, the
-// element type and dims replaced. Dims that are unknown in `type` stay as they are; so do doc strings,
-// denotations, metadata and unknown fields.
-void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type);
+// element type and dims replaced. Dims that are unknown in `type` stay as they are, or become open if
+// `keeps_dims` is false. Doc strings, denotations, metadata and unknown fields stay.
+void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type,
+                      bool keeps_dims);
 
 }  // namespace graphopt

@@ -20,11 +20,11 @@
 
 namespace graphopt {
 
-// A type that is written in place of what the file states about a value; dims that are unknown in it are
-// kept.
+// A type that is written in place of what the file states about a value.
 struct TypeOverride {
   ValueId value;
   TypeId type;
+  bool keeps_dims = true;  // dims that are unknown in `type` stay as the file has them; false: they become open
 };
 
 struct SaveOptions {
