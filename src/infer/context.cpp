@@ -126,7 +126,7 @@ DimId NodeContext::broadcast_symbols(DimId a, DimId b) {
 }
 
 void NodeContext::zero_implies(DimId a, DimId b) {
-  if (!a || !b || a == b || dims.value(a) || m.node(n).graph != m.main()) return;
+  if (!a || !b || a == b || dims.value(a) || !s.in_every_run(n)) return;
   s.zero_pairs.insert(std::uint64_t{a.index()} << 32 | b.index());
 }
 
@@ -148,12 +148,15 @@ bool NodeContext::zero_with(DimId a, DimId b) {
     const DimId then = dims.substitute(b, s, dims.neg(rest));
     if (then && dims.is_constant(then, 0)) return true;
   }
+  s.ask_again(n);
   return false;
 }
 
 bool NodeContext::never_negative(DimId d) const {
   if (!d) return false;
-  return dims.range(d).low >= 0 || s.extents.contains(d);
+  if (dims.range(d).low >= 0 || s.extents.contains(d)) return true;
+  s.ask_again(n);
+  return false;
 }
 
 Dims NodeContext::broadcast(std::span<const DimId> a, std::span<const DimId> b) {
@@ -165,7 +168,7 @@ Dims NodeContext::broadcast(std::span<const DimId> a, std::span<const DimId> b) 
 }
 
 void NodeContext::same(DimId a, DimId b) {
-  if (a == b || !a || !b || m.node(n).graph != m.main()) return;
+  if (a == b || !a || !b || !asserts()) return;
   dims.assert_equal(a, b);
 }
 
@@ -196,7 +199,7 @@ void NodeContext::tensor(std::size_t i, DType elem, std::span<const DimId> d, Sy
     if (named.empty()) named.assign(d.begin(), d.end());
     named[k] = fresh(i, static_cast<std::uint32_t>(k));
   }
-  if (m.node(n).graph == m.main())
+  if (asserts())
     for (const DimId x : d)
       if (x && !dims.is_symbol(x) && !dims.value(x) && dims.range(x).low < 0) s.extents.insert(x);
   set(i, m.types.tensor(elem, named.empty() ? d : std::span<const DimId>(named)), symbolic);

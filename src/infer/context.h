@@ -73,11 +73,16 @@ class NodeContext {
   Dims broadcast(std::span<const DimId> a, std::span<const DimId> b);
   // Returns true if b is 0 in every run in which a is 0.
   bool zero_with(DimId a, DimId b);
-  void zero_implies(DimId a, DimId b);  // states that; ignored inside bodies
+  // States that, if every run computes this node. It does not matter whether the node only moves elements: that
+  // an operand is empty where another is proves of no node that it changes nothing.
+  void zero_implies(DimId a, DimId b);
   // Returns true if d is never negative in a run: its range excludes it, or d is an extent of a result that
   // every run computes.
   bool never_negative(DimId d) const;
-  // States that two dims are equal in every run; ignored inside bodies.
+  // Returns true if what this node requires of its operands may be believed of other values
+  // (docs/architecture.md, "Facts about values").
+  bool asserts() const { return s.asserts(n); }
+  // States that two dims are equal in every run, if asserts().
   void same(DimId a, DimId b);
   // Returns the axis counted from the start; nothing when it is out of range.
   static std::optional<std::size_t> axis(std::int64_t a, std::int64_t rank);

@@ -15,7 +15,10 @@ void Inference::State::grow() {
     types.resize(values, m.types.unknown());
     sym.resize(values, kNoSymbolic);
   }
-  if (queued.size() < m.node_count()) queued.resize(m.node_count(), false);
+  if (queued.size() < m.node_count()) {
+    queued.resize(m.node_count(), false);
+    visited_at.resize(m.node_count(), 0);
+  }
 }
 
 // --- walking -----------------------------------------------------------------------------------------------
@@ -112,6 +115,7 @@ void Inference::State::walk(GraphId g) {
 void Inference::State::infer_node(NodeId n) {
   if (m.is_return(n)) return;
   if (depth > 0 && body_budget > 0) --body_budget;
+  visited_at[n.index()] = m.dims.clock();
   NodeContext c(*this, n);
   if (const InferenceRule rule = rule_for(c.kind)) rule(c);
   else onnx.infer(c);
@@ -149,6 +153,25 @@ void Inference::State::queue_users(ValueId v) {
   for (UseId u = m.first_use(v); u; u = m.next_use(u)) queue_node(m.user(u));
 }
 
+void Inference::State::forget() {
+  ran = true;
+  m.dims.forget();
+  types.assign(m.value_count(), m.types.unknown());
+  sym.assign(m.value_count(), kNoSymbolic);
+  known.clear();
+  free_known.clear();
+  extents.clear();
+  zero_pairs.clear();
+  undecided.clear();
+  pending.clear();
+  pending_values.clear();
+  walks.clear();
+  body_facts.clear();
+  callers.clear();
+  queued.assign(m.node_count(), false);
+  visited_at.assign(m.node_count(), 0);
+}
+
 void Inference::State::collect_calls() {
   if (m.function_count() == 0) return;
   for (std::size_t i = 0; i < m.node_count(); ++i) {
@@ -168,18 +191,16 @@ Inference::~Inference() { s_->m.remove_listener(this); }
 
 void Inference::run() {
   State& s = *s_;
-  s.grow();
-  s.ran = true;
-  s.pending.clear();
-  s.pending_values.clear();
-  s.walks.clear();
-  s.body_facts.clear();
-  s.callers.clear();
-  s.queued.assign(s.queued.size(), false);
+  s.forget();
   s.body_budget = 16 * s.m.node_count() + 200'000;
   s.seed_main_inputs();
   s.collect_calls();
+  s.find_live();
+  s.first_clock = s.m.dims.clock();
+  s.running = true;
   s.walk(s.m.main());
+  s.refresh();
+  s.running = false;
   s.check_claims();
 }
 

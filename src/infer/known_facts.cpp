@@ -127,8 +127,11 @@ const SymbolicTensor* Inference::State::symbolic(ValueId v) const {
   Known& k = known[index - 1];
   const std::uint32_t now = m.dims.epoch();
   if (k.epoch != now) {
-    for (DimId& d : k.tensor.elements)
-      if (d) d = m.dims.canonical(d);
+    for (DimId& d : k.tensor.elements) {
+      const DimId c = d ? m.dims.canonical(d) : d;
+      if (c != d) k.learned_at = m.dims.clock();
+      d = c;
+    }
     k.epoch = now;
   }
   return &k.tensor;
@@ -136,12 +139,12 @@ const SymbolicTensor* Inference::State::symbolic(ValueId v) const {
 
 std::uint32_t Inference::State::store(SymbolicTensor t) const {
   if (free_known.empty()) {
-    known.push_back({std::move(t), m.dims.epoch()});
+    known.push_back({std::move(t), m.dims.epoch(), 0});
     return static_cast<std::uint32_t>(known.size());
   }
   const std::uint32_t index = free_known.back();
   free_known.pop_back();
-  known[index - 1] = {std::move(t), m.dims.epoch()};
+  known[index - 1] = {std::move(t), m.dims.epoch(), 0};
   return index;
 }
 
@@ -155,7 +158,10 @@ void Inference::State::forget_symbolic(ValueId v) {
 }
 
 void Inference::State::commit(ValueId v, TypeId t, SymbolicTensor* tensor) {
-  bool changed = type(v) != t;
+  // A revisit also tells users whose operand's type is only written otherwise now: they may have been visited
+  // when it was not known to be the same.
+  bool changed = refreshing ? types[v.index()] != t : type(v) != t;
+  if (refreshing && changed) identify(v, t);
   types[v.index()] = t;
   bool useful = false;
   if (tensor && tensor->elements.size() <= options.max_elements) {
@@ -319,13 +325,15 @@ bool contradict(const Model& m, const Type& a, const Type& b) {
 
 }  // namespace
 
+// A claim that an earlier run refuted stays refuted, although the node that showed it may be gone.
 void Inference::State::check_claims() {
-  false_claims.clear();
+  std::unordered_set<ValueId> earlier;
+  for (const FalseClaim& claim : false_claims) earlier.insert(claim.value);
   for (std::size_t i = 0; i < m.value_count(); ++i) {
     const ValueId v{i};
     const Value& value = m.value(v);
     if (!value.alive || !value.declared || (value.is_input && value.graph == m.main())) continue;
-    if (is_in_function(value.graph)) continue;
+    if (is_in_function(value.graph) || earlier.contains(v)) continue;
     const Type &declared = m.types[value.declared], &found = m.types[type(v)];
     if (contradict(m, declared, found)) false_claims.push_back({v, text_of(m, declared), text_of(m, found)});
   }

@@ -48,7 +48,7 @@ DimId window_room(NodeContext& c, DimId in, const Window& w, std::size_t i) {
 
 // ONNX Runtime refuses empty spatial axes, and convolution windows that do not fit.
 void narrow(NodeContext& c, DimId in, std::int64_t low) {
-  if (c.m.node(c.n).graph != c.m.main() || !in || !c.dims.is_symbol(in)) return;
+  if (!c.asserts() || !in || !c.dims.is_symbol(in)) return;
   const Range r = c.dims.range(in);
   if (r.low < low && low <= r.high) c.dims.assert_range(in, {low, r.high});
 }

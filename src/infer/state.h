@@ -31,7 +31,8 @@ class NodeContext;
 
 struct Known {
   SymbolicTensor tensor;
-  std::uint32_t epoch = 0;  // of the pool when the elements were made canonical
+  std::uint32_t epoch = 0;       // of the pool when the elements were made canonical
+  std::uint32_t learned_at = 0;  // the pool's clock when that last changed one of them
 };
 
 // A frame of the stack of function calls under inference.
@@ -71,6 +72,14 @@ struct Inference::State {
   std::unordered_set<std::uint64_t> zero_pairs;  // (a, b): in every run, b is 0 if a is
   std::unordered_map<DimId, GraphId> scope;      // of fresh symbols made outside the main graph
 
+  // For revisits (refresh.cpp). Clocks are the pool's.
+  std::vector<std::uint32_t> visited_at;  // by node: the clock when it was last visited
+  std::vector<bool> live;                 // by node of the main graph: an output depends on it
+  std::vector<NodeId> undecided;          // nodes that asked for an entry of `extents` or `zero_pairs` in vain
+  bool running = false;                   // in run(): everything is inferred
+  bool refreshing = false;                // nodes are visited again because of what was learned since
+  std::uint32_t first_clock = 0;          // when the first node was visited
+
   struct GraphWalk {
     bool visited = false;     // walked in full at least once
     bool active = false;      // its owner is visited now
@@ -98,12 +107,15 @@ struct Inference::State {
 
   // --- facts -----------------------------------------------------------------------------------------------
   void grow();
+  void forget();  // all but the fresh symbols: they keep their ids, as the next walk finds the same values
   TypeId type(ValueId v) const;  // canonical
   TypeId canonical(TypeId t) const;
   DimId canonical(DimId d) const { return m.dims.epoch() == first_epoch ? d : m.dims.canonical(d); }
   const SymbolicTensor* symbolic(ValueId v) const;  // canonical; decodes constants
   // Replaces the facts about v and queues the users when the facts changed.
   void commit(ValueId v, TypeId type, SymbolicTensor* symbolic);
+  // Learns that dims which v was given a fresh symbol for are those of t.
+  void identify(ValueId v, TypeId t);
   void forget_symbolic(ValueId v);
   std::uint32_t store(SymbolicTensor t) const;
   void see_constant(ValueId v);
@@ -118,6 +130,18 @@ struct Inference::State {
   void walk(GraphId g);         // visits the queued nodes; all nodes the first time
   void infer_node(NodeId n);
   void seed_main_inputs();
+  void find_live();
+  bool in_every_run(NodeId n) const;
+  bool asserts(NodeId n) const;
+  void refresh();
+  struct Learned {
+    std::uint32_t round = 0, at = 0;
+  };
+  std::uint32_t learned_at(TypeId t, std::vector<Learned>& by_type, std::uint32_t round);
+  bool queue_outdated(std::vector<Learned>& by_type, std::uint32_t round);
+  void ask_again(NodeId n) {
+    if (running && (undecided.empty() || undecided.back() != n)) undecided.push_back(n);
+  }
   TypeId input_type(ValueId v);
   void collect_calls();
   void check_claims();

@@ -31,6 +31,13 @@ enum class OpClass : std::uint8_t {
   Barrier,      // never moved or crossed; also every operator without a row in the table
 };
 
+// Returns true for operators whose results are elements of their operands, unchanged, in the same or other
+// places. Rewrites remove such a node where the dims prove that it changes nothing.
+constexpr bool only_moves(OpClass c) {
+  return c == OpClass::Merge || c == OpClass::Split || c == OpClass::Deformation || c == OpClass::Order ||
+         c == OpClass::Movement;
+}
+
 enum class Broadcast : std::uint8_t {
   None,          // operands do not broadcast
   Multi,         // all operands, NumPy rules
