@@ -73,9 +73,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
     report.passes.push_back({std::string(p->name), 0, 0, 0, {}});
   }
 
-  // Incremental inference keeps facts about values whose definition did not change; inferring from scratch
-  // may give more (it is what the next run on the result would start from). So a fixed point counts only if
-  // it also is one after inferring from scratch.
+  // Incremental inference keeps facts about values whose definition did not change, and what removed nodes
+  // asserted; inferring from scratch gives what the next run on the result would start from. So a fixed point
+  // counts only if it also is one after inferring from scratch.
   report.stopped = StopReason::Rounds;
   std::size_t unchanged = 0;  // passes in a row that changed nothing
   bool interrupted = false;
@@ -122,6 +122,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       if (facts_hash(model, infer) != known) unchanged = 0;
     }
   }
+  // What is written about the result must not follow from nodes that it does not have.
+  if (journal.count() > rewrites_at_fresh_run && !interrupted) infer.run();
   if (unchanged == passes.size() && !interrupted)
     report.stopped = journal.exhausted() ? StopReason::Budget : StopReason::FixedPoint;
   for (std::size_t i = 0; i < passes.size(); ++i)
