@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "driver/type_text.h"
+#include "ops/node_facts.h"
 #include "support/nearest.h"
 
 namespace graphopt {
@@ -130,6 +132,43 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
   return std::nullopt;
 }
 
+// Finds values whose rank the runtime may not infer any more: a removed node told it, and the operator that
+// remains does not.
+//
+// A Reshape that changes nothing tells the rank of what comes out of a sequence, of a loop or of an operator
+// without a schema; onnx's inference does not find it otherwise, and a Scan needs it of what its body returns.
+// Values that follow from such a result are assumed to need it, too. Only operands of nodes that differ from
+// the file are found, since everything else is told as in the file.
+class LostRanks {
+ public:
+  LostRanks(const Model& m, const Inference& inference)
+      : hidden_(m.value_count(), false), lost_(m.value_count(), false) {
+    for (std::size_t g = 0; g < m.graph_count(); ++g) {  // outer graphs have smaller numbers
+      if (!m.graph(GraphId{g}).alive) continue;
+      for (NodeId n = m.first_node(GraphId{g}); n; n = m.next_node(n)) visit(m, inference, n);
+    }
+  }
+  bool operator[](ValueId v) const { return v.index() < lost_.size() && lost_[v.index()]; }
+
+ private:
+  void visit(const Model& m, const Inference& inference, NodeId n) {
+    const Purity purity = facts_of(m, n).purity;
+    bool hidden = purity == Purity::Unknown || purity == Purity::ControlFlow;
+    for (std::size_t i = 0; i < m.input_count(n); ++i) {
+      const ValueId v = m.input(n, i);
+      if (!v) continue;
+      const TypeKind kind = inference.type_of(v).kind;
+      hidden = hidden || hidden_[v.index()] || (kind != TypeKind::Tensor && kind != TypeKind::Unknown);
+      if (hidden_[v.index()] && m.node(n).dirty) lost_[v.index()] = true;
+    }
+    if (!hidden) return;
+    for (const ValueId v : m.outputs(n))
+      if (v) hidden_[v.index()] = m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
+  }
+
+  std::vector<bool> hidden_, lost_;  // by value
+};
+
 // Decides which type a value's ValueInfo states. None: the file's own entry stays (or there is none). Dims
 // that the type leaves open stay as in the file.
 class WrittenTypes {
@@ -140,6 +179,7 @@ class WrittenTypes {
     specialized_ = !options.shapes.empty() ||
                    std::ranges::any_of(options.dims, [](const DimOption& d) { return d.low == d.high; });
     if (!infer_ && !passes_ran) return;
+    if (passes_ran) lost_ranks_.emplace(model, inference);
     wrong_.resize(model.value_count(), false);
     for (const FalseClaim& claim : inference.false_claims()) wrong_[claim.value.index()] = true;
   }
@@ -155,7 +195,8 @@ class WrittenTypes {
     if (is_body_output(v)) return {};
     if (infer_) return found;
     // A new value that took an output's name has taken its ValueInfo, too.
-    if (refuted(v) || value.info_stale || (v.index() >= file_values_ && value.info.empty()))
+    if (refuted(v) || value.info_stale || (v.index() >= file_values_ && value.info.empty()) ||
+        (lost_ranks_ && (*lost_ranks_)[v]))
       return without_fresh_names(found);
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
   }
@@ -207,6 +248,7 @@ class WrittenTypes {
   const Inference& inference_;
   bool specialized_ = false, infer_;
   std::size_t file_values_;
+  std::optional<LostRanks> lost_ranks_;
   std::vector<bool> wrong_;  // by value: the file's claim was false
 };
 
