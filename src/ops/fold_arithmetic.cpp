@@ -1,73 +1,35 @@
-// + - * / and related operators. Integers wrap, as the kernels of ONNX Runtime do; what C++ leaves undefined
-// (division by zero, the smallest number by -1, shifts by the width or more) is refused. Floats: the
-// operations of IEEE 754 are correctly rounded everywhere. float16 and bfloat16 go through float: rounding
-// twice is harmless for + - * / as float has more than twice their digits and two more.
+// + - * / and related operators. Integers: integer_arithmetic.h. Floats: the operations of IEEE 754 are
+// correctly rounded everywhere. float16 and bfloat16 go through float: rounding twice is harmless for + - * /
+// as float has more than twice their digits and two more.
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "ops/fold_binary.h"
+#include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {
 namespace {
 
-using Wide = std::uint64_t;  // wraps; the low bits of the result are those of any narrower type
-
-template <class T> bool divide(T a, T b, T& v) {
+// Integers: integer_arithmetic.h. Floats: one operation of IEEE 754, or fmod, which is exact.
+template <class T> bool compute(OpKind kind, T a, T b, bool fmod, T& v) {
   if constexpr (std::is_integral_v<T>) {
-    if (b == 0) return false;
-    if constexpr (std::is_signed_v<T>)
-      if (b == -1 && a == std::numeric_limits<T>::min()) return false;
-  }
-  v = static_cast<T>(a / b);
-  return true;
-}
-
-// Returns true if a double holds v exactly.
-template <class T> bool exact_in_double(T v) {
-  constexpr std::int64_t kExact = std::int64_t{1} << 53;
-  return std::cmp_less_equal(v, kExact) && std::cmp_greater_equal(v, -kExact);
-}
-
-// The result has the sign of the divisor (fmod = 0) or of the dividend; ONNX Runtime computes the latter in
-// doubles.
-template <class T> bool modulo(T a, T b, bool as_c, T& v) {
-  if constexpr (std::is_floating_point_v<T>) {
-    v = std::fmod(a, b);  // exact
-  } else {
-    if (b == 0 || (as_c && !(exact_in_double(a) && exact_in_double(b)))) return false;
-    if constexpr (std::is_signed_v<T>) {
-      if (b == -1) {
-        v = 0;
-        return true;
-      }
+    switch (kind) {
+      case OpKind::Add: return integers::add(a, b, v);
+      case OpKind::Sub: return integers::subtract(a, b, v);
+      case OpKind::Mul: return integers::multiply(a, b, v);
+      case OpKind::Div: return integers::divide(a, b, v);
+      default: return integers::modulo(a, b, fmod, v);
     }
-    v = static_cast<T>(a % b);
-    if constexpr (std::is_signed_v<T>)
-      if (!as_c && v != 0 && (v < 0) != (b < 0)) v = static_cast<T>(v + b);
+  } else {
+    switch (kind) {
+      case OpKind::Sum:
+      case OpKind::Add: v = a + b; return true;
+      case OpKind::Sub: v = a - b; return true;
+      case OpKind::Mul: v = a * b; return true;
+      case OpKind::Div: v = a / b; return true;
+      default: v = std::fmod(a, b); return true;
+    }
   }
-  return true;
-}
-
-// Runtimes compute it in doubles, so only results that a double holds exactly are folded.
-template <class T> bool power(T base, T exponent, T& v) {
-  if (exponent < 0) return false;
-  constexpr std::int64_t kExact = std::int64_t{1} << 53;
-  if (base == 0 || base == 1) {
-    v = exponent == 0 ? T{1} : base;
-    return true;
-  }
-  if (exponent > 64 && base != -1) return false;
-  std::int64_t result = 1;
-  const std::int64_t times = base == -1 ? exponent % 2 : exponent;
-  for (std::int64_t i = 0; i < times; ++i) {
-    const std::optional<std::int64_t> next = checked_mul(result, base);
-    if (!next || *next > kExact || *next < -kExact) return false;
-    result = *next;
-  }
-  if (result > std::numeric_limits<T>::max() || result < std::numeric_limits<T>::min()) return false;
-  v = static_cast<T>(result);
-  return true;
 }
 
 }  // namespace
@@ -83,49 +45,36 @@ FoldRefusal fold_arithmetic(FoldRun& r) {
   const DType type = r.in(0).dtype;
   if (r.kind == OpKind::Pow) {
     if (r.in(1).dtype != type) return kNotFoldable;
-    if (type == DType::Int32) {
-      using E = Elem<DType::Int32>;
-      return emit_binary<E, E>(
-          r, [](std::int32_t a, std::int32_t b, std::int32_t& v) { return power(a, b, v); });
-    }
-    using E = Elem<DType::Int64>;
-    if (type != DType::Int64) return kNotFoldable;
-    return emit_binary<E, E>(r,
-                             [](std::int64_t a, std::int64_t b, std::int64_t& v) { return power(a, b, v); });
+    return with_int(type, [&](auto elem) {
+      using E = decltype(elem);
+      using T = typename E::Value;
+      return emit_binary<E, E>(r, [](T a, T b, T& v) { return integers::power(a, b, v); });
+    });
   }
   return with_number(type, [&](auto elem) {
     using E = decltype(elem);
     using T = typename E::Value;
-    const auto add = [](T a, T b, T& v) {
-      if constexpr (std::is_integral_v<T>) v = static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
-      else v = a + b;
-      return true;
-    };
-    switch (r.kind) {
-      case OpKind::Add: return emit_binary<E, E>(r, add);
-      case OpKind::Sum: return emit_variadic<E>(r, add);
+    switch (r.kind) {  // one kernel per operator, so that no element asks which
+      case OpKind::Add:
+        return emit_binary<E, E>(r, [](T a, T b, T& v) { return compute(OpKind::Add, a, b, false, v); });
+      case OpKind::Sum:
+        if constexpr (std::is_integral_v<T>) return kNotFoldable;
+        else return emit_variadic<E>(r, [](T a, T b, T& v) { return compute(OpKind::Sum, a, b, false, v); });
       case OpKind::Sub:
-        return emit_binary<E, E>(r, [](T a, T b, T& v) {
-          if constexpr (std::is_integral_v<T>)
-            v = static_cast<T>(static_cast<Wide>(a) - static_cast<Wide>(b));
-          else v = a - b;
-          return true;
-        });
+        return emit_binary<E, E>(r, [](T a, T b, T& v) { return compute(OpKind::Sub, a, b, false, v); });
       case OpKind::Mul:
-        return emit_binary<E, E>(r, [](T a, T b, T& v) {
-          if constexpr (std::is_integral_v<T>)
-            v = static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
-          else v = a * b;
-          return true;
-        });
-      case OpKind::Div: return emit_binary<E, E>(r, [](T a, T b, T& v) { return divide(a, b, v); });
-      case OpKind::Mod: return emit_binary<E, E>(r, [as_c](T a, T b, T& v) { return modulo(a, b, as_c, v); });
+        return emit_binary<E, E>(r, [](T a, T b, T& v) { return compute(OpKind::Mul, a, b, false, v); });
+      case OpKind::Div:
+        return emit_binary<E, E>(r, [](T a, T b, T& v) { return compute(OpKind::Div, a, b, false, v); });
+      case OpKind::Mod:
+        return emit_binary<E, E>(r, [as_c](T a, T b, T& v) { return compute(OpKind::Mod, a, b, as_c, v); });
       default: return kNotFoldable;
     }
   });
 }
 
-// NaN wins. For +0 and -0 runtimes return the first or the second, so such a pair is refused.
+// NaN wins. For +0 and -0 runtimes return the first or the second, so such a pair is refused, as are integers
+// that ONNX Runtime may order wrongly.
 FoldRefusal fold_min_max(FoldRun& r) {
   const bool max = r.kind == OpKind::Max;
   return with_number(r.in(0).dtype, [&](auto elem) {
@@ -138,6 +87,8 @@ FoldRefusal fold_min_max(FoldRun& r) {
           return true;
         }
         if (a == 0 && b == 0 && std::signbit(a) != std::signbit(b)) return false;
+      } else if (!integers::ordered(a, b)) {
+        return false;
       }
       v = (max ? a > b : a < b) ? a : b;
       return true;
@@ -163,12 +114,7 @@ FoldRefusal fold_bits(FoldRun& r) {
       case OpKind::BitwiseXor:
         return emit_binary<E, E>(r, [](T a, T b, T& v) { return v = static_cast<T>(a ^ b), true; });
       case OpKind::BitShift:
-        return emit_binary<E, E>(r, [left](T a, T b, T& v) {
-          const Wide by = static_cast<Wide>(b), from = static_cast<Wide>(a);
-          if (by >= sizeof(T) * 8) return false;
-          v = static_cast<T>(left ? from << by : from >> by);
-          return true;
-        });
+        return emit_binary<E, E>(r, [left](T a, T b, T& v) { return integers::shift(a, b, left, v); });
       default: return kNotFoldable;
     }
   });

@@ -1,16 +1,15 @@
 // Reductions, ArgMax and ArgMin, CumSum, TopK.
 //
 // A reduction walks its operand once in memory order and adds each element to the accumulator of its result,
-// whose strides are 0 along the reduced axes. ONNX Runtime sums integers in floating point, in its own order,
-// so an integer result is accepted only when every partial sum or product is exact in a double whatever the
-// order: then it is the mathematical result. Sums of floats depend on the order: they are computed in double
-// here and labelled Rounds.
+// whose strides are 0 along the reduced axes. Integers: integer_arithmetic.h. Sums of floats depend on the
+// order: they are computed in double here and labelled Rounds.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "ops/fold_kernel.h"
+#include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {
 namespace {
@@ -60,58 +59,21 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
   return a;
 }
 
-constexpr double kExactInDouble = 0x1p53;
-
-// Sum, SumSquare, L1 and Prod of integers. No partial result exceeds `bound` in magnitude.
-struct IntTotal {
-  std::uint64_t value = 0;
-  double bound = 0;
-};
-
-template <class T> void add_to(OpKind kind, IntTotal& total, T x) {
-  const double magnitude = std::abs(static_cast<double>(x));
-  const std::uint64_t wide = static_cast<std::uint64_t>(x);
-  switch (kind) {
-    case OpKind::ReduceProd:
-      total.value *= wide;
-      total.bound *= std::max(magnitude, 1.0);
-      return;
-    case OpKind::ReduceSumSquare:
-      total.value += wide * wide;
-      total.bound += magnitude * magnitude;
-      return;
-    case OpKind::ReduceL1:
-      total.value += x < T{0} ? std::uint64_t{0} - wide : wide;
-      total.bound += magnitude;
-      return;
-    default:
-      total.value += wide;
-      total.bound += magnitude;
-      return;
-  }
-}
-
 template <class E> FoldRefusal reduce_ints(FoldRun& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
-  const bool product = r.kind == OpKind::ReduceProd;
-  std::vector<IntTotal> totals(static_cast<std::size_t>(out.elements),
-                               product ? IntTotal{1, 1.0} : IntTotal{0, 0.0});
+  std::vector<integers::Total> totals(static_cast<std::size_t>(out.elements), integers::Total(r.kind));
   if (data.elements > 0)
     for_each_row<1>({Dims(data.dims.begin(), data.dims.end()), {axes.strides}},
                     [&](std::int64_t at, const auto& to, const auto& step, std::int64_t count) {
                       for (std::int64_t i = 0; i < count; ++i)
-                        add_to(r.kind, totals[static_cast<std::size_t>(to[0] + i * step[0])],
-                               E::get(data.data, at + i));
+                        totals[static_cast<std::size_t>(to[0] + i * step[0])].add(E::get(data.data, at + i));
                       return true;
                     });
   for (std::int64_t i = 0; i < out.elements; ++i) {
-    const IntTotal& total = totals[static_cast<std::size_t>(i)];
-    if (!(total.bound <= kExactInDouble)) return kBad;
-    std::int64_t v = static_cast<std::int64_t>(total.value);
-    if (r.kind == OpKind::ReduceMean) v /= axes.count;  // towards zero
-    if (!std::in_range<T>(v)) return kBad;
-    E::put(out.data(), i, static_cast<T>(v));
+    T v{};
+    if (!totals[static_cast<std::size_t>(i)].result(v)) return kBad;
+    E::put(out.data(), i, v);
   }
   return kDone;
 }
@@ -142,7 +104,8 @@ template <class E> FoldRefusal reduce_floats(FoldRun& r, const Axes& axes, Buffe
   return kDone;
 }
 
-// ReduceMax and ReduceMin; for floats NaN and zeros of both signs are refused.
+// ReduceMax and ReduceMin; for floats NaN and zeros of both signs are refused, for integers those that may be
+// ordered wrongly beside any other one.
 template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buffer& out) {
   using T = typename E::Value;
   const Operand& data = r.in(0);
@@ -155,6 +118,8 @@ template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buff
                           const std::int64_t o = to[0] + i * step[0];
                           const T x = E::get(data.data, at + i);
                           if (is_nan(x)) return false;
+                          if constexpr (std::is_same_v<T, std::int64_t>)
+                            if (axes.count > 1 && !std::in_range<std::int32_t>(x)) return false;
                           if (!started[static_cast<std::size_t>(o)]) {
                             started[static_cast<std::size_t>(o)] = true;
                             E::put(out.data(), o, x);
@@ -289,8 +254,7 @@ FoldRefusal fold_cum_sum(FoldRun& r) {
           const std::int64_t at = (o * walk->extent + k) * walk->inner + i;
           if (*exclusive != 0) E::put(out.data(), at, sum);
           const T x = E::get(data.data, at);
-          if constexpr (std::is_integral_v<T>)
-            sum = static_cast<T>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(x));  // wraps
+          if constexpr (std::is_integral_v<T>) integers::add(sum, x, sum);
           else sum = static_cast<T>(sum + x);
           if (*exclusive == 0) E::put(out.data(), at, sum);
         }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ops/fold_kernel.h"
+#include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {
 namespace {
@@ -269,25 +270,25 @@ FoldRefusal fold_eye_like(FoldRun& r) {
 
 namespace {
 
-// As ONNX Runtime does it: the count by a division in doubles; floats by repeated addition.
+// As ONNX Runtime does it: the count by a subtraction and a division in doubles, also for float; the elements
+// of floats by repeated addition.
 template <class T> FoldRefusal range(FoldRun& r, DType type) {
   const T start = load<T>(r.in(0).data, 0), limit = load<T>(r.in(1).data, 0),
           delta = load<T>(r.in(2).data, 0);
   if (delta == 0) return kBad;
-  double span = 0;
+  std::int64_t n = 0;
   if constexpr (std::is_integral_v<T>) {
-    const std::optional<std::int64_t> s = checked_sub(limit, start);
-    constexpr std::int64_t kExact = std::int64_t{1} << 53;  // beyond, the division in doubles rounds
-    if (!s || *s > kExact || *s < -kExact || delta > kExact || delta < -kExact) return kNotFoldable;
-    span = static_cast<double>(*s);
+    const auto count = integers::range_count(start, limit, delta);
+    if (!count) return kNotFoldable;
+    n = *count;
   } else {
-    span = static_cast<double>(static_cast<T>(limit - start));
+    const double span = static_cast<double>(limit) - static_cast<double>(start);
+    const double count = std::ceil(span / static_cast<double>(delta));
+    if (std::isnan(count)) return kBad;
+    if (count > 0x1p53) return kTooBig;
+    n = count > 0 ? static_cast<std::int64_t>(count) : 0;
   }
-  const double count = std::ceil(span / static_cast<double>(delta));
-  if (std::isnan(count)) return kBad;
-  if (count > 0x1p53) return kTooBig;
   Buffer out;
-  const std::int64_t n = count > 0 ? static_cast<std::int64_t>(count) : 0;
   if (const FoldRefusal no = r.make(type, {n}, out); no != kDone) return no;
   if constexpr (std::is_integral_v<T>) {  // every element lies between start and limit
     for (std::int64_t i = 0; i < n; ++i) store(out.data(), i, static_cast<T>(start + i * delta));

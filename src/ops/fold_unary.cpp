@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "ops/fold_kernel.h"
+#include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {
 namespace {
@@ -29,15 +30,20 @@ template <class E, class Op> FoldRefusal unary(FoldRun& r, Op op) {
 
 template <class E> FoldRefusal unary_int(FoldRun& r) {
   using T = typename E::Value;
-  using U = std::make_unsigned_t<T>;
-  const auto negate = [](T x) { return static_cast<T>(U{0} - static_cast<U>(x)); };  // wraps
+  const auto negate = [](T x, T& v) { return integers::subtract(T{0}, x, v); };
   switch (r.kind) {
-    case OpKind::Neg: return unary<E>(r, [&](T x, T& v) { return v = negate(x), true; });
-    case OpKind::Abs: return unary<E>(r, [&](T x, T& v) { return v = x < T{0} ? negate(x) : x, true; });
+    case OpKind::Neg: return unary<E>(r, negate);
+    case OpKind::Abs: return unary<E>(r, [&](T x, T& v) { return x < T{0} ? negate(x, v) : (v = x, true); });
     case OpKind::Sign:
-      return unary<E>(
-          r, [](T x, T& v) { return v = static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0)), true; });
-    case OpKind::Relu: return unary<E>(r, [](T x, T& v) { return v = x < T{0} ? T{0} : x, true; });
+      return unary<E>(r, [](T x, T& v) {
+        v = static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0));
+        return integers::ordered(x, T{0});
+      });
+    case OpKind::Relu:
+      return unary<E>(r, [](T x, T& v) {
+        v = x < T{0} ? T{0} : x;
+        return integers::ordered(x, T{0});
+      });
     case OpKind::BitwiseNot: return unary<E>(r, [](T x, T& v) { return v = static_cast<T>(~x), true; });
     default: return kNotFoldable;
   }
@@ -118,6 +124,8 @@ FoldRefusal fold_clip(FoldRun& r) {
       if constexpr (std::is_floating_point_v<T>) {
         // An absent bound is the largest number in some runtimes and infinity in others.
         if (std::isinf(x) && !(x < 0 ? low : high)) return false;
+      } else if ((low && !integers::ordered(x, *low)) || (high && !integers::ordered(x, *high))) {
+        return false;
       }
       v = low && x < *low ? *low : high && *high < x ? *high : x;
       return true;
