@@ -261,6 +261,16 @@ bool DimPool::assert_range(DimId symbol, Range range) {
   return true;
 }
 
+void DimPool::assert_at_most(DimId product, std::int64_t high) {
+  product = s_->canonical(product);
+  if (!product || s_->range_of(product).high <= high || s_->products.size() == kMaxBounds) return;
+  if (std::ranges::find(s_->products, product, &std::pair<DimId, std::int64_t>::first) != s_->products.end())
+    return;
+  s_->products.emplace_back(product, high);
+  s_->bounds_epoch = 0;
+  ++s_->epoch;  // ranges are known better
+}
+
 DimId DimPool::canonical(DimId a) const { return s_->canonical(a); }
 std::uint32_t DimPool::epoch() const { return s_->epoch; }
 std::uint32_t DimPool::clock() const { return s_->clock(); }

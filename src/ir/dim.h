@@ -92,6 +92,10 @@ class DimPool {
   bool assert_equal(DimId a, DimId b);
   // Narrows the range of a single symbol. Returns false, and changes nothing, when the range would be empty.
   bool assert_range(DimId symbol, Range range);
+  // States that a product of extents, none of them negative, is at most `high` in every run: they are those
+  // of one tensor. Where one of them may be 0, that bounds no product of the others. The first kMaxBounds
+  // different products count.
+  void assert_at_most(DimId product, std::int64_t high);
   // Returns a with all known aliases replaced. equal, less, range and print do this themselves; ids that were
   // made earlier do not change.
   DimId canonical(DimId a) const;

@@ -129,7 +129,40 @@ Range DimPool::State::mono_range(std::uint32_t mono) {
     if (exponent % 2 == 0) power.low = std::max<std::int64_t>(power.low, 0);
     r = range_mul(r, power);
   }
+  if (!products.empty() && r.low >= 0) r.high = std::min(r.high, bound_of(mono));
   return r;
+}
+
+// Each term of a bounded product is bounded, as none of them is negative.
+void DimPool::State::renew_bounds() {
+  bounds_epoch = epoch;
+  bounds.clear();
+  const auto list = products;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> found;
+  for (const auto& [product, high] : list) {
+    const DimPoly p = poly(canonical(product));
+    const bool positive =
+        std::ranges::all_of(p, [&](const DimTerm& t) { return t.coef > 0 && mono_range(t.mono).low >= 0; });
+    for (const DimTerm& t : p)
+      if (positive && monos[t.mono].degree > 0) found.emplace_back(t.mono, high / t.coef);
+  }
+  bounds = std::move(found);
+}
+
+std::int64_t DimPool::State::bound_of(std::uint32_t mono) {
+  if (monos[mono].degree < 2) return Range::kMax;
+  if (bounds_epoch != epoch) renew_bounds();
+  std::int64_t high = Range::kMax;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const auto [whole, bound] = bounds[i];
+    if (bound >= high) continue;
+    const auto rest = mono_div(whole, mono);
+    if (!rest) continue;
+    const auto span = factors_of(*rest);
+    const std::vector<std::uint32_t> others(span.begin(), span.end());
+    if (std::ranges::all_of(others, [&](std::uint32_t f) { return atom_range(f).low >= 1; })) high = bound;
+  }
+  return high;
 }
 
 Range DimPool::State::plain_range(const DimPoly& p) {

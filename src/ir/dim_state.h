@@ -33,6 +33,7 @@ inline constexpr std::size_t kMaxDimSize = 1024;     // terms and factors, print
 inline constexpr std::size_t kMaxDimDegree = 32;     // factors of one term
 inline constexpr std::size_t kMaxDimProducts = 256;  // pairs of terms in one multiplication
 inline constexpr std::size_t kMaxDimOperands = 16;   // of one min or max
+inline constexpr std::size_t kMaxBounds = 64;        // products with a bound of their own
 inline constexpr std::int64_t kSmallDims = 1024;     // the constants 0..1023 are there from the start
 
 __extension__ typedef __int128 Int128;
@@ -104,6 +105,9 @@ struct DimPool::State {
     Range before;
   };
   std::vector<Learned> learned;  // each alias and narrowed range, in order, for forget()
+  std::vector<std::pair<DimId, std::int64_t>> products;        // as given to assert_at_most
+  std::vector<std::pair<std::uint32_t, std::int64_t>> bounds;  // of monomials, from these, in bounds_epoch
+  std::uint32_t bounds_epoch = 0;
   InternIndex expr_index{2048}, mono_index{2048}, call_index{2048};
 
   State();
@@ -155,6 +159,8 @@ struct DimPool::State {
   Range range_of(const DimPoly& p);
   Range atom_range(std::uint32_t atom);
   Range mono_range(std::uint32_t mono);
+  std::int64_t bound_of(std::uint32_t mono);  // by assert_at_most; Range::kMax when there is none
+  void renew_bounds();
   Range plain_range(const DimPoly& p);
   Range refined_range(const DimPoly& p, int depth, int& budget);
   Range without_floor(const DimPoly& p, std::uint32_t atom, Range known, int depth, int& budget);

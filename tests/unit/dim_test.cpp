@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "ir/dim.h"
 
@@ -393,6 +394,34 @@ TEST_F(Dim, NamesAndSymbols) {
   EXPECT_TRUE(pool.is_symbol(s));
   EXPECT_FALSE(pool.is_symbol(pool.mul(c(2), s)));
   EXPECT_FALSE(pool.is_symbol(pool.max(s, t)));
+}
+
+TEST_F(Dim, AProductOfExtentsHasABoundOfItsOwn) {
+  const DimId all = pool.product(std::vector{c(3), s, pos, pos2});
+  pool.assert_at_most(all, 3000);
+  EXPECT_EQ(pool.range(all), (Range{0, 3000}));
+  EXPECT_EQ(pool.range(pool.product(std::vector{s, pos, pos2})), (Range{0, 1000}));
+  // pos2 is never 0, so s * pos is no larger than the whole.
+  EXPECT_EQ(pool.range(pool.mul(s, pos)), (Range{0, 1000}));
+  // s may be 0, and then pos * pos2 may be anything.
+  EXPECT_EQ(pool.range(pool.mul(pos, pos2)).high, Range::kMax);
+  EXPECT_EQ(pool.range(pool.mul(s, t)).high, Range::kMax);
+  EXPECT_EQ(pool.range(pool.mul(pool.mul(s, s), pool.mul(pos, pos2))).high, Range::kMax);
+  EXPECT_EQ(pool.range(pool.sub(all, pool.mul(c(2), pool.mul(s, pos)))), (Range{-2000, 3000}));
+}
+
+TEST_F(Dim, ABoundOfASumOfExtentsHoldsForEachTerm) {
+  pool.assert_at_most(pool.mul(pool.add(s, t), pos), 100);
+  EXPECT_EQ(pool.range(pool.mul(s, pos)).high, 100);
+  EXPECT_EQ(pool.range(pool.mul(t, pos)).high, 100);
+  pool.assert_at_most(pool.mul(pool.sub(s, any), pos2), 100);  // terms of both signs: nothing follows for one
+  EXPECT_EQ(pool.range(pool.mul(s, pos2)).high, Range::kMax);
+}
+
+TEST_F(Dim, ABoundFollowsItsSymbols) {
+  pool.assert_at_most(pool.mul(s, t), 100);
+  EXPECT_TRUE(pool.assert_equal(t, pos));
+  EXPECT_EQ(pool.range(pool.mul(s, pos)).high, 100);
 }
 
 }  // namespace
