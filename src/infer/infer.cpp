@@ -62,6 +62,11 @@ void Inference::State::seed_main_inputs() {
     for (const DimId d : t.dims)
       for (const DimId symbol : m.dims.symbols_of(d)) m.dims.assert_range(symbol, {0, kMaxInputExtent});
   }
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    const Type& t = m.types[types[v.index()]];
+    if (t.kind == TypeKind::Tensor && t.has_rank)
+      m.dims.assert_at_most(m.dims.product(t.dims), kMaxInputElements);
+  }
   // Aliases from here on count as changes.
   for (const ValueId v : m.graph_inputs(m.main())) {
     first_epoch = 0;

@@ -30,6 +30,9 @@ struct SymbolicTensor {
 // An input's dim is assumed to be smaller than 2^31. Without a bound no product of dims would be exact in
 // int64, and nothing would be known downstream of a Cast of a dim to int32.
 inline constexpr std::int64_t kMaxInputExtent = (std::int64_t{1} << 31) - 1;
+// A graph input has at most this many elements: 2^48 bytes are the addresses that a process gets, and an
+// element has 2 bits or more. Beside an extent that is 0 the others are not bounded by it.
+inline constexpr std::int64_t kMaxInputElements = std::int64_t{1} << 50;
 
 struct InferOptions {
   struct DimRange {

@@ -49,6 +49,24 @@ DimId modulo(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   return {};
 }
 
+// Returns the mathematical result of an arithmetic operator. For two integers that are numbers it is not used
+// (computed), so it only has to be a valid id then.
+DimId mathematical(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
+  if (is_int(type) && c.value(a) && c.value(b)) return a;
+  switch (c.kind) {
+    case OpKind::Add:
+    case OpKind::Sum: return c.dims.add(a, b);
+    case OpKind::Sub: return c.dims.sub(a, b);
+    case OpKind::Mul: return c.dims.mul(a, b);
+    case OpKind::Div: return divide(c, type, a, b);
+    case OpKind::Mod: return modulo(c, type, a, b, fmod);
+    case OpKind::Pow: return power(c, a, b);
+    case OpKind::Min: return c.dims.min(a, b);
+    case OpKind::Max: return c.dims.max(a, b);
+    default: return {};
+  }
+}
+
 DimId apply(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   switch (c.kind) {
     case OpKind::And:
@@ -62,19 +80,8 @@ DimId apply(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   // 0 * x is 0 for integers whatever x is; a float x may be NaN.
   if (c.kind == OpKind::Mul && is_int(type) && (known(c, a, 0) || known(c, b, 0))) return c.constant(0);
   if (!a || !b) return {};
-  switch (c.kind) {
-    case OpKind::Add:
-    case OpKind::Sum: return c.dims.add(a, b);
-    case OpKind::Sub: return c.dims.sub(a, b);
-    case OpKind::Mul: return c.dims.mul(a, b);
-    case OpKind::Div: return divide(c, type, a, b);
-    case OpKind::Mod: return modulo(c, type, a, b, fmod);
-    case OpKind::Pow: return power(c, a, b);
-    case OpKind::Min: return c.dims.min(a, b);
-    case OpKind::Max: return c.dims.max(a, b);
-    case OpKind::Xor: return truth(c, invert(c.dims.equal(a, b)));
-    default: return {};
-  }
+  if (c.kind == OpKind::Xor) return truth(c, invert(c.dims.equal(a, b)));
+  return computed(c.dims, c.kind, type, a, b, mathematical(c, type, a, b, fmod), fmod);
 }
 
 // A float result 0 may be -0 in the run: 0 * negative, 0 / negative. As an integer both are 0, and none of
@@ -86,7 +93,7 @@ std::optional<SymbolicTensor> calculate(NodeContext& c, DType type) {
   if (!a || !b) return std::nullopt;
   const bool fmod = c.kind == OpKind::Mod && c.attr_int(names::fmod, 0) != 0;
   return zip(*a, *b, type, c.s.options.max_elements,
-             [&](DimId x, DimId y) { return fit(c.dims, type, apply(c, type, x, y, fmod)); });
+             [&](DimId x, DimId y) { return apply(c, type, x, y, fmod); });
 }
 
 // States the type of a broadcasting operator's result; returns false when its rank is unknown.
@@ -139,6 +146,39 @@ void predicate(NodeContext& c) {
   else c.tensor(0, DType::Bool);
 }
 
+namespace {
+
+DimId unary_element(NodeContext& c, DType type, DimId d) {
+  const DimId zero = c.constant(0);
+  if (!d) return {};
+  const auto exact = [&](DimId result) { return computed(c.dims, c.kind, type, d, result); };
+  switch (c.kind) {
+    case OpKind::Identity:
+    case OpKind::Floor:
+    case OpKind::Ceil:
+    case OpKind::Round: return d;  // integers
+    case OpKind::Not: return c.dims.sub(c.constant(1), d);
+    case OpKind::Neg: return exact(c.value(d) ? zero : c.dims.neg(d));
+    case OpKind::Abs: return exact(c.value(d) ? zero : c.dims.max(d, c.dims.neg(d)));
+    case OpKind::Relu: return exact(c.dims.max(d, zero));
+    case OpKind::Sign:
+      return exact(c.dims.less(zero, d) == Tri::Yes    ? c.constant(1)
+                   : c.dims.less(d, zero) == Tri::Yes  ? c.constant(-1)
+                   : c.dims.equal(d, zero) == Tri::Yes ? zero
+                                                       : DimId{});
+    case OpKind::Sqrt: {
+      const auto v = c.value(d);
+      const auto root = v && *v >= 0 && *v <= (std::int64_t{1} << 52)
+                            ? std::llround(std::sqrt(static_cast<double>(*v)))
+                            : -1;
+      return v && root >= 0 && root * root == *v ? c.constant(root) : DimId{};
+    }
+    default: return {};
+  }
+}
+
+}  // namespace
+
 void unary_value(NodeContext& c) {
   const SymbolicTensor* x = may_have_values(c, 0) ? c.sym(0) : nullptr;
   if (!x) {
@@ -146,36 +186,7 @@ void unary_value(NodeContext& c) {
     return;
   }
   SymbolicTensor r = *x;
-  const DimId zero = c.constant(0);
-  for (DimId& d : r.elements) {
-    if (!d) continue;
-    switch (c.kind) {
-      case OpKind::Identity:
-      case OpKind::Floor:
-      case OpKind::Ceil:
-      case OpKind::Round: break;  // integers
-      case OpKind::Neg: d = c.dims.neg(d); break;
-      case OpKind::Abs: d = c.dims.max(d, c.dims.neg(d)); break;
-      case OpKind::Not: d = c.dims.sub(c.constant(1), d); break;
-      case OpKind::Relu: d = c.dims.max(d, zero); break;
-      case OpKind::Sign:
-        d = c.dims.less(zero, d) == Tri::Yes    ? c.constant(1)
-            : c.dims.less(d, zero) == Tri::Yes  ? c.constant(-1)
-            : c.dims.equal(d, zero) == Tri::Yes ? zero
-                                                : DimId{};
-        break;
-      case OpKind::Sqrt: {
-        const auto v = c.value(d);
-        const auto root = v && *v >= 0 && *v <= (std::int64_t{1} << 52)
-                              ? std::llround(std::sqrt(static_cast<double>(*v)))
-                              : -1;
-        d = v && root >= 0 && root * root == *v ? c.constant(root) : DimId{};
-        break;
-      }
-      default: d = {};
-    }
-    d = fit(c.dims, r.dtype, d);
-  }
+  for (DimId& d : r.elements) d = unary_element(c, r.dtype, d);
   c.set(0, c.type_id(0), &r);
 }
 
@@ -219,7 +230,7 @@ void variadic(NodeContext& c) {
       if (i == 0) value = *x;
       else if (value)
         value = zip(*value, *x, type, c.s.options.max_elements,
-                    [&](DimId p, DimId q) { return fit(c.dims, type, apply(c, type, p, q, false)); });
+                    [&](DimId p, DimId q) { return apply(c, type, p, q, false); });
       if (!value) break;
     }
   }
@@ -303,18 +314,22 @@ void cast_like(NodeContext& c) {
   if (c.elem(1) != DType::Undefined) cast_to(c, c.elem(1));
 }
 
+// The standard and the runtime agree only where the lower bound is not above the upper one.
 void clip(NodeContext& c) {
   const SymbolicTensor* x = may_have_values(c, 0) ? c.sym(0) : nullptr;
   std::optional<SymbolicTensor> value;
   if (x && c.opset() >= 11) {
-    const SymbolicTensor* low = c.has(1) ? c.sym(1) : nullptr;
-    const SymbolicTensor* high = c.has(2) ? c.sym(2) : nullptr;
-    if ((!c.has(1) || (low && low->elements.size() == 1 && low->elements[0])) &&
-        (!c.has(2) || (high && high->elements.size() == 1 && high->elements[0]))) {
+    const auto bound = [&](std::size_t i) -> DimId {
+      const SymbolicTensor* t = c.has(i) ? c.sym(i) : nullptr;
+      return t && t->elements.size() == 1 ? t->elements[0] : DimId{};
+    };
+    const DimId low = bound(1), high = bound(2);
+    const bool in_order = !low || !high || c.dims.less_equal(low, high) == Tri::Yes;
+    if ((low || !c.has(1)) && (high || !c.has(2)) && in_order) {
       value = *x;
       for (DimId& d : value->elements) {
-        if (d && low) d = c.dims.max(d, low->elements[0]);
-        if (d && high) d = c.dims.min(d, high->elements[0]);
+        if (low) d = computed(c.dims, OpKind::Max, value->dtype, d, low, d ? c.dims.max(d, low) : d);
+        if (high) d = computed(c.dims, OpKind::Min, value->dtype, d, high, d ? c.dims.min(d, high) : d);
       }
     }
   }

@@ -1,6 +1,7 @@
 // Operators that move elements: Concat, Slice, Gather, Transpose, ... Small integer operands are moved
 // element by element.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "infer/rules.h"
@@ -216,43 +217,54 @@ void split(NodeContext& c) {
 
 namespace {
 
-// Returns the number of elements that start:end:step selects from an axis of extent n, as an expression.
+// Returns the number of elements that start:end:step selects from an axis of extent n, as an expression; none
+// where the standard and ONNX Runtime may disagree.
+//
 // Bounds below 0 count from the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to
-// -1..n-1 for step < 0.
+// -1..n-1 for step < 0. ONNX Runtime takes an end that is the largest int32 or int64 for "up to the last
+// element in the direction of the step": on axes of 2^31 elements or more, and for all steps below 0, that is
+// another place. For step < 0, NumPy and the standard's reference select nothing where start lies before the
+// first element; the text of the standard and ONNX Runtime select the first one.
 DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step) {
   DimPool& p = c.dims;
   const DimId zero = p.constant(0), one = p.constant(1);
-  if (!n || !start || !end || step == 0) return {};
+  if (!n || !start || !end || step == 0 || step == std::numeric_limits<std::int64_t>::min()) return {};
+  constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
+  const auto s_number = p.value(start), e_number = p.value(end);
+  const auto may_be = [&](DimId x, std::int64_t v) {
+    if (const auto number = p.value(x)) return *number == v;
+    const Range r = p.range(x);
+    return (r.low <= v || r.low == Range::kMin) && (v <= r.high || r.high == Range::kMax);
+  };
+  const bool small = p.range(n).high <= kInt32Max;
   const auto from_end = [&](DimId x) -> DimId {
     if (p.less(x, zero) == Tri::Yes) return p.add(x, n);
     if (c.never_negative(x)) return x;
     return {};
   };
-  constexpr std::int64_t kFar = std::int64_t{1}
-                                << 31;  // what exporters write for "to the end": 2^31-1, 2^63-1
-  const auto s_number = p.value(start), e_number = p.value(end);
-  const auto far_up = [&](std::optional<std::int64_t> v) { return v && *v >= kFar - 1; };
-  const auto far_down = [&](std::optional<std::int64_t> v) { return v && *v <= -(kFar - 1); };
-  // On an axis of 2^31 or more elements these bounds would end it early; so the extent must be proven
-  // smaller, or the bound be the maximum of its type.
-  const auto all_of_it = [&](std::optional<std::int64_t> v) {
-    return far_up(v) && (*v >= Range::kMax || p.range(n).high <= *v);
+  const auto at_least_zero = [&](DimId x) { return c.never_negative(x) ? x : p.max(x, zero); };
+  const auto far_down = [&](std::optional<std::int64_t> v) {
+    return v && *v <= -(small ? kInt32Max : std::numeric_limits<std::int64_t>::max());
   };
+  const bool largest = e_number && *e_number == std::numeric_limits<std::int64_t>::max();
   if (step > 0) {
+    if (!small && may_be(end, kInt32Max)) return {};
     DimId b = far_down(s_number) ? zero : from_end(start);
-    DimId e = all_of_it(e_number) ? n : from_end(end);
+    DimId e = largest ? n : from_end(end);
     if (!b || !e) return {};
-    const auto at_least_zero = [&](DimId x) { return c.never_negative(x) ? x : p.max(x, zero); };
     b = p.min(at_least_zero(b), n);
     e = p.min(at_least_zero(e), n);
     const DimId span = p.sub(e, b);
     return at_least_zero(step == 1 ? span : p.ceil_div(span, p.constant(step)));
   }
+  if (largest || may_be(end, kInt32Max) || may_be(end, std::numeric_limits<std::int64_t>::max())) return {};
   const DimId last = p.sub(n, one);
-  DimId b = all_of_it(s_number) ? last : from_end(start);
+  DimId b = from_end(start);
+  // A start of -1 is before the first element only where there is none.
+  if (!b || (s_number != -1 && p.less_equal(zero, b) != Tri::Yes)) return {};
   DimId e = far_down(e_number) ? p.constant(-1) : from_end(end);
-  if (!b || !e) return {};
-  b = p.min(c.never_negative(b) ? b : p.max(b, zero), last);
+  if (!e) return {};
+  b = p.min(s_number == -1 ? b : at_least_zero(b), last);
   e = p.max(e, p.constant(-1));
   const DimId span = p.sub(b, e);
   return p.max(step == -1 ? span : p.ceil_div(span, p.constant(-step)), zero);
@@ -539,6 +551,8 @@ void non_zero(NodeContext& c) {
       }
       if (all) count = c.constant(n);
     }
+    // As many as the operand has elements, at most.
+    if (!count) count = c.fresh(0, 1, {0, c.dims.range(c.dims.product(c.shape(0))).high});
   }
   const DimId d[] = {rank, count};
   c.tensor(0, DType::Int64, d);

@@ -25,24 +25,12 @@ std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bo
     full.push_back(drop[k] ? 1 : t->dims[k]);
     if (!drop[k] || keep) r.dims.push_back(full.back());
   }
-  const bool product = c.kind == OpKind::ReduceProd, sum = c.kind == OpKind::ReduceSum;
-  if (t->elements.empty() && !product && !sum) return std::nullopt;
   const auto n = count_of(full);
-  if (!n) return std::nullopt;
-  r.elements.assign(static_cast<std::size_t>(*n), product ? c.constant(1) : sum ? c.constant(0) : DimId{});
-  std::vector<bool> first(r.elements.size(), true);
+  if (!n || static_cast<std::uint64_t>(*n) > c.s.options.max_elements) return std::nullopt;
+  std::vector<Dims> parts(static_cast<std::size_t>(*n));
   const auto to = broadcast_index(t->dims, full);
-  for (std::size_t i = 0; i < t->elements.size(); ++i) {
-    DimId& out = r.elements[to[i]];
-    const DimId x = t->elements[i];
-    if (product) out = out && x ? c.dims.mul(out, x) : DimId{};
-    else if (sum) out = out && x ? c.dims.add(out, x) : DimId{};
-    else if (first[to[i]]) out = x;
-    else if (!out || !x) out = {};
-    else out = c.kind == OpKind::ReduceMin ? c.dims.min(out, x) : c.dims.max(out, x);
-    first[to[i]] = false;
-    out = fit(c.dims, t->dtype, out);  // also partial results: floats round on the way
-  }
+  for (std::size_t i = 0; i < t->elements.size(); ++i) parts[to[i]].push_back(t->elements[i]);
+  for (const Dims& part : parts) r.elements.push_back(reduced(c.dims, c.kind, t->dtype, part));
   return r;
 }
 

@@ -3,6 +3,7 @@
 
 #include "infer/rules.h"
 #include "infer/values.h"
+#include "ops/integer_arithmetic.h"
 
 namespace graphopt::rules {
 namespace {
@@ -124,7 +125,34 @@ void constant_of_shape(NodeContext& c) {
   c.tensor(0, elem, *d);
 }
 
-// Returns ceil((limit - start) / delta), at least 0.
+namespace {
+
+// Returns ceil((limit - start) / delta), at least 0: as ONNX Runtime counts, which subtracts and divides in
+// doubles. None when that may round.
+DimId range_count(NodeContext& c, DType elem, DimId start, DimId limit, DimId delta) {
+  const auto step = delta ? c.value(delta) : std::nullopt;
+  if (!start || !limit || !step || *step == 0 || !exact_in_double(*step)) return {};
+  const auto first = c.value(start), last = c.value(limit);
+  if (is_int(elem) && first && last) {
+    const auto n = integers::range_count(*first, *last, *step);
+    return n ? c.constant(*n) : DimId{};
+  }
+  const DimId span = c.dims.sub(limit, start);
+  if (!span) return {};
+  for (const DimId d : {start, limit, span}) {
+    const Range r = c.dims.range(d);
+    if (r.low < -kExactInDouble / 2 || r.high > kExactInDouble / 2) return {};
+  }
+  DimId n = *step == 1    ? span
+            : *step == -1 ? c.dims.neg(span)
+                          : c.dims.ceil_div(*step > 0 ? span : c.dims.neg(span),
+                                            c.constant(*step > 0 ? *step : -*step));
+  if (n && !c.never_negative(n)) n = c.dims.max(n, c.constant(0));
+  return n;
+}
+
+}  // namespace
+
 void range(NodeContext& c) {
   const DType elem = c.elem(0) != DType::Undefined   ? c.elem(0)
                      : c.elem(1) != DType::Undefined ? c.elem(1)
@@ -133,18 +161,8 @@ void range(NodeContext& c) {
     const SymbolicTensor* t = c.sym(i);
     return t && t->elements.size() == 1 ? t->elements[0] : DimId{};
   };
-  const DimId start = one(0), limit = one(1), delta = one(2);
-  DimId n;
-  const auto step = delta ? c.value(delta) : std::nullopt;
-  // Floats: ONNX Runtime computes ceil((limit - start) / delta) in double, exact for integers below 2^53.
-  if (start && limit && step && *step != 0) {
-    const DimId span = c.dims.sub(limit, start);
-    n = *step == 1 ? span
-        : *step == -1
-            ? c.dims.neg(span)
-            : c.dims.ceil_div(*step > 0 ? span : c.dims.neg(span), c.constant(*step > 0 ? *step : -*step));
-    if (n && !c.never_negative(n)) n = c.dims.max(n, c.constant(0));
-  }
+  const DimId start = one(0), delta = one(2);
+  const DimId n = range_count(c, elem, start, one(1), delta);
   const auto count = n ? c.value(n) : std::nullopt;
   const DimId d[] = {n};
   if (count && *count >= 0 &&
@@ -152,8 +170,8 @@ void range(NodeContext& c) {
     SymbolicTensor t{elem, {*count}, {}};
     DimId x = start;
     for (std::int64_t i = 0; i < *count; ++i) {
-      t.elements.push_back(fit(c.dims, elem, x));
-      x = c.dims.add(x, delta);
+      if (i > 0) x = computed(c.dims, OpKind::Add, elem, x, delta, x ? c.dims.add(x, delta) : x);
+      t.elements.push_back(x);
     }
     return c.tensor(0, elem, d, &t);
   }

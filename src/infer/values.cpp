@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/integer_arithmetic.h"
 #include "support/checked.h"
 
 namespace graphopt {
@@ -13,43 +14,60 @@ bool has_values(DType type) {
          type == DType::Float16 || type == DType::BFloat16;
 }
 
-namespace {
-
-// Extents are below 2^31, so an expression with small numbers cannot leave int64. Its value with all symbols
-// set to 1 measures the numbers: each step of a computation is checked here, so large numbers cannot cancel
-// unnoticed. A single number is its own value.
-bool cannot_wrap(const DimPool& dims, DimId d) {
-  if (dims.value(d) || dims.is_symbol(d)) return true;
-  std::vector<DimPool::Binding> ones;
-  for (const DimId s : dims.symbols_of(d)) ones.push_back({s, 1});
-  const auto at_ones = dims.evaluate(d, ones);
-  constexpr std::int64_t kSmall = std::int64_t{1} << 32;
-  return at_ones && *at_ones <= kSmall && *at_ones >= -kSmall;
+DimId fit(DimPool& dims, DType type, DimId d) {
+  const auto held = exact_integers(type);
+  if (!d || !held) return {};
+  // A number or a symbol with an open end is one of the 64 bits that extents and int64 elements have.
+  const Range r = dims.range(d);
+  const bool whole = dims.value(d) || dims.is_symbol(d);
+  const bool low = held->low > Range::kMin ? r.low >= held->low : whole || r.low > Range::kMin;
+  const bool high = held->high < Range::kMax ? r.high <= held->high : whole || r.high < Range::kMax;
+  return low && high ? d : DimId{};
 }
 
-}  // namespace
-
-DimId fit(DimPool& dims, DType type, DimId d) {
-  if (!d) return {};
-  Range allowed;
-  switch (type) {
-    case DType::Int64: return cannot_wrap(dims, d) ? d : DimId{};
-    case DType::UInt64: allowed = {0, Range::kMax}; break;
-    case DType::Int32: allowed = {-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1}; break;
-    case DType::UInt32: allowed = {0, (std::int64_t{1} << 32) - 1}; break;
-    case DType::Int16: allowed = {-32768, 32767}; break;
-    case DType::UInt16: allowed = {0, 65535}; break;
-    case DType::Int8: allowed = {-128, 127}; break;
-    case DType::UInt8: allowed = {0, 255}; break;
-    case DType::Bool: allowed = {0, 1}; break;
-    case DType::Float: allowed = {-(1 << 24), 1 << 24}; break;
-    case DType::Double: allowed = {-(std::int64_t{1} << 53), std::int64_t{1} << 53}; break;
-    case DType::Float16: allowed = {-2048, 2048}; break;
-    case DType::BFloat16: allowed = {-256, 256}; break;
-    default: return {};
+DimId computed(DimPool& dims, OpKind kind, DType type, DimId a, DimId b, DimId result, bool fmod) {
+  if (!a || !b || !result) return {};
+  if (is_int(type)) {
+    const auto x = dims.value(a), y = dims.value(b);
+    if (x && y) {
+      const auto v = integer_result(kind, type, *x, *y, fmod);
+      return v ? dims.constant(*v) : DimId{};
+    }
   }
-  const Range r = dims.range(d);
-  return r.low >= allowed.low && r.high <= allowed.high ? d : DimId{};
+  return is_exact(kind, type, dims.range(a), dims.range(b), dims.range(result), fmod) ? result : DimId{};
+}
+
+DimId computed(DimPool& dims, OpKind kind, DType type, DimId a, DimId result) {
+  return computed(dims, kind, type, a, dims.constant(0), result, false);
+}
+
+DimId reduced(DimPool& dims, OpKind kind, DType type, std::span<const DimId> elements) {
+  std::vector<std::int64_t> numbers;
+  std::vector<Range> ranges;
+  for (const DimId d : elements) {
+    if (!d) return {};
+    if (const auto v = dims.value(d)) numbers.push_back(*v);
+    ranges.push_back(dims.range(d));
+  }
+  if (is_int(type) && numbers.size() == elements.size()) {
+    const auto v = integer_reduction(kind, type, numbers);
+    return v ? dims.constant(*v) : DimId{};
+  }
+  if (elements.empty() && kind != OpKind::ReduceSum && kind != OpKind::ReduceProd) return {};
+  DimId result = kind == OpKind::ReduceSum    ? dims.constant(0)
+                 : kind == OpKind::ReduceProd ? dims.constant(1)
+                                              : elements[0];
+  for (const DimId d : elements) {
+    switch (kind) {
+      case OpKind::ReduceSum: result = dims.add(result, d); break;
+      case OpKind::ReduceProd: result = dims.mul(result, d); break;
+      case OpKind::ReduceMin: result = dims.min(result, d); break;
+      case OpKind::ReduceMax: result = dims.max(result, d); break;
+      default: return {};
+    }
+    if (!result) return {};
+  }
+  return is_exact_reduction(kind, type, ranges, dims.range(result)) ? result : DimId{};
 }
 
 std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims) {

@@ -1,9 +1,11 @@
 // Arithmetic and movement of small tensors whose elements are symbolic.
 //
-// Integers: results are those of the mathematical integers; where the type could wrap, the element is unknown
-// (int64 holds every extent and every product of extents that a run can have, so there only constants can
-// exceed the range, which the pool detects). Floats: only integers that the type holds exactly; any operation
-// whose exact result is such an integer is exact in IEEE arithmetic.
+// An element is a mathematical integer that the run's element equals. Two numbers are computed as ONNX
+// Runtime computes them (ops/integer_arithmetic.h). Else the result is known only where the bounds of the
+// operands and of the result prove that the runtime's result is the mathematical one: nothing wraps, nothing
+// rounds. Bounds are those of the expression (DimPool::range), not of its coefficients: three extents below
+// 2^31 already leave int64. Floats: only integers that the type holds exactly; an operation of IEEE
+// arithmetic whose exact result is such an integer is exact.
 #pragma once
 
 #include <optional>
@@ -14,8 +16,16 @@
 
 namespace graphopt {
 
-// Returns the element if `type` certainly holds it; none otherwise.
+// Returns the element if `type` certainly holds it; none otherwise. `d` is the value of an extent or of an
+// element of another type.
 DimId fit(DimPool& dims, DType type, DimId d);
+// Returns the element that ONNX Runtime computes from elements a and b of `type`, whose mathematical result
+// is `result`; none when they may differ. The second form is for operators of one operand.
+DimId computed(DimPool& dims, OpKind kind, DType type, DimId a, DimId b, DimId result, bool fmod = false);
+DimId computed(DimPool& dims, OpKind kind, DType type, DimId a, DimId result);
+// Returns the element that a reduction computes from these; none when one is unknown, or the result may be
+// another than the mathematical one.
+DimId reduced(DimPool& dims, OpKind kind, DType type, std::span<const DimId> elements);
 // Returns true if tensors of the type can have symbolic values.
 bool has_values(DType type);
 
