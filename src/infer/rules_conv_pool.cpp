@@ -46,29 +46,41 @@ DimId window_room(NodeContext& c, DimId in, const Window& w, std::size_t i) {
   return in && rest ? c.dims.add(in, c.constant(*rest)) : DimId{};
 }
 
-// ONNX Runtime refuses empty spatial axes, and convolution windows that do not fit.
+// States that a run accepts no extent below `low`; ignored inside bodies.
 void narrow(NodeContext& c, DimId in, std::int64_t low) {
   if (!c.asserts() || !in || !c.dims.is_symbol(in)) return;
   const Range r = c.dims.range(in);
   if (r.low < low && low <= r.high) c.dims.assert_range(in, {low, r.high});
 }
 
+// ONNX Runtime refuses a convolution whose window does not fit into the padded axis. An empty axis it
+// accepts where the pads make room for the window; "same" pads make none there.
 DimId conv_extent(NodeContext& c, DimId in, const Window& w, std::size_t i) {
-  narrow(c, in,
-         std::max<std::int64_t>(
-             1, same_padding(w) ? 1 : w.dilation[i] * (w.kernel[i] - 1) + 1 - w.begin[i] - w.end[i]));
   const DimId stride = c.constant(w.stride[i]);
-  if (same_padding(w)) return c.dims.ceil_div(in, stride);
+  if (same_padding(w)) {
+    narrow(c, in, 1);
+    return c.dims.ceil_div(in, stride);
+  }
+  narrow(c, in, w.dilation[i] * (w.kernel[i] - 1) + 1 - w.begin[i] - w.end[i]);
   return c.dims.add(c.dims.floor_div(window_room(c, in, w, i), stride), c.constant(1));
 }
 
 // A pooling window may be larger than the axis: ONNX Runtime truncates the quotient towards zero there.
+// Empty axes are refused by the caller.
 DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool ceil_mode) {
-  narrow(c, in, 1);
   const DimId stride = c.constant(w.stride[i]), one = c.constant(1), zero = c.constant(0);
-  if (same_padding(w)) return c.dims.ceil_div(in, stride);
   const DimId room = window_room(c, in, w, i);
   if (!room) return {};
+  // With ceil_mode ONNX Runtime divides in float32: a dividend below 2^24 is exact there, and its quotient
+  // is rounded to an integer only if it is one.
+  constexpr std::int64_t kExact = std::int64_t{1} << 24;
+  const auto exact = [&](DimId d) { return c.dims.range(d).low > -kExact && c.dims.range(d).high < kExact; };
+  if (ceil_mode && (!exact(room) || !exact(in))) return {};
+  if (same_padding(w)) {
+    // ONNX Runtime pads for a window without dilation, the standard for the one that there is.
+    if (w.dilation[i] != 1 && w.kernel[i] != 1) return {};
+    return c.dims.ceil_div(in, stride);
+  }
   if (ceil_mode) {
     // A last window that would start beyond the axis is left out.
     const DimId all = c.dims.add(c.dims.ceil_div(room, stride), one);
@@ -78,6 +90,12 @@ DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool
   const DimId up = c.dims.floor_div(c.dims.max(room, zero), stride);
   const DimId down = c.dims.floor_div(c.dims.max(c.dims.neg(room), zero), stride);
   return c.dims.add(c.dims.sub(up, down), one);
+}
+
+// ONNX Runtime pools an operand without elements only if its batch is empty.
+void refuse_empty(NodeContext& c, std::span<const DimId> x) {
+  if (c.dims.range(x[0]).low < 1) return;
+  for (const DimId d : x.subspan(1)) narrow(c, d, 1);
 }
 
 Dims unknown_like(const NodeContext& c, DimId first, DimId second) {
@@ -129,7 +147,13 @@ void conv(NodeContext& c) {
   if (!read_window(c, spatial, w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
   const bool kernel = kernel_of(c, weight, spatial, w.kernel);
   if (!kernel && !same_padding(w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
-  if (!kernel) w.kernel = Ints(spatial, 1);  // padded to fit, whatever it is
+  if (!kernel) {  // padded to fit, whatever it is, unless it is empty
+    for (std::size_t i = 0; i < spatial; ++i)
+      if (!c.ranked(weight) || c.shape(weight).size() != x.size() ||
+          c.dims.range(c.shape(weight)[i + 2]).low < 1)
+        return c.tensor(0, elem, unknown_like(c, x[0], channels));
+    w.kernel = Ints(spatial, 1);
+  }
   Dims d{x[0], channels};
   for (std::size_t i = 0; i < spatial; ++i) d.push_back(conv_extent(c, x[i + 2], w, i));
   c.tensor(0, elem, d);
@@ -191,8 +215,10 @@ void pool(NodeContext& c) {
     w.kernel = *kernel;
     if (std::ranges::any_of(w.kernel, [](std::int64_t k) { return k < 1 || k >= std::int64_t{1} << 31; }))
       d.resize(x.size());
-    else
+    else {
+      refuse_empty(c, x);
       for (std::size_t i = 0; i < spatial; ++i) d.push_back(pool_extent(c, x[i + 2], w, i, ceil_mode));
+    }
   } else {
     d.resize(x.size());
   }
