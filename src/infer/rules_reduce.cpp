@@ -34,11 +34,35 @@ std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bo
   return r;
 }
 
+// Returns true if a negative axis may not be reduced: for an operand without elements ONNX Runtime does not
+// count negative axes from the end, and the axis stays as it is. The standard counts.
+bool may_stay(NodeContext& c, bool negative) {
+  return negative &&
+         std::ranges::any_of(c.shape(0), [&](DimId d) { return c.dims.equal(d, c.constant(0)) != Tri::No; });
+}
+
+// Returns the extent of reduced axis k in a result that keeps it.
+DimId reduced_extent(NodeContext& c, std::size_t k, bool negative) {
+  return c.is_one(c.shape(0)[k]) || !may_stay(c, negative) ? c.constant(1) : DimId{};
+}
+
+// Returns whether reduced axes are kept; nothing for a number on which ONNX Runtime and the standard's
+// reference implementation may differ.
+std::optional<bool> keeps_dims(const NodeContext& c) {
+  const std::int64_t given = c.attr_int(names::keepdims, 1);
+  return given == 0 || given == 1 ? std::optional(given == 1) : std::nullopt;
+}
+
 }  // namespace
 
 void reduce(NodeContext& c) {
   const DType elem = c.elem(0);
-  const bool keep = c.attr_int(names::keepdims, 1) != 0;
+  const auto keeps = keeps_dims(c);
+  if (!keeps) {
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
+  const bool keep = *keeps;
   const bool by_operand = c.opset() >= axes_operand_since(c.kind);
   const bool absent = by_operand ? !c.has(1) : !c.attr(names::axes);
   std::optional<Ints> axes;
@@ -53,27 +77,29 @@ void reduce(NodeContext& c) {
   const auto all = c.shape(0);
   if (!axes) {
     if (keep) return c.tensor(0, elem, Dims(all.size()));
-    const DType index = c.elem(1);
-    const auto n =
-        index != DType::Undefined && c.ranked(1) && c.rank(1) == 1 ? c.value(c.shape(1)[0]) : std::nullopt;
-    if (n && *n > 0 && *n <= c.rank(0))
-      return c.tensor(0, elem, Dims(all.size() - static_cast<std::size_t>(*n)));
+    // Axes may stand there twice, or stay in an operand without elements.
     return c.tensor(0, elem);
   }
   std::vector<bool> drop(all.size(), axes->empty());
-  if (axes->empty() && by_operand && c.attr_int(names::noop_with_empty_axes, 0) != 0)
+  std::vector<bool> negative(all.size(), true);  // all that name the axis count from the end
+  bool any_negative = false;
+  if (axes->empty() && by_operand && c.attr_int(names::noop_with_empty_axes, 0) == 1)
     return c.set(0, c.type_id(0));
   for (const std::int64_t a : *axes) {
     const auto k = NodeContext::axis(a, c.rank(0));
     if (!k) return c.tensor(0, elem);
     drop[*k] = true;
+    negative[*k] = negative[*k] && a < 0;
+    any_negative |= a < 0;
   }
+  const bool stays = may_stay(c, any_negative);
+  if (!keep && stays) return c.tensor(0, elem);
   Dims d;
   for (std::size_t k = 0; k < all.size(); ++k) {
     if (!drop[k]) d.push_back(all[k]);
-    else if (keep) d.push_back(c.constant(1));
+    else if (keep) d.push_back(reduced_extent(c, k, negative[k] && any_negative));
   }
-  auto value = reduced_value(c, drop, keep);
+  auto value = stays ? std::nullopt : reduced_value(c, drop, keep);
   c.tensor(0, elem, d, value ? &*value : nullptr);
 }
 
@@ -81,8 +107,11 @@ void arg_extreme(NodeContext& c) {
   if (!c.ranked(0)) return c.tensor(0, DType::Int64);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
   if (!axis) return c.tensor(0, DType::Int64);
+  const bool negative = c.attr_int(names::axis, 0) < 0;
   Dims d(c.shape(0).begin(), c.shape(0).end());
-  if (c.attr_int(names::keepdims, 1) != 0) d[*axis] = c.constant(1);
+  const auto keeps = keeps_dims(c);
+  if (!keeps || (!*keeps && may_stay(c, negative))) return c.tensor(0, DType::Int64);
+  if (*keeps) d[*axis] = reduced_extent(c, *axis, negative);
   else d.erase(d.begin() + static_cast<std::ptrdiff_t>(*axis));
   c.tensor(0, DType::Int64, d);
 }
