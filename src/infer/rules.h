@@ -9,9 +9,10 @@ namespace graphopt::rules {
 void unary(NodeContext& c);        // result like operand 0
 void unary_value(NodeContext& c);  // the same, with values: Neg, Abs, Floor, ...
 void binary(NodeContext& c);       // Add, Sub, Mul, Div, Mod, Pow, BitShift, And, Or, ...
-void compare(NodeContext& c);      // bool result
-void predicate(NodeContext& c);    // IsNaN, IsInf: bool result like operand 0
-void variadic(NodeContext& c);     // Sum, Mean, Min, Max
+void prelu(NodeContext& c);
+void compare(NodeContext& c);    // bool result
+void predicate(NodeContext& c);  // IsNaN, IsInf: bool result like operand 0
+void variadic(NodeContext& c);   // Sum, Mean, Min, Max
 void where(NodeContext& c);
 void cast(NodeContext& c);
 void cast_like(NodeContext& c);
@@ -76,6 +77,8 @@ void rotary_embedding(NodeContext& c);
 // rules_norm.cpp
 void batch_normalization(NodeContext& c);
 void layer_normalization(NodeContext& c);
+void group_normalization(NodeContext& c);
+void softmax_cross_entropy(NodeContext& c);
 void instance_normalization(NodeContext& c);
 
 // rules_rnn.cpp

@@ -196,6 +196,14 @@ void binary(NodeContext& c) {
   broadcast_result(c, type, value ? &*value : nullptr);
 }
 
+// The standard lets the slope broadcast to the operand alone; ONNX Runtime broadcasts both.
+void prelu(NodeContext& c) {
+  const DType elem = c.elem(0);
+  if (elem == DType::Undefined) return;
+  if (!c.ranked(0) || !c.ranked(1) || c.rank(1) > c.rank(0)) return c.tensor(0, elem);
+  c.tensor(0, elem, c.broadcast(c.shape(0), c.shape(1)));
+}
+
 void compare(NodeContext& c) {
   std::optional<SymbolicTensor> value;
   const DType type = common_elem(c);

@@ -31,6 +31,30 @@ void layer_normalization(NodeContext& c) {
   }
 }
 
+// ONNX Runtime computes it by the standard's function body, whose last Reshape takes a 0 for "as before": the
+// number of groups, where there are no channels.
+void group_normalization(NodeContext& c) {
+  if (!c.ranked(0) || c.rank(0) < 2 || c.dims.equal(c.shape(0)[1], c.constant(0)) == Tri::No)
+    return c.set(0, c.type_id(0));
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  d[1] = {};
+  c.tensor(0, c.elem(0), d);
+}
+
+// Without a reduction the loss has the dims of the labels. The standard wants those of the scores without the
+// classes to be the same; ONNX Runtime does not compare them.
+void softmax_cross_entropy(NodeContext& c) {
+  c.set(1, c.type_id(0));
+  const DType elem = c.elem(0);
+  if (elem == DType::Undefined) return;
+  if (c.attr_string(names::reduction, "mean") != "none") return c.tensor(0, elem, {});
+  if (!c.ranked(0) || !c.ranked(1) || c.rank(0) != c.rank(1) + 1) return c.tensor(0, elem);
+  Dims d(c.shape(1).begin(), c.shape(1).end());
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (c.dims.equal(d[i], c.shape(0)[i == 0 ? 0 : i + 1]) != Tri::Yes) d[i] = {};
+  c.tensor(0, elem, d);
+}
+
 void instance_normalization(NodeContext& c) { c.set(0, c.type_id(0)); }
 
 }  // namespace graphopt::rules

@@ -65,7 +65,11 @@ void split_to_sequence(NodeContext& c) {
   if (!axis) return c.set(0, c.m.types.sequence(c.m.types.tensor(elem)));
   Dims d(c.shape(0).begin(), c.shape(0).end());
   d[*axis] = {};
-  const bool drop = !c.has(1) && c.attr_int(names::keepdims, 1) == 0;
+  // The standard ignores keepdims where lengths are given, ONNX Runtime does not.
+  const std::int64_t keepdims = c.attr_int(names::keepdims, 1);
+  if (keepdims != 1 && (c.has(1) || keepdims != 0))
+    return c.set(0, c.m.types.sequence(c.m.types.tensor(elem)));
+  const bool drop = keepdims == 0;
   if (drop) d.erase(d.begin() + static_cast<std::ptrdiff_t>(*axis));
   else if (!c.has(1)) d[*axis] = c.constant(1);
   else if (const auto size = c.scalar(1); size && c.ranked(1) && c.rank(1) == 0 && *size > 0) {

@@ -28,9 +28,11 @@ constexpr Table make_table() {
   put(t, rules::unary, K::Acos, K::Acosh, K::Asin, K::Asinh, K::Atan, K::Atanh, K::BitwiseNot, K::Celu,
       K::Cos, K::Cosh, K::Elu, K::Erf, K::Exp, K::Gelu, K::HardSigmoid, K::HardSwish, K::Hardmax, K::LRN,
       K::LeakyRelu, K::Log, K::LogSoftmax, K::LpNormalization, K::MeanVarianceNormalization, K::Mish,
-      K::PRelu, K::Reciprocal, K::Selu, K::Shrink, K::Sigmoid, K::Sin, K::Sinh, K::Softmax, K::Softplus,
-      K::Softsign, K::Swish, K::Tan, K::Tanh, K::ThresholdedRelu, K::Trilu, K::ScatterElements, K::ScatterND,
-      K::Scatter, K::ReverseSequence, K::GroupNormalization);
+      K::Reciprocal, K::Selu, K::Shrink, K::Sigmoid, K::Sin, K::Sinh, K::Softmax, K::Softplus, K::Softsign,
+      K::Swish, K::Tan, K::Tanh, K::ThresholdedRelu, K::Trilu, K::ScatterElements, K::ScatterND, K::Scatter,
+      K::ReverseSequence);
+  put(t, rules::prelu, K::PRelu);
+  put(t, rules::group_normalization, K::GroupNormalization);
   put(t, rules::unary_value, K::Identity, K::Neg, K::Abs, K::Floor, K::Ceil, K::Round, K::Sign, K::Not,
       K::Sqrt, K::Relu);
   put(t, rules::binary, K::Add, K::Sub, K::Mul, K::Div, K::Mod, K::Pow, K::And, K::Or, K::Xor, K::BitShift,
@@ -92,6 +94,7 @@ constexpr Table make_table() {
   put(t, rules::batch_normalization, K::BatchNormalization);
   put(t, rules::layer_normalization, K::LayerNormalization, K::RMSNormalization);
   put(t, rules::instance_normalization, K::InstanceNormalization);
+  put(t, rules::softmax_cross_entropy, K::SoftmaxCrossEntropyLoss);
   put(t, rules::recurrent, K::LSTM, K::GRU, K::RNN);
   put(t, rules::quantize_linear, K::QuantizeLinear);
   put(t, rules::dequantize_linear, K::DequantizeLinear);
