@@ -238,7 +238,9 @@ void DimPool::State::note(std::uint32_t atom) {
 
 // Nothing else depends on aliases and ranges: forms and ranges that are cached are of an earlier epoch then.
 void DimPool::State::forget() {
-  if (learned.empty()) return;
+  if (learned.empty() && products.empty()) return;
+  products.clear();
+  bounds_epoch = 0;
   for (; !learned.empty(); learned.pop_back()) {
     DimAtom& atom = atoms[learned.back().atom];
     atom.range = learned.back().before;
