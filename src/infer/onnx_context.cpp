@@ -168,8 +168,9 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
 
 class Context final : public onnx::InferenceContext {
  public:
-  explicit Context(NodeContext& c)
+  Context(NodeContext& c, const onnx::OpSchema& schema)
       : c_(c),
+        schema_(schema),
         inputs_(c.input_count()),
         outputs_(c.output_count()),
         tensors_(c.input_count()),
@@ -184,7 +185,16 @@ class Context final : public onnx::InferenceContext {
     const Attr* a = c_.attr(std::string_view(name));
     auto& slot = attributes_.emplace_back(name, std::nullopt).second;
     onnx::AttributeProto proto;
-    if (a && to_proto(c_.m, *a, name, proto)) slot = std::move(proto);
+    if (a) {
+      if (to_proto(c_.m, *a, name, proto)) slot = std::move(proto);
+    } else if (const auto it = schema_.attributes().find(name);
+               it != schema_.attributes().end() &&
+               it->second.default_value.type() != onnx::AttributeProto::UNDEFINED) {
+      // As ONNX Runtime does before it infers. Some functions assume another default than the schema's: that
+      // of STFT takes an absent `onesided` for 0.
+      slot = it->second.default_value;
+      slot->set_name(name);
+    }
     return slot ? &*slot : nullptr;
   }
   std::size_t getNumInputs() const override { return inputs_.size(); }
@@ -247,6 +257,7 @@ class Context final : public onnx::InferenceContext {
   }
 
   NodeContext& c_;
+  const onnx::OpSchema& schema_;
   std::vector<onnx::TypeProto> inputs_, outputs_;
   mutable std::vector<std::optional<onnx::TensorProto>> tensors_;
   mutable std::vector<std::optional<onnx::TensorShapeProto>> shapes_;
@@ -256,13 +267,16 @@ class Context final : public onnx::InferenceContext {
 }  // namespace
 
 struct OnnxRules::State {
+  struct Known {
+    const onnx::OpSchema* schema = nullptr;
+    onnx::InferenceFunction infer;  // empty: onnx has no function
+  };
   Model& m;
   std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
-  // empty: onnx has no function
-  std::unordered_map<SchemaKey, onnx::InferenceFunction, SchemaHash> functions;
+  std::unordered_map<SchemaKey, Known, SchemaHash> functions;
   std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
 
-  onnx::InferenceFunction& find(OpId op, int version) {
+  Known& find(OpId op, int version) {
     const auto [it, added] = functions.try_emplace(SchemaKey{op, version});
     if (!added) return it->second;
     if (by_name.empty())
@@ -276,7 +290,7 @@ struct OnnxRules::State {
     auto schema = schemas.find(best);
     if (schema == schemas.end()) schema = schemas.emplace(best, best->make()).first;
     if (schema->second.has_type_and_shape_inference_function())
-      it->second = schema->second.GetTypeAndShapeInferenceFunction();
+      it->second = {&schema->second, schema->second.GetTypeAndShapeInferenceFunction()};
     return it->second;
   }
 };
@@ -287,10 +301,10 @@ OnnxRules::~OnnxRules() = default;
 void OnnxRules::infer(NodeContext& c) {
   // The functions throw on models that are wrong and on input that they do not expect: then nothing is known.
   try {
-    onnx::InferenceFunction& f = s_->find(c.m.node(c.n).op, c.opset());
-    if (!f) return;
-    Context context(c);
-    f(context);
+    const State::Known& known = s_->find(c.m.node(c.n).op, c.opset());
+    if (!known.infer) return;
+    Context context(c, *known.schema);
+    known.infer(context);
     for (std::size_t i = 0; i < c.output_count(); ++i) {
       if (!c.has_output(i)) continue;
       const TypeId t = from_proto(c.m, context.output(i));
