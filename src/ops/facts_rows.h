@@ -110,6 +110,11 @@ struct Row {
     r.facts.shape_from_values = true;
     return r;
   }
+  consteval Row inferred_by_body() const {
+    Row r = *this;
+    r.facts.inferred_by_body = true;
+    return r;
+  }
   consteval Row commutes() const {
     Row r = *this;
     r.facts.commutative = true;
@@ -150,6 +155,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .pad = pad,
                   .shape_from_values = shape,
                   .commutative = false,
+                  .inferred_by_body = false,
                   .deprecated = false,
                   .because = because}};
 }

@@ -132,6 +132,18 @@ std::string full_name(const std::string& domain, const std::string& name, int si
   return domain + (domain.empty() ? "" : "/") + name + "@" + std::to_string(since);
 }
 
+// Returns whether onnx has no inference function for the operator, and its function body refers to attributes
+// with a default.
+bool needs_attributes_in_functions(const OpSchema& schema) {
+  if (schema.has_type_and_shape_inference_function() || !schema.HasFunction()) return false;
+  for (const onnx::NodeProto& n : schema.GetFunction()->node())
+    for (const AttributeProto& a : n.attribute())
+      if (const auto it = schema.attributes().find(a.ref_attr_name());
+          it != schema.attributes().end() && it->second.default_value.type() != AttributeProto::UNDEFINED)
+        return true;
+  return false;
+}
+
 Findings compare(std::span<const OpFacts> rows, std::span<const OpSchema> schemas) {
   Findings found;
   std::map<std::pair<std::string_view, std::string_view>, std::vector<const OpFacts*>> by_name;
@@ -158,6 +170,8 @@ Findings compare(std::span<const OpFacts> rows, std::span<const OpSchema> schema
     const auto differs = [&](bool yes, const char* what) {
       if (yes) found.push_back(who + ": " + what);
     };
+    differs(row->inferred_by_body != needs_attributes_in_functions(schema),
+            "does its function body, by which it is inferred, need attributes?");
     differs(row->deprecated != schema.Deprecated(), "deprecated in one, not in the other");
     differs(row->min_inputs != count(schema.min_input()), "another least number of inputs");
     differs(row->max_inputs != count(schema.max_input()), "another greatest number of inputs");

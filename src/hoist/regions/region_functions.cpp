@@ -11,6 +11,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ops/attributes.h"
+#include "ops/node_facts.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -254,7 +256,8 @@ class Maker {
         out.push_back(v ? m_.add_value(body, m_.names.intern(fmt::format("v{}", results++))) : ValueId{});
         if (v) inner.emplace(v, out.back());
       }
-      const std::vector<Attr> attrs(m_.attrs(n).begin(), m_.attrs(n).end());
+      std::vector<Attr> attrs(m_.attrs(n).begin(), m_.attrs(n).end());
+      if (facts_of(m_, n).inferred_by_body) add_defaults(m_, n, attrs);
       m_.set_attrs_for_reader(m_.add_node(body, m_.node(n).op, in, out), attrs);
     }
     std::vector<ValueId> outputs;
