@@ -105,6 +105,21 @@ consteval bool rows_are_complete() {
 }
 static_assert(rows_are_complete(), "an OpKind has no row");
 
+// A pass leaves results out of pure operators alone. Result 0 always stays: some runtimes refuse a node
+// without it.
+consteval bool left_out_results_exist() {
+  for (const OpFacts& r : kRows) {
+    if (r.leave_out.results == 0) continue;
+    if (r.purity != Pure && r.purity != Random) return false;
+    if (r.max_outputs > 8 || r.leave_out.results >> r.max_outputs != 0 || (r.leave_out.results & 1) != 0)
+      return false;
+    for (unsigned i = 0; i < r.min_outputs; ++i)
+      if ((r.leave_out.results >> i & 1) != 0) return false;
+  }
+  return true;
+}
+static_assert(left_out_results_exist(), "a result that may be left out is none, or required");
+
 consteval bool domains_are_complete() {
   std::size_t next = 2;
   for (const Domain& d : kDomains) {

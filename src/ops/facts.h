@@ -119,6 +119,17 @@ struct AttrFact {
   AttrDefaultValue fallback = {};  // monostate: no default
 };
 
+inline constexpr std::uint8_t kVariadic = 255;  // as a greatest number of operands or results
+
+// Which results a node may do without: ONNX Runtime loads and runs it with these left out, alone or together,
+// and gives the others bit for bit. tests/equal/optional_results.py learns that and compares it with the
+// table; where it found no case that runs, all results stay. A schema may allow more: the number of results
+// can select a kernel that rounds otherwise, or a runtime can want all of them.
+struct LeaveOut {
+  std::uint8_t results = 0;           // bit i: result i
+  std::uint32_t unless_operands = 0;  // bit i: no result may be left out of a node with operand i
+};
+
 struct OpFacts {
   OpKind kind;
   std::string_view domain;  // "" is ai.onnx
@@ -128,9 +139,10 @@ struct OpFacts {
   Purity purity;
   Broadcast broadcast;
   std::uint8_t min_inputs;  // as in the schema, without trailing optional operands
-  std::uint8_t max_inputs;  // 255: variadic
+  std::uint8_t max_inputs;  // or kVariadic
   std::uint8_t min_outputs;
-  std::uint8_t max_outputs;  // 255: variadic
+  std::uint8_t max_outputs;  // or kVariadic
+  LeaveOut leave_out;
   std::span<const Role> roles;
   std::span<const AttrFact> attributes;
   AxisFact axis;

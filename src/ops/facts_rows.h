@@ -7,6 +7,8 @@
 // finished rows.
 #pragma once
 
+#include <initializer_list>
+
 #include "ops/facts.h"
 
 namespace graphopt::table {
@@ -105,6 +107,14 @@ struct Row {
     r.facts.purity = p;
     return r;
   }
+  // The results that a node may do without, by number; with an operand of `unless` none.
+  consteval Row may_leave_out(std::initializer_list<int> results,
+                              std::initializer_list<int> unless = {}) const {
+    Row r = *this;
+    for (const int i : results) r.facts.leave_out.results |= static_cast<std::uint8_t>(1u << i);
+    for (const int i : unless) r.facts.leave_out.unless_operands |= 1u << i;
+    return r;
+  }
   consteval Row by_values() const {  // output dims depend on the values of data operands
     Row r = *this;
     r.facts.shape_from_values = true;
@@ -148,6 +158,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .max_inputs = in.most,
                   .min_outputs = out.least,
                   .max_outputs = out.most,
+                  .leave_out = {},
                   .roles = roles,
                   .attributes = attributes,
                   .axis = {},

@@ -3,11 +3,11 @@
 // Problem: nodes declare results (the mask of Dropout, the indices of MaxPool, the states of an LSTM) that a
 // runtime then computes and stores in vain.
 // Method: an optional result without a use becomes an empty slot; empty slots at the end are removed.
-// Exact: an optional result does not change the others. Lowers: bytes written at run time.
+// Exact: the fact table says which results a node may do without (LeaveOut: the others keep their bits, and
+// ONNX Runtime runs the node). Lowers: bytes written at run time.
 // Ends: each rewrite removes a result.
-// Left alone: results of variadic operators (Split, If, Loop: their number has a meaning), required ones,
-// operators that are not pure, and BatchNormalization before opset 14, where the number of results selects
-// training mode.
+// Left alone: results that the table does not list, such as those of variadic operators (Split, If, Loop:
+// their number has a meaning), and those of operators that are not pure.
 //
 //   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
 
@@ -19,8 +19,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::uint8_t kVariadic = 255;
-
 class DropUnused final : public Rule {
  public:
   static constexpr Counter kCounter{"nodes", "nodes that lost unused results"};
@@ -28,29 +26,29 @@ class DropUnused final : public Rule {
   std::span<const OpKind> roots() const override { return {}; }
 
   bool match(const PassContext& c, NodeId n) override {
-    const Model& m = c.model;
-    if (m.output_count(n) < 2 || m.kind(n) == OpKind::Opaque || m.kind(n) == OpKind::FunctionCall)
-      return false;
-    const OpFacts& row = facts_of(m, n);
-    if (row.max_outputs == kVariadic || (row.purity != Purity::Pure && row.purity != Purity::Random))
-      return false;
-    if (m.kind(n) == OpKind::BatchNormalization && m.opset(n) < 14) return false;
-    // Slot 0 stays: some runtimes refuse a node without its first result.
-    for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
-      if (droppable(m, m.output(n, i))) return true;
+    for (std::size_t i = 1; i < c.model.output_count(n); ++i)
+      if (droppable(c.model, n, i)) return true;
     return false;
   }
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    const OpFacts& row = facts_of(m, n);
-    for (std::size_t i = std::max<std::size_t>(1, row.min_outputs); i < m.output_count(n); ++i)
-      if (droppable(m, m.output(n, i))) m.drop_output(n, i);
+    for (std::size_t i = 1; i < m.output_count(n); ++i)
+      if (droppable(m, n, i)) m.drop_output(n, i);
     m.truncate_outputs(n);
   }
 
  private:
-  static bool droppable(const Model& m, ValueId v) { return v && m.use_count(v) == 0 && !m.value(v).pinned; }
+  // The table never lists result 0.
+  static bool droppable(const Model& m, NodeId n, std::size_t i) {
+    const ValueId v = m.output(n, i);
+    if (!v || m.use_count(v) != 0 || m.value(v).pinned) return false;
+    const OpFacts& row = facts_of(m, n);
+    if (i >= 8 || (row.leave_out.results >> i & 1) == 0) return false;
+    for (std::size_t k = 0; k < std::min<std::size_t>(m.input_count(n), 32); ++k)
+      if (m.input(n, k) && (row.leave_out.unless_operands >> k & 1) != 0) return false;
+    return true;
+  }
 };
 
 }  // namespace
