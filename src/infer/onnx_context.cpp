@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <list>
+#include <stdexcept>
 #include <unordered_map>
 
 #include <onnx/defs/operator_sets.h>
@@ -198,9 +199,11 @@ class Context final : public onnx::InferenceContext {
     return slot ? &*slot : nullptr;
   }
   std::size_t getNumInputs() const override { return inputs_.size(); }
+  // Null for an empty slot. An operand of unknown type has an empty one, since many functions read the type
+  // of a required operand without a look at the pointer.
   const onnx::TypeProto* getInputType(std::size_t i) const override {
-    return i < inputs_.size() && inputs_[i].value_case() != onnx::TypeProto::VALUE_NOT_SET ? &inputs_[i]
-                                                                                           : nullptr;
+    require(i < inputs_.size());
+    return c_.has(i) ? &inputs_[i] : nullptr;
   }
   bool hasInput(std::size_t i) const override { return c_.has(i); }
   const onnx::TensorProto* getInputData(std::size_t i) const override {
@@ -224,7 +227,8 @@ class Context final : public onnx::InferenceContext {
   }
   std::size_t getNumOutputs() const override { return outputs_.size(); }
   onnx::TypeProto* getOutputType(std::size_t i) override {
-    return i < outputs_.size() ? &outputs_[i] : nullptr;
+    require(i < outputs_.size());
+    return &outputs_[i];
   }
   bool hasOutput(std::size_t i) override { return c_.has_output(i); }
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
@@ -256,6 +260,12 @@ class Context final : public onnx::InferenceContext {
     return true;
   }
 
+  // Ends the function when it asks for an operand or result that the node has not, as onnx's own context
+  // does: functions do not look at the pointers.
+  static void require(bool there) {
+    if (!there) throw std::out_of_range("the node has no such operand or result");
+  }
+
   NodeContext& c_;
   const onnx::OpSchema& schema_;
   std::vector<onnx::TypeProto> inputs_, outputs_;
@@ -267,16 +277,18 @@ class Context final : public onnx::InferenceContext {
 }  // namespace
 
 struct OnnxRules::State {
-  struct Known {
+  struct Function {
     const onnx::OpSchema* schema = nullptr;
     onnx::InferenceFunction infer;  // empty: onnx has no function
+    std::vector<bool> required;     // which operands a node must have
   };
+
   Model& m;
   std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
-  std::unordered_map<SchemaKey, Known, SchemaHash> functions;
+  std::unordered_map<SchemaKey, Function, SchemaHash> functions;
   std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
 
-  Known& find(OpId op, int version) {
+  Function& find(OpId op, int version) {
     const auto [it, added] = functions.try_emplace(SchemaKey{op, version});
     if (!added) return it->second;
     if (by_name.empty())
@@ -290,7 +302,10 @@ struct OnnxRules::State {
     auto schema = schemas.find(best);
     if (schema == schemas.end()) schema = schemas.emplace(best, best->make()).first;
     if (schema->second.has_type_and_shape_inference_function())
-      it->second = {&schema->second, schema->second.GetTypeAndShapeInferenceFunction()};
+      it->second.infer = schema->second.GetTypeAndShapeInferenceFunction();
+    it->second.schema = &schema->second;
+    for (const auto& formal : schema->second.inputs())
+      it->second.required.push_back(formal.GetOption() == onnx::OpSchema::Single);
     return it->second;
   }
 };
@@ -301,10 +316,13 @@ OnnxRules::~OnnxRules() = default;
 void OnnxRules::infer(NodeContext& c) {
   // The functions throw on models that are wrong and on input that they do not expect: then nothing is known.
   try {
-    const State::Known& known = s_->find(c.m.node(c.n).op, c.opset());
-    if (!known.infer) return;
-    Context context(c, *known.schema);
-    known.infer(context);
+    State::Function& f = s_->find(c.m.node(c.n).op, c.opset());
+    if (!f.infer) return;
+    // A runtime refuses a node without a required operand, and functions read it without asking.
+    for (std::size_t i = 0; i < f.required.size(); ++i)
+      if (f.required[i] && !c.has(i)) return;
+    Context context(c, *f.schema);
+    f.infer(context);
     for (std::size_t i = 0; i < c.output_count(); ++i) {
       if (!c.has_output(i)) continue;
       const TypeId t = from_proto(c.m, context.output(i));
