@@ -43,6 +43,8 @@ void einsum(NodeContext& c) {
     if (ch != ' ') text += ch;
   const std::size_t arrow = text.find("->");
   const std::string left = text.substr(0, arrow);
+  if (static_cast<std::size_t>(std::ranges::count(left, ',')) + 1 != c.input_count())
+    return elem_only(c, elem);
   std::array<DimId, 256> dim{};
   std::array<int, 256> count{};
   Dims ellipsis;
