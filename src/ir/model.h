@@ -271,6 +271,8 @@ class Model {
   TensorId make_int64(std::int64_t value);                     // rank 0
 
   // --- building and changing -------------------------------------------------------------------------------
+  // Returns the operator of these names with this meaning. One name may have two: a node whose numbers of
+  // operands or results do not fit its operator is opaque.
   OpId intern_op(OpKind kind, std::string_view domain, std::string_view type, std::string_view overload = {},
                  FunctionId function = {});
   GraphId add_graph(NodeId owner, NameId attribute, std::uint32_t opsets);

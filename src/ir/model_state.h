@@ -23,12 +23,14 @@ struct Model::Arena {
 
 struct Model::OpIndex {
   struct Key {
+    OpKind kind;  // a node that does not fit its operator has the same names, but is opaque
     NameId domain, type, overload;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
     std::size_t operator()(const Key& k) const {
-      std::uint64_t h = k.domain.index();
+      std::uint64_t h = static_cast<std::uint64_t>(k.kind);
+      h = h * 0x9E3779B97F4A7C15u + k.domain.index();
       h = h * 0x9E3779B97F4A7C15u + k.type.index();
       h = h * 0x9E3779B97F4A7C15u + k.overload.index();
       return static_cast<std::size_t>(h ^ (h >> 32));

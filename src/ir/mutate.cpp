@@ -115,7 +115,7 @@ void Model::mark_clean() {
 
 OpId Model::intern_op(OpKind kind, std::string_view domain, std::string_view type, std::string_view overload,
                       FunctionId function) {
-  const OpIndex::Key key{names.intern(domain), names.intern(type), names.intern(overload)};
+  const OpIndex::Key key{kind, names.intern(domain), names.intern(type), names.intern(overload)};
   const auto [it, fresh] = op_index_->ops.try_emplace(key, OpId{ops_.size()});
   if (fresh) ops_.push_back(Op{kind, key.domain, key.type, key.overload, function});
   return it->second;

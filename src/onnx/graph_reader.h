@@ -80,6 +80,7 @@ class GraphReader {
   void note_constant(NodeId n);
   void pin_sharded(Bytes node);
   OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);
+  OpId fitting_op(const ParsedNode& parsed, GraphId g);
   void check_opset(GraphId g, OpId op, NodeId n);
 
   // function_reader.cpp

@@ -103,6 +103,22 @@ bool GraphReader::parse_node(Bytes proto, GraphId g, std::uint32_t index, Parsed
   return true;
 }
 
+// Returns the operator of a node, opaque when the operator has no such number of operands or results. Rules,
+// kernels and passes may rely on the numbers that the fact table states; a runtime may refuse such a node or
+// know more of the operator than the table does, so it is kept as it is.
+OpId GraphReader::fitting_op(const ParsedNode& parsed, GraphId g) {
+  const Op op = m_.op(parsed.op);
+  const auto version = std::clamp<std::int64_t>(m_.opset(g, op.domain), 0, kNewestOpset + 1);
+  const OpFacts& row = facts(op.kind, static_cast<int>(version));
+  const auto fits = [](std::uint32_t count, std::uint8_t least, std::uint8_t most) {
+    return count >= least && (most == kVariadic || count <= most);
+  };
+  if (fits(parsed.inputs, row.min_inputs, row.max_inputs) &&
+      fits(parsed.outputs, row.min_outputs, row.max_outputs))
+    return parsed.op;
+  return m_.intern_op(OpKind::Opaque, m_.text(op.domain), m_.text(op.type), m_.text(op.overload));
+}
+
 // The meaning of an operator depends on the version of its domain, so the version must be given. Nothing
 // depends on it for operators without a row in the fact table.
 void GraphReader::check_opset(GraphId g, OpId id, NodeId n) {
@@ -141,13 +157,14 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
     const NameId name = operand_names_[parsed.first_name + parsed.inputs + k];
     results_.push_back(name == kEmptyName ? ValueId{} : lookup(name));
   }
-  const NodeId n = m_.add_node(g, parsed.op, operands_, results_);
+  const OpId op = fitting_op(parsed, g);
+  const NodeId n = m_.add_node(g, op, operands_, results_);
   Node& node = m_.node_for_reader(n);
   node.name = parsed.name;
   node.proto = parsed.proto;
   node.file_index = index;
   open_graphs_.back().current = n;
-  if (m_.opset(g, m_.op(parsed.op).domain) == 0) check_opset(g, parsed.op, n);
+  if (m_.opset(g, m_.op(op).domain) == 0) check_opset(g, op, n);
   if (parsed.has_devices) pin_sharded(parsed.proto);
   if (!parsed.has_attributes) return;
   if (budget < 2) {
