@@ -59,8 +59,9 @@ NEWEST = next(o for o in range(defs.onnx_opset_version(), 0, -1) if loads(o))
 KEPT = {
     ("", "Attention"): "the kernel rounds otherwise with the scores as a result",
     ("", "BatchNormalization"): "before opset 14 the number of results selects training",
+    ("", "MaxPool"): "with its indices another kernel runs, which treats NaN in another way",
     ("com.microsoft", "Attention"): "it may share its cache with an operand",
-    ("com.microsoft", "EmbedLayerNormalization"): "whether mask_index may go depends on mask_index_type",
+    ("com.microsoft", "EmbedLayerNormalization"): "how many results it wants depends on mask_index_type",
     ("com.microsoft", "MultiHeadAttention"): "it may share its cache with an operand",
     ("com.microsoft", "QAttention"): "it may share its cache with an operand",
 }
