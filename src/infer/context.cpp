@@ -178,7 +178,13 @@ std::optional<std::size_t> NodeContext::axis(std::int64_t a, std::int64_t rank) 
 }
 
 DimId NodeContext::fresh(std::size_t output, std::uint32_t slot, Range range) {
-  return s.fresh(m.output(n, output), slot, range);
+  for (std::size_t i = 0; i <= output_count(); ++i) {
+    // The symbol belongs to a value: to another result where this one is an empty slot.
+    const std::size_t k = (output + i) % (output_count() + 1);
+    const auto apart = static_cast<std::uint32_t>(i == 0 ? 0 : (output + 1) << 16);
+    if (has_output(k)) return s.fresh(m.output(n, k), slot + apart, range);
+  }
+  return {};
 }
 
 void NodeContext::set(std::size_t i, TypeId type, SymbolicTensor* symbolic) {

@@ -93,6 +93,7 @@ class NodeContext {
   void tensor(std::size_t i, DType elem, std::span<const DimId> d, SymbolicTensor* symbolic = nullptr);
   // States a small tensor of known elements; its type follows from it.
   void symbolic(std::size_t i, SymbolicTensor t);
+  // Returns the symbol of this slot of a result, the same one at each call; none for a node without results.
   DimId fresh(std::size_t output, std::uint32_t slot, Range range = {});
   void finish();  // results not stated become unknown
 
