@@ -43,8 +43,8 @@ struct Options {
   std::string output;  // a file, which may be the input; "-" is stdout; empty: a dry run
 
   // What to do
-  int level = 2;       // 0 load and save; 1 bit-exact passes; 2 default; 3 may round more
-  bool exact = false;  // bit-exact passes only
+  int level = 2;       // 0 load and save; 1 keeps every bit; 2 default: may round; 3 rounds and assumes more
+  bool exact = false;  // keeps every bit, at whatever level; assumes nothing
   std::vector<std::string>
       passes;  // exactly these, in this order, until none changes anything; empty: by level
   std::vector<std::string> disabled;

@@ -144,10 +144,9 @@ void Run::report_claims() {
 
 Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget, MoveLog* moves) {
   PipelineOptions o;
-  o.level = options_.level;
   o.passes = options_.passes;
   o.disabled = options_.disabled;
-  o.pass = {.fold_limit = options_.fold_limit, .exact = options_.exact};
+  o.pass = {.fold_limit = options_.fold_limit, .strictness = strictness_of(options_.level, options_.exact)};
   o.verify_each = options_.verify_each;
   o.rewrite_budget = rewrite_budget;
   o.should_stop = [this] { return out_of_time(); };

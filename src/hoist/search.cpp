@@ -35,7 +35,7 @@ class Search {
   // With `explain_only` nothing is kept: candidates are tried for the reasons that --explain prints.
   Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool explain_only)
       : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), explain_only_(explain_only) {
-    options_.relaxed = c.options.level >= 3 && !c.options.exact;
+    options_.relaxed = c.options.strictness == Strictness::Assuming;
     explain_ = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
   }
 
@@ -358,7 +358,7 @@ class Search {
   };
   bool accepts(Only only, const Cost& before, const Cost& after) const {
     if (only == Only::NotDearer) return !(before < after);
-    if (!(after < before) || (c_.options.level < 2 && after.deform > before.deform))
+    if (!(after < before) || (c_.options.strictness == Strictness::Plain && after.deform > before.deform))
       return false;  // -O1: no new D
     if (only == Only::NoMoreNodes) return after.nodes() <= before.nodes();
     if (only == Only::TwoForOne)

@@ -78,7 +78,8 @@ class FoldConstant final : public Rule {
         freed += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
     }
     const FoldExactness exactness = fold_exactness(m, n, operands_);
-    if (exactness == FoldExactness::No || (exactness == FoldExactness::Rounds && c.options.exact))
+    if (exactness == FoldExactness::No ||
+        (exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness)))
       return false;
     refused_ = {};
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});

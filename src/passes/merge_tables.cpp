@@ -15,8 +15,8 @@
 // A negative index counts from the end of its own table: unless it is provably >= 0, Mod(index, rows) is
 // applied first, which is index + rows for negative ones. An index outside its table is an error that the
 // joint table would hide; so all must be provably inside (constants, Clip, Mod, ArgMax ..., see range_of).
-// -O3 assumes that they are inside: an index that made the model fail may then give a row of the same or of
-// another table. Offsets must fit in the type of the indices.
+// -O3 without --exact assumes that they are inside: an index that made the model fail may then give a row of
+// the same or of another table. Offsets must fit in the type of the indices.
 // Lowers: nodes, counted before the rewrite; bytes stay: the rows are the same, and offsets take less than
 // the removed names. Ends: the number of nodes falls.
 // Left alone: more than kMostBytes of tables (they would be copied in memory), scalar indices, opset < 7 (<
@@ -202,7 +202,8 @@ class MergeTables final : public Rule {
     if (bits_of(t.dtype) < 8 || c.infer.dims(b.index).empty()) return std::nullopt;
     b.rows = t.dims[0];
     const Range r = range_of(c, b.index);
-    if ((r.low < -b.rows || r.high >= b.rows) && c.options.level < 3) return std::nullopt;
+    if ((r.low < -b.rows || r.high >= b.rows) && c.options.strictness < Strictness::Assuming)
+      return std::nullopt;
     b.negative = r.low < 0;
     return b;
   }

@@ -32,10 +32,10 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
   }
   if (o.passes.empty())
     for (const PassInfo* p : all_passes())
-      if (p->level <= o.level) chosen.push_back(p);
+      if (strictness_of(p->level, false) <= o.pass.strictness) chosen.push_back(p);
   std::erase_if(chosen, [&](const PassInfo* p) {
     return std::ranges::count(o.disabled, p->name) > 0 ||
-           ((o.pass.exact || o.level < 2) && p->exact == Exact::No);
+           (keeps_bits(o.pass.strictness) && p->exact == Exact::No);
   });
   return chosen;
 }
@@ -60,13 +60,10 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   if (!chosen) return chosen.errors();
   PipelineReport report;
   Journal journal(options.rewrite_budget);
-  PassOptions pass_options = options.pass;
-  pass_options.exact |= options.level < 2;  // -O1 keeps every bit
-  pass_options.level = options.level;
   DraftStore drafts(model, infer);
   SelfCheck check;
   PassContext context{
-      model, infer, journal, pass_options, options.moves, &drafts, options.verify_each ? &check : nullptr};
+      model, infer, journal, options.pass, options.moves, &drafts, options.verify_each ? &check : nullptr};
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());

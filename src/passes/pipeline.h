@@ -13,12 +13,11 @@
 namespace graphopt {
 
 struct PipelineOptions {
-  int level = 2;  // -O0 runs nothing, -O1 keeps every bit
   std::vector<std::string>
       passes;  // --passes: exactly these, in this order, to a fixed point; empty: by level
   std::vector<std::string> disabled;  // --disable-pass
-  PassOptions pass;
-  MoveLog* moves = nullptr;  // filled when given
+  PassOptions pass;                   // its strictness chooses the passes
+  MoveLog* moves = nullptr;           // filled when given
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
   // Called between passes; returning true stops the run (--timeout, --max-memory, interrupts). The model is

@@ -123,7 +123,7 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
   add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 bit-exact, 2 default: may round, 3 more so",
       chosen(o.level, "-O",
              std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
-  flag(app, kWhat, "--exact", "only passes that keep every bit of the results", o.exact);
+  flag(app, kWhat, "--exact", "keep every bit of the results, at whatever -O level", o.exact);
   add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
                pass_names(o.passes, "--passes"));
   add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
