@@ -146,6 +146,8 @@ struct Function {
   std::vector<Bytes> rest;         // further fields (doc string, opset imports, metadata ...) with tags
 };
 
+class Model;
+
 // Notified of every change, after it has happened.
 class Listener {
  public:
@@ -159,6 +161,16 @@ class Listener {
     (void)new_value;
   }
   virtual void value_became_constant(ValueId) {}
+};
+
+// A condition on uses beyond the form of the graph, for layers that know what operators mean.
+class UsePolicy {
+ public:
+  virtual ~UsePolicy() = default;
+  // Returns whether the use, of a node that is no return node, may read v in place of its value.
+  virtual bool may_read(const Model&, UseId, ValueId v) const = 0;
+  // Returns whether v, the result of a node, may become an initializer with its name and uses.
+  virtual bool may_become_constant(const Model&, ValueId v) const = 0;
 };
 
 class Model {
@@ -312,13 +324,14 @@ class Model {
 
   // Returns true if every use of old_value may read new_value instead. Returns false when a graph output
   // would lose its name (main graph) or come from outside its graph, when new_value is not visible at a use,
-  // and when either value is pinned.
+  // when either value is pinned, and when the use policy forbids it.
   bool can_replace(ValueId old_value, ValueId new_value) const;
   // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
   void replace_all_uses(ValueId old_value, ValueId new_value);
   // Detaches the value from its node (which keeps an empty output slot) and makes it an initializer; name and
-  // uses stay. Precondition: it is the result of a node.
+  // uses stay. Precondition: it is the result of a node, and can_become_constant.
   void make_constant(ValueId v, TensorId t);
+  bool can_become_constant(ValueId v) const { return !policy_ || policy_->may_become_constant(*this, v); }
   // Detaches a result from its node (which keeps an empty slot) so that another node can define it. Uses
   // stay.
   ValueId detach_output(NodeId n, std::size_t slot);
@@ -340,6 +353,9 @@ class Model {
   void retype(ValueId v, NameId name);
   // Returns a name that nothing in the model has: base, or base with a suffix.
   NameId fresh_name(std::string_view base);
+
+  // The policy that can_replace and can_become_constant ask; null: none. It must outlive its use.
+  void set_use_policy(const UsePolicy* policy) { policy_ = policy; }
 
   void add_listener(Listener* l);
   void remove_listener(Listener* l);
@@ -376,6 +392,7 @@ class Model {
   std::vector<Op> ops_;
   std::vector<Function> functions_;
   std::vector<Listener*> listeners_;
+  const UsePolicy* policy_ = nullptr;
   std::size_t live_nodes_ = 0;
   struct Arena;
   std::unique_ptr<Arena> arena_;

@@ -198,4 +198,16 @@ bool scalar_equals_vector(OpKind kind, DType type);
 // a reduced group are visited in another order).
 bool axis_work_keeps_bits(OpKind kind, DType type, bool turned);
 
+// What a runtime does with an operand when it loads a model, if the operand is a constant then. The bits of
+// the result may depend on it (facts_packed.cpp).
+enum class Packing : std::uint8_t {
+  None,    // nothing: a constant and a computed operand give the same bits
+  Weight,  // packs it; also a constant of the graph directly around that of the node
+  Reading  // chooses the kernel by it, or nothing is known; the graph in which the constant stands may count
+};
+// Returns what is done with operand `slot`, whose element type is `type` (Undefined: unknown).
+Packing packing_of(OpKind kind, std::size_t slot, DType type);
+// Returns false if packing_of() returns None for each operand and type.
+bool packs_operands(OpKind kind);
+
 }  // namespace graphopt

@@ -12,7 +12,8 @@
 // Ends: each rewrite removes a node and makes none.
 // Left alone: quantization (a dequantized weight is larger than its source, and runtimes need the pair),
 // results that are outputs of subgraphs (ONNX Runtime requires that nodes inside compute them), random and
-// unknown operators, pinned values.
+// unknown operators, pinned values; where every bit is promised, operands that a runtime would pack as
+// constants (rewrite/constancy.h).
 //
 //   s = Shape (x)            with x float[2,3]
 //   y = Reshape (z, s)       =>      <int64[2] s = {2, 3}>  y = Reshape (z, s)
@@ -48,6 +49,7 @@ bool may_fold(const Model& m, NodeId n) {
     if (m.use_count(v) == 0) continue;
     used = true;
     if (m.value(v).graph != m.main() && m.is_graph_output(v)) return false;
+    if (!m.can_become_constant(v)) return false;
   }
   return used;
 }

@@ -6,18 +6,25 @@
 // never taken.
 // Method: the nodes and initializers of the taken branch move directly before the If; users of the If's
 // results read the branch's results, or, where these cannot take the name of an output, an Identity of them.
-// Exact: a constant condition takes the same branch in every run, and a branch has no state of its own.
+// Exact: a constant condition takes the same branch in every run, and a branch has no state of its own. A
+// runtime packs constant weights of a node's own graph and of the graph around it, not those further out
+// (rewrite/constancy.h): where every bit is promised, a node that comes nearer to such a weight reads an
+// Identity of it, which is no constant.
 // Lowers: launches (the If). Ends: each rewrite removes an If and makes none.
 // Left alone: a condition that may differ between runs, an overridable one, a branch that returns fewer
-// results.
+// results; where every bit is promised, a branch that reads a parameter of the function, or a constant of the
+// graph around it, at an operand by which a kernel is chosen in ways that are not known.
 //
 //   y = If (c) <then_branch = t () => (p) { p = Relu (x) }, else_branch = ...>      =>      y = Relu (x)
 //   with c = true
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
+#include "rewrite/constancy.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -45,7 +52,7 @@ class InlineIf final : public Rule {
     if (!m.graph_inputs(taken_).empty() || m.graph_output_count(taken_) < m.output_count(n)) return false;
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
       if (!m.graph_output(taken_, i)) return false;
-    return true;
+    return !keeps_bits(c.options.strictness) || find_nearer(c);
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -57,6 +64,18 @@ class InlineIf final : public Rule {
     m.inline_subgraph(taken_, holders_);
     m.set_graph_outputs(taken_, {});  // the branch's outputs are no longer outputs of a graph
     const OpId identity = standard_op(m, OpKind::Identity);
+    std::ranges::stable_sort(nearer_, {}, &Nearer::value);
+    ValueId copied, copy;
+    for (const Nearer& use : nearer_) {
+      if (use.value != copied) {
+        copied = use.value;
+        const std::string base = std::string(m.text(m.value(copied).name)) + "_copy";
+        const NodeId before = m.ancestor_in(m.node(n).graph, use.node);
+        copy =
+            m.output(m.add_node_like(m.node(n).graph, identity, std::span(&copied, 1), 1, base, before), 0);
+      }
+      m.set_operand(use.node, use.slot, copy);
+    }
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
       if (!v || m.use_count(v) == 0) continue;
@@ -71,7 +90,47 @@ class InlineIf final : public Rule {
   }
 
  private:
+  // An operand that is computed now and would be a packed constant when its node is one graph further out.
+  struct Nearer {
+    NodeId node;
+    std::uint32_t slot;
+    ValueId value;
+  };
+
+  // Finds these operands in the branch and in the bodies of its nodes; further inside nothing comes within
+  // sight. Returns false if an Identity would not keep the bits of one.
+  bool find_nearer(const PassContext& c) {
+    nearer_.clear();
+    const Model& m = c.model;
+    for (NodeId n = m.first_node(taken_); n; n = m.next_node(n)) {
+      if (!find_nearer(c, n)) return false;
+      for (const Attr& a : m.attrs(n))
+        for (const GraphId body : a.graphs)
+          for (NodeId inner = m.first_node(body); inner; inner = m.next_node(inner))
+            if (!find_nearer(c, inner)) return false;
+    }
+    return true;
+  }
+
+  bool find_nearer(const PassContext& c, NodeId n) {
+    const Model& m = c.model;
+    if (!packs_operands(facts_of(m, n).kind)) return true;
+    for (std::uint32_t slot = 0; slot < m.input_count(n); ++slot) {
+      const ValueId v = m.input(n, slot);
+      const Packing packing = packing_of(m, c.infer, n, slot);
+      if (packing == Packing::None || m.inside(m.value(v).graph, taken_)) continue;
+      const Constancy before = constancy_of(m, v, m.node(n).graph);
+      // One graph less lies between the two; that of the node's parent, seen from outside, is the same.
+      const Constancy after = constancy_of(m, v, m.graph(m.node(n).graph).parent);
+      if (same_packing(packing, before, after)) continue;
+      if (before != Constancy{}) return false;
+      nearer_.push_back({n, slot, v});
+    }
+    return true;
+  }
+
   GraphId taken_;
+  std::vector<Nearer> nearer_;
   NameHolders holders_;  // names in use, counted once
 };
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "hoist/draft_store.h"
 #include "ir/verify.h"
+#include "rewrite/constancy.h"
 #include "support/hash_chains.h"
 #include "support/nearest.h"
 
@@ -53,6 +55,28 @@ std::uint64_t facts_hash(const Model& model, const Inference& infer) {
   return hash;
 }
 
+// Keeps packed operands what they are, constants or not, where every bit is promised.
+class ConstancyPolicy {
+ public:
+  ConstancyPolicy(Model& model, const Inference& infer, const PipelineOptions& options)
+      : model_(model), infer_(infer), policy_(infer) {
+    if (!keeps_bits(options.pass.strictness)) return;
+    model_.set_use_policy(&policy_);
+    if (options.verify_each) record_.emplace(model_, infer_);
+  }
+  ~ConstancyPolicy() { model_.set_use_policy(nullptr); }
+  ConstancyPolicy(const ConstancyPolicy&) = delete;
+  ConstancyPolicy& operator=(const ConstancyPolicy&) = delete;
+
+  std::optional<Error> verify() { return record_ ? record_->compare(model_, infer_) : std::nullopt; }
+
+ private:
+  Model& model_;
+  const Inference& infer_;
+  const KeepConstancy policy_;
+  std::optional<ConstancyRecord> record_;
+};
+
 }  // namespace
 
 Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const PipelineOptions& options) {
@@ -64,6 +88,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   SelfCheck check;
   PassContext context{
       model, infer, journal, options.pass, options.moves, &drafts, options.verify_each ? &check : nullptr};
+  ConstancyPolicy policy(model, infer, options);
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());
@@ -104,6 +129,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       if (options.verify_each) {
         std::optional<Error> broken = verify(model);
         if (!broken) broken = check.broken;
+        if (!broken) broken = policy.verify();
         if (broken) {
           broken->what = "pass '" + r.name + "': " + broken->what;
           return *broken;

@@ -83,7 +83,8 @@ struct DraftValue {
   ShapeId shape;  // none: unknown
   DType dtype = DType::Undefined;
   TensorId tensor;  // of a constant; its dims may differ from `shape`, its bytes do not
-  // A graph output, captured, pinned, or of an outer graph: it keeps its name and its content.
+  // A graph output, captured, pinned, of an outer graph, or an operand that must stay computed: it keeps its
+  // name and its content.
   bool live_out = false;
   // No node of this graph defines it: an input, an initializer, or a value of an outer graph. So it cannot
   // take another name or shape.

@@ -6,6 +6,7 @@
 #include "hoist/draft/elementwise.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
+#include "rewrite/constancy.h"
 
 namespace graphopt {
 namespace {
@@ -126,8 +127,11 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
   }
   made.outer = !value.def || value.graph != d.graph();
   made.live_out = value.pinned || value.graph != d.graph();
+  // A packed operand that is computed from constants must not become one of them.
+  const bool fixed = v.index() < from_constants_.size() && from_constants_[v.index()];
   for (UseId u = m.first_use(v); u && !made.live_out; u = m.next_use(u))
-    made.live_out = m.is_return(m.user(u)) || m.node(m.user(u)).graph != d.graph();
+    made.live_out = m.is_return(m.user(u)) || m.node(m.user(u)).graph != d.graph() ||
+                    (fixed && packing_of(m, c_.infer, m.user(u), m.slot(u)) != Packing::None);
   known = {d.put_value(made), serial_};
   return known.value;
 }
@@ -292,6 +296,23 @@ void DraftBuilder::mark_shape_computations(Draft& d) const {
   }
 }
 
+// Finds the values that have nothing but constants upstream; moves and the clean-up of a draft could make
+// constants of them.
+void DraftBuilder::find_fixed_operands() {
+  const Model& m = c_.model;
+  from_constants_.assign(m.value_count(), false);
+  for (const std::uint32_t i : order_.order()) {
+    const NodeId n = order_.nodes()[i];
+    bool fixed = m.input_count(n) > 0 && facts_of(m, n).purity == Purity::Pure;
+    for (std::size_t k = 0; k < m.input_count(n) && fixed; ++k) {
+      const ValueId v = m.input(n, k);
+      fixed = !v || from_constants_[v.index()] || constancy_of(m, v, m.value(v).graph) != Constancy{};
+    }
+    for (const ValueId v : m.outputs(n))
+      if (v) from_constants_[v.index()] = fixed;
+  }
+}
+
 Draft DraftBuilder::build(GraphId g, Draft* spare) {
   Draft d = spare ? Draft(c_.model, g, std::move(*spare)) : Draft(c_.model, g);
   ++serial_;
@@ -300,6 +321,7 @@ Draft DraftBuilder::build(GraphId g, Draft* spare) {
   while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
   d.in_function = c_.model.graph(root).function.valid();
   order_.compute(g);
+  if (keeps_bits(c_.options.strictness)) find_fixed_operands();
   // Ids follow the file, where neighbours are near each other; the order of the list is the canonical one.
   d.reserve(order_.nodes().size());
   for (const NodeId n : order_.nodes()) read_node(d, n);

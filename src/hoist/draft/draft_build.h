@@ -33,6 +33,7 @@ class DraftBuilder {
   void read_gather(const Draft& d, DraftNode& node) const;
   DValue value_of(Draft& d, ValueId v);
   void mark_shape_computations(Draft& d) const;
+  void find_fixed_operands();
 
   const PassContext& c_;
   struct ValueEntry {
@@ -49,6 +50,8 @@ class DraftBuilder {
   LargeArray<ValueEntry> values_;  // by ValueId
   std::vector<TypeFacts> types_;   // by TypeId
   std::vector<DValue> in_, out_;   // of the node at hand
+  // By ValueId, where every bit is promised, else empty: whether only constants are upstream of the value.
+  std::vector<bool> from_constants_;
   std::uint32_t serial_ = 0;
 };
 
