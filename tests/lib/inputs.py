@@ -133,7 +133,7 @@ def record_of(path):
 
 def declared(path, name):
     """A record from the model's inputs alone: symbols get one extent, floats are normal, other numbers 0 or
-    1, strings "a" or "b"."""
+    1, strings "a" or "b". A dim without a symbol or a positive number is called INPUT.AXIS."""
     import onnx
 
     model = onnx.load(path, load_external_data=False)
@@ -146,7 +146,7 @@ def declared(path, name):
         if kind not in DTYPES or not tensor.HasField("shape"):
             raise ValueError(f"{path}: no inputs can be made for {value.name}")
         dims = [
-            d.dim_value if d.HasField("dim_value") else d.dim_param or f"{value.name}.{axis}"
+            d.dim_param or (d.dim_value if d.dim_value > 0 else f"{value.name}.{axis}")
             for axis, d in enumerate(tensor.shape.dim)
         ]
         symbols |= {
