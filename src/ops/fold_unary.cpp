@@ -124,10 +124,18 @@ FoldRefusal fold_clip(FoldRun& r) {
       if constexpr (std::is_floating_point_v<T>) {
         // An absent bound is the largest number in some runtimes and infinity in others.
         if (std::isinf(x) && !(x < 0 ? low : high)) return false;
-      } else if ((low && !integers::ordered(x, *low)) || (high && !integers::ordered(x, *high))) {
-        return false;
       }
-      v = low && x < *low ? *low : high && *high < x ? *high : x;
+      v = x;
+      if (low) {
+        if constexpr (std::is_integral_v<T>)
+          if (!integers::ordered(v, *low)) return false;
+        if (v < *low) v = *low;
+      }
+      if (high) {
+        if constexpr (std::is_integral_v<T>)
+          if (!integers::ordered(v, *high)) return false;
+        if (*high < v) v = *high;
+      }
       return true;
     });
   });

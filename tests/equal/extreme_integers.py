@@ -40,6 +40,10 @@ TYPES = {
     "f64": TensorProto.DOUBLE,
 }
 NUMPY = {"i64": np.int64, "i32": np.int32, "f32": np.float32, "f64": np.float64}
+OPERATORS = (
+    "Add Sub Mul Add Sub Mul Div Mod Pow Min Max Neg Abs Sign Relu Clip Less Where Cast ReduceSum ReduceProd "
+    "ReduceMin ReduceMax ReduceMean CumSum Concat Gather"
+).split()
 
 
 class Builder:
@@ -103,8 +107,7 @@ def chain(rng, names):
         other = pick(rng, same)
         wide = max(length, other[1])
         integer = kind[0] == "i"
-        op = pick(rng, "Add Sub Mul Add Sub Mul Div Mod Pow Min Max Neg Abs Sign Relu Clip Less Where Cast "
-                  "ReduceSum ReduceProd ReduceMin ReduceMax ReduceMean CumSum Concat Gather".split())  # fmt: skip
+        op = pick(rng, OPERATORS)
         if op in ("Div", "Mod"):
             if not integer:
                 continue

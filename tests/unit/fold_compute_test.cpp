@@ -153,9 +153,12 @@ TEST(FoldArithmetic, DivAndMod) {
   ASSERT_EQ(div.fold(OpKind::Div), kFolded);
   EXPECT_EQ(div.i64s(), (Ints{-3, 3}));
   FoldCase mod(13);
-  mod.i64({4}, {-7, 7, -7, kMin64}).i64({4}, {3, -3, -3, -1});
+  mod.i64({4}, {-7, 7, -7, 7}).i64({4}, {3, -3, -3, -1});
   ASSERT_EQ(mod.fold(OpKind::Mod), kFolded);
   EXPECT_EQ(mod.i64s(), (Ints{2, -2, -1, 0}));
+  FoldCase fatal(13);  // ends the process of the runtime, as Div does
+  fatal.i64({1}, {kMin64}).i64({1}, {-1});
+  EXPECT_EQ(fatal.fold(OpKind::Mod), kBadOperands);
   FoldCase c_mod(13);
   c_mod.i64({2}, {-7, 7}).i64({2}, {3, -3}).attr("fmod", 1);
   ASSERT_EQ(c_mod.fold(OpKind::Mod), kFolded);
@@ -172,6 +175,27 @@ TEST(FoldArithmetic, DivAndMod) {
   float_zero.f32({2}, {1, -1}).f32({1}, {0});
   ASSERT_EQ(float_zero.fold(OpKind::Div), kFolded);
   EXPECT_EQ(float_zero.f32s(), (std::vector<float>{kInf, -kInf}));
+}
+
+TEST(FoldArithmetic, Int64IsNotOrderedByBit31Alone) {
+  constexpr std::int64_t kTwo31 = std::int64_t{1} << 31;
+  FoldCase max(13);
+  max.i64({2}, {0, kTwo31}).i64({2}, {5, std::int64_t{1} << 32});
+  ASSERT_EQ(max.fold(OpKind::Max), kFolded);
+  EXPECT_EQ(max.i64s(), (Ints{5, std::int64_t{1} << 32}));
+  for (const OpKind kind : {OpKind::Min, OpKind::Max}) {
+    FoldCase c(13);
+    c.i64({2}, {1, 7}).i64({2}, {2, kTwo31});
+    EXPECT_EQ(c.fold(kind), kBadOperands);
+  }
+  for (const OpKind kind : {OpKind::Relu, OpKind::Sign}) {
+    FoldCase c(14);
+    c.i64({2}, {1, kTwo31});
+    EXPECT_EQ(c.fold(kind), kBadOperands);
+  }
+  FoldCase clip(13);  // -1 becomes 7, and 7 is then compared with the upper bound
+  clip.i64({2}, {-1, -1}).i64({}, {7}).i64({}, {kTwo31 + 1});
+  EXPECT_EQ(clip.fold(OpKind::Clip), kBadOperands);
 }
 
 TEST(FoldArithmetic, PowOnlyWhereDoublesAreExact) {
