@@ -137,8 +137,8 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
 //
 // A Reshape that changes nothing tells the rank of what comes out of a sequence, of a loop or of an operator
 // without a schema; onnx's inference does not find it otherwise, and a Scan needs it of what its body returns.
-// Values that follow from such a result are assumed to need it, too. Only operands of nodes that differ from
-// the file are found, since everything else is told as in the file.
+// Values that follow from such a result are assumed to need it, too. Only operands and results of nodes that
+// differ from the file are found, since everything else is told as in the file.
 class LostRanks {
  public:
   LostRanks(const Model& m, const Inference& inference)
@@ -162,8 +162,11 @@ class LostRanks {
       if (hidden_[v.index()] && m.node(n).dirty) lost_[v.index()] = true;
     }
     if (!hidden) return;
-    for (const ValueId v : m.outputs(n))
-      if (v) hidden_[v.index()] = m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
+    for (const ValueId v : m.outputs(n)) {
+      if (!v) continue;
+      hidden_[v.index()] = m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
+      if (hidden_[v.index()] && m.node(n).dirty) lost_[v.index()] = true;  // it took over a removed node's result
+    }
   }
 
   std::vector<bool> hidden_, lost_;  // by value
