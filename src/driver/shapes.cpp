@@ -136,9 +136,9 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
 // remains does not.
 //
 // A Reshape that changes nothing tells the rank of what comes out of a sequence, of a loop or of an operator
-// without a schema; onnx's inference does not find it otherwise, and a Scan needs it of what its body returns.
-// Values that follow from such a result are assumed to need it, too. Only operands and results of nodes that
-// differ from the file are found, since everything else is told as in the file.
+// without a schema; onnx's inference does not find it otherwise, and a Scan needs it of what its body
+// returns. Values that follow from such a result are assumed to need it, too. Only operands and results of
+// nodes that differ from the file are found, since everything else is told as in the file.
 class LostRanks {
  public:
   LostRanks(const Model& m, const Inference& inference)
@@ -165,7 +165,8 @@ class LostRanks {
     for (const ValueId v : m.outputs(n)) {
       if (!v) continue;
       hidden_[v.index()] = m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
-      if (hidden_[v.index()] && m.node(n).dirty) lost_[v.index()] = true;  // it took over a removed node's result
+      // It may have taken over a removed node's result.
+      if (hidden_[v.index()] && m.node(n).dirty && purity != Purity::ControlFlow) lost_[v.index()] = true;
     }
   }
 
@@ -199,7 +200,7 @@ class WrittenTypes {
     if (infer_) return found;
     // A new value that took an output's name has taken its ValueInfo, too.
     if (refuted(v) || value.info_stale || (v.index() >= file_values_ && value.info.empty()) ||
-        (lost_ranks_ && (*lost_ranks_)[v]))
+        (lost_ranks_ && (*lost_ranks_)[v] && !model_.is_graph_output(v)))
       return without_fresh_names(found);
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
   }

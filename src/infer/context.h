@@ -73,8 +73,8 @@ class NodeContext {
   Dims broadcast(std::span<const DimId> a, std::span<const DimId> b);
   // Returns true if b is 0 in every run in which a is 0.
   bool zero_with(DimId a, DimId b);
-  // States that, if every run computes this node. It does not matter whether the node only moves elements: that
-  // an operand is empty where another is proves of no node that it changes nothing.
+  // States that, if every run computes this node. It does not matter whether the node only moves elements:
+  // that an operand is empty where another is proves of no node that it changes nothing.
   void zero_implies(DimId a, DimId b);
   // Returns true if d is never negative in a run: its range excludes it, or d is an extent of a result that
   // every run computes.

@@ -2,13 +2,13 @@
 //
 // Problem: MatMul (a, b) fails unless two extents are equal, so they are equal in every run. A node before it
 // in the file has been visited without that fact; the order of the file would decide what is known.
-// Method: each node keeps the clock of the pool at its visit, each symbol the clock when something was learned
-// about it. After the walk, nodes that read a symbol about which something was learned since are visited
-// again, in order, until there are none. A revisit that finds a dim for which a fresh symbol was made before
-// learns that both are equal.
-// Cost: a round looks at each node once, without inferring it, and visits those that it found and what
-// depends on them. A fact that leads to the next against the order of the file needs a round for each step,
-// so the number of rounds is limited by the size of the graph; what is known after fewer rounds is true, too.
+// Method: each node keeps the clock of the pool at its visit, each symbol the clock when something was
+// learned about it. After the walk, nodes that read a symbol about which something was learned since are
+// visited again, in order, until there are none. A revisit that finds a dim for which a fresh symbol was made
+// before learns that both are equal. Cost: a round looks at each node once, without inferring it, and visits
+// those that it found and what depends on them. A fact that leads to the next against the order of the file
+// needs a round for each step, so the number of rounds is limited by the size of the graph; what is known
+// after fewer rounds is true, too.
 #include <algorithm>
 
 #include "infer/context.h"
@@ -43,17 +43,15 @@ void Inference::State::find_live() {
                       std::ranges::any_of(m.outputs(n), [&](ValueId v) { return v && used(v); });
 }
 
-// Not in bodies: a branch may not be taken, and a loop may have no iterations. A node that was added after the
-// walk replaces one that was live.
+// Not in bodies: a branch may not be taken, and a loop may have no iterations. A node that was added after
+// the walk replaces one that was live.
 bool Inference::State::in_every_run(NodeId n) const {
   return m.node(n).graph == m.main() && (n.index() >= live.size() || live[n.index()]);
 }
 
 // A node that only moves elements asserts nothing: its own fact would justify its removal, and then no node
 // would be left that holds it.
-bool Inference::State::asserts(NodeId n) const {
-  return in_every_run(n) && !only_moves(facts_of(m, n).cls);
-}
+bool Inference::State::asserts(NodeId n) const { return in_every_run(n) && !only_moves(facts_of(m, n).cls); }
 
 void Inference::State::identify(ValueId v, TypeId t) {
   if (!m.value(v).def || !in_every_run(m.value(v).def)) return;

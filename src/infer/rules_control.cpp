@@ -365,8 +365,8 @@ void function_call(NodeContext& c) {
   const GraphId body = function.body;
   const auto inputs = c.m.graph_inputs(body);
   const BodyAtWork at_work(s, body);
-  // Whatever depends on the call's attributes is inferred again, and whatever was learned since may concern any
-  // node of the body.
+  // Whatever depends on the call's attributes is inferred again, and whatever was learned since may concern
+  // any node of the body.
   if (s.refreshing || !function.attributes.empty() || !function.defaults.empty())
     for (const GraphId g : s.graphs_of(f)) s.walks[g].visited = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

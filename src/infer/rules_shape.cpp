@@ -299,7 +299,9 @@ void expand(NodeContext& c) {
   }
   Dims d = *wanted;
   for (DimId& x : d) x = extent(c, x);
-  d = c.broadcast(c.shape(0), d);
+  // Where neither side can be 1 they are equal; the wanted one is stated, since the operand's would prove of
+  // the node that it changes nothing, and then nothing would require that any more.
+  d = c.broadcast(d, c.shape(0));
   std::optional<SymbolicTensor> value;
   const ValueId x = c.in(0);
   if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {

@@ -75,10 +75,10 @@ struct Inference::State {
   // For revisits (refresh.cpp). Clocks are the pool's.
   std::vector<std::uint32_t> visited_at;  // by node: the clock when it was last visited
   std::vector<bool> live;                 // by node of the main graph: an output depends on it
-  std::vector<NodeId> undecided;          // nodes that asked for an entry of `extents` or `zero_pairs` in vain
-  bool running = false;                   // in run(): everything is inferred
-  bool refreshing = false;                // nodes are visited again because of what was learned since
-  std::uint32_t first_clock = 0;          // when the first node was visited
+  std::vector<NodeId> undecided;  // nodes that asked for an entry of `extents` or `zero_pairs` in vain
+  bool running = false;           // in run(): everything is inferred
+  bool refreshing = false;        // nodes are visited again because of what was learned since
+  std::uint32_t first_clock = 0;  // when the first node was visited
 
   struct GraphWalk {
     bool visited = false;     // walked in full at least once

@@ -56,9 +56,9 @@ struct DimAtom {
   std::uint32_t range_epoch = 0, canon_epoch = 0;
   std::uint32_t learned_at = 0;  // a symbol: State::clock() when its alias or range changed; 0 for never
   Range range;                   // a symbol's own; of a call: computed in range_epoch
-  DimId self;   // the expression that is just this atom
-  DimId alias;  // a symbol that was found to equal this; none otherwise
-  DimId canon;  // with aliases replaced, in canon_epoch
+  DimId self;                    // the expression that is just this atom
+  DimId alias;                   // a symbol that was found to equal this; none otherwise
+  DimId canon;                   // with aliases replaced, in canon_epoch
 };
 
 struct DimMono {

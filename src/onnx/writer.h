@@ -24,7 +24,8 @@ namespace graphopt {
 struct TypeOverride {
   ValueId value;
   TypeId type;
-  bool keeps_dims = true;  // dims that are unknown in `type` stay as the file has them; false: they become open
+  bool keeps_dims =
+      true;  // dims that are unknown in `type` stay as the file has them; false: they become open
 };
 
 struct SaveOptions {
