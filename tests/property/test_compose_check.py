@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The checks of compositions see what they are for: each defect that is put into a result is named, and a copy
-passes. The examples of ONNX Runtime's own inconsistencies are proven, and a model that it computes in one way
-alone has no such excuse."""
+"""The checks of compositions see what they are for: each defect that is put into a result is named, and a
+copy passes. The examples of ONNX Runtime's own inconsistencies are proven, and a model that it computes in
+one way alone has no such excuse."""
 
 import sys
 import tempfile
