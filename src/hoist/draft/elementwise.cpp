@@ -50,6 +50,10 @@ bool is_elementwise_on_plain(const Model& m, const Inference& infer, NodeId n) {
       return true;
     default: break;
   }
+  // Of operators that broadcast, no operand is optional: a node without one fails, and has no shape there.
+  if (row.broadcast == Broadcast::Multi || row.broadcast == Broadcast::OneWay)
+    for (std::size_t i = 1; i < m.input_count(n); ++i)
+      if (!m.input(n, i)) return false;
   if (row.broadcast == Broadcast::LegacyAxis)
     return int_attr(m, n, names::broadcast).value_or(0) == 0 && !has_attr(m, n, names::axis) &&
            same_shapes(m, infer, n);
