@@ -55,7 +55,7 @@ class JoinDirectly final : public Rule {
       return false;
     for (std::size_t i = 0; i < m.input_count(made_); ++i)
       if (!m.input(made_, i)) return false;
-    return m.input_count(made_) > 0;
+    return m.input_count(made_) > 0 && may_join(c, n);
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -82,6 +82,26 @@ class JoinDirectly final : public Rule {
   }
 
  private:
+  // Returns false if numbers show that the parts do not fit together. Such a node fails when it is reached,
+  // which in a branch may be never; a Concat of them fails when the model is loaded.
+  bool may_join(const PassContext& c, NodeId n) const {
+    const Model& m = c.model;
+    const ValueId first = m.input(made_, 0);
+    const bool new_axis = int_attr(m, n, names::new_axis).value_or(0) != 0;
+    for (std::size_t i = 1; i < m.input_count(made_); ++i) {
+      const ValueId part = m.input(made_, i);
+      if (!c.infer.has_rank(first) || !c.infer.has_rank(part)) continue;
+      const std::span<const DimId> a = c.infer.dims(first), b = c.infer.dims(part);
+      if (a.size() != b.size()) return false;
+      const auto axis = normalize_axis(*int_attr(m, n, names::axis), a.size());
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        if (!new_axis && axis == static_cast<std::int64_t>(k)) continue;
+        if (m.dims.equal(a[k], b[k]) == Tri::No) return false;
+      }
+    }
+    return true;
+  }
+
   NodeId made_;
 };
 
