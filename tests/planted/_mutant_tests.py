@@ -34,7 +34,9 @@ OPTIONS = {
     "equal/hoist_costs.py": ["--count", "60"],
     "property/random_graphs.py": ["--count", "120", "--jobs", "1"],
     "property/hoist_graphs.py": ["--count", "120"],
+    "property/neighbours.py": ["--count", "250", "--jobs", "1"],
 }
+NEIGHBOURS = "property/neighbours.py"
 # Scripts that call no tool, look at a terminal or signals, or whose models are too large to keep.
 NOT_USED = {"equal/zoo.py"}
 CLI = ["bad_input", "check_runs", "external_data", "figures", "io_roundtrip", "options", "search_limits"]
@@ -237,7 +239,8 @@ def run_golden(runner, case, tool, work):
             return [f"{type(e).__name__}: {e}"]
 
 
-def scripts():
+def scripts(only=None):
+    """The test scripts, as paths below tests/; with `only`, those named there, with commas between."""
     found = [f"cli/{name}.py" for name in CLI]
     for folder in ("equal", "property"):
         found += [
@@ -245,13 +248,18 @@ def scripts():
             for p in sorted((ROOT / "tests" / folder).glob("*.py"))
             if not p.name.startswith(("_", "test_"))
         ]
-    return [s for s in found if s not in NOT_USED]
+    # One suite for each pass, as a script ends at its end, not at the first red.
+    folders = sorted(p.name for p in (ROOT / "tests/golden").iterdir() if p.is_dir())
+    found = [s for s in found if s != NEIGHBOURS] + [f"{NEIGHBOURS} --only {f}/" for f in folders]
+    chosen = None if only is None else [s for s in only.split(",") if s]
+    return [s for s in found if s not in NOT_USED and (chosen is None or s.split()[0] in chosen)]
 
 
 def run_script(script, tool, env, limit=None):
     """(status, seconds, end of the output) of a test script; the status None when it does not end."""
     begin = time.time()
-    command = [*PYTHON, str(ROOT / "tests" / script), str(tool), *OPTIONS.get(script, [])]
+    path, *more = script.split()
+    command = [*PYTHON, str(ROOT / "tests" / path), str(tool), *OPTIONS.get(path, []), *more]
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, start_new_session=True

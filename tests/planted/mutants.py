@@ -84,12 +84,12 @@ def check_equivalents(equivalents, sites):
 class Records:
     """What each test meets; kept in the work folder and made anew for tests and builds that changed."""
 
-    def __init__(self, schemata, jobs, golden=None, scripts=True):
+    def __init__(self, schemata, jobs, golden, scripts):
         self.schemata, self.jobs, self.work = schemata, jobs, schemata.work
         self.path = self.work / "records.pickle"
         self.kept = pickle.loads(self.path.read_bytes()) if self.path.exists() else {}
         self.folder = self.work / "calls"
-        self.golden, self.with_scripts = golden, scripts
+        self.golden, self.scripts = golden, scripts
         self.units, self.calls, self.seconds = [], {}, {}
 
     def digest(self, *paths):
@@ -115,8 +115,9 @@ class Records:
         begin = time.time()
         cases = [c for c in tests.golden_cases() if not self.golden or c.startswith(self.golden)]
         jobs = [(f"golden:{c}", self.digest(ROOT / "tests/golden" / c) + tool_digest) for c in cases]
-        if self.with_scripts:
-            jobs += [(f"script:{s}", self.digest(ROOT / "tests" / s) + tool_digest) for s in tests.scripts()]
+        jobs += [
+            (f"script:{s}", self.digest(ROOT / "tests" / s.split()[0]) + tool_digest) for s in self.scripts
+        ]
         wanted = [j for j in jobs if self.kept.get(j[0], ("",))[0] != j[1]]
         recorder = tests.recorder(tool, self.work)
         left_out = []
@@ -124,6 +125,8 @@ class Records:
             tasks = [(suite, key, str(tool), recorder, str(self.folder), work) for suite, key in wanted]
             for suite, key, seconds, wrong, calls in pool.imap_unordered(record_suite, tasks):
                 self.kept[suite] = key, seconds, wrong, calls
+                if suite.startswith("script:") or len(self.kept) % 50 == 0:
+                    self.path.write_bytes(pickle.dumps(self.kept))
                 if suite.startswith("script:"):
                     replayed = sum(1 for c in calls if c.expected)
                     print(f"{suite}: {len(calls)} calls, {replayed} replayed, {seconds:.0f} s", flush=True)
@@ -339,7 +342,7 @@ def main():
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     p.add_argument("--again", metavar="RESULTS.json")
     p.add_argument("--only", default="", metavar="TEXT")
-    p.add_argument("--no-scripts", action="store_true", help="only unit tests and golden cases")
+    p.add_argument("--scripts", metavar="A,B", help="only these test scripts (default all; '' for none)")
     p.add_argument("--short", action="store_true")
     p.add_argument("--places", action="store_true")
     a = p.parse_args()
@@ -355,7 +358,8 @@ def main():
     for s in schemata.dropped:
         print(f"does not compile: {s.file}:{s.line} {s.kind}: {s.text}")
     golden = SHORT_GOLDEN if a.short else None
-    records = Records(schemata, a.jobs, golden, not (a.short or a.no_scripts))
+    scripts = [] if a.short else tests.scripts(a.scripts)
+    records = Records(schemata, a.jobs, golden, scripts)
     records.make()
     TRIAL = Trial(schemata, records)
     chosen, rows, results = choose(schemata, a, equivalents), [], work / "results.json"
