@@ -65,10 +65,10 @@ DimId conv_extent(NodeContext& c, DimId in, const Window& w, std::size_t i) {
   return c.dims.add(c.dims.floor_div(window_room(c, in, w, i), stride), c.constant(1));
 }
 
-// A pooling window may be larger than the axis: ONNX Runtime truncates the quotient towards zero there.
-// Empty axes are refused by the caller.
+// A pooling window may be larger than the axis: ONNX Runtime truncates the quotient towards zero there, the
+// standard rounds down. Empty axes are refused by the caller.
 DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool ceil_mode) {
-  const DimId stride = c.constant(w.stride[i]), one = c.constant(1), zero = c.constant(0);
+  const DimId stride = c.constant(w.stride[i]), one = c.constant(1);
   const DimId room = window_room(c, in, w, i);
   if (!room) return {};
   // With ceil_mode ONNX Runtime divides in float32: a dividend below 2^24 is exact there, and its quotient
@@ -86,10 +86,8 @@ DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool
     const DimId all = c.dims.add(c.dims.ceil_div(room, stride), one);
     return c.dims.min(all, c.dims.ceil_div(c.dims.add(in, c.constant(w.begin[i])), stride));
   }
-  if (c.dims.range(room).low >= 0) return c.dims.add(c.dims.floor_div(room, stride), one);
-  const DimId up = c.dims.floor_div(c.dims.max(room, zero), stride);
-  const DimId down = c.dims.floor_div(c.dims.max(c.dims.neg(room), zero), stride);
-  return c.dims.add(c.dims.sub(up, down), one);
+  if (c.dims.range(room).low < 0 && w.stride[i] != 1) return {};
+  return c.dims.add(c.dims.floor_div(room, stride), one);
 }
 
 // ONNX Runtime pools an operand without elements only if its batch is empty.
