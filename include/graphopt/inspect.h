@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/options.h"
 #include "graphopt/report.h"
 
 namespace graphopt {
@@ -14,6 +15,7 @@ namespace graphopt {
 struct InspectOptions {
   std::string input;  // a file; "-" is stdin
   std::string external_root;
+  DimNames dim_names = DimNames::Expressions;
   bool process_ends = false;  // as in Options
 };
 

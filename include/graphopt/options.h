@@ -25,6 +25,12 @@ enum class RegionForm : std::uint8_t {
   Functions,  // model-local functions
 };
 
+// What the name of an input's dim means when it can be read as an expression over names of other input dims.
+enum class DimNames : std::uint8_t {
+  Expressions,  // "past + seq" is the sum, as exporters mean it
+  Opaque,       // each name is only a name: dims with equal names are equal, and nothing else is known
+};
+
 struct ShapeOption {  // --shape NAME=1,3,224,224
   std::string input;
   std::vector<std::int64_t> dims;  // -1 keeps the dim as it is
@@ -56,6 +62,7 @@ struct Options {
   // a range is a promise of the user that inference may use, and is not written.
   std::vector<ShapeOption> shapes;
   std::vector<DimOption> dims;
+  DimNames dim_names = DimNames::Expressions;
   bool infer = false;  // write inferred types into value_info and outputs
 
   // Output

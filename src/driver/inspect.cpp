@@ -148,11 +148,12 @@ Result<Inspection> run(const InspectOptions& options) {
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
   if (!image) return image.errors();
   const bool text = looks_like_text((*image)->bytes());
-  Result<Model> model =
-      (*image)->mapped()
-          ? load_model({options.input, options.external_root, 0}, warnings)
-          : load_model_from_memory(std::string((*image)->bytes()), options.input,
-                                   options.input == "-" ? "." : folder_of(options.input), warnings);
+  const bool expressions = options.dim_names == DimNames::Expressions;
+  Result<Model> model = (*image)->mapped()
+                            ? load_model({options.input, options.external_root, 0, expressions}, warnings)
+                            : load_model_from_memory(std::string((*image)->bytes()), options.input,
+                                                     options.input == "-" ? "." : folder_of(options.input),
+                                                     warnings, expressions);
   if (!model) return model.errors();
   auto inspector = std::make_unique<Inspector>();
   inspector->model = *std::move(model);

@@ -13,6 +13,7 @@ Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& option
   auto out = std::make_unique<OriginalModel>();
   out->path = options.input;
   out->external_root = options.external_root;
+  out->dim_expressions = options.dim_names == DimNames::Expressions;
   out->folder = options.input == "-" ? "." : folder_of(options.input);
   out->in_memory = !(*image)->mapped();
   if (out->in_memory) out->bytes = (*image)->bytes();
@@ -24,8 +25,8 @@ Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& option
 }
 
 Result<Model> OriginalModel::load(std::vector<Warning>& warnings) const {
-  if (in_memory) return load_model_from_memory(bytes, path, folder, warnings);
-  return load_model({path, external_root, 0}, warnings);
+  if (in_memory) return load_model_from_memory(bytes, path, folder, warnings, dim_expressions);
+  return load_model({path, external_root, 0, dim_expressions}, warnings);
 }
 
 ModelSource OriginalModel::source() const {

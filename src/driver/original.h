@@ -22,7 +22,8 @@ struct OriginalModel {
   ModelSource source() const;                                // binary, for ONNX Runtime
 
   std::string path, external_root, folder;
-  bool in_memory = false;  // there is no file, only `bytes`
+  bool dim_expressions = true;  // as in LoadOptions
+  bool in_memory = false;       // there is no file, only `bytes`
   std::string bytes;
   std::string binary;  // the binary form of a model in text syntax
   InputPlan plan;      // made before the passes

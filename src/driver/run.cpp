@@ -87,7 +87,9 @@ Status Run::load() {
     original_ = *std::move(original);
   }
   Result<Model> model = original_ ? original_->load(warnings)
-                                  : load_model({options_.input, options_.external_root, 0}, warnings);
+                                  : load_model({options_.input, options_.external_root, 0,
+                                                options_.dim_names == DimNames::Expressions},
+                                               warnings);
   if (!model) return model.errors();
   work->model = *std::move(model);
   work->file_values = work->model.value_count();

@@ -22,21 +22,6 @@ DimPool& DimPool::operator=(DimPool&&) noexcept = default;
 
 DimId DimPool::constant(std::int64_t v) { return s_->constant(v); }
 
-DimId DimPool::symbol(std::string_view name, Range range) {
-  if (const auto found = s_->input_symbols.find(name); found != s_->input_symbols.end())
-    return s_->atoms[found->second].self;
-  const std::uint32_t atom = s_->new_symbol(SymbolKind::Input, std::string(name), range);
-  s_->input_symbols.emplace(s_->names[s_->atoms[atom].name], atom);
-  return s_->atoms[atom].self;
-}
-
-DimId DimPool::fresh(Range range) {
-  const std::string name = s_->fresh_prefix + std::to_string(s_->fresh_symbols.size() + 1);
-  const std::uint32_t atom = s_->new_symbol(SymbolKind::Fresh, name, range);
-  s_->fresh_symbols.push_back(atom);
-  return s_->atoms[atom].self;
-}
-
 DimId DimPool::add(DimId a, DimId b) {
   if (!a || !b) return {};
   a = s_->canonical(a);
@@ -284,18 +269,6 @@ DimId DimPool::substitute(DimId a, DimId symbol, DimId by) {
   if (!atom) return a;  // its value is already known
   std::unordered_map<std::uint32_t, DimId> done;
   return s_->canonical(s_->substitute(a, *atom, s_->canonical(by), done));
-}
-
-std::string_view DimPool::symbol_name(DimId a) const {
-  auto atom = s_->lone_symbol(a);
-  if (!atom) atom = s_->lone_symbol(s_->canonical(a));
-  return atom ? std::string_view(s_->names[s_->atoms[*atom].name]) : std::string_view();
-}
-
-void DimPool::set_fresh_prefix(std::string prefix) {
-  s_->fresh_prefix = std::move(prefix);
-  for (std::size_t i = 0; i < s_->fresh_symbols.size(); ++i)
-    s_->names[s_->atoms[s_->fresh_symbols[i]].name] = s_->fresh_prefix + std::to_string(i + 1);
 }
 
 std::string DimPool::print(DimId a) const { return a ? s_->print(s_->canonical(a)) : "?"; }

@@ -7,6 +7,8 @@
 //   expr := term { ('+'|'-') term }   term := [int '*'] factor { '*' factor }   factor := symbol | call
 //   call := 'floor((' expr ')/(' expr '))' | 'min(' expr ', ' expr ')' | 'max(' expr ', ' expr ')'
 //         | 'mod(' expr ', ' expr ')'
+// A symbol whose name is not a plain one (letters, digits, '_', '.', ':', no digit first) is printed between
+// quotes: '-1' is a symbol, -1 is a number. In a file a dim that is one symbol has the bare name (file_text).
 //
 // All arithmetic is that of the mathematical integers. Where a coefficient leaves int64, or an operand is
 // none, the result is none ("unknown"), never a wrapped number. Ids stay valid for the life of the pool.
@@ -18,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "support/ids.h"
@@ -35,7 +38,8 @@ struct Range {  // inclusive
 };
 
 enum class SymbolKind : std::uint8_t {
-  Input,  // names a dim of a graph input (or was given by --dim): what users and runtimes can bind
+  Input,  // names a dim of a graph input (or was given by --dim): what users and runtimes can bind; the name
+          // may be any text
   Fresh,  // stands for one dim that nothing else is known about; printed as u1, u2, ...
 };
 
@@ -109,9 +113,16 @@ class DimPool {
 
   // --- text and numbers ------------------------------------------------------------------------------------
   std::string print(DimId a) const;  // canonical; "?" for none
+  // Returns the text for a file's dim_param: the bare name of a single symbol, else what print() gives.
+  std::string file_text(DimId a) const;
   // Parses an expression of the grammar above (also //, floor, ceil, *, parentheses as exporters write them).
   // Returns none when a name is not an existing input symbol.
   DimId parse(std::string_view text);
+  // Reads a dim_param as the expression that an exporter may have meant. Returns none where the text is to be
+  // taken as a name: it is not one of the forms that exporters write, a name in it is not in `names`, or the
+  // value is a number or a single symbol ("+N"). The value may be negative. `names` holds the names of dims
+  // that stand alone.
+  DimId expression(std::string_view text, const std::unordered_set<std::string_view>& names);
   // Returns the value under a binding of symbol id -> value; nothing when a symbol is missing, on overflow,
   // and on division by 0.
   struct Binding {
@@ -120,9 +131,11 @@ class DimPool {
   };
   std::optional<std::int64_t> evaluate(DimId a, std::span<const Binding> binding) const;
   DimId substitute(DimId a, DimId symbol, DimId by);
-  std::string_view symbol_name(DimId a) const;  // of a single symbol; "u7" for a fresh one
-  // Fresh symbols print as prefix + number; the prefix is chosen so that no name in the model starts with it.
-  void set_fresh_prefix(std::string prefix);
+  std::string_view symbol_name(DimId a) const;  // of a single symbol, without quotes; "u7" for a fresh one
+  // Fresh symbols are named "u1", "u2", ..., without the names of input symbols. This numbers them anew: the
+  // listed ones first, in that order, then the others in the order of their creation. Names in `taken` are
+  // left out.
+  void number_fresh(std::span<const DimId> first, const std::unordered_set<std::string>& taken);
 
  private:
   struct State;

@@ -3,12 +3,18 @@
 //   sum     := product { ('+'|'-') product }
 //   product := signed { ('*'|'/'|'//'|'%') signed }
 //   signed  := { '+'|'-' } power          power := primary [ '**' int ]
-//   primary := number | name | '(' sum ')' | function '(' sum { ',' sum } ')'
+//   primary := number | name | '(' sum ')' | function '(' sum { ',' sum } ')' | "'" escaped name "'"
 //   function: floor, ceil, ceiling, min, max, mod; FloorDiv, CeilDiv, CleanDiv, Mod, PythonMod, Min, Max
+//
+// A dim_param of a file is a name, and many names can be read as expressions ("-1", "N-N", "+N"). Only what
+// exporters write over names that stand alone elsewhere is taken for an expression (expression()): a sign
+// stands only at the start of a sum, a number has no needless zeros and is not itself the name of a dim, and
+// there are no quotes.
 //
 // Symbolic math packages write floor(h/8 - 1/8), so an intermediate value is a fraction of two expressions.
 // It becomes an integer under floor or ceil, or must divide exactly. Depth of recursion and length of the
 // text are limited, because dims come from files.
+#include <algorithm>
 #include <charconv>
 
 #include "ir/dim_state.h"
@@ -46,9 +52,13 @@ constexpr FunctionName kFunctions[] = {
     {"CeilDiv", Function::CeilDiv},
 };
 
+using Names = std::unordered_set<std::string_view>;
+
 class Parser {
  public:
-  Parser(DimPool& pool, std::string_view text) : pool_(pool), text_(text) {}
+  // With `names` the text is a dim_param, and only these names may be in it.
+  Parser(DimPool& pool, std::string_view text, const Names* names)
+      : pool_(pool), text_(text), names_(names) {}
 
   DimId run() {
     const Fraction f = sum();
@@ -91,6 +101,7 @@ class Parser {
 
   Fraction sum() {
     if (++nesting_ > kMaxNesting) return {};
+    sign_allowed_ = true;
     Fraction left = product();
     while (left.top && left.bottom) {
       if (eat("+")) left = add(left, product(), false);
@@ -123,7 +134,12 @@ class Parser {
 
   Fraction signed_power() {
     bool minus = false;
-    while (next_is("+") || next_is("-")) minus ^= text_[at_++] == '-';
+    if (!names_) {
+      while (next_is("+") || next_is("-")) minus ^= text_[at_++] == '-';
+    } else if (sign_allowed_) {
+      minus = eat("-");
+    }
+    sign_allowed_ = false;
     return power(minus);
   }
 
@@ -149,6 +165,7 @@ class Parser {
     skip_blanks();
     const std::size_t start = at_;
     while (at_ < text_.size() && digit(text_[at_])) ++at_;
+    if (names_ && at_ - start > 1 && text_[start] == '0') return std::nullopt;
     std::string digits = minus ? "-" : "";
     digits += text_.substr(start, at_ - start);
     std::int64_t v = 0;
@@ -158,11 +175,14 @@ class Parser {
   }
 
   Fraction number_literal(bool minus) {
+    const std::size_t start = at_;
     const auto v = integer(minus);
     if (!v) return {};
     Fraction f = number(pool_.constant(*v));
-    if (at_ >= text_.size() || text_[at_] != '.') return f;
+    if (at_ >= text_.size() || text_[at_] != '.')
+      return names_ && names_->contains(text_.substr(start, at_ - start)) ? Fraction{} : f;
     ++at_;  // 0.5 is 5/10: the integer part does not carry the sign of -0.5, so digits are signed one by one
+    if (names_ && (at_ >= text_.size() || !digit(text_[at_]))) return {};
     while (at_ < text_.size() && digit(text_[at_])) {
       const DimId d = pool_.constant(minus ? -(text_[at_] - '0') : text_[at_] - '0');
       f = {pool_.add(pool_.mul(f.top, pool_.constant(10)), d), pool_.mul(f.bottom, pool_.constant(10))};
@@ -178,17 +198,33 @@ class Parser {
       const Fraction inside = sum();
       return eat(")") ? inside : Fraction{};
     }
+    if (!names_ && eat("'")) return quoted_name();
     if (!name_start(text_[at_])) return {};
     const std::size_t start = at_;
     while (at_ < text_.size() && name_char(text_[at_])) ++at_;
     const std::string_view name = text_.substr(start, at_ - start);
     if (eat("(")) {
+      if (names_ && names_->contains(name)) return {};  // is it a call, or a dim times something?
       for (const FunctionName& f : kFunctions)
         if (f.name == name) return call(f.function);
       return {};
     }
-    const DimId symbol = pool_.find_symbol(name);
+    const DimId symbol = names_ && !names_->contains(name) ? DimId{} : pool_.find_symbol(name);
     return symbol ? number(symbol) : Fraction{};
+  }
+
+  Fraction quoted_name() {
+    std::string name;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\'') {
+        ++at_;
+        const DimId symbol = pool_.find_symbol(name);
+        return symbol ? number(symbol) : Fraction{};
+      }
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      name += text_[at_];
+    }
+    return {};
   }
 
   Fraction call(Function function) {
@@ -219,23 +255,30 @@ class Parser {
 
   DimPool& pool_;
   std::string_view text_;
+  const Names* names_;
   std::size_t at_ = 0;
   int nesting_ = 0;
+  bool sign_allowed_ = false;  // at the start of a sum
 };
 
 }  // namespace
+
+bool is_plain_dim_name(std::string_view text) {
+  return !text.empty() && name_start(text.front()) && std::ranges::all_of(text, name_char);
+}
 
 DimId DimPool::parse(std::string_view text) {
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
   if (text.empty() || text.size() > kMaxTextLength) return {};
-  if (const DimId symbol = find_symbol(text)) return symbol;  // names may contain anything
-  return Parser(*this, text).run();
+  return Parser(*this, text, nullptr).run();
 }
 
-DimId DimPool::find_symbol(std::string_view name) const {
-  const auto found = s_->input_symbols.find(name);
-  return found == s_->input_symbols.end() ? DimId{} : s_->atoms[found->second].self;
+DimId DimPool::expression(std::string_view text, const std::unordered_set<std::string_view>& names) {
+  if (text.empty() || text.size() > kMaxTextLength || is_plain_dim_name(text)) return {};
+  if (blank(text.front()) || blank(text.back())) return {};
+  const DimId d = Parser(*this, text, &names).run();
+  return d && !value(d) && !is_symbol(d) ? d : DimId{};
 }
 
 }  // namespace graphopt

@@ -38,6 +38,9 @@ inline constexpr std::int64_t kSmallDims = 1024;     // the constants 0..1023 ar
 
 __extension__ typedef __int128 Int128;
 
+// Returns true if the text can stand in an expression as a name without quotes. dim_parse.cpp.
+bool is_plain_dim_name(std::string_view text);
+
 struct DimTerm {
   std::int64_t coef = 0;
   std::uint32_t mono = 0;
@@ -98,7 +101,7 @@ struct DimPool::State {
   std::deque<std::string> names;  // a deque: views of names stay valid
   std::unordered_map<std::string_view, std::uint32_t> input_symbols;
   std::vector<std::uint32_t> fresh_symbols;
-  std::string fresh_prefix = "u";
+  std::uint64_t last_fresh = 0;  // the number in the name of the fresh symbol that was named last
   std::uint32_t epoch = 1;
   struct Learned {
     std::uint32_t atom;
@@ -146,6 +149,9 @@ struct DimPool::State {
   // Splits p == q*atom + rest, with no atom in rest. Returns false if `linear` is set and q contains the
   // atom.
   bool split(const DimPoly& p, std::uint32_t atom, bool linear, DimPoly& q, DimPoly& rest);
+
+  // --- dim_symbols.cpp -------------------------------------------------------------------------------------
+  std::string next_fresh_name(const std::unordered_set<std::string>& taken);
 
   // --- dim_call.cpp: rules of division, min and max --------------------------------------------------------
   // `positive` promises b >= 1.

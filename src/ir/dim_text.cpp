@@ -24,11 +24,21 @@ std::string joined(const std::vector<std::string>& factors) {
   return out;
 }
 
+std::string quoted_unless_plain(const std::string& name) {
+  if (is_plain_dim_name(name)) return name;
+  std::string out = "'";
+  for (const char c : name) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '\'';
+}
+
 }  // namespace
 
 std::string DimPool::State::print_atom(std::uint32_t index) const {
   const DimAtom& atom = atoms[index];
-  if (atom.kind == DimAtomKind::Symbol) return names[atom.name];
+  if (atom.kind == DimAtomKind::Symbol) return quoted_unless_plain(names[atom.name]);
   std::vector<std::string> texts;
   for (const DimId a : args_of(atom)) texts.push_back(print(a));
   if (atom.kind == DimAtomKind::FloorDiv) return "floor((" + texts[0] + ")/(" + texts[1] + "))";
@@ -114,6 +124,10 @@ std::optional<std::int64_t> DimPool::State::evaluate(DimId a, std::span<const Bi
   }
   const auto narrow = static_cast<std::int64_t>(sum);
   return narrow == sum ? std::optional(narrow) : std::nullopt;
+}
+
+std::string DimPool::file_text(DimId a) const {
+  return a && is_symbol(a) ? std::string(symbol_name(a)) : print(a);
 }
 
 }  // namespace graphopt

@@ -17,8 +17,12 @@ using wire::Field;
 using wire::Fields;
 using wire::Kind;
 
-GraphReader::GraphReader(Model& m, Problems& problems, ExternalFiles& external)
-    : m_(m), problems_(problems), external_(external), ai_onnx_(m.names.intern("ai.onnx")) {}
+GraphReader::GraphReader(Model& m, Problems& problems, ExternalFiles& external, bool dim_expressions)
+    : m_(m),
+      problems_(problems),
+      external_(external),
+      input_dims_{dim_expressions, {}},
+      ai_onnx_(m.names.intern("ai.onnx")) {}
 
 // --- scopes ------------------------------------------------------------------------------------------------
 
@@ -168,7 +172,7 @@ void GraphReader::read_body(GraphId g, Parts& parts, int budget) {
 void GraphReader::read_inputs(GraphId g, const std::vector<Bytes>& inputs, int budget) {
   const bool main = g == m_.main();
   if (main)
-    for (const Bytes info : inputs) declare_symbols(m_, info);
+    for (const Bytes info : inputs) input_dims_.collect(info);
   for (const Bytes info : inputs) {
     const std::string_view name = value_info_name(info);
     if (name.empty()) {
@@ -178,8 +182,7 @@ void GraphReader::read_inputs(GraphId g, const std::vector<Bytes>& inputs, int b
     const ValueId v = declare(g, name, "an input", true);
     if (!v) continue;
     TypeId type;
-    if (const std::optional<Fault> f =
-            read_value_info(m_, info, main ? DimNames::Symbols : DimNames::Claims, budget, type))
+    if (const std::optional<Fault> f = read_value_info(m_, info, main ? &input_dims_ : nullptr, budget, type))
       fault(place(g, "input " + quoted(name)), *f);
     m_.value_for_reader(v).info = info;
     m_.value_for_reader(v).declared = type;
@@ -241,7 +244,7 @@ void GraphReader::read_outputs(GraphId g, const std::vector<Bytes>& outputs, int
     }
     values.push_back(v);
     TypeId type;
-    if (const std::optional<Fault> f = read_value_info(m_, info, DimNames::Claims, budget, type))
+    if (const std::optional<Fault> f = read_value_info(m_, info, nullptr, budget, type))
       fault(place(g, "output " + quoted(name)), *f);
     Value& value = m_.value_for_reader(v);
     if (value.graph != g || value.info.data() != nullptr) continue;
@@ -258,7 +261,7 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
     const Bytes info = field.bytes;
     const std::string_view name = value_info_name(info);
     TypeId type;
-    if (const std::optional<Fault> f = read_value_info(m_, info, DimNames::Claims, budget, type)) {
+    if (const std::optional<Fault> f = read_value_info(m_, info, nullptr, budget, type)) {
       fault(place(g, "value_info " + quoted(name)), *f);
       if (problems_.full()) return;
     }

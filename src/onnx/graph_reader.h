@@ -20,13 +20,15 @@
 #include "ir/model.h"
 #include "onnx/external.h"
 #include "onnx/problems.h"
+#include "onnx/types_wire.h"
 #include "onnx/wire.h"
 
 namespace graphopt {
 
 class GraphReader {
  public:
-  GraphReader(Model& m, Problems& problems, ExternalFiles& external);
+  // `dim_expressions`: names of dims of inputs may be expressions (LoadOptions).
+  GraphReader(Model& m, Problems& problems, ExternalFiles& external, bool dim_expressions);
 
   // Call these in this order: all functions are declared, so that calls can be told from operators; then the
   // main graph is read; then the bodies.
@@ -101,6 +103,7 @@ class GraphReader {
   Model& m_;
   Problems& problems_;
   ExternalFiles& external_;
+  InputDimNames input_dims_;
   NameId ai_onnx_;
   std::vector<ValueId> meaning_;  // by name
   struct Undo {

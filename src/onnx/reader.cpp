@@ -100,7 +100,7 @@ void check_version(const Model& m, Problems& problems) {
 }
 
 Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& file, const std::string& folder,
-                   const std::string& external_root, std::vector<Warning>& warnings) {
+                   const std::string& external_root, bool dim_expressions, std::vector<Warning>& warnings) {
   Problems problems(file, warnings);
   if (image->bytes().empty()) {
     problems.add({}, "the file is empty", "give a model in ONNX format, binary or text");
@@ -119,7 +119,7 @@ Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& fi
   ModelParts parts;
   if (!split_model(image->bytes(), m, parts, problems)) return problems.take();
   ExternalFiles external(folder, external_root);
-  GraphReader reader(m, problems, external);
+  GraphReader reader(m, problems, external, dim_expressions);
   m.opset_tables[0] = reader.read_opsets(parts.imports, {});
   check_version(m, problems);
   for (const Bytes f : parts.functions) reader.declare_function(f);
@@ -143,12 +143,13 @@ Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warni
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.path, options.max_memory);
   if (!image) return image.errors();
   const std::string folder = options.path == "-" ? "." : folder_of(options.path);
-  return load(*std::move(image), options.path, folder, options.external_root, warnings);
+  return load(*std::move(image), options.path, folder, options.external_root, options.dim_expressions,
+              warnings);
 }
 
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
-                                     std::vector<Warning>& warnings) {
-  return load(FileImage::from_memory(std::move(bytes), name), name, folder, {}, warnings);
+                                     std::vector<Warning>& warnings, bool dim_expressions) {
+  return load(FileImage::from_memory(std::move(bytes), name), name, folder, {}, dim_expressions, warnings);
 }
 
 }  // namespace graphopt

@@ -26,6 +26,9 @@ struct LoadOptions {
   std::string path;              // "-": standard input
   std::string external_root;     // a further folder for external data; empty: only the model's own
   std::uint64_t max_memory = 0;  // bytes that may be read into memory where a map is impossible; 0: no bound
+  // A name of an input's dim that is an expression over names of other dims is believed to be that
+  // expression.
+  bool dim_expressions = true;
 };
 
 // Returns the model, or up to ten problems. The model keeps the files mapped.
@@ -33,7 +36,7 @@ Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warni
 // The same for bytes in memory; `name` is used for the file in messages, external data are searched in
 // `folder`.
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
-                                     std::vector<Warning>& warnings);
+                                     std::vector<Warning>& warnings, bool dim_expressions = true);
 
 // Newest IR version that this program supports.
 inline constexpr std::int64_t kNewestIrVersion = 14;

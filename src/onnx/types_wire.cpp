@@ -18,18 +18,13 @@ using wire::Kind;
 
 const char* const kTooDeep = "messages are nested deeper than 100 levels, which no ONNX reader accepts";
 
-// Exporters write "2*batch + 1" as well as "batch"; the former contains one of these.
-bool may_be_expression(std::string_view name) {
-  return name.find_first_of("+-*/%(),") != std::string_view::npos;
-}
-
 DType element_type(std::int64_t number) {
   return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined;
 }
 
 class TypeReader {
  public:
-  TypeReader(Model& m, DimNames names) : m_(m), names_(names) {}
+  TypeReader(Model& m, const InputDimNames* names) : m_(m), names_(names) {}
 
   const char* broken = nullptr;
 
@@ -63,7 +58,7 @@ class TypeReader {
     if (depth <= 0) return fail(kTooDeep);
     TypeId inner = m_.types.unknown();
     // Elements of a sequence may differ in their dims, so a name there binds nothing.
-    const DimNames names = std::exchange(names_, optional ? names_ : DimNames::Claims);
+    const InputDimNames* names = std::exchange(names_, optional ? names_ : nullptr);
     Fields fields(proto);
     for (Field f; fields.next(f);)
       if (f.number == 1 && f.kind == Kind::Length) inner = read(f.bytes, depth - 1);
@@ -76,7 +71,7 @@ class TypeReader {
     if (depth <= 0) return fail(kTooDeep);
     DType key = DType::Undefined;
     TypeId value = m_.types.unknown();
-    const DimNames names = std::exchange(names_, DimNames::Claims);
+    const InputDimNames* names = std::exchange(names_, nullptr);
     Fields fields(proto);
     for (Field f; fields.next(f);) {
       if (f.number == field::map_type::kKey && f.kind == Kind::Varint) key = element_type(wire::as_int32(f));
@@ -121,14 +116,17 @@ class TypeReader {
   }
 
   DimId named(std::string_view name) {
-    if (names_ == DimNames::Claims || name.empty()) return {};
-    if (may_be_expression(name))
-      if (const DimId d = m_.dims.parse(name)) return d;
+    if (!names_ || name.empty()) return {};
+    if (names_->expressions) {
+      // An extent is not negative. Believing "N - 1" would state something about N.
+      const DimId d = m_.dims.expression(name, names_->alone);
+      if (d && m_.dims.range(d).low >= 0) return d;
+    }
     return m_.dims.symbol(name);
   }
 
   Model& m_;
-  DimNames names_;
+  const InputDimNames* names_;
   std::vector<DimId> dims_;
 };
 
@@ -251,7 +249,7 @@ class TypeWriter {
       if (it->number > field::dim::kParam) w_.raw(it->whole);
     if (!id) return;
     if (const std::optional<std::int64_t> v = m_.dims.value(id)) w_.field_int(field::dim::kValue, *v);
-    else w_.field_copy(field::dim::kParam, m_.dims.print(id));
+    else w_.field_copy(field::dim::kParam, m_.dims.file_text(id));
   }
 
   wire::BackwardWriter& w_;
@@ -263,7 +261,8 @@ class TypeWriter {
 
 std::string_view value_info_name(Bytes info) { return find(info, field::value_info::kName); }
 
-std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int depth, TypeId& type) {
+std::optional<Fault> read_value_info(Model& m, Bytes info, const InputDimNames* names, int depth,
+                                     TypeId& type) {
   type = m.types.unknown();
   TypeReader reader(m, names);
   Fields fields(info);
@@ -276,20 +275,45 @@ std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int d
   return std::nullopt;
 }
 
-void declare_symbols(Model& m, Bytes info) {
-  // Only tensors that are not nested: dims inside a sequence or a map differ from element to element.
-  const Bytes shape =
-      find(find(find(info, field::value_info::kType), ty::kTensor), field::tensor_type::kShape);
-  Fields fields(shape);
-  for (Field f; fields.next(f);) {
-    if (f.number != field::shape::kDim || f.kind != Kind::Length) continue;
-    const Bytes name = find(f.bytes, field::dim::kParam);
-    if (!name.empty() && !may_be_expression(name)) m.dims.symbol(name);
+void for_each_dim_name(Bytes info, const SeeDimName& see) {
+  struct Nested {
+    Bytes type;
+    bool inside;
+  };
+  std::vector<Nested> todo = {{find(info, field::value_info::kType), false}};
+  while (!todo.empty()) {
+    const Nested at = todo.back();
+    todo.pop_back();
+    Fields kinds(at.type);
+    for (Field kind; kinds.next(kind);) {
+      if (kind.kind != Kind::Length) continue;
+      if (kind.number == ty::kSequence || kind.number == ty::kOptional)
+        todo.push_back({find(kind.bytes, 1), true});
+      if (kind.number == ty::kMap) todo.push_back({find(kind.bytes, field::map_type::kValue), true});
+      if (kind.number != ty::kTensor && kind.number != ty::kSparse) continue;
+      Fields dims(find(kind.bytes, field::tensor_type::kShape));
+      std::size_t axis = 0;
+      for (Field d; dims.next(d);) {
+        if (d.number != field::shape::kDim || d.kind != Kind::Length) continue;
+        Bytes name;  // of several the last one counts, as for every reader
+        Fields entries(d.bytes);
+        for (Field f; entries.next(f);)
+          if (f.number == field::dim::kParam && f.kind == Kind::Length) name = f.bytes;
+        if (!name.empty()) see(name, axis, at.inside || kind.number == ty::kSparse);
+        ++axis;
+      }
+    }
   }
 }
 
-void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type,
-                      bool keeps_dims) {
+void InputDimNames::collect(Bytes info) {
+  for_each_dim_name(info, [this](std::string_view name, std::size_t, bool nested) {
+    if (!nested) alone.insert(name);
+  });
+}
+
+void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name,
+                      TypeId type, bool keeps_dims) {
   const std::vector<Field> fields = fields_of(old);
   for (auto it = fields.rbegin(); it != fields.rend(); ++it)
     if (it->number > field::value_info::kType) w.raw(it->whole);

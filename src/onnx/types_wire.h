@@ -1,8 +1,10 @@
 // ValueInfoProto and TypeProto: from bytes to an interned type, and back.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/model.h"
@@ -11,17 +13,27 @@
 
 namespace graphopt {
 
-// The meaning of names of dims. In inputs of the main graph they are symbols that a user can bind; everywhere
-// else they are claims of the exporter, and a named dim is treated as unknown.
-enum class DimNames : std::uint8_t { Symbols, Claims };
+// The names of dims on inputs of the main graph, where they are symbols that a user can bind. Everywhere else
+// they are claims of the exporter, and a named dim is treated as unknown. Elements of sequences and maps are
+// no inputs in this sense: their dims differ from element to element.
+struct InputDimNames {
+  bool expressions = true;  // false: each name is only a name
+  // The dims of inputs that are tensors, which every run has. A name that is an expression over these is
+  // believed to be that expression; any other is a symbol of exactly that text.
+  std::unordered_set<std::string_view> alone;
+
+  void collect(Bytes info);  // adds the names in a ValueInfoProto
+};
 
 std::string_view value_info_name(Bytes info);
 // Returns the type in a ValueInfoProto; unknown() when it has none. A fault when its bytes are broken or
-// nested deeper than `depth`.
-std::optional<Fault> read_value_info(Model& m, Bytes info, DimNames names, int depth, TypeId& type);
-// Makes the input symbols of names that are not expressions, so that expressions can be told from names
-// afterwards.
-void declare_symbols(Model& m, Bytes info);
+// nested deeper than `depth`. `names`: null where they are claims.
+std::optional<Fault> read_value_info(Model& m, Bytes info, const InputDimNames* names, int depth,
+                                     TypeId& type);
+// Calls `see` for each dim_param that is not empty. nested: the tensor is inside a sequence, a map or an
+// optional, or it is sparse.
+using SeeDimName = std::function<void(std::string_view name, std::size_t axis, bool nested)>;
+void for_each_dim_name(Bytes info, const SeeDimName& see);
 
 // Writes the content of a ValueInfoProto, backward: `old` with the name and, when `type` is given, the
 // element type and dims replaced. Dims that are unknown in `type` stay as they are, or become open if

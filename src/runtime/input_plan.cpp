@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string_view>
+#include <unordered_set>
 
 namespace graphopt {
 namespace {
@@ -25,9 +27,9 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Copies expressions from the model's pool into the plan's. Symbols are copied by name; a dim that an
-// exporter wrote as a name but that parses as an expression over other names ("past + seq") becomes that
-// expression.
+// Copies expressions from the model's pool into the plan's. Symbols are copied by name. A name that reads as
+// an expression over other names is drawn as that expression, also where inference must not believe it:
+// inputs that the model does not accept would show nothing.
 class Translator {
  public:
   Translator(const DimPool& from, InputPlan::State& to) : from_(from), to_(to) {}
@@ -38,29 +40,34 @@ class Translator {
     if (!d) return;
     const bool lone = from_.is_symbol(d);
     for (const DimId s : from_.symbols_of(d)) {
-      const std::string name(from_.symbol_name(s));
-      const bool late = lone && from_.linked(s) && contains_any(name, {"+", "-", "*", "/", "("});
-      if (late) late_.push_back(s);
-      else know(s, name, lone && !from_.linked(s) ? place : name);
+      if (!known_.insert(s).second) continue;
+      const std::string_view name = from_.symbol_name(s);
+      Range range = from_.range(s);
+      range.low = std::max<std::int64_t>(range.low, 0);
+      make_symbol(std::string(name), range, SymbolClass::General,
+                  lone && !from_.linked(s) ? place : std::string(name));
+      if (lone && from_.linked(s)) alone_.insert(name);
     }
   }
 
   void finish() {
-    for (const DimId s : late_) {
-      const std::string name(from_.symbol_name(s));
-      if (const DimId parsed = to_.dims.parse(name)) made_.emplace(name, parsed);
-      else know(s, name, name);
+    for (std::size_t i = 0; i < to_.symbols.size();) {
+      const DimId parsed = to_.dims.expression(to_.dims.symbol_name(to_.symbols[i].id), alone_);
+      const bool is_expression = parsed && to_.dims.assert_equal(to_.symbols[i].id, parsed) &&
+                                 !to_.dims.is_symbol(to_.symbols[i].id);
+      if (is_expression) to_.symbols.erase(to_.symbols.begin() + static_cast<std::ptrdiff_t>(i));
+      else ++i;
     }
+    for (PlannedSymbol& s : to_.symbols) s.range.low = std::max(s.range.low, to_.dims.range(s.id).low);
   }
 
   DimId translate(DimId d) {
     if (!d) return {};
     if (const auto v = from_.value(d)) return to_.dims.constant(*v);
-    const std::string text = from_.print(d);
-    if (const auto it = made_.find(text); it != made_.end()) return it->second;
-    const DimId parsed = to_.dims.parse(text);  // none when it has symbols that no input has
-    made_.emplace(text, parsed);
-    return parsed;
+    const auto [at, added] = made_.try_emplace(d);
+    // None when it has symbols that no input has.
+    if (added) at->second = to_.dims.canonical(to_.dims.parse(from_.print(d)));
+    return at->second;
   }
 
   // Returns a symbol for a dim that is unknown, or could not be copied.
@@ -71,17 +78,11 @@ class Translator {
   }
 
  private:
-  void know(DimId s, const std::string& name, const std::string& shown) {
-    if (made_.contains(name)) return;
-    Range range = from_.range(s);
-    range.low = std::max<std::int64_t>(range.low, 0);
-    made_.emplace(name, make_symbol(name, range, SymbolClass::General, shown));
-  }
-
   const DimPool& from_;
   InputPlan::State& to_;
-  std::map<std::string, DimId, std::less<>> made_;  // by printed form
-  std::vector<DimId> late_;
+  std::map<DimId, DimId> made_;
+  std::set<DimId> known_;
+  std::unordered_set<std::string_view> alone_;
 };
 
 class Planner {

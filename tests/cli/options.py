@@ -113,6 +113,50 @@ def test_infer_writes_types(tool, folder):
     expect(found == {"i": ["batch", 3], "r": ["batch", 3], "c": [3]}, found)
 
 
+def test_names_of_dims(tool, folder):
+    """A name that is an expression over dims of inputs is believed unless --dim-names says otherwise; any
+    other name is a name, whatever it looks like, and options and messages take it as it is."""
+    graph = helper.make_graph(
+        [
+            helper.make_node("Shape", ["w"], ["s"]),
+            helper.make_node("Concat", ["w", "v"], ["c"], axis=0),
+            helper.make_node("Relu", ["c"], ["y"]),
+            helper.make_node("Relu", ["x"], ["r"]),
+        ],
+        "g",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"]),
+            helper.make_tensor_value_info("w", TensorProto.FLOAT, ["N+1"]),
+            helper.make_tensor_value_info("v", TensorProto.FLOAT, ["-1"]),
+        ],
+        [
+            helper.make_tensor_value_info("s", TensorProto.INT64, [1]),
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, ["any"]),
+            helper.make_tensor_value_info("r", TensorProto.FLOAT, ["N"]),
+        ],
+    )
+    path = saved(folder, helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]))
+    out = folder / "o.onnx"
+    for words, inputs, y in [
+        ([], ["N", "N+1", "-1"], "'-1' + N + 1"),
+        (["--dim-names", "opaque"], ["N", "N+1", "-1"], "'-1' + 'N+1'"),
+        (["--dim=-1=4"], ["N", "N+1", 4], "N + 5"),
+        (["--dim", "N=3", "--dim=-1=4"], [3, 4, 4], 8),
+        (["--dim", "N+1=7", "--dim-names=opaque"], ["N", 7, "-1"], "'-1' + 7"),
+        (["--shape", "v=2", "--dim-names", "opaque"], ["N", "N+1", 2], "'N+1' + 2"),
+    ]:
+        done = tool(path, *words, "--infer", "-o", out)
+        expect(done.returncode == 0, words, done.stderr)
+        m = onnx.load(out)
+        onnx.checker.check_model(m, full_check=True)
+        expect([dims(i)[0] for i in m.graph.input] == inputs, words, m.graph.input)
+        expect(dims(m.graph.output[1]) == [y], words, m.graph.output[1])
+    refused(tool(path, "--dim", "N+1=7"), USAGE, "no symbol 'N+1'")
+    shown = tool("inspect", path).stdout.decode()
+    expect("float[N + 1]" in shown and "float['-1']" in shown, shown)
+    expect("float['N+1']" in tool("inspect", path, "--dim-names", "opaque").stdout.decode())
+
+
 def test_in_and_out(tool, folder):
     path = saved(folder)
     original = path.read_bytes()

@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/dim.h"
@@ -321,7 +324,8 @@ TEST_F(Dim, ParseReadsTheGrammarAndExporters) {
   EXPECT_EQ(pool.parse("-9223372036854775808"), c(kInt64Min));
   EXPECT_EQ(pool.parse("9223372036854775807"), c(kInt64Max));
   const DimId odd = pool.symbol("a-b/c");
-  EXPECT_EQ(pool.parse("a-b/c"), odd);
+  EXPECT_EQ(pool.parse("a-b/c"), DimId{});  // a and b are no symbols
+  EXPECT_EQ(pool.parse("'a-b/c'*2"), pool.mul(c(2), odd));
 }
 
 TEST_F(Dim, ParseRefusesTheRest) {
@@ -362,6 +366,97 @@ TEST_F(Dim, ParseRefusesTheRest) {
   EXPECT_EQ(pool.parse(signs + "s"), s);  // an even number of them
 }
 
+// dim_params that exporters write over names that stand alone.
+TEST_F(Dim, NamesThatAreExpressions) {
+  const std::unordered_set<std::string_view> names = {"N", "M", "s0", "past_len"};
+  for (const std::string_view name : names) pool.symbol(name);
+  const std::pair<const char*, const char*> believed[] = {
+      {"past_len + N", "N + past_len"},
+      {"past_len+N", "N + past_len"},
+      {"2*N", "2*N"},
+      {"N*M", "M*N"},
+      {"N - 1", "N - 1"},
+      {"-N + M", "M - N"},
+      {"(N + 1)*2", "2*N + 2"},
+      {"(-1)*N + M", "M - N"},
+      {"N//2", "floor((N)/(2))"},
+      {"floor(N/2 - 1/2) + 1", "floor((N + 1)/(2))"},
+      {"floor(0.5*N)", "floor((N)/(2))"},
+      {"ceiling(N/4)", "floor((N + 3)/(4))"},
+      {"Max(1, s0)", "max(1, s0)"},
+      {"s0**2", "s0*s0"},
+      {"N - N + M + 1", "M + 1"},
+  };
+  for (const auto& [text, printed] : believed) EXPECT_EQ(pool.print(pool.expression(text, names)), printed);
+}
+
+TEST_F(Dim, NamesThatAreOnlyNames) {
+  const std::unordered_set<std::string_view> names = {"N", "M", "max", "2", "N-3"};
+  for (const std::string_view name : names) pool.symbol(name);
+  pool.symbol("K");  // stands alone nowhere
+  pool.fresh();
+  for (const char* text : {"",          " ",           "N",         "M",         "K",      "-1",
+                           "--1",       "1",           "3",         "03",        " 3",     "N-N",
+                           "N*0",       "()",          "(",         "+N",        "(N)",    "N*1",
+                           "N + 0",     "-(-N)",       "N ",        " N + 1",    "N + 1 ", "N + ",
+                           "N M",       "2N",          "+N + 1",    "N + -1",    "N - -1", "--N + 1",
+                           "N*-1",      "2*N",         "N + 2",     "max(N, M)", "K + 1",  "K - K + N + 1",
+                           "u1 + 1",    "N/2",         "N/N",       "4/2*N/2",   "N // 0", "N//M",
+                           "N%1",       "N**0",        "min(N, 0)", "floor(N)",  "1.*N",   "00*N",
+                           "007*N + 1", "'N' + 1",     "\"N\" + 1", "N+1)",      "(N+1",   "N + 1;",
+                           "N, M",      "sqrt(N + 1)", "'N-3' + 1", "N\n+ 1",    "min()",  "nan",
+                           "1e3*N",     "0x10*N",      "N.M + 1"})
+    EXPECT_FALSE(pool.expression(text, names).valid()) << text;
+  EXPECT_FALSE(pool.expression(std::string(5000, 'N') + " + 1", names).valid());
+  EXPECT_FALSE(pool.expression(std::string(3000, '(') + "N", names).valid());
+}
+
+// Whatever a name is, print() cannot be taken for something else, and a file gets the name itself.
+TEST_F(Dim, AnyNameReadsBackAsItself) {
+  std::vector<DimId> ids;
+  for (const char* name :
+       {"-1",  "N-N", "()", "+N", "--1",   "N*0",       "1",   " 3",    " ",  "",   "'",      "\\", "'N'",
+        "\\'", "N\\", "N",  "M",  "N + 1", "max(N, M)", "2*N", "a.b:c", "u1", "3N", "\xff\n", "max"})
+    ids.push_back(pool.symbol(name));
+  const std::size_t names = ids.size();
+  for (std::size_t i = 0; i < names; ++i) {
+    ids.push_back(pool.add(ids[i], c(1)));
+    ids.push_back(pool.mul(ids[i], ids[(i + 1) % names]));
+    ids.push_back(pool.max(ids[i], pool.floor_div(ids[(i + 5) % names], c(2))));
+  }
+  ids.push_back(pool.fresh());
+  std::map<std::string, DimId> seen;
+  for (const DimId id : ids) {
+    const std::string text = pool.print(id);
+    EXPECT_TRUE(seen.emplace(text, id).second) << text;
+    if (pool.linked(id)) {
+      EXPECT_EQ(pool.parse(text), id) << text;
+    }
+  }
+  EXPECT_EQ(pool.print(pool.symbol("N-N")), "'N-N'");
+  EXPECT_EQ(pool.file_text(pool.symbol("N-N")), "N-N");
+  EXPECT_EQ(pool.print(pool.add(pool.symbol("it's"), c(1))), "'it\\'s' + 1");
+  EXPECT_EQ(pool.file_text(pool.add(pool.symbol("N"), c(1))), "N + 1");
+}
+
+TEST_F(Dim, MadeNamesMeetNoInput) {
+  const DimId u1 = pool.fresh(), u2 = pool.fresh();
+  EXPECT_EQ(pool.print(u2), "u2");
+  const DimId users = pool.symbol("u2");
+  EXPECT_EQ(pool.print(users), "u2");
+  EXPECT_EQ(pool.print(u2), "u3");
+  pool.symbol("u4");
+  const DimId u5 = pool.fresh();
+  EXPECT_EQ(pool.print(u5), "u5");
+  const DimId order[] = {u5, users, u1};
+  pool.number_fresh(order, {"u3", "x"});
+  EXPECT_EQ(pool.print(u5), "u1");
+  EXPECT_EQ(pool.print(users), "u2");
+  EXPECT_EQ(pool.print(u1), "u5");
+  EXPECT_EQ(pool.print(u2), "u6");
+  EXPECT_EQ(pool.print(pool.fresh()), "u7");
+}
+
 TEST_F(Dim, EvaluateIsExact) {
   const DimPool::Binding binding[] = {{s, 7}, {t, 3}};
   EXPECT_EQ(pool.evaluate(pool.parse("floor((s*t + 1)/(2)) - max(s, t)"), binding), 4);
@@ -384,9 +479,6 @@ TEST_F(Dim, NamesAndSymbols) {
   const DimId u = pool.fresh();
   EXPECT_EQ(pool.symbol_name(s), "s");
   EXPECT_EQ(pool.symbol_name(u), "u1");
-  pool.set_fresh_prefix("u_");
-  EXPECT_EQ(pool.print(pool.add(u, c(1))), "u_1 + 1");
-  EXPECT_EQ(pool.symbol_name(pool.fresh()), "u_2");
   EXPECT_EQ(pool.symbol_name(pool.add(s, t)), "");
   EXPECT_EQ(pool.symbol("s", {5, 6}), s);
   EXPECT_EQ(pool.range(s), (Range{0, Range::kMax}));

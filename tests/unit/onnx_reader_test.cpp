@@ -76,6 +76,74 @@ TEST(Reader, ExpressionsInInputDims) {
   EXPECT_EQ(a, m->dims.add(m->dims.mul(m->dims.constant(2), n), m->dims.constant(1)));
 }
 
+// A model whose inputs are tensors with one dim each, with these names.
+onnx::ModelProto inputs_named(const std::vector<std::string>& names) {
+  onnx::ModelProto p = parse(std::string(kHeader) + "g (float[n] x) => (float[n] y) { y = Relu(x) }");
+  const onnx::ValueInfoProto x = p.graph().input(0);
+  p.mutable_graph()->clear_input();
+  for (const std::string& name : names) {
+    onnx::ValueInfoProto* input = p.mutable_graph()->add_input();
+    *input = x;
+    if (p.graph().input_size() > 1) input->set_name("x" + std::to_string(p.graph().input_size()));
+    input->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(name);
+  }
+  return p;
+}
+
+std::vector<DimId> input_dims(const Model& m) {
+  std::vector<DimId> out;
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    const Type* t = &m.types[m.value(v).declared];
+    while (t->inner) t = &m.types[t->inner];
+    out.push_back(t->dims[0]);
+  }
+  return out;
+}
+
+TEST(Reader, OtherNamesOfInputDimsAreOnlyNames) {
+  const std::vector<std::string> names = {"-1",  "N-N", "N - 1", "()", "+N", "N*0",   "1",
+                                          "K+1", "N",   "N+1",   "-1", " N", "N + 1", "u1"};
+  const Result<Model> m = load(inputs_named(names));
+  ASSERT_TRUE(m.ok());
+  const std::vector<DimId> dims = input_dims(*m);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool expression = names[i] == "N+1" || names[i] == "N + 1";
+    EXPECT_NE(m->dims.is_symbol(dims[i]), expression) << names[i];
+    if (!expression) {
+      EXPECT_EQ(m->dims.symbol_name(dims[i]), names[i]);
+    }
+  }
+  EXPECT_EQ(dims[0], dims[10]);
+  EXPECT_NE(dims[8], dims[11]);
+  EXPECT_EQ(dims[9], dims[12]);
+  EXPECT_EQ(m->dims.print(dims[9]), "N + 1");
+}
+
+TEST(Reader, ExpressionsNeedNamesThatEveryRunHas) {
+  // The order of the inputs has no influence, and a name inside an optional or a sequence is not enough.
+  for (const bool optional : {true, false}) {
+    onnx::ModelProto p = inputs_named({"n + 1", "n"});
+    onnx::TypeProto* type = p.mutable_graph()->mutable_input(1)->mutable_type();
+    const onnx::TypeProto tensor = *type;
+    if (optional) *type->mutable_optional_type()->mutable_elem_type() = tensor;
+    else *type->mutable_sequence_type()->mutable_elem_type() = tensor;
+    const Result<Model> m = load(p);
+    ASSERT_TRUE(m.ok());
+    EXPECT_EQ(m->dims.symbol_name(input_dims(*m)[0]), "n + 1");
+  }
+}
+
+TEST(Reader, OpaqueNamesOfInputDims) {
+  std::vector<Warning> warnings;
+  const Result<Model> m = load_model_from_memory(
+      inputs_named({"n", "n + 1", "2*n", "n + 1"}).SerializeAsString(), "m.onnx", ".", warnings, false);
+  ASSERT_TRUE(m.ok());
+  const std::vector<DimId> dims = input_dims(*m);
+  for (const DimId d : dims) EXPECT_TRUE(m->dims.is_symbol(d));
+  EXPECT_EQ(dims[1], dims[3]);
+  EXPECT_EQ(m->dims.equal(dims[1], m->dims.add(dims[0], m->dims.constant(1))), Tri::Unknown);
+}
+
 TEST(Reader, CapturesAreUses) {
   const Result<Model> m = load(parse(std::string(kHeader) + R"(g (float[n] x, bool c) => (float[n] y) {
       r = Relu(x)

@@ -117,6 +117,13 @@ void add_external_root(CLI::App& app, std::string& to) {
       [&to](const std::string& text) { to = text; });
 }
 
+void add_dim_names(CLI::App& app, DimNames& to) {
+  add(app, kShapes, "--dim-names", "MEANING", "dims named 'a + b' on inputs: expressions (default) or opaque",
+      chosen(to, "--dim-names",
+             std::vector<std::pair<std::string, DimNames>>{{"expressions", DimNames::Expressions},
+                                                           {"opaque", DimNames::Opaque}}));
+}
+
 }  // namespace
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
@@ -164,6 +171,7 @@ void add_shape_options(CLI::App& app, Options& o) {
                  }
                  o.dims.push_back(std::move(*dim));
                });
+  add_dim_names(app, o.dim_names);
   flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs", o.infer);
 }
 
@@ -243,6 +251,7 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
 }
 
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
+  add_dim_names(app, command.inspect.dim_names);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
   add_limits(app, kTrust, command.tool);
