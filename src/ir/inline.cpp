@@ -42,6 +42,9 @@ void Model::inline_subgraph(GraphId g, NameHolders& holders) {
   // were erased after counting, costs a needless new name.)
   const auto move_value = [&](ValueId v) {
     values_[v.index()].graph = outer;
+    // Names of dims in it had the body as their scope: in the outer graph they would claim to be equal to
+    // dims that happen to have the same name.
+    if (values_[v.index()].info.data() != nullptr) values_[v.index()].info_stale = true;
     const NameId name = values_[v.index()].name;
     if (name.index() >= holders.values.size() || holders.values[name.index()] < 2) return;
     --holders.values[name.index()];
