@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/dim_names.h"
 #include "driver/type_text.h"
 #include "ops/node_facts.h"
 #include "support/nearest.h"
@@ -191,7 +192,8 @@ class WrittenTypes {
   TypeId of(ValueId v) const {
     const Value& value = model_.value(v);
     if (value.is_input) return specialized_ && value.graph == model_.main() ? numbers_only(v) : TypeId{};
-    if (value.is_initializer) return {};      // the initializer itself determines its type
+    // An initializer determines its type itself; what the file claims about it must not stay beside others.
+    if (value.is_initializer && (!infer_ || value.info.empty())) return {};
     if (in_function(value.graph)) return {};  // would hold for one call only
     const TypeId found = inference_.type(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
@@ -309,6 +311,7 @@ std::vector<TypeOverride> written_types(Model& model, const Inference& inference
     if (!model.alive(v)) continue;
     if (const TypeId type = types.of(v)) out.push_back({v, type, !types.refuted(v)});
   }
+  name_dims(model, inference, out, options.infer);
   return out;
 }
 
