@@ -3,13 +3,13 @@
 
   node_order.py GRAPHOPT [--count N] [--seed S] [--jobs N] [--keep DIR]
 
-Graph number i is made from seed S + i. Its inputs have symbolic dims, of which some are equal in every run only
-because a MatMul, Gemm or elementwise node requires it; such nodes stand before and after those that can use the
-fact, some of them are dead, some in the branches of an If or in the body of a Loop, where they prove nothing.
-Each graph goes through the tool in its own order and in two others, for each of OPTIONS: the results are the same
-graph with the same types of outputs, up to the numbers in names of unknown dims; a second run over a result gives
-its bytes (with --infer: the same up to these numbers). With numbers for its
-symbols at which the original runs, the result gives the same bits, with and without ONNX Runtime's optimizations.
+Graph number i is made from seed S + i. Its inputs have symbolic dims, of which some are equal in every run
+only because a MatMul, Gemm or elementwise node requires it; such nodes stand before and after those that can
+use the fact, some of them are dead, some in the branches of an If or in the body of a Loop, where they prove
+nothing. Each graph goes through the tool in its own order and in two others, for each of OPTIONS: the results
+are the same graph with the same types of outputs, up to the numbers in names of unknown dims; a second run
+over a result gives its bytes (with --infer: the same up to these numbers). With numbers for its symbols at
+which the original runs, the result gives the same bits, with and without ONNX Runtime's optimizations.
 """
 
 import argparse
@@ -279,8 +279,8 @@ class Checker:
                 try:
                     got = run(results[0], feeds, level)
                 except Exception as e:  # noqa: BLE001
-                    # In a body that no run executes, extents may differ that must be equal there. ONNX Runtime
-                    # refuses it as soon as both are stated, which they are because every run has them.
+                    # In a body that no run executes, extents may differ that must be equal there. ONNX
+                    # Runtime refuses it as soon as both are stated, as every run has them.
                     if "--infer" in options and "Graph attribute inferencing failed" in str(e):
                         continue
                     raise Failure(f"'{what}': the result does not run: {str(e)[:300]}") from None
@@ -323,7 +323,7 @@ def checking(tool, keep):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("--count", type=int, default=150)
+    p.add_argument("--count", type=int, default=100)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--keep", help="folder for failing models")
