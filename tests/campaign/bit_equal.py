@@ -7,7 +7,9 @@ Each model of the folder, *.onnx, is optimized with --exact, with -O3 --exact an
 Runtime, its optimizations off, before and after: results must have the same bits. With the default options
 they must be within the tolerance of lib/compare.py. Without a folder the models of tests/models are taken
 that are smaller than SHORT_BYTES; their weights are random, so models that somebody trained are worth a run
-by hand. This script downloads nothing.
+by hand. This script downloads nothing. Of the models of tests/models those in half precision are left out:
+the runtime computes them in float32 between casts, and omits a pair of casts by what else reads the value, a
+Shape, too. So their bits depend on nodes that no result depends on.
 
 bit_equal.json gives extents of symbols and values of integer inputs for models that do not take just any: by
 the file's stem, {name: number, or a list with a number for each round}. An unnamed dim is called INPUT.AXIS.
@@ -107,7 +109,9 @@ def main():
         if a.folder:
             paths = sorted(pathlib.Path(a.folder).glob("*.onnx"))
         else:
-            names = models.chosen([], lambda r: r["filled_bytes"] < SHORT_BYTES)
+            names = models.chosen(
+                [], lambda r: r["filled_bytes"] < SHORT_BYTES and "float16" not in r["traits"]
+            )
             paths = [pathlib.Path(f) for f in models.filled(names, work).values()]
         for path in paths:
             line, problems = examine(a.tool, path, a.rounds, kept)
