@@ -78,7 +78,7 @@ void rotary_embedding(NodeContext& c);
 void batch_normalization(NodeContext& c);
 void layer_normalization(NodeContext& c);
 void group_normalization(NodeContext& c);
-void softmax_cross_entropy(NodeContext& c);
+void classification_loss(NodeContext& c);
 void instance_normalization(NodeContext& c);
 
 // rules_rnn.cpp

@@ -43,8 +43,8 @@ void group_normalization(NodeContext& c) {
 
 // Without a reduction the loss has the dims of the labels. The standard wants those of the scores without the
 // classes to be the same; ONNX Runtime does not compare them.
-void softmax_cross_entropy(NodeContext& c) {
-  c.set(1, c.type_id(0));
+void classification_loss(NodeContext& c) {
+  c.set(1, c.type_id(0));  // the logarithms of the probabilities
   const DType elem = c.elem(0);
   if (elem == DType::Undefined) return;
   if (c.attr_string(names::reduction, "mean") != "none") return c.tensor(0, elem, {});

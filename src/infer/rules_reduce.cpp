@@ -57,20 +57,20 @@ std::optional<bool> keeps_dims(const NodeContext& c) {
 
 void reduce(NodeContext& c) {
   const DType elem = c.elem(0);
+  const bool by_operand = c.opset() >= axes_operand_since(c.kind);
   const auto keeps = keeps_dims(c);
-  if (!keeps) {
+  const std::int64_t noop = by_operand ? c.attr_int(names::noop_with_empty_axes, 0) : 0;
+  if (!keeps || noop < 0 || noop > 1) {
     if (elem != DType::Undefined) c.tensor(0, elem);
     return;
   }
   const bool keep = *keeps;
-  const bool by_operand = c.opset() >= axes_operand_since(c.kind);
   const bool absent = by_operand ? !c.has(1) : !c.attr(names::axes);
   std::optional<Ints> axes;
   if (absent) axes = Ints{};
   else axes = by_operand ? c.ints(1) : c.attr_ints(names::axes);
   if (!c.ranked(0)) {
-    if (absent && !keep && elem != DType::Undefined && c.attr_int(names::noop_with_empty_axes, 0) == 0)
-      return c.tensor(0, elem, {});
+    if (absent && !keep && elem != DType::Undefined && noop == 0) return c.tensor(0, elem, {});
     if (elem != DType::Undefined) c.tensor(0, elem);
     return;
   }
@@ -83,8 +83,7 @@ void reduce(NodeContext& c) {
   std::vector<bool> drop(all.size(), axes->empty());
   std::vector<bool> negative(all.size(), true);  // all that name the axis count from the end
   bool any_negative = false;
-  if (axes->empty() && by_operand && c.attr_int(names::noop_with_empty_axes, 0) == 1)
-    return c.set(0, c.type_id(0));
+  if (axes->empty() && noop == 1) return c.set(0, c.type_id(0));
   for (const std::int64_t a : *axes) {
     const auto k = NodeContext::axis(a, c.rank(0));
     if (!k) return c.tensor(0, elem);

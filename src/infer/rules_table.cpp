@@ -94,7 +94,7 @@ constexpr Table make_table() {
   put(t, rules::batch_normalization, K::BatchNormalization);
   put(t, rules::layer_normalization, K::LayerNormalization, K::RMSNormalization);
   put(t, rules::instance_normalization, K::InstanceNormalization);
-  put(t, rules::softmax_cross_entropy, K::SoftmaxCrossEntropyLoss);
+  put(t, rules::classification_loss, K::SoftmaxCrossEntropyLoss, K::NegativeLogLikelihoodLoss);
   put(t, rules::recurrent, K::LSTM, K::GRU, K::RNN);
   put(t, rules::quantize_linear, K::QuantizeLinear);
   put(t, rules::dequantize_linear, K::DequantizeLinear);
