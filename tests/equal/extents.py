@@ -60,7 +60,7 @@ LEVELS = {
 }
 BOUNDS = (1, 2, 3)  # of the probes max(extent, bound)
 SECONDS = 60
-SHORT = 14  # the short form takes one case in so many
+SHORT = 40  # the short form takes one case in so many
 RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
 RANDOM |= {"Bernoulli", "Dropout"}
 
@@ -364,7 +364,7 @@ def main():
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", default="", metavar="TEXT", help="cases whose names contain it")
     p.add_argument("--seed", type=int, default=1, metavar="N")
-    p.add_argument("--mutants", type=int, default=3, metavar="N", help="changed models per symbolic one")
+    p.add_argument("--mutants", type=int, default=2, metavar="N", help="changed models per symbolic one")
     p.add_argument("--bindings", type=int, default=40, metavar="N", help="about so many sizes per model")
     p.add_argument("--jobs", type=int, default=2, metavar="N")
     a = p.parse_args()
