@@ -43,8 +43,8 @@ ERRORS = [
     Error(
         "reference",
         {"Loop"},
-        "Loop, body: each scan_output is produced by concatenating the value of the specified output value at "
-        "the end of each iteration of the loop (along a new leading axis, as for operands without an extent 0)",
+        "Loop, body: each scan_output is produced by concatenating the value of the specified output "
+        "value at the end of each iteration of the loop (along a new leading axis)",
         HEAD + "(float[A,B] x) => (float[C,D,E] y) <int64 m = {1}, bool c = {1}>"
         "{ y = Loop (m, c) <body: graph = b (int64 i, bool t) => (bool u, float[F,G] o)"
         "{ u = Identity (t) o = Relu (x) }> }",
