@@ -171,8 +171,15 @@ void GraphReader::read_body(GraphId g, Parts& parts, int budget) {
 
 void GraphReader::read_inputs(GraphId g, const std::vector<Bytes>& inputs, int budget) {
   const bool main = g == m_.main();
-  if (main)
-    for (const Bytes info : inputs) input_dims_.collect(info);
+  if (main) {
+    for (const Bytes info : inputs) {
+      input_dims_.collect(info);
+      // An expression may be read before the input on which a name in it stands alone.
+      for_each_dim_name(info, [this](std::string_view name, std::size_t, bool nested) {
+        if (!nested && name.find_first_of("+-*/%(), '") == std::string_view::npos) m_.dims.symbol(name);
+      });
+    }
+  }
   for (const Bytes info : inputs) {
     const std::string_view name = value_info_name(info);
     if (name.empty()) {

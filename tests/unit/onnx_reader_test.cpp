@@ -119,6 +119,15 @@ TEST(Reader, OtherNamesOfInputDimsAreOnlyNames) {
   EXPECT_EQ(m->dims.print(dims[9]), "N + 1");
 }
 
+TEST(Reader, ExpressionsMayComeBeforeTheirNames) {
+  const Result<Model> m = load(inputs_named({"past + seq", "past", "seq"}));
+  ASSERT_TRUE(m.ok());
+  const std::vector<DimId> dims = input_dims(*m);
+  EXPECT_EQ(dims[0], m->dims.canonical(dims[0]));
+  EXPECT_FALSE(m->dims.is_symbol(dims[0]));
+  EXPECT_EQ(m->dims.print(dims[0]), "past + seq");
+}
+
 TEST(Reader, ExpressionsNeedNamesThatEveryRunHas) {
   // The order of the inputs has no influence, and a name inside an optional or a sequence is not enough.
   for (const bool optional : {true, false}) {
