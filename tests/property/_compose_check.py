@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import helper
+from onnx import helper, numpy_helper
 
 import _shrink
 import random_graphs
@@ -185,6 +185,38 @@ def without_identities(graph):
     _shrink.keep(graph.node, nodes)
 
 
+def float16(model):
+    """Does the main graph take, hold or cast to float16?"""
+    g, half_type = model.graph, onnx.TensorProto.FLOAT16
+    types = {v.type.tensor_type.elem_type for v in g.input} | {t.data_type for t in g.initializer}
+    attributes = [a for n in g.node for a in n.attribute]
+    types |= {a.i for a in attributes if a.name == "to"} | {a.t.data_type for a in attributes}
+    return half_type in types
+
+
+def with_branches(model):
+    """The branch that runs in place of each If of the main graph with a constant condition; None when there
+    is none."""
+    m = _shrink.copy(model)
+    fed = {v.name for v in m.graph.input}
+    known = {t.name: t for t in m.graph.initializer if t.name not in fed}
+    known |= {n.output[0]: a.t for n in m.graph.node for a in n.attribute if a.name == "value"}
+    nodes, changed = [], False
+    for node in m.graph.node:
+        if node.op_type != "If" or node.input[0] not in known:
+            nodes.append(node)
+            continue
+        wanted = "then_branch" if numpy_helper.to_array(known[node.input[0]]).any() else "else_branch"
+        branch = next(a.g for a in node.attribute if a.name == wanted)
+        m.graph.initializer.extend(branch.initializer)
+        pairs = zip(branch.output, node.output)
+        nodes += [*branch.node, *(helper.make_node("Identity", [o.name], [n]) for o, n in pairs if n)]
+        changed = True
+    _shrink.keep(m.graph.node, nodes)
+    without_identities(m.graph)
+    return m if changed else None
+
+
 def renamed_uses(graph, names):
     own = {v.name for v in [*graph.input, *graph.initializer]} | {o for n in graph.node for o in n.output}
     names = {a: b for a, b in names.items() if a not in own}
@@ -231,6 +263,8 @@ def variants(model):
     yield "all results are outputs", all_shown(model), None
     yield "no shapes declared", undeclared(model), None
     yield "memory filled", model, FRESH
+    if float16(model) and (m := with_branches(model)):
+        yield "float16 with branches in place", m, None
     for level in LEVELS:
         yield f"optimization {level}", model, level
 

@@ -53,6 +53,12 @@ def defined(names, name, fresh):
     return names.get(name, name)
 
 
+def open_dims(value_info):
+    """Takes back what a body declares of extents: operands of other shapes would make it untrue."""
+    for d in value_info.type.tensor_type.shape.dim:
+        d.Clear()
+
+
 def rename(node, names, fresh):
     node.name = ""
     node.input[:] = [names.get(i, i) for i in node.input]
@@ -66,6 +72,8 @@ def rename(node, names, fresh):
                 rename(inner, names, fresh)
             for v in g.output:
                 v.name = names.get(v.name, v.name)
+            for v in [*g.input, *g.output]:
+                open_dims(v)
 
 
 def bodies(node):
