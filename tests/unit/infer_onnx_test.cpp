@@ -334,6 +334,10 @@ TEST(InferOnnx, OwnRulesAgreeWithOnnxFunctions) {
         if (node.find("Pool") != std::string::npos && node.find("SAME_") != std::string::npos &&
             node.find("dilations") != std::string::npos && !m.dims.value(own.dims[i]))
           continue;
+        // Backward from before the first element ONNX Runtime and the reference differ: nothing is stated.
+        if (node.find("Slice") != std::string::npos && maker.graph(node).find("-") != std::string::npos &&
+            !m.dims.value(own.dims[i]))
+          continue;
         ++compared;
         EXPECT_EQ(m.dims.value(own.dims[i]), want)
             << "axis " << i << ", seed " << seed << ": " << maker.graph(node);
