@@ -178,7 +178,8 @@ bool Model::can_hold_constant(GraphId g, DType type) const {
   const bool function = graph(root).function.valid();
   if (function ? root != g : ir_version >= 4) return true;  // as an initializer
   const std::int64_t version = opset(g, NameId{std::uint32_t{0}});
-  return version >= 9 || (version > 0 && (type == DType::Float || type == DType::Float16 || type == DType::Double));
+  return version >= 9 ||
+         (version > 0 && (type == DType::Float || type == DType::Float16 || type == DType::Double));
 }
 
 ValueId Model::add_initializer(GraphId g, std::string_view base, TensorId t) {

@@ -312,8 +312,8 @@ void InputDimNames::collect(Bytes info) {
   });
 }
 
-void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name,
-                      TypeId type, bool keeps_dims) {
+void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type,
+                      bool keeps_dims) {
   const std::vector<Field> fields = fields_of(old);
   for (auto it = fields.rbegin(); it != fields.rend(); ++it)
     if (it->number > field::value_info::kType) w.raw(it->whole);

@@ -148,8 +148,8 @@ struct OpFacts {
   AxisFact axis;
   AxisWork work;
   PadRule pad;
-  bool shape_from_values;    // output dims depend on values of data operands
-  bool commutative;          // the first two operands may be swapped, bit for bit
+  bool shape_from_values;  // output dims depend on values of data operands
+  bool commutative;        // the first two operands may be swapped, bit for bit
   // onnx infers its types through the operator's function body, to which attributes with a default are not
   // handed down: in the body of a function they must be written.
   bool inferred_by_body;
