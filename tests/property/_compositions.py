@@ -89,7 +89,7 @@ def shrunk(checker, model, feeds, failure):
         except check.Failure as found:
             if (found.kind, found.level) != (failure.kind, failure.level):
                 return None
-            found.own = check.own(m, f, found, found.options in check.EXACT)
+            found.own = check.own(m, f, found, found.options in check.EXACT, checker.made)
             return found if bool(found.own) == bool(failure.own) else None
         except Exception:  # noqa: BLE001 - a model that nothing accepts any more
             return None
@@ -139,7 +139,7 @@ def check_seed(tool, seed, use_tool, folder, a):
         try:
             checker.check(model, feeds, options, base, deep=rng.random() < 0.3)
         except check.Failure as failure:
-            failure.own = check.own(model, feeds, failure, options in check.EXACT)
+            failure.own = check.own(model, feeds, failure, options in check.EXACT, checker.made)
             if failure.own and not a.own:
                 return f"the runtime's own: {failure.kind}: {failure.own}", None
             if a.shrink and failure.kind != "interface":  # made smaller, a model loses declarations
