@@ -478,7 +478,8 @@ def first_change(a, b):
     """The first line of two models' texts that differs."""
     for x, y in zip(*(onnx.printer.to_text(m).splitlines() for m in (a, b))):
         if x != y:
-            return f"{x.strip()[:150]} became {y.strip()[:150]}"
+            begin = max(len(os.path.commonprefix([x, y])) - 40, 0)
+            return f"{x[begin : begin + 150].strip()} became {y[begin : begin + 150].strip()}"
     return "bytes that are not in the text"
 
 
