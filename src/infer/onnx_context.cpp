@@ -16,6 +16,7 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "infer/context.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
@@ -318,10 +319,13 @@ void OnnxRules::infer(NodeContext& c) {
   try {
     State::Function& f = s_->find(c.m.node(c.n).op, c.opset());
     if (!f.infer) return;
-    // A runtime refuses a node without a required operand, and functions read it without asking.
+    // A runtime refuses a node without a required operand. Many functions read the type of an operand without
+    // asking whether it is there, and known.
     for (std::size_t i = 0; i < f.required.size(); ++i)
       if (f.required[i] && !c.has(i)) return;
     Context context(c, *f.schema);
+    for (std::size_t i = 0; i < c.input_count(); ++i)
+      if (c.has(i) && context.getInputType(i) == nullptr) return;
     f.infer(context);
     for (std::size_t i = 0; i < c.output_count(); ++i) {
       if (!c.has_output(i)) continue;
