@@ -34,7 +34,7 @@ OPTIONS = {
     "equal/hoist_costs.py": ["--count", "60"],
     "property/random_graphs.py": ["--count", "120", "--jobs", "1"],
     "property/hoist_graphs.py": ["--count", "120"],
-    "property/neighbours.py": ["--count", "250", "--jobs", "1"],
+    "property/neighbours.py": ["--count", "200", "--jobs", "1"],
 }
 NEIGHBOURS = "property/neighbours.py"
 # Scripts that call no tool, look at a terminal or signals, or whose models are too large to keep.
@@ -250,7 +250,10 @@ def scripts(only=None):
         ]
     # One suite for each pass, as a script ends at its end, not at the first red.
     folders = sorted(p.name for p in (ROOT / "tests/golden").iterdir() if p.is_dir())
-    found = [s for s in found if s != NEIGHBOURS] + [f"{NEIGHBOURS} --only {f}/" for f in folders]
+    found = [s for s in found if s != NEIGHBOURS] + [f"{NEIGHBOURS} --only golden/{f}/" for f in folders]
+    found += [
+        f"{NEIGHBOURS} --only {f}/test_{c}" for f in ("folded", "shapes") for c in "abcdefghilmnopqrstuvwx"
+    ]
     chosen = None if only is None else [s for s in only.split(",") if s]
     return [s for s in found if s not in NOT_USED and (chosen is None or s.split()[0] in chosen)]
 

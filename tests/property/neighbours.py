@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Neighbours of the golden cases: each model with one thing changed, which a rule's conditions must notice.
+"""Neighbours of known models: each with one thing changed, which a condition somewhere must notice.
 
-  neighbours.py GRAPHOPT [--count N] [--seed S] [--all] [--only TEXT] [--jobs N] [-v]
+  neighbours.py GRAPHOPT [--count N] [--seed S] [--only TEXT] [--jobs N] [-v]
 
-A golden case shows what a rule does, and the cases beside it what it must leave alone; a neighbour (the
-changes are listed in _neighbours.py) is what its author did not think of: an operand is absent, an axis is
-another one, a constant is off by one, a value is read once more, a rank is unknown. Each goes through the
-tool with the case's options, and
-  the tool must end with status 0, or 2 for a model that it cannot use, and must not find an error in itself;
+The known models, with the options they go through the tool with:
+  golden/...  the golden cases, with their own options
+  folded/...  the one-node cases of the backend tests, all operands constant: constant-folding, --exact
+  shapes/...  the same with the first operand as an input and the Shape of each result as an output: -O1
+They show what the code does, and what it must leave alone. A neighbour (the changes are listed in
+_neighbours.py) is what their authors did not think of: an operand is absent, an axis is another one, a
+constant is off by one, a value is read once more, a rank is unknown.
+  The tool must end with status 0, or 2 for a model that it cannot use, and must not find an error in itself;
   where ONNX Runtime (its optimizations off) runs the neighbour, it must run the result, too, and give the
     same: bit for bit if all passes of the case are exact, else closely, on finite values;
   a second run over the result must give the same bytes.
-N neighbours (default 700) are drawn by a hash of seed, case and change; --all takes every one.
+N neighbours (default 900) are drawn by a hash of the seed and their names.
 """
 
 import argparse
@@ -29,6 +32,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import onnx.printer
+from onnx import helper
 
 import _neighbours
 import _pool
@@ -36,11 +40,16 @@ import _pool
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "golden")]
 import run as golden  # noqa: E402
-from lib import runs  # noqa: E402
+from lib import backend_cases, runs  # noqa: E402
 from lib.tool import exact_passes  # noqa: E402
 
 CLOSE = dict(rtol=1e-3, atol=1e-3)  # for passes that round; what is wrong is wrong by more
 SEEDS = 3
+PER_MODEL = 6  # neighbours of a known model
+FORMS = (
+    ("folded", 0, ["--passes=constant-folding", "--exact"]),
+    ("shapes", 1, ["-O1", "--exact"]),
+)
 MEMORY = 6 << 30  # bytes; a changed constant may ask the runtime for a tensor of any size
 
 
@@ -110,34 +119,32 @@ def optimize(tool, source, target, options):
 def checking(tool):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     tool = os.path.abspath(tool)
-    exact = set(exact_passes(tool))
-    cases = {}
+    parsed = {}
     with tempfile.TemporaryDirectory() as folder:
         source, target, twice = (os.path.join(folder, f) for f in ("in.onnx", "out.onnx", "twice.onnx"))
 
         def answer(task):
             """(outcome, what is wrong or "", the model as text)"""
-            path, number, *original_only = task
-            if path not in cases:
-                cases.clear()
-                case = golden.read_case(path)
-                base = onnx.parser.parse_model(case["before"])
-                cases[path] = case, base, _neighbours.changes(base)
-            case, base, found = cases[path]
+            _, data, number, options, exact, *original_only = task
+            if data not in parsed:
+                parsed.clear()
+                base = onnx.load_from_string(data)
+                parsed[data] = base, _neighbours.changes(base)
+            base, found = parsed[data]
             change, apply, as_before = found[number]
             model = _neighbours.changed(base, apply)
             if original_only:
                 difference(model, model, base if as_before else model, True)
                 return "crashed", f"{change}: the result crashes the runtime, the original does not", ""
             onnx.save(model, source)
-            status, text = optimize(tool, source, target, case["options"])
+            status, text = optimize(tool, source, target, options)
             if status == 2:
                 return "refused", "", ""
             if status != 0:
                 return "failed", f"{change}: status {status}: {text}", onnx.printer.to_text(model)
             after = onnx.load(target)
-            wrong, ran = difference(model, after, base if as_before else model, is_exact(case, exact))
-            if not wrong and optimize(tool, target, twice, case["options"])[0] != 0:
+            wrong, ran = difference(model, after, base if as_before else model, exact)
+            if not wrong and optimize(tool, target, twice, options)[0] != 0:
                 wrong = "a second run fails"
             if not wrong and pathlib.Path(target).read_bytes() != pathlib.Path(twice).read_bytes():
                 wrong = "a second run changes the result"
@@ -147,33 +154,80 @@ def checking(tool):
         yield answer
 
 
-def draw(a):
-    """(path, number) of the neighbours that are tried, case by case."""
-    found = []
+def fixed(case, keep):
+    """A case of one node whose inputs, but for the first `keep`, are initializers; None where it has none, or
+    large."""
+    values, m = case.sets[0][0], onnx.ModelProto()
+    m.CopyFrom(case.model)
+    inputs = backend_cases.inputs_of(m.graph)
+    if len(m.graph.node) != 1 or len(values) != len(inputs) or len(inputs) <= keep:
+        return None
+    if not all(v.type.HasField("tensor_type") for v in inputs) or sum(map(len, values)) > 4000:
+        return None
+    for v, data in list(zip(inputs, values))[keep:]:
+        m.graph.initializer.append(onnx.TensorProto.FromString(data))
+        m.graph.initializer[-1].name = v.name
+        m.graph.input.remove(v)
+    m.ir_version = max(m.ir_version, 4)
+    if keep:
+        for o in list(m.graph.output):
+            if o.type.HasField("tensor_type"):
+                m.graph.node.append(helper.make_node("Shape", [o.name], [f"{o.name}_shape"]))
+                shape = helper.make_tensor_value_info(f"{o.name}_shape", onnx.TensorProto.INT64, [None])
+                m.graph.output.append(shape)
+    for o in m.graph.output:
+        for d in o.type.tensor_type.shape.dim:
+            d.Clear()
+    return m
+
+
+def known(tool, only=""):
+    """(name, what makes the model, options, whether all passes are exact); perhaps without those whose name
+    does not begin with `only`."""
+    exact = set(exact_passes(tool))
     for path in sorted((TESTS / "golden").rglob("*.txt")):
-        name = path.relative_to(TESTS / "golden").as_posix()
-        if a.only in name:
-            model = onnx.parser.parse_model(golden.read_case(str(path))["before"])
-            for number, (change, *_) in enumerate(_neighbours.changes(model)):
-                order = hashlib.sha256(f"{a.seed} {name} {change}".encode()).hexdigest()
-                found.append((order, str(path), number))
-    total = len(found)
-    if not a.all:
-        found = sorted(found)[: a.count]
-    return sorted((path, number) for _, path, number in found), total
+        case = golden.read_case(str(path))
+        name = path.relative_to(TESTS).as_posix()
+        yield (
+            name,
+            lambda c=case: onnx.parser.parse_model(c["before"]),
+            case["options"],
+            is_exact(case, exact),
+        )
+    if only.startswith("golden"):
+        return
+    for case in backend_cases.candidates(("node",)):
+        for folder, keep, options in FORMS:
+            yield f"{folder}/{case.name}", lambda c=case, k=keep: fixed(c, k), options, True
+
+
+def draw(a):
+    """The tasks of checking(): PER_MODEL neighbours of as many known models as are needed, model by model."""
+    found = []
+
+    def order(name):
+        return hashlib.sha256(f"{a.seed} {name}".encode()).hexdigest()
+
+    for name, make, options, exact in sorted(known(a.tool, a.only), key=lambda k: order(k[0])):
+        if a.only not in name or len(found) >= a.count or (model := make()) is None:
+            continue
+        data = model.SerializeToString()
+        changes = enumerate(_neighbours.changes(model))
+        some = sorted((order(f"{name} {change}"), k) for k, (change, *_) in changes)[:PER_MODEL]
+        found += [(name, data, k, options, exact) for _, k in some]
+    return found[: a.count]
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("--count", type=int, default=700, metavar="N")
+    p.add_argument("--count", type=int, default=900, metavar="N")
     p.add_argument("--seed", type=int, default=1, metavar="S")
-    p.add_argument("--all", action="store_true")
-    p.add_argument("--only", default="", metavar="TEXT", help="the cases whose path holds TEXT")
+    p.add_argument("--only", default="", metavar="TEXT", help="of models whose name holds TEXT")
     p.add_argument("--jobs", type=int, default=2, metavar="N")
     p.add_argument("-v", action="store_true", help="print the models that fail")
     a = p.parse_args()
-    tasks, total = draw(a)
+    tasks = draw(a)
     outcomes, bad = collections.Counter(), 0
     crashed = []
 
@@ -183,8 +237,7 @@ def main():
         outcomes[outcome] += 1
         if wrong:
             bad += 1
-            name = pathlib.Path(task[0]).relative_to(TESTS / "golden")
-            print(f"FAILED {name} #{task[1]} {wrong}", flush=True)
+            print(f"FAILED {task[0]} #{task[2]} {wrong}", flush=True)
             if a.v:
                 print(text)
 
@@ -196,7 +249,7 @@ def main():
     for task, answer in _pool.answers(checking, (a.tool,), crashed, 1):
         own = isinstance(answer, _pool.Crash)
         look(task, ("crashes the runtime by itself", "", "") if own else answer)
-    print(f"{len(tasks)} of {total} neighbours: " + ", ".join(f"{k} {n}" for k, n in outcomes.most_common()))
+    print(f"{len(tasks)} neighbours: " + ", ".join(f"{k} {n}" for k, n in outcomes.most_common()))
     return 1 if bad or not outcomes["compared"] else 0
 
 
