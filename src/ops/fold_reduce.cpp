@@ -46,7 +46,7 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
   a.negative = std::ranges::any_of(given, [](std::int64_t v) { return v < 0; });
   const auto keep = r.int_of(names::keepdims);
   const auto axes = normalize_axes(given, data.rank());
-  if (!keep || !axes) return std::nullopt;
+  if (!keep || *keep < 0 || *keep > 1 || !axes) return std::nullopt;  // runtimes differ on others
   a.reduced.assign(data.rank(), axes->empty());
   for (const std::int64_t axis : *axes) a.reduced[static_cast<std::size_t>(axis)] = true;
   Dims kept(data.rank());
@@ -206,7 +206,7 @@ FoldRefusal fold_arg_reduce(FoldRun& r) {
   }
   std::size_t axis = 0;
   const auto walk = along(data, r.int_of(names::axis), r.opset, axis);
-  if (!keep || !walk) return kNotFoldable;
+  if (!keep || *keep < 0 || *keep > 1 || !walk) return kNotFoldable;
   Dims dims(data.dims.begin(), data.dims.end());
   if (*keep != 0) dims[axis] = 1;
   else dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
