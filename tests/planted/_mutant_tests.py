@@ -251,9 +251,8 @@ def scripts(only=None):
     # One suite for each pass, as a script ends at its end, not at the first red.
     folders = sorted(p.name for p in (ROOT / "tests/golden").iterdir() if p.is_dir())
     found = [s for s in found if s != NEIGHBOURS] + [f"{NEIGHBOURS} --only golden/{f}/" for f in folders]
-    found += [
-        f"{NEIGHBOURS} --only {f}/test_{c}" for f in ("folded", "shapes") for c in "abcdefghilmnopqrstuvwx"
-    ]
+    for folder in ("folded", "shapes"):
+        found += [f"{NEIGHBOURS} --only {folder}/ --count 400 --seed {seed}" for seed in range(1, 5)]
     chosen = None if only is None else [s for s in only.split(",") if s]
     return [s for s in found if s not in NOT_USED and (chosen is None or s.split()[0] in chosen)]
 
