@@ -126,9 +126,8 @@ def units_fail(binary, units, number, work):
             return f"{begun[-1] if begun else units[0].name} (time limit)"
     if done.returncode == 0:
         return ""
-    failed = re.findall(r"\[  FAILED  \] (\S+?),? ", done.stdout) or re.findall(
-        r"\[ RUN      \] (\S+)", done.stdout
-    )
+    failed = re.findall(r"\[  FAILED  \] (\w[\w/]*\.[\w/]+)", done.stdout)
+    failed = failed or re.findall(r"\[ RUN      \] (\S+)", done.stdout)
     return (failed[-1] if failed else "?") + (f" (signal {-done.returncode})" if done.returncode < 0 else "")
 
 
