@@ -446,6 +446,9 @@ void Model::make_constant(ValueId v, TensorId t) {
   }
   val.def = {};
   val.def_slot = 0;
+  // The tensor states the type. A declaration without its dims would be believed before it, by onnx's own
+  // inference.
+  if (!is_graph_output(v)) val.info_stale = true;
   mark_initializer(v, t);
   tell([&](Listener& l) {
     if (n) l.node_changed(n);
