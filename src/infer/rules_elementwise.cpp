@@ -151,6 +151,8 @@ namespace {
 DimId unary_element(NodeContext& c, DType type, DimId d) {
   const DimId zero = c.constant(0);
   if (!d) return {};
+  // computed() takes the number of an integer type itself: the pool has no -(-2^63).
+  const bool by_number = is_int(type) && c.value(d);
   const auto exact = [&](DimId result) { return computed(c.dims, c.kind, type, d, result); };
   switch (c.kind) {
     case OpKind::Identity:
@@ -158,8 +160,8 @@ DimId unary_element(NodeContext& c, DType type, DimId d) {
     case OpKind::Ceil:
     case OpKind::Round: return d;  // integers
     case OpKind::Not: return c.dims.sub(c.constant(1), d);
-    case OpKind::Neg: return exact(c.value(d) ? zero : c.dims.neg(d));
-    case OpKind::Abs: return exact(c.value(d) ? zero : c.dims.max(d, c.dims.neg(d)));
+    case OpKind::Neg: return exact(by_number ? zero : c.dims.neg(d));
+    case OpKind::Abs: return exact(by_number ? zero : c.dims.max(d, c.dims.neg(d)));
     case OpKind::Relu: return exact(c.dims.max(d, zero));
     case OpKind::Sign:
       return exact(c.dims.less(zero, d) == Tri::Yes    ? c.constant(1)
