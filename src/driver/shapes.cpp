@@ -195,7 +195,7 @@ class WrittenTypes {
     // An initializer determines its type itself; what the file claims about it must not stay beside others.
     if (value.is_initializer && (!infer_ || value.info.empty())) return {};
     if (in_function(value.graph)) return {};  // would hold for one call only
-    const TypeId found = inference_.type(v);
+    const TypeId found = type_for_readers(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
     if (is_body_output(v)) return {};
@@ -211,6 +211,30 @@ class WrittenTypes {
   bool refuted(ValueId v) const { return v.index() < wrong_.size() && wrong_[v.index()]; }
 
  private:
+  // Returns the type of v, or, for an output of a branch of If, what holds for the If's result, too: where a
+  // branch declares extents and the other one has none, ONNX Runtime takes them for the result.
+  TypeId type_for_readers(ValueId v) const {
+    const GraphId g = model_.value(v).graph;
+    const NodeId owner = model_.graph(g).owner;
+    const TypeId own = inference_.type(v);
+    if (!owner || model_.kind(owner) != OpKind::If) return own;
+    for (std::size_t i = 0; i < model_.graph_output_count(g); ++i)
+      if (model_.graph_output(g, i) == v) return common_type(own, inference_.type(model_.output(owner, i)));
+    return own;
+  }
+
+  // Returns a with the dims open that b does not have; without dims if the ranks differ.
+  TypeId common_type(TypeId a, TypeId b) const {
+    const Type x = model_.types[a], y = model_.types[b];  // copies: the pool grows below
+    if (x.kind != TypeKind::Tensor || !x.has_rank) return a;
+    if (y.kind != TypeKind::Tensor || !y.has_rank || x.dims.size() != y.dims.size())
+      return model_.types.tensor(x.elem);
+    std::vector<DimId> dims(x.dims.begin(), x.dims.end());
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (dims[i] != y.dims[i]) dims[i] = {};
+    return model_.types.tensor(x.elem, dims);
+  }
+
   bool is_body_output(ValueId v) const {
     const NodeId owner = model_.graph(model_.value(v).graph).owner;
     return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan) &&
