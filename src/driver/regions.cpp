@@ -57,6 +57,13 @@ void Run::drop_old_regions(Work& work) const {
     inline_region_functions(work.model);
     clear_metadata(work.model);
   }
+  // Functions raise the IR version. Up to version 3 passes may make fewer constants, so a second run, which
+  // finds the higher version in the file, would find more to do: there it is raised before the passes.
+  constexpr std::int64_t kLastWithoutConstants = 3;
+  work.file_ir_version = work.model.ir_version;
+  if (wants_regions() && options_.regions == RegionForm::Functions &&
+      work.model.ir_version <= kLastWithoutConstants)
+    work.model.ir_version = kFunctionIrVersion;
   work.file_nodes = work.model.node_count();
 }
 
@@ -73,7 +80,7 @@ Status Run::regions() {
   for (std::size_t i = 0; i < list.limit_hits.times.size(); ++i)
     if (const std::uint64_t times = list.limit_hits.times[i]) report_limit(kSearchLimitNames[i], times);
   if (options_.dot) report_.dot = draw_regions(m, *work_->inference, list, work_->file_nodes);
-  const std::int64_t version = m.ir_version;
+  const std::int64_t version = work_->file_ir_version;
   const std::vector<std::string> functions = write_regions(*work_, list);
   Report::Regions& report = *report_.regions;
   for (std::size_t r = 0; r < functions.size(); ++r) report.regions[r].function = functions[r];

@@ -21,6 +21,7 @@ struct OriginalModel;
 
 // A model and its inference, which listens to the model: they move and are destroyed together.
 struct Work {
+  std::int64_t file_ir_version = 0;
   Model model;
   std::optional<Inference> inference;
   std::size_t file_values = 0;  // of the file; values with later ids were made by passes
