@@ -61,33 +61,6 @@ TensorId tensor_attr(const Model& m, NodeId n, NameId name) {
 
 bool has_attr(const Model& m, NodeId n, NameId name) { return m.find_attr(n, name) != nullptr; }
 
-void add_defaults(Model& m, NodeId n, std::vector<Attr>& attrs) {
-  for (const AttrFact& fact : facts_of(m, n).attributes) {
-    Attr a;
-    a.name = m.names.intern(fact.name);
-    if (m.find_attr(n, a.name) != nullptr) continue;
-    if (const auto* i = std::get_if<std::int64_t>(&fact.fallback)) {
-      a.kind = AttrKind::Int;
-      a.i = *i;
-    } else if (const auto* f = std::get_if<float>(&fact.fallback)) {
-      a.kind = AttrKind::Float;
-      a.f = *f;
-    } else if (const auto* s = std::get_if<std::string_view>(&fact.fallback)) {
-      a.kind = AttrKind::String;
-      a.s = *s;
-    } else if (const auto* ints = std::get_if<std::span<const std::int64_t>>(&fact.fallback)) {
-      a.kind = AttrKind::Ints;
-      a.ints = *ints;
-    } else if (const auto* floats = std::get_if<std::span<const float>>(&fact.fallback)) {
-      a.kind = AttrKind::Floats;
-      a.floats = *floats;
-    } else {
-      continue;
-    }
-    attrs.push_back(a);
-  }
-}
-
 bool attributes_known(const Model& m, NodeId n) {
   const std::span<const Attr> attrs = m.attrs(n);
   if (attrs.empty()) return true;

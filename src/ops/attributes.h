@@ -26,10 +26,6 @@ TensorId tensor_attr(const Model& m, NodeId n, NameId name);
 // Returns true if the attribute is written at the node, also as a reference.
 bool has_attr(const Model& m, NodeId n, NameId name);
 
-// Adds to `attrs`, a copy of the node's attributes, those that are not written at the node and have a default
-// (a number, text or list).
-void add_defaults(Model& m, NodeId n, std::vector<Attr>& attrs);
-
 // Returns true if the fact table lists all attributes of the node, and none is a reference. Facts about the
 // operator may be used only then.
 bool attributes_known(const Model& m, NodeId n);

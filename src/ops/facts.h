@@ -151,7 +151,7 @@ struct OpFacts {
   bool shape_from_values;  // output dims depend on values of data operands
   bool commutative;        // the first two operands may be swapped, bit for bit
   // onnx infers its types through the operator's function body, to which attributes with a default are not
-  // handed down: in the body of a function they must be written.
+  // handed down inside of another function: such a node must stay outside of functions.
   bool inferred_by_body;
   bool deprecated;           // removed from the domain at opset `since`
   std::string_view because;  // the reason, short, in terms of the operator's ONNX text

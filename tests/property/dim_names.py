@@ -5,8 +5,9 @@
 
 Random models whose inputs have dims named by random strings over names, digits, operators, quotes and the
 names that graphopt makes itself. Extents: equal texts get equal ones; a text that can be read as an
-expression over names that stand alone gets that expression's value, every other text an extent of its own, so that a
-reading of "-1", "N-N" or "+N" as an expression shows. With --dim-names opaque every text gets its own. Then
+expression over names that stand alone gets that expression's value, every other text an extent of its own, so
+that a reading of "-1", "N-N" or "+N" as an expression shows. With --dim-names opaque every text gets its own.
+Then
   - before and after give the same bits in ONNX Runtime, with its optimizations off and on;
   - the checker accepts the result, and inputs are as they were;
   - with --infer, what is written holds in that run: numbers are the extents, and dims whose extents differ

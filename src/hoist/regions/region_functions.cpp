@@ -11,7 +11,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "support/hash_chains.h"
 
@@ -170,11 +169,12 @@ class Maker {
     std::unordered_map<NodeId, std::size_t> first;  // the region whose first node in the order this is
     std::unordered_set<NodeId> members;
     for (std::size_t r = 0; r < list.regions.size(); ++r) {
+      if (!may_be_function(list.regions[r])) continue;
       first.emplace(list.regions[r].members.front(), r);
       members.insert(list.regions[r].members.begin(), list.regions[r].members.end());
     }
     std::vector<std::string> names(list.regions.size());
-    if (list.regions.empty()) return names;
+    if (first.empty()) return names;
     for (const NodeId n : list.order) {
       if (const auto r = first.find(n); r != first.end()) names[r->second] = replace(list.regions[r->second]);
       else if (!members.contains(n)) m_.move_before(n, {});
@@ -186,6 +186,12 @@ class Maker {
   }
 
  private:
+  // onnx infers some operators through their function body, and inside of another function it does not hand
+  // the defaults of attributes down to it.
+  bool may_be_function(const Region& r) const {
+    return std::ranges::none_of(r.members, [&](NodeId n) { return facts_of(m_, n).inferred_by_body; });
+  }
+
   std::string replace(const Region& r) {
     const Body b = body_of(m_, r);
     const auto [known, fresh] = ops_.try_emplace(b.text);
@@ -256,8 +262,7 @@ class Maker {
         out.push_back(v ? m_.add_value(body, m_.names.intern(fmt::format("v{}", results++))) : ValueId{});
         if (v) inner.emplace(v, out.back());
       }
-      std::vector<Attr> attrs(m_.attrs(n).begin(), m_.attrs(n).end());
-      if (facts_of(m_, n).inferred_by_body) add_defaults(m_, n, attrs);
+      const std::vector<Attr> attrs(m_.attrs(n).begin(), m_.attrs(n).end());
       m_.set_attrs_for_reader(m_.add_node(body, m_.node(n).op, in, out), attrs);
     }
     std::vector<ValueId> outputs;
