@@ -55,7 +55,7 @@ def own_case(name, text, shapes):
         graph = graphs.pop()
         for v in [*graph.input, *graph.output]:
             if len(v.type.tensor_type.shape.dim):
-                unshaped(v.type)
+                backend_cases.forget_shapes(v.type)
         graphs += [a.g for n in graph.node for a in n.attribute if a.HasField("g")]
     for v, given in zip(model.graph.input, shapes):
         dtype = helper.tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type)
@@ -74,20 +74,6 @@ def opset(model):
     return next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
 
 
-def unshaped(type_proto):
-    """Forgets the shapes in a type, at any depth."""
-    pending = [type_proto]
-    while pending:
-        inner = pending.pop()
-        kind = inner.WhichOneof("value")
-        if kind in ("tensor_type", "sparse_tensor_type"):
-            getattr(inner, kind).ClearField("shape")
-        elif kind in ("sequence_type", "optional_type"):
-            pending.append(getattr(inner, kind).elem_type)
-        elif kind == "map_type":
-            pending.append(inner.map_type.value_type)
-
-
 def symbolic(case, name, fixed):
     """The case with a symbol for each dim of its inputs but for those in `fixed`, which become initializers.
     No output and no other value has a declared shape."""
@@ -95,7 +81,7 @@ def symbolic(case, name, fixed):
     m.CopyFrom(case.model)
     del m.graph.value_info[:]
     for v in m.graph.output:
-        unshaped(v.type)
+        backend_cases.forget_shapes(v.type)
     if not opset(m):
         m.opset_import.append(helper.make_opsetid("", 21))
     ins, values = backend_cases.inputs_of(case.model.graph), case.sets[0][0]

@@ -206,19 +206,24 @@ def extents(type_proto):
     return [d.dim_value if d.HasField("dim_value") else None for d in dims]
 
 
+def forget_shapes(type_proto):
+    """Removes the shapes from a type, at any depth. Returns the type and those within."""
+    types = [type_proto]
+    for t in types:  # grows on the way
+        kind = t.WhichOneof("value")
+        if kind in ("tensor_type", "sparse_tensor_type"):
+            getattr(t, kind).ClearField("shape")
+        elif kind in ("sequence_type", "optional_type"):
+            types.append(getattr(t, kind).elem_type)
+        elif kind == "map_type":
+            types.append(t.map_type.value_type)
+    return types
+
+
 def without_shapes(type_proto):
     """The type as bytes, without shapes and denotations at any depth."""
     t = onnx.TypeProto()
     t.CopyFrom(type_proto)
-    pending = [t]
-    while pending:
-        inner = pending.pop()
+    for inner in forget_shapes(t):
         inner.ClearField("denotation")
-        kind = inner.WhichOneof("value")
-        if kind in ("tensor_type", "sparse_tensor_type"):
-            getattr(inner, kind).ClearField("shape")
-        elif kind in ("sequence_type", "optional_type"):
-            pending.append(getattr(inner, kind).elem_type)
-        elif kind == "map_type":
-            pending.append(inner.map_type.value_type)
     return t.SerializeToString(deterministic=True)

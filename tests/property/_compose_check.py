@@ -19,8 +19,8 @@ from onnx import helper, numpy_helper
 
 import _shrink
 import random_graphs
-from _compose_graph import bodies
 from lib import backend_cases, compare, counting, runs
+from lib.counting import bodies
 
 EXACT = [
     "-O0",

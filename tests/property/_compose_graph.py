@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 import _compose_values as values
 from _compose_corpus import newest_opset
 from lib import runs
+from lib.counting import bodies
 
 MOST_ELEMENTS = 4000
 
@@ -74,14 +75,6 @@ def rename(node, names, fresh):
                 v.name = names.get(v.name, v.name)
             for v in [*g.input, *g.output]:
                 open_dims(v)
-
-
-def bodies(node):
-    for a in node.attribute:
-        if a.type == onnx.AttributeProto.GRAPH:
-            yield a.g
-        elif a.type == onnx.AttributeProto.GRAPHS:
-            yield from a.graphs
 
 
 def free_names(nodes):

@@ -5,9 +5,10 @@ from onnx import helper
 
 import _compose_values as values
 from _compose_adapt import Adapt
-from _compose_graph import Graph, bodies, free_names
+from _compose_graph import Graph, free_names
 from _compose_steps import Steps
 from _compose_wrap import Wrap
+from lib.counting import bodies
 
 
 class Composition(Graph, Adapt, Steps, Wrap):
