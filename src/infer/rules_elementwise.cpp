@@ -198,12 +198,17 @@ void binary(NodeContext& c) {
   broadcast_result(c, type, value ? &*value : nullptr);
 }
 
-// The standard lets the slope broadcast to the operand alone; ONNX Runtime broadcasts both.
+// The standard lets the slope broadcast to the operand alone; ONNX Runtime broadcasts both. The checker,
+// which knows the standard alone, refuses a file that states an extent that only the slope has.
 void prelu(NodeContext& c) {
   const DType elem = c.elem(0);
   if (elem == DType::Undefined) return;
   if (!c.ranked(0) || !c.ranked(1) || c.rank(1) > c.rank(0)) return c.tensor(0, elem);
-  c.tensor(0, elem, c.broadcast(c.shape(0), c.shape(1)));
+  const auto own = c.shape(0);
+  Dims dims = c.broadcast(own, c.shape(1));
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != own[i]) dims[i] = {};
+  c.tensor(0, elem, dims);
 }
 
 void compare(NodeContext& c) {
