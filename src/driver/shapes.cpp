@@ -192,8 +192,9 @@ class WrittenTypes {
   TypeId of(ValueId v) const {
     const Value& value = model_.value(v);
     if (value.is_input) return specialized_ && value.graph == model_.main() ? numbers_only(v) : TypeId{};
-    // An initializer determines its type itself; what the file claims about it must not stay beside others.
-    if (value.is_initializer && (!infer_ || value.info.empty())) return {};
+    // A constant determines its type itself; what the file claims about it must not stay beside others.
+    const bool constant = value.is_initializer || model_.constant_of(v).valid();
+    if (constant && (!infer_ || value.info.empty())) return {};
     if (in_function(value.graph)) return {};  // would hold for one call only
     const TypeId found = type_for_readers(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};

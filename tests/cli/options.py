@@ -103,6 +103,25 @@ def test_shapes_are_written(tool, folder):
         expect(dims(m.graph.output[0]) == expected, words, dims(m.graph.output[0]))
 
 
+def test_infer_again_where_constants_are_nodes(tool, folder):
+    """Up to IR version 3 an initializer has to be an input: a folded value becomes a Constant node, which
+    says its type itself. The second run must not add an entry for it."""
+    m = onnx.parser.parse_model(
+        """<ir_version: 3, opset_import: ["" : 7]> g (float[N] x) => (float[N] y) {
+          c = Constant <value = float[1] {2}> ()
+          d = Neg (c)
+          y = Mul (x, d)
+        }"""
+    )
+    path, out, again = saved(folder, m), folder / "o.onnx", folder / "again.onnx"
+    expect(tool(path, "-O1", "--infer", "-o", out).returncode == 0)
+    made = onnx.load(out)
+    expect([n.op_type for n in made.graph.node] == ["Constant", "Mul"], made)
+    expect(not made.graph.value_info, made.graph.value_info)
+    expect(tool(out, "-O1", "--infer", "-o", again).returncode == 0)
+    expect(again.read_bytes() == out.read_bytes(), "the second run changes bytes")
+
+
 def test_infer_writes_types(tool, folder):
     path = saved(folder)
     out = folder / "o.onnx"
