@@ -180,7 +180,11 @@ class WrittenTypes {
  public:
   WrittenTypes(Model& model, const Inference& inference, const Options& options, std::size_t file_values,
                bool passes_ran)
-      : model_(model), inference_(inference), infer_(options.infer), file_values_(file_values) {
+      : model_(model),
+        inference_(inference),
+        infer_(options.infer),
+        names_(names_are_safe()),
+        file_values_(file_values) {
     specialized_ = !options.shapes.empty() ||
                    std::ranges::any_of(options.dims, [](const DimOption& d) { return d.low == d.high; });
     if (!infer_ && !passes_ran) return;
@@ -200,7 +204,7 @@ class WrittenTypes {
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
     if (is_body_output(v)) return {};
-    if (infer_) return found;
+    if (infer_) return names_ ? found : without_names(found);
     // A new value that took an output's name has taken its ValueInfo, too.
     if (refuted(v) || value.info_stale || (v.index() >= file_values_ && value.info.empty()) ||
         (lost_ranks_ && (*lost_ranks_)[v] && !model_.is_graph_output(v)))
@@ -212,6 +216,19 @@ class WrittenTypes {
   bool refuted(ValueId v) const { return v.index() < wrong_.size() && wrong_[v.index()]; }
 
  private:
+  // Returns false if a name that is written for an extent may come to stand for another one. The node that
+  // does that (misnames_extents) need not read the value: a runtime carries names on to all that follows.
+  // With
+  // --infer its results have their own names, which count more; values of functions have no types.
+  bool names_are_safe() const {
+    for (std::size_t i = 0; i < model_.node_count(); ++i) {
+      const NodeId n{i};
+      if (!model_.alive(n) || !facts_of(model_, n).misnames_extents) continue;
+      if (!infer_ || in_function(model_.node(n).graph)) return false;
+    }
+    return true;
+  }
+
   // Returns the type of v, or, for an output of a branch of If, what holds for the If's result, too: where a
   // branch declares extents and the other one has none, ONNX Runtime takes them for the result.
   TypeId type_for_readers(ValueId v) const {
@@ -266,18 +283,26 @@ class WrittenTypes {
 
   // A name that inference generated means nothing to a reader of the file: such dims stay open.
   TypeId without_fresh_names(TypeId id) const {
-    const Type type = model_.types[id];
+    if (!names_) return without_names(id);
+    return with_dims_if(id, [&](DimId d) { return model_.dims.linked(d); });
+  }
+  TypeId without_names(TypeId id) const {
+    return with_dims_if(id, [&](DimId d) { return model_.dims.value(d).has_value(); });
+  }
+
+  // Opens the dims that `keep` refuses.
+  template <class Keep> TypeId with_dims_if(TypeId id, Keep keep) const {
+    const Type type = model_.types[id];  // a copy: the pool grows below
     if (type.kind != TypeKind::Tensor || !type.has_rank) return id;
     std::vector<DimId> dims(type.dims.begin(), type.dims.end());
-    for (DimId& d : dims) {
-      if (d && !model_.dims.linked(d)) d = {};
-    }
+    for (DimId& d : dims)
+      if (d && !keep(d)) d = {};
     return model_.types.tensor(type.elem, dims);
   }
 
   Model& model_;
   const Inference& inference_;
-  bool specialized_ = false, infer_;
+  bool specialized_ = false, infer_, names_;
   std::size_t file_values_;
   std::optional<LostRanks> lost_ranks_;
   std::vector<bool> wrong_;  // by value: the file's claim was false

@@ -153,6 +153,9 @@ struct OpFacts {
   // onnx infers its types through the operator's function body, to which attributes with a default are not
   // handed down inside of another function: such a node must stay outside of functions.
   bool inferred_by_body;
+  // onnx's inference takes the name of an operand's extent for that of a result's, which may be another one.
+  // A runtime shares memory between values whose extents have one name (tests/equal/inferred_names.py).
+  bool misnames_extents;
   bool deprecated;           // removed from the domain at opset `since`
   std::string_view because;  // the reason, short, in terms of the operator's ONNX text
 };

@@ -125,6 +125,11 @@ struct Row {
     r.facts.inferred_by_body = true;
     return r;
   }
+  consteval Row misnames_extents() const {
+    Row r = *this;
+    r.facts.misnames_extents = true;
+    return r;
+  }
   consteval Row commutes() const {
     Row r = *this;
     r.facts.commutative = true;
@@ -167,6 +172,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .shape_from_values = shape,
                   .commutative = false,
                   .inferred_by_body = false,
+                  .misnames_extents = false,
                   .deprecated = false,
                   .because = because}};
 }
