@@ -109,8 +109,8 @@ struct Value {
   bool is_input = false;        // of its graph
   bool is_initializer = false;  // also with is_input: an overridable default
   bool is_sparse = false;       // a sparse initializer; bytes in `sparse`
-  bool pinned = false;          // named from outside the graph (training info, quantization annotations):
-                                // never renamed, removed or treated as a constant
+  bool pinned = false;          // named from outside the graph (training info, quantization annotations), or
+                                // overwritten by a kernel: never renamed, removed or treated as a constant
   bool info_stale = false;      // content or type changed: `info` must not be written
   Bytes sparse;                 // SparseTensorProto of a sparse initializer
 };

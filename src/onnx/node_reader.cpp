@@ -7,7 +7,7 @@
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"
 #include "onnx/tensor_wire.h"
-#include "ops/facts.h"
+#include "ops/node_facts.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -174,6 +174,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
     return;
   }
   read_attributes(parsed, n, budget);
+  pin_written(n);
   if (parsed.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
 }
 
@@ -375,6 +376,14 @@ void GraphReader::note_constant(NodeId n) {
       t = of_strings({a.strings.begin(), a.strings.end()}, {static_cast<std::int64_t>(a.strings.size())});
   }
   if (t) m_.value_for_reader(v).tensor = t;
+}
+
+// An operand that a kernel overwrites is no constant, and must stay the node's own.
+void GraphReader::pin_written(NodeId n) {
+  const std::uint8_t written = written_operands(m_, n);
+  for (std::size_t i = 0; i < m_.input_count(n); ++i)
+    if (const ValueId v = m_.input(n, i); v && i < 8 && (written >> i & 1))
+      m_.value_for_reader(v).pinned = true;
 }
 
 // A sharding specification names the tensors that it distributes over devices.

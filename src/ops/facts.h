@@ -130,6 +130,14 @@ struct LeaveOut {
   std::uint32_t unless_operands = 0;  // bit i: no result may be left out of a node with operand i
 };
 
+// The operands whose memory ONNX Runtime's kernel writes, in a node with attribute `if_set` other than 0: it
+// gives a result the memory of an operand, even that of an initializer or of the caller, which the next run
+// then finds changed (tests/equal/written_operands.py).
+struct Writes {
+  std::uint8_t operands = 0;  // bit i: operand i
+  std::string_view if_set = {};
+};
+
 struct OpFacts {
   OpKind kind;
   std::string_view domain;  // "" is ai.onnx
@@ -156,6 +164,7 @@ struct OpFacts {
   // onnx's inference takes the name of an operand's extent for that of a result's, which may be another one.
   // A runtime shares memory between values whose extents have one name (tests/equal/inferred_names.py).
   bool misnames_extents;
+  Writes writes;
   bool deprecated;           // removed from the domain at opset `since`
   std::string_view because;  // the reason, short, in terms of the operator's ONNX text
 };

@@ -130,6 +130,12 @@ struct Row {
     r.facts.misnames_extents = true;
     return r;
   }
+  consteval Row writes(std::initializer_list<int> operands, std::string_view if_set) const {
+    Row r = *this;
+    for (const int i : operands) r.facts.writes.operands |= static_cast<std::uint8_t>(1u << i);
+    r.facts.writes.if_set = if_set;
+    return r;
+  }
   consteval Row commutes() const {
     Row r = *this;
     r.facts.commutative = true;
@@ -173,6 +179,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .commutative = false,
                   .inferred_by_body = false,
                   .misnames_extents = false,
+                  .writes = {},
                   .deprecated = false,
                   .because = because}};
 }

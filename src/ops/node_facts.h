@@ -11,6 +11,15 @@ inline const OpFacts& facts_of(const Model& m, NodeId n) {
   return facts(m.kind(n), static_cast<int>(m.opset(n)));
 }
 
+// Returns the operands whose memory the node writes, a bit each (Writes).
+inline std::uint8_t written_operands(const Model& m, NodeId n) {
+  const Writes& writes = facts_of(m, n).writes;
+  if (writes.operands == 0) return 0;
+  for (const Attr& a : m.attrs(n))
+    if (m.text(a.name) == writes.if_set && (a.ref || a.i != 0)) return writes.operands;
+  return 0;
+}
+
 // Returns the operator of the table for a new node.
 inline OpId standard_op(Model& m, OpKind kind) { return m.intern_op(kind, op_domain(kind), op_name(kind)); }
 

@@ -66,7 +66,7 @@ class CommonSubexpressions final : public Pass {
   static bool comparable(const Model& m, NodeId n) {
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return false;
-    return facts_of(m, n).purity == Purity::Pure &&
+    return facts_of(m, n).purity == Purity::Pure && written_operands(m, n) == 0 &&
            std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
   }
 

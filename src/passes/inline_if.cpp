@@ -12,8 +12,9 @@
 // Identity of it, which is no constant.
 // Lowers: launches (the If). Ends: each rewrite removes an If and makes none.
 // Left alone: a condition that may differ between runs, an overridable one, a branch that returns fewer
-// results; where every bit is promised, a branch that reads a parameter of the function, or a constant of the
-// graph around it, at an operand by which a kernel is chosen in ways that are not known.
+// results, or has a node whose kernel overwrites an operand unless its result is an output of the graph;
+// where every bit is promised, a branch that reads a parameter of the function, or a constant of the graph
+// around it, at an operand by which a kernel is chosen in ways that are not known.
 //
 //   y = If (c) <then_branch = t () => (p) { p = Relu (x) }, else_branch = ...>      =>      y = Relu (x)
 //   with c = true
@@ -52,6 +53,8 @@ class InlineIf final : public Rule {
     if (!m.graph_inputs(taken_).empty() || m.graph_output_count(taken_) < m.output_count(n)) return false;
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
       if (!m.graph_output(taken_, i)) return false;
+    for (NodeId inner = m.first_node(taken_); inner; inner = m.next_node(inner))
+      if (written_operands(m, inner) != 0) return false;
     return !keeps_bits(c.options.strictness) || find_nearer(c);
   }
 
