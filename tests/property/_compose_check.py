@@ -53,6 +53,7 @@ FRESH = "FRESH"
 M_PERTURB, FILL = -6, 0x80  # of mallopt(3): what malloc gives out is filled with the complement
 # What a result may move when the floats that go in move by a part in a million, times this, is rounding.
 NOISE_FACTOR = 10
+SMALL = 8  # elements
 
 
 @dataclasses.dataclass
@@ -230,6 +231,59 @@ def renamed_uses(graph, names):
         o.name = names.get(o.name, o.name)
 
 
+def with_constants(model, feed):
+    """The small results of the main graph at this feed, put in as constants; None where it does not run."""
+    found = run(all_shown(model), [feed])
+    if isinstance(found, str) or isinstance(found[0], str):
+        return None
+    m, names = _shrink.copy(model), {}
+    for name in [o for n in model.graph.node if n.op_type != "Constant" for o in n.output if o]:
+        value = found[0].get(name)
+        if isinstance(value, np.ndarray) and value.size <= SMALL and value.dtype.kind in "iufb":
+            names[name] = f"{name}__constant"
+            m.graph.initializer.append(numpy_helper.from_array(value, names[name]))
+    outputs = [o.name for o in m.graph.output]
+    renamed_uses(m.graph, names)
+    for o, name in zip(m.graph.output, outputs):
+        o.name = name
+    return m
+
+
+def in_function(model):
+    """All nodes of the main graph in a function that is called once; None where that cannot be written."""
+    m = _shrink.copy(model)
+    if m.functions or any(o.domain == "own" for o in m.opset_import):
+        return None
+    inputs = list(dict.fromkeys(v.name for v in [*m.graph.input, *m.graph.initializer]))
+    results = list(dict.fromkeys(o.name for o in m.graph.output))
+    made = {o for n in m.graph.node for o in n.output}
+    if not made.issuperset(results):
+        return None
+    m.functions.append(helper.make_function("own", "All", inputs, results, m.graph.node, m.opset_import))
+    _shrink.keep(m.graph.node, [helper.make_node("All", inputs, results, domain="own")])
+    del m.graph.value_info[:]
+    m.opset_import.append(helper.make_opsetid("own", 1))
+    m.ir_version = max(m.ir_version, 8)
+    return m
+
+
+def unwrapped(model):
+    """The model with one If in place of its branch, in turn; and with its functions inlined."""
+    for i, node in enumerate(model.graph.node):
+        if node.op_type != "If":
+            continue
+        for a in node.attribute:
+            m = _shrink.copy(model)
+            nodes = [*a.g.node]
+            nodes += [helper.make_node("Identity", [o.name], [n]) for o, n in zip(a.g.output, node.output)]
+            _shrink.keep(m.graph.node, [*model.graph.node[:i], *nodes, *model.graph.node[i + 1 :]])
+            m.graph.initializer.extend(a.g.initializer)
+            yield m
+    if model.functions:
+        with contextlib.suppress(Exception):
+            yield onnx.inliner.inline_local_functions(model)
+
+
 def undeclared(model):
     """Without value_info, and without the shapes of outputs and the dims of inputs."""
     m = _shrink.copy(model)
@@ -271,13 +325,43 @@ def variants(model):
         yield f"optimization {level}", model, level
 
 
+def refusal(text):
+    """The operator that a runtime or checker refuses, and why, without where it stands."""
+    return re.sub(r".*(?=InferenceError\])", "", text)
+
+
+def refused_ways(model, feed, failure):
+    """Names of variants that are refused for the failure's reason though the model is not. Of a node that the
+    standard forbids, ONNX Runtime runs the kernel, but refuses to load it where its inference sees more."""
+    for name, m in (
+        ("operands as constants", with_constants(model, feed)),
+        ("in a function", in_function(model)),
+    ):
+        found = run(m, [feed]) if m else None
+        if (
+            isinstance(found, str)
+            and refusal(found[:300]).split(")")[-1] == refusal(failure.text).split(")")[-1]
+        ):
+            yield name
+
+
 def own_ways(model, feeds, failure, exact):
     """Names of the variants that differ from the model as the failure says, without graphopt. A rounding that
     only the runtime's own optimizations make is no proof against an exact run."""
     feeds = feeds[failure.at : failure.at + 1]
+    if failure.kind == "checker":
+        if any(rejected(m) for m in unwrapped(model)):
+            yield "checker: a branch in place"
+        return
     base = run(model, feeds)
     if isinstance(base, str) or isinstance(base[0], str):
         return
+    if failure.kind == "not loaded":
+        yield from refused_ways(model, feeds[0], failure)
+    if failure.kind == "differs":
+        again = run(model, feeds * 2)[1]
+        if isinstance(again, str) or unlike(base[0][failure.output], again[failure.output], exact):
+            yield "run again in one session"
     for name, m, level in variants(model):
         found = run(m, feeds, level)
         refused = isinstance(found, str) or isinstance(found[0], str)
@@ -292,10 +376,25 @@ def own_ways(model, feeds, failure, exact):
                 yield name
 
 
+def optimizer_breaks(made, feeds, failure):
+    """Whether the optimizations break `made`, but not the same with an Identity after each node."""
+    m = onnx.inliner.inline_local_functions(made) if made.functions else _shrink.copy(made)
+    with_identities(m.graph)
+    feeds = feeds[failure.at : failure.at + 1]
+    plain, optimized = run(made, feeds), run(m, feeds, failure.level)
+    if isinstance(plain, str) or isinstance(optimized, str) or isinstance(plain[0], str):
+        return False
+    if isinstance(optimized[0], str):
+        return False
+    return all(unlike(plain[0][k], optimized[0][k], False) is None for k in plain[0])
+
+
 def own(model, feeds, failure, exact, made=None):
     """How ONNX Runtime shows the failure without graphopt, or "". `made` is what graphopt wrote: with float16
     it may be this model whose values the runtime does not round, which an Identity after each node shows."""
     way = next(own_ways(model, feeds or [{}], failure, exact), "")
+    if not way and failure.level and made is not None and optimizer_breaks(made, feeds or [{}], failure):
+        return "optimization of the result, not with Identity"
     if way or failure.kind != "differs" or failure.level or made is None or not float16(model):
         return way
     made = onnx.inliner.inline_local_functions(made) if made.functions else _shrink.copy(made)

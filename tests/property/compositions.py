@@ -56,25 +56,6 @@ def values_of(model, names, feeds):
     return [{n: r[n] for n in names} for r in got]
 
 
-def unwrapped(model):
-    """The model with one If in place of its branch, in turn; and with its functions inlined."""
-    for i, node in enumerate(model.graph.node):
-        if node.op_type != "If":
-            continue
-        for a in node.attribute:
-            m = _shrink.copy(model)
-            nodes = [*a.g.node]
-            nodes += [
-                onnx.helper.make_node("Identity", [o.name], [n]) for o, n in zip(a.g.output, node.output)
-            ]
-            _shrink.keep(m.graph.node, [*model.graph.node[:i], *nodes, *model.graph.node[i + 1 :]])
-            m.graph.initializer.extend(a.g.initializer)
-            yield m
-    if model.functions:
-        with contextlib.suppress(Exception):
-            yield onnx.inliner.inline_local_functions(model)
-
-
 def shrunk(checker, model, feeds, failure):
     """(model, feeds, failure): small, and failing in the same way."""
 
@@ -97,7 +78,7 @@ def shrunk(checker, model, feeds, failure):
 
     for _ in range(4):
         model, feeds = _shrink.shrink(model, feeds, again, values_of, patience=120)
-        other = next((m for m in unwrapped(model) if again(m, feeds)), None)
+        other = next((m for m in check.unwrapped(model) if again(m, feeds)), None)
         if other is None:
             break
         model = other
