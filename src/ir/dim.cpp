@@ -227,7 +227,10 @@ bool DimPool::assert_equal(DimId a, DimId b) {
     DimPoly d;
     if (x == y || !s_->add(s_->poly(x), s_->poly(y), -1, d)) return true;
     const std::uint32_t before = s_->epoch;
-    if (!s_->assert_zero(std::move(d), x, y)) return round > 0;
+    if (!s_->assert_zero(std::move(d), x, y)) {
+      s_->contradicted = true;
+      return round > 0;
+    }
     if (s_->epoch == before) return true;
   }
   return true;
@@ -239,9 +242,11 @@ bool DimPool::assert_range(DimId symbol, Range range) {
   range = range_clamped(range.low, range.high);
   symbol = s_->canonical(symbol);
   const Range now = range_meet(s_->range_of(symbol), range);
-  if (now.low > now.high) return false;
   State::Changes changes;
-  if (!s_->narrowed(s_->poly(symbol), range, changes)) return false;
+  if (now.low > now.high || !s_->narrowed(s_->poly(symbol), range, changes)) {
+    s_->contradicted = true;
+    return false;
+  }
   s_->apply(changes);
   return true;
 }
@@ -261,6 +266,11 @@ std::uint32_t DimPool::epoch() const { return s_->epoch; }
 std::uint32_t DimPool::clock() const { return s_->clock(); }
 std::uint32_t DimPool::learned_at(DimId a) const { return a ? s_->learned_at(a) : 0; }
 void DimPool::forget() { s_->forget(); }
+bool DimPool::contradicted() const { return s_->contradicted; }
+void DimPool::restore(const Knowledge& before) { s_->restore(before); }
+std::shared_ptr<const DimPool::Knowledge> DimPool::knowledge() const {
+  return std::make_shared<const Knowledge>(s_->knowledge());
+}
 
 DimId DimPool::substitute(DimId a, DimId symbol, DimId by) {
   if (!a || !symbol || !by) return {};

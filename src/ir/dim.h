@@ -106,6 +106,14 @@ class DimPool {
   std::uint32_t epoch() const;  // grows with each alias or narrowed range, and with forget()
   // Forgets all of them: the nodes from which they were learned may be gone.
   void forget();
+  // What was learned since the last forget(), for restore().
+  struct Knowledge;
+  std::shared_ptr<const Knowledge> knowledge() const;
+  // Forgets what was learned since, and knows again what was known then. Symbols and expressions stay.
+  void restore(const Knowledge& before);
+  // Returns true if something was asserted, since the last forget(), that no values of the symbols satisfy:
+  // the model accepts no run, so each fact about its runs holds.
+  bool contradicted() const;
   std::uint32_t clock() const;  // number of aliases and narrowed ranges since the last forget()
   // Returns the clock when something was last learned about a symbol in a, or in its canonical form; 0 for
   // never. What was decided about a at a clock of at least that is what would be decided now.

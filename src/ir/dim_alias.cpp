@@ -238,6 +238,7 @@ void DimPool::State::note(std::uint32_t atom) {
 
 // Nothing else depends on aliases and ranges: forms and ranges that are cached are of an earlier epoch then.
 void DimPool::State::forget() {
+  contradicted = false;
   if (learned.empty() && products.empty()) return;
   products.clear();
   bounds_epoch = 0;
@@ -247,6 +248,29 @@ void DimPool::State::forget() {
     atom.alias = {};
     atom.learned_at = 0;
   }
+  ++epoch;
+}
+
+DimPool::Knowledge DimPool::State::knowledge() const {
+  Knowledge now{learned, {}, products, contradicted};
+  for (const Learned& l : learned) {
+    const DimAtom& atom = atoms[l.atom];
+    now.symbols.push_back({l.atom, atom.range, atom.alias, atom.learned_at});
+  }
+  return now;
+}
+
+void DimPool::State::restore(const Knowledge& before) {
+  forget();
+  learned = before.learned;
+  products = before.products;
+  contradicted = before.contradicted;
+  for (const Knowledge::Symbol& s : before.symbols) {
+    atoms[s.atom].range = s.range;
+    atoms[s.atom].alias = s.alias;
+    atoms[s.atom].learned_at = s.learned_at;
+  }
+  bounds_epoch = 0;
   ++epoch;
 }
 

@@ -108,6 +108,7 @@ struct DimPool::State {
     Range before;
   };
   std::vector<Learned> learned;  // each alias and narrowed range, in order, for forget()
+  bool contradicted = false;     // an assertion failed
   std::vector<std::pair<DimId, std::int64_t>> products;        // as given to assert_at_most
   std::vector<std::pair<std::uint32_t, std::int64_t>> bounds;  // of monomials, from these, in bounds_epoch
   std::uint32_t bounds_epoch = 0;
@@ -188,6 +189,8 @@ struct DimPool::State {
   std::uint32_t clock() const { return static_cast<std::uint32_t>(learned.size()); }
   void note(std::uint32_t atom);  // call it before the alias or range of a symbol changes
   void forget();
+  Knowledge knowledge() const;
+  void restore(const Knowledge& before);
   std::uint32_t learned_at(DimId a);
   std::uint32_t newest(DimId a) const;
   bool linked(const DimPoly& p) const;
@@ -198,6 +201,19 @@ struct DimPool::State {
   std::string print_atom(std::uint32_t atom) const;
   std::optional<std::int64_t> evaluate(DimId a, std::span<const Binding> binding) const;
   std::optional<std::int64_t> evaluate_atom(std::uint32_t atom, std::span<const Binding> binding) const;
+};
+
+struct DimPool::Knowledge {
+  std::vector<State::Learned> learned;
+  struct Symbol {
+    std::uint32_t atom;
+    Range range;
+    DimId alias;
+    std::uint32_t learned_at;
+  };
+  std::vector<Symbol> symbols;  // those in `learned`
+  std::vector<std::pair<DimId, std::int64_t>> products;
+  bool contradicted = false;
 };
 
 }  // namespace graphopt

@@ -517,5 +517,37 @@ TEST_F(Dim, ABoundFollowsItsSymbols) {
   EXPECT_EQ(pool.range(pool.mul(s, pos)).high, 100);
 }
 
+// What was learned in between is forgotten: an alias, a range, a bound of a product, a contradiction.
+TEST_F(Dim, KnowledgeIsPutBack) {
+  const DimId u = pool.fresh(), v = pool.fresh();
+  EXPECT_TRUE(pool.assert_equal(u, pool.add(s, c(1))));
+  EXPECT_TRUE(pool.assert_range(t, {2, 9}));
+  pool.assert_at_most(pool.mul(s, pos), 100);
+  const auto known = pool.knowledge();
+  const std::uint32_t clock = pool.clock(), when = pool.learned_at(u);
+  pool.forget();
+  EXPECT_TRUE(pool.assert_equal(v, s));
+  EXPECT_TRUE(pool.assert_equal(u, t));
+  EXPECT_TRUE(pool.assert_range(t, {5, 5}));
+  pool.assert_at_most(pool.mul(s, t), 7);
+  EXPECT_FALSE(pool.contradicted());
+  EXPECT_FALSE(pool.assert_equal(t, c(4)));
+  EXPECT_TRUE(pool.contradicted());
+  pool.restore(*known);
+  EXPECT_FALSE(pool.contradicted());
+  EXPECT_EQ(pool.print(u), "s + 1");
+  EXPECT_EQ(pool.canonical(v), v);
+  EXPECT_EQ(pool.range(t), (Range{2, 9}));
+  EXPECT_EQ(pool.range(pool.mul(s, pos)).high, 100);
+  EXPECT_EQ(pool.range(pool.mul(s, t)).high, Range::kMax);
+  EXPECT_EQ(pool.clock(), clock);
+  EXPECT_EQ(pool.learned_at(u), when);
+  EXPECT_EQ(pool.learned_at(v), 0u);
+  // The way back to nothing is restored, too.
+  pool.forget();
+  EXPECT_EQ(pool.canonical(u), u);
+  EXPECT_EQ(pool.range(t).high, Range::kMax);
+}
+
 }  // namespace
 }  // namespace graphopt
