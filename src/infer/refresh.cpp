@@ -39,8 +39,8 @@ void Inference::State::find_live() {
     return false;
   };
   for (NodeId n = m.graph(main).last; n; n = m.prev_node(n))
-    live[n.index()] = facts_of(m, n).purity == Purity::Unknown ||
-                      std::ranges::any_of(m.outputs(n), [&](ValueId v) { return v && used(v); });
+    live[n.index()] = std::ranges::any_of(m.outputs(n), [&](ValueId v) { return v && used(v); }) ||
+                      facts_of(m, n).purity == Purity::Unknown;
 }
 
 // Not in bodies: a branch may not be taken, and a loop may have no iterations. A node that was added after
