@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "graphopt/error.h"
 #include "ir/model.h"
 
 namespace graphopt {
@@ -61,6 +63,10 @@ class Inference final : public Listener {
 
   void run();     // infers everything, once
   void update();  // infers what changed since
+  // Compares what is known with a new inference from scratch. Returns a fact of either that the other
+  // refutes, as an Internal error; none if no run accepts the model, since all facts hold then. Facts that
+  // only one of both has are no difference. Nothing that is known changes.
+  std::optional<Error> verify();
 
   TypeId type(ValueId v) const;          // TypePool::unknown() when nothing is known
   const Type& type_of(ValueId v) const;  // the record of that type

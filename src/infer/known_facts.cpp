@@ -286,8 +286,6 @@ std::optional<SymbolicTensor> Inference::State::join(const SymbolicTensor* a, co
 
 // --- claims ------------------------------------------------------------------------------------------------
 
-namespace {
-
 std::string text_of(const Model& m, const Type& t) {
   switch (t.kind) {
     case TypeKind::Unknown: return "?";
@@ -309,7 +307,6 @@ std::string text_of(const Model& m, const Type& t) {
   return out + ']';
 }
 
-// Returns true if no value can have both types.
 bool contradict(const Model& m, const Type& a, const Type& b) {
   if (a.kind == TypeKind::Unknown || b.kind == TypeKind::Unknown) return false;
   if (a.kind != b.kind) return true;
@@ -322,8 +319,6 @@ bool contradict(const Model& m, const Type& a, const Type& b) {
       return true;
   return false;
 }
-
-}  // namespace
 
 // A claim that an earlier run refuted stays refuted, although the node that showed it may be gone.
 void Inference::State::check_claims() {

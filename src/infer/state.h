@@ -170,4 +170,8 @@ struct Inference::State {
   void merge_body_facts(FunctionId f);
 };
 
+std::string text_of(const Model& m, const Type& t);  // "float[batch, 3]"; "?" when nothing is known
+// Returns true if no value can have both types.
+bool contradict(const Model& m, const Type& a, const Type& b);
+
 }  // namespace graphopt

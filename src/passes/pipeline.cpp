@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "hoist/draft_store.h"
+#include "infer/verify.h"
 #include "ir/verify.h"
 #include "rewrite/constancy.h"
 #include "support/hash_chains.h"
@@ -89,6 +90,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   PassContext context{
       model, infer, journal, options.pass, options.moves, &drafts, options.verify_each ? &check : nullptr};
   ConstancyPolicy policy(model, infer, options);
+  std::optional<FactRecord> facts;
+  if (options.verify_each) facts.emplace(model, infer);
   std::vector<std::unique_ptr<Pass>> passes;
   for (const PassInfo* p : *chosen) {
     passes.push_back(p->make());
@@ -129,6 +132,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       if (options.verify_each) {
         std::optional<Error> broken = verify(model);
         if (!broken) broken = check.broken;
+        if (!broken) broken = infer.verify();
+        if (!broken) broken = facts->compare(model, infer);
         if (!broken) broken = policy.verify();
         if (broken) {
           broken->what = "pass '" + r.name + "': " + broken->what;

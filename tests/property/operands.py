@@ -28,7 +28,7 @@ from lib import backend_cases  # noqa: E402
 
 SECONDS = 60  # for one run of the tool
 LARGEST = 50_000  # bytes of a model: larger ones show nothing more
-OPTIONS = [[], [], ["-O3"], ["--exact"], ["--infer"], ["--regions", "functions"], ["-O1"]]
+OPTIONS = [[], ["--verify-each"], ["-O3"], ["--exact"], ["--infer"], ["--regions", "functions"], ["-O1"]]
 # Fewer models would be a silent success.
 LEAST_MODELS = 3000
 
