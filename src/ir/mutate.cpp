@@ -376,9 +376,9 @@ bool Model::can_replace(ValueId old_value, ValueId new_value) const {
     // outer scope.)
     if (to.graph != node(n).graph || !to.def || to.is_input || to.is_initializer) return false;
     if (is_graph_output(new_value)) return false;
-    // A Constant node in a subgraph counts as an initializer: files of IR version 3 have no initializers
-    // there and write Constant nodes instead.
-    if (to.graph != main() && kind(to.def) == OpKind::Constant) return false;
+    // A Constant node counts as an initializer in a subgraph, and everywhere before IR version 4: files of
+    // version 3 have no initializers beside inputs and write Constant nodes instead.
+    if ((to.graph != main() || ir_version < 4) && kind(to.def) == OpKind::Constant) return false;
     if (uses_of_return(n, old_value) != 1) return false;
   }
   return true;
