@@ -76,8 +76,10 @@ class Schemata:
             for i, w in enumerate(words)
         ]
         at = next(i for i, w in enumerate(words) if w.startswith("-I"))
-        # The sources with switches come before the others of the same name.
-        words[at:at] = ["-w", "-include", str(HERE / "mutant.h"), f"-I{self.work / 'src'}"]
+        # The sources with switches come before the others of the same name. The library's assertions end a
+        # mutant that reads an empty optional or beyond a vector, as the sanitizers' tests do.
+        words[at:at] = ["-w", "-D_GLIBCXX_ASSERTIONS", "-include", str(HERE / "mutant.h")]
+        words.insert(at, f"-I{self.work / 'src'}")
         launcher = shutil.which("ccache")
         return ([launcher] if launcher and "ccache" not in words[0] else []) + words, entry["directory"]
 
