@@ -184,6 +184,30 @@ def of_constants(model):
             yield f"{t.name} is an input, too", override
 
 
+def of_values(model):
+    """A value that an annotation names has to stay under its name."""
+    names = [o for n in model.graph.node for o in n.output if o]
+    for name in dict.fromkeys(names + [t.name for t in model.graph.initializer]):
+
+        def annotate(m, name=name):
+            m.graph.quantization_annotation.add(tensor_name=name)
+
+        yield f"{name} is annotated", annotate
+
+
+def showing_annotated(model):
+    """The model with the annotated values as further outputs; None where it does not have one of them."""
+    m, have = copy(model), {o for n in model.graph.node for o in n.output}
+    have |= {t.name for t in model.graph.initializer}
+    outputs = {o.name for o in model.graph.output}
+    for a in model.graph.quantization_annotation:
+        if a.tensor_name not in have:
+            return None
+        if a.tensor_name not in outputs:
+            m.graph.output.append(helper.make_empty_tensor_value_info(a.tensor_name))
+    return m
+
+
 def forget_claims(model):
     """What the model says of the dims of its results: another extent of an input makes it false."""
     for g in bodies(model):
@@ -242,7 +266,7 @@ def changes(model):
     found = []
     for k, (_, n) in enumerate(nodes(model)):
         found += [(f"node {k} ({n.op_type}): {text}", f, False) for text, f in of_node(model, n, k, read)]
-    found += [(text, f, False) for text, f in of_constants(model)]
+    found += [(text, f, False) for text, f in [*of_constants(model), *of_values(model)]]
     found += of_inputs(model)
     for old, new, text in (
         (TensorProto.FLOAT, TensorProto.DOUBLE, "float becomes double"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Neighbours of known models: each with one thing changed, which a condition somewhere must notice.
 
-  neighbours.py GRAPHOPT [--count N] [--seed S] [--only TEXT] [--jobs N] [-v]
+  neighbours.py GRAPHOPT [--count N] [--seed S] [--only TEXT] [--change TEXT] [--per-model N] [--jobs N] [-v]
 
 The known models, with the options they go through the tool with:
   golden/...  the golden cases, with their own options
@@ -13,7 +13,8 @@ constant is off by one, a value is read once more, a rank is unknown.
   The tool must end with status 0, or 2 for a model that it cannot use, and must not find an error in itself;
   where ONNX Runtime (its optimizations off) runs the neighbour, it must run the result, too, and give the
     same: bit for bit if all passes of the case are exact, else closely, on finite values;
-  a second run over the result must give the same bytes.
+  a second run over the result must give the same bytes;
+  a value that an annotation names must be there, with the same elements.
 N neighbours (default 900) are drawn by a hash of the seed and their names.
 """
 
@@ -45,7 +46,7 @@ from lib.tool import exact_passes  # noqa: E402
 
 CLOSE = dict(rtol=1e-3, atol=1e-3)  # for passes that round; what is wrong is wrong by more
 SEEDS = 3
-PER_MODEL = 6  # neighbours of a known model
+PER_MODEL = 6  # neighbours of a known model, by default
 FORMS = (
     ("folded", 0, ["--passes=constant-folding", "--exact"]),
     ("shapes", 1, ["-O1", "--exact"]),
@@ -143,7 +144,10 @@ def checking(tool):
             if status != 0:
                 return "failed", f"{change}: status {status}: {text}", onnx.printer.to_text(model)
             after = onnx.load(target)
-            wrong, ran = difference(model, after, base if as_before else model, exact)
+            shown = [_neighbours.showing_annotated(m) for m in (model, after)]
+            if None in shown:
+                return "wrong", f"{change}: an annotated value is gone", onnx.printer.to_text(model)
+            wrong, ran = difference(*shown, base if as_before else model, exact)
             if not wrong and optimize(tool, target, twice, options)[0] != 0:
                 wrong = "a second run fails"
             if not wrong and pathlib.Path(target).read_bytes() != pathlib.Path(twice).read_bytes():
@@ -202,7 +206,7 @@ def known(tool, only=""):
 
 
 def draw(a):
-    """The tasks of checking(): PER_MODEL neighbours of as many known models as are needed, model by model."""
+    """The tasks of checking(): some neighbours of as many known models as are needed, model by model."""
     found = []
 
     def order(name):
@@ -213,7 +217,8 @@ def draw(a):
             continue
         data = model.SerializeToString()
         changes = enumerate(_neighbours.changes(model))
-        some = sorted((order(f"{name} {change}"), k) for k, (change, *_) in changes)[:PER_MODEL]
+        changes = [(order(f"{name} {text}"), k) for k, (text, *_) in changes if a.change in text]
+        some = sorted(changes)[: a.per_model]
         found += [(name, data, k, options, exact) for _, k in some]
     return found[: a.count]
 
@@ -224,6 +229,8 @@ def main():
     p.add_argument("--count", type=int, default=900, metavar="N")
     p.add_argument("--seed", type=int, default=1, metavar="S")
     p.add_argument("--only", default="", metavar="TEXT", help="of models whose name holds TEXT")
+    p.add_argument("--change", default="", metavar="TEXT", help="of changes whose text holds TEXT")
+    p.add_argument("--per-model", type=int, default=PER_MODEL, metavar="N")
     p.add_argument("--jobs", type=int, default=2, metavar="N")
     p.add_argument("-v", action="store_true", help="print the models that fail")
     a = p.parse_args()
