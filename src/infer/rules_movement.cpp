@@ -417,8 +417,10 @@ void transpose(NodeContext& c) {
   }
   if (perm->size() != from.size()) return elem_only(c, 0, 0);
   Dims d;
+  std::vector<bool> taken(from.size());  // an axis that comes twice would lead beyond the elements
   for (const std::int64_t p : *perm) {
-    if (p < 0 || p >= c.rank(0)) return elem_only(c, 0, 0);
+    if (p < 0 || p >= c.rank(0) || taken[static_cast<std::size_t>(p)]) return elem_only(c, 0, 0);
+    taken[static_cast<std::size_t>(p)] = true;
     d.push_back(from[static_cast<std::size_t>(p)]);
   }
   std::optional<SymbolicTensor> value;

@@ -37,6 +37,15 @@ TEST(InferMisfit, EinsumWithAnotherNumberOfTerms) {
   EXPECT_EQ(c.type("z"), "float[...]");
 }
 
+TEST(InferMisfit, TransposeWithAnAxisThatComesTwice) {
+  const InferCase c(R"(g (float[2, 3] x) => (float[] y)
+    <int64[2, 2] k = {1, 2, 3, 4}>
+    { y = Transpose <perm = [1, 1]> (x)  z = Transpose <perm = [0, 0]> (k) })");
+  EXPECT_EQ(c.type("y"), "float[...]");
+  EXPECT_EQ(c.type("z"), "int64[...]");
+  EXPECT_EQ(c.elements("z"), "none");
+}
+
 TEST(InferMisfit, AResultThatIsLeftOut) {
   const InferCase c(R"(g (float[4] x) => (int64[] at, int64[] counts)
     { "", at, back, counts = Unique (x) })");
