@@ -96,7 +96,7 @@ class CommonSubexpressions final : public Pass {
     }
     // The table has only the first of equal nodes: 10^5 equal outputs must not be compared with each other.
     if (!replaceable(m, n, *first)) {
-      if (m.output_count(n) == 1 && slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
+      if (slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
         equal_outputs_.emplace_back(*first, n);
       return true;
     }
@@ -125,8 +125,6 @@ class CommonSubexpressions final : public Pass {
       group.assign(1, first);
       for (; i < equal_outputs_.size() && equal_outputs_[i].first == first; ++i)
         group.push_back(equal_outputs_[i].second);
-      std::erase_if(group, [&m](NodeId n) { return !m.alive(n) || slot_of(m, n) == kNoOutput; });
-      if (group.size() < 2 || group[0] != first) continue;
       const NodeId best = *std::ranges::min_element(group, {}, [&m](NodeId n) { return slot_of(m, n); });
       for (const NodeId n : group)
         if (n != best && !read_instead(c, n, first, best)) return false;
@@ -143,7 +141,7 @@ class CommonSubexpressions final : public Pass {
       if (m.node(m.user(u)).graph == m.node(n).graph && !m.is_return(m.user(u))) inner.push_back(u);
     if (inner.empty()) return true;
     if (!c.journal.allow(m, n, "first-output")) return false;
-    if (best != first && m.before(first, best)) m.move_before(best, first);
+    if (best != first) m.move_before(best, first);
     for (const UseId u : inner) m.set_operand(m.user(u), m.slot(u), m.output(best, 0));
     ++counters_[2].value;
     return true;
@@ -206,6 +204,7 @@ class CommonSubexpressions final : public Pass {
     else equal_values_.emplace_back(first->value, v);
   }
 
+  // The first two operands; none stands for those that the node does not have.
   static std::array<ValueId, 2> ordered(const Model& m, NodeId n) {
     const ValueId a = m.input(n, 0), b = m.input(n, 1);
     return a < b ? std::array{a, b} : std::array{b, a};
@@ -213,12 +212,9 @@ class CommonSubexpressions final : public Pass {
 
   static std::uint64_t key(const Model& m, NodeId n, const OpFacts& row) {
     std::uint64_t h = mix_hash(m.node(n).op.index(), m.input_count(n));
-    std::size_t from = 0;
-    if (row.commutative && m.input_count(n) >= 2) {
-      for (const ValueId v : ordered(m, n)) h = mix_hash(h, v.index());
-      from = 2;
-    }
-    for (std::size_t i = from; i < m.input_count(n); ++i) h = mix_hash(h, m.input(n, i).index());
+    // In any order, as for commutative operators; equal() looks at the order of the others.
+    for (const ValueId v : ordered(m, n)) h = mix_hash(h, v.index());
+    for (std::size_t i = 2; i < m.input_count(n); ++i) h = mix_hash(h, m.input(n, i).index());
     // Attributes often have the same name and text; their contents are compared in equal(). A node with a
     // distinguishing attribute (axis, to, perm, value) should not share a bucket with similar nodes, though.
     std::uint64_t sum = 0;
@@ -238,7 +234,7 @@ class CommonSubexpressions final : public Pass {
         m.output_count(a) < m.output_count(b))
       return false;
     std::size_t from = 0;
-    if (row.commutative && m.input_count(a) >= 2) {
+    if (row.commutative) {
       if (ordered(m, a) != ordered(m, b)) return false;
       from = 2;
     }

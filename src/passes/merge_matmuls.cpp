@@ -54,9 +54,7 @@ class MergeMatMuls final : public Rule {
     if (!read(c, n, first)) return false;
     const ValueId x = m.input(n, 0);
     if (m.constant_of(x) || m.use_count(x) > kMostReaders || !c.infer.has_rank(m.output(n, 0))) return false;
-    const std::size_t rank = c.infer.dims(m.output(n, 0)).size();
-    if (rank < 1) return false;
-    axis_ = static_cast<std::int64_t>(rank) - 1;
+    axis_ = static_cast<std::int64_t>(c.infer.dims(m.output(n, 0)).size()) - 1;
     group_.clear();
     for (UseId u = m.first_use(x); u; u = m.next_use(u)) {
       const NodeId s = m.user(u);
@@ -128,8 +126,7 @@ class MergeMatMuls final : public Rule {
     // One element, or one per column: what a row of biases can be joined from.
     const Tensor& bias = m.tensor(p.bias);
     if (bias.elements == 1) return bias.dims.size() <= 2;
-    return !bias.dims.empty() && bias.dims.size() <= 2 && bias.elements == p.columns &&
-           bias.dims.back() == p.columns;
+    return bias.dims.size() <= 2 && bias.elements == p.columns && bias.dims.back() == p.columns;
   }
 
   // Returns whether the product is the result of a merge, whose Split reads it; merging it again with the
@@ -141,8 +138,7 @@ class MergeMatMuls final : public Rule {
 
   static bool alike(const Model& m, const Product& a, const Product& b) {
     return m.tensor(a.weight).dtype == m.tensor(b.weight).dtype && a.inner == b.inner &&
-           a.bias.valid() == b.bias.valid() && m.opset(a.node) == m.opset(b.node) &&
-           same_attributes(m, a.node, b.node);
+           a.bias.valid() == b.bias.valid() && same_attributes(m, a.node, b.node);
   }
 
   bool worth_it(const PassContext& c, NodeId n) const {
@@ -208,7 +204,7 @@ class MergeMatMuls final : public Rule {
     const NodeId first = nodes[0];
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!nodes[i] || m.kind(nodes[i]) != m.kind(first) || m.input_count(nodes[i]) != m.input_count(first) ||
-          m.opset(nodes[i]) != m.opset(first) || !same_attributes(m, nodes[i], first))
+          !same_attributes(m, nodes[i], first))
         return false;
     for (std::size_t k = 0; k < m.input_count(first); ++k) {
       bool equal = true;
