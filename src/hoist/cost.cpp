@@ -40,7 +40,7 @@ bool CostKeeper::absorbed_now(DNode n) const {
   }
   if (!dynamic || !d_.single_use(dynamic)) return false;
   const DNode p = d_.def(dynamic);
-  if (!p || !d_[p].alive || !d_.shape(dynamic) || d_.shape(dynamic) != d_.shape(d_.out(n))) return false;
+  if (!p || !d_.shape(dynamic) || d_.shape(dynamic) != d_.shape(d_.out(n))) return false;
   return (d_[p].heavy && d_[dynamic].slot == 0) ||
          (d_[p].node_class == NodeClass::Elementwise && d_[p].absorbed);
 }

@@ -52,8 +52,7 @@ class MergeTables final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
-    if (m.opset(n) < 7 || !y || !attributes_known(m, n) || !c.infer.has_rank(y))
-      return false;
+    if (m.opset(n) < 7 || !y || !attributes_known(m, n) || !c.infer.has_rank(y)) return false;
     const auto axis = int_attr(m, n, names::axis);
     const auto normal = axis ? normalize_axis(*axis, c.infer.dims(y).size()) : std::nullopt;
     if (!normal) return false;

@@ -25,7 +25,6 @@ class Bench {
     DraftValue v;
     v.shape = shape;
     v.dtype = DType::Float;
-    v.outer = constant;
     if (constant) v.tensor = TensorId{std::uint32_t{0}};
     return d.put_value(v);
   }

@@ -27,8 +27,8 @@ struct Case {
   Case() {
     shape = d.shapes().intern(std::vector<std::int64_t>{2, 3});
     other = d.shapes().intern(std::vector<std::int64_t>{6});
-    x = value(false, true);
-    c = value(true, true);
+    x = value();
+    c = value(true);
     a = value();
     b = value();
     y = value();
@@ -41,11 +41,10 @@ struct Case {
     d.commit();
   }
 
-  DValue value(bool constant = false, bool outer = false) {
+  DValue value(bool constant = false) {
     DraftValue v;
     v.shape = shape;
     v.dtype = DType::Float;
-    v.outer = outer;
     v.origin = ValueId{values_++};
     if (constant) v.tensor = TensorId{std::uint32_t{0}};
     return d.put_value(v);

@@ -96,7 +96,7 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
         return axes->empty() ? all_axes(starts->size()) : *axes;
       }
       // The axes have the type of the bounds; they are written as int64.
-      if (in.size() <= kStarts || !in[kStarts] || d[in[kStarts]].dtype != DType::Int64) return std::nullopt;
+      if (!in[kStarts] || d[in[kStarts]].dtype != DType::Int64) return std::nullopt;
       if (m.input(n, kSliceAxes)) return int_operand(m, n, kSliceAxes);
       const ShapeId starts = d.shape(in[kStarts]);
       const auto count = starts && d.shapes().rank(starts) == 1
@@ -106,7 +106,7 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
       return all_axes(static_cast<std::size_t>(*count));
     }
     case AxisWork::Gather: {
-      const ShapeId indices = in.size() > kIndices && in[kIndices] ? d.shape(in[kIndices]) : ShapeId{};
+      const ShapeId indices = in[kIndices] ? d.shape(in[kIndices]) : ShapeId{};
       if (!indices || d.shapes().rank(indices) > 1) return std::nullopt;
       return axes_of(m, n);
     }

@@ -15,10 +15,7 @@ std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
 }
 
 // Returns the bytes of one element; 0 for packed types and types without a raw form.
-std::size_t element_size(DType t) {
-  const int bits = bits_of(t);
-  return bits >= 8 && bits % 8 == 0 ? static_cast<std::size_t>(bits) / 8 : 0;
-}
+std::size_t element_size(DType t) { return static_cast<std::size_t>(bits_of(t)) / 8; }
 
 // Returns a constant of `dims` whose element at an index is the source's element at the sum of index * step
 // over all dims; none if it is over the limit of elements or the source's bytes are not at hand.
@@ -89,26 +86,24 @@ DValue reshaped_constant(Draft& d, DValue constant, ShapeId to) {
 }
 
 DValue transposed_constant(Draft& d, DValue constant, std::span<const std::int64_t> perm) {
-  const auto dims = d.shapes().numbers(d.shape(constant));
-  if (!dims || dims->size() != perm.size()) return {};
-  const auto strides = strides_of(*dims);
+  const auto dims = *d.shapes().numbers(d.shape(constant));
+  const auto strides = strides_of(dims);
   std::vector<std::int64_t> to, steps;
   for (const std::int64_t p : perm) {
-    to.push_back((*dims)[static_cast<std::size_t>(p)]);
+    to.push_back(dims[static_cast<std::size_t>(p)]);
     steps.push_back(strides[static_cast<std::size_t>(p)]);
   }
   return gathered(d, constant, to, steps);
 }
 
 DValue expanded_constant(Draft& d, DValue constant, std::span<const std::int64_t> dims) {
-  const auto have = d.shapes().numbers(d.shape(constant));
-  if (!have || have->size() > dims.size()) return {};
-  const auto strides = strides_of(*have);
+  const auto have = *d.shapes().numbers(d.shape(constant));
+  const auto strides = strides_of(have);
   std::vector<std::int64_t> steps(dims.size(), 0);
-  const std::size_t lead = dims.size() - have->size();
-  for (std::size_t k = 0; k < have->size(); ++k) {
-    if ((*have)[k] == 1) continue;
-    if ((*have)[k] != dims[lead + k]) return {};
+  const std::size_t lead = dims.size() - have.size();
+  for (std::size_t k = 0; k < have.size(); ++k) {
+    if (have[k] == 1) continue;
+    if (have[k] != dims[lead + k]) return {};
     steps[lead + k] = strides[k];
   }
   return gathered(d, constant, dims, steps);
@@ -118,11 +113,11 @@ DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t
   Model& m = d.model();
   const DType type = d[constants[0]].dtype;
   const std::size_t size = element_size(type);
-  auto dims = d.shapes().numbers(d.shape(constants[0]));
-  if (size == 0 || !dims) return {};
+  auto dims = *d.shapes().numbers(d.shape(constants[0]));
+  if (size == 0) return {};
   std::int64_t outer = 1, inner = 1, total = 0;
-  for (std::size_t k = 0; k < axis; ++k) outer *= (*dims)[k];
-  for (std::size_t k = axis + 1; k < dims->size(); ++k) inner *= (*dims)[k];
+  for (std::size_t k = 0; k < axis; ++k) outer *= dims[k];
+  for (std::size_t k = axis + 1; k < dims.size(); ++k) inner *= dims[k];
   struct Block {
     Bytes raw;
     std::size_t bytes;
@@ -143,9 +138,9 @@ DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t
   std::string out;
   for (std::size_t o = 0; o < static_cast<std::size_t>(outer); ++o)
     for (const Block& b : blocks) out.append(b.raw.substr(o * b.bytes, b.bytes));
-  (*dims)[axis] = total;
-  const TensorId t = m.make_tensor(type, *dims, std::move(out));
-  return d.new_constant(t, d.shapes().intern(std::span<const std::int64_t>(*dims)), type);
+  dims[axis] = total;
+  const TensorId t = m.make_tensor(type, dims, std::move(out));
+  return d.new_constant(t, d.shapes().intern(std::span<const std::int64_t>(dims)), type);
 }
 
 }  // namespace graphopt

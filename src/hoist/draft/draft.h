@@ -86,9 +86,6 @@ struct DraftValue {
   // A graph output, captured, pinned, of an outer graph, or an operand that must stay computed: it keeps its
   // name and its content.
   bool live_out = false;
-  // No node of this graph defines it: an input, an initializer, or a value of an outer graph. So it cannot
-  // take another name or shape.
-  bool outer = false;
   DUse first_use, last_use;
   std::uint32_t use_count = 0;
 };

@@ -70,8 +70,7 @@ bool operands_look_alike(const Model& m, NodeId concat) {
   NodeId first;
   for (std::size_t i = 0, seen = 0; i < m.input_count(concat) && seen < 2; ++i) {
     const NodeId at = producer(m, m.input(concat, i));
-    if (!at) continue;  // a constant branch, perhaps
-    if (m.is_return(at)) return false;
+    if (!at) continue;                              // a constant branch, perhaps
     if (m.kind(at) == OpKind::Concat) return true;  // nested: not compared
     if (!elementwise_class(m, at) || (first && m.kind(first) != m.kind(at))) return false;
     first = at;
@@ -125,7 +124,6 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
     made.dtype = t.dtype;
     made.shape = t.shape;
   }
-  made.outer = !value.def || value.graph != d.graph();
   made.live_out = value.pinned || value.graph != d.graph();
   // A packed operand that is computed from constants must not become one of them.
   const bool fixed = v.index() < from_constants_.size() && from_constants_[v.index()];
@@ -172,7 +170,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
       node.per_axis = true;
       node.axis = *axis;
     }
-  } else if (known && attributes_known(m, n) && !in_.empty() && in_[0] && !out_.empty() && out_[0]) {
+  } else if (known && attributes_known(m, n) && !in_.empty() && in_[0] && out_[0]) {
     classify(d, node);
     read_axis_work(d, n, in_, out_, node);
   }
@@ -263,9 +261,8 @@ void DraftBuilder::read_gather(const Draft& d, DraftNode& node) const {
   const NodeId n = node.origin;
   node.node_class = NodeClass::Other;
   const ShapeId x = d.shape(in_[0]);
-  const ShapeId index_shape = in_.size() > 1 && in_[1] ? d.shape(in_[1]) : ShapeId{};
   const auto index = int_operand(m, n, 1);
-  if (!x || !index || index->size() != 1 || !index_shape || d.shapes().rank(index_shape) != 0) return;
+  if (!x || !index || index->size() != 1 || d.shapes().rank(d.shape(in_[1])) != 0) return;
   const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), d.shapes().rank(x));
   if (!axis) return;
   const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);

@@ -52,7 +52,6 @@ void DraftState::add_value(const Draft& d, DValue v) {
   add("type", v, static_cast<std::uint64_t>(value.dtype));
   add("tensor", v, raw(value.tensor));
   add("mark 'live_out'", v, value.live_out);
-  add("mark 'outer'", v, value.outer);
   add("number of uses", v, value.use_count);
   for (DUse u = d.first_use(v); u; u = d.next_use(u)) {
     add("user", v, raw(d.user(u)));

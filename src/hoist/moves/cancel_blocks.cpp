@@ -51,9 +51,7 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
     v = main_operand(d, upper);
     if (!v) return false;
   }
-  if (!upper || !d[upper].alive || d[upper].shape_only || d[upper].work != AxisWork::Blocks ||
-      d[upper].begin != -d[lower].begin)
-    return false;
+  if (!upper || d[upper].work != AxisWork::Blocks || d[upper].begin != -d[lower].begin) return false;
   const DValue x = d.in(upper, 0), y = d.out(lower);
   const ShapeId shape = d.shape(x);
   if (!shape || d.shape(y) != shape) {

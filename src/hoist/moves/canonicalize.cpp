@@ -126,7 +126,6 @@ class Canonicalizer {
   bool transpose(DNode n) {
     const DValue x = d_.in(n, 0), y = d_.out(n);
     const ShapeId s = d_.shape(x), t = d_.shape(y);
-    if (!s || !t) return false;
     const std::vector<std::int64_t> perm(d_.list(d_[n].list).begin(), d_.list(d_[n].list).end());
     if (d_.constant(x) && !d_[y].live_out) {
       if (const DValue c = transposed_constant(d_, x, perm)) {
@@ -161,8 +160,7 @@ class Canonicalizer {
   }
 
   bool joins(DNode n, DNode q, NodeClass node_class) const {
-    return q && d_[q].alive && d_[q].node_class == node_class && !d_[q].shape_only &&
-           d_[q].axis == d_[n].axis;
+    return q && d_[q].node_class == node_class && !d_[q].shape_only && d_[q].axis == d_[n].axis;
   }
 
   bool concat(DNode n) {
@@ -208,7 +206,7 @@ class Canonicalizer {
 
   std::optional<std::int64_t> extent(DValue v, std::uint32_t axis) const {
     const ShapeId s = v ? d_.shape(v) : ShapeId{};
-    return s && axis < d_.shapes().rank(s) ? d_.shapes().number(d_.shapes().dims(s)[axis]) : std::nullopt;
+    return s ? d_.shapes().number(d_.shapes().dims(s)[axis]) : std::nullopt;
   }
   bool static_results(DNode n) const {
     return std::ranges::all_of(d_.outs(n), [&](DValue v) { return extent(v, d_[n].axis).has_value(); });
@@ -218,8 +216,7 @@ class Canonicalizer {
     const DValue x = d_.in(n, 0);
     const std::uint32_t axis = d_[n].axis;
     const DNode q = d_.def(x);
-    if (d_[n].out_count == 1 && d_.out(n) && d_.shape(x) && d_.shape(x) == d_.shape(d_.out(n)))
-      return drop(n, x);
+    if (d_[n].out_count == 1 && d_.shape(x) == d_.shape(d_.out(n))) return drop(n, x);
     if (joins(n, q, NodeClass::Concat) && d_.single_use(x) && d_[q].in_count == d_[n].out_count) {
       bool same = true;
       for (std::uint32_t k = 0; k < d_[n].out_count && same; ++k) {
@@ -263,17 +260,15 @@ class Canonicalizer {
   bool slice(DNode n) {
     const DValue x = d_.in(n, 0);
     const std::uint32_t axis = d_[n].axis;
-    const auto whole = extent(x, axis);
-    if (!whole || !type_can_move(d_, d_[x].dtype)) return false;
+    if (!type_can_move(d_, d_[x].dtype)) return false;
     std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> slices;  // by (begin, end)
     for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
       const DNode m = d_.user(u);
-      if (d_[m].node_class != NodeClass::Slice || d_[m].shape_only || d_.slot(u) != 0 || d_[m].axis != axis)
-        continue;
+      if (d_[m].node_class != NodeClass::Slice || d_[m].shape_only || d_[m].axis != axis) continue;
       if (slices.empty() && m != n) return false;  // the step is taken at the first of the Slices
-      const auto length = extent(d_.out(m), axis);
-      if (!length || *length < 1) continue;
-      slices[{d_[m].begin, d_[m].begin + *length}].push_back(m);
+      const std::int64_t length = *extent(d_.out(m), axis);
+      if (length < 1) continue;
+      slices[{d_[m].begin, d_[m].begin + length}].push_back(m);
     }
     if (slices.size() < 2) return false;
     std::int64_t end = 0;
@@ -283,7 +278,7 @@ class Canonicalizer {
       for (const DNode m : nodes)
         if (m != nodes[0] && d_[d_.out(m)].live_out) return false;
     }
-    if (end != *whole) return false;
+    if (end != *extent(x, axis)) return false;
     std::vector<DValue> outs;
     std::vector<DNode> all;
     DNode first = n;
@@ -317,7 +312,7 @@ bool drop_node(Draft& d, DNode n, DValue source) {
   }
   // The result's name belongs to the interface, so the producer of `source` has to define the result instead.
   const DNode p = d.def(source);
-  if (!p || d[source].live_out || d[source].outer || d.constant(source)) return false;
+  if (!p || d[source].live_out) return false;
   std::vector<DValue> outs(d.outs(p).begin(), d.outs(p).end());
   outs[d[source].slot] = y;
   d.erase(n);

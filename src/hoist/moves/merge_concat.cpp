@@ -85,8 +85,8 @@ class LockstepWalk {
   DValue skip_deformations(DValue v) {
     while (true) {
       const DNode q = d_.def(v);
-      if (!q || d_[q].node_class != NodeClass::Deformation || d_[q].shape_only || !d_.single_use(v) ||
-          !d_.shape(d_.in(q, 0)) || d_.constant(d_.in(q, 0)))
+      if (!q || d_[q].node_class != NodeClass::Deformation || !d_.single_use(v) || !d_.shape(d_.in(q, 0)) ||
+          d_.constant(d_.in(q, 0)))
         return v;
       skipped_.push_back(q);
       v = d_.in(q, 0);
@@ -437,7 +437,7 @@ bool LockstepWalk::returns_unchanged(const Draft& d, NodeId n, TensorId t) {
 bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why) {
   if (d[concat].in_count < 2) return false;
   for (std::uint32_t i = 0; i < d[concat].in_count; ++i)
-    if (!d.in(concat, i) || !d.shape(d.in(concat, i)) || !d.shape(d.out(concat))) {
+    if (!d.shape(d.in(concat, i))) {
       why = Refusal::ShapeUnknown;
       return false;
     }

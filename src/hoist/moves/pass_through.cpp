@@ -229,7 +229,7 @@ std::vector<DNode> path_up(const Draft& d, DValue end, NodeClass node_class, boo
   std::optional<SearchLimit> stopped;
   const auto visit = [&](DValue v, std::size_t below, bool works) {
     const DNode n = v ? d.def(v) : DNode{};
-    if (!n || !d[n].alive || d[n].shape_only) return;
+    if (!n || d[n].shape_only) return;
     if (std::ranges::any_of(seen, [&](const Step& s) { return s.node == n; })) return;
     const bool boundary = d[n].node_class == node_class && (works || !past_axis_work);
     if (!boundary && !works_along(d, n) && !d.is(n, NodeClass::Elementwise)) return;
@@ -275,7 +275,7 @@ std::vector<DNode> path_down(Draft& d, DNode upper, const MoveOptions& o, Refusa
   for (DNode n = upper; path.size() < kSearchLimits.path_nodes; path.push_back(n)) {
     const DValue v = d.out(n);
     n = d.single_user(v);
-    if (!n || d[n].shape_only || !d[n].alive) return {};
+    if (!n || d[n].shape_only) return {};
     if (d.is(n, NodeClass::Elementwise)) {
       if (!reads_in_full(d, n, v)) return {};
       continue;

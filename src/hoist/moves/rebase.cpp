@@ -44,8 +44,6 @@ class Rebase {
 
   bool run() {
     for (const DNode n : cluster_)
-      if (d_[d_.out(n)].live_out && d_[d_.out(n)].outer) return false;
-    for (const DNode n : cluster_)
       if (d_[n].per_axis && !map_quantization_axis(n)) return false;
     std::vector<DValue> operands;  // of one node after the other
     for (const DNode n : cluster_) {
@@ -175,7 +173,7 @@ class Rebase {
     if (d_.shapes().all_ones(q)) return d_.shapes().rank(q) <= perm.size() ? v : DValue{};
     why_ = Refusal::Operand;
     auto dims = d_.constant(v) ? d_.shapes().numbers(q) : std::nullopt;
-    if (!dims || dims->size() > perm.size()) return {};
+    if (!dims) return {};
     dims->insert(dims->begin(), perm.size() - dims->size(), 1);
     const DValue wide = reshaped_constant(d_, v, d_.shapes().intern(std::span<const std::int64_t>(*dims)));
     const DValue transposed_value = transposed_constant(d_, wide, perm);
@@ -185,7 +183,7 @@ class Rebase {
     }
     const auto now = *d_.shapes().numbers(d_.shape(transposed_value));
     std::size_t ones = 0;
-    while (ones < now.size() && now[ones] == 1) ++ones;
+    while (now[ones] == 1) ++ones;
     return reshaped_constant(d_, transposed_value,
                              d_.shapes().intern(std::span<const std::int64_t>(now).subspan(ones)));
   }

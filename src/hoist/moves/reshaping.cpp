@@ -39,8 +39,8 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarge
   }
   // The source of a chain of deformations may have the shape already, or allow a constant target.
   DValue root = v;
-  for (DNode p = d.def(root);
-       p && d[p].alive && d[p].node_class == NodeClass::Deformation && !d[p].shape_only; p = d.def(root)) {
+  for (DNode p = d.def(root); p && d[p].node_class == NodeClass::Deformation && !d[p].shape_only;
+       p = d.def(root)) {
     root = d.in(p, 0);
     if (d.shape(root) == to) return root;
     if (!d.shape(root) || d.constant(root)) break;
@@ -99,12 +99,12 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand,
     for (std::uint32_t k = g.b_begin; k < g.b_end; ++k) qs[k] = sd[k];
   }
   std::size_t lead = 0;
-  while (lead < qs.size() && shapes.is_one(qs[lead])) ++lead;
+  while (shapes.is_one(qs[lead])) ++lead;
   const ShapeId to = shapes.intern(std::span<const DimId>(qs).subspan(lead));
   if (grow) {
-    const auto dims = shapes.numbers(shapes.intern(std::span<const DimId>(full)));
-    if (!dims || !shapes.numbers(to)) return {};
-    const DValue expanded = expanded_constant(d, w, *dims);
+    if (!shapes.numbers(to)) return {};
+    const auto dims = *shapes.numbers(shapes.intern(std::span<const DimId>(full)));
+    const DValue expanded = expanded_constant(d, w, dims);
     if (!expanded) {
       why = constant_refusal(d);
       return {};

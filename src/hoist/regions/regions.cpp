@@ -126,7 +126,7 @@ bool Regions::join_producer(DNode n) {
   for (std::uint32_t k = 0; k < d_[n].real_in; ++k) {
     const DValue v = d_.in(n, k);
     const DNode p = v ? d_.def(v) : DNode{};
-    if (!p || !d_[p].alive || d_.shape(v) != shape) continue;
+    if (!p || d_.shape(v) != shape) continue;
     if (const DNode r = region_of(p)) candidates_.push_back(r);
   }
   return join_best(n, true);
