@@ -44,6 +44,14 @@ std::optional<std::int64_t> NodeContext::scalar(std::size_t i) const {
   return dims.value(t->elements[0]);
 }
 
+std::optional<Dims> NodeContext::shape_operand(std::size_t i) const {
+  if (const SymbolicTensor* t = sym(i); t && t->dims.size() <= 1) return t->elements;
+  if (!ranked(i) || rank(i) != 1) return std::nullopt;
+  const auto count = value(shape(i)[0]);
+  if (!count || *count < 0 || *count > 64) return std::nullopt;  // more axes than any runtime takes
+  return Dims(static_cast<std::size_t>(*count));
+}
+
 const Attr* NodeContext::attr(NameId name) const { return s.resolve(n, m.find_attr(n, name)); }
 
 const Attr* NodeContext::attr(std::string_view name) const {
@@ -103,6 +111,13 @@ DimId NodeContext::broadcast(DimId a, DimId b) {
   if (a_big && b_big) same(a, b);
   if (a_big) return a;
   if (b_big) return b;
+  for (const auto& [d, other] : {std::pair(a, b), std::pair(b, a)}) {
+    // d and other are equal, or d is 0 and other q. That fails unless q is 0 or 1.
+    const DimId q = at_zero(d, other);
+    if (!q || !never_negative(d)) continue;
+    if (dims.equal(q, one) == Tri::No && dims.equal(q, dims.constant(0)) == Tri::No) positive(d);
+    return d;
+  }
   if (const DimId d = broadcast_symbols(a, b)) return d;
   return broadcast_symbols(b, a);
 }
@@ -152,6 +167,45 @@ bool NodeContext::zero_with(DimId a, DimId b) {
   return false;
 }
 
+// Returns q where b = a + q * (1 - min(1, a)): b is a where a is above 0, and q where a is 0. None where b is
+// no such expression.
+DimId NodeContext::at_zero(DimId a, DimId b) {
+  if (const auto it = s.alternatives.find(b); it != s.alternatives.end() && it->second.first == a)
+    return it->second.second;
+  if (!dims.is_symbol(a) && !dims.is_symbol(b)) s.ask_again(n);
+  const DimId one = dims.constant(1);
+  return dims.exact_div(dims.sub(b, a), dims.sub(one, dims.min(one, a)), true);
+}
+
+bool NodeContext::never_zero(DimId d) {
+  if (!d) return false;
+  // What is a where a is not 0, and else b, is 0 where b is.
+  for (auto it = s.alternatives.find(d); it != s.alternatives.end(); it = s.alternatives.find(d))
+    d = it->second.second;
+  const DimId zero = dims.constant(0);
+  if (dims.equal(d, zero) == Tri::No) return true;
+  if (dims.is_symbol(d)) return false;
+  for (const DimId symbol : dims.symbols_of(d)) {
+    if (dims.range(symbol).low != 0) continue;
+    if (const DimId q = at_zero(symbol, d); q && dims.equal(q, zero) == Tri::No) return true;
+  }
+  return false;
+}
+
+DimId NodeContext::unless_zero(DimId d, DimId other) {
+  if (!d || never_zero(d) || zero_with(d, other)) return d;
+  if (!other) return {};
+  if (at_zero(d, other)) return other;  // which is d, too, where d is not 0
+  if (dims.is_symbol(d)) other = dims.substitute(other, d, dims.constant(0));
+  const DimId one = dims.constant(1);
+  const DimId either = dims.add(d, dims.mul(other, dims.sub(one, dims.min(one, d))));
+  if (!either || either == d) return either;
+  // Both follow from what is known of d and other: no node has to assert them.
+  if (never_negative(d) && never_negative(other)) s.extents.insert(either);
+  s.alternatives.insert({either, {d, other}});
+  return either;
+}
+
 bool NodeContext::never_negative(DimId d) const {
   if (!d) return false;
   if (dims.range(d).low >= 0 || s.extents.contains(d)) return true;
@@ -169,7 +223,21 @@ Dims NodeContext::broadcast(std::span<const DimId> a, std::span<const DimId> b) 
 
 void NodeContext::same(DimId a, DimId b) {
   if (a == b || !a || !b || !asserts()) return;
+  // Where a symbol that is 0 would make them differ, it is not 0.
+  const DimId zero = dims.constant(0);
+  for (const DimId side : {a, b}) {
+    if (value(side) || dims.is_symbol(side)) continue;
+    for (const DimId symbol : dims.symbols_of(side)) {
+      if (dims.range(symbol).low != 0) continue;
+      const DimId x = dims.substitute(a, symbol, zero), y = dims.substitute(b, symbol, zero);
+      if (x && y && dims.equal(x, y) == Tri::No) positive(symbol);
+    }
+  }
   dims.assert_equal(a, b);
+}
+
+void NodeContext::positive(DimId symbol) {
+  if (asserts() && dims.is_symbol(symbol)) dims.assert_range(symbol, {1, Range::kMax});
 }
 
 std::optional<std::size_t> NodeContext::axis(std::int64_t a, std::int64_t rank) {

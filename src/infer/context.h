@@ -52,6 +52,9 @@ class NodeContext {
   const SymbolicTensor* sym(std::size_t i) const;
   std::optional<Ints> ints(std::size_t i) const;            // all elements as numbers
   std::optional<std::int64_t> scalar(std::size_t i) const;  // the only element, as a number
+  // Returns the dims that an operand of axis 0 alone contains; nothing when its length is unknown. Unknown
+  // elements are none.
+  std::optional<Dims> shape_operand(std::size_t i) const;
 
   // --- attributes ------------------------------------------------------------------------------------------
   const Attr* attr(NameId name) const;  // references of functions resolved; null when absent
@@ -73,6 +76,11 @@ class NodeContext {
   Dims broadcast(std::span<const DimId> a, std::span<const DimId> b);
   // Returns true if b is 0 in every run in which a is 0.
   bool zero_with(DimId a, DimId b);
+  // Returns true if d is 0 in no run.
+  bool never_zero(DimId d);
+  // Returns what is d where d is not 0, and `other` where it is: d + other * (1 - min(1, d)), or something
+  // simpler. d is never negative. None where that is unknown.
+  DimId unless_zero(DimId d, DimId other);
   // States that, if every run computes this node. It does not matter whether the node only moves elements:
   // that an operand is empty where another is proves of no node that it changes nothing.
   void zero_implies(DimId a, DimId b);
@@ -84,6 +92,8 @@ class NodeContext {
   bool asserts() const { return s.asserts(n); }
   // States that two dims are equal in every run, if asserts().
   void same(DimId a, DimId b);
+  // States that a symbol whose range begins with 0 is at least 1 in every run, if asserts().
+  void positive(DimId symbol);
   // Returns the axis counted from the start; nothing when it is out of range.
   static std::optional<std::size_t> axis(std::int64_t a, std::int64_t rank);
 
@@ -99,6 +109,7 @@ class NodeContext {
 
  private:
   DimId broadcast_symbols(DimId a, DimId b);
+  DimId at_zero(DimId a, DimId b);
   std::uint64_t stated_ = 0;  // bits for the first 64 results
   std::vector<bool> stated_more_;
 };

@@ -167,6 +167,7 @@ void Inference::State::forget() {
   free_known.clear();
   extents.clear();
   zero_pairs.clear();
+  alternatives.clear();
   undecided.clear();
   pending.clear();
   pending_values.clear();

@@ -110,13 +110,14 @@ bool Inference::State::queue_outdated(std::vector<Learned>& by_type, std::uint32
 
 void Inference::State::refresh() {
   std::vector<Learned> by_type;
-  std::size_t sets = 0;  // entries of `extents` and `zero_pairs` when the undecided nodes were last queued
+  // Entries of `extents`, `zero_pairs` and `alternatives` when the undecided nodes were last queued.
+  std::size_t known = 0;
   const std::uint64_t rounds = std::min(kMaxRounds, 8 + kMaxLooks / (m.node_count() + 1));
   refreshing = true;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     bool any = m.dims.clock() != first_clock && queue_outdated(by_type, round);
-    if (extents.size() + zero_pairs.size() != sets) {
-      sets = extents.size() + zero_pairs.size();
+    if (const std::size_t now = extents.size() + zero_pairs.size() + alternatives.size(); now != known) {
+      known = now;
       std::vector<NodeId> again;
       again.swap(undecided);
       any |= !again.empty();

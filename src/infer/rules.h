@@ -25,7 +25,6 @@ void shape(NodeContext& c);
 void size(NodeContext& c);
 void constant_of_shape(NodeContext& c);
 void range(NodeContext& c);
-void reshape(NodeContext& c);
 void expand(NodeContext& c);
 void squeeze(NodeContext& c);
 void unsqueeze(NodeContext& c);
@@ -33,6 +32,9 @@ void flatten(NodeContext& c);
 void random_like(NodeContext& c);
 void random_shape(NodeContext& c);
 void eye_like(NodeContext& c);
+
+// rules_reshape.cpp
+void reshape(NodeContext& c);
 
 // rules_movement.cpp
 void concat(NodeContext& c);

@@ -1,4 +1,4 @@
-// Operators that read or make shapes: Shape, Reshape, Expand, Range, Squeeze, ...
+// Operators that read or make shapes: Shape, Expand, Range, Squeeze, ... Reshape: rules_reshape.cpp.
 #include <algorithm>
 
 #include "infer/rules.h"
@@ -8,16 +8,6 @@
 namespace graphopt::rules {
 namespace {
 
-// Returns the dims that a shape operand contains; nothing when its length is unknown. Unknown elements are
-// none.
-std::optional<Dims> shape_operand(NodeContext& c, std::size_t i) {
-  if (const SymbolicTensor* t = c.sym(i); t && t->dims.size() <= 1) return t->elements;
-  if (!c.ranked(i) || c.rank(i) != 1) return std::nullopt;
-  const auto n = c.value(c.shape(i)[0]);
-  if (!n || *n < 0 || *n > 64) return std::nullopt;  // more axes than any runtime takes
-  return Dims(static_cast<std::size_t>(*n));
-}
-
 // Returns an element that is an extent. A negative one makes the operator fail.
 DimId extent(NodeContext& c, DimId d) {
   const auto v = d ? c.value(d) : std::nullopt;
@@ -25,7 +15,7 @@ DimId extent(NodeContext& c, DimId d) {
 }
 
 std::optional<std::int64_t> known_length(NodeContext& c, std::size_t i) {
-  const auto d = shape_operand(c, i);
+  const auto d = c.shape_operand(i);
   return d ? std::optional(static_cast<std::int64_t>(d->size())) : std::nullopt;
 }
 
@@ -109,7 +99,7 @@ void constant_of_shape(NodeContext& c) {
     const auto value = c.s.decode(a->tensor);
     fill = value && value->elements.size() == 1 ? value->elements[0] : DimId{};
   }
-  auto d = shape_operand(c, 0);
+  auto d = c.shape_operand(0);
   if (!d) return c.tensor(0, elem);
   Ints numbers;
   for (DimId& x : *d) {
@@ -178,121 +168,9 @@ void range(NodeContext& c) {
   if (elem != DType::Undefined) c.tensor(0, elem, d);
 }
 
-namespace {
-
-// The element of a Reshape's shape at axis i. A 0 that stands in the model copies the operand's dim
-// (allowzero = 0).
-//
-// A symbolic element is taken for the extent that it is where that holds in a run in which it is 0, too: then
-// the operand's dim at the same place is copied instead (allowzero = 0), which must be 0 at the same time;
-// where there is no such dim the run fails. If only the operand as a whole is proven empty then, the element
-// is taken all the same: nothing but the dims of something without elements differs from what is stated.
-// Being strict there, too, would lose every head-splitting Reshape of batch*heads: this is the one place
-// where a statement does not cover empty tensors.
-DimId reshape_extent(NodeContext& c, DimId d, std::size_t i, bool allow_zero) {
-  if (!d) return {};
-  const auto v = c.value(d);
-  const bool ranked = c.ranked(0);
-  const DimId old = ranked && i < c.shape(0).size() ? c.shape(0)[i] : DimId{};
-  if (v) return *v > 0 || (*v == 0 && allow_zero) ? c.constant(*v) : *v == 0 ? old : DimId{};
-  if (!c.never_negative(d)) return {};  // -1 may be meant
-  if (allow_zero) return d;
-  if (!ranked) return {};
-  if (i >= c.shape(0).size() || c.zero_with(d, old)) return d;
-  return c.zero_with(d, c.dims.product(c.shape(0))) ? d : DimId{};
-}
-
-}  // namespace
-
-void reshape(NodeContext& c) {
-  if (c.opset() > 0 && c.opset() < 5) {
-    const auto given = c.attr_ints(names::shape);
-    if (!given) return;
-    Dims d;
-    bool infer = false;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < given->size(); ++i) {
-      const std::int64_t v = (*given)[i];
-      d.push_back(v > 0                                            ? c.constant(v)
-                  : v == 0 && c.ranked(0) && i < c.shape(0).size() ? c.shape(0)[i]
-                                                                   : DimId{});
-      if (v == -1) {
-        infer = true;
-        at = i;
-      }
-    }
-    if (infer && c.ranked(0)) {
-      Dims rest = d;
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
-      d[at] = c.dims.exact_div(c.dims.product(c.shape(0)), c.dims.product(rest), true);
-    }
-    return c.tensor(0, c.elem(0), d);
-  }
-  const DType elem = c.elem(0);
-  const auto wanted = shape_operand(c, 1);
-  if (!wanted) {
-    if (elem != DType::Undefined) c.tensor(0, elem);
-    return;
-  }
-  const bool allow_zero = c.opset() >= 14 && c.attr_int(names::allowzero, 0) != 0;
-  Dims d(wanted->size());
-  std::optional<std::size_t> unknown;  // the one axis whose extent follows from the others
-  std::size_t unknowns = 0;
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    const DimId w = (*wanted)[i];
-    d[i] = reshape_extent(c, w, i, allow_zero);
-    if (d[i]) continue;
-    ++unknowns;
-    unknown = i;
-  }
-  if (unknowns == 1 && c.ranked(0)) {
-    // The elements are as many as before. Where the other dims' product is 0 in a run, a -1 makes the run
-    // fail (ONNX Runtime and the specification refuse to choose), so the product may be divided by. An
-    // unknown element that is no -1 may be anything then.
-    const DimId w = (*wanted)[*unknown];
-    const bool minus_one = w && c.dims.is_constant(w, -1);
-    Dims rest = d;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*unknown));
-    // Dims that stand on both sides cancel; what is left is smaller than the limits of the pool.
-    Dims before(c.shape(0).begin(), c.shape(0).end());
-    bool sure = true;
-    for (auto it = rest.begin(); it != rest.end();) {
-      const auto same = std::find(before.begin(), before.end(), *it);
-      if (same == before.end()) {
-        ++it;
-        continue;
-      }
-      if (!minus_one && c.dims.equal(*it, c.constant(0)) != Tri::No) sure = false;
-      before.erase(same);
-      it = rest.erase(it);
-    }
-    if (sure) {
-      const DimId all = c.dims.product(before), others = c.dims.product(rest);
-      if (all && others) {
-        d[*unknown] = c.dims.exact_div(all, others, minus_one);
-        // Not divisible as a polynomial: the run fails unless it is divisible as a number, so floor is exact
-        // too.
-        if (!d[*unknown] && minus_one) d[*unknown] = c.dims.floor_div(all, others);
-      }
-    }
-  }
-  std::optional<SymbolicTensor> value;
-  const ValueId x = c.in(0);
-  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
-    if (const SymbolicTensor* t = c.sym(0)) {
-      Ints numbers;
-      for (const DimId k : d)
-        if (const auto v = k ? c.value(k) : std::nullopt) numbers.push_back(*v);
-      if (numbers.size() == d.size() && count_of(numbers) == static_cast<std::int64_t>(t->elements.size()))
-        value = SymbolicTensor{t->dtype, numbers, t->elements};
-    }
-  }
-  if (elem != DType::Undefined) c.tensor(0, elem, d, value ? &*value : nullptr);
-}
-
 void expand(NodeContext& c) {
   const DType elem = c.elem(0);
-  const auto wanted = shape_operand(c, 1);
+  const auto wanted = c.shape_operand(1);
   if (!wanted || !c.ranked(0)) {
     if (elem != DType::Undefined) c.tensor(0, elem);
     return;

@@ -70,15 +70,17 @@ struct Inference::State {
   std::unordered_set<DimId> extents;             // dims of results of the main graph whose range is below 0:
                                                  // every run computes them, so they are not negative
   std::unordered_set<std::uint64_t> zero_pairs;  // (a, b): in every run, b is 0 if a is
-  std::unordered_map<DimId, GraphId> scope;      // of fresh symbols made outside the main graph
+  // x: (a, b), made by unless_zero(a, b): x is a where a is not 0, and b where it is.
+  std::unordered_map<DimId, std::pair<DimId, DimId>> alternatives;
+  std::unordered_map<DimId, GraphId> scope;  // of fresh symbols made outside the main graph
 
   // For revisits (refresh.cpp). Clocks are the pool's.
   std::vector<std::uint32_t> visited_at;  // by node: the clock when it was last visited
   std::vector<bool> live;                 // by node of the main graph: an output depends on it
-  std::vector<NodeId> undecided;  // nodes that asked for an entry of `extents` or `zero_pairs` in vain
-  bool running = false;           // in run(): everything is inferred
-  bool refreshing = false;        // nodes are visited again because of what was learned since
-  std::uint32_t first_clock = 0;  // when the first node was visited
+  std::vector<NodeId> undecided;          // nodes that asked for an entry of these three in vain
+  bool running = false;                   // in run(): everything is inferred
+  bool refreshing = false;                // nodes are visited again because of what was learned since
+  std::uint32_t first_clock = 0;          // when the first node was visited
 
   struct GraphWalk {
     bool visited = false;     // walked in full at least once

@@ -3,9 +3,6 @@
 Each has a proof that needs no graphopt: a small model, what each of the two gives, and what the standard
 says. `unproven()` runs them: an entry whose proof no longer holds has to go. `excused()` says whether a
 contradiction is explained by an entry.
-
-ASSUMED is the one statement of graphopt that does not cover everything; docs/architecture.md says why, and
-COPIES proves what both of the others do.
 """
 
 import dataclasses
@@ -20,7 +17,7 @@ import onnx
 
 @dataclasses.dataclass
 class Error:
-    who: str  # "reference" or "runtime": whose error it is; "both" for what is assumed otherwise
+    who: str  # "reference" or "runtime": whose error it is
     operators: set
     says: str  # the standard, or what it does not say
     model: str
@@ -55,23 +52,8 @@ ERRORS = [
     ),
 ]
 
-# A Reshape's target with two elements that are 0 in the same run: each copies the operand's dim at its place.
-ASSUMED = {"Reshape", "GroupNormalization"}
-COPIES = Error(
-    "both",
-    ASSUMED,
-    "Reshape: a dimension could also be 0, in which case the actual dimension value is unchanged",
-    HEAD + "(float[A,B] x, float[C,D] y) => (float[E,F] z) { s = Shape (y) z = Reshape (x, s) }",
-    [(0, 3), (0, 0)],
-    (0, 3),
-    (0, 3),
-)
-
 
 def excused(operators, who, extents):
-    # ONNX Runtime and the reference copy the dim alike.
-    if operators & ASSUMED and list(extents.values()).count(0) > 1:
-        return True
     return "reference" in who and any(e.who == "reference" and operators & e.operators for e in ERRORS)
 
 
@@ -91,7 +73,7 @@ def endless(operators, extents):
 def unproven():
     """Texts about the entries whose proof does not hold."""
     found = []
-    for e in (*ERRORS, COPIES):
+    for e in ERRORS:
         model = onnx.parser.parse_model(e.model)
         feeds = {v.name: np.zeros(s, np.float32) for v, s in zip(model.graph.input, e.feeds)}
         with warnings.catch_warnings():

@@ -60,6 +60,23 @@ CASES = {
         "(float[] a, float[] b) => (float[] y) { y = com.microsoft.FusedMatMul <transB = 1> (a, b) }",
         [(2, 3, 4), (2, 5, 4)],
     ),
+    "reshape_of_rows": (
+        "(float[] x, float[] w) => (float[] y)"
+        "{ s = Shape <start = 0, end = -1> (x) k = Shape <start = 1> (w) t = Concat <axis = 0> (s, k)"
+        " r = Flatten <axis = 2> (x) p = MatMul (r, w) q = Reshape (p, t) y = Relu (q) }",
+        [(2, 3, 4), (4, 5)],
+    ),
+    "reshape_between_ones": (
+        "(float[] x) => (float[] y) <int64[1] a = {1}, int64[1] m = {-1}>"
+        "{ s = Shape <start = 0, end = 2> (x) t = Concat <axis = 0> (a, s, m) y = Reshape (x, t) }",
+        [(2, 3, 4)],
+    ),
+    "reshape_swapped": (
+        "(float[] x) => (float[] y, float[] z)"
+        "{ a = Shape <start = 0, end = 1> (x) b = Shape <start = 1> (x) t = Concat <axis = 0> (b, a)"
+        " y = Reshape (x, t) u = Reshape (y, b) v = Shape (x) z = Reshape (y, v) }",
+        [(2, 1)],
+    ),
     "bias_gelu": (
         "(float[] a, float[] b) => (float[] y) { y = com.microsoft.BiasGelu (a, b) }",
         [(2, 3, 4), (4,)],

@@ -200,11 +200,14 @@ void DraftBuilder::classify(Draft& d, DraftNode& node) {
   }
 }
 
-// A deformation that fails in every run is none: constants would be read beyond their end.
+// A deformation that fails in every run is none: constants would be read beyond their end. Of any other one
+// both shapes have equally many elements, even where their products do not show it: [B*S, 4] becomes [B, 4,
+// 4] where B and S are 0 (rules_reshape.cpp).
 void DraftBuilder::read_deformation(Draft& d, DraftNode& node) const {
   const ShapeId x = d.shape(in_[0]), y = d.shape(out_[0]);
   const DimId before = x ? d.shapes().product(x) : DimId{}, after = y ? d.shapes().product(y) : DimId{};
   if (before && after && c_.model.dims.equal(before, after) == Tri::No) node.node_class = NodeClass::Other;
+  else d.shapes().state_same_count(x, y);
 }
 
 void DraftBuilder::read_transpose(Draft& d, DraftNode& node) const {

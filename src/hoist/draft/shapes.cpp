@@ -26,7 +26,8 @@ ShapeId ShapeTable::intern(std::span<const DimId> given) {
   const auto mine = std::span<const DimId>(dims_).subspan(begin);
   const auto equal = [&](std::uint32_t id) { return std::ranges::equal(dims(ShapeId{id}), mine); };
   const auto add = [&] {
-    shapes_.push_back({begin, static_cast<std::uint32_t>(given.size()), {}, false});
+    const auto next = static_cast<std::uint32_t>(shapes_.size());
+    shapes_.push_back({begin, static_cast<std::uint32_t>(given.size()), {}, false, next});
     return static_cast<std::uint32_t>(shapes_.size() - 1);
   };
   const std::size_t known = shapes_.size();
@@ -75,9 +76,23 @@ std::optional<std::vector<std::int64_t>> ShapeTable::numbers(ShapeId s) const {
 
 bool ShapeTable::same_count(ShapeId a, ShapeId b) {
   if (!a || !b) return false;
-  if (a == b) return true;
+  if (a == b || class_of(a) == class_of(b)) return true;
   const DimId p = product(a), q = product(b);
   return p && q && p == q;
+}
+
+void ShapeTable::state_same_count(ShapeId a, ShapeId b) {
+  if (a && b) shapes_[class_of(a)].class_parent = class_of(b);
+}
+
+std::uint32_t ShapeTable::class_of(ShapeId s) {
+  std::uint32_t at = s.index();
+  while (shapes_[at].class_parent != at) {
+    std::uint32_t& parent = shapes_[at].class_parent;
+    parent = shapes_[parent].class_parent;  // halves the path
+    at = parent;
+  }
+  return at;
 }
 
 namespace {
@@ -155,6 +170,18 @@ std::vector<DimGroup> dim_groups(ShapeTable& shapes, std::span<const DimId> a, s
     g.b_end = j;
     out.push_back(g);
   }
+  return out;
+}
+
+std::vector<DimGroup> common_end(const ShapeTable& shapes, std::span<const DimId> a,
+                                 std::span<const DimId> b) {
+  auto i = static_cast<std::uint32_t>(a.size()), j = static_cast<std::uint32_t>(b.size());
+  std::vector<DimGroup> out;
+  for (; i > 0 && j > 0 && a[i - 1] == b[j - 1] && shapes.pool().range(a[i - 1]).low >= 1; --i, --j)
+    out.push_back({i - 1, i, j - 1, j});
+  if (i == 0 || j == 0) return {};
+  out.push_back({0, i, 0, j});
+  std::ranges::reverse(out);
   return out;
 }
 

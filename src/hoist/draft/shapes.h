@@ -34,6 +34,8 @@ class ShapeTable {
   // Returns all dims as numbers; nothing if one is not a number.
   std::optional<std::vector<std::int64_t>> numbers(ShapeId s) const;
   bool same_count(ShapeId a, ShapeId b);  // returns whether equal numbers of elements are proven
+  // States that they are: a deformation of the graph makes one of the other, which no run accepts otherwise.
+  void state_same_count(ShapeId a, ShapeId b);
   // Returns a / b if b divides a as a polynomial; b may be 0 in a run (then a is, too).
   DimId divide(DimId a, DimId b) { return pool_.exact_div(a, b, true); }
   DimPool& pool() { return pool_; }
@@ -44,7 +46,9 @@ class ShapeTable {
     std::uint32_t first, rank;
     DimId product;
     bool multiplied;
+    std::uint32_t class_parent;  // of shapes whose counts were stated to be equal; its own index at the root
   };
+  std::uint32_t class_of(ShapeId s);
   DimPool& pool_;
   std::vector<DimId> dims_;
   std::vector<Entry> shapes_;
@@ -73,5 +77,10 @@ struct DimGroup {
   std::uint32_t a_begin, a_end, b_begin, b_end;
 };
 std::vector<DimGroup> dim_groups(ShapeTable& shapes, std::span<const DimId> a, std::span<const DimId> b);
+
+// Returns groups of one dim each for the dims that both shapes, of one element count, end with, and one group
+// for all dims before. Empty if one shape has none before. For products that show less than the count.
+std::vector<DimGroup> common_end(const ShapeTable& shapes, std::span<const DimId> a,
+                                 std::span<const DimId> b);
 
 }  // namespace graphopt

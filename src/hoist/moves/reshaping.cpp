@@ -73,7 +73,8 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand,
       sd(shapes.dims(s).begin(), shapes.dims(s).end());
   for (const DimId x : td)
     if (shapes.pool().is_constant(x, 0)) return {};  // products of 0 do not identify groups
-  const auto groups = dim_groups(shapes, td, sd);
+  auto groups = dim_groups(shapes, td, sd);
+  if (groups.empty() && shapes.same_count(t, s)) groups = common_end(shapes, td, sd);
   if (groups.empty()) return {};
   const DimId one = shapes.pool().constant(1);
   std::vector<DimId> qt(td.size() - shapes.rank(q), one), full, qs(sd.size(), one);
