@@ -4,12 +4,12 @@
   written_operands.py GRAPHOPT [--all] [--only TEXT]
 
 Where a kernel gives a result the memory of an operand and writes it, as that of BatchNormalization does in
-training with its running mean, an operand that is an initializer, or the caller's array, is another one in the
-next run of the session. Such an operand must stay what it is: computed anew in each run. For each backend case
-of one operator, with its operands fed and as initializers, and no result as an output of the graph, ONNX
-Runtime runs three times. Where an operand changes, graphopt gets the node with an Abs, Identity and Neg in
-front of each such operand; bad is an operand that is a constant then, or no longer the Neg's result. The short
-form takes one case of each operator, --all all of them.
+training with its running mean, an operand that is an initializer, or the caller's array, is another one in
+the next run of the session. Such an operand must stay what it is: computed anew in each run. For each backend
+case of one operator, with its operands fed, and no result as an output of the graph, ONNX Runtime runs three
+times. Where an operand changes, graphopt gets the node with an Abs, Identity and Neg of an initializer in
+place of each such operand; bad is an operand that is a constant then, or no longer the Neg's result. The
+short form takes one case of each operator and set of attributes, --all all of them.
 """
 
 import argparse

@@ -1,10 +1,8 @@
-"""What must hold of a composition and what graphopt makes of it, and the proofs that a difference is ONNX
-Runtime's own."""
+"""What must hold of a composition and what graphopt makes of it."""
 
 import contextlib
 import ctypes
 import dataclasses
-import json
 import math
 import os
 import re
@@ -13,14 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.inliner
 import onnxruntime as ort
-from onnx import helper, numpy_helper
+from onnx import helper
 
 import _shrink
 import random_graphs
 from lib import backend_cases, compare, counting, runs
-from lib.counting import bodies
 
 EXACT = [
     "-O0",
@@ -53,7 +49,6 @@ FRESH = "FRESH"
 M_PERTURB, FILL = -6, 0x80  # of mallopt(3): what malloc gives out is filled with the complement
 # What a result may move when the floats that go in move by a part in a million, times this, is rounding.
 NOISE_FACTOR = 10
-SMALL = 8  # elements
 
 
 @dataclasses.dataclass
@@ -144,280 +139,7 @@ def unlike(a, b, exact):
         return text
 
 
-# ---- variants of a model that mean the same, made without graphopt -----------------------------------------
-
-
-def with_identities(graph):
-    """Puts an Identity after each node's results, in bodies too; constants stay what they are."""
-    outputs, nodes, names = {o.name for o in graph.output}, [], {}
-    for node in graph.node:
-        node.input[:] = [names.get(i, i) for i in node.input]
-        for g in bodies(node):
-            renamed_uses(g, names)
-            with_identities(g)
-        nodes.append(node)
-        if node.op_type == "Constant":
-            continue
-        for i, o in enumerate(node.output):
-            if not o:
-                continue
-            inner = f"{o}__own"
-            if o in outputs:
-                node.output[i] = inner
-                nodes.append(helper.make_node("Identity", [inner], [o]))
-            else:
-                names[o] = inner
-                nodes.append(helper.make_node("Identity", [o], [inner]))
-    _shrink.keep(graph.node, nodes)
-    del graph.value_info[:]
-
-
-def without_identities(graph):
-    """Leaves out the Identity nodes whose results are no outputs, in bodies too."""
-    outputs, nodes, names = {o.name for o in graph.output}, [], {}
-    for node in graph.node:
-        node.input[:] = [names.get(i, i) for i in node.input]
-        for g in bodies(node):
-            renamed_uses(g, names)
-            without_identities(g)
-        if node.op_type == "Identity" and node.output[0] not in outputs:
-            names[node.output[0]] = node.input[0]
-        else:
-            nodes.append(node)
-    _shrink.keep(graph.node, nodes)
-
-
-def float16(model):
-    """Does the model take, hold or cast to float16?"""
-    g, half_type = model.graph, onnx.TensorProto.FLOAT16
-    types = {v.type.tensor_type.elem_type for v in g.input} | {t.data_type for t in g.initializer}
-    nodes = [n for part in (g, *model.functions) for n in counting.nested(part.node)]
-    attributes = [a for n in nodes for a in n.attribute]
-    types |= {a.i for a in attributes if a.name == "to"} | {a.t.data_type for a in attributes}
-    return half_type in types
-
-
-def with_branches(model):
-    """The branch that runs in place of each If of the main graph with a constant condition; None when there
-    is none."""
-    m = _shrink.copy(model)
-    fed = {v.name for v in m.graph.input}
-    known = {t.name: t for t in m.graph.initializer if t.name not in fed}
-    known |= {n.output[0]: a.t for n in m.graph.node for a in n.attribute if a.name == "value"}
-    nodes, changed = [], False
-    for node in m.graph.node:
-        if node.op_type != "If" or node.input[0] not in known:
-            nodes.append(node)
-            continue
-        wanted = "then_branch" if numpy_helper.to_array(known[node.input[0]]).any() else "else_branch"
-        branch = next(a.g for a in node.attribute if a.name == wanted)
-        m.graph.initializer.extend(branch.initializer)
-        pairs = zip(branch.output, node.output)
-        nodes += [*branch.node, *(helper.make_node("Identity", [o.name], [n]) for o, n in pairs if n)]
-        changed = True
-    _shrink.keep(m.graph.node, nodes)
-    without_identities(m.graph)
-    return m if changed else None
-
-
-def renamed_uses(graph, names):
-    own = {v.name for v in [*graph.input, *graph.initializer]} | {o for n in graph.node for o in n.output}
-    names = {a: b for a, b in names.items() if a not in own}
-    for node in graph.node:
-        node.input[:] = [names.get(i, i) for i in node.input]
-        for g in bodies(node):
-            renamed_uses(g, names)
-    for o in graph.output:
-        o.name = names.get(o.name, o.name)
-
-
-def with_constants(model, feed):
-    """The small results of the main graph at this feed, put in as constants; None where it does not run."""
-    found = run(all_shown(model), [feed])
-    if isinstance(found, str) or isinstance(found[0], str):
-        return None
-    m, names = _shrink.copy(model), {}
-    for name in [o for n in model.graph.node if n.op_type != "Constant" for o in n.output if o]:
-        value = found[0].get(name)
-        if isinstance(value, np.ndarray) and value.size <= SMALL and value.dtype.kind in "iufb":
-            names[name] = f"{name}__constant"
-            m.graph.initializer.append(numpy_helper.from_array(value, names[name]))
-    outputs = [o.name for o in m.graph.output]
-    renamed_uses(m.graph, names)
-    for o, name in zip(m.graph.output, outputs):
-        o.name = name
-    return m
-
-
-def in_function(model):
-    """All nodes of the main graph in a function that is called once; None where that cannot be written."""
-    m = _shrink.copy(model)
-    if m.functions or any(o.domain == "own" for o in m.opset_import):
-        return None
-    inputs = list(dict.fromkeys(v.name for v in [*m.graph.input, *m.graph.initializer]))
-    results = list(dict.fromkeys(o.name for o in m.graph.output))
-    made = {o for n in m.graph.node for o in n.output}
-    if not made.issuperset(results):
-        return None
-    m.functions.append(helper.make_function("own", "All", inputs, results, m.graph.node, m.opset_import))
-    _shrink.keep(m.graph.node, [helper.make_node("All", inputs, results, domain="own")])
-    del m.graph.value_info[:]
-    m.opset_import.append(helper.make_opsetid("own", 1))
-    m.ir_version = max(m.ir_version, 8)
-    return m
-
-
-def unwrapped(model):
-    """The model with one If in place of its branch, in turn; and with its functions inlined."""
-    for i, node in enumerate(model.graph.node):
-        if node.op_type != "If":
-            continue
-        for a in node.attribute:
-            m = _shrink.copy(model)
-            nodes = [*a.g.node]
-            nodes += [helper.make_node("Identity", [o.name], [n]) for o, n in zip(a.g.output, node.output)]
-            _shrink.keep(m.graph.node, [*model.graph.node[:i], *nodes, *model.graph.node[i + 1 :]])
-            m.graph.initializer.extend(a.g.initializer)
-            yield m
-    if model.functions:
-        with contextlib.suppress(Exception):
-            yield onnx.inliner.inline_local_functions(model)
-
-
-def undeclared(model):
-    """Without value_info, and without the shapes of outputs and the dims of inputs."""
-    m = _shrink.copy(model)
-    del m.graph.value_info[:]
-    for v in [*m.graph.input, *m.graph.output]:
-        if v.type.HasField("tensor_type") and v.type.tensor_type.HasField("shape"):
-            dims = len(v.type.tensor_type.shape.dim)
-            del v.type.tensor_type.shape.dim[:]
-            for _ in range(dims):
-                v.type.tensor_type.shape.dim.add()
-    for v in m.graph.output:
-        v.type.tensor_type.ClearField("shape")
-    return m
-
-
-def all_shown(model):
-    """With each result of the main graph as an output."""
-    m = _shrink.copy(model)
-    known = {o.name for o in m.graph.output}
-    more = [o for n in m.graph.node if n.op_type != "Constant" for o in n.output if o and o not in known]
-    m.graph.output.extend(onnx.ValueInfoProto(name=o) for o in more)
-    return m
-
-
-def variants(model):
-    """(name, model, level)"""
-    m = _shrink.copy(model)
-    with_identities(m.graph)
-    yield "with Identity", m, None
-    m = _shrink.copy(model)
-    without_identities(m.graph)
-    yield "without Identity", m, None
-    yield "all results are outputs", all_shown(model), None
-    yield "no shapes declared", undeclared(model), None
-    yield "memory filled", model, FRESH
-    if float16(model) and (m := with_branches(model)):
-        yield "float16 with branches in place", m, None
-    for level in LEVELS:
-        yield f"optimization {level}", model, level
-
-
-def refusal(text):
-    """The operator that a runtime or checker refuses, and why, without where it stands."""
-    return re.sub(r".*(?=InferenceError\])", "", text)
-
-
-def refused_ways(model, feed, failure):
-    """Names of variants that are refused for the failure's reason though the model is not. Of a node that the
-    standard forbids, ONNX Runtime runs the kernel, but refuses to load it where its inference sees more."""
-    for name, m in (
-        ("operands as constants", with_constants(model, feed)),
-        ("in a function", in_function(model)),
-    ):
-        found = run(m, [feed]) if m else None
-        if (
-            isinstance(found, str)
-            and refusal(found[:300]).split(")")[-1] == refusal(failure.text).split(")")[-1]
-        ):
-            yield name
-
-
-def own_ways(model, feeds, failure, exact):
-    """Names of the variants that differ from the model as the failure says, without graphopt. A rounding that
-    only the runtime's own optimizations make is no proof against an exact run."""
-    feeds = feeds[failure.at : failure.at + 1]
-    if failure.kind == "checker":
-        if any(rejected(m) for m in unwrapped(model)):
-            yield "checker: a branch in place"
-        return
-    base = run(model, feeds)
-    if isinstance(base, str) or isinstance(base[0], str):
-        return
-    if failure.kind == "not loaded":
-        yield from refused_ways(model, feeds[0], failure)
-    if failure.kind == "differs":
-        again = run(model, feeds * 2)[1]
-        if isinstance(again, str) or unlike(base[0][failure.output], again[failure.output], exact):
-            yield "run again in one session"
-    for name, m, level in variants(model):
-        found = run(m, feeds, level)
-        refused = isinstance(found, str) or isinstance(found[0], str)
-        if failure.kind in ("not loaded", "does not run"):
-            if refused:
-                yield name
-        elif failure.kind == "differs" and not refused:
-            a, b = base[0][failure.output], found[0].get(failure.output)
-            floats = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype.kind == "f"
-            rounding = level in LEVELS and exact and floats and a.shape == b.shape
-            if unlike(a, b, exact) and not rounding:
-                yield name
-
-
-def optimizer_breaks(made, feeds, failure):
-    """Whether the optimizations break `made`, but not the same with an Identity after each node."""
-    m = onnx.inliner.inline_local_functions(made) if made.functions else _shrink.copy(made)
-    with_identities(m.graph)
-    feeds = feeds[failure.at : failure.at + 1]
-    plain, optimized = run(made, feeds), run(m, feeds, failure.level)
-    if isinstance(plain, str) or isinstance(optimized, str) or isinstance(plain[0], str):
-        return False
-    if isinstance(optimized[0], str):
-        return False
-    return all(unlike(plain[0][k], optimized[0][k], False) is None for k in plain[0])
-
-
-def own(model, feeds, failure, exact, made=None):
-    """How ONNX Runtime shows the failure without graphopt, or "". `made` is what graphopt wrote: with float16
-    it may be this model whose values the runtime does not round, which an Identity after each node shows."""
-    way = next(own_ways(model, feeds or [{}], failure, exact), "")
-    if not way and failure.level and made is not None and optimizer_breaks(made, feeds or [{}], failure):
-        return "optimization of the result, not with Identity"
-    if way or failure.kind != "differs" or failure.level or made is None or not float16(model):
-        return way
-    made = onnx.inliner.inline_local_functions(made) if made.functions else _shrink.copy(made)
-    with_identities(made.graph)
-    found, base = (run(m, feeds[failure.at : failure.at + 1]) for m in (made, model))
-    if isinstance(found, str) or isinstance(found[0], str) or isinstance(base[0], str):
-        return ""
-    same = unlike(base[0][failure.output], found[0].get(failure.output), exact) is None
-    return "float16 with Identity in the result" if same else ""
-
-
-def unproven():
-    """A text for each example of a known inconsistency that ONNX Runtime no longer shows. "shows" is the name
-    of the variant that differs, "refused" says that this one does not load or run."""
-    path = Path(__file__).with_name("runtime_inconsistencies.json")
-    for entry in json.loads(path.read_text(encoding="utf-8"))["examples"]:
-        model = onnx.parser.parse_model("\n".join(entry["model"]))
-        feeds = {n: np.asarray(f["values"], f["type"]).reshape(f["shape"]) for n, f in entry["feeds"].items()}
-        kind = "does not run" if entry["refused"] else "differs"
-        failure = Failure(kind, "", entry["what"], output=model.graph.output[0].name)
-        ways = list(own_ways(model, [feeds], failure, True))
-        if entry["shows"] not in ways:
-            yield f"{entry['what']}: not shown by {entry['shows']!r}, but by {ways}"
+# ---- the checks --------------------------------------------------------------------------------------------
 
 
 def moved(feeds, rng):
@@ -433,9 +155,6 @@ def moved(feeds, rng):
             return (v * (1 + step * rng.uniform(-1, 1, v.shape))).astype(v.dtype)
 
     return {k: one(v) for k, v in feeds.items()}
-
-
-# ---- the checks --------------------------------------------------------------------------------------------
 
 
 class Checker:

@@ -39,6 +39,7 @@ import onnxruntime as ort
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[1])]
 import _compose_check as check  # noqa: E402
 import _compose_corpus as corpus  # noqa: E402
+import _compose_own as proofs  # noqa: E402
 import _pool  # noqa: E402
 import _shrink  # noqa: E402
 from _compose_model import Composition  # noqa: E402
@@ -70,7 +71,7 @@ def shrunk(checker, model, feeds, failure):
         except check.Failure as found:
             if (found.kind, found.level) != (failure.kind, failure.level):
                 return None
-            found.own = check.own(m, f, found, found.options in check.EXACT, checker.made)
+            found.own = proofs.own(m, f, found, found.options in check.EXACT, checker.made)
             return found if bool(found.own) == bool(failure.own) else None
         except Exception:  # noqa: BLE001 - a model that nothing accepts any more
             return None
@@ -78,7 +79,7 @@ def shrunk(checker, model, feeds, failure):
 
     for _ in range(4):
         model, feeds = _shrink.shrink(model, feeds, again, values_of, patience=120)
-        other = next((m for m in check.unwrapped(model) if again(m, feeds)), None)
+        other = next((m for m in proofs.unwrapped(model) if again(m, feeds)), None)
         if other is None:
             break
         model = other
@@ -120,7 +121,7 @@ def check_seed(tool, seed, use_tool, folder, a):
         try:
             checker.check(model, feeds, options, base, deep=rng.random() < 0.3)
         except check.Failure as failure:
-            failure.own = check.own(model, feeds, failure, options in check.EXACT, checker.made)
+            failure.own = proofs.own(model, feeds, failure, options in check.EXACT, checker.made)
             if failure.own and not a.own:
                 return f"the runtime's own: {failure.kind}: {failure.own}", None
             if a.shrink and failure.kind != "interface":  # made smaller, a model loses declarations
@@ -174,7 +175,7 @@ def main():
     warnings.simplefilter("ignore")
     corpus.pieces()
     corpus.newest_opset()
-    stale = list(check.unproven())
+    stale = list(proofs.unproven())
     for text in stale:
         print(f"runtime_inconsistencies.json: {text}")
     begin, counts, failures, crashed = time.time(), collections.Counter(), collections.Counter(), []

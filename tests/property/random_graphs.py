@@ -239,9 +239,21 @@ class Checker:
 
 
 def evaluate(text, symbols):
-    """An expression of --infer at these symbols; None when it has others."""
+    """An expression of --infer at these symbols; None when it has others. A name that could be read as
+    something else stands between quotes; a symbol that is the whole text does not."""
+    if text in symbols:
+        return symbols[text]
     names = {"floor": math.floor, "min": min, "max": max, "mod": lambda a, b: a % b}
     names.update({s: Fraction(n) for s, n in symbols.items() if s.isidentifier()})
+
+    def known(quoted):
+        name = re.sub(r"\\(.)", r"\1", quoted[0][1:-1])
+        if name not in symbols:
+            return "unknown_name"
+        names[f"quoted_{len(names)}"] = Fraction(symbols[name])
+        return f"quoted_{len(names) - 1}"
+
+    text = re.sub(r"'(?:[^'\\]|\\.)*'", known, text)
     if not set(re.findall(r"[A-Za-z_]\w*", text)) <= set(names):
         return None
     try:

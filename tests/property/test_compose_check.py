@@ -12,6 +12,7 @@ import onnx
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[1])]
 import _compose_check as check  # noqa: E402
+import _compose_own as proofs  # noqa: E402
 
 MODEL = """<ir_version: 10, opset_import: ["" : 18]>
 g (float[N,3] x, float[3] w) => (float[N,3] y, int64[2] s) {
@@ -77,10 +78,10 @@ def main():
             for name, texts, options in wanted
             if (found := kind(folder, *texts, options=options)) != name
         ]
-    wrong += check.unproven()
+    wrong += proofs.unproven()
     failure = check.Failure("differs", "--exact", "", output="y")
     feeds = [{"x": np.ones((2, 3), np.float32), "w": np.ones(3, np.float32)}]
-    if ways := list(check.own_ways(parsed(MODEL), feeds, failure, True)):
+    if ways := list(proofs.own_ways(parsed(MODEL), feeds, failure, True)):
         wrong.append(f"a model that ONNX Runtime computes in one way is excused by {ways}")
     for text in wrong:
         print(text)
