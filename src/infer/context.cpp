@@ -40,7 +40,7 @@ std::optional<Ints> NodeContext::ints(std::size_t i) const {
 
 std::optional<std::int64_t> NodeContext::scalar(std::size_t i) const {
   const SymbolicTensor* t = sym(i);
-  if (!t || t->elements.size() != 1 || !t->elements[0]) return std::nullopt;
+  if (!t || t->elements.size() != 1) return std::nullopt;
   return dims.value(t->elements[0]);
 }
 
@@ -68,14 +68,6 @@ std::int64_t NodeContext::attr_int(NameId name, std::int64_t fallback) const {
 std::int64_t NodeContext::attr_int(std::string_view name, std::int64_t fallback) const {
   const Attr* a = attr(name);
   return a && a->kind == AttrKind::Int ? a->i : fallback;
-}
-
-std::int64_t NodeContext::attr_int(NameId name) const {
-  const Attr* a = attr(name);
-  if (a && a->kind == AttrKind::Int) return a->i;
-  const AttrFact* fact = find_attribute(facts(kind, opset()), m.text(name));
-  const auto* fallback = fact ? std::get_if<std::int64_t>(&fact->fallback) : nullptr;
-  return fallback ? *fallback : 0;
 }
 
 std::optional<std::int64_t> NodeContext::maybe_int(NameId name) const {
@@ -128,11 +120,9 @@ DimId NodeContext::broadcast_symbols(DimId a, DimId b) {
   const DimId one = dims.constant(1);
   for (const DimId s : dims.symbols_of(a)) {
     const DimId rest = dims.sub(a, s);  // a == 1 means s == 1 - rest, if s is not in rest
-    if (!rest) continue;
     const auto others = dims.symbols_of(rest);
     if (std::ranges::find(others, s) != others.end()) continue;
-    const DimId then = dims.substitute(b, s, dims.sub(one, rest));
-    if (then && dims.is_constant(then, 1)) return a;
+    if (dims.is_constant(dims.substitute(b, s, dims.sub(one, rest)), 1)) return a;
   }
   // min(1, n) is 1 except for n = 0; where a is also 0 when n is, the result is a in both cases.
   for (const DimId s : dims.symbols_of(b))
@@ -157,11 +147,9 @@ bool NodeContext::zero_with(DimId a, DimId b) {
       if (dims.less_equal(b, dims.mul(a, dims.constant(k))) == Tri::Yes) return true;
   for (const DimId s : dims.symbols_of(a)) {
     const DimId rest = dims.sub(a, s);
-    if (!rest) continue;
     const auto others = dims.symbols_of(rest);
     if (std::ranges::find(others, s) != others.end()) continue;
-    const DimId then = dims.substitute(b, s, dims.neg(rest));
-    if (then && dims.is_constant(then, 0)) return true;
+    if (dims.is_constant(dims.substitute(b, s, dims.neg(rest)), 0)) return true;
   }
   s.ask_again(n);
   return false;
@@ -207,7 +195,6 @@ DimId NodeContext::unless_zero(DimId d, DimId other) {
 }
 
 bool NodeContext::never_negative(DimId d) const {
-  if (!d) return false;
   if (dims.range(d).low >= 0 || s.extents.contains(d)) return true;
   s.ask_again(n);
   return false;
@@ -256,7 +243,6 @@ DimId NodeContext::fresh(std::size_t output, std::uint32_t slot, Range range) {
 }
 
 void NodeContext::set(std::size_t i, TypeId type, SymbolicTensor* symbolic) {
-  if (i >= output_count()) return;
   if (i < 64) stated_ |= std::uint64_t{1} << i;
   else stated_more_[i - 64] = true;
   const ValueId v = m.output(n, i);
@@ -275,7 +261,7 @@ void NodeContext::tensor(std::size_t i, DType elem, std::span<const DimId> d, Sy
   }
   if (asserts())
     for (const DimId x : d)
-      if (x && !dims.is_symbol(x) && !dims.value(x) && dims.range(x).low < 0) s.extents.insert(x);
+      if (x && dims.range(x).low < 0) s.extents.insert(x);
   set(i, m.types.tensor(elem, named.empty() ? d : std::span<const DimId>(named)), symbolic);
 }
 

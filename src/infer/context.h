@@ -45,10 +45,11 @@ class NodeContext {
     const Type& t = type(i);
     return t.kind == TypeKind::Tensor && t.has_rank;
   }
-  std::span<const DimId> shape(std::size_t i) const { return type(i).dims; }
-  std::int64_t rank(std::size_t i) const {
-    return static_cast<std::int64_t>(shape(i).size());
-  }  // when ranked
+  // Both are empty and 0 when the rank is not known, so a rule that wants one axis or more need not ask.
+  std::span<const DimId> shape(std::size_t i) const {
+    return ranked(i) ? std::span<const DimId>(type(i).dims) : std::span<const DimId>{};
+  }
+  std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   const SymbolicTensor* sym(std::size_t i) const;
   std::optional<Ints> ints(std::size_t i) const;            // all elements as numbers
   std::optional<std::int64_t> scalar(std::size_t i) const;  // the only element, as a number
@@ -59,8 +60,6 @@ class NodeContext {
   // --- attributes ------------------------------------------------------------------------------------------
   const Attr* attr(NameId name) const;  // references of functions resolved; null when absent
   const Attr* attr(std::string_view name) const;
-  // the written value, else the default of the operator table, else 0
-  std::int64_t attr_int(NameId name) const;
   std::int64_t attr_int(NameId name, std::int64_t fallback) const;
   std::int64_t attr_int(std::string_view name, std::int64_t fallback) const;
   std::optional<std::int64_t> maybe_int(NameId name) const;

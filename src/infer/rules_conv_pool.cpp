@@ -43,7 +43,7 @@ bool same_padding(const Window& w) { return w.auto_pad == "SAME_UPPER" || w.auto
 DimId window_room(NodeContext& c, DimId in, const Window& w, std::size_t i) {
   const auto reach = checked_mul(w.kernel[i] - 1, w.dilation[i]);
   const auto rest = reach ? checked_sub(w.begin[i] + w.end[i] - 1, *reach) : std::nullopt;
-  return in && rest ? c.dims.add(in, c.constant(*rest)) : DimId{};
+  return rest ? c.dims.add(in, c.constant(*rest)) : DimId{};
 }
 
 // States that a run accepts no extent below `low`; ignored inside bodies.
@@ -113,7 +113,7 @@ bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& ou
     out = *given;
     return std::ranges::all_of(out, [](std::int64_t k) { return k >= 1 && k < std::int64_t{1} << 31; });
   }
-  if (!c.ranked(weight) || c.shape(weight).size() != spatial + 2) return false;
+  if (c.shape(weight).size() != spatial + 2) return false;
   out.clear();
   for (std::size_t i = 0; i < spatial; ++i) {
     const auto k = c.value(c.shape(weight)[i + 2]);
@@ -128,7 +128,7 @@ bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& ou
 void conv(NodeContext& c) {
   const DType elem = c.kind == OpKind::ConvInteger ? DType::Int32 : c.elem(0);
   const std::size_t weight = 1;
-  if (!c.ranked(0) || c.rank(0) < 2) {
+  if (c.rank(0) < 2) {
     if (c.ranked(weight) && elem != DType::Undefined) {
       Dims d(c.shape(weight).size());
       if (d.size() >= 2) d[1] = c.shape(weight)[0];
@@ -138,8 +138,7 @@ void conv(NodeContext& c) {
   }
   const auto x = c.shape(0);
   const std::size_t spatial = x.size() - 2;
-  const DimId channels =
-      c.ranked(weight) && c.shape(weight).size() == x.size() ? c.shape(weight)[0] : DimId{};
+  const DimId channels = c.shape(weight).size() == x.size() ? c.shape(weight)[0] : DimId{};
   if (channels) c.same(x[1], c.dims.mul(c.shape(weight)[1], c.constant(c.attr_int(names::group, 1))));
   Window w;
   if (!read_window(c, spatial, w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
@@ -147,8 +146,7 @@ void conv(NodeContext& c) {
   if (!kernel && !same_padding(w)) return c.tensor(0, elem, unknown_like(c, x[0], channels));
   if (!kernel) {  // padded to fit, whatever it is, unless it is empty
     for (std::size_t i = 0; i < spatial; ++i)
-      if (!c.ranked(weight) || c.shape(weight).size() != x.size() ||
-          c.dims.range(c.shape(weight)[i + 2]).low < 1)
+      if (c.shape(weight).size() != x.size() || c.dims.range(c.shape(weight)[i + 2]).low < 1)
         return c.tensor(0, elem, unknown_like(c, x[0], channels));
     w.kernel = Ints(spatial, 1);
   }
@@ -159,10 +157,10 @@ void conv(NodeContext& c) {
 
 void conv_transpose(NodeContext& c) {
   const DType elem = c.elem(0);
-  if (!c.ranked(0) || c.rank(0) < 2) return elem_only(c, elem);
+  if (c.rank(0) < 2) return elem_only(c, elem);
   const auto x = c.shape(0);
   const std::size_t spatial = x.size() - 2;
-  const bool weighted = c.ranked(1) && c.shape(1).size() == x.size();
+  const bool weighted = c.shape(1).size() == x.size();
   const DimId channels =
       weighted ? c.dims.mul(c.shape(1)[1], c.constant(c.attr_int(names::group, 1))) : DimId{};
   if (weighted) c.same(x[1], c.shape(1)[0]);
@@ -199,7 +197,7 @@ void conv_transpose(NodeContext& c) {
 
 void pool(NodeContext& c) {
   const DType elem = c.elem(0);
-  if (!c.ranked(0) || c.rank(0) < 2) {
+  if (c.rank(0) < 2) {
     elem_only(c, elem);
     return c.tensor(1, DType::Int64);
   }
@@ -228,7 +226,7 @@ void pool(NodeContext& c) {
 }
 
 void global_pool(NodeContext& c) {
-  if (!c.ranked(0) || c.rank(0) < 2) return elem_only(c, c.elem(0));
+  if (c.rank(0) < 2) return elem_only(c, c.elem(0));
   Dims d(c.shape(0).begin(), c.shape(0).end());
   for (std::size_t i = 2; i < d.size(); ++i) d[i] = c.constant(1);
   c.tensor(0, c.elem(0), d);
@@ -287,9 +285,9 @@ void resize(NodeContext& c) {
 void roi_align(NodeContext& c) {
   DimId d[] = {DimId{}, DimId{}, c.constant(c.attr_int(names::output_height, 1)),
                c.constant(c.attr_int(names::output_width, 1))};
-  if (c.ranked(1) && c.rank(1) > 0) d[0] = c.shape(1)[0];
-  if (c.ranked(0) && c.rank(0) == 4) d[1] = c.shape(0)[1];
-  if (c.ranked(1) && c.ranked(2) && c.rank(1) == 2 && c.rank(2) == 1) c.same(c.shape(1)[0], c.shape(2)[0]);
+  if (c.rank(1) > 0) d[0] = c.shape(1)[0];
+  if (c.rank(0) == 4) d[1] = c.shape(0)[1];
+  if (c.rank(1) == 2 && c.rank(2) == 1) c.same(c.shape(1)[0], c.shape(2)[0]);
   if (c.elem(0) != DType::Undefined) c.tensor(0, c.elem(0), d);
 }
 
@@ -299,7 +297,7 @@ void non_max_suppression(NodeContext& c) {
 }
 
 void grid_sample(NodeContext& c) {
-  if (!c.ranked(0) || !c.ranked(1) || c.rank(0) != c.rank(1) || c.rank(0) < 3) return elem_only(c, c.elem(0));
+  if (c.rank(0) != c.rank(1) || c.rank(0) < 3) return elem_only(c, c.elem(0));
   const auto x = c.shape(0), grid = c.shape(1);
   c.same(x[0], grid[0]);
   Dims d{x[0], x[1]};

@@ -26,13 +26,13 @@ DimId truth(NodeContext& c, Tri t) { return t == Tri::Unknown ? DimId{} : c.cons
 Tri invert(Tri t) { return t == Tri::Unknown ? t : t == Tri::Yes ? Tri::No : Tri::Yes; }
 
 // Returns whether a 0/1 element is known to be 0, or to be 1.
-bool known(NodeContext& c, DimId d, std::int64_t v) { return d && c.dims.is_constant(d, v); }
+bool known(NodeContext& c, DimId d, std::int64_t v) { return c.dims.is_constant(d, v); }
 
 DimId power(NodeContext& c, DimId a, DimId b) {
   const auto e = c.value(b);
   if (!e || *e < 0 || *e > 62) return {};
   DimId r = c.constant(1);
-  for (std::int64_t i = 0; i < *e && r; ++i) r = c.dims.mul(r, a);
+  for (std::int64_t i = 0; i < *e; ++i) r = c.dims.mul(r, a);
   return r;
 }
 
@@ -71,15 +71,14 @@ DimId apply(NodeContext& c, DType type, DimId a, DimId b, bool fmod) {
   switch (c.kind) {
     case OpKind::And:
       if (known(c, a, 0) || known(c, b, 0)) return c.constant(0);
-      return a && b && known(c, a, 1) ? b : a && b && known(c, b, 1) ? a : DimId{};
+      return known(c, a, 1) ? b : known(c, b, 1) ? a : DimId{};
     case OpKind::Or:
       if (known(c, a, 1) || known(c, b, 1)) return c.constant(1);
-      return a && b && known(c, a, 0) ? b : a && b && known(c, b, 0) ? a : DimId{};
+      return known(c, a, 0) ? b : known(c, b, 0) ? a : DimId{};
     default: break;
   }
   // 0 * x is 0 for integers whatever x is; a float x may be NaN.
   if (c.kind == OpKind::Mul && is_int(type) && (known(c, a, 0) || known(c, b, 0))) return c.constant(0);
-  if (!a || !b) return {};
   if (c.kind == OpKind::Xor) return truth(c, invert(c.dims.equal(a, b)));
   return computed(c.dims, c.kind, type, a, b, mathematical(c, type, a, b, fmod), fmod);
 }
@@ -150,7 +149,6 @@ namespace {
 
 DimId unary_element(NodeContext& c, DType type, DimId d) {
   const DimId zero = c.constant(0);
-  if (!d) return {};
   // computed() takes the number of an integer type itself: the pool has no -(-2^63).
   const bool by_number = is_int(type) && c.value(d);
   const auto exact = [&](DimId result) { return computed(c.dims, c.kind, type, d, result); };
@@ -173,7 +171,7 @@ DimId unary_element(NodeContext& c, DType type, DimId d) {
       const auto root = v && *v >= 0 && *v <= (std::int64_t{1} << 52)
                             ? std::llround(std::sqrt(static_cast<double>(*v)))
                             : -1;
-      return v && root >= 0 && root * root == *v ? c.constant(root) : DimId{};
+      return root >= 0 && root * root == *v ? c.constant(root) : DimId{};
     }
     default: return {};
   }
@@ -182,7 +180,7 @@ DimId unary_element(NodeContext& c, DType type, DimId d) {
 }  // namespace
 
 void unary_value(NodeContext& c) {
-  const SymbolicTensor* x = may_have_values(c, 0) ? c.sym(0) : nullptr;
+  const SymbolicTensor* x = c.sym(0);
   if (!x) {
     c.set(0, c.type_id(0));
     return;
@@ -218,7 +216,6 @@ void compare(NodeContext& c) {
     const SymbolicTensor *a = c.sym(0), *b = a ? c.sym(1) : nullptr;
     if (a && b)
       value = zip(*a, *b, DType::Bool, c.s.options.max_elements, [&](DimId x, DimId y) -> DimId {
-        if (!x || !y) return {};
         switch (c.kind) {
           case OpKind::Equal: return truth(c, c.dims.equal(x, y));
           case OpKind::Less: return truth(c, c.dims.less(x, y));
@@ -294,12 +291,11 @@ namespace {
 
 void cast_to(NodeContext& c, DType to) {
   std::optional<SymbolicTensor> value;
-  if (has_values(to) && may_have_values(c, 0)) {
+  if (has_values(to)) {
     if (const SymbolicTensor* x = c.sym(0)) {
       value = *x;
       value->dtype = to;
       for (DimId& d : value->elements) {
-        if (!d) continue;
         if (to == DType::Bool) d = truth(c, invert(c.dims.equal(d, c.constant(0))));
         else d = fit(c.dims, to, d);
       }
@@ -331,7 +327,7 @@ void cast_like(NodeContext& c) {
 
 // The standard and the runtime agree only where the lower bound is not above the upper one.
 void clip(NodeContext& c) {
-  const SymbolicTensor* x = may_have_values(c, 0) ? c.sym(0) : nullptr;
+  const SymbolicTensor* x = c.sym(0);
   std::optional<SymbolicTensor> value;
   if (x && c.opset() >= 11) {
     const auto bound = [&](std::size_t i) -> DimId {
@@ -343,8 +339,8 @@ void clip(NodeContext& c) {
     if ((low || !c.has(1)) && (high || !c.has(2)) && in_order) {
       value = *x;
       for (DimId& d : value->elements) {
-        if (low) d = computed(c.dims, OpKind::Max, value->dtype, d, low, d ? c.dims.max(d, low) : d);
-        if (high) d = computed(c.dims, OpKind::Min, value->dtype, d, high, d ? c.dims.min(d, high) : d);
+        if (low) d = computed(c.dims, OpKind::Max, value->dtype, d, low, c.dims.max(d, low));
+        if (high) d = computed(c.dims, OpKind::Min, value->dtype, d, high, c.dims.min(d, high));
       }
     }
   }
@@ -352,7 +348,7 @@ void clip(NodeContext& c) {
 }
 
 void dropout(NodeContext& c) {
-  const SymbolicTensor* x = may_have_values(c, 0) && !c.has(2) ? c.sym(0) : nullptr;
+  const SymbolicTensor* x = !c.has(2) ? c.sym(0) : nullptr;
   std::optional<SymbolicTensor> copy;
   if (x && c.opset() >= 7) copy = *x;
   c.set(0, c.type_id(0), copy ? &*copy : nullptr);

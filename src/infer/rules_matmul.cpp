@@ -17,7 +17,7 @@ void matmul(NodeContext& c) {
   const DType elem = c.kind == OpKind::MatMulInteger ? DType::Int32
                      : c.elem(0) != DType::Undefined ? c.elem(0)
                                                      : c.elem(1);
-  if (!c.ranked(0) || !c.ranked(1) || c.rank(0) < 1 || c.rank(1) < 1) return elem_only(c, elem);
+  if (c.rank(0) < 1 || c.rank(1) < 1) return elem_only(c, elem);
   const auto a = c.shape(0), b = c.shape(1);
   c.same(a.back(), b.size() == 1 ? b[0] : b[b.size() - 2]);
   Dims d = c.broadcast(a.first(a.size() > 2 ? a.size() - 2 : 0), b.first(b.size() > 2 ? b.size() - 2 : 0));
@@ -28,7 +28,7 @@ void matmul(NodeContext& c) {
 
 void gemm(NodeContext& c) {
   const bool ta = c.attr_int(names::transA, 0) != 0, tb = c.attr_int(names::transB, 0) != 0;
-  const bool fits_a = c.ranked(0) && c.rank(0) == 2, fits_b = c.ranked(1) && c.rank(1) == 2;
+  const bool fits_a = c.rank(0) == 2, fits_b = c.rank(1) == 2;
   const DimId d[] = {fits_a ? c.shape(0)[ta ? 1 : 0] : DimId{}, fits_b ? c.shape(1)[tb ? 0 : 1] : DimId{}};
   if (fits_a && fits_b) c.same(c.shape(0)[ta ? 0 : 1], c.shape(1)[tb ? 1 : 0]);
   const DType elem = c.elem(0) != DType::Undefined ? c.elem(0) : c.elem(1);
@@ -102,7 +102,6 @@ void einsum(NodeContext& c) {
 // ai.onnx Attention (opset 23): Q, K, V, mask, past_key, past_value; Y, present_key, present_value, qk.
 // 3-D operands are (batch, length, heads * size), 4-D ones (batch, heads, length, size).
 void attention(NodeContext& c) {
-  if (!c.ranked(0) || !c.ranked(1) || !c.ranked(2)) return elem_only(c, c.elem(0));
   const auto q = c.shape(0), k = c.shape(1), v = c.shape(2);
   if (q.size() != k.size() || q.size() != v.size() || (q.size() != 3 && q.size() != 4))
     return elem_only(c, c.elem(0));
@@ -123,7 +122,7 @@ void attention(NodeContext& c) {
   }
   const auto total = [&](std::size_t past, DimId length) -> DimId {
     if (!c.has(past)) return length;
-    if (!c.ranked(past) || c.rank(past) != 4) return {};
+    if (c.rank(past) != 4) return {};
     return c.dims.add(c.shape(past)[2], length);
   };
   const DimId all_k = total(4, k_length), all_v = total(5, v_length);

@@ -10,11 +10,6 @@
 namespace graphopt::rules {
 namespace {
 
-const SymbolicTensor* cheap_sym(NodeContext& c, std::size_t i) {
-  const ValueId v = c.in(i);
-  return v && c.s.sym[v.index()] != Inference::State::kNoSymbolic ? c.sym(i) : nullptr;
-}
-
 bool too_many(const NodeContext& c, std::span<const std::int64_t> dims) {
   const auto n = count_of(dims);
   return !n || static_cast<std::uint64_t>(*n) > c.s.options.max_elements;
@@ -56,14 +51,14 @@ Dims concat_dims(NodeContext& c, std::size_t ranked, std::size_t axis) {
   DimId sum = c.constant(0);
   bool all_ranked = true;
   for (std::size_t i = 0; i < n; ++i) {
-    const bool known = c.ranked(i) && c.shape(i).size() == d.size();
+    const bool known = c.shape(i).size() == d.size();
     all_ranked &= known;
-    sum = known && sum ? c.dims.add(sum, c.shape(i)[axis]) : DimId{};
+    sum = known ? c.dims.add(sum, c.shape(i)[axis]) : DimId{};
   }
   if (!all_ranked) {
     bool found = false;
     for (std::size_t i = 0; i < n; ++i) {
-      if (!c.ranked(i) || !never_empty(c, i) || c.shape(i).size() != d.size()) continue;
+      if (c.shape(i).size() != d.size() || !never_empty(c, i)) continue;
       d.assign(c.shape(i).begin(), c.shape(i).end());
       found = true;
     }
@@ -91,8 +86,8 @@ Dims concat_dims(NodeContext& c, std::size_t ranked, std::size_t axis) {
 std::optional<SymbolicTensor> concat_vectors(NodeContext& c, DType elem) {
   SymbolicTensor value{elem, {0}, {}};
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    const SymbolicTensor* t = cheap_sym(c, i);
-    const auto length = c.ranked(i) && c.rank(i) == 1 ? c.value(c.shape(i)[0]) : std::nullopt;
+    const SymbolicTensor* t = c.sym(i);
+    const auto length = c.rank(i) == 1 ? c.value(c.shape(i)[0]) : std::nullopt;
     if (t && t->dims.size() == 1)
       value.elements.insert(value.elements.end(), t->elements.begin(), t->elements.end());
     else if (length && *length >= 0 && *length <= 64)
@@ -109,7 +104,7 @@ std::optional<SymbolicTensor> concat_known(NodeContext& c, DType elem, std::size
   std::vector<const SymbolicTensor*> parts;
   std::int64_t along = 0;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    const SymbolicTensor* t = cheap_sym(c, i);
+    const SymbolicTensor* t = c.sym(i);
     if (!t || t->dims.size() != rank) return std::nullopt;
     parts.push_back(t);
     along += t->dims[axis];
@@ -194,7 +189,7 @@ void split(NodeContext& c) {
       symbolic_sizes.assign(n, part ? part : c.dims.floor_div(whole, c.constant(parts)));
     }
   }
-  const SymbolicTensor* x = cheap_sym(c, 0);
+  const SymbolicTensor* x = c.sym(0);
   std::int64_t begin = 0;
   bool known = x && x->dims.size() == 1;
   std::optional<SymbolicTensor> source;
@@ -218,7 +213,7 @@ void split(NodeContext& c) {
 namespace {
 
 // Returns the number of elements that start:end:step selects from an axis of extent n, as an expression; none
-// where the standard and ONNX Runtime may disagree.
+// where the standard and ONNX Runtime may disagree. What is computed from none is none.
 //
 // Bounds below 0 count from the end, then they are clamped: to 0..n for step > 0, start to 0..n-1 and end to
 // -1..n-1 for step < 0. ONNX Runtime takes an end that is the largest int32 or int64 for "up to the last
@@ -228,7 +223,7 @@ namespace {
 DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step) {
   DimPool& p = c.dims;
   const DimId zero = p.constant(0), one = p.constant(1);
-  if (!n || !start || !end || step == 0 || step == std::numeric_limits<std::int64_t>::min()) return {};
+  if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return {};
   constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
   const auto s_number = p.value(start), e_number = p.value(end);
   const auto may_be = [&](DimId x, std::int64_t v) {
@@ -251,7 +246,6 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
     if (!small && may_be(end, kInt32Max)) return {};
     DimId b = far_down(s_number) ? zero : from_end(start);
     DimId e = largest ? n : from_end(end);
-    if (!b || !e) return {};
     b = p.min(at_least_zero(b), n);
     e = p.min(at_least_zero(e), n);
     const DimId span = p.sub(e, b);
@@ -261,9 +255,8 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
   const DimId last = p.sub(n, one);
   DimId b = from_end(start);
   // A start of -1 is before the first element only where there is none.
-  if (!b || (s_number != -1 && p.less_equal(zero, b) != Tri::Yes)) return {};
+  if (s_number != -1 && p.less_equal(zero, b) != Tri::Yes) return {};
   DimId e = far_down(e_number) ? p.constant(-1) : from_end(end);
-  if (!e) return {};
   b = p.min(s_number == -1 ? b : at_least_zero(b), last);
   e = p.max(e, p.constant(-1));
   const DimId span = p.sub(b, e);
@@ -293,7 +286,7 @@ void slice(NodeContext& c) {
     if (!axes_absent) axes = c.ints(3);
     const auto list = [&](std::size_t i) -> std::optional<Dims> {
       if (const SymbolicTensor* t = c.sym(i)) return t->elements;
-      if (!c.ranked(i) || c.rank(i) != 1) return std::nullopt;
+      if (c.rank(i) != 1) return std::nullopt;
       const auto n = c.value(c.shape(i)[0]);
       return n && *n >= 0 && *n <= 64 ? std::optional(Dims(static_cast<std::size_t>(*n))) : std::nullopt;
     };
@@ -318,7 +311,7 @@ void slice(NodeContext& c) {
     d[*k] = step_known ? sliced(c, c.shape(0)[*k], starts[i], ends[i], (*steps)[i]) : DimId{};
   }
   std::optional<SymbolicTensor> value;
-  if (const SymbolicTensor* t = cheap_sym(c, 0); t && steps && steps->size() == axes->size()) {
+  if (const SymbolicTensor* t = c.sym(0); t && steps && steps->size() == axes->size()) {
     Ints first(t->dims.size(), 0), step(t->dims.size(), 1), out = t->dims;
     bool all = true;
     for (std::size_t i = 0; i < axes->size() && all; ++i) {
@@ -347,7 +340,7 @@ void slice(NodeContext& c) {
 
 void gather(NodeContext& c) {
   const DType elem = c.elem(0);
-  if (!c.ranked(0) || !c.ranked(1)) return elem_only(c, 0, 0);
+  if (!c.ranked(1)) return elem_only(c, 0, 0);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
   if (!axis) return elem_only(c, 0, 0);
   const auto data = c.shape(0), index = c.shape(1);
@@ -364,7 +357,7 @@ void gather(NodeContext& c) {
   }
   if (single && count) c.zero_implies(data[*axis], count);
   std::optional<SymbolicTensor> value;
-  if (const SymbolicTensor* t = cheap_sym(c, 0); t && *axis == 0) {
+  if (const SymbolicTensor* t = c.sym(0); t && *axis == 0) {
     if (const SymbolicTensor* at = c.sym(1)) {
       const std::int64_t n = t->dims[0];
       const std::int64_t row = count_of(std::span(t->dims).subspan(1)).value_or(0);
@@ -396,7 +389,7 @@ void gather_elements(NodeContext& c) {
 }
 
 void gather_nd(NodeContext& c) {
-  if (!c.ranked(0) || !c.ranked(1) || c.rank(1) < 1) return elem_only(c, 0, 0);
+  if (c.rank(1) < 1) return elem_only(c, 0, 0);
   const auto data = c.shape(0), index = c.shape(1);
   const auto depth = c.value(index.back());
   const std::int64_t batch = c.attr_int(names::batch_dims, 0);
@@ -424,7 +417,7 @@ void transpose(NodeContext& c) {
     d.push_back(from[static_cast<std::size_t>(p)]);
   }
   std::optional<SymbolicTensor> value;
-  if (const SymbolicTensor* t = cheap_sym(c, 0); t && t->dims.size() == d.size()) {
+  if (const SymbolicTensor* t = c.sym(0); t && t->dims.size() == d.size()) {
     Ints out;
     for (const std::int64_t p : *perm) out.push_back(t->dims[static_cast<std::size_t>(p)]);
     const auto strides = strides_of(t->dims);
@@ -446,7 +439,7 @@ void tile(NodeContext& c) {
     for (std::size_t i = 0; i < d.size(); ++i)
       if (r->elements[i]) d[i] = c.dims.mul(c.shape(0)[i], r->elements[i]);
   std::optional<SymbolicTensor> value;
-  if (const SymbolicTensor* t = cheap_sym(c, 0)) {
+  if (const SymbolicTensor* t = c.sym(0)) {
     Ints out;
     for (const DimId k : d)
       if (const auto v = k ? c.value(k) : std::nullopt) out.push_back(*v);
@@ -491,13 +484,13 @@ void pad(NodeContext& c) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     DimId& x = d[axes[i]];
     const DimId b = known ? pads[i] : DimId{}, e = known ? pads[i + axes.size()] : DimId{};
-    x = x && b && e ? c.dims.add(c.dims.add(x, b), e) : DimId{};
+    x = c.dims.add(c.dims.add(x, b), e);
   }
   c.tensor(0, c.elem(0), d);
 }
 
 void depth_to_space(NodeContext& c) {
-  if (!c.ranked(0) || c.rank(0) != 4) return elem_only(c, 0, 0);
+  if (c.rank(0) != 4) return elem_only(c, 0, 0);
   const std::int64_t b = c.attr_int(names::blocksize, 0);
   if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
   const auto x = c.shape(0);
@@ -509,7 +502,7 @@ void depth_to_space(NodeContext& c) {
 }
 
 void space_to_depth(NodeContext& c) {
-  if (!c.ranked(0) || c.rank(0) != 4) return elem_only(c, 0, 0);
+  if (c.rank(0) != 4) return elem_only(c, 0, 0);
   const std::int64_t b = c.attr_int(names::blocksize, 0);
   if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
   const auto x = c.shape(0);
@@ -543,7 +536,7 @@ void non_zero(NodeContext& c) {
       if (fill && fill->elements.size() == 1 && fill->elements[0])
         count = c.dims.is_constant(fill->elements[0], 0) ? c.constant(0) : c.dims.product(c.shape(0));
     }
-    if (const SymbolicTensor* t = count ? nullptr : cheap_sym(c, 0)) {
+    if (const SymbolicTensor* t = count ? nullptr : c.sym(0)) {
       std::int64_t n = 0;
       bool all = true;
       for (const DimId d : t->elements) {
@@ -566,7 +559,6 @@ void compress(NodeContext& c) {
     const DimId d[] = {DimId{}};
     return c.tensor(0, c.elem(0), d);
   }
-  if (!c.ranked(0)) return elem_only(c, 0, 0);
   const auto axis = NodeContext::axis(*given, c.rank(0));
   if (!axis) return elem_only(c, 0, 0);
   Dims d(c.shape(0).begin(), c.shape(0).end());

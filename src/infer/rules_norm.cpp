@@ -4,9 +4,9 @@
 namespace graphopt::rules {
 
 void batch_normalization(NodeContext& c) {
-  if (c.ranked(0) && c.rank(0) > 1)
+  if (c.rank(0) > 1)
     for (std::size_t i = 1; i < 5 && i < c.input_count(); ++i)
-      if (c.ranked(i) && c.rank(i) == 1) c.same(c.shape(0)[1], c.shape(i)[0]);
+      if (c.rank(i) == 1) c.same(c.shape(0)[1], c.shape(i)[0]);
   c.set(0, c.type_id(0));
   for (std::size_t i = 1; i < c.output_count(); ++i) {
     const std::size_t like = i == 1 || i == 3 ? 3 : 4;  // mean, variance
@@ -34,8 +34,7 @@ void layer_normalization(NodeContext& c) {
 // ONNX Runtime computes it by the standard's function body, whose last Reshape takes a 0 for "as before": the
 // number of groups, where there are no channels.
 void group_normalization(NodeContext& c) {
-  if (!c.ranked(0) || c.rank(0) < 2 || c.dims.equal(c.shape(0)[1], c.constant(0)) == Tri::No)
-    return c.set(0, c.type_id(0));
+  if (c.rank(0) < 2 || c.dims.equal(c.shape(0)[1], c.constant(0)) == Tri::No) return c.set(0, c.type_id(0));
   Dims d(c.shape(0).begin(), c.shape(0).end());
   d[1] = {};
   c.tensor(0, c.elem(0), d);
@@ -48,7 +47,7 @@ void classification_loss(NodeContext& c) {
   const DType elem = c.elem(0);
   if (elem == DType::Undefined) return;
   if (c.attr_string(names::reduction, "mean") != "none") return c.tensor(0, elem, {});
-  if (!c.ranked(0) || !c.ranked(1) || c.rank(0) != c.rank(1) + 1) return c.tensor(0, elem);
+  if (!c.ranked(1) || c.rank(0) != c.rank(1) + 1) return c.tensor(0, elem);
   Dims d(c.shape(1).begin(), c.shape(1).end());
   for (std::size_t i = 0; i < d.size(); ++i)
     if (c.dims.equal(d[i], c.shape(0)[i == 0 ? 0 : i + 1]) != Tri::Yes) d[i] = {};

@@ -11,8 +11,6 @@ namespace {
 int axes_operand_since(OpKind kind) { return kind == OpKind::ReduceSum ? 13 : 18; }
 
 std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bool>& drop, bool keep) {
-  const ValueId v = c.in(0);
-  if (!v || c.s.sym[v.index()] == Inference::State::kNoSymbolic) return std::nullopt;
   if (c.kind != OpKind::ReduceProd && c.kind != OpKind::ReduceSum && c.kind != OpKind::ReduceMin &&
       c.kind != OpKind::ReduceMax)
     return std::nullopt;
@@ -103,7 +101,6 @@ void reduce(NodeContext& c) {
 }
 
 void arg_extreme(NodeContext& c) {
-  if (!c.ranked(0)) return c.tensor(0, DType::Int64);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
   if (!axis) return c.tensor(0, DType::Int64);
   const bool negative = c.attr_int(names::axis, 0) < 0;

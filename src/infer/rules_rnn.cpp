@@ -11,13 +11,13 @@ void recurrent(NodeContext& c) {
   const auto direction = c.attr_string(names::direction, "forward");
   const DimId directions = c.constant(direction == "bidirectional" ? 2 : 1);
   DimId length, batch, hidden;
-  if (c.ranked(0) && c.rank(0) == 3) {
+  if (c.rank(0) == 3) {
     length = c.shape(0)[batch_first ? 1 : 0];
     batch = c.shape(0)[batch_first ? 0 : 1];
-    if (c.ranked(1) && c.rank(1) == 3) c.same(c.shape(0)[2], c.shape(1)[2]);
+    if (c.rank(1) == 3) c.same(c.shape(0)[2], c.shape(1)[2]);
   }
   if (const auto size = c.maybe_int(names::hidden_size); size && *size > 0) hidden = c.constant(*size);
-  else if (c.ranked(2) && c.rank(2) == 3) hidden = c.shape(2)[2];
+  else if (c.rank(2) == 3) hidden = c.shape(2)[2];
   if (c.has_output(0)) {
     const Dims d =
         batch_first ? Dims{batch, length, directions, hidden} : Dims{length, directions, batch, hidden};

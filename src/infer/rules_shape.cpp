@@ -121,14 +121,13 @@ namespace {
 // doubles. None when that may round.
 DimId range_count(NodeContext& c, DType elem, DimId start, DimId limit, DimId delta) {
   const auto step = delta ? c.value(delta) : std::nullopt;
-  if (!start || !limit || !step || *step == 0 || !exact_in_double(*step)) return {};
+  if (!step || *step == 0 || !exact_in_double(*step)) return {};
   const auto first = c.value(start), last = c.value(limit);
   if (is_int(elem) && first && last) {
     const auto n = integers::range_count(*first, *last, *step);
     return n ? c.constant(*n) : DimId{};
   }
   const DimId span = c.dims.sub(limit, start);
-  if (!span) return {};
   for (const DimId d : {start, limit, span}) {
     const Range r = c.dims.range(d);
     if (r.low < -kExactInDouble / 2 || r.high > kExactInDouble / 2) return {};
@@ -160,7 +159,7 @@ void range(NodeContext& c) {
     SymbolicTensor t{elem, {*count}, {}};
     DimId x = start;
     for (std::int64_t i = 0; i < *count; ++i) {
-      if (i > 0) x = computed(c.dims, OpKind::Add, elem, x, delta, x ? c.dims.add(x, delta) : x);
+      if (i > 0) x = computed(c.dims, OpKind::Add, elem, x, delta, c.dims.add(x, delta));
       t.elements.push_back(x);
     }
     return c.tensor(0, elem, d, &t);
@@ -181,19 +180,16 @@ void expand(NodeContext& c) {
   // the node that it changes nothing, and then nothing would require that any more.
   d = c.broadcast(d, c.shape(0));
   std::optional<SymbolicTensor> value;
-  const ValueId x = c.in(0);
-  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
-    if (const SymbolicTensor* t = c.sym(0)) {
-      SymbolicTensor target{t->dtype, {}, {}};
-      for (const DimId k : d)
-        if (const auto v = k ? c.value(k) : std::nullopt) target.dims.push_back(*v);
-      if (target.dims.size() == d.size()) {
-        const auto n = count_of(target.dims);
-        if (n && static_cast<std::uint64_t>(*n) <= c.s.options.max_elements) {
-          for (const std::uint32_t i : broadcast_index(target.dims, t->dims))
-            target.elements.push_back(t->elements[i]);
-          value = std::move(target);
-        }
+  if (const SymbolicTensor* t = c.sym(0)) {
+    SymbolicTensor target{t->dtype, {}, {}};
+    for (const DimId k : d)
+      if (const auto v = c.value(k)) target.dims.push_back(*v);
+    if (target.dims.size() == d.size()) {
+      const auto n = count_of(target.dims);
+      if (n && static_cast<std::uint64_t>(*n) <= c.s.options.max_elements) {
+        for (const std::uint32_t i : broadcast_index(target.dims, t->dims))
+          target.elements.push_back(t->elements[i]);
+        value = std::move(target);
       }
     }
   }
@@ -204,15 +200,12 @@ namespace {
 
 // Same elements, other dims of extent 1.
 void unit_dims_changed(NodeContext& c, const Dims& d) {
-  const ValueId x = c.in(0);
-  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
-    if (const SymbolicTensor* t = c.sym(0)) {
-      SymbolicTensor r{t->dtype, {}, t->elements};
-      for (const DimId k : d)
-        if (const auto v = k ? c.value(k) : std::nullopt) r.dims.push_back(*v);
-      if (r.dims.size() == d.size() && count_of(r.dims) == static_cast<std::int64_t>(r.elements.size()))
-        return c.tensor(0, c.elem(0), d, &r);
-    }
+  if (const SymbolicTensor* t = c.sym(0)) {
+    SymbolicTensor r{t->dtype, {}, t->elements};
+    for (const DimId k : d)
+      if (const auto v = c.value(k)) r.dims.push_back(*v);
+    if (r.dims.size() == d.size() && count_of(r.dims) == static_cast<std::int64_t>(r.elements.size()))
+      return c.tensor(0, c.elem(0), d, &r);
   }
   c.tensor(0, c.elem(0), d);
 }
@@ -233,7 +226,7 @@ void squeeze(NodeContext& c) {
     for (const DimId x : all) {
       if (c.is_one(x)) continue;
       // A dim that may be 1 is dropped when it is 1: so the rank is unknown.
-      if (!x || c.dims.equal(x, c.constant(1)) != Tri::No) return c.tensor(0, elem);
+      if (c.dims.equal(x, c.constant(1)) != Tri::No) return c.tensor(0, elem);
       d.push_back(x);
     }
     return unit_dims_changed(c, d);

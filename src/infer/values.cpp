@@ -16,7 +16,7 @@ bool has_values(DType type) {
 
 DimId fit(DimPool& dims, DType type, DimId d) {
   const auto held = exact_integers(type);
-  if (!d || !held) return {};
+  if (!held) return {};
   // A number or a symbol with an open end is one of the 64 bits that extents and int64 elements have.
   const Range r = dims.range(d);
   const bool whole = dims.value(d) || dims.is_symbol(d);
@@ -26,7 +26,7 @@ DimId fit(DimPool& dims, DType type, DimId d) {
 }
 
 DimId computed(DimPool& dims, OpKind kind, DType type, DimId a, DimId b, DimId result, bool fmod) {
-  if (!a || !b || !result) return {};
+  if (!result) return {};
   if (is_int(type)) {
     const auto x = dims.value(a), y = dims.value(b);
     if (x && y) {
@@ -45,7 +45,6 @@ DimId reduced(DimPool& dims, OpKind kind, DType type, std::span<const DimId> ele
   std::vector<std::int64_t> numbers;
   std::vector<Range> ranges;
   for (const DimId d : elements) {
-    if (!d) return {};
     if (const auto v = dims.value(d)) numbers.push_back(*v);
     ranges.push_back(dims.range(d));
   }
@@ -65,7 +64,6 @@ DimId reduced(DimPool& dims, OpKind kind, DType type, std::span<const DimId> ele
       case OpKind::ReduceMax: result = dims.max(result, d); break;
       default: return {};
     }
-    if (!result) return {};
   }
   return is_exact_reduction(kind, type, ranges, dims.range(result)) ? result : DimId{};
 }
