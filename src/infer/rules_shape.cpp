@@ -46,13 +46,16 @@ void constant(NodeContext& c) {
     for (const std::int64_t i : a->ints) t.elements.push_back(c.constant(i));
     return c.symbolic(0, std::move(t));
   }
-  if (c.attr(names::value_float)) return c.tensor(0, DType::Float, {});
-  if (c.attr(names::value_string)) return c.tensor(0, DType::String, {});
-  if (const Attr* a = c.attr(names::value_floats)) {
+  // ONNX Runtime goes by the kind of an attribute, not by its name: nothing is known where they differ.
+  if (const Attr* a = c.attr(names::value_float); a && a->kind == AttrKind::Float)
+    return c.tensor(0, DType::Float, {});
+  if (const Attr* a = c.attr(names::value_string); a && a->kind == AttrKind::String)
+    return c.tensor(0, DType::String, {});
+  if (const Attr* a = c.attr(names::value_floats); a && a->kind == AttrKind::Floats) {
     const DimId d[] = {c.constant(static_cast<std::int64_t>(a->floats.size()))};
     return c.tensor(0, DType::Float, d);
   }
-  if (const Attr* a = c.attr(names::value_strings)) {
+  if (const Attr* a = c.attr(names::value_strings); a && a->kind == AttrKind::Strings) {
     const DimId d[] = {c.constant(static_cast<std::int64_t>(a->strings.size()))};
     return c.tensor(0, DType::String, d);
   }
@@ -238,6 +241,7 @@ void squeeze(NodeContext& c) {
       return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));
     return c.tensor(0, elem);
   }
+  if (given->empty()) return c.tensor(0, elem);  // all axes of extent 1, or none, depending on the runtime
   std::vector<bool> drop(all.size(), false);
   for (const std::int64_t a : *given) {
     const auto k = NodeContext::axis(a, c.rank(0));
