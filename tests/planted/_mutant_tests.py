@@ -31,10 +31,10 @@ PYTHON = [sys.executable, "-B"]
 # here are run as ctest runs them.
 OPTIONS = {
     "equal/backend.py": ["--jobs", "1"],
-    "equal/hoist_costs.py": ["--count", "60"],
+    "equal/hoist_costs.py": ["--count", "300"],
     "property/random_graphs.py": ["--count", "120", "--jobs", "1"],
-    "property/hoist_graphs.py": ["--count", "120"],
-    "property/neighbours.py": ["--count", "200", "--jobs", "1"],
+    "property/hoist_graphs.py": ["--count", "300"],
+    "property/neighbours.py": ["--jobs", "1"],
 }
 NEIGHBOURS = "property/neighbours.py"
 # Scripts that call no tool, look at a terminal or signals, or whose models are too large to keep.
@@ -249,7 +249,9 @@ def scripts(only=None):
         ]
     # One suite for each pass, as a script ends at its end, not at the first red.
     folders = sorted(p.name for p in (ROOT / "tests/golden").iterdir() if p.is_dir())
-    found = [s for s in found if s != NEIGHBOURS] + [f"{NEIGHBOURS} --only golden/{f}/" for f in folders]
+    found = [s for s in found if s != NEIGHBOURS]
+    found += [f"{NEIGHBOURS} --only golden/{f}/ --count 400 --per-model 12" for f in folders]
+    found += [f"{NEIGHBOURS} --only golden/ --change annotated --count 1000 --per-model 12"]
     for folder in ("folded", "shapes"):
         found += [f"{NEIGHBOURS} --only {folder}/ --count 400 --seed {seed}" for seed in range(1, 5)]
     chosen = None if only is None else [s for s in only.split(",") if s]

@@ -3,7 +3,8 @@
 
   hoist_graphs.py GRAPHOPT [--count N] [--seed S] [--passes LIST] [--keep FOLDER] [--no-shuffle]
 
-Graph number i is made from seed S + i (_hoist_graphs.py), optimized, and must
+Graph number i is made from seed S + i (_hoist_graphs.py), optimized with --verify-each, which compares drafts
+after a roll-back and costs that are kept with fresh ones, and must
   give in ONNX Runtime (its optimizations off, one thread) the bits of the original at three bindings of the
     symbols (1 and 0 among them), every tenth graph at forty, with NaN, infinities, -0, denormals and values
     at the end of their type; a NaN may be another NaN, and where the original does not run nothing is
@@ -82,7 +83,7 @@ class Checker:
         if isinstance(before, str):
             return before, 0
         report = self.folder / "report.json"
-        data = self.optimize(model, "out.onnx", "--report", str(report))
+        data = self.optimize(model, "out.onnx", "--report", str(report), "--verify-each")
         result = onnx.load_from_string(data)
         self.interface(model.graph, result.graph)
         why = refusal(result)
@@ -242,7 +243,7 @@ def checking(a):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("--count", type=int, default=500)
+    p.add_argument("--count", type=int, default=300)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--passes", metavar="LIST", help="default: all that keep every bit")

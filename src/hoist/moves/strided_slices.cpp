@@ -68,13 +68,12 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
     if (!extent) return {};
     why = Refusal::AxisCut;
     const std::int64_t step = (*steps)[i], e = *extent;
-    if (step < 1 || e < 1 || (*starts)[i] < -e || (*starts)[i] >= e) return {};
+    if (step < 1 || (*starts)[i] < -e) return {};
     const std::int64_t begin = (*starts)[i] < 0 ? (*starts)[i] + e : (*starts)[i];
     const std::int64_t end =
         (*ends)[i] < 0 ? std::max<std::int64_t>((*ends)[i], -e) + e : std::min((*ends)[i], e);
-    if (step > e || e % step != 0 || begin >= step || end <= begin ||
-        (end - begin - 1) / step + 1 != e / step)
-      return {};
+    // As many rows as there are of each phase: so it begins before the second row of the first phase.
+    if (e % step != 0 || end <= begin || (end - begin - 1) / step + 1 != e / step) return {};
     if (step > 1) out.push_back({axis, begin, step, e / step});
   }
   std::ranges::sort(out, {}, &Stride::axis);
