@@ -312,7 +312,7 @@ bool drop_node(Draft& d, DNode n, DValue source) {
   }
   // The result's name belongs to the interface, so the producer of `source` has to define the result instead.
   const DNode p = d.def(source);
-  if (!p || d[source].live_out) return false;
+  if (!p || d[source].live_out || d.constant(source)) return false;  // a Constant node has a producer, too
   std::vector<DValue> outs(d.outs(p).begin(), d.outs(p).end());
   outs[d[source].slot] = y;
   d.erase(n);
