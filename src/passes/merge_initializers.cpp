@@ -16,7 +16,8 @@
 #include <array>
 #include <cstring>
 #include <functional>
-#include <unordered_map>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "passes/pass.h"
@@ -27,15 +28,8 @@ namespace {
 
 constexpr std::size_t kSample = 64;  // bytes at the start, in the middle and at the end of a payload
 
-struct Group {
-  std::vector<ValueId> members;  // in file order; outer graphs first
-};
-
-std::uint64_t type_key(const Tensor& t) {
-  std::uint64_t h = mix_hash(static_cast<std::uint64_t>(t.dtype), t.dims.size());
-  for (const std::int64_t d : t.dims) h = mix_hash(h, static_cast<std::uint64_t>(d));
-  return h;
-}
+using TypeAndDims = std::pair<DType, std::vector<std::int64_t>>;
+using Group = std::vector<ValueId>;  // in file order; outer graphs first
 
 std::uint64_t sample_key(const Model& m, TensorId id) {
   if (m.tensor(id).dtype == DType::String) return m.content_hash(id).low;
@@ -48,19 +42,15 @@ std::uint64_t sample_key(const Model& m, TensorId id) {
   return h;
 }
 
+// Two tensors of one type and dims.
 bool equal(const Model& m, TensorId a, TensorId b) {
-  const Tensor& x = m.tensor(a);
-  const Tensor& y = m.tensor(b);
-  if (x.dtype != y.dtype || x.dims != y.dims) return false;
-  if (x.dtype == DType::String) {
+  if (m.tensor(a).dtype == DType::String) {
     const auto* s = m.strings(a);
     const auto* t = m.strings(b);
     return s && t && *s == *t;
   }
   const auto p = m.raw(a), q = m.raw(b);
-  return p && q &&
-         (p->data() == q->data() ? p->size() == q->size()
-                                 : m.content_hash(a) == m.content_hash(b) && *p == *q);
+  return p && q && *p == *q;
 }
 
 class MergeInitializers final : public Pass {
@@ -68,36 +58,35 @@ class MergeInitializers final : public Pass {
   bool run(PassContext& c) override {
     Model& m = c.model;
     const std::uint64_t before = counters_[0].value;
-    std::unordered_map<std::uint64_t, Group> by_type;
+    std::map<TypeAndDims, Group> by_type;
     for (std::size_t g = 0; g < m.graph_count(); ++g) {
       const Graph& graph = m.graph(GraphId{g});
       if (!graph.alive) continue;
       for (const ValueId v : graph.initializers)
-        if (m.value(v).alive && m.constant_of(v))
-          by_type[type_key(m.tensor(m.value(v).tensor))].members.push_back(v);
+        if (m.value(v).alive && m.constant_of(v)) {
+          const Tensor& t = m.tensor(m.value(v).tensor);
+          by_type[{t.dtype, {t.dims.begin(), t.dims.end()}}].push_back(v);
+        }
     }
-    // The map's order must not reach the result: groups are visited by their first member.
+    // The order of types must not reach the result: groups are visited by their first member.
     std::vector<Group*> groups;
     for (auto& [key, group] : by_type)
-      if (group.members.size() > 1) groups.push_back(&group);
-    std::ranges::sort(groups, {}, [](const Group* g) { return g->members.front(); });
-    for (Group* g : groups)
-      if (!merge(c, *g)) break;
+      if (group.size() > 1) groups.push_back(&group);
+    std::ranges::sort(groups, {}, [](const Group* g) { return g->front(); });
+    for (const Group* g : groups) merge(c, *g);
     return counters_[0].value > before;
   }
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  // Returns false when the journal's budget is used up.
-  bool merge(PassContext& c, const Group& group) {
+  void merge(PassContext& c, const Group& group) {
     Model& m = c.model;
     HashChains<ValueId>
         // the first initializer with each sample: its payload is hashed only when a second one has the same
         by_sample;
     HashChains<ValueId> by_content;
-    by_sample.reset(group.members.size());
-    by_content.reset(0);
-    for (const ValueId v : group.members) {
+    by_sample.reset(group.size());
+    for (const ValueId v : group) {
       const TensorId tensor = m.value(v).tensor;
       const std::uint64_t sample = sample_key(m, tensor);
       const ValueId* alike = by_sample.find(sample, [](ValueId) { return true; });
@@ -116,12 +105,11 @@ class MergeInitializers final : public Pass {
         continue;
       }
       if (!m.can_replace(v, *first)) continue;
-      if (!c.journal.allow(m, v, "equal")) return false;
+      if (!c.journal.allow(m, v, "equal")) return;
       m.replace_all_uses(v, *first);
       m.erase_initializer(v);
       ++counters_[0].value;
     }
-    return true;
   }
 
   std::array<Counter, 1> counters_{{{"merged", "initializers equal to another"}}};
