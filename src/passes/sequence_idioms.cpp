@@ -124,7 +124,7 @@ class SplitDirectly final : public Rule {
     readers_.clear();
     for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
-      if (m.kind(reader) != OpKind::SequenceAt || m.slot(u) != 0 || m.node(reader).graph != m.node(n).graph ||
+      if (m.kind(reader) != OpKind::SequenceAt || m.node(reader).graph != m.node(n).graph ||
           !m.input(reader, 1) || !m.output(reader, 0))
         return false;
       readers_.push_back(reader);
