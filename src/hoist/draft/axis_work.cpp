@@ -107,7 +107,7 @@ std::optional<List> read_axes(Draft& d, NodeId n, AxisWork work, std::span<const
     }
     case AxisWork::Gather: {
       const ShapeId indices = in[kIndices] ? d.shape(in[kIndices]) : ShapeId{};
-      if (!indices || d.shapes().rank(indices) > 1) return std::nullopt;
+      if (!indices) return std::nullopt;  // those of a higher rank change the result's, as is checked below
       return axes_of(m, n);
     }
     case AxisWork::Pad: {

@@ -9,7 +9,6 @@
 namespace graphopt {
 
 bool equal_constants(const Draft& d, DValue a, DValue b) {
-  if (a == b) return d.constant(a);
   if (!d.constant(a) || !d.constant(b) || d.shape(a) != d.shape(b) || d[a].dtype != d[b].dtype) return false;
   if (d[a].tensor == d[b].tensor) return true;
   const auto x = d.model().raw(d[a].tensor), y = d.model().raw(d[b].tensor);

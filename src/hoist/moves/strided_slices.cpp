@@ -180,7 +180,7 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
   for (const std::int64_t p : perm)
     dims.push_back(d.shapes().dims(d.shape(split))[static_cast<std::size_t>(p)]);
   const ShapeId turned = d.shapes().intern(std::span<const DimId>(dims));
-  if (turned == d.shape(y) || deform_form(d.shapes(), turned, d.shape(y)).kind == DeformForm::Kind::None) {
+  if (deform_form(d.shapes(), turned, d.shape(y)).kind == DeformForm::Kind::None) {
     why = Refusal::NotWritable;
     return false;
   }
