@@ -206,14 +206,15 @@ void pool(NodeContext& c) {
   Window w;
   Dims d{x[0], x[1]};
   const auto kernel = c.attr_ints(names::kernel_shape);
-  const bool ceil_mode = c.attr_int(names::ceil_mode, 0) != 0;
-  if (kernel && kernel->size() == spatial && read_window(c, spatial, w)) {
+  const std::int64_t ceil_mode = c.attr_int(names::ceil_mode, 0);  // runtimes differ about other numbers
+  if (kernel && kernel->size() == spatial && (ceil_mode == 0 || ceil_mode == 1) &&
+      read_window(c, spatial, w)) {
     w.kernel = *kernel;
     if (std::ranges::any_of(w.kernel, [](std::int64_t k) { return k < 1 || k >= std::int64_t{1} << 31; }))
       d.resize(x.size());
     else {
       refuse_empty(c, x);
-      for (std::size_t i = 0; i < spatial; ++i) d.push_back(pool_extent(c, x[i + 2], w, i, ceil_mode));
+      for (std::size_t i = 0; i < spatial; ++i) d.push_back(pool_extent(c, x[i + 2], w, i, ceil_mode == 1));
     }
   } else {
     d.resize(x.size());

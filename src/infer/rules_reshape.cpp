@@ -142,9 +142,7 @@ void reshape(NodeContext& c) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < given->size(); ++i) {
       const std::int64_t v = (*given)[i];
-      d.push_back(v > 0                                            ? c.constant(v)
-                  : v == 0 && c.ranked(0) && i < c.shape(0).size() ? c.shape(0)[i]
-                                                                   : DimId{});
+      d.push_back(v > 0 ? c.constant(v) : v == 0 && i < c.shape(0).size() ? c.shape(0)[i] : DimId{});
       if (v == -1) {
         infer = true;
         at = i;
@@ -159,22 +157,20 @@ void reshape(NodeContext& c) {
   }
   const DType elem = c.elem(0);
   const auto wanted = c.shape_operand(1);
-  if (!wanted) {
+  const std::int64_t given = c.opset() >= 14 ? c.attr_int(names::allowzero, 0) : 0;
+  if (!wanted || given < 0 || given > 1) {  // runtimes differ about other numbers than 0 and 1
     if (elem != DType::Undefined) c.tensor(0, elem);
     return;
   }
-  const bool allow_zero = c.opset() >= 14 && c.attr_int(names::allowzero, 0) != 0;
+  const bool allow_zero = given == 1;
   const Dims d = Target(c, *wanted, allow_zero).extents();
   std::optional<SymbolicTensor> value;
-  const ValueId x = c.in(0);
-  if (x && c.s.sym[x.index()] != Inference::State::kNoSymbolic) {
-    if (const SymbolicTensor* t = c.sym(0)) {
-      Ints numbers;
-      for (const DimId k : d)
-        if (const auto v = k ? c.value(k) : std::nullopt) numbers.push_back(*v);
-      if (numbers.size() == d.size() && count_of(numbers) == static_cast<std::int64_t>(t->elements.size()))
-        value = SymbolicTensor{t->dtype, numbers, t->elements};
-    }
+  if (const SymbolicTensor* t = c.sym(0)) {
+    Ints numbers;
+    for (const DimId k : d)
+      if (const auto v = c.value(k)) numbers.push_back(*v);
+    if (numbers.size() == d.size() && count_of(numbers) == static_cast<std::int64_t>(t->elements.size()))
+      value = SymbolicTensor{t->dtype, numbers, t->elements};
   }
   if (elem != DType::Undefined) c.tensor(0, elem, d, value ? &*value : nullptr);
 }

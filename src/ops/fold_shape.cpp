@@ -63,7 +63,7 @@ FoldRefusal fold_reshape(FoldRun& r) {
   std::int64_t allow_zero = 0;
   if (r.opset >= 14) {
     const auto v = r.int_of(names::allowzero);
-    if (!v) return kNotFoldable;
+    if (!v || (*v != 0 && *v != 1)) return kNotFoldable;  // runtimes differ about other numbers
     allow_zero = *v;
   }
   std::optional<std::size_t> hole;

@@ -127,6 +127,8 @@ bool is_exact(OpKind kind, DType type, Range ra, Range rb, Range result, bool fm
   const auto all = held(type);
   if (!all) return false;
   const Interval a = of_element(ra, *all), b = of_element(rb, *all);
+  // A float may be a number beyond the limit up to which its type holds every integer.
+  if (a.low > a.high || b.low > b.high) return false;
   switch (kind) {
     case OpKind::Add:
     case OpKind::Sum: return inside(meet({a.low + b.low, a.high + b.high}, result), *all);

@@ -138,8 +138,8 @@ class Run:
         elif value.dtype.kind in "fiub" or m[1] in AS_BITS:
             bits = value.view(AS_BITS[m[1]]) if m[1] in AS_BITS else value
             texts = parts(m[3])
-            numbers = np.array([float(t) if bits.dtype.kind == "f" else int(t) for t in texts])
-            numbers = numbers.astype(bits.dtype).reshape(dims)
+            numbers = [float(t) if bits.dtype.kind == "f" else int(t) for t in texts]
+            numbers = np.array(numbers, bits.dtype).reshape(dims)
             if exact:
                 same = runs.bit_difference(numbers, bits) is None
             else:
