@@ -35,8 +35,8 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
       given = *list;
     }
     const auto noop = r.int_of(names::noop_with_empty_axes);
-    if (!noop) return std::nullopt;
-    a.noop = *noop != 0 && given.empty();
+    if (!noop || *noop < 0 || *noop > 1) return std::nullopt;  // runtimes differ on others
+    a.noop = *noop == 1 && given.empty();
   } else if (r.has(names::axes)) {
     const auto list = ints_attr(r.m, r.n, names::axes);
     if (!list) return std::nullopt;
@@ -271,8 +271,8 @@ FoldRefusal fold_top_k(FoldRun& r) {
   bool largest = true;
   if (r.opset >= 11) {
     const auto l = r.int_of(names::largest), sorted = r.int_of(names::sorted);
-    if (!l || !sorted || *sorted == 0) return kNotFoldable;
-    largest = *l != 0;
+    if (sorted != 1 || !l || *l < 0 || *l > 1) return kNotFoldable;  // runtimes differ on others
+    largest = *l == 1;
   }
   std::size_t axis = 0;
   const auto walk = along(data, r.int_of(names::axis), r.opset, axis);
