@@ -249,6 +249,10 @@ void NodeContext::set(std::size_t i, TypeId type, SymbolicTensor* symbolic) {
   if (v) s.commit(v, type, symbolic);
 }
 
+void NodeContext::elem_only(std::size_t i, std::size_t operand) {
+  if (elem(operand) != DType::Undefined) tensor(i, elem(operand));
+}
+
 void NodeContext::tensor(std::size_t i, DType elem) { set(i, m.types.tensor(elem)); }
 
 void NodeContext::tensor(std::size_t i, DType elem, std::span<const DimId> d, SymbolicTensor* symbolic) {

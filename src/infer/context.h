@@ -99,6 +99,8 @@ class NodeContext {
   // --- results ---------------------------------------------------------------------------------------------
   void set(std::size_t i, TypeId type, SymbolicTensor* symbolic = nullptr);
   void tensor(std::size_t i, DType elem);  // rank unknown
+  // States that result i has the element type of the operand, if that is known.
+  void elem_only(std::size_t i, std::size_t operand);
   void tensor(std::size_t i, DType elem, std::span<const DimId> d, SymbolicTensor* symbolic = nullptr);
   // States a small tensor of known elements; its type follows from it.
   void symbolic(std::size_t i, SymbolicTensor t);

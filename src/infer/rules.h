@@ -44,14 +44,16 @@ void gather(NodeContext& c);
 void gather_elements(NodeContext& c);
 void gather_nd(NodeContext& c);
 void transpose(NodeContext& c);
-void tile(NodeContext& c);
-void pad(NodeContext& c);
-void depth_to_space(NodeContext& c);
-void space_to_depth(NodeContext& c);
 void one_hot(NodeContext& c);
 void non_zero(NodeContext& c);
 void compress(NodeContext& c);
 void unique(NodeContext& c);
+
+// rules_extension.cpp
+void tile(NodeContext& c);
+void pad(NodeContext& c);
+void depth_to_space(NodeContext& c);
+void space_to_depth(NodeContext& c);
 
 // rules_reduce.cpp
 void reduce(NodeContext& c);

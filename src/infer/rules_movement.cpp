@@ -10,15 +10,6 @@
 namespace graphopt::rules {
 namespace {
 
-bool too_many(const NodeContext& c, std::span<const std::int64_t> dims) {
-  const auto n = count_of(dims);
-  return !n || static_cast<std::uint64_t>(*n) > c.s.options.max_elements;
-}
-
-void elem_only(NodeContext& c, std::size_t output, std::size_t operand) {
-  if (c.elem(operand) != DType::Undefined) c.tensor(output, c.elem(operand));
-}
-
 // Returns true if operands i and j of a Concat have the same dims, apart from the axis.
 bool agree(NodeContext& c, std::size_t i, std::size_t j, std::size_t axis) {
   for (std::size_t k = 0; k < c.shape(i).size(); ++k)
@@ -112,7 +103,7 @@ std::optional<SymbolicTensor> concat_known(NodeContext& c, DType elem, std::size
   if (parts.empty()) return std::nullopt;
   SymbolicTensor r{elem, parts[0]->dims, {}};
   r.dims[axis] = along;
-  if (too_many(c, r.dims)) return std::nullopt;
+  if (too_many(r.dims, c.s.options.max_elements)) return std::nullopt;
   for (const SymbolicTensor* t : parts)
     for (std::size_t k = 0; k < rank; ++k)
       if (k != axis && t->dims[k] != r.dims[k]) return std::nullopt;
@@ -133,9 +124,9 @@ void concat(NodeContext& c) {
   const std::size_t n = c.input_count();
   std::size_t ranked = 0;
   while (ranked < n && !c.ranked(ranked)) ++ranked;
-  if (ranked == n) return elem_only(c, 0, 0);
+  if (ranked == n) return c.elem_only(0, 0);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
-  if (!axis) return elem_only(c, 0, 0);
+  if (!axis) return c.elem_only(0, 0);
   const Dims d = concat_dims(c, ranked, *axis);
   const DType elem = c.elem(ranked);
   std::optional<SymbolicTensor> value;
@@ -148,7 +139,7 @@ void split(NodeContext& c) {
   const std::size_t n = c.output_count();
   const DType elem = c.elem(0);
   if (!c.ranked(0)) {
-    for (std::size_t i = 0; i < n; ++i) elem_only(c, i, 0);
+    for (std::size_t i = 0; i < n; ++i) c.elem_only(i, 0);
     return;
   }
   const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
@@ -267,7 +258,7 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
 
 void slice(NodeContext& c) {
   const DType elem = c.elem(0);
-  if (!c.ranked(0)) return elem_only(c, 0, 0);
+  if (!c.ranked(0)) return c.elem_only(0, 0);
   const std::int64_t rank = c.rank(0);
   Dims d(c.shape(0).begin(), c.shape(0).end());
   Dims starts, ends;
@@ -326,7 +317,7 @@ void slice(NodeContext& c) {
       step[*k] = (*steps)[i];
       out[*k] = *count;
     }
-    if (all && !too_many(c, out)) {
+    if (all && !too_many(out, c.s.options.max_elements)) {
       const auto strides = strides_of(t->dims);
       value = pick(*t, out, [&](const Ints& at) {
         std::int64_t index = 0;
@@ -340,9 +331,9 @@ void slice(NodeContext& c) {
 
 void gather(NodeContext& c) {
   const DType elem = c.elem(0);
-  if (!c.ranked(1)) return elem_only(c, 0, 0);
+  if (!c.ranked(1)) return c.elem_only(0, 0);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
-  if (!axis) return elem_only(c, 0, 0);
+  if (!axis) return c.elem_only(0, 0);
   const auto data = c.shape(0), index = c.shape(1);
   Dims d(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(*axis));
   d.insert(d.end(), index.begin(), index.end());
@@ -363,7 +354,7 @@ void gather(NodeContext& c) {
       const std::int64_t row = count_of(std::span(t->dims).subspan(1)).value_or(0);
       SymbolicTensor r{t->dtype, at->dims, {}};
       r.dims.insert(r.dims.end(), t->dims.begin() + 1, t->dims.end());
-      bool ok = !too_many(c, r.dims);
+      bool ok = !too_many(r.dims, c.s.options.max_elements);
       for (std::size_t i = 0; i < at->elements.size() && ok; ++i) {
         const auto v = at->elements[i] ? c.value(at->elements[i]) : std::nullopt;
         if (!v) {  // any row
@@ -385,34 +376,34 @@ void gather(NodeContext& c) {
 void gather_elements(NodeContext& c) {
   if (c.ranked(1)) c.tensor(0, c.elem(0), c.shape(1));
   else if (c.ranked(0)) c.tensor(0, c.elem(0), Dims(c.shape(0).size()));
-  else elem_only(c, 0, 0);
+  else c.elem_only(0, 0);
 }
 
 void gather_nd(NodeContext& c) {
-  if (c.rank(1) < 1) return elem_only(c, 0, 0);
+  if (c.rank(1) < 1) return c.elem_only(0, 0);
   const auto data = c.shape(0), index = c.shape(1);
   const auto depth = c.value(index.back());
   const std::int64_t batch = c.attr_int(names::batch_dims, 0);
   if (!depth || *depth < 1 || batch < 0 || batch + *depth > c.rank(0) || batch >= c.rank(1))
-    return elem_only(c, 0, 0);
+    return c.elem_only(0, 0);
   Dims d(index.begin(), index.end() - 1);
   d.insert(d.end(), data.begin() + static_cast<std::ptrdiff_t>(batch + *depth), data.end());
   c.tensor(0, c.elem(0), d);
 }
 
 void transpose(NodeContext& c) {
-  if (!c.ranked(0)) return elem_only(c, 0, 0);
+  if (!c.ranked(0)) return c.elem_only(0, 0);
   const auto from = c.shape(0);
   auto perm = c.attr_ints(names::perm);
   if (!perm) {
     perm = Ints(from.size());
     std::iota(perm->rbegin(), perm->rend(), 0);
   }
-  if (perm->size() != from.size()) return elem_only(c, 0, 0);
+  if (perm->size() != from.size()) return c.elem_only(0, 0);
   Dims d;
   std::vector<bool> taken(from.size());  // an axis that comes twice would lead beyond the elements
   for (const std::int64_t p : *perm) {
-    if (p < 0 || p >= c.rank(0) || taken[static_cast<std::size_t>(p)]) return elem_only(c, 0, 0);
+    if (p < 0 || p >= c.rank(0) || taken[static_cast<std::size_t>(p)]) return c.elem_only(0, 0);
     taken[static_cast<std::size_t>(p)] = true;
     d.push_back(from[static_cast<std::size_t>(p)]);
   }
@@ -431,91 +422,10 @@ void transpose(NodeContext& c) {
   c.tensor(0, c.elem(0), d, value ? &*value : nullptr);
 }
 
-void tile(NodeContext& c) {
-  if (!c.ranked(0) || c.opset() < 6) return elem_only(c, 0, 0);
-  const SymbolicTensor* r = c.sym(1);
-  Dims d(c.shape(0).size());
-  if (r && r->elements.size() == d.size())
-    for (std::size_t i = 0; i < d.size(); ++i)
-      if (r->elements[i]) d[i] = c.dims.mul(c.shape(0)[i], r->elements[i]);
-  std::optional<SymbolicTensor> value;
-  if (const SymbolicTensor* t = c.sym(0)) {
-    Ints out;
-    for (const DimId k : d)
-      if (const auto v = k ? c.value(k) : std::nullopt) out.push_back(*v);
-    if (out.size() == d.size() && !too_many(c, out)) {
-      const auto strides = strides_of(t->dims);
-      value = pick(*t, out, [&](const Ints& at) {
-        std::int64_t index = 0;
-        for (std::size_t k = 0; k < at.size(); ++k) index += at[k] % t->dims[k] * strides[k];
-        return index;
-      });
-    }
-  }
-  c.tensor(0, c.elem(0), d, value ? &*value : nullptr);
-}
-
-void pad(NodeContext& c) {
-  if (!c.ranked(0)) return elem_only(c, 0, 0);
-  const auto rank = c.shape(0).size();
-  Dims pads;
-  if (c.opset() < 11) {
-    auto given = c.attr_ints(names::pads);
-    if (!given) given = c.attr_ints(names::paddings);
-    if (given)
-      for (const std::int64_t v : *given) pads.push_back(c.constant(v));
-  } else if (const SymbolicTensor* t = c.sym(1)) {
-    pads = t->elements;
-  }
-  std::vector<std::size_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), std::size_t{0});
-  if (c.opset() >= 18 && c.has(3)) {
-    const auto given = c.ints(3);
-    if (!given) return c.tensor(0, c.elem(0), Dims(rank));
-    axes.clear();
-    for (const std::int64_t a : *given) {
-      const auto k = NodeContext::axis(a, c.rank(0));
-      if (!k) return c.tensor(0, c.elem(0), Dims(rank));
-      axes.push_back(*k);
-    }
-  }
-  Dims d(c.shape(0).begin(), c.shape(0).end());
-  const bool known = pads.size() == 2 * axes.size();
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    DimId& x = d[axes[i]];
-    const DimId b = known ? pads[i] : DimId{}, e = known ? pads[i + axes.size()] : DimId{};
-    x = c.dims.add(c.dims.add(x, b), e);
-  }
-  c.tensor(0, c.elem(0), d);
-}
-
-void depth_to_space(NodeContext& c) {
-  if (c.rank(0) != 4) return elem_only(c, 0, 0);
-  const std::int64_t b = c.attr_int(names::blocksize, 0);
-  if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
-  const auto x = c.shape(0);
-  const DimId block = c.constant(b);
-  // Channels that are no multiple of b*b make the run fail.
-  const DimId d[] = {x[0], c.dims.floor_div(x[1], c.constant(b * b)), c.dims.mul(x[2], block),
-                     c.dims.mul(x[3], block)};
-  c.tensor(0, c.elem(0), d);
-}
-
-void space_to_depth(NodeContext& c) {
-  if (c.rank(0) != 4) return elem_only(c, 0, 0);
-  const std::int64_t b = c.attr_int(names::blocksize, 0);
-  if (b < 1 || b > 1 << 20) return elem_only(c, 0, 0);
-  const auto x = c.shape(0);
-  const DimId block = c.constant(b);
-  const DimId d[] = {x[0], c.dims.mul(x[1], c.constant(b * b)), c.dims.floor_div(x[2], block),
-                     c.dims.floor_div(x[3], block)};
-  c.tensor(0, c.elem(0), d);
-}
-
 void one_hot(NodeContext& c) {
-  if (!c.ranked(0)) return elem_only(c, 0, 2);
+  if (!c.ranked(0)) return c.elem_only(0, 2);
   const auto axis = NodeContext::axis(c.attr_int(names::axis, -1), c.rank(0) + 1);
-  if (!axis) return elem_only(c, 0, 2);
+  if (!axis) return c.elem_only(0, 2);
   const SymbolicTensor* depth = c.sym(1);
   Dims d(c.shape(0).begin(), c.shape(0).end());
   d.insert(d.begin() + static_cast<std::ptrdiff_t>(*axis),
@@ -560,7 +470,7 @@ void compress(NodeContext& c) {
     return c.tensor(0, c.elem(0), d);
   }
   const auto axis = NodeContext::axis(*given, c.rank(0));
-  if (!axis) return elem_only(c, 0, 0);
+  if (!axis) return c.elem_only(0, 0);
   Dims d(c.shape(0).begin(), c.shape(0).end());
   d[*axis] = {};
   c.tensor(0, c.elem(0), d);
@@ -574,7 +484,7 @@ void unique(NodeContext& c) {
     if (c.ranked(0)) sources = c.dims.product(c.shape(0));
     c.tensor(0, c.elem(0), one);
   } else if (!c.ranked(0)) {
-    elem_only(c, 0, 0);
+    c.elem_only(0, 0);
   } else if (const auto axis = NodeContext::axis(*given, c.rank(0))) {
     Dims d(c.shape(0).begin(), c.shape(0).end());
     sources = d[*axis];

@@ -74,6 +74,11 @@ std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims) {
   return n;
 }
 
+bool too_many(std::span<const std::int64_t> dims, std::size_t limit) {
+  const auto n = count_of(dims);
+  return !n || static_cast<std::uint64_t>(*n) > limit;
+}
+
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
   std::vector<std::int64_t> s(dims.size(), 1);
   for (std::size_t k = dims.size(); k-- > 1;) s[k - 1] = s[k] * dims[k];

@@ -30,6 +30,8 @@ DimId reduced(DimPool& dims, OpKind kind, DType type, std::span<const DimId> ele
 bool has_values(DType type);
 
 std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims);  // nothing when it overflows
+// Returns true if a tensor of these dims has more elements than `limit`.
+bool too_many(std::span<const std::int64_t> dims, std::size_t limit);
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims);
 
 // Broadcasts concrete dims by NumPy's rules; nothing when they do not fit or there are too many elements.
