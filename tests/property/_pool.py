@@ -1,8 +1,11 @@
-"""Processes that answer tasks, one task at a time each. The runtime may crash on a graph: the process is then
-replaced."""
+"""Processes that answer tasks, one task at a time each. The runtime may crash on a graph, or never come back:
+the process is then replaced."""
 
 import multiprocessing as mp
 import multiprocessing.connection
+import time
+
+LIMIT = 150  # seconds that a task may take, many times what any needs
 
 
 class Crash:
@@ -30,7 +33,7 @@ class Worker:
         other.close()
 
     def give(self, task):
-        self.task = task
+        self.task, self.since = task, time.monotonic()
         self.pipe.send(task)
 
     def take(self):
@@ -45,7 +48,8 @@ class Worker:
 
 def answers(prepare, arguments, tasks, jobs):
     """(task, answer or Crash) in the order of the answers. prepare(*arguments) is a context manager that
-    gives each process the function from task to answer. A task is taken when a process is free for it."""
+    gives each process the function from task to answer. A task is taken when a process is free for it, and
+    ends as a Crash after LIMIT."""
     idle, busy, tasks = [Worker(prepare, arguments) for _ in range(jobs)], {}, iter(tasks)
     while True:
         while idle and (task := next(tasks, None)) is not None:
@@ -54,7 +58,10 @@ def answers(prepare, arguments, tasks, jobs):
             busy[w.pipe] = w
         if not busy:
             break
-        for pipe in mp.connection.wait(list(busy)):
+        for w in busy.values():
+            if time.monotonic() - w.since > LIMIT:
+                w.process.kill()  # its pipe ends
+        for pipe in mp.connection.wait(list(busy), timeout=LIMIT / 10):
             w = busy.pop(pipe)
             task, answer = w.task, w.take()
             yield task, answer
