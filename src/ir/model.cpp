@@ -66,8 +66,19 @@ std::int64_t Model::opset(NodeId n) const { return opset(node(n).graph, op(n).do
 TensorId Model::constant_of(ValueId v) const {
   if (!v) return {};
   const Value& val = value(v);
-  if (val.pinned || val.is_input) return {};
+  if (val.is_input || is_fixed(v)) return {};
   return val.tensor;
+}
+
+void Model::set_overwrites(NodeId n, std::uint64_t operands) {
+  nodes_[n.index()].overwrites = operands;
+  overwrites_ = overwrites_ || operands != 0;
+}
+
+bool Model::is_overwritten(ValueId v) const {
+  for (UseId u = first_use(v); u; u = next_use(u))
+    if (const std::uint32_t s = slot(u); s < 64 && (node(user(u)).overwrites >> s & 1) != 0) return true;
+  return false;
 }
 
 namespace {

@@ -79,6 +79,7 @@ struct Node {
   std::uint32_t output_count = 0;
   std::uint32_t first_attr = 0;
   std::uint32_t attr_count = 0;
+  std::uint64_t overwrites = 0;            // operands whose memory its kernel writes, a bit each
   NameId name;                             // kEmptyName when it has none
   Bytes proto;                             // the NodeProto in the file; empty for made nodes
   std::uint32_t file_index = 0xFFFFFFFFu;  // position in the file's graph, for messages
@@ -109,8 +110,8 @@ struct Value {
   bool is_input = false;        // of its graph
   bool is_initializer = false;  // also with is_input: an overridable default
   bool is_sparse = false;       // a sparse initializer; bytes in `sparse`
-  bool pinned = false;          // named from outside the graph (training info, quantization annotations), or
-                                // overwritten by a kernel: never renamed, removed or treated as a constant
+  bool pinned = false;          // named from outside the graph (training info, quantization annotations):
+                                // never renamed, removed or treated as a constant
   bool info_stale = false;      // content or type changed: `info` must not be written
   Bytes sparse;                 // SparseTensorProto of a sparse initializer
 };
@@ -269,8 +270,13 @@ class Model {
   // bodies of functions, it is written as a Constant node, which held only floating types before opset 9.
   bool can_hold_constant(GraphId g, DType type) const;
   const Tensor& tensor(TensorId t) const { return tensors_[t.index()]; }
+  // Returns true if v stays what it is, with its users: it is pinned, or a node overwrites it.
+  bool is_fixed(ValueId v) const { return value(v).pinned || (overwrites_ && is_overwritten(v)); }
+  // States which operands the kernel of n writes. That of a node with more than 64 is not stated.
+  void set_overwrites(NodeId n, std::uint64_t operands);
+  bool has_overwrites() const { return overwrites_; }
   // Returns the tensor of a value that is the same in every run: an initializer that is neither an input nor
-  // pinned, or the result of a Constant node. None otherwise.
+  // fixed, or the result of a Constant node. None otherwise.
   TensorId constant_of(ValueId v) const;
   // Returns the payload in raw form, unpacked on first use; empty for String and for broken payloads.
   std::optional<Bytes> raw(TensorId t) const;
@@ -324,7 +330,7 @@ class Model {
 
   // Returns true if every use of old_value may read new_value instead. Returns false when a graph output
   // would lose its name (main graph) or come from outside its graph, when new_value is not visible at a use,
-  // when either value is pinned, and when the use policy forbids it.
+  // when either value is fixed, and when the use policy forbids it.
   bool can_replace(ValueId old_value, ValueId new_value) const;
   // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
   void replace_all_uses(ValueId old_value, ValueId new_value);
@@ -393,6 +399,8 @@ class Model {
   std::vector<Function> functions_;
   std::vector<Listener*> listeners_;
   const UsePolicy* policy_ = nullptr;
+  bool overwrites_ = false;  // whether a node has operands that it writes
+  bool is_overwritten(ValueId v) const;
   std::size_t live_nodes_ = 0;
   struct Arena;
   std::unique_ptr<Arena> arena_;

@@ -364,7 +364,7 @@ bool Model::can_replace(ValueId old_value, ValueId new_value) const {
   if (!old_value || !new_value || old_value == new_value) return false;
   const Value& from = value(old_value);
   const Value& to = value(new_value);
-  if (from.pinned || to.pinned || !inside(from.graph, to.graph)) return false;
+  if (is_fixed(old_value) || is_fixed(new_value) || !inside(from.graph, to.graph)) return false;
   for (UseId u = from.first_use; u; u = next_use(u)) {
     const NodeId n = user(u);
     if (!is_return(n)) {

@@ -81,7 +81,6 @@ class GraphReader {
   bool read_attribute(Bytes proto, GraphId in, NodeId owner, int budget, Attr& a);
   void note_constant(NodeId n);
   void pin_sharded(Bytes node);
-  void pin_written(NodeId n);
   OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);
   OpId fitting_op(const ParsedNode& parsed, GraphId g);
   void check_opset(GraphId g, OpId op, NodeId n);

@@ -174,7 +174,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
     return;
   }
   read_attributes(parsed, n, budget);
-  pin_written(n);
+  if (const std::uint64_t written = written_operands(m_, n)) m_.set_overwrites(n, written);
   if (parsed.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
 }
 
@@ -376,14 +376,6 @@ void GraphReader::note_constant(NodeId n) {
       t = of_strings({a.strings.begin(), a.strings.end()}, {static_cast<std::int64_t>(a.strings.size())});
   }
   if (t) m_.value_for_reader(v).tensor = t;
-}
-
-// An operand that a kernel overwrites is no constant, and must stay the node's own.
-void GraphReader::pin_written(NodeId n) {
-  const std::uint8_t written = written_operands(m_, n);
-  for (std::size_t i = 0; i < m_.input_count(n); ++i)
-    if (const ValueId v = m_.input(n, i); v && i < 8 && (written >> i & 1))
-      m_.value_for_reader(v).pinned = true;
 }
 
 // A sharding specification names the tensors that it distributes over devices.

@@ -99,6 +99,25 @@ void check_version(const Model& m, Problems& problems) {
                     "check the result, or use a newer version of graphopt");
 }
 
+// States of each call which operands are overwritten in the function, at any depth of calls: functions do not
+// call themselves, so this ends after as many rounds as there are levels.
+void mark_overwriting_calls(Model& m) {
+  for (bool changed = m.has_overwrites(); changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < m.node_count(); ++i) {
+      const NodeId n{i};
+      if (!m.alive(n) || m.kind(n) != OpKind::FunctionCall) continue;
+      const auto parameters = m.graph_inputs(m.function(m.op(n).function).body);
+      std::uint64_t operands = 0;
+      for (std::size_t k = 0; k < std::min<std::size_t>(parameters.size(), 64); ++k)
+        if (m.is_fixed(parameters[k])) operands |= std::uint64_t{1} << k;
+      if (operands == m.node(n).overwrites) continue;
+      m.set_overwrites(n, operands);
+      changed = true;
+    }
+  }
+}
+
 Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& file, const std::string& folder,
                    const std::string& external_root, bool dim_expressions, std::vector<Warning>& warnings) {
   Problems problems(file, warnings);
@@ -127,6 +146,7 @@ Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& fi
   reader.read_functions();
   external.check_overlaps(problems);
   if (!problems.none()) return problems.take();
+  mark_overwriting_calls(m);
 
   m.had_external_data = external.used();
   m.external_data_bytes = external.total_bytes();

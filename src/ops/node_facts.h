@@ -12,7 +12,7 @@ inline const OpFacts& facts_of(const Model& m, NodeId n) {
 }
 
 // Returns the operands whose memory the node writes, a bit each (Writes).
-inline std::uint8_t written_operands(const Model& m, NodeId n) {
+inline std::uint64_t written_operands(const Model& m, NodeId n) {
   const Writes& writes = facts_of(m, n).writes;
   if (writes.operands == 0) return 0;
   for (const Attr& a : m.attrs(n))

@@ -66,7 +66,7 @@ class CommonSubexpressions final : public Pass {
   static bool comparable(const Model& m, NodeId n) {
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return false;
-    return facts_of(m, n).purity == Purity::Pure && written_operands(m, n) == 0 &&
+    return facts_of(m, n).purity == Purity::Pure && m.node(n).overwrites == 0 &&
            std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
   }
 
@@ -112,7 +112,7 @@ class CommonSubexpressions final : public Pass {
   // its users must not change.
   static std::uint32_t slot_of(const Model& m, NodeId n) {
     const ValueId v = m.output(n, 0);
-    return m.output_count(n) != 1 || !v || m.value(v).pinned ? kNoOutput : output_slot(m, v);
+    return m.output_count(n) != 1 || !v || m.is_fixed(v) ? kNoOutput : output_slot(m, v);
   }
 
   bool read_first_outputs(PassContext& c) {

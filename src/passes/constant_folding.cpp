@@ -45,7 +45,7 @@ bool may_fold(const Model& m, NodeId n) {
   bool used = false;
   for (const ValueId v : m.outputs(n)) {
     if (!v) continue;
-    if (m.value(v).pinned) return false;
+    if (m.is_fixed(v)) return false;
     if (m.use_count(v) == 0) continue;
     used = true;
     if (m.value(v).graph != m.main() && m.is_graph_output(v)) return false;

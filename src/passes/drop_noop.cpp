@@ -129,7 +129,7 @@ class DropExpand final : public SkipRule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), e = m.output(n, 0);
-    if (!x || !e || m.use_count(e) == 0 || m.value(e).pinned || m.value(x).pinned || !c.infer.has_rank(x))
+    if (!x || !e || m.use_count(e) == 0 || m.is_fixed(e) || m.is_fixed(x) || !c.infer.has_rank(x))
       return false;
     for (UseId u = m.first_use(e); u; u = m.next_use(u))
       if (m.is_return(m.user(u)) || !broadcasts_without(c, m.user(u), e, x)) return false;

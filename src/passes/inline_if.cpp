@@ -54,7 +54,7 @@ class InlineIf final : public Rule {
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
       if (!m.graph_output(taken_, i)) return false;
     for (NodeId inner = m.first_node(taken_); inner; inner = m.next_node(inner))
-      if (written_operands(m, inner) != 0) return false;
+      if (m.node(inner).overwrites != 0) return false;
     return !keeps_bits(c.options.strictness) || find_nearer(c);
   }
 

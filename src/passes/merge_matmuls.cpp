@@ -111,7 +111,7 @@ class MergeMatMuls final : public Rule {
   static bool read(const PassContext& c, NodeId n, Product& p) {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), w = m.input(n, 1), y = m.output(n, 0), b = m.input(n, 2);
-    if (!x || !w || !y || m.opset(n) < 7 || m.value(y).pinned || !attributes_known(m, n)) return false;
+    if (!x || !w || !y || m.opset(n) < 7 || m.is_fixed(y) || !attributes_known(m, n)) return false;
     p.node = n;
     p.weight = m.use_count(w) == 1 ? m.constant_of(w) : TensorId{};  // of this graph or of an outer one
     if (!p.weight || is_joined(m, y)) return false;

@@ -42,7 +42,7 @@ class FlipKeepdims final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId r = m.input(n, 0), y = m.output(n, 0);
-    if (!r || !y || m.value(r).pinned || m.single_user(r) != n || !c.infer.has_rank(y)) return false;
+    if (!r || !y || m.is_fixed(r) || m.single_user(r) != n || !c.infer.has_rank(y)) return false;
     reduction_ = m.value(r).def;
     if (!reduction_ || !has_keepdims(m, reduction_) || !attributes_known(m, reduction_)) return false;
     const ValueId x = m.input(reduction_, 0);

@@ -51,7 +51,7 @@ class JoinDirectly final : public Rule {
     if (!sequence || !m.output(n, 0) || !attributes_known(m, n) || !int_attr(m, n, names::axis)) return false;
     made_ = m.value(sequence).def;
     if (!made_ || m.kind(made_) != OpKind::SequenceConstruct || m.single_user(sequence) != n ||
-        m.value(sequence).pinned)
+        m.is_fixed(sequence))
       return false;
     for (std::size_t i = 0; i < m.input_count(made_); ++i)
       if (!m.input(made_, i)) return false;
@@ -119,7 +119,7 @@ class SplitDirectly final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), sequence = m.output(n, 0);
-    if (!x || !sequence || m.value(sequence).pinned || !attributes_known(m, n) || m.use_count(sequence) == 0)
+    if (!x || !sequence || m.is_fixed(sequence) || !attributes_known(m, n) || m.use_count(sequence) == 0)
       return false;
     readers_.clear();
     for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
@@ -212,7 +212,7 @@ class SplitDirectly final : public Rule {
     first_.assign(lengths_.size(), NodeId{});
     others_.clear();
     const auto fixed = [&](NodeId r) {
-      return m.is_graph_output(m.output(r, 0)) || m.value(m.output(r, 0)).pinned;
+      return m.is_graph_output(m.output(r, 0)) || m.is_fixed(m.output(r, 0));
     };
     for (const NodeId r : readers_) {
       const auto position = int_operand(m, r, 1);

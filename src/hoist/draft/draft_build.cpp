@@ -124,7 +124,7 @@ DValue DraftBuilder::value_of(Draft& d, ValueId v) {
     made.dtype = t.dtype;
     made.shape = t.shape;
   }
-  made.live_out = value.pinned || value.graph != d.graph();
+  made.live_out = m.is_fixed(v) || value.graph != d.graph();
   // A packed operand that is computed from constants must not become one of them.
   const bool fixed = v.index() < from_constants_.size() && from_constants_[v.index()];
   for (UseId u = m.first_use(v); u && !made.live_out; u = m.next_use(u))

@@ -187,9 +187,10 @@ class Maker {
 
  private:
   // onnx infers some operators through their function body, and inside of another function it does not hand
-  // the defaults of attributes down to it.
+  // the defaults of attributes down to it. A node that overwrites an operand stays beside what makes that.
   bool may_be_function(const Region& r) const {
-    return std::ranges::none_of(r.members, [&](NodeId n) { return facts_of(m_, n).inferred_by_body; });
+    return std::ranges::none_of(
+        r.members, [&](NodeId n) { return facts_of(m_, n).inferred_by_body || m_.node(n).overwrites != 0; });
   }
 
   std::string replace(const Region& r) {
