@@ -161,6 +161,7 @@ DimId NodeContext::at_zero(DimId a, DimId b) {
   if (const auto it = s.alternatives.find(b); it != s.alternatives.end() && it->second.first == a)
     return it->second.second;
   if (!dims.is_symbol(a) && !dims.is_symbol(b)) s.ask_again(n);
+  if (s.alternatives.empty()) return {};  // nothing is of that form, and the division takes time
   const DimId one = dims.constant(1);
   return dims.exact_div(dims.sub(b, a), dims.sub(one, dims.min(one, a)), true);
 }
@@ -208,18 +209,21 @@ Dims NodeContext::broadcast(std::span<const DimId> a, std::span<const DimId> b) 
   return out;
 }
 
+// Where one of both is what unless_zero() gave for a symbol: if they differ where it is 0, it is not 0.
+void NodeContext::not_zero_where_unlike(DimId a, DimId b) {
+  for (const DimId side : {a, b}) {
+    const auto it = s.alternatives.find(side);
+    if (it == s.alternatives.end()) continue;
+    const DimId symbol = it->second.first, zero = dims.constant(0);
+    if (!dims.is_symbol(symbol) || dims.range(symbol).low != 0) continue;
+    const DimId x = dims.substitute(a, symbol, zero), y = dims.substitute(b, symbol, zero);
+    if (x && y && x != y && dims.equal(x, y) == Tri::No) positive(symbol);
+  }
+}
+
 void NodeContext::same(DimId a, DimId b) {
   if (a == b || !a || !b || !asserts()) return;
-  // Where a symbol that is 0 would make them differ, it is not 0.
-  const DimId zero = dims.constant(0);
-  for (const DimId side : {a, b}) {
-    if (value(side) || dims.is_symbol(side)) continue;
-    for (const DimId symbol : dims.symbols_of(side)) {
-      if (dims.range(symbol).low != 0) continue;
-      const DimId x = dims.substitute(a, symbol, zero), y = dims.substitute(b, symbol, zero);
-      if (x && y && dims.equal(x, y) == Tri::No) positive(symbol);
-    }
-  }
+  if (!s.alternatives.empty()) not_zero_where_unlike(a, b);
   dims.assert_equal(a, b);
 }
 

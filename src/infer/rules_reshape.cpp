@@ -11,6 +11,7 @@
 // for the copied dim, such as the Add of a residual connection, shows that e is not 0 (broadcast() and
 // same()).
 #include <algorithm>
+#include <optional>
 
 #include "infer/rules.h"
 #include "infer/values.h"
@@ -53,11 +54,15 @@ class Target {
     if (!c.never_negative(d)) return {};  // -1 may be meant
     if (allow_zero_) return d;
     if (!c.ranked(0)) return {};
-    if (i >= c.shape(0).size() || refused_if_zero(i)) return d;
+    if (i >= c.shape(0).size() || d == copied(i) || refused_if_zero(i)) return d;
     return c.unless_zero(d, copied(i));
   }
 
-  DimId count() { return c.dims.product(c.shape(0)); }
+  // Returns the number of elements.
+  DimId count() {
+    if (!count_) count_ = c.dims.product(c.shape(0));
+    return *count_;
+  }
 
   // Returns true if a run fails in which element i is 0 and the operand's dim there is not: the operand is
   // empty then, and the result is not.
@@ -129,6 +134,7 @@ class Target {
   NodeContext& c;
   Dims wanted_;
   bool allow_zero_;
+  std::optional<DimId> count_;
 };
 
 }  // namespace
