@@ -23,7 +23,7 @@ namespace {
 class Target {
  public:
   Target(NodeContext& context, Dims wanted, bool allow_zero)
-      : c(context), wanted_(std::move(wanted)), allow_zero_(allow_zero) {}
+      : c_(context), wanted_(std::move(wanted)), allow_zero_(allow_zero) {}
 
   // Returns the extents of the result; unknown ones are none.
   Dims extents() {
@@ -35,32 +35,34 @@ class Target {
       ++unknowns;
       unknown = i;
     }
-    if (unknowns == 1 && c.ranked(0)) d[unknown] = remaining(d, unknown);
+    if (unknowns == 1 && c_.ranked(0)) d[unknown] = remaining(d, unknown);
     return d;
   }
 
  private:
   // Returns the operand's dim at place i; none where there is none, or it is unknown.
-  DimId copied(std::size_t i) const { return c.ranked(0) && i < c.shape(0).size() ? c.shape(0)[i] : DimId{}; }
+  DimId copied(std::size_t i) const {
+    return c_.ranked(0) && i < c_.shape(0).size() ? c_.shape(0)[i] : DimId{};
+  }
 
   // Returns the extent at place i; none where it is unknown, or is -1 in the target.
   DimId extent(std::size_t i) {
     const DimId d = wanted_[i];
     if (!d) return {};
-    if (const auto v = c.value(d)) {
+    if (const auto v = c_.value(d)) {
       if (*v == 0 && !allow_zero_) return copied(i);
-      return *v >= 0 ? c.constant(*v) : DimId{};
+      return *v >= 0 ? c_.constant(*v) : DimId{};
     }
-    if (!c.never_negative(d)) return {};  // -1 may be meant
+    if (!c_.never_negative(d)) return {};  // -1 may be meant
     if (allow_zero_) return d;
-    if (!c.ranked(0)) return {};
-    if (i >= c.shape(0).size() || d == copied(i) || refused_if_zero(i)) return d;
-    return c.unless_zero(d, copied(i));
+    if (!c_.ranked(0)) return {};
+    if (i >= c_.shape(0).size() || d == copied(i) || refused_if_zero(i)) return d;
+    return c_.unless_zero(d, copied(i));
   }
 
   // Returns the number of elements.
   DimId count() {
-    if (!count_) count_ = c.dims.product(c.shape(0));
+    if (!count_) count_ = c_.dims.product(c_.shape(0));
     return *count_;
   }
 
@@ -70,48 +72,48 @@ class Target {
     for (std::size_t k = 0; k < wanted_.size(); ++k) {
       if (k == i) continue;
       const DimId d = wanted_[k];
-      if (!d || c.dims.is_constant(d, -1)) return false;
-      if (!c.never_negative(d) || (!c.never_zero(d) && !c.never_zero(copied(k)))) return false;
+      if (!d || c_.dims.is_constant(d, -1)) return false;
+      if (!c_.never_negative(d) || (!c_.never_zero(d) && !c_.never_zero(copied(k)))) return false;
     }
-    return c.zero_with(wanted_[i], count());
+    return c_.zero_with(wanted_[i], count());
   }
 
   // Returns the extent that follows from the number of elements and all other extents. Where the other dims'
   // product is 0 in a run, a -1 makes the run fail (ONNX Runtime and the specification refuse to choose), so
   // the product may be divided by. An unknown element that is no -1 may be anything then.
   DimId remaining(const Dims& d, std::size_t unknown) {
-    const bool minus_one = wanted_[unknown] && c.dims.is_constant(wanted_[unknown], -1);
+    const bool minus_one = wanted_[unknown] && c_.dims.is_constant(wanted_[unknown], -1);
     if (const DimId q = quotient(d, unknown, minus_one)) return q;
     if (!minus_one) return {};
     // Divided by the elements themselves. In a run in which one of them is 0 and another dim is copied, the
     // operand is empty, and -1 becomes 0.
     Dims elements = d;
-    DimId factor = c.constant(1);
+    DimId factor = c_.constant(1);
     for (std::size_t i = 0; i < d.size(); ++i) {
-      if (i == unknown || !wanted_[i] || c.value(wanted_[i]) || d[i] == wanted_[i]) continue;
-      if (!c.zero_with(wanted_[i], count())) return floor_quotient(d, unknown);
+      if (i == unknown || !wanted_[i] || c_.value(wanted_[i]) || d[i] == wanted_[i]) continue;
+      if (!c_.zero_with(wanted_[i], count())) return floor_quotient(d, unknown);
       elements[i] = wanted_[i];
-      factor = c.dims.mul(factor, c.dims.min(c.constant(1), wanted_[i]));
+      factor = c_.dims.mul(factor, c_.dims.min(c_.constant(1), wanted_[i]));
     }
-    if (const DimId q = quotient(elements, unknown, true)) return c.dims.mul(q, factor);
+    if (const DimId q = quotient(elements, unknown, true)) return c_.dims.mul(q, factor);
     return floor_quotient(d, unknown);
   }
 
   // Returns the operand's number of elements divided by all extents but the unknown one.
   DimId quotient(const Dims& d, std::size_t unknown, bool minus_one) {
-    Dims before(c.shape(0).begin(), c.shape(0).end()), rest = d;
+    Dims before(c_.shape(0).begin(), c_.shape(0).end()), rest = d;
     if (!cancel(before, rest, unknown, minus_one)) return {};
-    const DimId n = c.dims.product(before), others = c.dims.product(rest);
-    return n && others ? c.dims.exact_div(n, others, minus_one) : DimId{};
+    const DimId n = c_.dims.product(before), others = c_.dims.product(rest);
+    return n && others ? c_.dims.exact_div(n, others, minus_one) : DimId{};
   }
 
   // The same for -1 where the product does not divide as a polynomial: a run fails unless it divides as a
   // number, so floor is exact, too.
   DimId floor_quotient(const Dims& d, std::size_t unknown) {
-    Dims before(c.shape(0).begin(), c.shape(0).end()), rest = d;
+    Dims before(c_.shape(0).begin(), c_.shape(0).end()), rest = d;
     if (!cancel(before, rest, unknown, true)) return {};
-    const DimId n = c.dims.product(before), others = c.dims.product(rest);
-    return n && others ? c.dims.floor_div(n, others) : DimId{};
+    const DimId n = c_.dims.product(before), others = c_.dims.product(rest);
+    return n && others ? c_.dims.floor_div(n, others) : DimId{};
   }
 
   // Dims that stand on both sides cancel; what is left is smaller than the limits of the pool. Returns false
@@ -124,14 +126,14 @@ class Target {
         ++it;
         continue;
       }
-      if (!nonzero && c.dims.equal(*it, c.constant(0)) != Tri::No) return false;
+      if (!nonzero && c_.dims.equal(*it, c_.constant(0)) != Tri::No) return false;
       before.erase(same);
       it = rest.erase(it);
     }
     return true;
   }
 
-  NodeContext& c;
+  NodeContext& c_;
   Dims wanted_;
   bool allow_zero_;
   std::optional<DimId> count_;
