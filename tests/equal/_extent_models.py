@@ -231,8 +231,10 @@ def bindings(variant, rng, count):
         extents = base | chosen
         yield extents, fed(variant, extents, {})
     for name, value in variant.feeds.items():  # small integers are sizes, axes, counts
+        if not isinstance(value, np.ndarray | np.generic):  # a sequence
+            continue
         array = np.asarray(value)
-        if isinstance(value, np.ndarray | np.generic) and array.dtype.kind in "iu" and array.ndim <= 1:
+        if array.dtype.kind in "iu" and array.ndim <= 1:
             for k, n in itertools.product(range(min(array.size, 3)), (0, 1, 3)):
                 changed = array.copy()
                 changed.ravel()[k] = n
