@@ -173,7 +173,7 @@ class Rebase {
     if (d_.shapes().all_ones(q)) return d_.shapes().rank(q) <= perm.size() ? v : DValue{};
     why_ = Refusal::Operand;
     auto dims = d_.constant(v) ? d_.shapes().numbers(q) : std::nullopt;
-    if (!dims) return {};
+    if (!dims || dims->size() > perm.size()) return {};
     dims->insert(dims->begin(), perm.size() - dims->size(), 1);
     const DValue wide = reshaped_constant(d_, v, d_.shapes().intern(std::span<const std::int64_t>(*dims)));
     const DValue transposed_value = transposed_constant(d_, wide, perm);

@@ -100,7 +100,8 @@ DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand,
     for (std::uint32_t k = g.b_begin; k < g.b_end; ++k) qs[k] = sd[k];
   }
   std::size_t lead = 0;
-  while (shapes.is_one(qs[lead])) ++lead;
+  // All may be ones: the counts of groups are proven equal, not their products (common_end).
+  while (lead < qs.size() && shapes.is_one(qs[lead])) ++lead;
   const ShapeId to = shapes.intern(std::span<const DimId>(qs).subspan(lead));
   if (grow) {
     if (!shapes.numbers(to)) return {};
