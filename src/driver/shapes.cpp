@@ -218,8 +218,7 @@ class WrittenTypes {
  private:
   // Returns false if a name that is written for an extent may come to stand for another one. The node that
   // does that (misnames_extents) need not read the value: a runtime carries names on to all that follows.
-  // With
-  // --infer its results have their own names, which count more; values of functions have no types.
+  // With --infer its results have their own names, which count more; values of functions have no types.
   bool names_are_safe() const {
     for (std::size_t i = 0; i < model_.node_count(); ++i) {
       const NodeId n{i};

@@ -22,6 +22,13 @@ DimId plus(NodeContext& c, DimId x, DimId more) {
   return computed(c.dims, OpKind::Add, DType::Int64, x, more, c.dims.add(x, more));
 }
 
+// Returns the size of the blocks that move between channels and an image; 0 where the operand is no batch of
+// images or the size is out of range.
+std::int64_t block_size(NodeContext& c) {
+  const std::int64_t b = c.attr_int(names::blocksize, 0);
+  return c.rank(0) == 4 && b >= 1 && b <= 1 << 20 ? b : 0;
+}
+
 }  // namespace
 
 void tile(NodeContext& c) {
@@ -82,9 +89,8 @@ void pad(NodeContext& c) {
 }
 
 void depth_to_space(NodeContext& c) {
-  if (c.rank(0) != 4) return c.elem_only(0, 0);
-  const std::int64_t b = c.attr_int(names::blocksize, 0);
-  if (b < 1 || b > 1 << 20) return c.elem_only(0, 0);
+  const std::int64_t b = block_size(c);
+  if (b == 0) return c.elem_only(0, 0);
   const auto x = c.shape(0);
   const DimId block = c.constant(b);
   // Channels that are no multiple of b*b make the run fail.
@@ -94,9 +100,8 @@ void depth_to_space(NodeContext& c) {
 }
 
 void space_to_depth(NodeContext& c) {
-  if (c.rank(0) != 4) return c.elem_only(0, 0);
-  const std::int64_t b = c.attr_int(names::blocksize, 0);
-  if (b < 1 || b > 1 << 20) return c.elem_only(0, 0);
+  const std::int64_t b = block_size(c);
+  if (b == 0) return c.elem_only(0, 0);
   const auto x = c.shape(0);
   const DimId block = c.constant(b);
   const DimId d[] = {x[0], times(c, x[1], c.constant(b * b)), c.dims.floor_div(x[2], block),

@@ -275,6 +275,7 @@ class Model {
   // States which operands the kernel of n writes. That of a node with more than 64 is not stated.
   void set_overwrites(NodeId n, std::uint64_t operands);
   bool has_overwrites() const { return overwrites_; }
+  bool is_overwritten(ValueId v) const;  // linear in the users of v
   // Returns the tensor of a value that is the same in every run: an initializer that is neither an input nor
   // fixed, or the result of a Constant node. None otherwise.
   TensorId constant_of(ValueId v) const;
@@ -400,7 +401,6 @@ class Model {
   std::vector<Listener*> listeners_;
   const UsePolicy* policy_ = nullptr;
   bool overwrites_ = false;  // whether a node has operands that it writes
-  bool is_overwritten(ValueId v) const;
   std::size_t live_nodes_ = 0;
   struct Arena;
   std::unique_ptr<Arena> arena_;

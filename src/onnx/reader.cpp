@@ -110,7 +110,7 @@ void mark_overwriting_calls(Model& m) {
       const auto parameters = m.graph_inputs(m.function(m.op(n).function).body);
       std::uint64_t operands = 0;
       for (std::size_t k = 0; k < std::min<std::size_t>(parameters.size(), 64); ++k)
-        if (m.is_fixed(parameters[k])) operands |= std::uint64_t{1} << k;
+        if (m.is_overwritten(parameters[k])) operands |= std::uint64_t{1} << k;
       if (operands == m.node(n).overwrites) continue;
       m.set_overwrites(n, operands);
       changed = true;
