@@ -16,7 +16,6 @@ one case of each operator's version; --all all of them.
 import argparse
 import collections
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -30,6 +29,7 @@ from onnx import defs, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import backend_cases, runs  # noqa: E402
+from lib.tool import optimized  # noqa: E402
 
 SMALL = 8  # elements of an integer operand that becomes a constant
 # What onnx states without any name, and a run contradicts: nothing that graphopt writes makes it so.
@@ -41,16 +41,6 @@ def versions():
     for schema in defs.get_all_schemas_with_history():
         found[schema.domain, schema.name].add(schema.since_version)
     return found
-
-
-def operands(case):
-    """The case's feeds by name; None when one is no tensor."""
-    feeds = {}
-    for value, data in zip(backend_cases.inputs_of(case.model.graph), case.sets[0][0]):
-        if not value.type.HasField("tensor_type"):
-            return None
-        feeds[value.name] = numpy_helper.to_array(onnx.TensorProto.FromString(data))
-    return feeds
 
 
 def model_at(case, feeds, version, constants):
@@ -119,20 +109,13 @@ def run(model, fed):
 
 def check(tool, folder, model, fed):
     """None where onnx or the runtime does not take the model; else what is wrong, "" for nothing."""
-    source, target = folder / "in.onnx", folder / "out.onnx"
     try:
         onnx.shape_inference.infer_shapes(inlined(model), strict_mode=True, data_prop=True)
         run(inlined(model), fed)
     except Exception:  # noqa: BLE001 - ONNX Runtime and onnx raise errors of many types
         return None
-    source.write_bytes(model.SerializeToString())
-    done = subprocess.run(
-        [tool, source, "-o", target, "-q", "-O0", "--infer"], capture_output=True, text=True
-    )
-    if done.returncode:
-        return f"exit status {done.returncode}: {done.stderr.strip()[-300:]}"
-    made = inlined(onnx.load(target))
     try:
+        made = inlined(optimized(tool, model, folder, "-O0", "--infer"))
         results = run(made, fed)
     except Exception as e:  # noqa: BLE001
         return " ".join(str(e).split())[:300]
@@ -149,19 +132,15 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     every, done, bad, counts = versions(), set(), 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
-        for case in backend_cases.candidates(("node",), lambda name: a.only in name):
-            nodes = case.model.graph.node
-            feeds = operands(case) if len(nodes) == 1 else None
-            if feeds is None:
-                continue
-            operator = nodes[0].domain, nodes[0].op_type
+        for case, node, feeds in backend_cases.nodes_alone(a.only):
+            operator = node.domain, node.op_type
             for version in sorted(every[operator]):
                 for constants in (False, True):
                     key = *operator, version, constants
                     if operator in KNOWN or (key in done and not a.all):
                         continue
                     model, fed = model_at(case, feeds, version, constants)
-                    wrong = check(a.tool, Path(folder), model, fed)
+                    wrong = check(a.tool, folder, model, fed)
                     if wrong is None:
                         continue
                     done.add(key)

@@ -14,7 +14,6 @@ short form takes one case of each operator and set of attributes, --all all of t
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -26,17 +25,10 @@ from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import backend_cases, runs  # noqa: E402
+from lib.tool import optimized  # noqa: E402
 
 RUNS = 3
 EXPECTED = {"BatchNormalization": {3, 4}}  # as a run of this test found them; others need a row of the table
-
-
-def feeds_of(case):
-    """The case's operands by name; None when one is no tensor."""
-    pairs = list(zip(backend_cases.inputs_of(case.model.graph), case.sets[0][0]))
-    if not all(v.type.HasField("tensor_type") for v, _ in pairs):
-        return None
-    return {v.name: numpy_helper.to_array(onnx.TensorProto.FromString(data)) for v, data in pairs}
 
 
 def hidden_results(model):
@@ -81,13 +73,7 @@ def kept(tool, folder, model, feeds, names):
     del m.graph.input[:]
     m.graph.input.extend(fed)
     m.graph.initializer.extend(numpy_helper.from_array(feeds[name], name) for name in names)
-    source, target = folder / "in.onnx", folder / "out.onnx"
-    source.write_bytes(m.SerializeToString())
-    done = subprocess.run([tool, source, "-o", target, "-q", "-O3"], capture_output=True, text=True)
-    if done.returncode:
-        yield f"exit status {done.returncode}: {done.stderr.strip()[-300:]}"
-        return
-    made = onnx.load(target).graph
+    made = optimized(tool, m, folder, "-O3").graph
     maker = {o: n.op_type for n in made.node for o in n.output}
     for n in made.node:
         if n.op_type == node.op_type:
@@ -106,23 +92,21 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     tried, bad, found = {}, 0, {}
     with tempfile.TemporaryDirectory() as folder:
-        for case in backend_cases.candidates(("node",), lambda name: a.only in name):
-            nodes = case.model.graph.node
-            feeds = feeds_of(case) if len(nodes) == 1 else None
+        for case, node, feeds in backend_cases.nodes_alone(a.only):
             if not feeds:
                 continue
             # Attributes with another value can select another kernel.
-            key = (nodes[0].op_type, tuple(sorted(x.name for x in nodes[0].attribute)))
+            key = (node.op_type, tuple(sorted(x.name for x in node.attribute)))
             if key in tried and not a.all:
                 continue
             tried[key] = True
             names = overwritten(case.model, feeds)
             if not names:
                 continue
-            slots = {i for i, name in enumerate(nodes[0].input) if name in names}
-            found.setdefault(nodes[0].op_type, set()).update(slots)
-            wrong = list(kept(a.tool, Path(folder), case.model, feeds, names))
-            if slots != EXPECTED.get(nodes[0].op_type):
+            slots = {i for i, name in enumerate(node.input) if name in names}
+            found.setdefault(node.op_type, set()).update(slots)
+            wrong = list(kept(a.tool, folder, case.model, feeds, names))
+            if slots != EXPECTED.get(node.op_type):
                 wrong.append(f"operands {sorted(slots)} are overwritten, which is not known")
             bad += bool(wrong)
             print(*[f"{case.name}: {text}" for text in wrong], sep="\n", end="\n" if wrong else "")

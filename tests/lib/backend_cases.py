@@ -80,6 +80,16 @@ def candidates(kinds=KINDS, chosen=lambda name: True):
     return [c for t in tests if chosen(t.name) and (c := case_of(t))]
 
 
+def nodes_alone(text=""):
+    """(case, its node, its operands by name) of the node cases of one node whose operands are tensors, and
+    whose name has the text."""
+    for case in candidates(("node",), lambda name: text in name):
+        pairs = list(zip(inputs_of(case.model.graph), case.sets[0][0]))
+        if len(case.model.graph.node) == 1 and all(v.type.HasField("tensor_type") for v, _ in pairs):
+            feeds = {v.name: numpy_helper.to_array(TensorProto.FromString(data)) for v, data in pairs}
+            yield case, case.model.graph.node[0], feeds
+
+
 def case_of(test):
     """None where there is no data, or a value that no test data can hold."""
     if test.model is not None:

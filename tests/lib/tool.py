@@ -4,6 +4,8 @@ import collections
 import os
 import subprocess
 
+import onnx
+
 # The two passes that the tests of hoisting are about.
 HOIST = ["aggregate-elementwise", "hoist-reshape"]
 
@@ -16,6 +18,17 @@ def exact_passes(binary):
     if not rows or any(len(row) < 4 or row[2] not in ("exact", "rounds") for row in rows):
         raise RuntimeError(f"--list-passes prints something else:\n{done.stdout}")
     return [row[0] for row in rows if row[2] == "exact"]
+
+
+def optimized(binary, model, folder, *options):
+    """What graphopt makes of a model; its files stand in the folder. Raises RuntimeError where it fails."""
+    source, target = os.path.join(folder, "in.onnx"), os.path.join(folder, "out.onnx")
+    with open(source, "wb") as f:
+        f.write(model.SerializeToString())
+    done = subprocess.run([binary, source, "-o", target, "-q", *options], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()[-300:]}")
+    return onnx.load(target)
 
 
 class Tool:
