@@ -180,11 +180,8 @@ class WrittenTypes {
  public:
   WrittenTypes(Model& model, const Inference& inference, const Options& options, std::size_t file_values,
                bool passes_ran)
-      : model_(model),
-        inference_(inference),
-        infer_(options.infer),
-        names_(names_are_safe()),
-        file_values_(file_values) {
+      : model_(model), inference_(inference), infer_(options.infer), file_values_(file_values) {
+    look_for_misnamed(passes_ran);
     specialized_ = !options.shapes.empty() ||
                    std::ranges::any_of(options.dims, [](const DimOption& d) { return d.low == d.high; });
     if (!infer_ && !passes_ran) return;
@@ -204,6 +201,7 @@ class WrittenTypes {
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
     if (is_body_output(v)) return {};
+    if (named_anew(v)) return found;
     if (infer_) return names_ ? found : without_names(found);
     // A new value that took an output's name has taken its ValueInfo, too.
     if (refuted(v) || value.info_stale || (v.index() >= file_values_ && value.info.empty()) ||
@@ -212,21 +210,36 @@ class WrittenTypes {
     return specialized_ && !value.info.empty() ? numbers_only(v) : TypeId{};
   }
 
+  // Returns true if types with names that inference made are written without --infer, too.
+  bool some_named_anew() const { return !named_anew_.empty(); }
+
   // Returns true if inference refuted what the file states; then no dim of that is kept.
   bool refuted(ValueId v) const { return v.index() < wrong_.size() && wrong_[v.index()]; }
 
  private:
-  // Returns false if a name that is written for an extent may come to stand for another one. The node that
-  // does that (misnames_extents) need not read the value: a runtime carries names on to all that follows.
-  // With --infer its results have their own names, which count more; values of functions have no types.
-  bool names_are_safe() const {
+  // Looks for nodes at which onnx's inference gives an extent the name of another one (misnames_extents). A
+  // name comes to them from any value, a runtime carries names on to all that follows, and the node that was
+  // removed may have been the one that lost it. Names that their own results declare count more; values of
+  // functions and results of bodies declare none, so that no name is written beside such nodes.
+  void look_for_misnamed(bool passes_ran) {
+    bool removed = false;
+    std::vector<NodeId> misnaming;
     for (std::size_t i = 0; i < model_.node_count(); ++i) {
       const NodeId n{i};
-      if (!model_.alive(n) || !facts_of(model_, n).misnames_extents) continue;
-      if (!infer_ || in_function(model_.node(n).graph)) return false;
+      removed = removed || !model_.alive(n);
+      if (model_.alive(n) && facts_of(model_, n).misnames_extents) misnaming.push_back(n);
     }
-    return true;
+    for (const NodeId n : misnaming) {
+      if (in_function(model_.node(n).graph)) names_ = false;
+      for (const ValueId v : model_.outputs(n)) {
+        if (!v) continue;
+        names_ = names_ && !is_body_output(v) && inference_.type_of(v).has_rank;
+        if (infer_ || (passes_ran && removed)) named_anew_.push_back(v);
+      }
+    }
+    std::ranges::sort(named_anew_);
   }
+  bool named_anew(ValueId v) const { return std::ranges::binary_search(named_anew_, v); }
 
   // Returns the type of v, or, for an output of a branch of If, what holds for the If's result, too: where a
   // branch declares extents and the other one has none, ONNX Runtime takes them for the result.
@@ -301,7 +314,9 @@ class WrittenTypes {
 
   Model& model_;
   const Inference& inference_;
-  bool specialized_ = false, infer_, names_;
+  bool specialized_ = false, infer_;
+  bool names_ = true;                // whether names may be written
+  std::vector<ValueId> named_anew_;  // sorted; their types are written with names, made ones too
   std::size_t file_values_;
   std::optional<LostRanks> lost_ranks_;
   std::vector<bool> wrong_;  // by value: the file's claim was false
@@ -360,7 +375,7 @@ std::vector<TypeOverride> written_types(Model& model, const Inference& inference
     if (!model.alive(v)) continue;
     if (const TypeId type = types.of(v)) out.push_back({v, type, !types.refuted(v)});
   }
-  name_dims(model, inference, out, options.infer);
+  name_dims(model, inference, out, options.infer || types.some_named_anew());
   return out;
 }
 
