@@ -82,9 +82,11 @@ void split_to_sequence(NodeContext& c) {
 void concat_from_sequence(NodeContext& c) {
   const Type& t = c.m.types[element_of(c, 0)];
   if (t.kind != TypeKind::Tensor) return;
-  const bool stack = c.attr_int(names::new_axis, 0) != 0;
+  const std::int64_t new_axis = c.attr_int(names::new_axis, 0);
   const auto given = c.maybe_int(names::axis);
-  if (!t.has_rank || !given) return c.tensor(0, t.elem);
+  // The standard has no meaning for a new_axis other than 0 and 1, and runtimes differ about it.
+  if (!t.has_rank || !given || (new_axis != 0 && new_axis != 1)) return c.tensor(0, t.elem);
+  const bool stack = new_axis == 1;
   Dims d(t.dims.begin(), t.dims.end());
   const auto rank = static_cast<std::int64_t>(d.size()) + (stack ? 1 : 0);
   const auto axis = NodeContext::axis(*given, rank);
