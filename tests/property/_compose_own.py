@@ -170,6 +170,31 @@ def undeclared(model):
     return m
 
 
+def declared_by_onnx(model):
+    """With the shapes that onnx infers for all values."""
+    with contextlib.suppress(Exception):  # onnx raises errors of many types
+        return onnx.shape_inference.infer_shapes(model)
+    return model
+
+
+def declared_as_run(model, feed):
+    """With the shapes that the results of the main graph have in this run; None where it does not run."""
+    found = run(all_shown(model), [feed])
+    if isinstance(found, str) or isinstance(found[0], str):
+        return None
+    m, outputs = _shrink.copy(model), {o.name for o in model.graph.output}
+    shapes = {k: v for k, v in found[0].items() if isinstance(v, np.ndarray)}
+    for o in m.graph.output:
+        if o.name in shapes:
+            o.type.tensor_type.shape.CopyFrom(declared(o.name, shapes[o.name]).type.tensor_type.shape)
+    _shrink.keep(m.graph.value_info, [declared(k, v) for k, v in shapes.items() if k not in outputs])
+    return m
+
+
+def declared(name, value):
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+
+
 def all_shown(model):
     """With each result of the main graph as an output."""
     m = _shrink.copy(model)
@@ -189,6 +214,7 @@ def variants(model):
     yield "without Identity", m, None
     yield "all results are outputs", all_shown(model), None
     yield "no shapes declared", undeclared(model), None
+    yield "onnx's shapes declared", declared_by_onnx(model), None
     yield "memory filled", model, FRESH
     if float16(model) and (m := with_branches(model)):
         yield "float16 with branches in place", m, None
@@ -204,7 +230,10 @@ def reason(text):
 def refused_ways(model, feed, failure):
     """Names of variants that are refused for the failure's reason though the model is not. Of a node that the
     standard forbids, ONNX Runtime runs the kernel, but refuses to load it where its inference sees more."""
-    variants = {"operands as constants": with_constants(model, feed), "in a function": in_function(model)}
+    variants = {
+        "operands as constants": with_constants(model, feed),
+        "in a function": in_function(model),
+    }
     for name, m in variants.items():
         found = run(m, [feed]) if m else None
         if isinstance(found, str) and reason(found) == reason(failure.text):
@@ -218,12 +247,18 @@ def own_ways(model, feeds, failure, exact):
     if failure.kind == "checker":
         if any(rejected(m) for m in unwrapped(model)):
             yield "checker: a branch in place"
+        elif (m := with_constants(model, feeds[0])) and rejected(m):
+            yield "checker: operands as constants"
         return
     base = run(model, feeds)
     if isinstance(base, str) or isinstance(base[0], str):
         return
     if failure.kind == "not loaded":
         yield from refused_ways(model, feeds[0], failure)
+    if failure.kind in ("not loaded", "does not run") and (m := declared_as_run(model, feeds[0])):
+        found = run(m, feeds)
+        if isinstance(found, str) or isinstance(found[0], str):
+            yield "the run's shapes declared"
     if failure.kind == "differs":
         again = run(model, feeds * 2)[1]
         if isinstance(again, str) or unlike(base[0][failure.output], again[failure.output], exact):
@@ -259,10 +294,26 @@ def optimizer_breaks(made, feeds, failure):
     return all(unlike(plain[0][k], optimized[0][k], False) is None for k in plain[0])
 
 
+def sharing_breaks(model, made, feeds, failure):
+    """Whether `made`, without any shape that is declared, does not run as it is, but with each result as an
+    output, so that no memory is shared, and then gives what the model gives: it is the runtime's own
+    inference (of If) that states wrong shapes."""
+    feeds, bare = feeds[failure.at : failure.at + 1], undeclared(made)
+    inlined = onnx.inliner.inline_local_functions(bare) if bare.functions else bare
+    base, found, apart = (run(m, feeds) for m in (model, bare, all_shown(inlined)))
+    if isinstance(found, str) or not isinstance(found[0], str):
+        return False
+    if isinstance(apart, str) or isinstance(apart[0], str):
+        return False
+    return all(unlike(v, apart[0].get(k), True) is None for k, v in base[0].items())
+
+
 def own(model, feeds, failure, exact, made=None):
     """How ONNX Runtime shows the failure without graphopt, or "". `made` is what graphopt wrote: with float16
     it may be this model whose values the runtime does not round, which an Identity after each node shows."""
     way = next(own_ways(model, feeds or [{}], failure, exact), "")
+    if not way and failure.kind == "does not run" and not failure.level and made is not None:
+        way = "memory shared in the result" if sharing_breaks(model, made, feeds or [{}], failure) else ""
     if not way and failure.level and made is not None and optimizer_breaks(made, feeds or [{}], failure):
         return "optimization of the result"
     if way or failure.kind != "differs" or failure.level or made is None or not float16(model):

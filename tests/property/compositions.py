@@ -22,7 +22,6 @@ import argparse
 import collections
 import contextlib
 import multiprocessing as mp
-import os
 import random
 import re
 import sys
@@ -44,6 +43,7 @@ import _pool  # noqa: E402
 import _shrink  # noqa: E402
 from _compose_model import Composition  # noqa: E402
 from lib import runs  # noqa: E402
+from lib.tool import executable  # noqa: E402
 
 
 def values_of(model, names, feeds):
@@ -161,7 +161,7 @@ def checking(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--count", type=int, default=300)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=2)

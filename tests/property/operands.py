@@ -25,6 +25,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "property")]
 import _operand_changes as changes  # noqa: E402
 import _pool  # noqa: E402
 from lib import backend_cases  # noqa: E402
+from lib.tool import executable  # noqa: E402
 
 SECONDS = 60  # for one run of the tool
 LARGEST = 50_000  # bytes of a model: larger ones show nothing more
@@ -107,7 +108,7 @@ def answering(tool, found, keep):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
     p.add_argument("--count", type=int, default=1500, metavar="N")
     p.add_argument("--seed", type=int, default=1, metavar="S")
