@@ -37,6 +37,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "property")]
 import _pool  # noqa: E402
 from lib import backend_cases  # noqa: E402
+from lib.tool import executable  # noqa: E402
 from zoo import same_model  # noqa: E402
 
 SECONDS = 60  # for one run of the tool
@@ -137,7 +138,7 @@ def results(a, cases):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", default="", metavar="TEXT", help="cases whose names contain it")
     p.add_argument("--options", default="", help="of graphopt, one string")

@@ -51,6 +51,7 @@ import _extent_models as models
 import _extent_own as own
 import _pool
 from lib import backend_cases
+from lib.tool import executable
 
 LEVELS = {
     "disabled": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
@@ -360,7 +361,7 @@ def results(a, cases):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", default="", metavar="TEXT", help="cases whose names contain it")
     p.add_argument("--seed", type=int, default=1, metavar="N")

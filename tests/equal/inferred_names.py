@@ -15,7 +15,6 @@ one case of each operator's version; --all all of them.
 
 import argparse
 import collections
-import os
 import sys
 import tempfile
 import warnings
@@ -29,7 +28,7 @@ from onnx import defs, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import backend_cases, runs  # noqa: E402
-from lib.tool import optimized  # noqa: E402
+from lib.tool import executable, optimized  # noqa: E402
 
 SMALL = 8  # elements of an integer operand that becomes a constant
 # What onnx states without any name, and a run contradicts: nothing that graphopt writes makes it so.
@@ -124,7 +123,7 @@ def check(tool, folder, model, fed):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this text")
     a = p.parse_args()

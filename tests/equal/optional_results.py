@@ -19,7 +19,6 @@ import argparse
 import collections
 import contextlib
 import multiprocessing as mp
-import os
 import pathlib
 import subprocess
 import sys
@@ -35,6 +34,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "equal"), str(TESTS / "property")]
 import _optional_results as material  # noqa: E402
 import _pool  # noqa: E402
 from lib import runs  # noqa: E402
+from lib.tool import executable  # noqa: E402
 
 PASS = "--passes=drop-unused-outputs"
 
@@ -257,7 +257,7 @@ LEAST_OPERANDS = {}
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", default="", metavar="TEXT", help="cases whose names contain it")
     p.add_argument("--learn", action="store_true")

@@ -13,7 +13,6 @@ short form takes one case of each operator and set of attributes, --all all of t
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import warnings
@@ -25,7 +24,7 @@ from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import backend_cases, runs  # noqa: E402
-from lib.tool import optimized  # noqa: E402
+from lib.tool import executable, optimized  # noqa: E402
 
 RUNS = 3
 EXPECTED = {"BatchNormalization": {3, 4}}  # as a run of this test found them; others need a row of the table
@@ -84,7 +83,7 @@ def kept(tool, folder, model, feeds, names):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
+    p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this text")
     a = p.parse_args()

@@ -1,5 +1,6 @@
 """How tests call graphopt, and how they count nodes by operator."""
 
+import argparse
 import collections
 import os
 import subprocess
@@ -8,6 +9,13 @@ import onnx
 
 # The two passes that the tests of hoisting are about.
 HOIST = ["aggregate-elementwise", "hoist-reshape"]
+
+
+def executable(path):
+    """The type of an argument of argparse that names the program under test: its absolute path."""
+    if not os.access(path, os.X_OK) or os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"{path} is no program that can be run")
+    return os.path.abspath(path)
 
 
 def exact_passes(binary):
