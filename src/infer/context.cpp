@@ -263,7 +263,8 @@ void NodeContext::tensor(std::size_t i, DType elem, std::span<const DimId> d, Sy
   if (!has_output(i)) return;
   Dims named;
   for (std::size_t k = 0; k < d.size(); ++k) {
-    if (d[k]) continue;
+    // Operands that make an extent negative are refused in a run; nothing is stated of it.
+    if (d[k] && dims.value(d[k]).value_or(0) >= 0) continue;
     if (named.empty()) named.assign(d.begin(), d.end());
     named[k] = fresh(i, static_cast<std::uint32_t>(k));
   }
