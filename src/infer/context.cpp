@@ -162,8 +162,17 @@ DimId NodeContext::at_zero(DimId a, DimId b) {
     return it->second.second;
   if (!dims.is_symbol(a) && !dims.is_symbol(b)) s.ask_again(n);
   if (s.alternatives.empty()) return {};  // nothing is of that form, and the division takes time
-  const DimId one = dims.constant(1);
-  return dims.exact_div(dims.sub(b, a), dims.sub(one, dims.min(one, a)), true);
+  return dims.exact_div(dims.sub(b, a), zero_count(a), true);
+}
+
+// Returns 1 - min(1, d): 1 where d is 0. The layers of a model ask for the same few, which take the pool a
+// while.
+DimId NodeContext::zero_count(DimId d) {
+  if (s.zero_counts_epoch != dims.epoch()) s.zero_counts.clear();
+  s.zero_counts_epoch = dims.epoch();
+  const auto [at, added] = s.zero_counts.try_emplace(d);
+  if (added) at->second = dims.sub(dims.constant(1), dims.min(dims.constant(1), d));
+  return at->second;
 }
 
 bool NodeContext::never_zero(DimId d) {
@@ -186,8 +195,7 @@ DimId NodeContext::unless_zero(DimId d, DimId other) {
   if (!other) return {};
   if (at_zero(d, other)) return other;  // which is d, too, where d is not 0
   if (dims.is_symbol(d)) other = dims.substitute(other, d, dims.constant(0));
-  const DimId one = dims.constant(1);
-  const DimId either = dims.add(d, dims.mul(other, dims.sub(one, dims.min(one, d))));
+  const DimId either = dims.add(d, dims.mul(other, zero_count(d)));
   if (!either || either == d) return either;
   // Both follow from what is known of d and other: no node has to assert them.
   if (never_negative(d) && never_negative(other)) s.extents.insert(either);

@@ -111,6 +111,7 @@ class NodeContext {
  private:
   DimId broadcast_symbols(DimId a, DimId b);
   DimId at_zero(DimId a, DimId b);
+  DimId zero_count(DimId d);
   void not_zero_where_unlike(DimId a, DimId b);
   std::uint64_t stated_ = 0;  // bits for the first 64 results
   std::vector<bool> stated_more_;

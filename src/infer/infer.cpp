@@ -168,6 +168,7 @@ void Inference::State::forget() {
   extents.clear();
   zero_pairs.clear();
   alternatives.clear();
+  zero_counts.clear();
   undecided.clear();
   pending.clear();
   pending_values.clear();

@@ -72,6 +72,8 @@ struct Inference::State {
   std::unordered_set<std::uint64_t> zero_pairs;  // (a, b): in every run, b is 0 if a is
   // x: (a, b), made by unless_zero(a, b): x is a where a is not 0, and b where it is.
   std::unordered_map<DimId, std::pair<DimId, DimId>> alternatives;
+  std::unordered_map<DimId, DimId> zero_counts;  // d: 1 - min(1, d), as of zero_counts_epoch of the pool
+  std::uint32_t zero_counts_epoch = 0;
   std::unordered_map<DimId, GraphId> scope;  // of fresh symbols made outside the main graph
 
   // For revisits (refresh.cpp). Clocks are the pool's.
