@@ -115,7 +115,9 @@ void optional_get_element(NodeContext& c);
 // rules_ml.cpp
 void ml_scaler(NodeContext& c);
 void ml_one_hot(NodeContext& c);
-void ml_classifier(NodeContext& c);
+void ml_tree_classifier(NodeContext& c);
+void ml_linear_classifier(NodeContext& c);
+void ml_svm_classifier(NodeContext& c);
 void ml_zip_map(NodeContext& c);
 void opaque(NodeContext& c);  // an operator without a row in the fact table
 

@@ -18,21 +18,43 @@ void ml_one_hot(NodeContext& c) {
   c.tensor(0, DType::Float, d);
 }
 
-// Label and scores of one row of the operand each. A vector is one row.
-void ml_classifier(NodeContext& c) {
+namespace {
+
+// Label and scores of one row of the operand each. A vector is one row. `scores`: how many of a row, from the
+// number of labels; 0 where it is not known.
+template <class Scores> void classifier(NodeContext& c, Scores scores) {
   const Attr* ints = c.attr("classlabels_int64s");
   if (!ints) ints = c.attr("classlabels_ints");
   const Attr* strings = c.attr("classlabels_strings");
   const bool text = strings && !strings->strings.empty();
-  const std::size_t n = text ? strings->strings.size() : ints ? ints->ints.size() : 0;
+  const std::size_t labels = text ? strings->strings.size() : ints ? ints->ints.size() : 0;
   const DimId rows = !c.ranked(0)     ? DimId{}
                      : c.rank(0) == 1 ? c.constant(1)
                      : c.rank(0) == 2 ? c.shape(0)[0]
                                       : DimId{};
   const DimId label[] = {rows};
   c.tensor(0, text ? DType::String : DType::Int64, label);
-  const DimId score[] = {rows, n > 1 ? c.constant(static_cast<std::int64_t>(n)) : DimId{}};
+  const std::size_t n = scores(labels);
+  const DimId score[] = {rows, n > 0 ? c.constant(static_cast<std::int64_t>(n)) : DimId{}};
   c.tensor(1, DType::Float, score);
+}
+
+}  // namespace
+
+void ml_tree_classifier(NodeContext& c) {
+  classifier(c, [](std::size_t labels) { return labels > 1 ? labels : 0; });
+}
+
+// One score for each intercept; for one intercept and two labels that of the other label, too.
+void ml_linear_classifier(NodeContext& c) {
+  const Attr* intercepts = c.attr("intercepts");
+  const std::size_t n = intercepts ? intercepts->floats.size() : 0;
+  classifier(c, [n](std::size_t labels) { return n > 1 ? n : n == 1 && labels == 2 ? 2 : 0; });
+}
+
+// With probabilities one score for each label, else one for each pair of labels, or of support vectors.
+void ml_svm_classifier(NodeContext& c) {
+  classifier(c, [](std::size_t) { return std::size_t{0}; });
 }
 
 void ml_zip_map(NodeContext& c) {

@@ -82,7 +82,7 @@ constexpr Table make_table() {
   put(t, rules::conv_transpose, K::ConvTranspose);
   put(t, rules::pool, K::AveragePool, K::MaxPool, K::LpPool);
   put(t, rules::global_pool, K::GlobalAveragePool, K::GlobalLpPool, K::GlobalMaxPool);
-  put(t, rules::resize, K::Resize);
+  put(t, rules::resize, K::Resize, K::Upsample);
   put(t, rules::roi_align, K::RoiAlign);
   put(t, rules::non_max_suppression, K::NonMaxSuppression);
   put(t, rules::grid_sample, K::GridSample);
@@ -115,7 +115,9 @@ constexpr Table make_table() {
   put(t, rules::optional_get_element, K::OptionalGetElement);
   put(t, rules::ml_scaler, K::MlScaler, K::MlNormalizer);
   put(t, rules::ml_one_hot, K::MlOneHotEncoder);
-  put(t, rules::ml_classifier, K::MlTreeEnsembleClassifier, K::MlLinearClassifier, K::MlSVMClassifier);
+  put(t, rules::ml_tree_classifier, K::MlTreeEnsembleClassifier);
+  put(t, rules::ml_linear_classifier, K::MlLinearClassifier);
+  put(t, rules::ml_svm_classifier, K::MlSVMClassifier);
   put(t, rules::ml_zip_map, K::MlZipMap);
   put(t, rules::ms_like_first, K::MsBiasGelu, K::MsFastGelu, K::MsGelu, K::MsQuickGelu, K::MsBiasSoftmax,
       K::MsRotaryEmbedding, K::MsGroupNorm);
