@@ -4,6 +4,7 @@
 
 #include "infer/rules.h"
 #include "infer/values.h"
+#include "ops/integer_arithmetic.h"
 #include "support/checked.h"
 
 namespace graphopt::rules {
@@ -73,8 +74,9 @@ DimId pool_extent(NodeContext& c, DimId in, const Window& w, std::size_t i, bool
   if (!room) return {};
   // With ceil_mode ONNX Runtime divides in float32: a dividend below 2^24 is exact there, and its quotient
   // is rounded to an integer only if it is one.
-  constexpr std::int64_t kExact = std::int64_t{1} << 24;
-  const auto exact = [&](DimId d) { return c.dims.range(d).low > -kExact && c.dims.range(d).high < kExact; };
+  const auto exact = [&](DimId d) {
+    return c.dims.range(d).low > -kExactInFloat && c.dims.range(d).high < kExactInFloat;
+  };
   if (ceil_mode && (!exact(room) || !exact(in))) return {};
   if (same_padding(w)) {
     // ONNX Runtime pads for a window without dilation, the standard for the one that there is.
@@ -233,10 +235,48 @@ void global_pool(NodeContext& c) {
   c.tensor(0, c.elem(0), d);
 }
 
+namespace {
+
+// Returns floor(in * scale), as it is in float32 and in double: which of them the runtime takes depends on
+// its version. None where they may differ: above 2^24 float32 does not have every integer.
+DimId scaled(NodeContext& c, DimId in, float scale) {
+  const std::int64_t high = in ? c.dims.range(in).high : Range::kMax;
+  if (!(scale > 0) || high > kExactInFloat) return {};
+  const double whole = std::floor(static_cast<double>(scale));
+  if (static_cast<double>(scale) == whole) {
+    const bool exact = whole * static_cast<double>(high) <= static_cast<double>(kExactInFloat);
+    return exact ? c.dims.mul(in, c.constant(static_cast<std::int64_t>(whole))) : DimId{};
+  }
+  const auto extent = c.value(in);
+  if (!extent) return {};
+  const double wide = std::floor(static_cast<double>(scale) * static_cast<double>(*extent));
+  const float narrow = std::floor(scale * static_cast<float>(*extent));
+  if (static_cast<double>(narrow) != wide || wide > static_cast<double>(kExactInFloat)) return {};
+  return c.constant(static_cast<std::int64_t>(wide));
+}
+
+using Floats = std::vector<float>;
+
+// Returns the scales, from the attribute (Upsample up to opset 8) or a constant operand; empty where they are
+// not known.
+Floats scales_of(NodeContext& c, std::size_t operand) {
+  if (const Attr* a = c.opset() < 9 ? c.attr("scales") : nullptr) return {a->floats.begin(), a->floats.end()};
+  const TensorId t = c.has(operand) ? c.m.constant_of(c.in(operand)) : TensorId{};
+  const auto raw = t ? c.m.raw(t) : std::nullopt;
+  if (!raw || c.m.tensor(t).dtype != DType::Float) return {};
+  Floats scales(raw->size() / sizeof(float));
+  std::copy_n(raw->data(), scales.size() * sizeof(float), reinterpret_cast<char*>(scales.data()));
+  return scales;
+}
+
+}  // namespace
+
+// Upsample, too, which Resize replaced.
 void resize(NodeContext& c) {
+  if (c.opset() < 7) return;
   if (!c.ranked(0)) return elem_only(c, c.elem(0));
   const auto x = c.shape(0);
-  const bool old = c.opset() < 11;  // X, scales
+  const bool old = c.opset() < 11;  // X, scales; before opset 9 scales are an attribute
   const std::size_t scales_at = old ? 1 : 2;
   std::vector<std::size_t> axes;
   if (const auto given = c.opset() >= 18 ? c.attr_ints(names::axes) : std::nullopt) {
@@ -257,29 +297,10 @@ void resize(NodeContext& c) {
       for (std::size_t i = 0; i < axes.size(); ++i) d[axes[i]] = sizes->elements[i];
     return c.tensor(0, c.elem(0), d);
   }
-  // floor(extent * scale), with the scale in float32.
-  const TensorId t = c.has(scales_at) ? c.m.constant_of(c.in(scales_at)) : TensorId{};
-  const auto raw = t ? c.m.raw(t) : std::nullopt;
+  const Floats scales = scales_of(c, scales_at);
   const std::string_view crop = c.attr_string(names::coordinate_transformation_mode, "half_pixel");
-  if (raw && c.m.tensor(t).dtype == DType::Float && raw->size() >= 4 * axes.size() &&
-      c.m.tensor(t).elements == static_cast<std::int64_t>(axes.size()) && crop != "tf_crop_and_resize") {
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      float scale = 0;
-      std::copy_n(raw->data() + 4 * i, 4, reinterpret_cast<char*>(&scale));
-      const DimId in = x[axes[i]];
-      const double rounded = std::floor(static_cast<double>(scale));
-      const auto extent = c.value(in);
-      if (scale > 0 && scale < 1e6f && static_cast<double>(scale) == rounded)
-        d[axes[i]] = c.dims.mul(in, c.constant(static_cast<std::int64_t>(rounded)));
-      else if (scale > 0 && extent && *extent < 1 << 24) {
-        // The runtime multiplies in float32 or in double, depending on its version: both must agree.
-        const double wide = std::floor(static_cast<double>(scale) * static_cast<double>(*extent));
-        const float narrow = std::floor(scale * static_cast<float>(*extent));
-        if (static_cast<double>(narrow) == wide && wide < 1e15)
-          d[axes[i]] = c.constant(static_cast<std::int64_t>(wide));
-      }
-    }
-  }
+  if (scales.size() == axes.size() && crop != "tf_crop_and_resize")
+    for (std::size_t i = 0; i < axes.size(); ++i) d[axes[i]] = scaled(c, x[axes[i]], scales[i]);
   c.tensor(0, c.elem(0), d);
 }
 

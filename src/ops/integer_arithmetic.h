@@ -34,7 +34,8 @@
 
 namespace graphopt {
 
-// Every integer of at most this magnitude is a double.
+// Every integer of at most this magnitude is a float32, or a double.
+inline constexpr std::int64_t kExactInFloat = std::int64_t{1} << 24;
 inline constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
 
 template <class T> constexpr bool exact_in_double(T v) {

@@ -111,7 +111,7 @@ TEST(InferEqualities, ProductOfExtents) {
 }
 
 TEST(InferEqualities, RangeAndTileAndResize) {
-  const InferCase c(R"(g (float[b, 3, h, w] x) => (int64[] i, float[] t, float[] z)
+  constexpr const char* kText = R"(g (float[b, 3, h, w] x) => (int64[] i, float[] t, float[] z)
     <int64 zero = {0}, int64 one = {1}, int64 three = {3}, int64[4] reps = {1, 1, 2, 1},
      float[4] scales = {1.0, 1.0, 2.0, 3.0}>
     {
@@ -120,10 +120,17 @@ TEST(InferEqualities, RangeAndTileAndResize) {
       i = Range(zero, n, one)
       t = Tile(x, reps)
       z = Resize <mode = "nearest"> (x, , scales)
-    })");
+    })";
+  const InferCase c(kText);
   EXPECT_EQ(c.type("i"), "int64[w]");
   EXPECT_EQ(c.type("t"), "float[b, 3, 2*h, w]");
-  EXPECT_EQ(c.type("z"), "float[b, 3, 2*h, 3*w]");
+  EXPECT_EQ(c.type("z"), "float[fresh, 3, fresh, fresh]");  // float32 does not have every extent above 2^24
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  const InferCase d(
+      kText, {.ranges = {{"b", {0, kMost}}, {"h", {0, kMost / 2}}, {"w", {0, kMost / 3}}}, .shapes = {}});
+  EXPECT_EQ(d.type("z"), "float[b, 3, 2*h, 3*w]");
+  const InferCase e(kText, {.ranges = {{"b", {0, kMost + 1}}, {"h", {0, kMost / 2 + 1}}}, .shapes = {}});
+  EXPECT_EQ(e.type("z"), "float[fresh, 3, fresh, fresh]");
 }
 
 TEST(InferEqualities, BranchesThatAgree) {
