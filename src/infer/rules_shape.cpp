@@ -120,12 +120,26 @@ void constant_of_shape(NodeContext& c) {
 
 namespace {
 
+// Returns whether onnx's inference, which computes in the type itself where all three are constants, and with
+// which the checker compares, comes to the same number as doubles.
+bool checker_counts_alike(DType elem, std::optional<std::int64_t> first, std::optional<std::int64_t> last,
+                          std::int64_t step) {
+  if (!first || !last) return true;
+  const auto small = [](std::int64_t v, std::int64_t limit) { return -limit <= v && v <= limit; };
+  constexpr std::int64_t kHalf = std::numeric_limits<std::int32_t>::max() / 2;
+  if (elem == DType::Int32) return small(*first, kHalf) && small(*last, kHalf);
+  if (!is_float(elem) || elem == DType::Double) return true;
+  const std::int64_t exact = kExactInFloat / 2;
+  return small(*first, exact) && small(*last, exact) && small(step, exact);
+}
+
 // Returns ceil((limit - start) / delta), at least 0: as ONNX Runtime counts, which subtracts and divides in
 // doubles. None when that may round.
 DimId range_count(NodeContext& c, DType elem, DimId start, DimId limit, DimId delta) {
   const auto step = delta ? c.value(delta) : std::nullopt;
   if (!step || *step == 0 || !exact_in_double(*step)) return {};
   const auto first = c.value(start), last = c.value(limit);
+  if (!checker_counts_alike(elem, first, last, *step)) return {};
   if (is_int(elem) && first && last) {
     const auto n = integers::range_count(*first, *last, *step);
     return n ? c.constant(*n) : DimId{};
