@@ -195,7 +195,7 @@ class WrittenTypes {
     if (value.is_input) return specialized_ && value.graph == model_.main() ? numbers_only(v) : TypeId{};
     // A constant determines its type itself; what the file claims about it must not stay beside others.
     const bool constant = value.is_initializer || model_.constant_of(v).valid();
-    if (constant && (!infer_ || value.info.empty())) return {};
+    if (constant && !refuted(v) && (!infer_ || value.info.empty())) return {};
     if (in_function(value.graph)) return {};  // would hold for one call only
     const TypeId found = type_for_readers(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};

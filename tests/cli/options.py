@@ -132,6 +132,20 @@ def test_infer_writes_types(tool, folder):
     expect(found == {"i": ["batch", 3], "r": ["batch", 3], "c": [3]}, found)
 
 
+def test_claims_that_are_wrong(tool, folder):
+    """No dim of a declared type that inference refutes stays, also where the value is a constant now."""
+    m = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,3] x) => (int64[3] s, int64[7,5] n) { s = Shape (x) n = NonZero (x) }"""
+    )
+    out = folder / "o.onnx"
+    expect(tool(saved(folder, m), "-o", out).returncode == 0)
+    made = onnx.load(out)
+    found = [dims(v) for v in made.graph.output]
+    expect(found[0] == [2] and found[1][0] == 2 and found[1][1] != 5, found)
+    onnx.checker.check_model(made, full_check=True)
+
+
 def test_names_of_dims(tool, folder):
     """A name that is an expression over dims of inputs is believed unless --dim-names says otherwise; any
     other name is a name, whatever it looks like, and options and messages take it as it is."""
