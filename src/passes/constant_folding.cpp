@@ -87,7 +87,7 @@ class FoldConstant final : public Rule {
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
     if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
-    return folded_.refusal == FoldRefusal::None && covers_uses(m, n);
+    return covers_uses(m, n);
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -104,8 +104,8 @@ class FoldConstant final : public Rule {
   std::uint64_t too_big = 0;
 
  private:
-  // A node may declare results that its operator does not have. If one of them has a use, the node would
-  // stay, and this match would repeat without end.
+  // If a result with a use were missing, the node would stay, and this match would repeat without end. Where
+  // folding was refused all are missing, and one at least has a use (may_fold).
   bool covers_uses(const Model& m, NodeId n) const {
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
@@ -125,7 +125,7 @@ class FoldConstant final : public Rule {
 template <class T> bool encode(std::span<const std::int64_t> numbers, std::string& raw) {
   for (const std::int64_t x : numbers) {
     const T e = static_cast<T>(x);
-    if (static_cast<std::int64_t>(e) != x || (x < 0 && !std::is_signed_v<T>)) return false;
+    if (static_cast<std::int64_t>(e) != x) return false;
     raw.append(reinterpret_cast<const char*>(&e), sizeof e);
   }
   return true;

@@ -54,9 +54,7 @@ class DropDropout final : public SkipRule {
       const ValueId training = m.input(n, 2);
       if (!training) return true;
       const TensorId t = m.constant_of(training);
-      if (!t) return false;
-      const auto raw = m.raw(t);
-      return raw && raw->size() == 1 && (*raw)[0] == 0;
+      return t && m.raw(t) == Bytes("\0", 1);
     }
     if (opset >= 7) return true;
     return int_attr(m, n, names::is_test).value_or(0) != 0;

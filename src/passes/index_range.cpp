@@ -61,9 +61,9 @@ class Walk {
 
  private:
   Range constant(TensorId t, Range whole) const {
-    const auto numbers = int_elements(m_, t);
-    if (!numbers || numbers->empty()) return whole;
-    const auto [low, high] = std::ranges::minmax(*numbers);
+    const auto numbers = int_elements(m_, t).value_or(std::vector<std::int64_t>());
+    if (numbers.empty()) return whole;
+    const auto [low, high] = std::ranges::minmax(numbers);
     return {std::max(low, Range::kMin), std::min(high, Range::kMax)};
   }
 

@@ -59,15 +59,12 @@ class MergeInitializers final : public Pass {
     Model& m = c.model;
     const std::uint64_t before = counters_[0].value;
     std::map<TypeAndDims, Group> by_type;
-    for (std::size_t g = 0; g < m.graph_count(); ++g) {
-      const Graph& graph = m.graph(GraphId{g});
-      if (!graph.alive) continue;
-      for (const ValueId v : graph.initializers)
+    for (std::size_t g = 0; g < m.graph_count(); ++g)
+      for (const ValueId v : m.graph(GraphId{g}).initializers)
         if (m.value(v).alive && m.constant_of(v)) {
           const Tensor& t = m.tensor(m.value(v).tensor);
           by_type[{t.dtype, {t.dims.begin(), t.dims.end()}}].push_back(v);
         }
-    }
     // The order of types must not reach the result: groups are visited by their first member.
     std::vector<Group*> groups;
     for (auto& [key, group] : by_type)

@@ -23,6 +23,7 @@
 //   c = MatMul (x, w)
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -147,9 +148,10 @@ class MergeMatMuls final : public Rule {
     std::uint64_t bytes = 0;
     for (const Product& p : group_) {
       const auto size =
-          raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements));
-      if (!size || *size > kMostBytes - bytes) return false;
-      bytes += *size;
+          raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements))
+              .value_or(std::numeric_limits<std::uint64_t>::max());
+      if (size > kMostBytes - bytes) return false;
+      bytes += size;
     }
     // Launches before: the products. After: one product, the Split, and the rest of the epilogues.
     if (2 + left_behind(c) > group_.size()) return false;

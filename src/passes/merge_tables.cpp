@@ -26,6 +26,7 @@
 //   y = Concat <axis = 1> (a, b)              =>    e = Add (d, offsets)  y = Gather (t_and_u, e)
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -230,10 +231,11 @@ class MergeTables final : public Rule {
     const std::int64_t most = index_type_ == DType::Int32 ? std::int64_t{0x7fffffff} : Range::kMax;
     for (const Lookup& b : run_) {
       const Tensor& t = m.tensor(b.tensor);
-      const auto size = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
-      if (!size || *size > kMostBytes - bytes || b.rows > most - rows) return false;
+      const auto size = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements))
+                            .value_or(std::numeric_limits<std::uint64_t>::max());
+      if (size > kMostBytes - bytes || b.rows > most - rows) return false;
       rows += b.rows;
-      bytes += *size;
+      bytes += size;
     }
     return true;
   }
@@ -263,7 +265,7 @@ class MergeTables final : public Rule {
         place_ = j;
         repeat_ = *m.dims.value(index[j]);
         joined_[j] = m.dims.mul(index[j], count);
-        return joined_[j].valid() && repeat_ <= kMostRepeats && add_row_dims(m);
+        return repeat_ <= kMostRepeats && add_row_dims(m);
       }
     const DimId elements = m.dims.product(index);
     if (!elements) return false;

@@ -52,7 +52,7 @@ std::uint64_t facts_hash(const Model& model, const Inference& infer) {
     hash = mix_hash(hash, infer.type(v).index());
     for (const DimId d : infer.type_of(v).dims) {
       // That an extent is never 0, say, is a fact of its own.
-      if (!d || !model.dims.is_symbol(d)) continue;
+      if (!model.dims.is_symbol(d)) continue;
       const Range range = model.dims.range(d);
       hash = mix_hash(mix_hash(hash, static_cast<std::uint64_t>(range.low)),
                       static_cast<std::uint64_t>(range.high));

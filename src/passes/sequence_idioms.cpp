@@ -119,13 +119,13 @@ class SplitDirectly final : public Rule {
   bool match(const PassContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), sequence = m.output(n, 0);
-    if (!x || !sequence || m.is_fixed(sequence) || !attributes_known(m, n) || m.use_count(sequence) == 0)
+    if (!sequence || m.is_fixed(sequence) || !attributes_known(m, n) || m.use_count(sequence) == 0)
       return false;
     readers_.clear();
     for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
       if (m.kind(reader) != OpKind::SequenceAt || m.node(reader).graph != m.node(n).graph ||
-          !m.input(reader, 1) || !m.output(reader, 0))
+          !m.output(reader, 0))
         return false;
       readers_.push_back(reader);
     }
