@@ -65,18 +65,19 @@ class MergeMatMuls final : public Rule {
         group_.push_back(p);
     }
     std::ranges::sort(group_, [&](const Product& a, const Product& b) { return m.before(a.node, b.node); });
-    // All of them, or else those with the same operator downstream as the first one.
-    if (worth_it(c, n)) return true;
+    // All of them, or else those with the same operator downstream as this one.
+    if (worth_it(c)) return true;
     const NodeId next = epilogue(c, m.output(n, 0));
     std::erase_if(group_, [&](const Product& p) {
       const NodeId other = epilogue(c, m.output(p.node, 0));
       return next.valid() != other.valid() || (next && m.kind(next) != m.kind(other));
     });
-    return worth_it(c, n);
+    return worth_it(c);
   }
 
-  void apply(PassContext& c, NodeId n) override {
+  void apply(PassContext& c, NodeId) override {
     Model& m = c.model;
+    const NodeId n = group_[0].node;  // users of any of them come after the first
     const GraphId g = m.node(n).graph;
     const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_joined";
     const auto constant = [&](ValueId like, TensorId t) {
@@ -142,8 +143,8 @@ class MergeMatMuls final : public Rule {
            a.bias.valid() == b.bias.valid() && same_attributes(m, a.node, b.node);
   }
 
-  bool worth_it(const PassContext& c, NodeId n) const {
-    if (group_.size() < 2 || group_[0].node != n) return false;
+  bool worth_it(const PassContext& c) const {
+    if (group_.size() < 2) return false;  // may be empty: an attribute without content differs from itself
     const Model& m = c.model;
     std::uint64_t bytes = 0;
     for (const Product& p : group_) {
@@ -262,7 +263,7 @@ class MergeMatMuls final : public Rule {
     return m.make_tensor(m.tensor(group_[0].bias).dtype, dims, std::move(joined));
   }
 
-  std::vector<Product> group_;  // in the order of the graph; the root is the first
+  std::vector<Product> group_;  // in the order of the graph
   std::int64_t axis_ = 0;
 };
 
