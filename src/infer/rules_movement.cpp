@@ -124,11 +124,21 @@ void concat(NodeContext& c) {
   const std::size_t n = c.input_count();
   std::size_t ranked = 0;
   while (ranked < n && !c.ranked(ranked)) ++ranked;
-  if (ranked == n) return c.elem_only(0, 0);
-  const auto axis = NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked));
-  if (!axis) return c.elem_only(0, 0);
+  DType elem = DType::Undefined;
+  for (std::size_t i = 0; i < n; ++i) {
+    const DType of_operand = c.elem(i);
+    if (of_operand == DType::Undefined) continue;
+    if (elem != DType::Undefined && of_operand != elem) return;  // refused; which type counts is not known
+    elem = of_operand;
+  }
+  const auto axis = ranked < n
+                        ? NodeContext::axis(c.attr_int(names::axis, c.opset() < 4 ? 1 : 0), c.rank(ranked))
+                        : std::nullopt;
+  if (!axis) {
+    if (elem != DType::Undefined) c.tensor(0, elem);
+    return;
+  }
   const Dims d = concat_dims(c, ranked, *axis);
-  const DType elem = c.elem(ranked);
   std::optional<SymbolicTensor> value;
   if (has_values(elem) && d.size() == 1) value = concat_vectors(c, elem);
   else if (has_values(elem) && c.sym(0) && n <= 64) value = concat_known(c, elem, d.size(), *axis);
