@@ -6,6 +6,7 @@
 
 #include "infer/rules.h"
 #include "infer/values.h"
+#include "support/checked.h"
 
 namespace graphopt::rules {
 namespace {
@@ -90,23 +91,24 @@ std::optional<SymbolicTensor> concat_vectors(NodeContext& c, DType elem) {
   return value;
 }
 
-// Returns the elements of a Concat of higher rank: those of all operands must be known.
+// Returns the elements of a Concat of higher rank, of at least one operand: those of all operands must be
+// known.
 std::optional<SymbolicTensor> concat_known(NodeContext& c, DType elem, std::size_t rank, std::size_t axis) {
   std::vector<const SymbolicTensor*> parts;
-  std::int64_t along = 0;
+  std::optional<std::int64_t> along = 0;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     const SymbolicTensor* t = c.sym(i);
     if (!t || t->dims.size() != rank) return std::nullopt;
     parts.push_back(t);
-    along += t->dims[axis];
+    along = checked_add(along, t->dims[axis]);
   }
-  if (parts.empty()) return std::nullopt;
+  if (!along) return std::nullopt;
   SymbolicTensor r{elem, parts[0]->dims, {}};
-  r.dims[axis] = along;
-  if (too_many(r.dims, c.s.options.max_elements)) return std::nullopt;
+  r.dims[axis] = *along;
   for (const SymbolicTensor* t : parts)
     for (std::size_t k = 0; k < rank; ++k)
       if (k != axis && t->dims[k] != r.dims[k]) return std::nullopt;
+  if (count_of(r.dims).value_or(0) == 0) return r;  // beside an extent of 0 others may be of any size
   const auto outer = count_of(std::span(r.dims).first(axis)).value_or(0);
   const auto inner = count_of(std::span(r.dims).subspan(axis + 1)).value_or(0);
   for (std::int64_t o = 0; o < outer; ++o)
