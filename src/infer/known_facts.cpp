@@ -311,7 +311,7 @@ bool contradict(const Model& m, const Type& a, const Type& b) {
   if (a.kind == TypeKind::Unknown || b.kind == TypeKind::Unknown) return false;
   if (a.kind != b.kind) return true;
   if (a.elem != b.elem && a.elem != DType::Undefined && b.elem != DType::Undefined) return true;
-  if (a.inner && b.inner) return contradict(m, m.types[a.inner], m.types[b.inner]);
+  if (a.inner) return contradict(m, m.types[a.inner], m.types[b.inner]);
   if (!a.has_rank || !b.has_rank) return false;
   if (a.dims.size() != b.dims.size()) return true;
   for (std::size_t i = 0; i < a.dims.size(); ++i)

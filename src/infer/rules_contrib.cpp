@@ -28,7 +28,7 @@ void ms_like_first(NodeContext& c) { c.set(0, c.type_id(0)); }
 // Result, mean, inverse deviation, and the sum of input, skip and bias.
 void ms_skip_norm(NodeContext& c) {
   c.set(0, c.type_id(0));
-  for (std::size_t i = 1; i < 3 && i < c.output_count(); ++i) {
+  for (std::size_t i = 1; i < 3; ++i) {
     if (c.rank(0) < 1) {
       c.tensor(i, DType::Float);
       continue;
@@ -37,7 +37,7 @@ void ms_skip_norm(NodeContext& c) {
     d.back() = c.constant(1);
     c.tensor(i, DType::Float, d);
   }
-  if (c.output_count() > 3) c.set(3, c.type_id(0));
+  c.set(3, c.type_id(0));
 }
 
 // FusedMatMul: operands may be transposed, in the batch axes, too.
@@ -82,7 +82,7 @@ void ms_attention(NodeContext& c) {
   if (c.rank(0) == 3) d[1] = c.shape(0)[0];
   if (heads > 0) {
     d[2] = c.constant(heads);
-    if (hidden && v_hidden == hidden) d[4] = c.dims.exact_div(hidden, d[2]);
+    if (v_hidden == hidden) d[4] = c.dims.exact_div(hidden, d[2]);
   }
   if (!c.has(4)) {
     if (c.rank(0) == 3) d[3] = c.shape(0)[1];
@@ -115,7 +115,7 @@ void ms_group_query_attention(NodeContext& c) {
   } else if (c.elem(0) != DType::Undefined) {
     c.tensor(0, c.elem(0));
   }
-  for (std::size_t i = 1; i < 3 && i < c.output_count(); ++i) {
+  for (std::size_t i = 1; i < 3; ++i) {
     // The length depends on whether the runtime shares the buffers of past and present.
     Dims d(4);
     if (c.rank(0) == 3) d[0] = c.shape(0)[0];

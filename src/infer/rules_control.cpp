@@ -358,9 +358,8 @@ void function_call(NodeContext& c) {
   const FunctionId f = c.m.op(c.n).function;
   if (!f) return;
   Inference::State& s = c.s;
-  const bool nested =
-      std::ranges::any_of(s.calls, [&](const CallFrame& frame) { return frame.function == f; });
-  if (nested || s.calls.size() >= Inference::State::kMaxDepth || s.body_budget == 0) return;
+  // No function leads back to itself: such a model is not loaded.
+  if (s.calls.size() >= Inference::State::kMaxDepth || s.body_budget == 0) return;
   const Function& function = c.m.function(f);
   const GraphId body = function.body;
   const auto inputs = c.m.graph_inputs(body);

@@ -232,7 +232,7 @@ DimId sliced(NodeContext& c, DimId n, DimId start, DimId end, std::int64_t step)
   const auto may_be = [&](DimId x, std::int64_t v) {
     if (const auto number = p.value(x)) return *number == v;
     const Range r = p.range(x);
-    return (r.low <= v || r.low == Range::kMin) && (v <= r.high || r.high == Range::kMax);
+    return r.low <= v && (v <= r.high || r.high == Range::kMax);
   };
   const bool small = p.range(n).high <= kInt32Max;
   const auto from_end = [&](DimId x) -> DimId {

@@ -251,8 +251,7 @@ void squeeze(NodeContext& c) {
   if (!given) {
     // The number of axes determines the rank.
     const auto n = known_length(c, 1);
-    if (n && *n <= c.rank(0) && c.opset() >= 13)
-      return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));
+    if (n && *n <= c.rank(0)) return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) - *n)));
     return c.tensor(0, elem);
   }
   if (given->empty()) return c.tensor(0, elem);  // all axes of extent 1, or none, depending on the runtime
@@ -276,7 +275,7 @@ void unsqueeze(NodeContext& c) {
     return;
   }
   if (!given) {
-    const auto n = c.opset() >= 13 ? known_length(c, 1) : std::nullopt;
+    const auto n = known_length(c, 1);
     if (n) return c.tensor(0, elem, Dims(static_cast<std::size_t>(c.rank(0) + *n)));
     return c.tensor(0, elem);
   }
