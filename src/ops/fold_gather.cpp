@@ -17,6 +17,8 @@ std::int64_t product(DimView dims, std::size_t from, std::size_t to) {  // of a 
   return p;
 }
 
+bool is_index(const Operand& o) { return o.dtype == DType::Int64 || o.dtype == DType::Int32; }
+
 // Reads an int32 or int64 tensor element by element.
 struct Indices {
   const char* data;
@@ -25,10 +27,7 @@ struct Indices {
     return wide ? load<std::int64_t>(data, i) : load<std::int32_t>(data, i);
   }
 };
-std::optional<Indices> indices_of(const Operand& o) {
-  if (!o || (o.dtype != DType::Int64 && o.dtype != DType::Int32)) return std::nullopt;
-  return Indices{o.data, o.dtype == DType::Int64};
-}
+Indices indices_of(const Operand& o) { return {o.data, o.dtype == DType::Int64}; }
 
 // Returns 0 ... extent - 1, counting from the end when the index is negative; -1 when it is out of range.
 std::int64_t resolve(std::int64_t i, std::int64_t extent) {
@@ -41,15 +40,15 @@ bool may_be_negative(const FoldRun& r) { return r.opset >= 11; }
 
 // Operand 1 as indices into the axis of operand 0 that the node's attribute names.
 struct AxisIndices {
-  std::optional<Indices> indices;
+  Indices indices = {};
   std::size_t axis = 0;
 };
 FoldRefusal read_axis_indices(const FoldRun& r, AxisIndices& out) {
   const std::optional<std::int64_t> given = r.int_of(names::axis);
   if (!given) return kNotFoldable;
   const auto axis = normalize_axis(*given, r.in(0).rank());
+  if (!axis || !is_index(r.in(1))) return kBad;
   out.indices = indices_of(r.in(1));
-  if (!axis || !out.indices) return kBad;
   out.axis = static_cast<std::size_t>(*axis);
   return kDone;
 }
@@ -71,7 +70,7 @@ FoldRefusal fold_gather(FoldRun& r) {
   const Operand& data = r.in(0);
   AxisIndices at;
   if (const FoldRefusal no = read_axis_indices(r, at); no != kDone) return no;
-  const Indices& indices = *at.indices;
+  const Indices& indices = at.indices;
   const std::size_t a = at.axis;
   const auto at_axis = data.dims.begin() + static_cast<std::ptrdiff_t>(a);
   Dims dims(data.dims.begin(), at_axis);
@@ -133,7 +132,7 @@ FoldRefusal fold_gather_elements(FoldRun& r) {
   const Operand& data = r.in(0);
   AxisIndices at;
   if (const FoldRefusal no = read_axis_indices(r, at); no != kDone) return no;
-  const Indices& indices = *at.indices;
+  const Indices& indices = at.indices;
   const std::size_t a = at.axis;
   if (!fits_elementwise(data, r.in(1), a)) return kBad;
   Buffer out;
@@ -154,7 +153,7 @@ FoldRefusal fold_scatter_elements(FoldRun& r) {
   if (!plain_scatter(r)) return kNotFoldable;
   AxisIndices at;
   if (const FoldRefusal no = read_axis_indices(r, at); no != kDone) return no;
-  const Indices& indices = *at.indices;
+  const Indices& indices = at.indices;
   const std::size_t a = at.axis;
   if (updates.dtype != data.dtype) return kBad;
   if (!fits_elementwise(data, r.in(1), a) || !std::ranges::equal(updates.dims, r.in(1).dims)) return kBad;
@@ -195,8 +194,8 @@ std::int64_t block_of(const Indices& indices, std::int64_t i, std::int64_t lengt
 FoldRefusal fold_gather_nd(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& index = r.in(1);
-  const std::optional<Indices> indices = indices_of(index);
-  if (!indices || index.dtype != DType::Int64 || data.rank() == 0 || index.rank() == 0) return kBad;
+  if (index.dtype != DType::Int64) return kBad;
+  const Indices indices = indices_of(index);
   std::int64_t batch = 0;
   if (r.opset >= 12) {
     const auto v = r.int_of(names::batch_dims);
@@ -223,7 +222,7 @@ FoldRefusal fold_gather_nd(FoldRun& r) {
     const std::int64_t size = product(data.dims, tail, data.rank());
     const Mover mover(data, out);
     for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t block = block_of(*indices, i, length, data.dims, b);
+      const std::int64_t block = block_of(indices, i, length, data.dims, b);
       if (block < 0) return kBad;
       mover.copy(i * size, (i / (rows / batches) * blocks + block) * size, size);
     }
@@ -236,9 +235,9 @@ FoldRefusal fold_scatter_nd(FoldRun& r) {
   const Operand& data = r.in(0);
   const Operand& index = r.in(1);
   const Operand& updates = r.in(2);
-  const std::optional<Indices> indices = indices_of(index);
   if (!plain_scatter(r)) return kNotFoldable;
-  if (!indices || index.dtype != DType::Int64 || data.rank() == 0 || index.rank() == 0) return kBad;
+  if (index.dtype != DType::Int64 || data.rank() == 0 || index.rank() == 0) return kBad;
+  const Indices indices = indices_of(index);
   const std::int64_t length = index.dims.back();
   if (length < 1 || length > static_cast<std::int64_t>(data.rank()) || updates.dtype != data.dtype)
     return kBad;
@@ -256,7 +255,7 @@ FoldRefusal fold_scatter_nd(FoldRun& r) {
     std::vector<bool> written(static_cast<std::size_t>(data.elements / size));
     const Mover mover(updates, out);
     for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t block = block_of(*indices, i, length, data.dims, 0);
+      const std::int64_t block = block_of(indices, i, length, data.dims, 0);
       if (block < 0 || written[static_cast<std::size_t>(block)]) return kBad;
       written[static_cast<std::size_t>(block)] = true;
       mover.copy(block * size, i * size, size);
@@ -333,10 +332,9 @@ FoldRefusal fold_non_zero(FoldRun& r) {
 FoldRefusal fold_one_hot(FoldRun& r) {
   const Operand& index = r.in(0);
   const Operand& values = r.in(2);
-  const std::optional<Indices> indices = indices_of(index);
   const std::optional<std::int64_t> depth = int_scalar(r.in(1)), given = r.int_of(names::axis);
   // kernels support indices and depth of other types, too
-  if (!indices || !depth || !given) return kNotFoldable;
+  if (!is_index(index) || !depth || !given) return kNotFoldable;
   if (*depth <= 0 || values.rank() != 1 || values.elements != 2 || index.rank() == 0) return kBad;
   const auto axis = normalize_axis(*given, index.rank() + 1);
   if (!axis || (*given < -1 && r.opset < 11)) return kBad;
@@ -346,11 +344,12 @@ FoldRefusal fold_one_hot(FoldRun& r) {
   if (const FoldRefusal no = r.make(values.dtype, std::move(dims), out); no != kDone) return no;
   if (out.elements > 0) {
     const std::int64_t inner = product(index.dims, static_cast<std::size_t>(*axis), index.rank());
+    const Indices indices = indices_of(index);
     const Mover mover(values, out);
     for (std::int64_t i = 0; i < out.elements; ++i) mover.copy(i, 0, 1);
     for (std::int64_t i = 0; i < index.elements; ++i) {
-      if ((*indices)[i] < 0 && !may_be_negative(r)) return kNotFoldable;
-      const std::int64_t k = resolve((*indices)[i], *depth);  // an index out of range gives only off values
+      if (indices[i] < 0 && !may_be_negative(r)) return kNotFoldable;
+      const std::int64_t k = resolve(indices[i], *depth);  // an index out of range gives only off values
       if (k >= 0) mover.copy((i / inner * *depth + k) * inner + i % inner, 1, 1);
     }
   }

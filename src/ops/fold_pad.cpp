@@ -46,7 +46,7 @@ std::optional<Dims> pads_of(const FoldRun& r) {
   }
   if (!pads) return std::nullopt;
   std::optional<Dims> axes;
-  if (r.opset >= 18 && r.in(3)) {
+  if (r.in(3)) {
     const std::optional<Dims> given = int_list(r.in(3));
     if (!given || r.in(3).rank() != 1) return std::nullopt;
     axes = normalize_axes(*given, rank);

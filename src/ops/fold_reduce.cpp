@@ -34,9 +34,9 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
       if (!list || r.in(1).rank() != 1) return std::nullopt;
       given = *list;
     }
-    const auto noop = r.int_of(names::noop_with_empty_axes);
-    if (!noop || *noop < 0 || *noop > 1) return std::nullopt;  // runtimes differ on others
-    a.noop = *noop == 1 && given.empty();
+    const std::int64_t noop = r.int_of(names::noop_with_empty_axes).value_or(-1);
+    if (noop < 0 || noop > 1) return std::nullopt;  // runtimes differ on others
+    a.noop = noop == 1 && given.empty();
   } else if (r.has(names::axes)) {
     const auto list = ints_attr(r.m, r.n, names::axes);
     if (!list) return std::nullopt;
@@ -44,15 +44,15 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
     if (r.opset < 11 && std::ranges::any_of(given, [](std::int64_t v) { return v < 0; })) return std::nullopt;
   }
   a.negative = std::ranges::any_of(given, [](std::int64_t v) { return v < 0; });
-  const auto keep = r.int_of(names::keepdims);
+  const std::int64_t keep = r.int_of(names::keepdims).value_or(-1);
   const auto axes = normalize_axes(given, data.rank());
-  if (!keep || *keep < 0 || *keep > 1 || !axes) return std::nullopt;  // runtimes differ on others
+  if (keep < 0 || keep > 1 || !axes) return std::nullopt;  // runtimes differ on others
   a.reduced.assign(data.rank(), axes->empty());
   for (const std::int64_t axis : *axes) a.reduced[static_cast<std::size_t>(axis)] = true;
   Dims kept(data.rank());
   for (std::size_t d = 0; d < data.rank(); ++d) {
     kept[d] = a.reduced[d] ? 1 : data.dims[d];
-    if (!a.reduced[d] || *keep != 0) a.dims.push_back(kept[d]);
+    if (!a.reduced[d] || keep != 0) a.dims.push_back(kept[d]);
     if (a.reduced[d] && data.elements > 0) a.count *= data.dims[d];
   }
   if (data.elements > 0) a.strides = broadcast_strides(kept, data.dims);
@@ -197,7 +197,7 @@ template <class E> bool has_nan(const Operand& data) {
 
 FoldRefusal fold_arg_reduce(FoldRun& r) {
   const Operand& data = r.in(0);
-  const auto keep = r.int_of(names::keepdims);
+  const std::int64_t keep = r.int_of(names::keepdims).value_or(-1);
   bool last = false;
   if (r.opset >= 12) {
     const auto v = r.int_of(names::select_last_index);
@@ -206,9 +206,9 @@ FoldRefusal fold_arg_reduce(FoldRun& r) {
   }
   std::size_t axis = 0;
   const auto walk = along(data, r.int_of(names::axis), r.opset, axis);
-  if (!keep || *keep < 0 || *keep > 1 || !walk) return kNotFoldable;
+  if (keep < 0 || keep > 1 || !walk) return kNotFoldable;
   Dims dims(data.dims.begin(), data.dims.end());
-  if (*keep != 0) dims[axis] = 1;
+  if (keep != 0) dims[axis] = 1;
   else dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
   if (const FoldRefusal no = r.charge(data.elements); no != kDone) return no;
   Buffer out;

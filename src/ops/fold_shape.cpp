@@ -20,13 +20,13 @@ std::optional<Dims> squeeze_axes(const FoldRun& r) {
     if (!r.in(1)) return axes;
     std::optional<Dims> list = int_list(r.in(1));
     // an empty list means all or none, depending on the runtime
-    if (!list || list->empty()) return std::nullopt;
+    if (list == Dims{}) return std::nullopt;
     return list;
   }
   if (!r.has(names::axes)) return axes;
-  const auto list = ints_attr(r.m, r.n, names::axes);
-  if (!list || list->empty()) return std::nullopt;
-  axes.assign(list->begin(), list->end());
+  const DimView list = ints_attr(r.m, r.n, names::axes).value_or(DimView{});
+  if (list.empty()) return std::nullopt;
+  axes.assign(list.begin(), list.end());
   if (r.opset < 11 && std::ranges::any_of(axes, [](std::int64_t a) { return a < 0; })) return std::nullopt;
   return axes;
 }
@@ -59,7 +59,7 @@ FoldRefusal fold_reshape(FoldRun& r) {
   const Operand& data = r.in(0);
   if (r.in(1).dtype != DType::Int64 || r.in(1).rank() != 1) return kBad;
   std::optional<Dims> dims = int_list(r.in(1));
-  if (!dims || dims->size() > kMaxRank) return kBad;
+  if (!dims) return kBad;
   std::int64_t allow_zero = 0;
   if (r.opset >= 14) {
     const auto v = r.int_of(names::allowzero);
@@ -130,7 +130,7 @@ FoldRefusal fold_squeeze(FoldRun& r) {
 FoldRefusal fold_unsqueeze(FoldRun& r) {
   const Operand& data = r.in(0);
   const std::optional<Dims> given = squeeze_axes(r);
-  if (!given || given->empty() || given->size() > kMaxRank) return kBad;
+  if (!given || given->empty()) return kBad;
   const std::size_t rank = data.rank() + given->size();
   const auto axes = normalize_axes(*given, rank);
   if (!axes) return kBad;
@@ -206,10 +206,10 @@ FoldRefusal fold_constant(FoldRun& r) {
     if (no == kDone) out.strings[0] = a.s;
   } else if (a.name == names::value_floats && a.kind == AttrKind::Floats) {
     no = r.make(DType::Float, {static_cast<std::int64_t>(a.floats.size())}, out);
-    if (no == kDone && !a.floats.empty()) std::memcpy(out.data(), a.floats.data(), a.floats.size_bytes());
+    for (std::size_t i = 0; no == kDone && i < a.floats.size(); ++i)
+      store(out.data(), static_cast<std::int64_t>(i), a.floats[i]);
   } else if (a.name == names::value_ints && a.kind == AttrKind::Ints) {
-    no = r.make(DType::Int64, {static_cast<std::int64_t>(a.ints.size())}, out);
-    if (no == kDone && !a.ints.empty()) std::memcpy(out.data(), a.ints.data(), a.ints.size_bytes());
+    return emit_int64s(r, a.ints, {static_cast<std::int64_t>(a.ints.size())});
   } else if (a.name == names::value_strings && a.kind == AttrKind::Strings) {
     for (const Bytes s : a.strings) r.longest_string = std::max<std::uint64_t>(r.longest_string, s.size());
     no = r.make(DType::String, {static_cast<std::int64_t>(a.strings.size())}, out);

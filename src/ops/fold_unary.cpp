@@ -99,7 +99,7 @@ bool bound_of(const FoldRun& r, NameId attribute, std::size_t slot, std::optiona
   }
   const Operand& o = r.in(slot);
   if (!o) return true;
-  if (o.dtype != E::kType || o.elements != 1 || o.rank() != 0) return false;
+  if (o.dtype != E::kType || o.rank() != 0) return false;
   bound = E::get(o.data, 0);
   return true;
 }

@@ -141,11 +141,11 @@ bool is_exact(OpKind kind, DType type, Range ra, Range rb, Range result, bool fm
     case OpKind::Neg: return inside(meet({-a.high, -a.low}, result), *all);
     case OpKind::Abs: return inside(meet({0, std::max(-a.low, a.high)}, result), *all);
     case OpKind::Div:  // the quotient is no larger than the dividend, but for the smallest number by -1
-      return !is_int(type) || a.low > all->low || b.low > -1 || b.high < -1 || all->low == 0;
+      return !is_int(type) || a.low > all->low || b.low > -1 || b.high < -1;
     case OpKind::Mod:
       if (!is_int(type)) return fmod;
       if (fmod) return inside(a, kDoubles) && inside(b, kDoubles);
-      return a.low > all->low || b.low > -1 || b.high < -1 || all->low == 0;
+      return a.low > all->low || b.low > -1 || b.high < -1;
     case OpKind::Pow: {
       const Interval r = meet({-(Int128{1} << 100), Int128{1} << 100}, result);
       return is_int(type) && inside(r, kDoubles) && inside(r, *all);

@@ -331,6 +331,19 @@ TEST(FoldReduce, SumsThatDoublesCannotHold) {
   EXPECT_EQ(narrow.fold(OpKind::ReduceSum), kBadOperands);
 }
 
+TEST(FoldReduce, AttributesOfAnotherKindAreRefused) {
+  const auto fold = [](OpKind kind, std::string_view name) {
+    FoldCase c(21);
+    c.i32({2, 2}, {1, 2, 3, 4}).attr(name, Dims{1});
+    return c.fold(kind);
+  };
+  EXPECT_EQ(fold(OpKind::ReduceSum, "keepdims"), kBadOperands);
+  EXPECT_EQ(fold(OpKind::ReduceSum, "noop_with_empty_axes"), kBadOperands);
+  EXPECT_EQ(fold(OpKind::ArgMax, "keepdims"), kCannot);
+  EXPECT_EQ(fold(OpKind::ArgMax, "select_last_index"), kCannot);
+  EXPECT_EQ(fold(OpKind::ArgMax, "axis"), kCannot);
+}
+
 TEST(FoldArgMax, Ties) {
   FoldCase c(13);
   c.i64({2, 3}, {1, 5, 5, 2, 2, 2}).attr("axis", 1).attr("keepdims", std::int64_t{0});

@@ -254,6 +254,25 @@ TEST(FoldBombs, AreRefusedBeforeAnythingIsAllocated) {
   EXPECT_EQ(words.fold(OpKind::Tile), kBomb);
 }
 
+// A kernel reads no more than kMaxIntList of them.
+TEST(FoldBombs, LongListsAreNotRead) {
+  const auto refuses = [](OpKind kind, int opset, std::int64_t element) {
+    FoldCase c(opset);
+    const Ints list((1 << 16) + 1, element);
+    const auto length = static_cast<std::int64_t>(list.size());
+    if (kind == OpKind::ReverseSequence) c.bytes(DType::Int8, {1, length}, std::string(list.size(), '\0'));
+    else if (kind != OpKind::ConstantOfShape) c.f32({1}, {1});
+    if (kind == OpKind::Slice) c.i64({length}, list);
+    c.i64({length}, list);
+    EXPECT_EQ(c.fold(kind), kBadOperands) << op_name(kind);
+  };
+  for (const OpKind kind : {OpKind::Reshape, OpKind::Expand, OpKind::Tile, OpKind::ConstantOfShape})
+    refuses(kind, 21, 1);
+  for (const OpKind kind : {OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Pad, OpKind::ReduceSum, OpKind::Slice,
+                            OpKind::ReverseSequence})
+    refuses(kind, 21, 0);
+}
+
 TEST(FoldBombs, EmptyResultsAreNone) {
   FoldCase c(13);
   c.i64({1}, {1}).i64({3}, {kMax64, kMax64, 0});

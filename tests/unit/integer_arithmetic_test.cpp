@@ -84,6 +84,8 @@ TEST(IntegerReduction, PartialResultsMustBeDoubles) {
   EXPECT_EQ(reduce(OpKind::ReduceMax, {kHigh}), kHigh);
   EXPECT_FALSE(reduce(OpKind::ReduceMax, {0, kTwo31}));
   EXPECT_FALSE(reduce(OpKind::ReduceMax, {}));
+  EXPECT_EQ(reduce(OpKind::ReduceMean, {5, -8}), -1);  // towards zero
+  EXPECT_FALSE(reduce(OpKind::ReduceMean, {}));        // of no number there is none
 }
 
 TEST(RangeCount, IsRefusedWhereDoublesRound) {
@@ -106,11 +108,27 @@ TEST(IsExact, NeedsBoundsNotCoefficients) {
   EXPECT_TRUE(is_exact(OpKind::Neg, DType::Int64, {0, Range::kMax}, kAny, kAny));
   EXPECT_FALSE(is_exact(OpKind::Add, DType::Int32, kExtent, {1, 1}, kAny));
   EXPECT_FALSE(is_exact(OpKind::Mul, DType::UInt64, {0, Range::kMax}, {0, Range::kMax}, kAny));
+  // A product of such numbers may leave even 128 bits, so nothing is proven, whatever bounds it has.
+  EXPECT_FALSE(is_exact(OpKind::Mul, DType::UInt64, kAny, {2, 2}, {0, 10}));
+  EXPECT_FALSE(is_exact(OpKind::Mul, DType::UInt64, {2, 2}, kAny, {0, 10}));
+  EXPECT_TRUE(is_exact(OpKind::Mul, DType::UInt64, {0, 5}, {2, 2}, {0, 10}));
+}
+
+TEST(IsExact, RefusesADivisorThatMayBeMinusOneBelowTheSmallestNumber) {
+  for (const OpKind kind : {OpKind::Div, OpKind::Mod}) {
+    EXPECT_FALSE(is_exact(kind, DType::Int64, kAny, {-1, -1}, kAny));
+    EXPECT_FALSE(is_exact(kind, DType::Int64, kAny, {-8, -1}, kAny));
+    EXPECT_FALSE(is_exact(kind, DType::Int64, kAny, {-1, 8}, kAny));
+    EXPECT_FALSE(is_exact(kind, DType::Int64, kAny, {-2, 8}, kAny));
+    EXPECT_TRUE(is_exact(kind, DType::Int64, kAny, {-8, -2}, kAny));
+    EXPECT_TRUE(is_exact(kind, DType::Int64, kAny, {1, 8}, kAny));
+    EXPECT_TRUE(is_exact(kind, DType::Int64, kExtent, {-8, 8}, kAny));
+    EXPECT_TRUE(is_exact(kind, DType::UInt8, kAny, kAny, kAny));  // no divisor is -1
+    EXPECT_TRUE(is_exact(kind, DType::UInt64, kAny, kAny, kAny));
+  }
 }
 
 TEST(IsExact, KnowsTheLimitsOfEachOperator) {
-  EXPECT_FALSE(is_exact(OpKind::Div, DType::Int64, kAny, {-1, -1}, kAny));
-  EXPECT_TRUE(is_exact(OpKind::Div, DType::Int64, kAny, {1, 8}, kAny));
   EXPECT_FALSE(is_exact(OpKind::Pow, DType::Int64, kExtent, {2, 2}, {0, kTwo53 + 1}));
   EXPECT_TRUE(is_exact(OpKind::Pow, DType::Int64, kExtent, {1, 1}, kExtent));
   EXPECT_FALSE(is_exact(OpKind::Pow, DType::Float, {0, 2}, {2, 2}, {0, 4}));  // folding does not compute it
@@ -131,6 +149,10 @@ TEST(IsExact, ReductionsAddUpMagnitudes) {
       is_exact_reduction(OpKind::ReduceProd, DType::Int64, std::vector{kExtent, kExtent}, {0, kTwo53}));
   EXPECT_FALSE(
       is_exact_reduction(OpKind::ReduceProd, DType::Float, std::vector(3, Range{0, 1 << 20}), {0, 1 << 20}));
+  // Beside a 0 the partial products of the others have to stay finite.
+  EXPECT_TRUE(is_exact_reduction(OpKind::ReduceProd, DType::Int64, std::vector(16, kExtent), {0, kTwo53}));
+  EXPECT_FALSE(is_exact_reduction(OpKind::ReduceProd, DType::Int64, std::vector(17, kExtent), {0, kTwo53}));
+  EXPECT_TRUE(is_exact_reduction(OpKind::ReduceProd, DType::Int64, std::vector(17, Range{0, 2}), kAny));
   EXPECT_TRUE(is_exact_reduction(OpKind::ReduceSum, DType::Int64, std::vector{kExtent, kExtent}, kAny));
   // 2^24 + 1 - 1: floats in another order lose the 1.
   EXPECT_FALSE(is_exact_reduction(OpKind::ReduceSum, DType::Float,
