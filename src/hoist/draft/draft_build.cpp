@@ -49,7 +49,7 @@ bool read_by_elementwise(const Model& m, ValueId v, std::vector<OpKind>& kinds) 
   for (std::uint32_t steps = 0; v && m.use_count(v) == 1 && steps < kSearchLimits.skipped_deformations;
        ++steps) {
     const NodeId n = m.user(m.first_use(v));
-    if (m.is_return(n) || class_of_kind(m.kind(n)) != NodeClass::Deformation) break;
+    if (class_of_kind(m.kind(n)) != NodeClass::Deformation) break;  // the return node is Opaque
     v = m.output(n, 0);
   }
   if (!v || m.use_count(v) == 0) return false;

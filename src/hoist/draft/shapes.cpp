@@ -76,9 +76,9 @@ std::optional<std::vector<std::int64_t>> ShapeTable::numbers(ShapeId s) const {
 
 bool ShapeTable::same_count(ShapeId a, ShapeId b) {
   if (!a || !b) return false;
-  if (a == b || class_of(a) == class_of(b)) return true;
-  const DimId p = product(a), q = product(b);
-  return p && q && p == q;
+  if (class_of(a) == class_of(b)) return true;
+  const DimId p = product(a);
+  return p && p == product(b);
 }
 
 void ShapeTable::state_same_count(ShapeId a, ShapeId b) {
@@ -97,8 +97,8 @@ std::uint32_t ShapeTable::class_of(ShapeId s) {
 
 namespace {
 
-// Sets `axes` to the unit dims of `longer` that have to be removed to get `shorter`; returns false if there
-// is no such set, or it is empty.
+// Sets `axes` to the unit dims of `longer` that have to be removed to get `shorter`, which is another shape;
+// returns false if there is no such set.
 bool unit_axes(const ShapeTable& shapes, ShapeId shorter, ShapeId longer, std::vector<std::int64_t>& axes) {
   const auto a = shapes.dims(shorter), b = shapes.dims(longer);
   axes.clear();
@@ -108,7 +108,7 @@ bool unit_axes(const ShapeTable& shapes, ShapeId shorter, ShapeId longer, std::v
     else if (shapes.is_one(b[k])) axes.push_back(static_cast<std::int64_t>(k));
     else return false;
   }
-  return j == a.size() && !axes.empty();
+  return j == a.size();
 }
 
 }  // namespace

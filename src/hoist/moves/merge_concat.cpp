@@ -344,14 +344,14 @@ class LockstepWalk {
     return each && deform_form(d_.shapes(), each, d_.shape(d_.out(concat_))).kind != DeformForm::Kind::None;
   }
 
-  // Returns for each row whether it is merged and depends on constants that differ by branch; the other
-  // merged rows compute the same on all branches.
+  // Returns for each merged row whether it depends on constants that differ by branch; the other merged rows
+  // compute the same on all branches. The leaf is one value for all branches. It never matched, which takes a
+  // node of its own on two branches at least, so it has no children.
   std::vector<bool> by_branch() const {
     std::vector<bool> out(rows_.size());
     for (const std::size_t at : order_)
       for (const Child& c : rows_[at].children)
-        if (rows_[at].matches && (!c.parts.empty() || (c.kind == Child::Kind::Row && out[c.row])))
-          out[at] = true;
+        if (!c.parts.empty() || (c.kind == Child::Kind::Row && out[c.row])) out[at] = true;
     return out;
   }
 
@@ -381,9 +381,7 @@ class LockstepWalk {
       if (rows_[at].matches && !may_stack(rows_[at], wide[at], each, wide)) return false;
     why = Refusal::NotWritable;
     if (deform_form(d_.shapes(), each, d_.shape(y)).kind == DeformForm::Kind::None) return false;
-    const DValue leaf = deformed(d_, x, shapes_[0], concat_, {}, why);
-    if (!leaf) return false;
-    rows_[rows_[0].leaf].made = leaf;
+    rows_[rows_[0].leaf].made = deformed(d_, x, shapes_[0], concat_, {}, why);  // none: no row is reached
     for (const std::size_t at : order_) {
       ValueRow& row = rows_[at];
       if (!row.matches) continue;

@@ -74,8 +74,7 @@ Similarity similarity(const Draft& d, DValue a, DValue b) {
 }  // namespace
 
 DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot) {
-  if (slot > 1 || d[n].real_in < 2 || n == first || !facts_of(d.model(), d[n].origin).commutative)
-    return d.in(n, slot);
+  if (slot > 1 || n == first || !facts_of(d.model(), d[n].origin).commutative) return d.in(n, slot);
   const DValue a = d.in(first, 0), b = d.in(first, 1), x = d.in(n, 0), y = d.in(n, 1);
   if (!a || !b || !x || !y) return d.in(n, slot);
   const Similarity as_is[] = {similarity(d, a, x), similarity(d, b, y)},

@@ -198,7 +198,7 @@ std::optional<PassedAxes> past_deformation(Draft& d, DNode m, const Boundary& b,
 }
 
 bool works_along(const Draft& d, DNode m) {
-  return m && d[m].alive && !d[m].shape_only && d[m].work != AxisWork::None && d[m].work != AxisWork::Blocks;
+  return d[m].alive && !d[m].shape_only && d[m].work != AxisWork::None && d[m].work != AxisWork::Blocks;
 }
 
 // Computes what m becomes when the boundary `b`, which m reads as operand 0, passes it. Changes nothing.
