@@ -19,6 +19,15 @@ DimPool::DimPool() : s_(std::make_unique<State>()) {}
 DimPool::~DimPool() = default;
 DimPool::DimPool(DimPool&&) noexcept = default;
 DimPool& DimPool::operator=(DimPool&&) noexcept = default;
+DimPool::DimPool(std::unique_ptr<State> s) : s_(std::move(s)) {}
+
+DimPool DimPool::clone() const {
+  auto s = std::make_unique<State>(*s_);
+  s->input_symbols.clear();  // its keys are views of the names of this pool
+  for (const auto& [name, atom] : s_->input_symbols)
+    s->input_symbols.emplace(s->names[s->atoms[atom].name], atom);
+  return DimPool(std::move(s));
+}
 
 DimId DimPool::constant(std::int64_t v) { return s_->constant(v); }
 

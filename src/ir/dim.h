@@ -49,6 +49,8 @@ class DimPool {
   ~DimPool();
   DimPool(DimPool&&) noexcept;
   DimPool& operator=(DimPool&&) noexcept;
+  // Returns a pool with the same expressions, ids and knowledge. What one learns the other does not know.
+  DimPool clone() const;
 
   // --- making expressions ----------------------------------------------------------------------------------
   DimId constant(std::int64_t v);
@@ -147,6 +149,7 @@ class DimPool {
 
  private:
   struct State;
+  explicit DimPool(std::unique_ptr<State> s);
   std::unique_ptr<State> s_;
 };
 

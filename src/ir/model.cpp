@@ -11,7 +11,7 @@
 
 namespace graphopt {
 
-Model::Model() : arena_(std::make_unique<Arena>()), op_index_(std::make_unique<OpIndex>()) {
+Model::Model() : arena_(std::make_shared<Arena>()), op_index_(std::make_unique<OpIndex>()) {
   opset_tables.emplace_back();
   add_graph({}, {}, 0);
 }
@@ -97,20 +97,20 @@ void unpack(Tensor& t) {
 }  // namespace
 
 std::optional<Bytes> Model::raw(TensorId id) const {
-  Tensor& t = tensors_[id.index()];
+  Tensor& t = *tensors_[id.index()];
   unpack(t);
   if (!t.ready || t.dtype == DType::String) return std::nullopt;
   return t.raw;
 }
 
 const std::vector<std::string>* Model::strings(TensorId id) const {
-  Tensor& t = tensors_[id.index()];
+  Tensor& t = *tensors_[id.index()];
   unpack(t);
   return t.ready && t.dtype == DType::String && t.owned ? &t.owned->strings : nullptr;
 }
 
 Hash128 Model::content_hash(TensorId id) const {
-  Tensor& t = tensors_[id.index()];
+  Tensor& t = *tensors_[id.index()];
   if (t.hash) return *t.hash;
   unpack(t);
   XXH3_state_t state;
@@ -138,7 +138,7 @@ Hash128 Model::content_hash(TensorId id) const {
 }
 
 TensorId Model::add_tensor(Tensor t) {
-  tensors_.push_back(std::move(t));
+  tensors_.push_back(std::make_shared<Tensor>(std::move(t)));
   return TensorId{tensors_.size() - 1};
 }
 

@@ -11,7 +11,6 @@ namespace graphopt {
 
 struct Model::Arena {
   std::pmr::monotonic_buffer_resource memory{64 * 1024};
-  std::unordered_map<NameId, std::uint32_t> suffixes;  // fresh_name: the next number to try for a base
 
   const char* copy(const void* p, std::size_t n, std::size_t align) {
     if (n == 0) return "";

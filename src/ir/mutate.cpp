@@ -148,6 +148,24 @@ FunctionId Model::add_function(Function f) {
   return FunctionId{functions_.size() - 1};
 }
 
+GraphId Model::define_function(FunctionId id, Function f, OpsetTable imports) {
+  if (id.index() == functions_.size()) add_function({});
+  opset_tables.push_back(std::move(imports));
+  f.body = add_graph({}, {}, static_cast<std::uint32_t>(opset_tables.size() - 1));
+  graphs_[f.body.index()].function = id;
+  functions_[id.index()] = std::move(f);
+  return functions_[id.index()].body;
+}
+
+void Model::erase_function(FunctionId f) {
+  const GraphId body = functions_[f.index()].body;
+  set_graph_outputs(body, {});
+  while (const NodeId n = graphs_[body.index()].last) erase(n);
+  for (const ValueId v : graphs_[body.index()].inputs) values_[v.index()].alive = false;
+  nodes_[graphs_[body.index()].ret.index()].alive = false;
+  graphs_[body.index()].alive = false;
+}
+
 ValueId Model::add_value(GraphId g, NameId name) {
   Value v;
   v.name = name;
@@ -218,6 +236,14 @@ NodeId Model::add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std:
   return n;
 }
 
+NodeId Model::add_node_as(NodeId like, GraphId g, std::span<const ValueId> inputs,
+                          std::span<const ValueId> outputs, NodeId before) {
+  const NodeId n = add_node(g, nodes_[like.index()].op, inputs, outputs, before);
+  set_attrs(n, std::vector<Attr>(attrs(like).begin(), attrs(like).end()));  // a copy: the array may grow
+  if (const std::uint64_t overwritten = nodes_[like.index()].overwrites) set_overwrites(n, overwritten);
+  return n;
+}
+
 NodeId Model::add_node_like(GraphId g, OpId op, std::span<const ValueId> inputs, std::size_t n_outputs,
                             std::string_view base, NodeId before) {
   std::vector<ValueId> outs(n_outputs);
@@ -274,6 +300,11 @@ void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
   });
 }
 
+void Model::set_bytes(NodeId n, Bytes proto) {
+  nodes_[n.index()].proto = proto;
+  touch(n);
+}
+
 void Model::set_op(NodeId n, OpId op) {
   nodes_[n.index()].op = op;
   nodes_[n.index()].kind = ops_[op.index()].kind;
@@ -281,7 +312,7 @@ void Model::set_op(NodeId n, OpId op) {
   tell([n](Listener& l) { l.node_changed(n); });
 }
 
-void Model::set_attrs_for_reader(NodeId n, std::span<const Attr> attrs) {
+void Model::set_attrs(NodeId n, std::span<const Attr> attrs) {
   Node& node = nodes_[n.index()];
   node.first_attr = static_cast<std::uint32_t>(attrs_.size());
   node.attr_count = static_cast<std::uint32_t>(attrs.size());
@@ -504,7 +535,7 @@ NameId Model::fresh_name(std::string_view base) {
   if (base.empty()) base = "v";
   if (const NameId fresh = names.intern_new(base)) return fresh;
   const NameId stem = names.find(base);
-  std::uint32_t& next = arena_->suffixes[stem];
+  std::uint32_t& next = suffixes_[stem];
   NameId fresh;
   while (!fresh) fresh = names.intern_new(std::string(base) + "_" + std::to_string(++next));
   return fresh;

@@ -115,11 +115,11 @@ struct TypePool::State {
     if (dims.empty()) return {};
     DimId* place = nullptr;
     if (dims.size() > kDimBlock / 4) {
-      blocks.push_back(std::make_unique_for_overwrite<DimId[]>(dims.size()));
+      blocks.push_back(std::make_shared_for_overwrite<DimId[]>(dims.size()));
       place = blocks.back().get();
     } else {
       if (dims.size() > room) {
-        blocks.push_back(std::make_unique_for_overwrite<DimId[]>(kDimBlock));
+        blocks.push_back(std::make_shared_for_overwrite<DimId[]>(kDimBlock));
         free_dims = blocks.back().get();
         room = kDimBlock;
       }
@@ -134,7 +134,7 @@ struct TypePool::State {
   TypeId intern(Type type) {
     const auto add = [&] {
       if (std::size_t{count} == chunks.size() * kChunkSize)
-        chunks.push_back(std::make_unique<Type[]>(kChunkSize));
+        chunks.push_back(std::make_shared<Type[]>(kChunkSize));
       type.dims = keep(type.dims);
       record(count) = type;
       return count++;
@@ -146,8 +146,8 @@ struct TypePool::State {
   std::uint64_t seed;  // as in StringPool: ids do not depend on it
   std::uint32_t count = 0;
   InternIndex index{64};
-  std::vector<std::unique_ptr<Type[]>> chunks;
-  std::vector<std::unique_ptr<DimId[]>> blocks;
+  std::vector<std::shared_ptr<Type[]>> chunks;  // as in StringPool
+  std::vector<std::shared_ptr<DimId[]>> blocks;
   DimId* free_dims = nullptr;
   std::size_t room = 0;
 };
@@ -156,6 +156,19 @@ TypePool::TypePool() : s_(std::make_unique<State>()) { s_->intern(kUnknown); }
 TypePool::~TypePool() = default;
 TypePool::TypePool(TypePool&&) noexcept = default;
 TypePool& TypePool::operator=(TypePool&&) noexcept = default;
+TypePool::TypePool(std::unique_ptr<State> s) : s_(std::move(s)) {}
+
+TypePool TypePool::clone() const {
+  auto s = std::make_unique<State>(*s_);
+  if (const std::uint32_t used = s->count & (kChunkSize - 1)) {
+    const auto shared = s->chunks.back();
+    s->chunks.back() = std::make_shared<Type[]>(kChunkSize);
+    std::copy_n(shared.get(), used, s->chunks.back().get());
+  }
+  s->free_dims = nullptr;
+  s->room = 0;
+  return TypePool(std::move(s));
+}
 
 TypeId TypePool::unknown() const { return TypeId{std::uint32_t{0}}; }
 

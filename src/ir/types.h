@@ -53,6 +53,8 @@ class TypePool {
   ~TypePool();
   TypePool(TypePool&&) noexcept;
   TypePool& operator=(TypePool&&) noexcept;
+  // Returns a pool with the same types and ids. Both may grow; they share the memory of what they have.
+  TypePool clone() const;
 
   TypeId unknown() const;     // TypeKind::Unknown
   TypeId tensor(DType elem);  // rank unknown
@@ -67,6 +69,7 @@ class TypePool {
 
  private:
   struct State;
+  explicit TypePool(std::unique_ptr<State> s);
   std::unique_ptr<State> s_;
 };
 

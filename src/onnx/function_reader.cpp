@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ir/reader_access.h"
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"
 #include "onnx/topology.h"
@@ -110,9 +111,9 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
   m_.opset_tables.emplace_back();
   const auto table = static_cast<std::uint32_t>(m_.opset_tables.size() - 1);
   const GraphId g = m_.add_graph({}, {}, table);
-  m_.graph_for_reader(g).function = id;
+  ReaderAccess::graph(m_, g).function = id;
   {
-    Function& function = m_.function_for_reader(id);
+    Function& function = ReaderAccess::function(m_, id);
     function.body = g;
     function.attributes = std::move(attributes);
     function.rest = std::move(rest);
@@ -125,7 +126,7 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
     Attr a;
     if (read_attribute(bytes, g, {}, budget, a)) values.push_back(a);
   }
-  m_.function_for_reader(id).defaults = std::move(values);
+  ReaderAccess::function(m_, id).defaults = std::move(values);
 
   open(g);
   for (const Bytes name : parts.inputs)

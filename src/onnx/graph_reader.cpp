@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ir/reader_access.h"
 #include "onnx/fields.h"
 #include "onnx/tensor_wire.h"
 #include "onnx/topology.h"
@@ -95,7 +96,7 @@ void GraphReader::read_main(Bytes graph, const std::vector<Bytes>& training) {
 }
 
 bool GraphReader::split_graph(Bytes proto, GraphId g, Parts& parts) {
-  Graph& graph = m_.graph_for_reader(g);
+  Graph& graph = ReaderAccess::graph(m_, g);
   Fields fields(proto);
   for (Field f; fields.next(f);) {
     if (f.kind == Kind::Length) {
@@ -191,8 +192,8 @@ void GraphReader::read_inputs(GraphId g, const std::vector<Bytes>& inputs, int b
     TypeId type;
     if (const std::optional<Fault> f = read_value_info(m_, info, main ? &input_dims_ : nullptr, budget, type))
       fault(place(g, "input " + quoted(name)), *f);
-    m_.value_for_reader(v).info = info;
-    m_.value_for_reader(v).declared = type;
+    ReaderAccess::value(m_, v).info = info;
+    ReaderAccess::value(m_, v).declared = type;
   }
 }
 
@@ -234,8 +235,8 @@ void GraphReader::read_initializers(GraphId g, const Parts& parts) {
     const ValueId v = value_named(name, "a sparse initializer");
     if (!v) continue;
     m_.mark_initializer(v, {});
-    m_.value_for_reader(v).is_sparse = true;
-    m_.value_for_reader(v).sparse = proto;
+    ReaderAccess::value(m_, v).is_sparse = true;
+    ReaderAccess::value(m_, v).sparse = proto;
   }
 }
 
@@ -253,7 +254,7 @@ void GraphReader::read_outputs(GraphId g, const std::vector<Bytes>& outputs, int
     TypeId type;
     if (const std::optional<Fault> f = read_value_info(m_, info, nullptr, budget, type))
       fault(place(g, "output " + quoted(name)), *f);
-    Value& value = m_.value_for_reader(v);
+    Value& value = ReaderAccess::value(m_, v);
     if (value.graph != g || value.info.data() != nullptr) continue;
     value.info = info;
     value.declared = type;
@@ -276,13 +277,13 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
     const NameId id = name.empty() ? NameId{} : m_.names.intern_view(name);
     const ValueId v = id ? lookup(id) : ValueId{};
     if (v && m_.value(v).graph == g && m_.value(v).info.data() == nullptr) {
-      m_.value_for_reader(v).info = info;
-      m_.value_for_reader(v).declared = type;
+      ReaderAccess::value(m_, v).info = info;
+      ReaderAccess::value(m_, v).declared = type;
       continue;
     }
     // About no value, or the second one about a value: kept unchanged.
-    if (const FunctionId f = m_.graph(g).function) m_.function_for_reader(f).rest.push_back(whole);
-    else m_.graph_for_reader(g).rest.push_back(whole);
+    if (const FunctionId f = m_.graph(g).function) ReaderAccess::function(m_, f).rest.push_back(whole);
+    else ReaderAccess::graph(m_, g).rest.push_back(whole);
   }
 }
 
@@ -290,7 +291,7 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
 
 void GraphReader::pin(std::string_view name) {
   const NameId id = name.empty() ? NameId{} : m_.names.find(name);
-  if (const ValueId v = id ? lookup(id) : ValueId{}) m_.value_for_reader(v).pinned = true;
+  if (const ValueId v = id ? lookup(id) : ValueId{}) ReaderAccess::value(m_, v).pinned = true;
 }
 
 void GraphReader::pin_annotated(const std::vector<Bytes>& annotations) {

@@ -61,10 +61,7 @@ bool set_node_metadata(Model& m, NodeId n, std::string_view key, std::optional<s
     w.close(nf::kMetadata, 0);
     for (const wire::ByteRange& range : w.take()) proto.append(range.data, range.size);
   }
-  Node& node = m.node_for_reader(n);
-  node.proto = m.keep(proto);
-  node.dirty = true;
-  m.mark_dirty(node.graph);
+  m.set_bytes(n, m.keep(proto));
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "ir/reader_access.h"
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"
 #include "onnx/tensor_wire.h"
@@ -159,7 +160,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
   }
   const OpId op = fitting_op(parsed, g);
   const NodeId n = m_.add_node(g, op, operands_, results_);
-  Node& node = m_.node_for_reader(n);
+  Node& node = ReaderAccess::node(m_, n);
   node.name = parsed.name;
   node.proto = parsed.proto;
   node.file_index = index;
@@ -200,7 +201,7 @@ void GraphReader::read_attributes(const ParsedNode& parsed, NodeId n, int budget
       problems_.add(std::move(p), "it is there twice", "remove one of the two");
     }
   }
-  m_.set_attrs_for_reader(n, attrs);
+  ReaderAccess::set_attrs(m_, n, attrs);
 }
 
 namespace {
@@ -375,7 +376,7 @@ void GraphReader::note_constant(NodeId n) {
     if (a.name == known_name("value_strings") && a.kind == AttrKind::Strings)
       t = of_strings({a.strings.begin(), a.strings.end()}, {static_cast<std::int64_t>(a.strings.size())});
   }
-  if (t) m_.value_for_reader(v).tensor = t;
+  if (t) ReaderAccess::value(m_, v).tensor = t;
 }
 
 // A sharding specification names the tensors that it distributes over devices.

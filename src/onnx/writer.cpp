@@ -63,12 +63,16 @@ bool is_plain_file(const std::string& path) {
   return path != "-" && (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode));
 }
 
-// OUT may be IN, but not the file that contains IN's weights: both would be lost.
+// OUT may be IN, but not a file that contains weights of the model: both would be lost.
 std::optional<Error> hits_weights(const Model& m, const std::string& path) {
   if (path == "-" || !m.had_external_data) return std::nullopt;
-  for (std::size_t i = 1; i < m.keep_alive.size();
-       ++i) {  // the reader keeps the model first, then its data files
-    if (!static_cast<const FileImage*>(m.keep_alive[i].get())->is_file(path)) continue;
+  const FileImage* last = nullptr;
+  for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
+    const Tensor& t = m.tensor(TensorId{i});
+    const FileImage* image = t.external ? FileImage::holding(t.raw) : nullptr;
+    if (image == nullptr || image == last) continue;
+    last = image;
+    if (!image->is_file(path)) continue;
     Error e{ErrorKind::Output,
             {},
             "the model that was read keeps its weights in this file",

@@ -91,9 +91,8 @@ class MergeMatMuls final : public Rule {
       parts.push_back(m.detach_output(p.node, 0));
       lengths.push_back(p.columns);
     }
-    const NodeId product = m.add_node_like(g, m.node(n).op, operands, 1, base, n);
-    for (const Attr& a : std::vector<Attr>(m.attrs(n).begin(), m.attrs(n).end())) m.set_attr(product, a);
-    std::vector<ValueId> from{m.output(product, 0)};
+    std::vector<ValueId> from{m.add_value(g, m.fresh_name(base))};
+    m.add_node_as(n, g, operands, from, n);
     const bool operand = m.opset(n) >= 13;
     if (operand) from.push_back(m.add_initializer(g, base + "_lengths", m.make_int64s(lengths)));
     const NodeId split = m.add_node(g, standard_op(m, OpKind::Split), from, parts, n);

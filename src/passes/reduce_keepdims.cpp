@@ -66,17 +66,13 @@ class FlipKeepdims final : public Rule {
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    // The deformation becomes the reduction, so its result keeps its name, and facts about it stay true.
-    std::vector<NameId> old;
-    for (const Attr& a : m.attrs(n)) old.push_back(a.name);
-    for (const NameId a : old) m.remove_attr(n, a);
-    const std::vector<Attr> attrs(m.attrs(reduction_).begin(), m.attrs(reduction_).end());
-    m.set_op(n, m.node(reduction_).op);
-    for (const Attr& a : attrs) m.set_attr(n, a);
-    m.set_attr_int(n, names::keepdims, keep_ ? 1 : 0);
+    // The reduction takes over the result, which keeps its name, and facts about it stay true.
+    const ValueId result[] = {m.detach_output(n, 0)};
     std::vector<ValueId> operands;
     for (std::size_t i = 0; i < m.input_count(reduction_); ++i) operands.push_back(m.input(reduction_, i));
-    m.set_operands(n, operands);
+    const NodeId made = m.add_node_as(reduction_, m.node(n).graph, operands, result, n);
+    m.set_attr_int(made, names::keepdims, keep_ ? 1 : 0);
+    m.erase(n);
   }
 
  private:

@@ -49,6 +49,13 @@ template <class T> class LargeArray {
   }
   ~LargeArray() { free_memory(data_, capacity_ * sizeof(T)); }
 
+  LargeArray clone() const {
+    LargeArray out;
+    out.reserve(size_);
+    out.append({data_, size_});
+    return out;
+  }
+
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   T* data() { return data_; }

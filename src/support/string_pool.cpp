@@ -47,12 +47,12 @@ struct StringPool::State {
   std::string_view keep(std::string_view text) {
     if (text.empty()) return {};
     if (text.size() > kTextBlock / 4) {  // a block of its own; the current one stays in use
-      blocks.push_back(std::make_unique_for_overwrite<char[]>(text.size()));
+      blocks.push_back(std::make_shared_for_overwrite<char[]>(text.size()));
       std::memcpy(blocks.back().get(), text.data(), text.size());
       return {blocks.back().get(), text.size()};
     }
     if (text.size() > room) {
-      blocks.push_back(std::make_unique_for_overwrite<char[]>(kTextBlock));
+      blocks.push_back(std::make_shared_for_overwrite<char[]>(kTextBlock));
       free_text = blocks.back().get();
       room = kTextBlock;
     }
@@ -66,7 +66,7 @@ struct StringPool::State {
   NameId intern(std::string_view text, bool copy) {
     const auto add = [&] {
       if (std::size_t{count} == chunks.size() * kChunkSize)
-        chunks.push_back(std::make_unique_for_overwrite<std::string_view[]>(kChunkSize));
+        chunks.push_back(std::make_shared_for_overwrite<std::string_view[]>(kChunkSize));
       entry(count) = copy ? keep(text) : text;
       return count++;
     };
@@ -76,8 +76,8 @@ struct StringPool::State {
   std::uint64_t seed;
   std::uint32_t count = 0;
   InternIndex index{512};
-  std::vector<std::unique_ptr<std::string_view[]>> chunks;
-  std::vector<std::unique_ptr<char[]>> blocks;
+  std::vector<std::shared_ptr<std::string_view[]>> chunks;  // shared by clones, but for one that is not full
+  std::vector<std::shared_ptr<char[]>> blocks;              // shared by clones; only one pool fills a block
   char* free_text = nullptr;
   std::size_t room = 0;
 };
@@ -88,6 +88,19 @@ StringPool::StringPool() : s_(std::make_unique<State>()) {
 StringPool::~StringPool() = default;
 StringPool::StringPool(StringPool&&) noexcept = default;
 StringPool& StringPool::operator=(StringPool&&) noexcept = default;
+StringPool::StringPool(std::unique_ptr<State> s) : s_(std::move(s)) {}
+
+StringPool StringPool::clone() const {
+  auto s = std::make_unique<State>(*s_);
+  if (const std::uint32_t used = s->count & (kChunkSize - 1)) {
+    const auto shared = s->chunks.back();
+    s->chunks.back() = std::make_shared_for_overwrite<std::string_view[]>(kChunkSize);
+    std::copy_n(shared.get(), used, s->chunks.back().get());
+  }
+  s->free_text = nullptr;
+  s->room = 0;
+  return StringPool(std::move(s));
+}
 
 NameId StringPool::intern(std::string_view text) { return s_->intern(text, true); }
 NameId StringPool::intern_new(std::string_view text) {

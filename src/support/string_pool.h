@@ -18,6 +18,8 @@ class StringPool {
   ~StringPool();
   StringPool(StringPool&&) noexcept;
   StringPool& operator=(StringPool&&) noexcept;
+  // Returns a pool with the same texts and ids. Both may grow; they share the memory of what they have.
+  StringPool clone() const;
 
   NameId intern(std::string_view text);  // copies text when it is new
   // Returns the id of a text that the pool does not contain yet; none when it does.
@@ -29,6 +31,7 @@ class StringPool {
 
  private:
   struct State;
+  explicit StringPool(std::unique_ptr<State> s);
   std::unique_ptr<State> s_;
 };
 

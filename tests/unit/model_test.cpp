@@ -7,6 +7,7 @@
 #include <random>
 
 #include "ir/print.h"
+#include "ir/reader_access.h"
 #include "ir/verify.h"
 
 namespace graphopt {
@@ -73,7 +74,7 @@ TEST(Model, InterfaceNamesAreNotGivenAway) {
   EXPECT_FALSE(s.m.can_replace(y, s.x));  // an input cannot take an output's name
   EXPECT_FALSE(s.m.can_replace(y, z));    // nor can another output
   EXPECT_FALSE(s.m.can_replace(y, y));
-  s.m.value_for_reader(z).pinned = true;
+  ReaderAccess::value(s.m, z).pinned = true;
   EXPECT_FALSE(s.m.can_replace(z, y));
 }
 
@@ -121,7 +122,7 @@ TEST(Model, AConstantKeepsNameAndUses) {
   EXPECT_FALSE(s.m.output(def, 0).valid());
   s.m.erase(def);
   EXPECT_SOUND(s.m);
-  s.m.value_for_reader(a).is_input = true;  // an overridable default is no constant
+  ReaderAccess::value(s.m, a).is_input = true;  // an overridable default is no constant
   EXPECT_FALSE(s.m.constant_of(a).valid());
 }
 
@@ -216,7 +217,7 @@ TEST(Verify, NamesWhatIsBroken) {
       << to_string(*verify(s.m));
   s.m.move_before(s.m.value(a).def, s.m.value(b).def);
   EXPECT_SOUND(s.m);
-  s.m.value_for_reader(a).use_count = 7;
+  ReaderAccess::value(s.m, a).use_count = 7;
   EXPECT_TRUE(verify(s.m));
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "ir/reader_access.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "support/known_names.h"
@@ -204,7 +205,7 @@ TEST_F(Writer, StaleAndRemovedValueInfos) {
   Model m = load(
       parse("g (float[n] x) => (float[n] y) <float[n] a, float[n] b> { a = Relu(x) b = Abs(a) y = Neg(b) }"));
   ASSERT_EQ(save(m).graph().value_info_size(), 2);
-  m.value_for_reader(named(m, "a")).info_stale = true;
+  ReaderAccess::value(m, named(m, "a")).info_stale = true;
   const onnx::GraphProto g = save(m).graph();
   ASSERT_EQ(g.value_info_size(), 1);
   EXPECT_EQ(g.value_info(0).name(), "b");

@@ -173,12 +173,7 @@ class Writer {
     NodeId made;
     switch (node.node_class) {
       case NodeClass::Elementwise: {
-        made = m_.add_node(g, m_.node(node.origin).op, in, out, first);
-        const std::vector<Attr> attrs(m_.attrs(node.origin).begin(), m_.attrs(node.origin).end());
-        for (Attr a : attrs) {
-          a.proto = {};
-          m_.set_attr(made, a);
-        }
+        made = m_.add_node_as(node.origin, g, in, out, first);
         if (node.per_axis) m_.set_attr_int(made, names::axis, node.axis);
         break;
       }

@@ -240,13 +240,7 @@ class Maker {
     for (const OpsetImport& o : outer)
       if (std::ranges::any_of(b.nodes, [&](NodeId n) { return m_.op(n).domain == o.domain; }))
         imports.push_back(o);
-    const FunctionId id = m_.op(op).function;
-    if (id.index() == m_.function_count()) m_.add_function({});
-    m_.function_for_reader(id) = f;
-    m_.opset_tables.push_back(std::move(imports));
-    const GraphId body = m_.add_graph({}, {}, static_cast<std::uint32_t>(m_.opset_tables.size() - 1));
-    m_.graph_for_reader(body).function = id;
-    m_.function_for_reader(id).body = body;
+    const GraphId body = m_.define_function(m_.op(op).function, std::move(f), std::move(imports));
 
     std::unordered_map<ValueId, ValueId> inner;
     for (const ValueId v : b.inputs)
@@ -263,8 +257,7 @@ class Maker {
         out.push_back(v ? m_.add_value(body, m_.names.intern(fmt::format("v{}", results++))) : ValueId{});
         if (v) inner.emplace(v, out.back());
       }
-      const std::vector<Attr> attrs(m_.attrs(n).begin(), m_.attrs(n).end());
-      m_.set_attrs_for_reader(m_.add_node(body, m_.node(n).op, in, out), attrs);
+      m_.add_node_as(n, body, in, out);
     }
     std::vector<ValueId> outputs;
     for (const ValueId v : b.outputs) outputs.push_back(inner.at(v));
@@ -298,15 +291,6 @@ bool plain(const Model& m, const Function& f) {
     if (!v || !m.value(v).def || m.value(v).graph != f.body || !outputs.insert(v).second) return false;
   }
   return true;
-}
-
-void erase_function(Model& m, FunctionId f) {
-  const GraphId body = m.function(f).body;
-  m.set_graph_outputs(body, {});
-  while (const NodeId n = m.graph(body).last) m.erase(n);
-  for (const ValueId v : m.graph(body).inputs) m.value_for_reader(v).alive = false;
-  m.node_for_reader(m.graph(body).ret).alive = false;
-  m.graph_for_reader(body).alive = false;
 }
 
 // Returns whether graph g imports every operator set that the body imports, in the same version.
@@ -347,8 +331,7 @@ void inline_call(Model& m, NodeId call) {
       if (v && !to.contains(v)) to.emplace(v, m.add_value(outer, m.fresh_name(base)));
       out.push_back(v ? to.at(v) : ValueId{});
     }
-    const std::vector<Attr> attrs(m.attrs(n).begin(), m.attrs(n).end());
-    m.set_attrs_for_reader(m.add_node(outer, m.node(n).op, in, out, call), attrs);
+    m.add_node_as(n, outer, in, out, call);
   }
   m.erase(call);
 }
@@ -381,7 +364,7 @@ std::size_t inline_region_functions(Model& m) {
   std::erase_if(calls, [&](NodeId n) { return !ours[m.op(n).function.index()]; });
   for (const NodeId n : calls) inline_call(m, n);
   for (std::size_t f = 0; f < ours.size(); ++f)
-    if (ours[f]) erase_function(m, FunctionId{f});
+    if (ours[f]) m.erase_function(FunctionId{f});
   const NameId domain = m.names.intern(kRegionDomain);
   bool left = false;
   for (std::size_t f = 0; f < ours.size(); ++f)

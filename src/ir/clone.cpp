@@ -1,0 +1,41 @@
+// Model: a copy that shares what never changes.
+//
+// Ids are indices, so the arrays of a model are copied as they are. Lists of attributes, and texts made here,
+// lie in the arena of the model that made them: the clone keeps it alive and makes its own in another one.
+
+#include "ir/model.h"
+#include "ir/model_state.h"
+
+namespace graphopt {
+
+Model Model::clone() const {
+  Model m;
+  m.file = file;
+  m.ir_version = ir_version;
+  m.opset_tables = opset_tables;
+  m.rest = rest;
+  m.file_bytes = file_bytes;
+  m.had_external_data = had_external_data;
+  m.external_data_bytes = external_data_bytes;
+  m.keep_alive = keep_alive;
+  m.keep_alive.push_back(arena_);
+  m.names = names.clone();
+  m.types = types.clone();
+  m.dims = dims.clone();
+  m.graphs_ = graphs_;
+  m.nodes_ = nodes_.clone();
+  m.values_ = values_.clone();
+  m.uses_ = uses_.clone();
+  m.output_slots_ = output_slots_.clone();
+  m.attrs_ = attrs_.clone();
+  m.tensors_ = tensors_;
+  m.ops_ = ops_;
+  m.functions_ = functions_;
+  m.overwrites_ = overwrites_;
+  m.live_nodes_ = live_nodes_;
+  m.suffixes_ = suffixes_;
+  *m.op_index_ = *op_index_;
+  return m;
+}
+
+}  // namespace graphopt
