@@ -17,6 +17,7 @@
 
 #include "onnx/fields.h"
 #include "onnx/wire.h"
+#include "onnx/written_model.h"
 
 namespace graphopt {
 namespace {
@@ -65,12 +66,13 @@ bool is_ours(std::string_view name, std::string_view model) {
 }
 
 // Initializers that are written, in file order.
-std::vector<TensorId> initializers(const Model& m) {
+std::vector<TensorId> initializers(const Model& m, const ModelPart* part) {
+  const WrittenModel written(m, part);
   std::vector<TensorId> out;
   for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
     const Graph& graph = m.graph(GraphId{g});
-    if (!graph.alive || graph.function) continue;
-    for (const ValueId v : graph.initializers)
+    if (!graph.alive || graph.function || !written.has(GraphId{g})) continue;
+    for (const ValueId v : written.initializers(GraphId{g}))
       if (m.alive(v) && m.value(v).is_initializer && m.value(v).tensor) out.push_back(m.value(v).tensor);
   }
   return out;
@@ -140,7 +142,7 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
   const std::string folder = folder_of(target);
   std::vector<TensorId> data;
   std::vector<bool> seen(m.tensor_count(), false);
-  for (const TensorId t : initializers(m)) {
+  for (const TensorId t : initializers(m, options.part)) {
     if (seen[t.index()]) continue;
     seen[t.index()] = true;
     const Tensor& tensor = m.tensor(t);

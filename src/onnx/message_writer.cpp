@@ -38,6 +38,7 @@ Field first_field(Bytes whole) {
 
 MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan)
     : m_(m),
+      written_(m, options.part),
       plan_(plan),
       image_(image_of(m)),
       w_(image_),
@@ -55,11 +56,11 @@ MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const D
   for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
     const GraphId id{g};
     if (!m.graph(id).alive) continue;
-    for (std::size_t i = 0; i < m.graph_output_count(id); ++i) {
-      const ValueId v = m.graph_output(id, i);
-      if (v && m.value(v).graph == id) is_output_[v.index()] = true;
-    }
+    for (const ValueId v : written_.outputs(id))
+      if (m.value(v).graph == id) is_output_[v.index()] = true;
   }
+  if (options.part)  // those of the model among them are no inputs of their graph
+    for (const ValueId v : options.part->inputs) is_output_[v.index()] = true;
   collect_value_infos();
 }
 
@@ -76,7 +77,7 @@ void MessageWriter::collect_value_infos() {
     const Value& value = m_.value(v);
     if (!value.alive) continue;
     if (value.info_stale) stale_.insert(value.name);
-    if (value.is_input || is_output_[i] || !m_.graph(value.graph).alive) continue;
+    if (value.is_input || is_output_[i] || !m_.graph(value.graph).alive || !written_.has(v)) continue;
     const bool info = value.info.data() != nullptr && !value.info_stale;
     if (!info && !override_of(v)) continue;
     if (!value.def && !value.is_initializer) continue;
@@ -94,7 +95,7 @@ void MessageWriter::collect_value_infos() {
     const Graph& graph = m_.graph(GraphId{g});
     if (!graph.alive) continue;
     if (graph.function) keep(GraphId{g}, m_.function(graph.function).rest, ff::kValueInfo);
-    else keep(GraphId{g}, graph.rest, gf::kValueInfo);
+    else keep(GraphId{g}, written_.rest(GraphId{g}), gf::kValueInfo);
   }
   const auto order = [](const Info& a, const Info& b) {
     return a.graph != b.graph ? a.graph < b.graph : a.position < b.position;
@@ -167,18 +168,19 @@ void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
 }
 
 void MessageWriter::write_model() {
-  write_rest(m_.rest, mf::kFunctions + 1, kNoLimit);
-  for (std::size_t i = m_.function_count(); i-- > 0;) write_function(m_.function(FunctionId{i}));
-  write_rest(m_.rest, mf::kOpsetImport + 1, mf::kFunctions);
-  write_opsets(m_.rest, mf::kOpsetImport, m_.opset_tables[0]);
+  write_rest(written_.rest(), mf::kFunctions + 1, kNoLimit);
+  for (std::size_t i = m_.function_count(); i-- > 0;)
+    if (written_.has(FunctionId{i})) write_function(m_.function(FunctionId{i}));
+  write_rest(written_.rest(), mf::kOpsetImport + 1, mf::kFunctions);
+  write_opsets(written_.rest(), mf::kOpsetImport, written_.opsets());
   const std::uint64_t end = w_.size();
   write_graph(m_.main());
   w_.close(mf::kGraph, end);
-  write_rest(m_.rest, mf::kIrVersion + 1, mf::kGraph);
+  write_rest(written_.rest(), mf::kIrVersion + 1, mf::kGraph);
   std::int64_t version = -1;
-  for (const Bytes whole : m_.rest)
+  for (const Bytes whole : written_.rest())
     if (const Field f = first_field(whole); f.number == mf::kIrVersion) version = wire::as_int64(f);
-  if (version == m_.ir_version) write_rest(m_.rest, mf::kIrVersion, mf::kIrVersion);
+  if (version == m_.ir_version) write_rest(written_.rest(), mf::kIrVersion, mf::kIrVersion);
   else w_.field_int(mf::kIrVersion, m_.ir_version);
 }
 
@@ -209,29 +211,30 @@ void MessageWriter::write_function(const Function& f) {
 // Writes the content of a GraphProto.
 void MessageWriter::write_graph(GraphId g) {
   const Graph& graph = m_.graph(g);
-  write_rest(graph.rest, gf::kSparseInitializer + 1, kNoLimit);
-  for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it)
+  const std::span<const Bytes> rest = written_.rest(g);
+  const std::span<const ValueId> inputs = written_.inputs(g), initializers = written_.initializers(g);
+  write_rest(rest, gf::kSparseInitializer + 1, kNoLimit);
+  for (auto it = initializers.rbegin(); it != initializers.rend(); ++it)
     if (m_.alive(*it) && m_.value(*it).is_sparse) write_sparse(*it);
-  write_rest(graph.rest, gf::kValueInfo + 1, gf::kSparseInitializer);
+  write_rest(rest, gf::kValueInfo + 1, gf::kSparseInitializer);
   write_value_infos(g, gf::kValueInfo);
-  write_outputs(graph);
-  for (auto it = graph.inputs.rbegin(); it != graph.inputs.rend(); ++it)
-    write_value(gf::kInput, *it, m_.value(*it).info);
-  write_rest(graph.rest, gf::kInitializer + 1, gf::kInput);
-  for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it) {
+  write_outputs(g);
+  for (auto it = inputs.rbegin(); it != inputs.rend(); ++it) write_value(gf::kInput, *it, m_.value(*it).info);
+  write_rest(rest, gf::kInitializer + 1, gf::kInput);
+  for (auto it = initializers.rbegin(); it != initializers.rend(); ++it) {
     const Value& v = m_.value(*it);
     if (v.alive && v.is_initializer && !v.is_sparse && !as_constant_node(graph, *it)) write_initializer(*it);
   }
-  write_rest(graph.rest, gf::kName + 1, gf::kInitializer);
-  write_text(graph.rest, gf::kName, graph.name);
+  write_rest(rest, gf::kName + 1, gf::kInitializer);
+  write_text(rest, gf::kName, graph.name);
   write_nodes(g, gf::kNode);
 }
 
 void MessageWriter::write_nodes(GraphId g, std::uint32_t number) {
-  const Graph& graph = m_.graph(g);
-  for (NodeId n = graph.last; n; n = m_.prev_node(n)) write_node(n, number);
-  for (auto it = graph.initializers.rbegin(); it != graph.initializers.rend(); ++it)
-    if (as_constant_node(graph, *it)) write_constant_node(*it, number);
+  const std::span<const ValueId> initializers = written_.initializers(g);
+  written_.nodes_backwards(g, [&](NodeId n) { write_node(n, number); });
+  for (auto it = initializers.rbegin(); it != initializers.rend(); ++it)
+    if (as_constant_node(m_.graph(g), *it)) write_constant_node(*it, number);
 }
 
 void MessageWriter::write_value_infos(GraphId g, std::uint32_t number) {
@@ -259,14 +262,14 @@ void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
 
 // A value can be more than one output, or an output and an input, each with its own ValueInfoProto: the
 // entries of the file are used again where name and position agree.
-void MessageWriter::write_outputs(const Graph& graph) {
+void MessageWriter::write_outputs(GraphId g) {
   std::vector<Bytes> entries;
-  for (const Bytes whole : graph.rest)
+  for (const Bytes whole : written_.rest(g))
     if (const Field f = first_field(whole); f.number == gf::kOutput && f.kind == Kind::Length)
       entries.push_back(f.bytes);
-  for (std::size_t i = m_.node(graph.ret).input_count; i-- > 0;) {
-    const ValueId v = m_.input(graph.ret, i);
-    if (!v) continue;
+  const std::vector<ValueId> outputs = written_.outputs(g);
+  for (std::size_t i = outputs.size(); i-- > 0;) {
+    const ValueId v = outputs[i];
     const std::string_view name = m_.text(m_.value(v).name);
     Bytes info = m_.value(v).info;
     if (i < entries.size() && value_info_name(entries[i]) == name) {

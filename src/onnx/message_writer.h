@@ -10,6 +10,7 @@
 #include "onnx/data_writer.h"
 #include "onnx/wire.h"
 #include "onnx/writer.h"
+#include "onnx/written_model.h"
 
 namespace graphopt {
 
@@ -38,7 +39,7 @@ class MessageWriter {
   void write_graph(GraphId g);
   void write_nodes(GraphId g, std::uint32_t number);
   void write_value_infos(GraphId g, std::uint32_t number);
-  void write_outputs(const Graph& graph);
+  void write_outputs(GraphId g);
   void write_value(std::uint32_t number, ValueId v, Bytes info);
   void write_initializer(ValueId v);
   void write_sparse(ValueId v);
@@ -53,6 +54,7 @@ class MessageWriter {
   std::uint64_t position(Bytes bytes, ValueId v) const;
 
   const Model& m_;
+  const WrittenModel written_;
   const DataPlan& plan_;
   Bytes image_;
   wire::BackwardWriter w_;
