@@ -2,10 +2,10 @@
 //
 //   graphopt_cut_model IN OUT0 OUT1 SEED
 //
-// The first part is closed towards the inputs: a random number of nodes in a random topological order. A value
-// is cut only where its type is known, and a node that draws random numbers, or whatever reads it, is never in
-// the first part without all that follows from it. The model is cloned first, and the clone is written. Prints
-// the number of nodes of each part; status 2 where the model cannot be cut.
+// The first part is closed towards the inputs: a random number of nodes in a random topological order. A
+// value is cut only where its type is known, and a node that draws random numbers, or whatever reads it, is
+// never in the first part without all that follows from it. The model is cloned first, and the clone is
+// written. Prints the number of nodes of each part; status 2 where the model cannot be cut.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,9 +16,9 @@
 #include "driver/part_types.h"
 #include "infer/infer.h"
 #include "ir/part.h"
-#include "ops/node_facts.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
@@ -156,5 +156,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s IN OUT0 OUT1 SEED\n", argv[0]);
     return 1;
   }
-  return graphopt::run(argv[1], argv[2], argv[3], static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10)));
+  return graphopt::run(argv[1], argv[2], argv[3],
+                       static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10)));
 }
