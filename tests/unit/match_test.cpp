@@ -7,6 +7,7 @@
 #include <string>
 
 #include "infer_case.h"
+#include "ir/reader_access.h"
 #include "onnx/reader.h"
 
 namespace graphopt {
@@ -160,7 +161,7 @@ TEST(Match, UsesOfAResult) {
   EXPECT_TRUE(c.fits("sq", op(OpKind::Mul, any(v), same(v)))) << "one operand twice";
   EXPECT_TRUE(c.fits("square", neg.uses(2)));
   EXPECT_TRUE(c.fits("x", any()));
-  c.model->value_for_reader(c.value("one")).pinned = true;
+  ReaderAccess::value(*c.model, c.value("one")).pinned = true;
   EXPECT_FALSE(c.fits("one", neg.single_use()));
 }
 

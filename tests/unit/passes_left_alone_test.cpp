@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "infer_case.h"
+#include "ir/reader_access.h"
 #include "passes/pipeline.h"
 
 namespace graphopt {
@@ -47,7 +48,7 @@ std::uint64_t rewrites(InferCase& given, const std::string& pass) {
 
 std::uint64_t rewrites(const std::string& text, const std::string& pass, const std::string& pinned = {}) {
   InferCase given(text);
-  if (!pinned.empty()) given.model->value_for_reader(given.value(pinned)).pinned = true;
+  if (!pinned.empty()) ReaderAccess::value(*given.model, given.value(pinned)).pinned = true;
   return rewrites(given, pass);
 }
 
@@ -112,7 +113,7 @@ TEST(PassesLeaveAlone, PinnedValues) {
 
 // Gives the initializer the content of t.
 void replace(InferCase& given, const char* name, Tensor t) {
-  given.model->value_for_reader(given.value(name)).tensor = given.model->add_tensor(std::move(t));
+  ReaderAccess::value(*given.model, given.value(name)).tensor = given.model->add_tensor(std::move(t));
 }
 
 // The tensor as the loader gives it for one that is stored in segments, or with another element type, which
