@@ -4,8 +4,10 @@
 //
 // The first part is closed towards the inputs: a random number of nodes in a random topological order. A
 // value is cut only where its type is known, and a node that draws random numbers, or whatever reads it, is
-// never in the first part without all that follows from it. The model is cloned first, and the clone is
-// written. Prints the number of nodes of each part; status 2 where the model cannot be cut.
+// never in the first part without all that follows from it. A Constant node is in each part that reads it:
+// onnx's inference is wrong about operators whose positions are inputs of the model. The model is cloned
+// first, and the clone is written. Prints the number of nodes of each part; status 2 where the model cannot be
+// cut.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -51,8 +53,16 @@ class Cut {
     }
     shrink();
     std::pair<std::vector<NodeId>, std::vector<NodeId>> parts;
-    for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n))
+    std::vector<bool> both(m_.node_count(), false);
+    for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n)) {
       (first_[n.index()] ? parts.first : parts.second).push_back(n);
+      if (first_[n.index()]) continue;
+      for (const NodeId p : producers(n)) {
+        if (m_.kind(p) != OpKind::Constant || !first_[p.index()] || both[p.index()]) continue;
+        both[p.index()] = true;
+        parts.second.push_back(p);
+      }
+    }
     return parts;
   }
 
