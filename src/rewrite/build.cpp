@@ -23,9 +23,9 @@ template <class T> std::string bytes_of(T x) {
 }
 
 template <class T> std::optional<std::string> integer_bytes(double x) {
-  constexpr double kAbove = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+  const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);  // the first number that is too large
   const bool fits =
-      x == std::floor(x) && x >= static_cast<double>(std::numeric_limits<T>::min()) && x < kAbove;
+      x == std::floor(x) && x >= static_cast<double>(std::numeric_limits<T>::min()) && x < above;
   return fits ? std::optional(bytes_of(static_cast<T>(x))) : std::nullopt;
 }
 

@@ -6,8 +6,8 @@
 // value is cut only where its type is known, and a node that draws random numbers, or whatever reads it, is
 // never in the first part without all that follows from it. A Constant node is in each part that reads it:
 // onnx's inference is wrong about operators whose positions are inputs of the model. The model is cloned
-// first, and the clone is written. Prints the number of nodes of each part; status 2 where the model cannot be
-// cut.
+// first, and the clone is written. Prints the number of nodes of each part; status 2 where the model cannot
+// be cut.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
