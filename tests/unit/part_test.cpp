@@ -89,10 +89,12 @@ class Part : public testing::Test {
 };
 
 constexpr const char* kChain = R"(
-g (float[4] x, float[4] z, bool c) => (float[4] y, float[4] b) <float[4] w = {1, 2, 3, 4}, float[4] v = {5, 6, 7, 8}> {
+g (float[4] x, float[4] z, bool c) => (float[4] y, float[4] b)
+    <float[4] w = {1, 2, 3, 4}, float[4] v = {5, 6, 7, 8}> {
   a = Add (x, w)
   b = own.twice (a)
-  d = If (c) <then_branch = t () => (float[4] p) { p = Mul (a, v) }, else_branch = e () => (float[4] q) { q = Identity (z) }>
+  d = If (c) <then_branch = t () => (float[4] p) { p = Mul (a, v) },
+              else_branch = e () => (float[4] q) { q = Identity (z) }>
   y = Sub (d, w)
 }
 <opset_import: ["" : 21, "own" : 1], domain: "own"> twice (p) => (q) { h = own.half (p) q = Add (p, h) }
