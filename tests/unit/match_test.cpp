@@ -302,7 +302,6 @@ TEST(Match, TheNearestMissIsTold) {
     EXPECT_TRUE(why);
     return why.text(*c.model);
   };
-  Why why;
   EXPECT_TRUE(c.fits("y", inner(sum)));
   EXPECT_EQ(told(inner(sum.single_use())), "'a' (Add): is read a different number of times");
   EXPECT_EQ(told(inner(op(OpKind::Add, op(OpKind::Tanh, any()), any()))), "'e' (Erf): is no Tanh");
