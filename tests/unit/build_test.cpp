@@ -4,11 +4,7 @@
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
 
-#include <unistd.h>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +14,7 @@
 #include "ops/attributes.h"
 #include "ops/constants.h"
 #include "ops/facts.h"
+#include "saved_model.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -32,13 +29,6 @@ std::string header(int opset, int ir_version = 10) {
 
 class Build : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/graphopt-build-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { EXPECT_EQ(std::system(("rm -r '" + folder_ + "'").c_str()), 0); }
-
   // A model of x alone, whose result y is to become what `add` makes of x, at each opset from `first` on.
   template <class Add, class Check>
   void each_opset(int first, const std::string& type, const Add& add, const Check& check) {
@@ -69,21 +59,16 @@ class Build : public testing::Test {
   // The model as it is read from what is written. onnx's checker must accept that, with shape inference,
   // which refuses what contradicts the operators' schemas.
   std::unique_ptr<InferCase> saved(const Model& m) {
-    SaveOptions options;
-    options.path = folder_ + "/out.onnx";
-    EXPECT_TRUE(save_model(m, options).ok());
-    std::ifstream file(options.path, std::ios::binary);
-    std::stringstream bytes;
-    bytes << file.rdbuf();
+    const std::string bytes = saved_bytes(m);
     auto c = std::make_unique<InferCase>("g (float[1] x) => (float[] y) { y = Identity (x) }");
     std::vector<Warning> warnings;
-    auto loaded = load_model_from_memory(bytes.str(), "saved", "", warnings);
+    auto loaded = load_model_from_memory(bytes, "saved", "", warnings);
     EXPECT_TRUE(loaded.ok());
     c->facts.reset();
     *c->model = *std::move(loaded);
     c->facts = std::make_unique<Inference>(*c->model, InferOptions{});
     c->facts->run();
-    check(bytes.str(), *c);
+    check(bytes, *c);
     return c;
   }
   // Graph outputs need a rank: the inferred one, or that of x, which Split and Pad keep.
@@ -102,8 +87,6 @@ class Build : public testing::Test {
       ADD_FAILURE() << e.what();
     }
   }
-
-  std::string folder_;
 };
 
 std::string result_type(const InferCase& c, std::size_t k = 0) {

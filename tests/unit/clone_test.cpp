@@ -1,7 +1,6 @@
 // A clone is the same model under the same ids, and what is done to one is not seen in the other.
 
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
 
 #include <string>
 
@@ -9,21 +8,14 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"
+#include "saved_model.h"
 #include "support/string_pool.h"
 
 namespace graphopt {
 namespace {
 
 Model load(const std::string& text) {
-  onnx::ModelProto proto;
-  const std::string whole = "<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]>\n" + text;
-  onnx::OnnxParser parser(whole);
-  const onnx::Common::Status s = parser.Parse(proto);
-  EXPECT_TRUE(s.IsOK()) << s.ErrorMessage();
-  std::vector<Warning> warnings;
-  Result<Model> m = load_model_from_memory(proto.SerializeAsString(), "m.onnx", ".", warnings);
-  EXPECT_TRUE(m.ok()) << (m.ok() ? "" : to_string(m.error()));
-  return m.ok() ? *std::move(m) : Model();
+  return loaded(parse_model("<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]>\n" + text));
 }
 
 constexpr const char* kModel = R"(

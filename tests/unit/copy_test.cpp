@@ -3,19 +3,14 @@
 #include "ir/copy.h"
 
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "ir/print.h"
 #include "ir/reader_access.h"
 #include "ir/verify.h"
-#include "onnx/reader.h"
 #include "onnx/writer.h"
+#include "saved_model.h"
 
 namespace graphopt {
 namespace {
@@ -23,30 +18,7 @@ namespace {
 class Copying : public testing::Test {
  protected:
   static onnx::ModelProto parse(const std::string& text) {
-    onnx::ModelProto proto;
-    const std::string whole = "<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]>\n" + text;
-    onnx::OnnxParser parser(whole);
-    const onnx::Common::Status s = parser.Parse(proto);
-    EXPECT_TRUE(s.IsOK()) << s.ErrorMessage();
-    return proto;
-  }
-  static Model load(const onnx::ModelProto& proto) {
-    std::vector<Warning> warnings;
-    Result<Model> m = load_model_from_memory(proto.SerializeAsString(), "m.onnx", ".", warnings);
-    EXPECT_TRUE(m.ok()) << (m.ok() ? "" : to_string(m.error()));
-    return m.ok() ? *std::move(m) : Model();
-  }
-  static std::string saved(const Model& m) {
-    std::string pattern = testing::TempDir() + "/graphopt-copy-XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    SaveOptions options;
-    options.path = pattern + "/out.onnx";
-    const Result<SavedFiles> done = save_model(m, options);
-    EXPECT_TRUE(done.ok()) << (done.ok() ? "" : to_string(done.error()));
-    std::stringstream bytes;
-    bytes << std::ifstream(options.path, std::ios::binary).rdbuf();
-    EXPECT_EQ(std::system(("rm -r '" + pattern + "'").c_str()), 0);
-    return bytes.str();
+    return parse_model("<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]>\n" + text);
   }
   // An empty model with the operator sets of another one.
   static Model empty_like(const Model& m) {
@@ -87,7 +59,7 @@ TEST_F(Copying, AWholeGraphIntoAnotherModelKeepsItsBytes) {
   std::string want;
   Model to;
   {
-    const Model from = load(proto);
+    const Model from = loaded(proto);
     to = empty_like(from);
     ReaderAccess::graph(to, to.main()).name = to.names.intern(from.text(from.graph(from.main()).name));
     Copier copy(from, to, CopiedNames::Keep);
@@ -107,7 +79,7 @@ TEST_F(Copying, AWholeGraphIntoAnotherModelKeepsItsBytes) {
   }  // the copy outlives its source
   EXPECT_EQ(print(to), want);
   onnx::ModelProto again;
-  ASSERT_TRUE(again.ParseFromString(saved(to)));
+  ASSERT_TRUE(again.ParseFromString(saved_bytes(to)));
   ASSERT_EQ(again.graph().node_size(), proto.graph().node_size());
   for (int i = 0; i < proto.graph().node_size(); ++i)
     EXPECT_EQ(again.graph().node(i).SerializeAsString(), proto.graph().node(i).SerializeAsString()) << i;
@@ -118,7 +90,7 @@ TEST_F(Copying, AWholeGraphIntoAnotherModelKeepsItsBytes) {
 }
 
 TEST_F(Copying, SharesTensors) {
-  const Model from = load(parse(kNested));
+  const Model from = loaded(parse(kNested));
   Model to = empty_like(from);
   Copier copy(from, to);
   const TensorId t = from.value(named(from, "w")).tensor;
@@ -127,7 +99,7 @@ TEST_F(Copying, SharesTensors) {
 }
 
 TEST_F(Copying, TypesFindTheirSymbolsByName) {
-  const Model from = load(parse(R"(
+  const Model from = loaded(parse(R"(
 g (float[N,4] x, float[K] z, seq(float[N]) s) => (float[N,4] y) { y = Relu (x) })"));
   Model to = empty_like(from);
   const DimId k = to.dims.symbol("K");
@@ -144,7 +116,7 @@ g (float[N,4] x, float[K] z, seq(float[N]) s) => (float[N,4] y) { y = Relu (x) }
 }
 
 TEST_F(Copying, ANodeWithBodiesBesideTheOriginal) {
-  Model m = load(parse(kNested));
+  Model m = loaded(parse(kNested));
   const ValueId y = named(m, "y"), x = named(m, "x"), b = named(m, "b");
   const NodeId branch = m.value(y).def;
   const std::string before = print(m);
@@ -164,7 +136,7 @@ TEST_F(Copying, ANodeWithBodiesBesideTheOriginal) {
 }
 
 TEST_F(Copying, ResultsThatWaitForADefinitionGetIt) {
-  Model m = load(parse(R"(
+  Model m = loaded(parse(R"(
 g (float[N] x) => (float[N] y) { y = own.f (x) }
 <opset_import: ["" : 21], domain: "own"> f (p) => (q) { h = Abs (p) q = Neg (h) })"));
   const NodeId call = m.first_node(m.main());
@@ -181,7 +153,7 @@ g (float[N] x) => (float[N] y) { y = own.f (x) }
 }
 
 TEST_F(Copying, OptionalOperandsAndResultsStayAbsent) {
-  Model m = load(parse(R"(
+  Model m = loaded(parse(R"(
 g (float[N] x) => (float[N] y) { y = Clip (x, "", x) u, "" = Dropout (x) })"));
   Copier copy(m, m);
   const NodeId clip = copy.node(m.first_node(m.main()), m.main());
@@ -194,7 +166,7 @@ g (float[N] x) => (float[N] y) { y = Clip (x, "", x) u, "" = Dropout (x) })"));
 }
 
 TEST_F(Copying, AFunctionThatIsThereIsNotCopiedAgain) {
-  const Model from = load(parse(kNested));
+  const Model from = loaded(parse(kNested));
   Model to = empty_like(from);
   for (int i = 0; i < 2; ++i) {
     Copier copy(from, to);

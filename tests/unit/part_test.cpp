@@ -4,18 +4,13 @@
 
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
-#include <onnx/defs/parser.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "onnx/reader.h"
 #include "onnx/writer.h"
+#include "saved_model.h"
 
 namespace graphopt {
 namespace {
@@ -24,24 +19,10 @@ using Names = std::vector<std::string>;
 
 class Part : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/graphopt-part-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { EXPECT_EQ(std::system(("rm -r '" + folder_ + "'").c_str()), 0); }
-
   void load(const std::string& text) {
-    const std::string whole =
-        "<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1, \"other\" : 2]>\n" + text;
-    onnx::OnnxParser parser(whole);
-    const onnx::Common::Status s = parser.Parse(proto_);
-    ASSERT_TRUE(s.IsOK()) << s.ErrorMessage();
+    proto_ = parse_model("<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1, \"other\" : 2]>\n" + text);
     annotate();
-    std::vector<Warning> warnings;
-    Result<Model> m = load_model_from_memory(proto_.SerializeAsString(), "m.onnx", ".", warnings);
-    ASSERT_TRUE(m.ok()) << to_string(m.error());
-    m_ = *std::move(m);
+    m_ = loaded(proto_);
   }
   virtual void annotate() {}
 
@@ -64,15 +45,10 @@ class Part : public testing::Test {
 
   onnx::ModelProto saved(const ModelPart& p, std::span<const TypeOverride> types = {}) {
     SaveOptions options;
-    options.path = folder_ + "/out.onnx";
     options.part = &p;
     options.types = types;
-    const Result<SavedFiles> done = save_model(m_, options);
-    EXPECT_TRUE(done.ok()) << (done.ok() ? "" : to_string(done.error()));
-    std::stringstream bytes;
-    bytes << std::ifstream(options.path, std::ios::binary).rdbuf();
     onnx::ModelProto out;
-    EXPECT_TRUE(out.ParseFromString(bytes.str()));
+    EXPECT_TRUE(out.ParseFromString(saved_bytes(m_, options)));
     return out;
   }
   TypeOverride floats(const std::string& value) {
@@ -85,7 +61,6 @@ class Part : public testing::Test {
 
   onnx::ModelProto proto_;
   Model m_;
-  std::string folder_;
 };
 
 constexpr const char* kChain = R"(
