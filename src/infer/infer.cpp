@@ -215,7 +215,10 @@ void Inference::update() {
   State& s = *s_;
   if (!s.ran) return run();
   if (s.pending.empty() && s.pending_values.empty()) return;
+  const std::size_t before = s.types.size();
   s.grow();
+  for (std::size_t i = before; i < s.m.value_count(); ++i)  // constants that a pass has added
+    if (s.m.alive(ValueId{i})) s.see_constant(ValueId{i});
   s.body_budget = 16 * s.m.node_count() + 200'000;
   std::vector<NodeId> nodes;
   std::vector<ValueId> values;
