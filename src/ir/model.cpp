@@ -96,23 +96,25 @@ void unpack(Tensor& t) {
 }
 }  // namespace
 
+void Model::unpack(TensorId id) const { graphopt::unpack(*tensors_[id.index()]); }
+
 std::optional<Bytes> Model::raw(TensorId id) const {
   Tensor& t = *tensors_[id.index()];
-  unpack(t);
+  graphopt::unpack(t);
   if (!t.ready || t.dtype == DType::String) return std::nullopt;
   return t.raw;
 }
 
 const std::vector<std::string>* Model::strings(TensorId id) const {
   Tensor& t = *tensors_[id.index()];
-  unpack(t);
+  graphopt::unpack(t);
   return t.ready && t.dtype == DType::String && t.owned ? &t.owned->strings : nullptr;
 }
 
 Hash128 Model::content_hash(TensorId id) const {
   Tensor& t = *tensors_[id.index()];
   if (t.hash) return *t.hash;
-  unpack(t);
+  graphopt::unpack(t);
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   const auto add = [&](const void* p, std::size_t n) { XXH3_128bits_update(&state, p, n); };

@@ -286,6 +286,8 @@ class Model {
   // Returns the payload in raw form, unpacked on first use; empty for String and for broken payloads.
   std::optional<Bytes> raw(TensorId t) const;
   const std::vector<std::string>* strings(TensorId t) const;
+  // Unpacks the payload; tensor(t).ready says whether it could be read.
+  void unpack(TensorId t) const;
   Hash128 content_hash(TensorId t) const;
   TensorId add_tensor(Tensor t);
   // A tensor that owns its bytes.

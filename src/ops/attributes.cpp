@@ -11,53 +11,86 @@
 namespace graphopt {
 namespace {
 
-const AttrDefaultValue* fallback_of(const Model& m, NodeId n, NameId name) {
-  const OpFacts& row = facts_of(m, n);
-  const AttrFact* fact = find_attribute(row, m.text(name));
-  return fact == nullptr ? nullptr : &fact->fallback;
+const Attr* find_written(std::span<const Attr> written, NameId name) {
+  const auto at = std::ranges::find(written, name, &Attr::name);
+  return at == written.end() ? nullptr : &*at;
 }
 
-// Returns the attribute as T (through `get`), or its default.
-template <class T, class Get>
-std::optional<T> value_of(const Model& m, NodeId n, NameId name, AttrKind kind, Get get) {
-  if (const Attr* a = m.find_attr(n, name)) {
+// Returns the attribute as T (through `get`), or its default in the row, which is asked for only then.
+template <class T, class Get, class Row>
+std::optional<T> value_of(const Model& m, const Attr* a, NameId name, AttrKind kind, Get get, Row row) {
+  if (a != nullptr) {
     if (a->kind != kind || a->ref) return std::nullopt;
     return get(*a);
   }
-  const AttrDefaultValue* fallback = fallback_of(m, n, name);
-  if (fallback == nullptr) return std::nullopt;
-  if (const T* v = std::get_if<T>(fallback)) return *v;
-  return std::nullopt;
+  const AttrFact* fact = find_attribute(row(), m.text(name));
+  if (fact == nullptr) return std::nullopt;
+  const T* v = std::get_if<T>(&fact->fallback);
+  return v == nullptr ? std::nullopt : std::optional<T>(*v);
+}
+
+template <class T, class Get>
+std::optional<T> value_of(const Model& m, NodeId n, NameId name, AttrKind kind, Get get) {
+  return value_of<T>(m, m.find_attr(n, name), name, kind, get,
+                     [&]() -> const OpFacts& { return facts_of(m, n); });
+}
+
+template <class T, class Get>
+std::optional<T> value_of(const Attributes& a, NameId name, AttrKind kind, Get get) {
+  return value_of<T>(a.model, find_written(a.written, name), name, kind, get,
+                     [&]() -> const OpFacts& { return a.row; });
+}
+
+constexpr auto kInt = [](const Attr& a) { return a.i; };
+constexpr auto kFloat = [](const Attr& a) { return a.f; };
+constexpr auto kString = [](const Attr& a) { return a.s; };
+constexpr auto kInts = [](const Attr& a) { return a.ints; };
+constexpr auto kFloats = [](const Attr& a) { return a.floats; };
+using Ints = std::span<const std::int64_t>;
+using Floats = std::span<const float>;
+
+TensorId tensor_of(const Attr* a) {
+  return a != nullptr && a->kind == AttrKind::Tensor && !a->ref ? a->tensor : TensorId{};
 }
 
 }  // namespace
 
 std::optional<std::int64_t> int_attr(const Model& m, NodeId n, NameId name) {
-  return value_of<std::int64_t>(m, n, name, AttrKind::Int, [](const Attr& a) { return a.i; });
+  return value_of<std::int64_t>(m, n, name, AttrKind::Int, kInt);
+}
+std::optional<std::int64_t> int_attr(const Attributes& a, NameId name) {
+  return value_of<std::int64_t>(a, name, AttrKind::Int, kInt);
 }
 
 std::optional<float> float_attr(const Model& m, NodeId n, NameId name) {
-  return value_of<float>(m, n, name, AttrKind::Float, [](const Attr& a) { return a.f; });
+  return value_of<float>(m, n, name, AttrKind::Float, kFloat);
+}
+std::optional<float> float_attr(const Attributes& a, NameId name) {
+  return value_of<float>(a, name, AttrKind::Float, kFloat);
 }
 
 std::optional<std::string_view> string_attr(const Model& m, NodeId n, NameId name) {
-  return value_of<std::string_view>(m, n, name, AttrKind::String, [](const Attr& a) { return a.s; });
+  return value_of<std::string_view>(m, n, name, AttrKind::String, kString);
+}
+std::optional<std::string_view> string_attr(const Attributes& a, NameId name) {
+  return value_of<std::string_view>(a, name, AttrKind::String, kString);
 }
 
-std::optional<std::span<const std::int64_t>> ints_attr(const Model& m, NodeId n, NameId name) {
-  using List = std::span<const std::int64_t>;
-  return value_of<List>(m, n, name, AttrKind::Ints, [](const Attr& a) { return a.ints; });
+std::optional<Ints> ints_attr(const Model& m, NodeId n, NameId name) {
+  return value_of<Ints>(m, n, name, AttrKind::Ints, kInts);
+}
+std::optional<Ints> ints_attr(const Attributes& a, NameId name) {
+  return value_of<Ints>(a, name, AttrKind::Ints, kInts);
 }
 
-std::optional<std::span<const float>> floats_attr(const Model& m, NodeId n, NameId name) {
-  using List = std::span<const float>;
-  return value_of<List>(m, n, name, AttrKind::Floats, [](const Attr& a) { return a.floats; });
+std::optional<Floats> floats_attr(const Model& m, NodeId n, NameId name) {
+  return value_of<Floats>(m, n, name, AttrKind::Floats, kFloats);
 }
 
-TensorId tensor_attr(const Model& m, NodeId n, NameId name) {
-  const Attr* a = m.find_attr(n, name);
-  return a != nullptr && a->kind == AttrKind::Tensor && !a->ref ? a->tensor : TensorId{};
-}
+TensorId tensor_attr(const Model& m, NodeId n, NameId name) { return tensor_of(m.find_attr(n, name)); }
+TensorId tensor_attr(const Attributes& a, NameId name) { return tensor_of(find_written(a.written, name)); }
+
+bool has_attr(const Attributes& a, NameId name) { return find_written(a.written, name) != nullptr; }
 
 bool has_attr(const Model& m, NodeId n, NameId name) { return m.find_attr(n, name) != nullptr; }
 

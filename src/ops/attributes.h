@@ -1,5 +1,5 @@
-// Typed access to a node's attributes, with the defaults of the fact table, and to parameters that moved from
-// attributes to operands between opsets.
+// Typed access to the attributes of a node, or of an operator without one, with the defaults of the fact
+// table, and to parameters that moved from attributes to operands between opsets.
 //
 // Each function returns nothing where the value is not known: the attribute is of another kind, refers to an
 // attribute of the calling node (inside functions), or has no default; the operand is not a constant.
@@ -12,9 +12,23 @@
 #include <vector>
 
 #include "ir/model.h"
+#include "ops/facts.h"
 #include "support/known_names.h"
 
 namespace graphopt {
+
+// What is written of an operator, and its row in the fact table, which has the defaults of the others.
+struct Attributes {
+  const Model& model;  // of the names and tensors
+  const OpFacts& row;
+  std::span<const Attr> written;
+};
+std::optional<std::int64_t> int_attr(const Attributes& a, NameId name);
+std::optional<float> float_attr(const Attributes& a, NameId name);
+std::optional<std::string_view> string_attr(const Attributes& a, NameId name);
+std::optional<std::span<const std::int64_t>> ints_attr(const Attributes& a, NameId name);
+TensorId tensor_attr(const Attributes& a, NameId name);
+bool has_attr(const Attributes& a, NameId name);
 
 std::optional<std::int64_t> int_attr(const Model& m, NodeId n, NameId name);
 std::optional<float> float_attr(const Model& m, NodeId n, NameId name);

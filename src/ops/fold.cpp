@@ -169,13 +169,12 @@ const Row* row_of(OpKind kind) {
   return i == 0 ? nullptr : &kRows[i - 1];
 }
 
-// Returns true if the operator table confirms what folding requires of a node.
-bool is_pure(const Model& m, NodeId n, const Row& row, std::size_t operand_count) {
-  const std::int64_t opset = m.opset(n);
+// Returns true if the operator table confirms what folding requires of an operator.
+bool is_pure(const Row& row, std::int64_t opset, std::size_t operand_count) {
   if (opset < row.since || opset > kNewestOpset) return false;
   const OpFacts& f = facts(row.kind, static_cast<int>(opset));
   return f.kind == row.kind && !f.deprecated && f.purity == Purity::Pure && operand_count >= f.min_inputs &&
-         (f.max_inputs == 255 || operand_count <= f.max_inputs) && attributes_known(m, n);
+         (f.max_inputs == 255 || operand_count <= f.max_inputs);
 }
 
 bool in_set(Types types, DType t) {
@@ -183,31 +182,63 @@ bool in_set(Types types, DType t) {
   return number < 32 && ((types >> number) & 1u) != 0;
 }
 
+FoldExactness exactness_of(const Row& row, DType type) {
+  if (in_set(row.exact, type)) return FoldExactness::Exact;
+  return in_set(row.rounds, type) ? FoldExactness::Rounds : FoldExactness::No;
+}
+
+// Returns with which exactness the kernel folds these operands. type_of(i) is Undefined for an absent one.
+template <class TypeOf>
+FoldExactness exactness_of(const Row* row, std::int64_t opset, std::size_t operands, TypeOf type_of) {
+  if (row == nullptr || !is_pure(*row, opset, operands)) return FoldExactness::No;
+  if (operands == 0) return row->kind == OpKind::Constant ? FoldExactness::Exact : FoldExactness::No;
+  return row->typed < operands ? exactness_of(*row, type_of(row->typed)) : FoldExactness::No;
+}
+
+bool all_known(const Attributes& a) {
+  return std::ranges::all_of(a.written, [&](const Attr& attr) {
+    return !attr.ref && find_attribute(a.row, a.model.text(attr.name)) != nullptr;
+  });
+}
+
 // Returns the operand as kernels read it; nothing when its payload is broken.
-std::optional<Operand> open(const Model& m, TensorId id) {
+std::optional<Operand> open(const Tensor* t) {
   Operand o;
-  if (!id) return o;
-  o.id = id;
-  if (m.tensor(id).dtype == DType::String) {
-    o.strings = m.strings(id);
-    if (o.strings == nullptr) return std::nullopt;
+  if (t == nullptr) return o;
+  if (!t->ready || t->elements < 0) return std::nullopt;
+  const std::optional<std::int64_t> count = element_count(t->dims);
+  if (!count || *count != t->elements || t->dims.size() > kMaxRank) return std::nullopt;
+  if (t->dtype == DType::String) {
+    if (t->owned == nullptr || static_cast<std::int64_t>(t->owned->strings.size()) != *count)
+      return std::nullopt;
+    o.strings = &t->owned->strings;
   } else {
-    const std::optional<Bytes> raw = m.raw(id);
-    if (!raw) return std::nullopt;
-    o.data = raw->data();
-    const Tensor& t = m.tensor(id);
-    const auto size =
-        t.elements < 0 ? std::nullopt : raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
-    if (!size || *size != raw->size()) return std::nullopt;
+    if (raw_size(t->dtype, static_cast<std::uint64_t>(t->elements)) != t->raw.size()) return std::nullopt;
+    o.data = t->raw.data();
   }
-  const Tensor& t = m.tensor(id);
-  const std::optional<std::int64_t> count = element_count(t.dims);
-  if (!count || *count != t.elements || t.dims.size() > kMaxRank) return std::nullopt;
-  if (o.strings != nullptr && static_cast<std::int64_t>(o.strings->size()) != *count) return std::nullopt;
-  o.dtype = t.dtype;
-  o.dims = t.dims;
-  o.elements = t.elements;
+  o.tensor = t;
+  o.dtype = t->dtype;
+  o.dims = t->dims;
+  o.elements = t->elements;
   return o;
+}
+
+Folded run_kernel(const Row& row, FoldRun run, std::span<const Tensor* const> operands) {
+  const std::size_t required = facts(row.kind, run.opset).min_inputs;
+  std::vector<Operand> opened;
+  opened.reserve(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::optional<Operand> o = open(operands[i]);
+    if (!o || (i < required && !*o)) return {FoldRefusal::BadOperands, FoldExactness::No, {}};
+    if (o->strings != nullptr)
+      for (const std::string& s : *o->strings)
+        run.longest_string = std::max<std::uint64_t>(run.longest_string, s.size());
+    opened.push_back(*o);
+  }
+  run.operands = opened;
+  const FoldRefusal refusal = row.kernel(run);
+  if (refusal != FoldRefusal::None) return {refusal, FoldExactness::No, {}};
+  return {FoldRefusal::None, FoldExactness::No, std::move(run.results)};
 }
 
 }  // namespace
@@ -217,45 +248,108 @@ bool has_fold_kernel(OpKind kind) { return folding::row_of(kind) != nullptr; }
 
 FoldExactness fold_exactness(const Model& m, NodeId n, std::span<const TensorId> operands) {
   using namespace folding;
-  const Row* row = row_of(m.kind(n));
-  if (row == nullptr || !is_pure(m, n, *row, operands.size())) return FoldExactness::No;
-  if (operands.empty()) return row->kind == OpKind::Constant ? FoldExactness::Exact : FoldExactness::No;
-  if (row->typed >= operands.size() || !operands[row->typed]) return FoldExactness::No;
-  const DType t = m.tensor(operands[row->typed]).dtype;
-  if (in_set(row->exact, t)) return FoldExactness::Exact;
-  return in_set(row->rounds, t) ? FoldExactness::Rounds : FoldExactness::No;
+  if (row_of(m.kind(n)) == nullptr || !attributes_known(m, n)) return FoldExactness::No;
+  return exactness_of(row_of(m.kind(n)), m.opset(n), operands.size(), [&](std::size_t i) {
+    return operands[i] ? m.tensor(operands[i]).dtype : DType::Undefined;
+  });
 }
 
 Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const FoldLimits& limits) {
   using namespace folding;
-  if (fold_exactness(m, n, operands) == FoldExactness::No) return {FoldRefusal::NotFoldable, {}};
-  const OpKind kind = m.kind(n);
-  const int opset = static_cast<int>(m.opset(n));
-  const std::size_t required = facts(kind, opset).min_inputs;
-
-  std::vector<Operand> opened;
-  opened.reserve(operands.size());
-  std::uint64_t longest_string = 0;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const std::optional<Operand> o = open(m, operands[i]);
-    if (!o || (i < required && !*o)) return {FoldRefusal::BadOperands, {}};
-    if (o->strings != nullptr)
-      for (const std::string& s : *o->strings)
-        longest_string = std::max<std::uint64_t>(longest_string, s.size());
-    opened.push_back(*o);
+  const FoldExactness exactness = fold_exactness(m, n, operands);
+  if (exactness == FoldExactness::No) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
+  std::vector<const Tensor*> tensors;
+  tensors.reserve(operands.size());
+  for (const TensorId t : operands) {
+    if (t) m.unpack(t);
+    tensors.push_back(t ? &m.tensor(t) : nullptr);
   }
-  FoldRun run{.m = m,
-              .n = n,
-              .kind = kind,
+  const int opset = static_cast<int>(m.opset(n));
+  FoldRun run{.attributes = {m, facts(m.kind(n), opset), m.attrs(n)},
+              .kind = m.kind(n),
               .opset = opset,
-              .operands = opened,
+              .operands = {},
               .bytes_left = limits.max_result_bytes,
               .work_left = limits.max_work,
-              .longest_string = longest_string,
-              .results = std::vector<Tensor>(m.output_count(n))};
-  const FoldRefusal refusal = row_of(kind)->kernel(run);
-  if (refusal != FoldRefusal::None) return {refusal, {}};
-  return {FoldRefusal::None, std::move(run.results)};
+              .longest_string = 0,
+              .results = std::vector<Tensor>(m.output_count(n)),
+              .unwanted = {}};
+  for (std::size_t i = 0; i < m.output_count(n); ++i) run.unwanted.push_back(!m.output(n, i));
+  Folded done = run_kernel(*row_of(m.kind(n)), std::move(run), tensors);
+  if (done) done.exactness = exactness;
+  return done;
+}
+
+Folded evaluate(const Model& m, const Operation& operation, std::span<const Tensor* const> operands,
+                const FoldLimits& limits) {
+  using namespace folding;
+  const FoldExactness exactness = exactness_of(
+      row_of(operation.kind), operation.opset, operands.size(),
+      [&](std::size_t i) { return operands[i] != nullptr ? operands[i]->dtype : DType::Undefined; });
+  if (exactness == FoldExactness::No) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
+  const int opset = static_cast<int>(operation.opset);
+  FoldRun run{.attributes = {m, facts(operation.kind, opset), operation.attributes},
+              .kind = operation.kind,
+              .opset = opset,
+              .operands = {},
+              .bytes_left = limits.max_result_bytes,
+              .work_left = limits.max_work,
+              .longest_string = 0,
+              .results = std::vector<Tensor>(operation.results),
+              .unwanted = {}};
+  if (!all_known(run.attributes)) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
+  Folded done = run_kernel(*row_of(operation.kind), std::move(run), operands);
+  if (done) done.exactness = exactness;
+  return done;
+}
+
+Folded evaluate(const Model& m, const Operation& operation, std::initializer_list<const Tensor*> operands,
+                const FoldLimits& limits) {
+  return evaluate(m, operation, std::span(operands.begin(), operands.size()), limits);
+}
+
+std::optional<Tensor> unpacked(const Model& m, TensorId t) {
+  m.unpack(t);
+  if (!m.tensor(t).ready) return std::nullopt;
+  return m.tensor(t);
+}
+
+namespace {
+
+Tensor int64s(std::vector<std::int64_t> dims, std::span<const std::int64_t> elements) {
+  auto payload = std::make_shared<Unpacked>();
+  payload->raw.assign(reinterpret_cast<const char*>(elements.data()), elements.size_bytes());
+  Tensor t;
+  t.dtype = DType::Int64;
+  t.dims = std::move(dims);
+  t.elements = static_cast<std::int64_t>(elements.size());
+  t.raw = payload->raw;
+  t.owned = std::move(payload);
+  t.ready = true;
+  return t;
+}
+
+}  // namespace
+
+Tensor int64_tensor(std::span<const std::int64_t> elements) {
+  return int64s({static_cast<std::int64_t>(elements.size())}, elements);
+}
+Tensor int64_tensor(std::int64_t element) { return int64s({}, {&element, 1}); }
+
+Attr int_attribute(NameId name, std::int64_t value) {
+  Attr a;
+  a.name = name;
+  a.kind = AttrKind::Int;
+  a.i = value;
+  return a;
+}
+
+Attr ints_attribute(NameId name, std::span<const std::int64_t> values) {
+  Attr a;
+  a.name = name;
+  a.kind = AttrKind::Ints;
+  a.ints = values;
+  return a;
 }
 
 }  // namespace graphopt

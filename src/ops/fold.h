@@ -1,4 +1,5 @@
-// Constant folding kernels, by family (fold_*.cpp): evaluates one node whose operands are constants.
+// Constant folding kernels, by family (fold_*.cpp): evaluates a node whose operands are constants, or an
+// operator on tensors without any node, which is how rules compute new weights.
 //
 // Exactness: a kernel counts as Exact only when its result has the same bits as ONNX Runtime's on every
 // input, NaN payloads aside: data movement, integer arithmetic (wrapping as the C++ kernels do), comparisons,
@@ -8,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,12 +38,41 @@ enum class FoldRefusal : std::uint8_t { None, NotFoldable, TooBig, BadOperands }
 
 struct Folded {
   FoldRefusal refusal = FoldRefusal::None;
-  std::vector<Tensor> results;  // one per output slot of the node; unused optional slots hold Undefined
+  FoldExactness exactness = FoldExactness::No;  // of the results; No where there are none
+  std::vector<Tensor> results;                  // one per output slot; unused optional slots hold Undefined
+
+  explicit operator bool() const { return refusal == FoldRefusal::None; }
 };
 
 // operands[i] is none for an empty optional operand. Never throws, never reads out of bounds. Operands that
 // the operator does not accept (wrong rank, index out of range, integer division by zero) give BadOperands,
 // and the node stays.
 Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const FoldLimits& limits);
+
+// An operator as a node would name it.
+struct Operation {
+  OpKind kind = OpKind::Opaque;
+  std::int64_t opset = 0;                 // of the operator's domain
+  std::span<const Attr> attributes = {};  // the others have their defaults
+  std::size_t results = 1;
+};
+// No limit: for sizes that the caller has checked.
+inline constexpr FoldLimits kUnlimited{~std::uint64_t{0}, ~std::uint64_t{0}};
+// The same without a node. Tensors are ready (unpacked()), null where an operand is absent; they may be
+// shared by other nodes and of any size. `m` is the model of the attributes' tensors; it does not change.
+Folded evaluate(const Model& m, const Operation& operation, std::span<const Tensor* const> operands,
+                const FoldLimits& limits = kUnlimited);
+Folded evaluate(const Model& m, const Operation& operation, std::initializer_list<const Tensor*> operands,
+                const FoldLimits& limits = kUnlimited);
+
+// Returns the tensor of a model with its payload in raw form, which is shared and not copied; nothing where
+// it is broken.
+std::optional<Tensor> unpacked(const Model& m, TensorId t);
+// Tensors that own their elements, of rank 1 and 0.
+Tensor int64_tensor(std::span<const std::int64_t> elements);
+Tensor int64_tensor(std::int64_t element);
+// Attributes for Operation. A list stays the caller's.
+Attr int_attribute(NameId name, std::int64_t value);
+Attr ints_attribute(NameId name, std::span<const std::int64_t> values);
 
 }  // namespace graphopt

@@ -99,7 +99,7 @@ FoldRefusal fold_min_max(FoldRun& r) {
 FoldRefusal fold_bits(FoldRun& r) {
   bool left = false;
   if (r.kind == OpKind::BitShift) {
-    const auto direction = string_attr(r.m, r.n, names::direction);
+    const auto direction = string_attr(r.attributes, names::direction);
     if (!direction || (*direction != "LEFT" && *direction != "RIGHT")) return kNotFoldable;
     left = *direction == "LEFT";
   }

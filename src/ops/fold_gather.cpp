@@ -61,7 +61,7 @@ FoldRefusal copy_whole(FoldRun& r, const Operand& data, Buffer& out) {
 }
 
 bool plain_scatter(const FoldRun& r) {
-  return !r.has(names::reduction) || string_attr(r.m, r.n, names::reduction) == "none";
+  return !r.has(names::reduction) || string_attr(r.attributes, names::reduction) == "none";
 }
 
 }  // namespace

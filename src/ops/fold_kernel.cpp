@@ -69,13 +69,12 @@ FoldRefusal FoldRun::emit_view(std::size_t slot, const Operand& from, DType dtyp
   if (size > bytes_left) return kTooBig;
   bytes_left -= size;
   if (slot >= results.size()) return kDone;
-  const Tensor& source = m.tensor(from.id);  // its payload was unpacked when the operand was opened
   Tensor& t = results[slot];
   t.dtype = dtype;
   t.dims = std::move(dims);
   t.elements = *count;
   t.raw = from.strings != nullptr ? Bytes{} : Bytes(from.data, static_cast<std::size_t>(size));
-  t.owned = source.owned;
+  t.owned = from.tensor->owned;
   t.ready = true;
   return kDone;
 }

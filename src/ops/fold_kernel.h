@@ -36,14 +36,14 @@ inline constexpr FoldRefusal kTooBig = FoldRefusal::TooBig;
 inline constexpr std::size_t kMaxRank = 64;
 
 struct Operand {
-  TensorId id;
+  const Tensor* tensor = nullptr;  // null: absent
   DType dtype = DType::Undefined;
   DimView dims;
   std::int64_t elements = 0;
   const char* data = nullptr;  // raw form; null for strings
   const std::vector<std::string>* strings = nullptr;
 
-  explicit operator bool() const { return id.valid(); }
+  explicit operator bool() const { return tensor != nullptr; }
   std::size_t rank() const { return dims.size(); }
 };
 
@@ -59,8 +59,7 @@ struct Buffer {
 };
 
 struct FoldRun {
-  const Model& m;
-  NodeId n;
+  Attributes attributes;
   OpKind kind;
   int opset;
   std::span<const Operand> operands;
@@ -68,13 +67,15 @@ struct FoldRun {
   std::uint64_t work_left;
   std::uint64_t longest_string = 0;  // among the operands: an upper bound for a copied string
   std::vector<Tensor> results;
+  std::vector<bool> unwanted;  // by slot, as far as it goes: results that nothing reads
 
+  bool wants(std::size_t slot) const { return slot >= unwanted.size() || !unwanted[slot]; }
   // Returns an empty operand for slots beyond the last one.
   const Operand& in(std::size_t i) const;
   std::size_t inputs() const { return operands.size(); }
 
-  std::optional<std::int64_t> int_of(NameId name) const { return int_attr(m, n, name); }
-  bool has(NameId name) const { return has_attr(m, n, name); }
+  std::optional<std::int64_t> int_of(NameId name) const { return int_attr(attributes, name); }
+  bool has(NameId name) const { return has_attr(attributes, name); }
 
   // Adds elements that a kernel visits, besides those of its results, to the count of work.
   FoldRefusal charge(std::int64_t elements);

@@ -36,7 +36,7 @@ FoldRefusal fold_transpose(FoldRun& r) {
   const Operand& data = r.in(0);
   Dims perm(data.rank());
   if (r.has(names::perm)) {
-    const auto given = ints_attr(r.m, r.n, names::perm);
+    const auto given = ints_attr(r.attributes, names::perm);
     if (!given) return kNotFoldable;
     const auto axes = normalize_axes(*given, data.rank());
     if (!axes || axes->size() != data.rank() || *axes != copy_of(*given)) return kBad;
@@ -59,7 +59,7 @@ FoldRefusal fold_slice(FoldRun& r) {
   bool has_axes = false;
   if (r.opset < 10) {
     const auto list = [&](NameId name) {
-      const auto v = ints_attr(r.m, r.n, name);
+      const auto v = ints_attr(r.attributes, name);
       return v ? std::optional<Dims>(copy_of(*v)) : std::nullopt;
     };
     starts = list(names::starts);
@@ -169,7 +169,7 @@ FoldRefusal fold_split(FoldRun& r) {
 
   std::optional<Dims> lengths;
   if (r.opset < 13 && r.has(names::split)) {
-    const auto list = ints_attr(r.m, r.n, names::split);
+    const auto list = ints_attr(r.attributes, names::split);
     if (!list) return kNotFoldable;
     lengths = copy_of(*list);
   } else if (r.opset >= 13 && r.in(1)) {
@@ -200,7 +200,7 @@ FoldRefusal fold_split(FoldRun& r) {
   for (std::size_t i = 0; i < parts; ++i) {
     Dims dims = copy_of(data.dims);
     dims[a] = (*lengths)[i];
-    if (r.m.output(r.n, i))
+    if (r.wants(i))
       if (const FoldRefusal no = emit_strided(r, i, data, std::move(dims), strides, start); no != kDone)
         return no;
     start += (*lengths)[i] * strides[a];
@@ -332,7 +332,7 @@ FoldRefusal fold_depth_to_space(FoldRun& r) {
   if (!block) return kNotFoldable;
   bool column_first = false;  // CRD
   if (r.opset >= 11) {
-    const auto mode = string_attr(r.m, r.n, names::mode);
+    const auto mode = string_attr(r.attributes, names::mode);
     if (!mode || (*mode != "DCR" && *mode != "CRD")) return kNotFoldable;
     column_first = *mode == "CRD";
   }
@@ -361,7 +361,7 @@ FoldRefusal fold_space_to_depth(FoldRun& r) {
   const std::optional<std::int64_t> block = r.int_of(names::blocksize);
   if (!block) return kNotFoldable;
   // With mode CRD (opset 28 and later) the channels come in another order.
-  if (r.has(names::mode) && string_attr(r.m, r.n, names::mode) != "DCR") return kNotFoldable;
+  if (r.has(names::mode) && string_attr(r.attributes, names::mode) != "DCR") return kNotFoldable;
   const std::int64_t b = *block;
   if (data.rank() != 4 || b <= 0 || b > 0x7FFF || data.elements == 0) return kBad;
   if (data.dims[2] % b != 0 || data.dims[3] % b != 0) return kBad;

@@ -11,7 +11,7 @@ namespace {
 enum class Mode : std::uint8_t { Constant, Reflect, Edge, Wrap };
 
 std::optional<Mode> mode_of(const FoldRun& r) {
-  const auto text = string_attr(r.m, r.n, names::mode);
+  const auto text = string_attr(r.attributes, names::mode);
   if (!text) return std::nullopt;
   if (*text == "constant") return Mode::Constant;
   if (*text == "reflect") return Mode::Reflect;
@@ -39,7 +39,7 @@ std::optional<Dims> pads_of(const FoldRun& r) {
   const std::size_t rank = r.in(0).rank();
   std::optional<Dims> pads;
   if (r.opset < 11) {
-    const auto list = ints_attr(r.m, r.n, names::pads);
+    const auto list = ints_attr(r.attributes, names::pads);
     if (list) pads = Dims(list->begin(), list->end());
   } else if (r.in(1).rank() == 1) {
     pads = int_list(r.in(1));
@@ -69,7 +69,7 @@ std::optional<std::string> pad_value(const FoldRun& r) {
   std::string value(static_cast<std::size_t>(bits_of(data.dtype)) / 8, '\0');
   if (r.opset < 11) {
     if (!r.has(names::value)) return value;
-    const std::optional<float> v = float_attr(r.m, r.n, names::value);
+    const std::optional<float> v = float_attr(r.attributes, names::value);
     if (!v) return std::nullopt;
     if (data.dtype == DType::Float) store(value.data(), 0, *v);
     else if (*v != 0.0f) return std::nullopt;

@@ -38,7 +38,7 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
     if (noop < 0 || noop > 1) return std::nullopt;  // runtimes differ on others
     a.noop = noop == 1 && given.empty();
   } else if (r.has(names::axes)) {
-    const auto list = ints_attr(r.m, r.n, names::axes);
+    const auto list = ints_attr(r.attributes, names::axes);
     if (!list) return std::nullopt;
     given.assign(list->begin(), list->end());
     if (r.opset < 11 && std::ranges::any_of(given, [](std::int64_t v) { return v < 0; })) return std::nullopt;

@@ -24,7 +24,7 @@ std::optional<Dims> squeeze_axes(const FoldRun& r) {
     return list;
   }
   if (!r.has(names::axes)) return axes;
-  const DimView list = ints_attr(r.m, r.n, names::axes).value_or(DimView{});
+  const DimView list = ints_attr(r.attributes, names::axes).value_or(DimView{});
   if (list.empty()) return std::nullopt;
   axes.assign(list.begin(), list.end());
   if (r.opset < 11 && std::ranges::any_of(axes, [](std::int64_t a) { return a < 0; })) return std::nullopt;
@@ -181,13 +181,13 @@ FoldRefusal fold_size(FoldRun& r) {
 }
 
 FoldRefusal fold_constant(FoldRun& r) {
-  const std::span<const Attr> attrs = r.m.attrs(r.n);
+  const std::span<const Attr> attrs = r.attributes.written;
   if (attrs.size() != 1 || attrs[0].ref) return kNotFoldable;
   const Attr& a = attrs[0];
   Buffer out;
   FoldRefusal no = kDone;
   if (a.name == names::value && a.kind == AttrKind::Tensor) {
-    const Tensor& t = r.m.tensor(a.tensor);
+    const Tensor& t = r.attributes.model.tensor(a.tensor);
     const auto size = t.dtype == DType::String ? std::optional<std::uint64_t>(0)
                                                : raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
     if (!size || *size > r.bytes_left) return kTooBig;
@@ -229,10 +229,10 @@ FoldRefusal fold_constant_of_shape(FoldRun& r) {
   DType type = DType::Float;
   Bytes element("\0\0\0\0", 4);
   if (r.has(names::value)) {
-    const TensorId value = tensor_attr(r.m, r.n, names::value);
-    if (!value || r.m.tensor(value).elements != 1) return kNotFoldable;
-    type = r.m.tensor(value).dtype;
-    const std::optional<Bytes> raw = r.m.raw(value);
+    const TensorId value = tensor_attr(r.attributes, names::value);
+    if (!value || r.attributes.model.tensor(value).elements != 1) return kNotFoldable;
+    type = r.attributes.model.tensor(value).dtype;
+    const std::optional<Bytes> raw = r.attributes.model.raw(value);
     if (!raw || !movable(type) || raw->size() * 8 != static_cast<std::size_t>(bits_of(type)))
       return kNotFoldable;
     element = *raw;

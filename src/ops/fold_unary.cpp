@@ -92,7 +92,7 @@ bool bound_of(const FoldRun& r, NameId attribute, std::size_t slot, std::optiona
   using T = typename E::Value;
   if (r.opset < 11) {
     if (!r.has(attribute)) return true;
-    const std::optional<float> v = float_attr(r.m, r.n, attribute);
+    const std::optional<float> v = float_attr(r.attributes, attribute);
     if (!v || !std::is_same_v<T, float> || E::kType != DType::Float) return false;
     bound = static_cast<T>(*v);
     return true;

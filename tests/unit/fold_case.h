@@ -88,7 +88,32 @@ class FoldCase {
     node = m.add_node(m.main(), m.intern_op(kind, op_domain(kind), op_name(kind)), in, out);
     for (const Attr& a : attrs) m.set_attr(node, a);
     folded = graphopt::fold(m, node, operands, limits);
+    without_node(kind, outputs);
     return folded.refusal;
+  }
+
+  // evaluate() gives the same as fold().
+  void without_node(OpKind kind, std::size_t outputs) {
+    std::vector<const Tensor*> tensors;
+    std::vector<Tensor> kept;
+    kept.reserve(operands.size());
+    for (const TensorId t : operands) {
+      if (t) kept.push_back(unpacked(m, t).value());
+      tensors.push_back(t ? &kept.back() : nullptr);
+    }
+    const Folded other = evaluate(m, {kind, m.opset(node), attrs, outputs}, tensors, limits);
+    EXPECT_EQ(other.refusal, folded.refusal);
+    EXPECT_EQ(other.exactness, folded.exactness);
+    ASSERT_EQ(other.results.size(), folded.results.size());
+    for (std::size_t i = 0; i < other.results.size(); ++i) {
+      EXPECT_EQ(other.results[i].dtype, folded.results[i].dtype);
+      EXPECT_EQ(other.results[i].dims, folded.results[i].dims);
+      EXPECT_EQ(other.results[i].raw, folded.results[i].raw);
+      const bool strings = folded.results[i].dtype == DType::String && folded.results[i].owned;
+      if (strings) {
+        EXPECT_EQ(other.results[i].owned->strings, folded.results[i].owned->strings);
+      }
+    }
   }
 
   const Tensor& result(std::size_t i = 0) const { return folded.results.at(i); }
