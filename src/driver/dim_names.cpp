@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/canonical_order.h"
 #include "onnx/kept_dim_names.h"
-#include "rewrite/canonical_order.h"
 
 namespace graphopt {
 namespace {

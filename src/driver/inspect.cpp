@@ -8,11 +8,11 @@
 #include "driver/regions.h"
 #include "driver/shapes.h"
 #include "driver/type_text.h"
-#include "hoist/regions/region_functions.h"
 #include "infer/infer.h"
 #include "onnx/reader.h"
 #include "onnx/text.h"
 #include "onnx/wire.h"
+#include "regions/region_functions.h"
 #include "support/file.h"
 
 namespace graphopt {

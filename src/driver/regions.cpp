@@ -4,9 +4,9 @@
 
 #include "driver/figures.h"
 #include "driver/run.h"
-#include "hoist/regions/region_functions.h"
 #include "ir/verify.h"
 #include "onnx/node_metadata.h"
+#include "regions/region_functions.h"
 
 namespace graphopt {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "graphopt/report.h"
-#include "hoist/regions/region_list.h"
 #include "infer/infer.h"
 #include "ir/model.h"
+#include "regions/region_list.h"
 
 namespace graphopt {
 

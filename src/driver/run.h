@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "graphopt/optimize.h"
-#include "hoist/regions/region_list.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "onnx/writer.h"
 #include "passes/pipeline.h"
+#include "regions/region_list.h"
 
 namespace graphopt {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "hoist/draft/draft.h"
-#include "hoist/regions/regions.h"
+#include "draft/draft.h"
+#include "regions/regions.h"
 
 namespace graphopt {
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include "draft/draft.h"
 #include "hoist/cost.h"
-#include "hoist/draft/draft.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 

@@ -16,14 +16,14 @@
 #include <optional>
 #include <utility>
 
-#include "hoist/draft/draft_build.h"
-#include "hoist/draft/draft_state.h"
-#include "hoist/draft/draft_write.h"
+#include "draft/draft_build.h"
+#include "draft/draft_state.h"
+#include "draft/draft_write.h"
+#include "draft/search_limits.h"
 #include "hoist/draft_store.h"
 #include "hoist/moves/canonicalize.h"
 #include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
-#include "hoist/search_limits.h"
 
 namespace graphopt {
 namespace {

@@ -27,11 +27,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/canonical_order.h"
 #include "ir/topological_order.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 #include "passes/pass.h"
-#include "rewrite/canonical_order.h"
 #include "rewrite/dead.h"
 #include "rewrite/outputs.h"
 #include "support/hash_chains.h"

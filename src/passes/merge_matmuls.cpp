@@ -27,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "hoist/draft/elementwise.h"
 #include "hoist/moves/conditions.h"
+#include "infer/elementwise.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"

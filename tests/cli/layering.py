@@ -18,10 +18,24 @@ MAY_INCLUDE = {
     "infer": ["support", "ir", "ops"],
     "onnx": ["support", "ir", "ops"],
     "rewrite": ["support", "ir", "ops", "infer"],
-    "hoist": ["support", "ir", "ops", "infer", "rewrite"],
-    "passes": ["support", "ir", "ops", "infer", "rewrite", "hoist"],
+    "draft": ["support", "ir", "ops", "infer", "rewrite"],
+    "regions": ["support", "ir", "ops", "infer", "rewrite", "draft"],
+    "hoist": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions"],
+    "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
-    "driver": ["support", "ir", "ops", "infer", "onnx", "rewrite", "hoist", "passes", "runtime"],
+    "driver": [
+        "support",
+        "ir",
+        "ops",
+        "infer",
+        "onnx",
+        "rewrite",
+        "draft",
+        "regions",
+        "hoist",
+        "passes",
+        "runtime",
+    ],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")

@@ -1,7 +1,7 @@
 // The canonical order depends on the structure of a graph alone: not on the order of its nodes in the file,
 // not on inner names.
 
-#include "rewrite/canonical_order.h"
+#include "ir/canonical_order.h"
 
 #include <gtest/gtest.h>
 

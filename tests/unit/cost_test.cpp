@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "draft/draft_state.h"
 #include "hoist/cost.h"
-#include "hoist/draft/draft_state.h"
 #include "ir/model.h"
 
 namespace graphopt {

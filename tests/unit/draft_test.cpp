@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "hoist/draft/draft.h"
-#include "hoist/draft/draft_state.h"
+#include "draft/draft.h"
+#include "draft/draft_state.h"
 #include "ir/model.h"
 
 namespace graphopt {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "draft/draft.h"
 #include "hoist/cost.h"
-#include "hoist/draft/draft.h"
-#include "hoist/regions/regions.h"
 #include "ir/model.h"
+#include "regions/regions.h"
 
 namespace graphopt {
 namespace {

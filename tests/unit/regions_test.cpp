@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 
-#include "hoist/regions/region_functions.h"
-#include "hoist/regions/region_list.h"
 #include "infer_case.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"
+#include "regions/region_functions.h"
+#include "regions/region_list.h"
 
 namespace graphopt {
 namespace {

@@ -1,6 +1,6 @@
 // How the dims of two shapes with one element count are matched. The expected groups are worked out by hand.
 
-#include "hoist/draft/shapes.h"
+#include "draft/shapes.h"
 
 #include <gtest/gtest.h>
 

@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <map>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 
 namespace graphopt {
 namespace {

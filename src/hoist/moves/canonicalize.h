@@ -1,7 +1,7 @@
 // The canonical form that a draft is brought to after each move.
 #pragma once
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 namespace graphopt {
 

@@ -16,7 +16,7 @@
 #include <array>
 #include <optional>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/moves.h"
 #include "support/checked.h"
 

@@ -3,7 +3,7 @@
 // table (ops/facts.h).
 #pragma once
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 #include "hoist/moves/refusal.h"
 
 namespace graphopt {

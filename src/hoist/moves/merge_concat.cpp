@@ -23,7 +23,7 @@
 //   y = Concat <axis = 0> (a, b)      =>
 #include <algorithm>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/conditions.h"
 #include "hoist/moves/merge_operands.h"
 #include "support/hash_chains.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/conditions.h"
 #include "ops/node_facts.h"
 

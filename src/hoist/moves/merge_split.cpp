@@ -26,7 +26,7 @@
 #include <optional>
 #include <utility>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/conditions.h"
 #include "hoist/moves/merge_operands.h"
 

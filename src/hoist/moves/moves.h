@@ -4,7 +4,7 @@
 // the draft (moves/canonicalize.h). No move reads the cost: the search decides what is kept (hoist/search.h).
 #pragma once
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 #include "hoist/moves/refusal.h"
 #include "hoist/moves/reshaping.h"
 

@@ -29,7 +29,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
 #include "hoist/moves/reshaping.h"

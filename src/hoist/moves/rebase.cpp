@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 
 namespace graphopt {
 

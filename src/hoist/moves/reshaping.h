@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 #include "hoist/moves/refusal.h"
 
 namespace graphopt {

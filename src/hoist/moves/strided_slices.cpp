@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <map>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/moves.h"
 #include "ops/attributes.h"
 

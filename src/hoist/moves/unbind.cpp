@@ -10,7 +10,7 @@
 //                                             b = Squeeze (q, {0})
 #include <map>
 
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 #include "hoist/moves/moves.h"
 
 namespace graphopt {

@@ -1,4 +1,4 @@
-#include "hoist/draft/elementwise.h"
+#include "infer/elementwise.h"
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hoist/search_limits.h"
+#include "draft/search_limits.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 

@@ -1,4 +1,4 @@
-#include "hoist/regions/regions.h"
+#include "regions/regions.h"
 
 #include <algorithm>
 #include <functional>

@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
-#include "hoist/draft/shapes.h"
-#include "hoist/search_limits.h"
+#include "draft/search_limits.h"
+#include "draft/shapes.h"
 #include "ir/model.h"
 #include "ops/facts.h"
 #include "support/intern_index.h"

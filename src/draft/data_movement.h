@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 namespace graphopt {
 

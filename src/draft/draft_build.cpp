@@ -1,9 +1,9 @@
-#include "hoist/draft/draft_build.h"
+#include "draft/draft_build.h"
 
 #include <algorithm>
 
-#include "hoist/draft/axis_work.h"
-#include "hoist/draft/elementwise.h"
+#include "draft/axis_work.h"
+#include "infer/elementwise.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "rewrite/constancy.h"

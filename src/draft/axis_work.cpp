@@ -8,7 +8,7 @@
 //
 //   Pad (x, pads = {0,1,0, 0,2,0})                    list {1}
 //   ReduceMax <keepdims = 0> (x, axes = {-1, 0})      list {2, 0} of a rank of 3, drops
-#include "hoist/draft/axis_work.h"
+#include "draft/axis_work.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "rewrite/canonical_order.h"
+#include "ir/canonical_order.h"
 
 #include <algorithm>
 #include <bit>
@@ -63,15 +63,10 @@ std::uint64_t hash_attributes(const Model& m, NodeId n) {
 
 void CanonicalOrder::compute(GraphId g) {
   graph_ = g;
+  for (auto* by_node : {&depth_, &rank_, &seen_}) by_node->resize(m_.node_count());
   find_captures();
-  inputs_.clear();
-  for (const ValueId v : m_.graph_inputs(g))
-    inputs_.emplace_back(v, static_cast<std::uint32_t>(inputs_.size()));
-  std::ranges::sort(inputs_);
-  for (auto* by_node : {&depth_, &first_output_, &first_slot_}) by_node->resize(m_.node_count());
-  for (auto* by_node : {&colour_, &back_}) by_node->resize(m_.node_count());
-  colour_forward();
-  colour_backward();
+  find_depths();
+  rank_nodes();
   sort();
 }
 
@@ -104,11 +99,15 @@ void CanonicalOrder::find_captures() {
   captures_.erase(rest.begin(), rest.end());
 }
 
+// Of an operand of a node that no output needs.
 std::uint64_t CanonicalOrder::value_colour(ValueId v) const {
   if (!v) return 1;
   const Value& value = m_.value(v);
   if (const TensorId t = m_.constant_of(v)) return hash_tensor(m_, t);
-  if (value.graph == graph_ && value.def) return mix_hash(colour_[value.def.index()], value.def_slot);
+  if (value.graph == graph_ && value.def) {
+    const std::size_t n = value.def.index();
+    return mix_hash(reached(value.def) ? mix_hash(7, rank_[n]) : colour_[n], value.def_slot);
+  }
   // An input: in the main graph its name is part of the interface, in bodies and functions its position is.
   if (value.is_input && value.graph == m_.main()) return hash_text(m_.text(value.name));
   if (value.graph != graph_) return 3;
@@ -139,7 +138,7 @@ std::uint64_t CanonicalOrder::hash_bodies(NodeId n) const {
   return sum;
 }
 
-void CanonicalOrder::colour_forward() {
+void CanonicalOrder::find_depths() {
   nodes_.clear();
   deepest_ = 0;
   for (NodeId n = m_.first_node(graph_); n; n = m_.next_node(n)) {
@@ -148,78 +147,90 @@ void CanonicalOrder::colour_forward() {
     const auto see = [&](ValueId v) {
       if (v && m_.value(v).def && m_.value(v).graph == graph_)
         depth = std::max(depth, depth_[m_.value(v).def.index()] + 1);
-      return value_colour(v);
     };
-    std::uint64_t h = hash_operator(m_, n);
-    h = mix_hash(mix_hash(h, hash_attributes(m_, n)), hash_bodies(n));
-    for (std::size_t i = 0; i < m_.input_count(n); ++i) h = mix_hash(h, see(m_.input(n, i)));
-    std::uint64_t captured = 0;
-    for (const auto& [node, v] : captures_of(n)) captured += see(v);
+    for (std::size_t i = 0; i < m_.input_count(n); ++i) see(m_.input(n, i));
+    for (const auto& [node, v] : captures_of(n)) see(v);
     depth_[n.index()] = depth;
-    colour_[n.index()] = mix_hash(h, captured);
     deepest_ = std::max(deepest_, depth);
   }
 }
 
-void CanonicalOrder::colour_backward() {
-  const NodeId ret = m_.graph(graph_).ret;
-  for (std::size_t i = nodes_.size(); i-- > 0;) {
-    const std::size_t n = nodes_[i].index();
-    std::uint64_t h = colour_[n];
-    std::uint32_t first = ~std::uint32_t{0}, slot = ~std::uint32_t{0};
-    for (const ValueId v : m_.outputs(nodes_[i])) {
-      std::uint64_t sum = 0;
-      for (UseId u = v ? m_.first_use(v) : UseId{}; u; u = m_.next_use(u)) {
-        const NodeId user = m_.user(u);
-        slot = std::min(slot, m_.slot(u));
-        if (user == ret) {
-          sum += mix_hash(11, m_.slot(u));
-          first = std::min(first, m_.slot(u));
-        } else if (m_.node(user).graph == graph_) {
-          sum += mix_hash(back_[user.index()], m_.slot(u));
-          first = std::min(first, first_output_[user.index()]);
-        } else if (const NodeId holder = m_.ancestor_in(graph_, user)) {  // in one of its bodies
-          const GraphId body = m_.node(user).graph;
-          sum += mix_hash(mix_hash(back_[holder.index()], hash_text(m_.text(m_.graph(body).attribute))),
-                          m_.is_return(user) ? 13 : mix_hash(hash_operator(m_, user), m_.slot(u)));
-          first = std::min(first, first_output_[holder.index()]);
-        }
-      }
-      h = mix_hash(h, sum);
+void CanonicalOrder::enter(NodeId n) {
+  if (reached(n)) return;
+  seen_[n.index()] = epoch_;
+  rank_[n.index()] = next_rank_++;
+  stack_.push_back({n});
+}
+
+// The return node of a body stands for its outputs. The last one on the stack is walked first.
+void CanonicalOrder::enter_bodies(NodeId n) {
+  if (m_.attrs(n).empty()) return;
+  std::vector<std::pair<std::string_view, GraphId>> bodies;
+  for (const Attr& a : m_.attrs(n))
+    for (const GraphId body : a.graphs) bodies.emplace_back(m_.text(a.name), body);
+  std::ranges::stable_sort(bodies, {}, &std::pair<std::string_view, GraphId>::first);
+  for (std::size_t i = bodies.size(); i-- > 0;) enter(m_.graph(bodies[i].second).ret);
+}
+
+void CanonicalOrder::walk(NodeId start) {
+  enter(start);
+  while (!stack_.empty()) {
+    Frame& at = stack_.back();
+    const NodeId n = at.node;
+    if (at.next == m_.input_count(n)) {
+      stack_.pop_back();
+      enter_bodies(n);
+      continue;
     }
-    back_[n] = h;
-    first_output_[n] = first;
-    first_slot_[n] = slot;
+    const ValueId v = m_.input(n, at.next++);
+    const NodeId producer = v ? m_.value(v).def : NodeId{};
+    if (!producer) continue;
+    const GraphId g = m_.value(v).graph;
+    if (g == graph_ || m_.inside(g, graph_)) enter(producer);
   }
 }
 
-// Sorts by depth (counting sort), then by key within a depth; equal keys keep the order of the file.
+void CanonicalOrder::rank_nodes() {
+  ++epoch_;
+  next_rank_ = 0;
+  walk(m_.graph(graph_).ret);
+  if (std::ranges::any_of(nodes_, [this](NodeId n) { return !reached(n); })) rank_unreached();
+}
+
+void CanonicalOrder::rank_unreached() {
+  inputs_.clear();
+  for (const ValueId v : m_.graph_inputs(graph_))
+    inputs_.emplace_back(v, static_cast<std::uint32_t>(inputs_.size()));
+  std::ranges::sort(inputs_);
+  colour_.resize(m_.node_count());
+  std::vector<std::pair<std::uint64_t, NodeId>> unread;
+  for (const NodeId n : nodes_) {
+    if (reached(n)) continue;
+    std::uint64_t h = mix_hash(mix_hash(hash_operator(m_, n), hash_attributes(m_, n)), hash_bodies(n));
+    for (std::size_t i = 0; i < m_.input_count(n); ++i) h = mix_hash(h, value_colour(m_.input(n, i)));
+    std::uint64_t captured = 0;
+    for (const auto& [node, v] : captures_of(n)) captured += value_colour(v);
+    colour_[n.index()] = mix_hash(h, captured);
+    if (std::ranges::none_of(m_.outputs(n), [this](ValueId v) { return v && m_.use_count(v) > 0; }))
+      unread.emplace_back(colour_[n.index()], n);
+  }
+  std::ranges::stable_sort(unread, {}, &std::pair<std::uint64_t, NodeId>::first);
+  for (const auto& [colour, n] : unread) walk(n);
+  for (const NodeId n : nodes_) walk(n);  // those that only dead nodes in bodies read
+}
+
+// By rank, then, stably, by depth.
 void CanonicalOrder::sort() {
-  struct SortKey {
-    std::uint64_t reader;  // first_output, first_slot
-    std::uint64_t colour;
-    std::uint32_t index;
-    auto operator<=>(const SortKey&) const = default;
-  };
-  std::vector<std::uint32_t> start(deepest_ + 2);
-  for (const NodeId n : nodes_) ++start[depth_[n.index()] + 1];
+  constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  std::vector<std::uint32_t> by_rank(next_rank_, kNone), start(deepest_ + 2);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    by_rank[rank_[nodes_[i].index()]] = i;
+    ++start[depth_[nodes_[i].index()] + 1];
+  }
   for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
   order_.resize(nodes_.size());
-  std::vector<std::uint32_t> next(start.begin(), start.end());
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) order_[next[depth_[nodes_[i].index()]]++] = i;
-  std::vector<SortKey> keys;
-  for (std::size_t depth = 0; depth <= deepest_; ++depth) {
-    const std::span<std::uint32_t> order =
-        std::span(order_).subspan(start[depth], start[depth + 1] - start[depth]);
-    if (order.size() < 2) continue;
-    keys.clear();
-    for (const std::uint32_t i : order) {
-      const std::size_t n = nodes_[i].index();
-      keys.push_back({std::uint64_t{first_output_[n]} << 32 | first_slot_[n], back_[n], i});
-    }
-    std::ranges::sort(keys);
-    std::ranges::transform(keys, order.begin(), &SortKey::index);
-  }
+  for (const std::uint32_t i : by_rank)
+    if (i != kNone) order_[start[depth_[nodes_[i].index()]]++] = i;
 }
 
 }  // namespace graphopt

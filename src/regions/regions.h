@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 namespace graphopt {
 

@@ -1,4 +1,4 @@
-#include "hoist/draft/draft_state.h"
+#include "draft/draft_state.h"
 
 #include <algorithm>
 #include <bit>

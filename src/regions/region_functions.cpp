@@ -1,4 +1,4 @@
-#include "hoist/regions/region_functions.h"
+#include "regions/region_functions.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 namespace graphopt {
 

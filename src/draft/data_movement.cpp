@@ -1,4 +1,4 @@
-#include "hoist/draft/data_movement.h"
+#include "draft/data_movement.h"
 
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-#include "hoist/draft/shapes.h"
+#include "draft/shapes.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,10 +1,10 @@
-// Makes the draft of a graph: node classes, shapes, canonical order (rewrite/canonical_order.h).
+// Makes the draft of a graph: node classes, shapes, canonical order (ir/canonical_order.h).
 #pragma once
 
 #include <vector>
 
-#include "hoist/draft/draft.h"
-#include "rewrite/canonical_order.h"
+#include "draft/draft.h"
+#include "ir/canonical_order.h"
 #include "rewrite/context.h"
 
 namespace graphopt {

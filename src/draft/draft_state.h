@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 namespace graphopt {
 

@@ -1,7 +1,7 @@
 // Writes the changes that a draft has kept to the model.
 #pragma once
 
-#include "hoist/draft/draft.h"
+#include "draft/draft.h"
 
 namespace graphopt {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hoist/regions/region_list.h"
 #include "ir/model.h"
+#include "regions/region_list.h"
 
 namespace graphopt {
 

@@ -1,4 +1,4 @@
-#include "hoist/draft/draft_write.h"
+#include "draft/draft_write.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hoist/draft/axis_work.h"
+#include "draft/axis_work.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "support/known_names.h"
