@@ -5,6 +5,7 @@
 #include "draft/axis_work.h"
 #include "infer/elementwise.h"
 #include "ops/attributes.h"
+#include "ops/compose.h"
 #include "ops/node_facts.h"
 #include "rewrite/constancy.h"
 
@@ -239,23 +240,13 @@ void DraftBuilder::read_slice(const Draft& d, DraftNode& node) const {
   const NodeId n = node.origin;
   node.node_class = NodeClass::Other;
   const ShapeId x = d.shape(in_[0]), y = d.shape(out_[0]);
-  if (!x || !y || m.opset(n) < 10) return;
-  const std::size_t rank = d.shapes().rank(x);
-  const auto starts = int_operand(m, n, 1), ends = int_operand(m, n, 2);
-  const auto axes = m.input(n, 3) ? int_operand(m, n, 3) : starts;
-  const auto steps = m.input(n, 4) ? int_operand(m, n, 4) : std::optional(std::vector<std::int64_t>{1});
-  if (!starts || !ends || !axes || !steps || starts->size() != 1 || ends->size() != 1 || axes->size() != 1 ||
-      steps->size() != 1 || (*steps)[0] < 1)
-    return;
-  const auto axis = m.input(n, 3) ? normalize_axis((*axes)[0], rank) : std::optional<std::int64_t>(0);
-  if (!axis || rank == 0) return;
-  const auto at = static_cast<std::size_t>(*axis);
-  const auto extent = d.shapes().number(d.shapes().dims(x)[at]);
-  if (!extent || (*starts)[0] < -*extent) return;
-  if ((*steps)[0] != 1 && d.shapes().number(d.shapes().dims(y)[at]) != 1) return;
+  if (!x || !y) return;
+  const auto extent = [&](std::size_t axis) { return d.shapes().number(d.shapes().dims(x)[axis]); };
+  const auto slice = axis_slice(m, n, d.shapes().rank(x), extent);
+  if (!slice || (slice->step != 1 && d.shapes().number(d.shapes().dims(y)[slice->axis]) != 1)) return;
   node.node_class = NodeClass::Slice;
-  node.axis = static_cast<std::uint32_t>(at);
-  node.begin = (*starts)[0] < 0 ? (*starts)[0] + *extent : (*starts)[0];
+  node.axis = static_cast<std::uint32_t>(slice->axis);
+  node.begin = slice->begin;
 }
 
 // A Gather of one element of an axis by a constant scalar inside its extent.

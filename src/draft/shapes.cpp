@@ -4,7 +4,6 @@
 #include <functional>
 #include <utility>
 
-#include "ops/reshape_target.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -95,49 +94,9 @@ std::uint32_t ShapeTable::class_of(ShapeId s) {
   return at;
 }
 
-namespace {
-
-// Sets `axes` to the unit dims of `longer` that have to be removed to get `shorter`, which is another shape;
-// returns false if there is no such set.
-bool unit_axes(const ShapeTable& shapes, ShapeId shorter, ShapeId longer, std::vector<std::int64_t>& axes) {
-  const auto a = shapes.dims(shorter), b = shapes.dims(longer);
-  axes.clear();
-  std::size_t j = 0;
-  for (std::size_t k = 0; k < b.size(); ++k) {
-    if (j < a.size() && a[j] == b[k]) ++j;
-    else if (shapes.is_one(b[k])) axes.push_back(static_cast<std::int64_t>(k));
-    else return false;
-  }
-  return j == a.size();
-}
-
-}  // namespace
-
 DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to) {
-  DeformForm form;
-  if (!from || !to) return form;
-  if (from == to) {
-    form.kind = DeformForm::Kind::Same;
-    return form;
-  }
-  if (!shapes.same_count(from, to)) return form;
-  const auto source = shapes.dims(from), target = shapes.dims(to);
-  for (const DimId d : target)
-    if (shapes.pool().is_constant(d, 0)) return form;  // Squeeze and Unsqueeze could, but nothing is gained
-  if (unit_axes(shapes, from, to, form.numbers)) {
-    form.kind = DeformForm::Kind::Unsqueeze;
-    return form;
-  }
-  if (unit_axes(shapes, to, from, form.numbers)) {
-    form.kind = DeformForm::Kind::Squeeze;
-    return form;
-  }
-  auto numbers = reshape_target(shapes.pool(), source, target, std::equal_to<DimId>{});
-  form.numbers.clear();
-  if (!numbers || !numbers->defined()) return form;
-  form.numbers = std::move(numbers->numbers);
-  form.kind = DeformForm::Kind::Target;
-  return form;
+  if (!from || !to || (from != to && !shapes.same_count(from, to))) return {};
+  return deform_form(shapes.pool(), shapes.dims(from), shapes.dims(to), std::equal_to<DimId>{});
 }
 
 std::vector<DimGroup> dim_groups(ShapeTable& shapes, std::span<const DimId> a, std::span<const DimId> b) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/dim.h"
+#include "ops/deformation.h"
 #include "support/intern_index.h"
 
 namespace graphopt {
@@ -55,20 +56,8 @@ class ShapeTable {
   InternIndex index_;
 };
 
-// How the target of a new deformation is written (docs/hoisting.md, "New deformations").
-struct DeformForm {
-  enum class Kind : std::uint8_t {
-    None,       // no form holds for all values of all symbols: the move is refused
-    Same,       // the shapes are equal: no deformation is needed
-    Squeeze,    // numbers: axes
-    Unsqueeze,  // numbers: axes
-    Target,     // numbers: a Reshape's target, 0 copies, at most one -1
-  };
-  Kind kind = Kind::None;
-  std::vector<std::int64_t> numbers;
-};
-// Returns the form for a run-time value of shape `from`. It is exact for all values of all symbols: a target
-// never holds both -1 and the copy of a dim that may be 0, and never a dim of extent 0.
+// Returns the form for a run-time value of shape `from` (ops/deformation.h); None, too, if the shapes are not
+// proven to have equally many elements.
 DeformForm deform_form(ShapeTable& shapes, ShapeId from, ShapeId to);
 
 // The finest groups of equal product that two shapes of one element count divide into, from the left

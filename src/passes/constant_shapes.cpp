@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "ops/attributes.h"
-#include "ops/reshape_target.h"
+#include "ops/deformation.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {

@@ -32,8 +32,8 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/deformation.h"
 #include "ops/node_facts.h"
-#include "ops/reshape_target.h"
 #include "passes/index_range.h"
 #include "passes/rule_pass.h"
 

@@ -18,9 +18,9 @@
 #include "hoist/moves/canonicalize.h"
 
 #include <algorithm>
-#include <map>
 
 #include "draft/data_movement.h"
+#include "ops/compose.h"
 
 namespace graphopt {
 namespace {
@@ -135,10 +135,10 @@ class Canonicalizer {
       }
     }
     if (std::ranges::is_sorted(perm)) return drop(n, x);
-    std::vector<std::int64_t> real;  // axes that are not of extent 1, in their new order
-    for (const std::int64_t p : perm)
-      if (!d_.shapes().is_one(d_.shapes().dims(s)[static_cast<std::size_t>(p)])) real.push_back(p);
-    if (std::ranges::is_sorted(real) && type_can_move(d_, d_[x].dtype)) {
+    const auto is_one = [&](std::int64_t axis) {
+      return d_.shapes().is_one(d_.shapes().dims(s)[static_cast<std::size_t>(axis)]);
+    };
+    if (keeps_order(perm, is_one) && type_can_move(d_, d_[x].dtype)) {
       if (s == t) return drop(n, x);
       if (deform_form(d_.shapes(), s, t).kind != DeformForm::Kind::None) {
         put_deform(n, x);
@@ -147,10 +147,7 @@ class Canonicalizer {
     }
     const DNode q = d_.def(x);
     if (q && d_[q].node_class == NodeClass::Transpose && !d_[q].shape_only && d_.single_use(x)) {
-      const auto inner = d_.list(d_[q].list);
-      std::vector<std::int64_t> both;
-      for (const std::int64_t p : perm) both.push_back(inner[static_cast<std::size_t>(p)]);
-      const ListId list = d_.intern_list(std::move(both));
+      const ListId list = d_.intern_list(composed_perm(d_.list(d_[q].list), perm));
       d_.set_in(n, 0, d_.in(q, 0));
       d_.set_list(n, list);
       d_.erase(q);
@@ -184,21 +181,16 @@ class Canonicalizer {
   }
 
   bool splice_operands(DNode n) {
-    std::vector<DValue> flat, stack;
+    std::vector<DValue> flat, inner;
     std::vector<DNode> gone;
-    for (std::uint32_t k = d_[n].in_count; k-- > 0;) stack.push_back(d_.in(n, k));
-    while (!stack.empty()) {
-      const DValue v = stack.back();
-      stack.pop_back();
+    const auto operands = [&](DValue v) -> std::span<const DValue> {
       const DNode q = d_.def(v);
-      if (d_.single_use(v) && joins(n, q, NodeClass::Concat)) {
-        gone.push_back(q);
-        for (std::uint32_t k = d_[q].in_count; k-- > 0;) stack.push_back(d_.in(q, k));
-      } else {
-        flat.push_back(v);
-      }
-    }
-    if (gone.empty()) return false;
+      if (!d_.single_use(v) || !joins(n, q, NodeClass::Concat)) return {};
+      gone.push_back(q);
+      inner = d_.ins(q);
+      return inner;
+    };
+    if (!splice(std::span<const DValue>(d_.ins(n)), operands, flat)) return false;
     d_.set_ins(n, flat);
     for (const DNode q : gone) d_.erase(q);
     return true;
@@ -214,7 +206,6 @@ class Canonicalizer {
 
   bool split(DNode n) {
     const DValue x = d_.in(n, 0);
-    const std::uint32_t axis = d_[n].axis;
     const DNode q = d_.def(x);
     if (d_[n].out_count == 1 && d_.shape(x) == d_.shape(d_.out(n))) return drop(n, x);
     if (joins(n, q, NodeClass::Concat) && d_.single_use(x) && d_[q].in_count == d_[n].out_count) {
@@ -232,22 +223,15 @@ class Canonicalizer {
     if (q && joins(n, q, NodeClass::Split) && d_.single_use(x) && static_results(q) && static_results(n))
       return false;  // the outer Split splices all
     if (!static_results(n) || !type_can_move(d_, d_[x].dtype)) return false;
-    std::vector<DValue> flat, stack;
+    std::vector<DValue> flat;
     std::vector<DNode> gone;
-    for (std::uint32_t k = d_[n].out_count; k-- > 0;) stack.push_back(d_.out(n, k));
-    while (!stack.empty()) {
-      const DValue v = stack.back();
-      stack.pop_back();
+    const auto results = [&](DValue v) -> std::span<const DValue> {
       const DNode m = d_.single_user(v);
-      if (m && d_[m].node_class == NodeClass::Split && !d_[m].shape_only && d_[m].axis == axis &&
-          static_results(m)) {
-        gone.push_back(m);
-        for (std::uint32_t k = d_[m].out_count; k-- > 0;) stack.push_back(d_.out(m, k));
-      } else {
-        flat.push_back(v);
-      }
-    }
-    if (gone.empty()) return false;
+      if (!joins(n, m, NodeClass::Split) || !static_results(m)) return {};
+      gone.push_back(m);
+      return d_.outs(m);
+    };
+    if (!splice(d_.outs(n), results, flat)) return false;
     d_.set_outs(n, flat);
     const DValue in[] = {x};
     d_.set_ins(n, in);
@@ -261,7 +245,7 @@ class Canonicalizer {
     const DValue x = d_.in(n, 0);
     const std::uint32_t axis = d_[n].axis;
     if (!type_can_move(d_, d_[x].dtype)) return false;
-    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<DNode>> slices;  // by (begin, end)
+    Slices<DNode> slices;
     for (DUse u = d_.first_use(x); u; u = d_.next_use(u)) {
       const DNode m = d_.user(u);
       if (d_[m].node_class != NodeClass::Slice || d_[m].shape_only || d_[m].axis != axis) continue;
@@ -270,15 +254,10 @@ class Canonicalizer {
       if (length < 1) continue;
       slices[{d_[m].begin, d_[m].begin + length}].push_back(m);
     }
-    if (slices.size() < 2) return false;
-    std::int64_t end = 0;
-    for (const auto& [bounds, nodes] : slices) {
-      if (bounds.first != end) return false;
-      end = bounds.second;
+    if (!tiles(slices, *extent(x, axis))) return false;
+    for (const auto& [bounds, nodes] : slices)
       for (const DNode m : nodes)
         if (m != nodes[0] && d_[d_.out(m)].live_out) return false;
-    }
-    if (end != *extent(x, axis)) return false;
     std::vector<DValue> outs;
     std::vector<DNode> all;
     DNode first = n;
