@@ -8,6 +8,7 @@
 #include "ops/compose.h"
 #include "ops/node_facts.h"
 #include "rewrite/constancy.h"
+#include "rewrite/cost.h"
 
 namespace graphopt {
 namespace {
@@ -177,7 +178,7 @@ void DraftBuilder::read_node(Draft& d, NodeId n) {
   }
   node.reads_shapes =
       m.kind(n) != OpKind::Opaque && std::ranges::find(row.roles, Role::Shape) != row.roles.end();
-  node.heavy = known && (row.cls == OpClass::Heavy || m.kind(n) == OpKind::BatchNormalization);
+  node.heavy = known && is_heavy(m, n);
   node.anchor = known && node.node_class != NodeClass::Elementwise &&
                 node.node_class != NodeClass::Deformation && m.kind(n) != OpKind::Transpose &&
                 row.cls != OpClass::Barrier;

@@ -8,6 +8,8 @@
 // Ends: whether a node is absorbed depends on nodes upstream of it only, and the graph has no cycle.
 #include "hoist/cost.h"
 
+#include "rewrite/cost.h"
+
 namespace graphopt {
 
 CostKeeper::Share CostKeeper::share(DNode n) const {
@@ -26,23 +28,37 @@ void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
   if (s == kAbsorbed) c.absorbed += sign;
 }
 
-// Returns whether a runtime would execute n in the epilogue of a heavy anchor: n is on a chain of single-use
-// values of one shape that starts at the anchor's first result, and all its other operands are constants.
-bool CostKeeper::absorbed_now(DNode n) const {
-  const DraftNode& node = d_[n];
-  if (!d_.is(n, NodeClass::Elementwise)) return false;
-  DValue dynamic;
-  for (std::uint32_t i = 0; i < node.real_in; ++i) {
-    const DValue v = d_.in(n, i);
-    if (!v || d_.constant(v)) continue;
-    if (dynamic) return false;
-    dynamic = v;
+namespace {
+
+// A draft, as epilogue_operand() reads it.
+class EpilogueView {
+ public:
+  using Node = DNode;
+  using Value = DValue;
+  explicit EpilogueView(const Draft& d) : d_(d) {}
+
+  bool elementwise(DNode n) const { return d_.is(n, NodeClass::Elementwise); }
+  std::size_t operand_count(DNode n) const { return d_[n].real_in; }
+  DValue operand(DNode n, std::size_t i) const { return d_.in(n, i); }
+  bool constant(DValue v) const { return d_.constant(v); }
+  bool single_use(DValue v) const { return d_.single_use(v); }
+  bool shaped_like_result(DValue v, DNode n) const {
+    return d_.shape(v) && d_.shape(v) == d_.shape(d_.out(n));
   }
-  if (!dynamic || !d_.single_use(dynamic)) return false;
-  const DNode p = d_.def(dynamic);
-  if (!p || !d_.shape(dynamic) || d_.shape(dynamic) != d_.shape(d_.out(n))) return false;
-  return (d_[p].heavy && d_[dynamic].slot == 0) ||
-         (d_[p].node_class == NodeClass::Elementwise && d_[p].absorbed);
+
+ private:
+  const Draft& d_;
+};
+
+}  // namespace
+
+// Returns whether a runtime would execute n in the epilogue of a heavy anchor: its producer is the anchor, or
+// absorbed itself.
+bool CostKeeper::absorbed_now(DNode n) const {
+  const DValue v = epilogue_operand(EpilogueView(d_), n);
+  const DNode p = v ? d_.def(v) : DNode{};
+  return p &&
+         ((d_[p].heavy && d_[v].slot == 0) || (d_[p].node_class == NodeClass::Elementwise && d_[p].absorbed));
 }
 
 void CostKeeper::update_absorbed() {
