@@ -1,56 +1,37 @@
 #include "draft/data_movement.h"
 
-#include <cstring>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
+
+#include "ops/fold.h"
+#include "support/known_names.h"
 
 namespace graphopt {
 namespace {
 
-// Returns row-major strides in elements.
-std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
-  std::vector<std::int64_t> out(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) out[i - 1] = out[i] * dims[i];
-  return out;
+// Returns the constant's elements with the dims that the draft gives it; nothing if its bytes are not at
+// hand, and for strings and packed types, which stay in nodes.
+std::optional<Tensor> tensor_of(Draft& d, DValue constant) {
+  if (bits_of(d[constant].dtype) < 8) return std::nullopt;
+  std::optional<Tensor> t = unpacked(d.model(), d[constant].tensor);
+  const auto dims = d.shapes().numbers(d.shape(constant));
+  if (t && dims) t->dims = *dims;
+  return dims ? t : std::nullopt;
 }
 
-// Returns the bytes of one element; 0 for packed types and types without a raw form.
-std::size_t element_size(DType t) { return static_cast<std::size_t>(bits_of(t)) / 8; }
-
-// Returns a constant of `dims` whose element at an index is the source's element at the sum of index * step
-// over all dims; none if it is over the limit of elements or the source's bytes are not at hand.
-DValue gathered(Draft& d, DValue constant, std::span<const std::int64_t> dims,
-                std::span<const std::int64_t> steps) {
-  Model& m = d.model();
-  const TensorId t = d[constant].tensor;
-  const std::size_t size = element_size(d[constant].dtype);
-  std::int64_t count = 1;
-  for (const std::int64_t n : dims) {
-    count *= n;
-    if (count > kSearchLimits.constant_elements) {
-      d.hit_limit(SearchLimit::ConstantElements);
-      return {};
-    }
-  }
-  const auto source = m.raw(t);
-  if (!d.shapes().pool().is_constant(d.shapes().product(d.shape(constant)), m.tensor(t).elements)) return {};
-  if (size == 0 || !source || source->size() != size * static_cast<std::size_t>(m.tensor(t).elements))
-    return {};
-  std::string out(static_cast<std::size_t>(count) * size, '\0');
-  std::vector<std::int64_t> index(dims.size());
-  std::int64_t at = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(out.data() + static_cast<std::size_t>(i) * size,
-                source->data() + static_cast<std::size_t>(at) * size, size);
-    for (std::size_t k = dims.size(); k-- > 0;) {
-      at += steps[k];
-      if (++index[k] < dims[k]) break;
-      at -= steps[k] * dims[k];
-      index[k] = 0;
-    }
-  }
-  const TensorId made = m.make_tensor(d[constant].dtype, dims, std::move(out));
-  return d.new_constant(made, d.shapes().intern(dims), d[constant].dtype);
+// Returns the constant that the operator makes of these; none if it has more elements than the limit allows,
+// or the operator does not take the type.
+DValue computed(Draft& d, OpKind kind, const Attr* attribute, std::span<const Tensor* const> operands) {
+  const std::uint64_t most = static_cast<std::uint64_t>(kSearchLimits.constant_elements);
+  const Operation operation{kind, kNewestOpset, std::span(attribute, attribute == nullptr ? 0 : 1)};
+  Folded made =
+      evaluate(d.model(), operation, operands, {.max_result_bytes = ~std::uint64_t{0}, .max_work = most});
+  if (made.refusal == FoldRefusal::TooBig) d.hit_limit(SearchLimit::ConstantElements);
+  if (!made) return {};
+  const DType type = made.results[0].dtype;
+  const ShapeId shape = d.shapes().intern(std::span<const std::int64_t>(made.results[0].dims));
+  return d.new_constant(d.model().add_tensor(std::move(made.results[0])), shape, type);
 }
 
 }  // namespace
@@ -72,61 +53,38 @@ DValue reshaped_constant(Draft& d, DValue constant, ShapeId to) {
 }
 
 DValue transposed_constant(Draft& d, DValue constant, std::span<const std::int64_t> perm) {
-  const auto dims = *d.shapes().numbers(d.shape(constant));
-  const auto strides = strides_of(dims);
-  std::vector<std::int64_t> to, steps;
-  for (const std::int64_t p : perm) {
-    to.push_back(dims[static_cast<std::size_t>(p)]);
-    steps.push_back(strides[static_cast<std::size_t>(p)]);
-  }
-  return gathered(d, constant, to, steps);
+  const auto x = tensor_of(d, constant);
+  const Attr attribute = ints_attribute(names::perm, perm);
+  const Tensor* const operands[] = {x ? &*x : nullptr};
+  return x ? computed(d, OpKind::Transpose, &attribute, operands) : DValue{};
 }
 
 DValue expanded_constant(Draft& d, DValue constant, std::span<const std::int64_t> dims) {
+  const auto x = tensor_of(d, constant);
+  if (!x) return {};
   const auto have = *d.shapes().numbers(d.shape(constant));
-  const auto strides = strides_of(have);
-  std::vector<std::int64_t> steps(dims.size(), 0);
-  const std::size_t lead = dims.size() - have.size();
-  for (std::size_t k = 0; k < have.size(); ++k) {
-    if (have[k] == 1) continue;
-    if (have[k] != dims[lead + k]) return {};
-    steps[lead + k] = strides[k];
-  }
-  return gathered(d, constant, dims, steps);
+  const auto from_the_end = [](std::span<const std::int64_t> list, std::size_t k) {
+    return list[list.size() - 1 - k];
+  };
+  if (have.size() > dims.size()) return {};
+  for (std::size_t k = 0; k < have.size(); ++k)  // Expand would broadcast the target to the operand, too
+    if (from_the_end(have, k) != 1 && from_the_end(have, k) != from_the_end(dims, k)) return {};
+  const Tensor target = int64_tensor(dims);
+  const Tensor* const operands[] = {&*x, &target};
+  return computed(d, OpKind::Expand, nullptr, operands);
 }
 
 DValue joined_constants(Draft& d, std::span<const DValue> constants, std::size_t axis) {
-  Model& m = d.model();
-  const DType type = d[constants[0]].dtype;
-  const std::size_t size = element_size(type);
-  auto dims = *d.shapes().numbers(d.shape(constants[0]));
-  if (size == 0) return {};
-  std::int64_t outer = 1, inner = 1, total = 0;
-  for (std::size_t k = 0; k < axis; ++k) outer *= dims[k];
-  for (std::size_t k = axis + 1; k < dims.size(); ++k) inner *= dims[k];
-  struct Block {
-    Bytes raw;
-    std::size_t bytes;
-  };
-  std::vector<Block> blocks;
+  std::vector<Tensor> parts;
   for (const DValue v : constants) {
-    const auto raw = m.raw(d[v].tensor);
-    const std::int64_t extent = *d.shapes().number(d.shapes().dims(d.shape(v))[axis]);
-    const std::size_t block = static_cast<std::size_t>(extent * inner) * size;
-    if (!raw || raw->size() != block * static_cast<std::size_t>(outer)) return {};
-    total += extent;
-    if (total * inner * outer > kSearchLimits.constant_elements) {
-      d.hit_limit(SearchLimit::ConstantElements);
-      return {};
-    }
-    blocks.push_back({*raw, block});
+    auto t = tensor_of(d, v);
+    if (!t) return {};
+    parts.push_back(*std::move(t));
   }
-  std::string out;
-  for (std::size_t o = 0; o < static_cast<std::size_t>(outer); ++o)
-    for (const Block& b : blocks) out.append(b.raw.substr(o * b.bytes, b.bytes));
-  dims[axis] = total;
-  const TensorId t = m.make_tensor(type, dims, std::move(out));
-  return d.new_constant(t, d.shapes().intern(std::span<const std::int64_t>(dims)), type);
+  std::vector<const Tensor*> operands;
+  for (const Tensor& t : parts) operands.push_back(&t);
+  const Attr attribute = int_attribute(names::axis, static_cast<std::int64_t>(axis));
+  return computed(d, OpKind::Concat, &attribute, operands);
 }
 
 }  // namespace graphopt
