@@ -45,8 +45,8 @@ std::optional<std::int64_t> element(DType type, const char* data, std::int64_t i
 
 std::optional<double> element(DType type, const char* data, std::int64_t i, double) {
   switch (type) {
-    case DType::Float16: return folding::half_to_float(load<std::uint16_t>(data, i));
-    case DType::BFloat16: return folding::bfloat16_to_float(load<std::uint16_t>(data, i));
+    case DType::Float16: return half_to_float(load<std::uint16_t>(data, i));
+    case DType::BFloat16: return bfloat16_to_float(load<std::uint16_t>(data, i));
     case DType::Float: return load<float>(data, i);
     case DType::Double: return load<double>(data, i);
     default: return std::nullopt;
@@ -97,8 +97,8 @@ template <class T> std::optional<T> splat(const Model& m, TensorId t, std::int64
 double nearest(DType type, double x) {
   const float narrow = static_cast<float>(x);
   switch (type) {
-    case DType::Float16: return folding::half_to_float(folding::float_to_half(narrow));
-    case DType::BFloat16: return folding::bfloat16_to_float(folding::float_to_bfloat16(narrow));
+    case DType::Float16: return half_to_float(float_to_half(narrow));
+    case DType::BFloat16: return bfloat16_to_float(float_to_bfloat16(narrow));
     case DType::Float: return narrow;
     default: return x;
   }

@@ -21,6 +21,7 @@
 #include "ops/attributes.h"
 #include "ops/fold.h"
 #include "support/checked.h"
+#include "support/half.h"
 
 namespace graphopt::folding {
 
@@ -168,16 +169,11 @@ template <class T> void store(char* data, std::int64_t i, T v) {
   std::memcpy(data + i * static_cast<std::int64_t>(sizeof(T)), &v, sizeof(T));
 }
 
-float half_to_float(std::uint16_t h);
 // Returns false for every integer.
 template <class T> bool is_nan(T x) {
   if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
   else return false;
 }
-
-std::uint16_t float_to_half(float f);  // to nearest, ties to even
-float bfloat16_to_float(std::uint16_t b);
-std::uint16_t float_to_bfloat16(float f);  // to nearest, ties to even
 
 // How elements of a type are stored, and the type in which they are computed.
 template <DType D> struct Elem;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ops/attributes.h"
-#include "ops/fold_kernel.h"
 #include "ops/node_facts.h"
+#include "support/half.h"
 
 namespace graphopt {
 namespace {
@@ -39,12 +39,12 @@ std::optional<std::string> exact_bytes(DType type, double x) {
     case DType::Double: return bytes_of(x);
     case DType::Float: return if_exact(narrow, bytes_of(narrow));
     case DType::Float16: {
-      const std::uint16_t half = folding::float_to_half(narrow);
-      return if_exact(folding::half_to_float(half), bytes_of(half));
+      const std::uint16_t half = float_to_half(narrow);
+      return if_exact(half_to_float(half), bytes_of(half));
     }
     case DType::BFloat16: {
-      const std::uint16_t brain = folding::float_to_bfloat16(narrow);
-      return if_exact(folding::bfloat16_to_float(brain), bytes_of(brain));
+      const std::uint16_t brain = float_to_bfloat16(narrow);
+      return if_exact(bfloat16_to_float(brain), bytes_of(brain));
     }
     case DType::Int8: return integer_bytes<std::int8_t>(x);
     case DType::UInt8: return integer_bytes<std::uint8_t>(x);

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/float_bits.h"
+#include "support/half.h"
 
 namespace graphopt {
 namespace {
@@ -32,8 +32,8 @@ double number(const HostValue& t, std::size_t i) {
   switch (t.dtype) {
     case DType::Float: return load<float>(t.raw, i);
     case DType::Double: return load<double>(t.raw, i);
-    case DType::Float16: return half_to_double(load<std::uint16_t>(t.raw, i));
-    case DType::BFloat16: return bfloat16_to_double(load<std::uint16_t>(t.raw, i));
+    case DType::Float16: return half_to_float(load<std::uint16_t>(t.raw, i));
+    case DType::BFloat16: return bfloat16_to_float(load<std::uint16_t>(t.raw, i));
     case DType::Int8: return load<std::int8_t>(t.raw, i);
     case DType::Int16: return load<std::int16_t>(t.raw, i);
     case DType::Int32: return load<std::int32_t>(t.raw, i);

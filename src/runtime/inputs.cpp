@@ -11,10 +11,10 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/float_bits.h"
 #include "runtime/input_plan.h"
 #include "runtime/random.h"
 #include "support/checked.h"
+#include "support/half.h"
 
 namespace graphopt {
 namespace {
@@ -63,7 +63,7 @@ void append_number(std::string& raw, DType t, double v) {
     case DType::Float: return append(raw, static_cast<float>(v));
     case DType::Double: return append(raw, v);
     case DType::Float16: return append(raw, double_to_half(v));
-    case DType::BFloat16: return append(raw, double_to_bfloat16(v));
+    case DType::BFloat16: return append(raw, float_to_bfloat16(static_cast<float>(v)));
     case DType::Complex64: append(raw, static_cast<float>(v)); return append(raw, static_cast<float>(-v / 2));
     case DType::Complex128: append(raw, v); return append(raw, -v / 2);
     default: return;
