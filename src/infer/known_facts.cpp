@@ -1,10 +1,7 @@
 // Storage of facts: types and symbolic tensors by value, constants decoded on demand, fresh symbols, joins,
 // and the comparison with the file's claims.
-#include <bit>
-#include <cmath>
-#include <cstring>
-
 #include "infer/context.h"
+#include "ops/constants.h"
 
 namespace graphopt {
 
@@ -45,69 +42,17 @@ TypeId Inference::State::type(ValueId v) const {
   return canonical(types[v.index()]);
 }
 
-namespace {
-
-template <class T> T load(const char* p) {
-  T x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-
-std::optional<std::int64_t> exact_integer(double x) {
-  if (!(std::fabs(x) <= 9007199254740992.0) || x != std::floor(x) || (x == 0 && std::signbit(x)))
-    return std::nullopt;
-  return static_cast<std::int64_t>(x);
-}
-
-float from_half(std::uint16_t h) {
-  const int exponent = h >> 10 & 31;
-  const float mantissa = static_cast<float>(h & 1023);
-  const float magnitude = exponent == 31  ? NAN
-                          : exponent == 0 ? std::ldexp(mantissa, -24)
-                                          : std::ldexp(mantissa + 1024.0f, exponent - 25);
-  return (h & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-// Returns element i of a payload; nothing when it is no integer.
-std::optional<std::int64_t> element(DType t, const char* p, std::size_t i) {
-  switch (t) {
-    case DType::Int64: return load<std::int64_t>(p + 8 * i);
-    case DType::Int32: return load<std::int32_t>(p + 4 * i);
-    case DType::Int16: return load<std::int16_t>(p + 2 * i);
-    case DType::Int8: return load<std::int8_t>(p + i);
-    case DType::UInt8: return load<std::uint8_t>(p + i);
-    case DType::UInt16: return load<std::uint16_t>(p + 2 * i);
-    case DType::UInt32: return load<std::uint32_t>(p + 4 * i);
-    case DType::Bool: return load<std::uint8_t>(p + i) != 0 ? 1 : 0;
-    case DType::UInt64: {
-      const auto x = load<std::uint64_t>(p + 8 * i);
-      return x >> 63 == 0 ? std::optional(static_cast<std::int64_t>(x)) : std::nullopt;
-    }
-    case DType::Float: return exact_integer(static_cast<double>(load<float>(p + 4 * i)));
-    case DType::Double: return exact_integer(load<double>(p + 8 * i));
-    case DType::Float16: return exact_integer(static_cast<double>(from_half(load<std::uint16_t>(p + 2 * i))));
-    case DType::BFloat16:
-      return exact_integer(
-          static_cast<double>(std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(p + 2 * i)} << 16)));
-    default: return std::nullopt;
-  }
-}
-
-}  // namespace
-
 std::optional<SymbolicTensor> Inference::State::decode(TensorId id) const {
   const Tensor& t = m.tensor(id);
-  if (t.elements < 0 || static_cast<std::uint64_t>(t.elements) > options.max_elements) return std::nullopt;
-  const int bits = bits_of(t.dtype);
-  if (bits < 8) return std::nullopt;
-  const std::optional<Bytes> raw = m.raw(id);
-  if (!raw || raw->size() < static_cast<std::size_t>(t.elements) * static_cast<std::size_t>(bits / 8))
+  if (bits_of(t.dtype) < 8 || static_cast<std::uint64_t>(t.elements) > options.max_elements)
     return std::nullopt;
+  const std::optional<Bytes> payload = payload_of(m, id);
+  if (!payload) return std::nullopt;
   SymbolicTensor out{t.dtype, t.dims, {}};
   out.elements.reserve(static_cast<std::size_t>(t.elements));
   bool any = t.elements == 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(t.elements); ++i) {
-    const auto x = element(t.dtype, raw->data(), i);
+  for (std::int64_t i = 0; i < t.elements; ++i) {
+    const auto x = integer_element(t.dtype, payload->data(), i);
     out.elements.push_back(x ? m.dims.constant(*x) : DimId{});
     any |= x.has_value();
   }

@@ -1,16 +1,22 @@
 // See constants.h. One function per reading decodes element i; lists, scalars and splats are made of it.
 #include "ops/constants.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
-#include "ops/fold_kernel.h"
+#include "support/half.h"
 
 namespace graphopt {
 namespace {
 
-using folding::load;
+template <class T> T load(const char* data, std::int64_t i) {
+  T x;
+  std::memcpy(&x, data + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return x;
+}
 
 // Element i of 2 or 4 bits: the first one is in the lowest bits of a byte.
 std::int64_t sub_byte(const char* data, std::int64_t i, int bits, bool is_signed) {
@@ -138,6 +144,46 @@ bool holds(const Model& m, TensorId t, double number, std::int64_t most) {
   // In this range both sides of the comparison are exact.
   return integer && number >= -0x1p63 && number < 0x1p63 && number == std::floor(number) &&
          *integer == static_cast<std::int64_t>(number);
+}
+
+std::optional<std::int64_t> integer_element(DType type, const char* payload, std::int64_t i) {
+  if (bits_of(type) < 8) return std::nullopt;
+  if (const auto integer = element(type, payload, i, std::int64_t{})) return integer;
+  const auto real = element(type, payload, i, double{});
+  if (!real || !(std::fabs(*real) <= 0x1p53) || *real != std::floor(*real) ||
+      (*real == 0 && std::signbit(*real)))
+    return std::nullopt;
+  return static_cast<std::int64_t>(*real);
+}
+
+std::optional<std::string> int_payload(DType type, std::span<const std::int64_t> numbers) {
+  std::string raw;
+  const auto append = [&]<class T>(T) {
+    raw.reserve(numbers.size() * sizeof(T));
+    for (const std::int64_t x : numbers) {
+      if (!std::in_range<T>(x)) return false;
+      const T narrow = static_cast<T>(x);
+      raw.append(reinterpret_cast<const char*>(&narrow), sizeof narrow);
+    }
+    return true;
+  };
+  const auto all = [&] {
+    switch (type) {
+      case DType::Int64: return append(std::int64_t{});
+      case DType::Int32: return append(std::int32_t{});
+      case DType::Int16: return append(std::int16_t{});
+      case DType::Int8: return append(std::int8_t{});
+      case DType::UInt8: return append(std::uint8_t{});
+      case DType::UInt16: return append(std::uint16_t{});
+      case DType::UInt32: return append(std::uint32_t{});
+      case DType::UInt64: return append(std::uint64_t{});
+      case DType::Bool:
+        return std::ranges::all_of(numbers, [](std::int64_t x) { return x == 0 || x == 1; }) &&
+               append(std::uint8_t{});
+      default: return false;
+    }
+  };
+  return all() ? std::optional(std::move(raw)) : std::nullopt;
 }
 
 bool equal_constants(const Model& m, TensorId a, TensorId b) {

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/model.h"
@@ -66,6 +67,14 @@ inline std::optional<double> real_splat(const Model& m, ValueId v, std::int64_t 
 // Returns whether all elements are `number`, exactly, as the tensor's type writes it: 0.1 as a float is the
 // float nearest to 0.1. 0 and -0 are two numbers for floats and one for integers. False for NaN.
 bool holds(const Model& m, TensorId t, double number, std::int64_t most = kMostElements);
+
+// Returns element i of a payload if it is an integer, of whatever type; nothing for another number, for -0,
+// for one above 2^53 of a floating type, and for types of less than a byte.
+std::optional<std::int64_t> integer_element(DType type, const char* payload, std::int64_t i);
+
+// Returns the payload of these numbers; nothing where the type is no integer type of whole bytes and not
+// Bool, or does not hold one of them.
+std::optional<std::string> int_payload(DType type, std::span<const std::int64_t> numbers);
 
 // Returns whether both have the same type, dims and bits.
 bool equal_constants(const Model& m, TensorId a, TensorId b);

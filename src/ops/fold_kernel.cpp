@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/constants.h"
+
 namespace graphopt::folding {
 
 const Operand& FoldRun::in(std::size_t i) const {
@@ -120,7 +122,7 @@ Dims broadcast_strides(DimView dims, DimView out) {
 }
 
 std::optional<Dims> int_list(const Operand& o) {
-  if (!o || o.elements > kMaxIntList) return std::nullopt;
+  if (!o || o.elements > kMostElements) return std::nullopt;
   Dims out(static_cast<std::size_t>(o.elements));
   if (o.dtype == DType::Int64) {
     for (std::size_t i = 0; i < out.size(); ++i)

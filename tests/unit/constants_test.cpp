@@ -225,6 +225,52 @@ TEST_F(Constants, AGivenNumberIsComparedAsTheTypeWritesIt) {
   EXPECT_FALSE(holds(m, row<float>(DType::Float, {}), 0.0));
 }
 
+TEST_F(Constants, ElementsThatAreIntegersOfWhateverType) {
+  const auto first = []<class T>(DType type, T x) {
+    std::string payload(2 * sizeof x, '\0');  // element 1: unaligned for most
+    std::memcpy(payload.data() + sizeof x, &x, sizeof x);
+    return integer_element(type, payload.data(), 1);
+  };
+  EXPECT_EQ(first(DType::Int64, std::int64_t{-5}), -5);
+  EXPECT_EQ(first(DType::UInt8, std::uint8_t{200}), 200);
+  EXPECT_EQ(first(DType::Bool, std::uint8_t{7}), 1);
+  EXPECT_EQ(first(DType::UInt64, std::uint64_t{1} << 62), std::int64_t{1} << 62);
+  EXPECT_FALSE(first(DType::UInt64, std::uint64_t{1} << 63));
+  EXPECT_EQ(first(DType::Float, -3.0f), -3);
+  EXPECT_EQ(first(DType::Double, 0x1p53), std::int64_t{1} << 53);
+  EXPECT_FALSE(first(DType::Double, 0x1p54)) << "its neighbours are no doubles";
+  EXPECT_FALSE(first(DType::Float, 0.5f));
+  EXPECT_EQ(first(DType::Float, 0.0f), 0);
+  EXPECT_FALSE(first(DType::Float, -0.0f));
+  EXPECT_FALSE(first(DType::Float, std::nanf("")));
+  EXPECT_FALSE(first(DType::Float, std::numeric_limits<float>::infinity()));
+  EXPECT_EQ(first(DType::Float16, std::uint16_t{0x4200}), 3);
+  EXPECT_EQ(first(DType::BFloat16, std::uint16_t{0xC040}), -3);
+  EXPECT_FALSE(first(DType::Int4, std::uint8_t{1}));
+  EXPECT_FALSE(first(DType::Float8E5M2, std::uint8_t{1}));
+}
+
+TEST_F(Constants, PayloadsOfNumbers) {
+  const auto back = [&](DType type, std::vector<std::int64_t> numbers) {
+    const auto payload = int_payload(type, numbers);
+    const std::int64_t dims[] = {static_cast<std::int64_t>(numbers.size())};
+    return payload && int_list(m, m.make_tensor(type, dims, *payload)) == numbers;
+  };
+  for (const DType type : {DType::Int8, DType::Int16, DType::Int32, DType::Int64}) {
+    EXPECT_TRUE(back(type, {-128, 0, 127})) << dtype_name(type);
+    EXPECT_TRUE(back(type, {})) << dtype_name(type);
+  }
+  for (const DType type : {DType::UInt8, DType::UInt16, DType::UInt32, DType::UInt64}) {
+    EXPECT_TRUE(back(type, {0, 255})) << dtype_name(type);
+    EXPECT_FALSE(back(type, {0, -1})) << dtype_name(type);
+  }
+  EXPECT_TRUE(back(DType::Bool, {0, 1}));
+  EXPECT_FALSE(back(DType::Bool, {2}));
+  EXPECT_FALSE(back(DType::Int8, {128}));
+  EXPECT_FALSE(back(DType::UInt32, {std::int64_t{1} << 32}));
+  for (const DType type : {DType::Float, DType::Int4, DType::String}) EXPECT_FALSE(int_payload(type, {}));
+}
+
 TEST_F(Constants, EqualConstantsHaveTypeDimsAndBitsInCommon) {
   const TensorId a = row<float>(DType::Float, {1, 2});
   EXPECT_TRUE(equal_constants(m, a, a));

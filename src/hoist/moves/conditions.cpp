@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "ops/constants.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 
@@ -20,22 +20,14 @@ template <class Fits> bool all_elements(const Draft& d, TensorId t, Fits fits) {
     d.hit_limit(SearchLimit::ConstantElements);
     return false;
   }
-  const auto raw = m.raw(t);
-  if (!raw) return false;
-  const auto check = [&]<class T>(T x) {
-    for (std::size_t i = 0; i + sizeof(T) <= raw->size(); i += sizeof(T)) {
-      std::memcpy(&x, raw->data() + i, sizeof(T));
-      if (!fits(x)) return false;
-    }
-    return true;
-  };
-  if (m.tensor(t).dtype == DType::Float) return check(0.0f);
-  if (m.tensor(t).dtype == DType::Double) return check(0.0);
-  return false;
+  const DType type = m.tensor(t).dtype;
+  if (type != DType::Float && type != DType::Double) return false;
+  const auto elements = real_list(m, t, kSearchLimits.constant_elements);
+  return elements && std::ranges::all_of(*elements, fits);
 }
 
 bool free_of_zeros(const Draft& d, TensorId t) {
-  return all_elements(d, t, [](auto x) { return x < 0 || x > 0; });
+  return all_elements(d, t, [](double x) { return x < 0 || x > 0; });
 }
 
 }  // namespace
@@ -147,7 +139,7 @@ Refusal operation_differs(const Draft& d, DNode a, DNode b) {
 
 bool unchanged_by_clamp(const Draft& d, TensorId t, bool whole) {
   return all_elements(
-      d, t, [whole](auto x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
+      d, t, [whole](double x) { return x >= 0 && !std::signbit(x) && (!whole || std::floor(x) == x); });
 }
 
 }  // namespace graphopt

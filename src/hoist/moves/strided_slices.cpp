@@ -21,6 +21,7 @@
 #include "draft/data_movement.h"
 #include "hoist/moves/moves.h"
 #include "ops/attributes.h"
+#include "ops/constants.h"
 
 namespace graphopt {
 namespace {
@@ -33,7 +34,7 @@ struct Stride {
 
 std::optional<std::vector<std::int64_t>> numbers(const Draft& d, DNode n, std::size_t slot) {
   const DValue v = slot < d[n].real_in ? d.in(n, slot) : DValue{};
-  return d.constant(v) ? int_elements(d.model(), d[v].tensor) : std::nullopt;
+  return d.constant(v) ? int_list(d.model(), d[v].tensor) : std::nullopt;
 }
 
 // Returns, in ascending order, the axes of which the Slice takes every k-th element. Returns none, and sets
