@@ -91,12 +91,17 @@ class Planned {
   void operand(std::size_t slot, ValueId v) { in(slot).value = v; }
   // A list as the opset has it: an attribute, or an operand in `slot`.
   void list(NameId name, std::size_t slot, Numbers numbers) {
+    list(name, slot, numbers, at_.model.text(name));
+  }
+  void list(NameId name, std::size_t slot, Numbers numbers, std::string_view what) {
     if (takes(name)) {
       Attr a = named(name, AttrKind::Ints);
       a.ints = numbers;
       attribute(a);
+    } else if (at_.list) {
+      operand(slot, at_.list);
     } else {
-      constant(slot, at_.model.text(name), numbers);
+      constant(slot, what, numbers);
     }
   }
   void constant(std::size_t slot, std::string_view what, Numbers numbers) {
@@ -194,7 +199,7 @@ NodeId add_split(const Site& at, ValueId x, std::int64_t axis, Numbers lengths) 
   p.require(!lengths.empty());
   p.axes(std::span(&axis, 1));
   p.attribute(names::axis, axis);
-  p.list(names::split, 1, lengths);
+  p.list(names::split, 1, lengths, "lengths");
   return p.make(lengths.size());
 }
 

@@ -32,6 +32,9 @@ struct Site {
   std::string_view base = {};  // names of new values begin with it
   // Values without definition that the node is to define, none for one that is not wanted; empty: new values.
   std::span<const ValueId> results = {};
+  // A value that holds the list already: read where the opset wants an operand, in place of a new
+  // initializer. For operators with one list (Split, Squeeze, Unsqueeze, reductions).
+  ValueId list = {};
 };
 
 using Numbers = std::span<const std::int64_t>;

@@ -328,6 +328,20 @@ TEST_F(Build, TopK) {
   none_before(11, smallest);
 }
 
+TEST_F(Build, AGivenListIsReadWhereItIsAnOperand) {
+  for (const int opset : {12, 13}) {
+    InferCase c("g (float[2,4] x) => (float[] y) <int64[2] given = {1, 3}> { y = Identity (x) }", {},
+                header(opset));
+    Model& m = *c.model;
+    const List lengths = {1, 3};
+    const NodeId n =
+        add_split({m, m.main(), c.node_of("y"), "parts", {}, c.value("given")}, c.value("x"), 1, lengths);
+    ASSERT_TRUE(n);
+    EXPECT_EQ(m.input(n, 1), opset == 13 ? c.value("given") : ValueId{});
+    EXPECT_EQ(has_attr(m, n, names::split), opset == 12);
+  }
+}
+
 TEST_F(Build, GivenResultsAreDefined) {
   InferCase c("g (float[2,4] x) => (float[] y) { s = Abs (x) y = Identity (s) }", {}, header(13));
   Model& m = *c.model;
@@ -339,7 +353,7 @@ TEST_F(Build, GivenResultsAreDefined) {
   ASSERT_TRUE(n);
   m.erase(abs);
   EXPECT_EQ(m.value(s).def, n);
-  EXPECT_EQ(m.text(m.value(m.input(n, 1)).name), "parts_split");
+  EXPECT_EQ(m.text(m.value(m.input(n, 1)).name), "parts_lengths");
   EXPECT_EQ(result_type(*saved(m)), "float[2, 1]");
   EXPECT_FALSE(add_squeeze({m, m.main(), {}, "parts", results}, c.value("x"), lengths)) << "two results";
   EXPECT_FALSE(add_squeeze({m, m.main(), {}, "parts"}, {}, lengths)) << "no operand";
