@@ -36,7 +36,7 @@ class Search {
   Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool explain_only)
       : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), explain_only_(explain_only) {
     options_.relaxed = c.options.strictness == Strictness::Assuming;
-    explain_ = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
+    explain_ = c.moves && c.moves->explains(c.journal.pass());
   }
 
   // Returns whether anything was kept. `fresh`: the draft was not searched before.
@@ -432,8 +432,8 @@ class Search {
     if (!explain_) return;
     if (d_.in_function && why == Refusal::ShapeUnknown) why = Refusal::Function;
     const std::optional<SearchLimit> limit = d_.limit_hits().last;
-    refused_.push_back({std::string(c_.journal.pass()), kind, refusal_text(why), place_of(d_.model(), place),
-                        std::move(value),
+    refused_.push_back({std::string(c_.journal.pass()), kind, std::string(refusal_text(why)),
+                        place_of(d_.model(), place), std::move(value),
                         why == Refusal::Limit && limit ? limit_name(*limit) : std::string_view{}});
   }
 
@@ -482,7 +482,7 @@ SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   DraftBuilder builder(c);
   if (c.moves)
     std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
-  const bool explain = c.moves && std::ranges::count(c.moves->explain, c.journal.pass()) > 0;
+  const bool explain = c.moves && c.moves->explains(c.journal.pass());
   const bool merges = !kinds.common && !kinds.rebase;
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
     const GraphId graph{g};

@@ -3,9 +3,9 @@
 #include "ops/attributes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <variant>
 
+#include "ops/constants.h"
 #include "ops/node_facts.h"
 
 namespace graphopt {
@@ -102,31 +102,8 @@ bool attributes_known(const Model& m, NodeId n) {
       attrs, [&](const Attr& a) { return !a.ref && find_attribute(row, m.text(a.name)) != nullptr; });
 }
 
-std::optional<std::vector<std::int64_t>> int_elements(const Model& m, TensorId t) {
-  if (!t) return std::nullopt;
-  const DType dtype = m.tensor(t).dtype;
-  if (dtype != DType::Int64 && dtype != DType::Int32) return std::nullopt;
-  const std::int64_t count = m.tensor(t).elements;
-  if (count < 0 || count > kMaxIntList) return std::nullopt;
-  const std::optional<Bytes> raw = m.raw(t);
-  const std::size_t n = static_cast<std::size_t>(count);
-  if (!raw || raw->size() != n * (dtype == DType::Int64 ? 8 : 4)) return std::nullopt;
-  std::vector<std::int64_t> out(n);
-  if (dtype == DType::Int64) {
-    if (n > 0) std::memcpy(out.data(), raw->data(), n * 8);
-    return out;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    std::int32_t v = 0;
-    std::memcpy(&v, raw->data() + i * 4, 4);
-    out[i] = v;
-  }
-  return out;
-}
-
 std::optional<std::vector<std::int64_t>> int_operand(const Model& m, NodeId n, std::size_t slot) {
-  const ValueId v = m.input(n, slot);
-  return v ? int_elements(m, m.constant_of(v)) : std::nullopt;
+  return int_list(m, m.input(n, slot));
 }
 
 std::optional<std::vector<std::int64_t>> axes_of(const Model& m, NodeId n) {

@@ -44,10 +44,8 @@ bool has_attr(const Model& m, NodeId n, NameId name);
 // operator may be used only then.
 bool attributes_known(const Model& m, NodeId n);
 
-// Returns the elements of an integer tensor (int32 or int64, of any rank, at most kMaxIntList of them).
-inline constexpr std::int64_t kMaxIntList = 1 << 16;
-std::optional<std::vector<std::int64_t>> int_elements(const Model& m, TensorId t);
-// The same for a node's operand; nothing when it is absent or not a constant.
+// Returns the elements of a constant operand of an integer type (int_list in ops/constants.h); nothing when
+// it is absent or not a constant.
 std::optional<std::vector<std::int64_t>> int_operand(const Model& m, NodeId n, std::size_t slot);
 
 // Returns the axis or axes of a node as written (not normalized), from the attribute or operand that its

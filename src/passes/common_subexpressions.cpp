@@ -24,6 +24,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,7 @@
 #include "passes/pass.h"
 #include "rewrite/dead.h"
 #include "rewrite/outputs.h"
+#include "rewrite/refusals.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -45,6 +48,8 @@ class CommonSubexpressions final : public Pass {
     const std::uint64_t before = total();
     DeadSweeper dead(c.model);
     CanonicalOrder order(c.model);
+    Refusals refusals(c);
+    refusals_ = &refusals;
     for (std::size_t g = 0; g < c.model.graph_count(); ++g) {
       const GraphId graph{g};
       std::uint64_t merged = 0;
@@ -60,6 +65,14 @@ class CommonSubexpressions final : public Pass {
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
+  static constexpr std::string_view kEqualNode = "equal-node", kEqualValue = "equal-value";
+
+  void refuse(const Model& m, NodeId n, std::string_view rule, ValueId first) {
+    if (!refusals_->wanted()) return;
+    const std::string name = first ? std::string(m.text(m.value(first).name)) : "";
+    refusals_->note(rule, n, "the equal '" + name + "' cannot take its place");
+  }
+
   std::uint64_t total() const { return counters_[0].value + counters_[1].value + counters_[2].value; }
 
   // Returns true if the node gives equal results for equal operands, and its attributes can be compared.
@@ -98,9 +111,10 @@ class CommonSubexpressions final : public Pass {
     if (!replaceable(m, n, *first)) {
       if (slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
         equal_outputs_.emplace_back(*first, n);
+      refuse(m, n, kEqualNode, m.output(*first, 0));
       return true;
     }
-    if (!c.journal.allow(m, n, "equal-node")) return false;
+    if (!c.journal.allow(m, n, kEqualNode)) return false;
     for (std::size_t i = 0; i < m.output_count(n); ++i)
       if (const ValueId v = m.output(n, i); v && m.use_count(v) > 0)
         m.replace_all_uses(v, m.output(*first, i));
@@ -171,8 +185,12 @@ class CommonSubexpressions final : public Pass {
       std::ranges::sort(group, {}, place_of);
       const ValueId kept = group[0];
       for (const ValueId v : group) {
-        if (!allowed || !m.can_replace(v, kept)) continue;
-        allowed = c.journal.allow(m, m.value(v).def, "equal-value");
+        if (!allowed || v == kept) continue;
+        if (!m.can_replace(v, kept)) {
+          refuse(m, m.value(v).def, kEqualValue, kept);
+          continue;
+        }
+        allowed = c.journal.allow(m, m.value(v).def, kEqualValue);
         if (!allowed) continue;
         moves |= m.before(m.value(v).def, m.value(kept).def);  // users of v may come before it
         m.replace_all_uses(v, kept);
@@ -260,6 +278,7 @@ class CommonSubexpressions final : public Pass {
     std::vector<std::int64_t> dims;
     std::vector<DimId> elements;
   };
+  Refusals* refusals_ = nullptr;  // of this run
   HashChains<NodeId> nodes_;
   HashChains<Known> values_;
   std::vector<std::pair<NodeId, NodeId>>

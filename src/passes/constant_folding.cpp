@@ -19,8 +19,9 @@
 //   y = Reshape (z, s)       =>      <int64[2] s = {2, 3}>  y = Reshape (z, s)
 
 #include <array>
-#include <cstring>
+#include <utility>
 
+#include "ops/constants.h"
 #include "ops/fold.h"
 #include "ops/node_facts.h"
 #include "passes/pass.h"
@@ -32,24 +33,25 @@ namespace {
 // Elements visited by one fold; above this the node is left to the runtime.
 constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 28;
 
-bool may_fold(const Model& m, NodeId n) {
+bool may_fold(const MatchContext& c, NodeId n) {
+  const Model& m = c.model;
   switch (m.kind(n)) {
+    case OpKind::Constant: return false;
     case OpKind::Opaque:
-    case OpKind::FunctionCall:
-    case OpKind::Constant:
+    case OpKind::FunctionCall: return c.no(n, "nothing is known about the operator");
     case OpKind::DequantizeLinear:
-    case OpKind::QuantizeLinear: return false;
+    case OpKind::QuantizeLinear: return c.no(n, "runtimes need quantization as it stands");
     default: break;
   }
-  if (facts_of(m, n).purity != Purity::Pure) return false;
+  if (facts_of(m, n).purity != Purity::Pure) return c.no(n, "it is not the same in every run");
   bool used = false;
   for (const ValueId v : m.outputs(n)) {
     if (!v) continue;
-    if (m.is_fixed(v)) return false;
+    if (m.is_fixed(v)) return c.no(n, "a result must stay what it is");
     if (m.use_count(v) == 0) continue;
     used = true;
-    if (m.value(v).graph != m.main() && m.is_graph_output(v)) return false;
-    if (!m.can_become_constant(v)) return false;
+    if (m.value(v).graph != m.main() && m.is_graph_output(v)) return c.no(n, "a body returns the result");
+    if (!m.can_become_constant(v)) return c.no(n, "a kernel would be chosen by the constant");
   }
   return used;
 }
@@ -66,28 +68,31 @@ class FoldConstant final : public Rule {
   std::string_view name() const override { return "constant"; }
   std::span<const OpKind> roots() const override { return {}; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (m.input_count(n) == 0 || !may_fold(m, n)) return false;
+    if (m.input_count(n) == 0 || !may_fold(c, n)) return false;
     operands_.clear();
     std::uint64_t freed = 0;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
       const TensorId t = v ? m.constant_of(v) : TensorId{};
-      if (v && !t) return false;
+      if (v && !t) return c.no(n, "an operand is no constant");
       operands_.push_back(t);
       if (t && m.use_count(v) == 1)
         freed += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
     }
     const FoldExactness exactness = fold_exactness(m, n, operands_);
-    if (exactness == FoldExactness::No ||
-        (exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness)))
-      return false;
+    if (exactness == FoldExactness::No) return c.no(n, "graphopt does not compute this operator");
+    if (exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
+      return c.no(n, "it may be rounded otherwise");
     refused_ = {};
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
     if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
-    return covers_uses(m, n);
+    return covers_uses(m, n) ||
+           c.no(n, folded_.refusal == FoldRefusal::TooBig        ? "the result is too large"
+                   : folded_.refusal == FoldRefusal::BadOperands ? "the operator does not accept its operands"
+                                                                 : "a result cannot be computed or written");
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -121,33 +126,6 @@ class FoldConstant final : public Rule {
   NodeId refused_;
 };
 
-// Returns the numbers as elements of an integer type or Bool; nothing when one does not fit.
-template <class T> bool encode(std::span<const std::int64_t> numbers, std::string& raw) {
-  for (const std::int64_t x : numbers) {
-    const T e = static_cast<T>(x);
-    if (static_cast<std::int64_t>(e) != x) return false;
-    raw.append(reinterpret_cast<const char*>(&e), sizeof e);
-  }
-  return true;
-}
-
-bool encode(DType type, std::span<const std::int64_t> numbers, std::string& raw) {
-  switch (type) {
-    case DType::Int64: return encode<std::int64_t>(numbers, raw);
-    case DType::Int32: return encode<std::int32_t>(numbers, raw);
-    case DType::Int16: return encode<std::int16_t>(numbers, raw);
-    case DType::Int8: return encode<std::int8_t>(numbers, raw);
-    case DType::UInt8: return encode<std::uint8_t>(numbers, raw);
-    case DType::UInt16: return encode<std::uint16_t>(numbers, raw);
-    case DType::UInt32: return encode<std::uint32_t>(numbers, raw);
-    case DType::Bool:
-      for (const std::int64_t x : numbers)
-        if (x != 0 && x != 1) return false;
-      return encode<std::uint8_t>(numbers, raw);
-    default: return false;  // a zero of a floating type has a sign, which inference does not track
-  }
-}
-
 class FoldKnown final : public Rule {
  public:
   // `constant` is tried before this rule at every node, so a node that it found broken is not folded here
@@ -157,21 +135,26 @@ class FoldKnown final : public Rule {
   std::string_view name() const override { return "known"; }
   std::span<const OpKind> roots() const override { return {}; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (constant_.refused() == n || !may_fold(m, n)) return false;
+    // What may_fold says is the other rule's reason as well.
+    if (constant_.refused() == n || !may_fold(c.without_reasons(), n)) return false;
     results_.clear();
     for (const ValueId v : m.outputs(n)) {
       results_.emplace_back();
       if (!v || m.use_count(v) == 0) continue;
       const SymbolicTensor* s = c.infer.symbolic(v);
       const auto numbers = s ? c.infer.integers(v) : std::nullopt;
-      if (!numbers || s->dtype != c.infer.dtype(v)) return false;
-      if (!m.can_hold_constant(m.node(n).graph, s->dtype)) return false;
-      Known& k = results_.back();
-      k.type = s->dtype;
-      k.dims = s->dims;
-      if (!encode(k.type, *numbers, k.raw)) return false;
+      if (!numbers || s->dtype != c.infer.dtype(v)) {
+        const DType type = c.infer.dtype(v);  // of other types elements are never known
+        return (is_int(type) || type == DType::Bool) && c.no(n, "not all elements are known");
+      }
+      if (!m.can_hold_constant(m.node(n).graph, s->dtype))
+        return c.no(n, "the graph's opset has no constants of this type");
+      // A zero of a floating type has a sign, which inference does not track: such types have no payload.
+      auto raw = int_payload(s->dtype, *numbers);
+      if (!raw) return c.no(n, "the type does not hold a number, or is no integer type");
+      results_.back() = {s->dtype, s->dims, std::move(*raw)};
     }
     return true;
   }

@@ -36,21 +36,23 @@ class ConstantTarget final : public Rule {
   std::string_view name() const override { return "target"; }
   std::span<const OpKind> roots() const override { return kReshape; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), target = m.input(n, 1), y = m.output(n, 0);
-    if (!m.can_hold_constant(m.node(n).graph, DType::Int64)) return false;
     if (m.opset(n) < 5 || !x || !target || !y || m.constant_of(target)) return false;
-    if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return false;
+    if (!m.can_hold_constant(m.node(n).graph, DType::Int64))
+      return c.no(n, "the graph's opset has no constants of integers");
+    if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return c.no(n, "a rank is not known");
     const auto from = c.infer.dims(x), to = c.infer.dims(y);
     const SymbolicTensor* written = c.infer.symbolic(target);
     auto numbers =
         reshape_target(m.dims, from, to, [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
-    if (!numbers) return false;
+    if (!numbers) return c.no(n, "two dims are known only at run time, or one may be 0");
     target_ = std::move(numbers->numbers);
     if (numbers->defined()) return true;
     const std::size_t at = *numbers->open;
-    return written && at < written->elements.size() && m.dims.is_constant(written->elements[at], -1);
+    return (written && at < written->elements.size() && m.dims.is_constant(written->elements[at], -1)) ||
+           c.no(n, "a -1 would have no meaning where a copied dim is 0");
   }
 
   void apply(PassContext& c, NodeId n) override {

@@ -25,14 +25,16 @@ class ToInitializer final : public Rule {
   std::string_view name() const override { return "to-initializer"; }
   std::span<const OpKind> roots() const override { return kConstant; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId v = m.output(n, 0);
-    if (!v || !m.value(v).tensor || m.use_count(v) == 0 || m.ir_version < 4) return false;
+    if (!v || m.use_count(v) == 0) return c.no(n, "nothing reads it");
+    if (!m.value(v).tensor) return c.no(n, "its value is no dense tensor, or the caller's");
+    if (m.ir_version < 4) return c.no(n, "before IR version 4 an initializer must be an input");
     GraphId root = m.node(n).graph;
     while (m.graph(root).parent) root = m.graph(root).parent;
-    if (m.graph(root).function) return false;
-    return m.node(n).graph == m.main() || !m.is_graph_output(v);
+    if (m.graph(root).function) return c.no(n, "a function has no initializers");
+    return m.node(n).graph == m.main() || !m.is_graph_output(v) || c.no(n, "a body returns it");
   }
 
   void apply(PassContext& c, NodeId n) override {

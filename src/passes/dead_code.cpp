@@ -17,6 +17,7 @@
 
 #include "passes/pass.h"
 #include "rewrite/dead.h"
+#include "rewrite/refusals.h"
 
 namespace graphopt {
 namespace {
@@ -29,12 +30,13 @@ class DeadCode final : public Pass {
     // Outer graphs have smaller ids than inner ones; walking backward visits users before definitions only
     // within a graph, so the sweeper handles captured values.
     DeadSweeper dead(m);
+    Refusals refusals(c);
     for (std::size_t g = m.graph_count(); g-- > 0;) {
       const GraphId graph{g};
       if (!m.graph(graph).alive) continue;
       for (NodeId n = m.graph(graph).last; n && m.graph(graph).alive;) {
         const NodeId prev = m.prev_node(n);
-        if (unused(m, n) && removable(m, n)) {
+        if (may_erase(m, n, refusals)) {
           if (!c.journal.allow(m, n, "node")) return finish(before);
           m.erase(n);
           ++counters_[0].value;
@@ -48,7 +50,12 @@ class DeadCode final : public Pass {
       if (!m.graph(graph).alive) continue;
       for (const ValueId v : m.graph(graph).initializers) {
         const Value& value = m.value(v);
-        if (!value.alive || value.use_count > 0 || value.is_input || value.pinned) continue;
+        if (!value.alive || value.use_count > 0) continue;
+        if (value.is_input || value.pinned) {
+          if (refusals.wanted())
+            refusals.note("initializer", v, value.pinned ? kNamed : "a caller may override it");
+          continue;
+        }
         if (!c.journal.allow(m, v, "initializer")) return finish(before);
         m.erase_initializer(v);
         ++counters_[1].value;
@@ -59,10 +66,18 @@ class DeadCode final : public Pass {
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  static bool unused(const Model& m, NodeId n) {
-    for (const ValueId v : m.outputs(n))
-      if (v && (m.use_count(v) > 0 || m.value(v).pinned)) return false;
-    return true;
+  static constexpr const char* kNamed = "something outside of the graph names it";
+
+  static bool may_erase(const Model& m, NodeId n, Refusals& refusals) {
+    bool named = false;
+    for (const ValueId v : m.outputs(n)) {
+      if (v && m.use_count(v) > 0) return false;
+      named |= v && m.value(v).pinned;
+    }
+    const bool may = !named && removable(m, n);
+    if (!may && refusals.wanted())
+      refusals.note("node", n, named ? kNamed : "nothing is known about what it does");
+    return may;
   }
   bool finish(std::uint64_t before) const { return counters_[0].value + counters_[1].value > before; }
 

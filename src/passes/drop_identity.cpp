@@ -13,6 +13,7 @@
 //   y = Relu (a)
 
 #include "ops/attributes.h"
+#include "ops/constants.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -21,18 +22,12 @@ namespace {
 constexpr OpKind kIdentity[] = {OpKind::Identity};
 constexpr OpKind kDropout[] = {OpKind::Dropout};
 
-// Without a use there is nothing to do; a further result that the operator does not have may keep the node.
-bool can_skip(const Model& m, NodeId n) {
-  const ValueId out = m.output(n, 0);
-  return out && m.use_count(out) > 0 && m.can_replace(out, m.input(n, 0));
-}
-
 class DropIdentity final : public SkipRule {
  public:
   static constexpr Counter kCounter{"identity", "Identity nodes skipped"};
   std::string_view name() const override { return "identity"; }
   std::span<const OpKind> roots() const override { return kIdentity; }
-  bool match(const PassContext& c, NodeId n) override { return can_skip(c.model, n); }
+  bool match(const MatchContext& c, NodeId n) override { return may_skip(c, n); }
 };
 
 class DropDropout final : public SkipRule {
@@ -40,24 +35,20 @@ class DropDropout final : public SkipRule {
   static constexpr Counter kCounter{"dropout", "inference Dropout nodes skipped"};
   std::string_view name() const override { return "dropout"; }
   std::span<const OpKind> roots() const override { return kDropout; }
-  bool match(const PassContext& c, NodeId n) override {
-    const Model& m = c.model;
-    const ValueId mask = m.output(n, 1);
-    if (mask && m.use_count(mask) > 0) return false;
-    return inference_mode(m, n) && can_skip(m, n);
+  bool match(const MatchContext& c, NodeId n) override {
+    const ValueId mask = c.model.output(n, 1);
+    if (mask && c.model.use_count(mask) > 0) return c.no(n, "something reads the mask");
+    return inference_mode(c, n) && may_skip(c, n);
   }
 
  private:
-  static bool inference_mode(const Model& m, NodeId n) {
+  static bool inference_mode(const MatchContext& c, NodeId n) {
+    const Model& m = c.model;
     const std::int64_t opset = m.opset(n);
-    if (opset >= 12) {
-      const ValueId training = m.input(n, 2);
-      if (!training) return true;
-      const TensorId t = m.constant_of(training);
-      return t && m.raw(t) == Bytes("\0", 1);
-    }
-    if (opset >= 7) return true;
-    return int_attr(m, n, names::is_test).value_or(0) != 0;
+    if (opset >= 12)
+      return !m.input(n, 2) || int_scalar(m, m.input(n, 2)) == 0 ||
+             c.no(n, "training_mode is no constant false");
+    return opset >= 7 || int_attr(m, n, names::is_test).value_or(0) != 0 || c.no(n, "is_test is 0");
   }
 };
 

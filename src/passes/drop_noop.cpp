@@ -48,24 +48,22 @@ class DropNoop final : public SkipRule {
   std::string_view name() const override { return "noop"; }
   std::span<const OpKind> roots() const override { return kRoots; }
 
-  bool match(const PassContext& c, NodeId n) override {
-    const Model& m = c.model;
-    const ValueId in = m.input(n, 0), out = m.output(n, 0);
-    // Without a use there is nothing to do; a further result that the operator does not have may keep the
-    // node.
-    return in && out && m.use_count(out) > 0 && returns_operand(c, n, in, out) && m.can_replace(out, in);
+  bool match(const MatchContext& c, NodeId n) override {
+    const ValueId in = c.model.input(n, 0);
+    return in && has_readers(c.model, n) && returns_operand(c, n, in, c.model.output(n, 0)) && may_skip(c, n);
   }
 
  private:
-  static bool returns_operand(const PassContext& c, NodeId n, ValueId in, ValueId out) {
+  static bool returns_operand(const MatchContext& c, NodeId n, ValueId in, ValueId out) {
     const Model& m = c.model;
     switch (m.kind(n)) {
       case OpKind::Cast:
       case OpKind::CastLike: {
         const Type& from = c.infer.type_of(in);
         const Type& to = c.infer.type_of(out);
-        return from.kind == TypeKind::Tensor && to.kind == TypeKind::Tensor && from.elem == to.elem &&
-               from.elem != DType::Undefined;
+        return (from.kind == TypeKind::Tensor && to.kind == TypeKind::Tensor && from.elem == to.elem &&
+                from.elem != DType::Undefined) ||
+               c.no(n, "it is not proven that the operand has this type");
       }
       case OpKind::Concat:
       case OpKind::Sum:
@@ -76,34 +74,40 @@ class DropNoop final : public SkipRule {
         // A single part contains all of the axis, whatever the lengths are: they must add up to its extent.
         return m.output_count(n) == 1;
       case OpKind::Transpose: return is_identity_transpose(c, n, in, out);
-      case OpKind::Slice: return steps_are_one(m, n) && c.infer.same_shape(in, out);
-      case OpKind::Pad: return pads_are_zero(m, n);
-      default: return c.infer.same_shape(in, out);
+      case OpKind::Slice: return steps_are_one(c, n) && same_shape(c, n, in, out);
+      case OpKind::Pad: return pads_are_zero(m, n) || c.no(n, "it is not known that all pads are 0");
+      default: return same_shape(c, n, in, out);
     }
   }
 
-  static bool is_identity_transpose(const PassContext& c, NodeId n, ValueId in, ValueId out) {
+  static bool same_shape(const MatchContext& c, NodeId n, ValueId in, ValueId out) {
+    return c.infer.same_shape(in, out) || c.no(n, "it is not proven that the dims stay");
+  }
+
+  static bool is_identity_transpose(const MatchContext& c, NodeId n, ValueId in, ValueId out) {
     const Model& m = c.model;
     if (c.infer.has_rank(in) && c.infer.dims(in).size() < 2) return true;
     const auto perm = ints_attr(m, n, names::perm);
-    if (!has_attr(m, n, names::perm) || !perm) return false;
+    if (!has_attr(m, n, names::perm) || !perm) return c.no(n, "the axes are reversed");
     if (std::ranges::is_sorted(*perm)) return true;
     // Axes of extent 1 may move anywhere: the others must keep their order, and the dims must stay.
-    if (!c.infer.same_shape(in, out) || perm->size() != c.infer.dims(in).size()) return false;
+    if (!same_shape(c, n, in, out) || perm->size() != c.infer.dims(in).size()) return false;
     std::int64_t last = -1;
     for (const std::int64_t axis : *perm) {
       if (axis < 0 || static_cast<std::size_t>(axis) >= perm->size()) return false;
       if (m.dims.is_constant(c.infer.dims(in)[static_cast<std::size_t>(axis)], 1)) continue;
-      if (axis < last) return false;
+      if (axis < last) return c.no(n, "axes of more than one element change their order");
       last = axis;
     }
     return true;
   }
 
-  static bool steps_are_one(const Model& m, NodeId n) {
+  static bool steps_are_one(const MatchContext& c, NodeId n) {
+    const Model& m = c.model;
     if (m.opset(n) < 10 || !m.input(n, 4)) return true;  // no steps: all are 1
     const auto steps = int_operand(m, n, 4);
-    return steps && std::ranges::all_of(*steps, [](std::int64_t s) { return s == 1; });
+    return (steps && std::ranges::all_of(*steps, [](std::int64_t s) { return s == 1; })) ||
+           c.no(n, "it is not known that all steps are 1");
   }
 
   static bool pads_are_zero(const Model& m, NodeId n) {
@@ -126,23 +130,27 @@ class DropExpand final : public SkipRule {
   std::string_view name() const override { return "expand"; }
   std::span<const OpKind> roots() const override { return kExpand; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), e = m.output(n, 0);
-    if (!x || !e || m.use_count(e) == 0 || m.is_fixed(e) || m.is_fixed(x) || !c.infer.has_rank(x))
-      return false;
-    for (UseId u = m.first_use(e); u; u = m.next_use(u))
-      if (m.is_return(m.user(u)) || !broadcasts_without(c, m.user(u), e, x)) return false;
+    if (!x || !has_readers(m, n)) return false;
+    if (m.is_fixed(e) || m.is_fixed(x)) return c.no(n, "its operand or result must stay what it is");
+    if (!c.infer.has_rank(x)) return c.no(n, "the rank of the operand is not known");
+    for (UseId u = m.first_use(e); u; u = m.next_use(u)) {
+      if (m.is_return(m.user(u))) return c.no(n, "the result is an output of its graph");
+      if (!broadcasts_without(c, m.user(u), e, x)) return false;
+    }
     return true;
   }
 
  private:
   // Returns true if the user's result stays the same, bit for bit, when it reads x wherever it reads e.
-  static bool broadcasts_without(const PassContext& c, NodeId user, ValueId e, ValueId x) {
+  static bool broadcasts_without(const MatchContext& c, NodeId user, ValueId e, ValueId x) {
     const Model& m = c.model;
-    if (facts_of(m, user).broadcast != Broadcast::Multi) return false;
+    if (facts_of(m, user).broadcast != Broadcast::Multi) return c.no(user, "does not broadcast its operands");
     const ValueId y = m.output(user, 0);
-    if (!y || !c.infer.has_rank(y) || !same_bits(c, user)) return false;
+    if (!y || !c.infer.has_rank(y)) return c.no(user, "the rank of the result is not known");
+    if (!same_bits(c, user)) return c.no(user, "bits may depend on how the operands are laid out");
     const std::span<const DimId> dims = c.infer.dims(y);
     for (std::size_t place = 1; place <= dims.size();
          ++place) {  // from the last dim, as operands are aligned there
@@ -154,12 +162,12 @@ class DropExpand final : public SkipRule {
         const std::span<const DimId> d = c.infer.dims(v);
         given = place <= d.size() && m.dims.equal(d[d.size() - place], wanted) == Tri::Yes;
       }
-      if (!given) return false;
+      if (!given) return c.no(user, "no other operand is proven to give the result its dims");
     }
     return true;
   }
 
-  static bool same_bits(const PassContext& c, NodeId user) {
+  static bool same_bits(const MatchContext& c, NodeId user) {
     const Model& m = c.model;
     const ValueId last = m.input(user, m.input_count(user) - 1);
     const DType type =

@@ -25,9 +25,12 @@ class DropUnused final : public Rule {
   std::string_view name() const override { return "unused-output"; }
   std::span<const OpKind> roots() const override { return {}; }
 
-  bool match(const PassContext& c, NodeId n) override {
-    for (std::size_t i = 1; i < c.model.output_count(n); ++i)
-      if (droppable(c.model, n, i)) return true;
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    for (std::size_t i = 1; i < m.output_count(n); ++i) {
+      if (droppable(m, n, i)) return true;
+      if (unused(m, n, i)) c.no(n, "the operator needs the result that nothing reads");
+    }
     return false;
   }
 
@@ -39,10 +42,14 @@ class DropUnused final : public Rule {
   }
 
  private:
+  static bool unused(const Model& m, NodeId n, std::size_t i) {
+    const ValueId v = m.output(n, i);
+    return v && m.use_count(v) == 0 && !m.value(v).pinned;
+  }
+
   // The table never lists result 0.
   static bool droppable(const Model& m, NodeId n, std::size_t i) {
-    const ValueId v = m.output(n, i);
-    if (!v || m.use_count(v) != 0 || m.value(v).pinned) return false;
+    if (!unused(m, n, i)) return false;
     const OpFacts& row = facts_of(m, n);
     if (i >= 8 || (row.leave_out.results >> i & 1) == 0) return false;
     for (std::size_t k = 0; k < std::min<std::size_t>(m.input_count(n), 32); ++k)

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "ops/attributes.h"
+#include "ops/constants.h"
 
 namespace graphopt {
 namespace {
@@ -41,7 +42,7 @@ bool inside(Range a, Range b) { return a.low >= b.low && a.high <= b.high; }
 
 class Walk {
  public:
-  explicit Walk(const PassContext& c) : c_(c), m_(c.model) {}
+  explicit Walk(const MatchContext& c) : c_(c), m_(c.model) {}
 
   Range of(ValueId v, int depth) {
     const DType type = c_.infer.dtype(v);
@@ -61,7 +62,7 @@ class Walk {
 
  private:
   Range constant(TensorId t, Range whole) const {
-    const auto numbers = int_elements(m_, t).value_or(std::vector<std::int64_t>());
+    const auto numbers = int_list(m_, t).value_or(std::vector<std::int64_t>());
     if (numbers.empty()) return whole;
     const auto [low, high] = std::ranges::minmax(numbers);
     return {std::max(low, Range::kMin), std::min(high, Range::kMax)};
@@ -137,13 +138,13 @@ class Walk {
     return extent ? Range{0, std::max<std::int64_t>(0, m_.dims.range(extent).high - 1)} : kAll;
   }
 
-  const PassContext& c_;
+  const MatchContext& c_;
   const Model& m_;
   int steps_ = 0;
 };
 
 }  // namespace
 
-Range range_of(const PassContext& c, ValueId v) { return Walk(c).of(v, 0); }
+Range range_of(const MatchContext& c, ValueId v) { return Walk(c).of(v, 0); }
 
 }  // namespace graphopt

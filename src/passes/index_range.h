@@ -10,6 +10,6 @@ namespace graphopt {
 // [Range::kMin, Range::kMax] when nothing is known. Reads constants and passes through Clip, Mod, Min, Max,
 // ArgMax, ArgMin, TopK's indices, Range, Where, casts between integers and operators that only move elements,
 // to a depth of a few nodes.
-Range range_of(const PassContext& c, ValueId v);
+Range range_of(const MatchContext& c, ValueId v);
 
 }  // namespace graphopt

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/constants.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 #include "rewrite/constancy.h"
@@ -39,22 +40,22 @@ class InlineIf final : public Rule {
   std::string_view name() const override { return "constant-condition"; }
   std::span<const OpKind> roots() const override { return kIf; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId condition = m.input(n, 0);
-    const TensorId t = condition ? m.constant_of(condition) : TensorId{};
-    if (!t || m.tensor(t).dtype != DType::Bool || m.tensor(t).elements != 1) return false;
-    const auto raw = m.raw(t);
-    const Attr* branch = raw && raw->size() == 1
-                             ? m.find_attr(n, (*raw)[0] ? names::then_branch : names::else_branch)
-                             : nullptr;
-    if (branch == nullptr || branch->ref || branch->graphs.size() != 1) return false;
+    const TensorId t = m.constant_of(m.input(n, 0));
+    const auto condition = int_scalar(m, t);
+    if (!condition || m.tensor(t).dtype != DType::Bool)
+      return c.no(n, "the condition is not the same in every run");
+    const Attr* branch = m.find_attr(n, *condition != 0 ? names::then_branch : names::else_branch);
+    if (branch == nullptr || branch->ref || branch->graphs.size() != 1)
+      return c.no(n, "it does not have the branch");
     taken_ = branch->graphs[0];
-    if (!m.graph_inputs(taken_).empty() || m.graph_output_count(taken_) < m.output_count(n)) return false;
+    if (!m.graph_inputs(taken_).empty()) return c.no(n, "the branch has inputs");
+    if (m.graph_output_count(taken_) < m.output_count(n)) return c.no(n, "the branch returns fewer results");
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
-      if (!m.graph_output(taken_, i)) return false;
+      if (!m.graph_output(taken_, i)) return c.no(n, "the branch leaves a result out");
     for (NodeId inner = m.first_node(taken_); inner; inner = m.next_node(inner))
-      if (m.node(inner).overwrites != 0) return false;
+      if (m.node(inner).overwrites != 0) return c.no(inner, "overwrites an operand");
     return !keeps_bits(c.options.strictness) || find_nearer(c);
   }
 
@@ -102,7 +103,7 @@ class InlineIf final : public Rule {
 
   // Finds these operands in the branch and in the bodies of its nodes; further inside nothing comes within
   // sight. Returns false if an Identity would not keep the bits of one.
-  bool find_nearer(const PassContext& c) {
+  bool find_nearer(const MatchContext& c) {
     nearer_.clear();
     const Model& m = c.model;
     for (NodeId n = m.first_node(taken_); n; n = m.next_node(n)) {
@@ -115,7 +116,7 @@ class InlineIf final : public Rule {
     return true;
   }
 
-  bool find_nearer(const PassContext& c, NodeId n) {
+  bool find_nearer(const MatchContext& c, NodeId n) {
     const Model& m = c.model;
     if (!packs_operands(facts_of(m, n).kind)) return true;
     for (std::uint32_t slot = 0; slot < m.input_count(n); ++slot) {
@@ -126,7 +127,7 @@ class InlineIf final : public Rule {
       // One graph less lies between the two; that of the node's parent, seen from outside, is the same.
       const Constancy after = constancy_of(m, v, m.graph(m.node(n).graph).parent);
       if (same_packing(packing, before, after)) continue;
-      if (before != Constancy{}) return false;
+      if (before != Constancy{}) return c.no(n, "its kernel may choose by an operand that comes nearer");
       nearer_.push_back({n, slot, v});
     }
     return true;

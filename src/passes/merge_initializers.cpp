@@ -17,10 +17,13 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "passes/pass.h"
+#include "rewrite/refusals.h"
 #include "support/hash_chains.h"
 
 namespace graphopt {
@@ -53,30 +56,37 @@ bool equal(const Model& m, TensorId a, TensorId b) {
   return p && q && *p == *q;
 }
 
+constexpr std::string_view kRule = "equal";
+
 class MergeInitializers final : public Pass {
  public:
   bool run(PassContext& c) override {
     Model& m = c.model;
     const std::uint64_t before = counters_[0].value;
+    Refusals refusals(c);
     std::map<TypeAndDims, Group> by_type;
     for (std::size_t g = 0; g < m.graph_count(); ++g)
-      for (const ValueId v : m.graph(GraphId{g}).initializers)
-        if (m.value(v).alive && m.constant_of(v)) {
+      for (const ValueId v : m.graph(GraphId{g}).initializers) {
+        if (!m.value(v).alive) continue;
+        if (m.constant_of(v)) {
           const Tensor& t = m.tensor(m.value(v).tensor);
           by_type[{t.dtype, {t.dims.begin(), t.dims.end()}}].push_back(v);
+        } else if (refusals.wanted()) {
+          refusals.note(kRule, v, "a caller may override it, or something outside of the graph names it");
         }
+      }
     // The order of types must not reach the result: groups are visited by their first member.
     std::vector<Group*> groups;
     for (auto& [key, group] : by_type)
       if (group.size() > 1) groups.push_back(&group);
     std::ranges::sort(groups, {}, [](const Group* g) { return g->front(); });
-    for (const Group* g : groups) merge(c, *g);
+    for (const Group* g : groups) merge(c, *g, refusals);
     return counters_[0].value > before;
   }
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
-  void merge(PassContext& c, const Group& group) {
+  void merge(PassContext& c, const Group& group, Refusals& refusals) {
     Model& m = c.model;
     HashChains<ValueId>
         // the first initializer with each sample: its payload is hashed only when a second one has the same
@@ -101,8 +111,14 @@ class MergeInitializers final : public Pass {
         by_content.insert(m.content_hash(tensor).low, v);
         continue;
       }
-      if (!m.can_replace(v, *first)) continue;
-      if (!c.journal.allow(m, v, "equal")) return;
+      if (!m.can_replace(v, *first)) {
+        if (refusals.wanted())
+          refusals.note(
+              kRule, v,
+              "the equal '" + std::string(m.text(m.value(*first).name)) + "' cannot take its place");
+        continue;
+      }
+      if (!c.journal.allow(m, v, kRule)) return;
       m.replace_all_uses(v, *first);
       m.erase_initializer(v);
       ++counters_[0].value;

@@ -13,17 +13,16 @@
 // cost none, so those that would stay downstream of the Split count against the merge.
 // Ends: the number of products falls.
 // Left alone: weights and biases that other nodes read, that are inputs or outputs, or of other types;
-// products with a bias next to ones without; more than kMostBytes of weights (they are copied in memory).
-// Gain: none on a CPU (three products 256 x 256, 1 to 128 rows: 0.98 to 1.01 of the time; real models 0.99 to
-// 1.09, as the Split copies); it is for devices where a launch is expensive. --disable-pass=merge-matmuls
-// keeps it off.
+// products with a bias next to ones without; more than kMostJoinedBytes of weights (they are copied in
+// memory). Gain: none on a CPU (three products 256 x 256, 1 to 128 rows: 0.98 to 1.01 of the time; real
+// models 0.99 to 1.09, as the Split copies); it is for devices where a launch is expensive.
+// --disable-pass=merge-matmuls keeps it off.
 //
 //   a = MatMul (x, u)                     y = MatMul (x, u_v_w)
 //   b = MatMul (x, v)           =>        a, b, c = Split <axis = 1> (y, lengths)
 //   c = MatMul (x, w)
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -32,12 +31,14 @@
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
+#include "passes/joined_constants.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
+#include "rewrite/match.h"
 
 namespace graphopt {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMostReaders = 1024;  // of one value: each product visits all of them
 constexpr std::size_t kMostSteps = 16;        // elementwise nodes of an epilogue
 
@@ -49,30 +50,33 @@ class MergeMatMuls final : public Rule {
   std::string_view name() const override { return "products"; }
   std::span<const OpKind> roots() const override { return kProducts; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     Product first;
     if (!read(c, n, first)) return false;
     const ValueId x = m.input(n, 0);
-    if (m.constant_of(x) || m.use_count(x) > kMostReaders || !c.infer.has_rank(m.output(n, 0))) return false;
+    if (m.constant_of(x)) return c.no(n, "it multiplies constants");
+    if (m.use_count(x) > kMostReaders) return c.no(n, "its operand has too many readers");
+    if (!c.infer.has_rank(m.output(n, 0))) return c.no(n, "the rank of the result is not known");
     axis_ = static_cast<std::int64_t>(c.infer.dims(m.output(n, 0)).size()) - 1;
     group_.clear();
+    const MatchContext other = c.without_reasons();
     for (UseId u = m.first_use(x); u; u = m.next_use(u)) {
       const NodeId s = m.user(u);
       Product p;
-      if (m.slot(u) == 0 && m.node(s).graph == m.node(n).graph && m.kind(s) == m.kind(n) && read(c, s, p) &&
-          alike(m, first, p))
+      if (m.slot(u) == 0 && m.node(s).graph == m.node(n).graph && m.kind(s) == m.kind(n) &&
+          read(other, s, p) && alike(m, first, p))
         group_.push_back(p);
     }
     std::ranges::sort(group_, [&](const Product& a, const Product& b) { return m.before(a.node, b.node); });
     // All of them, or else those with the same operator downstream as this one.
-    if (worth_it(c)) return true;
+    if (worth_it(c, n)) return true;
     const NodeId next = epilogue(c, m.output(n, 0));
     std::erase_if(group_, [&](const Product& p) {
       const NodeId other = epilogue(c, m.output(p.node, 0));
       return next.valid() != other.valid() || (next && m.kind(next) != m.kind(other));
     });
-    return worth_it(c);
+    return worth_it(c, n);
   }
 
   void apply(PassContext& c, NodeId) override {
@@ -80,24 +84,21 @@ class MergeMatMuls final : public Rule {
     const NodeId n = group_[0].node;  // users of any of them come after the first
     const GraphId g = m.node(n).graph;
     const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_joined";
-    const auto constant = [&](ValueId like, TensorId t) {
-      return m.add_initializer(m.value(like).graph, m.text(m.value(like).name), t);
-    };
     std::vector<ValueId> operands{m.input(n, 0)}, parts;
+    const auto operand = [&](std::size_t slot, TensorId t) {
+      const Value& like = m.value(m.input(n, slot));
+      operands.push_back(m.add_initializer(like.graph, m.text(like.name), t));
+    };
+    operand(1, join_constants(m, all(&Product::weight), group_[0].by_rows ? 0 : 1));
+    if (group_[0].bias) operand(2, join_biases(m));
     std::vector<std::int64_t> lengths;
-    operands.push_back(constant(m.input(n, 1), join_weights(m)));
-    if (group_[0].bias) operands.push_back(constant(m.input(n, 2), join_biases(m)));
     for (const Product& p : group_) {
       parts.push_back(m.detach_output(p.node, 0));
       lengths.push_back(p.columns);
     }
-    std::vector<ValueId> from{m.add_value(g, m.fresh_name(base))};
-    m.add_node_as(n, g, operands, from, n);
-    const bool operand = m.opset(n) >= 13;
-    if (operand) from.push_back(m.add_initializer(g, base + "_lengths", m.make_int64s(lengths)));
-    const NodeId split = m.add_node(g, standard_op(m, OpKind::Split), from, parts, n);
-    m.set_attr_int(split, names::axis, axis_);
-    if (!operand) m.set_attr_ints(split, names::split, lengths);
+    const ValueId joined = m.add_value(g, m.fresh_name(base));
+    m.add_node_as(n, g, operands, std::span(&joined, 1), n);
+    add_split({m, g, n, base, parts}, joined, axis_, lengths);
     for (const Product& p : group_) m.erase(p.node);
   }
 
@@ -109,25 +110,36 @@ class MergeMatMuls final : public Rule {
     std::int64_t inner = 0, columns = 0;
   };
 
-  static bool read(const PassContext& c, NodeId n, Product& p) {
+  std::vector<TensorId> all(TensorId Product::* part) const {
+    std::vector<TensorId> out;
+    for (const Product& p : group_)
+      if (p.*part) out.push_back(p.*part);
+    return out;
+  }
+
+  static bool read(const MatchContext& c, NodeId n, Product& p) {
+    using namespace pattern;
     const Model& m = c.model;
-    const ValueId x = m.input(n, 0), w = m.input(n, 1), y = m.output(n, 0), b = m.input(n, 2);
-    if (!x || !w || !y || m.opset(n) < 7 || m.is_fixed(y) || !attributes_known(m, n)) return false;
-    p.node = n;
-    p.weight = m.use_count(w) == 1 ? m.constant_of(w) : TensorId{};  // of this graph or of an outer one
-    if (!p.weight || is_joined(m, y)) return false;
+    const auto own = [](TensorId& t) {  // of this graph or of an outer one
+      return constant(t).where("is read elsewhere, too",
+                               [](const MatchContext& v, ValueId w) { return v.model.use_count(w) == 1; });
+    };
+    const auto product = op(m.kind(n), any(), own(p.weight), optional(own(p.bias)));
+    if (!matches(c, n, product.opset(7).bind(p.node))) return false;
+    if (m.is_fixed(m.output(n, 0))) return c.no(n, "the result must stay what it is");
+    if (is_joined(m, m.output(n, 0))) return c.no(n, "it is the result of a merge");
     const Tensor& t = m.tensor(p.weight);
-    if (t.dims.size() != 2 || t.dims[0] < 1 || t.dims[1] < 1 || bits_of(t.dtype) < 8) return false;
+    if (t.dims.size() != 2 || t.dims[0] < 1 || t.dims[1] < 1 || bits_of(t.dtype) < 8)
+      return c.no(n, "the weight is no matrix of whole bytes");
     p.by_rows = m.kind(n) == OpKind::Gemm && int_attr(m, n, names::transB).value_or(0) != 0;
     p.inner = t.dims[p.by_rows ? 1 : 0];
     p.columns = t.dims[p.by_rows ? 0 : 1];
-    if (!b) return true;
-    p.bias = m.use_count(b) == 1 ? m.constant_of(b) : TensorId{};
-    if (!p.bias || m.tensor(p.bias).dtype != t.dtype) return false;
+    if (!p.bias) return true;
     // One element, or one per column: what a row of biases can be joined from.
-    const Tensor& bias = m.tensor(p.bias);
-    if (bias.elements == 1) return bias.dims.size() <= 2;
-    return bias.dims.size() <= 2 && bias.elements == p.columns && bias.dims.back() == p.columns;
+    const Tensor& b = m.tensor(p.bias);
+    return (b.dtype == t.dtype && b.dims.size() <= 2 &&
+            (b.elements == 1 || (b.elements == p.columns && b.dims.back() == p.columns))) ||
+           c.no(n, "the bias has neither one element nor one per column");
   }
 
   // Returns whether the product is the result of a merge, whose Split reads it; merging it again with the
@@ -142,31 +154,20 @@ class MergeMatMuls final : public Rule {
            a.bias.valid() == b.bias.valid() && same_attributes(m, a.node, b.node);
   }
 
-  bool worth_it(const PassContext& c) const {
-    if (group_.size() < 2) return false;  // may be empty: an attribute without content differs from itself
-    const Model& m = c.model;
-    std::uint64_t bytes = 0;
-    for (const Product& p : group_) {
-      const auto size =
-          raw_size(m.tensor(p.weight).dtype, static_cast<std::uint64_t>(m.tensor(p.weight).elements))
-              .value_or(std::numeric_limits<std::uint64_t>::max());
-      if (size > kMostBytes - bytes) return false;
-      bytes += size;
-    }
+  bool worth_it(const MatchContext& c, NodeId n) const {
+    // The group may be empty: an attribute without content differs from itself.
+    if (group_.size() < 2) return c.no(n, "no other product of the same value is like it");
+    std::vector<TensorId> constants = all(&Product::weight);
+    if (!may_be_copied(c.model, constants)) return c.no(n, "the weights are too large to be copied");
     // Launches before: the products. After: one product, the Split, and the rest of the epilogues.
-    if (2 + left_behind(c) > group_.size()) return false;
-    const auto readable = [&m](TensorId t) {  // checked last, as it may read from disk
-      const auto raw = m.raw(t);
-      return raw &&
-             raw->size() == raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements));
-    };
-    return std::ranges::all_of(
-        group_, [&](const Product& p) { return readable(p.weight) && (!p.bias || readable(p.bias)); });
+    if (2 + left_behind(c) > group_.size()) return c.no(n, "it would not have fewer launches");
+    for (const TensorId t : all(&Product::bias)) constants.push_back(t);
+    return have_payloads(c.model, constants) || c.no(n, "a weight or bias cannot be read");
   }
 
   // Returns the elementwise node that a runtime executes in the epilogue of v's producer (docs/hoisting.md,
   // "Absorbed nodes"); none if there is none.
-  static NodeId epilogue(const PassContext& c, ValueId v) {
+  static NodeId epilogue(const MatchContext& c, ValueId v) {
     const Model& m = c.model;
     const NodeId e = v ? m.single_user(v) : NodeId{};
     if (!e || m.is_return(e) || m.node(e).graph != m.node(m.value(v).def).graph ||
@@ -180,7 +181,7 @@ class MergeMatMuls final : public Rule {
 
   // Returns how many nodes of the epilogues stay downstream of the Split. Those that are equal on all
   // branches move upstream of it.
-  std::size_t left_behind(const PassContext& c) const {
+  std::size_t left_behind(const MatchContext& c) const {
     const Model& m = c.model;
     std::vector<NodeId> at(group_.size());
     std::vector<ValueId> value;
@@ -225,28 +226,6 @@ class MergeMatMuls final : public Rule {
         return false;
     }
     return true;
-  }
-
-  // Joins the weights: side by side, row by row, if they are [K, N_i]; one after the other if they are [N_i,
-  // K].
-  TensorId join_weights(Model& m) const {
-    std::int64_t columns = 0;
-    std::vector<std::pair<Bytes, std::size_t>> parts;  // bytes, and those of one row
-    std::size_t bytes = 0;
-    for (const Product& p : group_) {
-      columns += p.columns;
-      const Bytes raw = *m.raw(p.weight);
-      const std::size_t rows = p.by_rows ? 1 : static_cast<std::size_t>(p.inner);
-      parts.emplace_back(raw, raw.size() / rows);
-      bytes += raw.size();
-    }
-    std::string joined;
-    joined.reserve(bytes);
-    for (std::int64_t row = 0; row < (group_[0].by_rows ? 1 : group_[0].inner); ++row)
-      for (const auto& [raw, size] : parts) joined += raw.substr(static_cast<std::size_t>(row) * size, size);
-    const std::int64_t inner = group_[0].inner;
-    const std::int64_t dims[] = {group_[0].by_rows ? columns : inner, group_[0].by_rows ? inner : columns};
-    return m.make_tensor(m.tensor(group_[0].weight).dtype, dims, std::move(joined));
   }
 
   TensorId join_biases(Model& m) const {

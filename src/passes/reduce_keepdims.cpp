@@ -39,29 +39,35 @@ class FlipKeepdims final : public Rule {
   std::string_view name() const override { return "flip"; }
   std::span<const OpKind> roots() const override { return kDeformations; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId r = m.input(n, 0), y = m.output(n, 0);
-    if (!r || !y || m.is_fixed(r) || m.single_user(r) != n || !c.infer.has_rank(y)) return false;
-    reduction_ = m.value(r).def;
-    if (!reduction_ || !has_keepdims(m, reduction_) || !attributes_known(m, reduction_)) return false;
+    reduction_ = r ? m.value(r).def : NodeId{};
+    if (!y || !reduction_ || !has_keepdims(m, reduction_)) return false;
+    if (!attributes_known(m, reduction_)) return c.no(reduction_, "has attributes that are not known");
+    if (m.is_fixed(r) || m.single_user(r) != n) return c.no(reduction_, "something else reads the result");
     const ValueId x = m.input(reduction_, 0);
-    if (!x || !c.infer.has_rank(x) || c.infer.dims(x).empty()) return false;
-    if (int_attr(m, reduction_, names::noop_with_empty_axes).value_or(0) != 0) return false;
+    if (!x || !c.infer.has_rank(x) || c.infer.dims(x).empty() || !c.infer.has_rank(y))
+      return c.no(reduction_, "a rank is not known, or 0");
+    if (int_attr(m, reduction_, names::noop_with_empty_axes).value_or(0) != 0)
+      return c.no(reduction_, "it may reduce nothing");
     const std::span<const DimId> from = c.infer.dims(x), to = c.infer.dims(y);
     const auto written = axes_of(m, reduction_);
     const auto axes = written ? normalize_axes(*written, from.size()) : std::nullopt;
-    if (!axes) return false;
+    if (!axes) return c.no(reduction_, "the axes are not known");
     keep_ = int_attr(m, reduction_, names::keepdims).value_or(1) == 0;
-    const DimId one = c.model.dims.constant(1);
+    const DimId one = c.dims.constant(1);
     std::vector<DimId> flipped;
-    if (std::ranges::any_of(from, [&](DimId d) { return m.dims.range(d).low < 1; })) return false;
+    if (std::ranges::any_of(from, [&](DimId d) { return m.dims.range(d).low < 1; }))
+      return c.no(reduction_, "the operand may have no elements");
     for (std::size_t i = 0; i < from.size(); ++i) {
       const bool reduced = axes->empty() || std::ranges::count(*axes, static_cast<std::int64_t>(i)) > 0;
       if (!reduced) flipped.push_back(from[i]);
       else if (keep_) flipped.push_back(one);
     }
-    return std::ranges::equal(flipped, to, [&](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
+    return std::ranges::equal(flipped, to,
+                              [&](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; }) ||
+           c.no(n, "the dims are not proven to be those of the reduction with the other keepdims");
   }
 
   void apply(PassContext& c, NodeId n) override {

@@ -10,7 +10,7 @@
 namespace graphopt {
 
 // A rule that removes a node: users of its first result read its first operand. match() must have checked
-// can_replace.
+// may_skip.
 class SkipRule : public Rule {
  public:
   bool hands_output_over(const Model& m, NodeId n) const override {
@@ -18,6 +18,17 @@ class SkipRule : public Rule {
   }
   void apply(PassContext& c, NodeId n) override {
     c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0));
+  }
+
+ protected:
+  // Without a use there is nothing to do; a further result that the operator does not have may keep the node.
+  static bool has_readers(const Model& m, NodeId n) {
+    const ValueId result = m.output(n, 0);
+    return result && m.use_count(result) > 0;
+  }
+  static bool may_skip(const MatchContext& c, NodeId n) {
+    return has_readers(c.model, n) && (c.model.can_replace(c.model.output(n, 0), c.model.input(n, 0)) ||
+                                       c.no(n, "the operand cannot take the place of the result"));
   }
 };
 

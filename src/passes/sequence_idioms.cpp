@@ -31,8 +31,11 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/constants.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
+#include "rewrite/match.h"
 
 namespace graphopt {
 namespace {
@@ -45,16 +48,14 @@ class JoinDirectly final : public Rule {
   std::string_view name() const override { return "cat"; }
   std::span<const OpKind> roots() const override { return kConcatFromSequence; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
+    using namespace pattern;
     const Model& m = c.model;
-    const ValueId sequence = m.input(n, 0);
-    if (!sequence || !m.output(n, 0) || !attributes_known(m, n) || !int_attr(m, n, names::axis)) return false;
-    made_ = m.value(sequence).def;
-    if (!made_ || m.kind(made_) != OpKind::SequenceConstruct || m.single_user(sequence) != n ||
-        m.is_fixed(sequence))
-      return false;
+    const auto parts = op(OpKind::SequenceConstruct).and_more().single_use().bind(made_);
+    if (!matches(c, n, op(OpKind::ConcatFromSequence, parts))) return false;
+    if (!int_attr(m, n, names::axis)) return c.no(n, "the axis is not known");
     for (std::size_t i = 0; i < m.input_count(made_); ++i)
-      if (!m.input(made_, i)) return false;
+      if (!m.input(made_, i)) return c.no(made_, "leaves an operand out");
     return m.input_count(made_) > 0 && may_join(c, n);
   }
 
@@ -64,15 +65,11 @@ class JoinDirectly final : public Rule {
     for (std::size_t i = 0; i < m.input_count(made_); ++i) parts.push_back(m.input(made_, i));
     if (int_attr(m, n, names::new_axis).value_or(0) != 0) {
       const std::int64_t axes[] = {*int_attr(m, n, names::axis)};
-      const GraphId g = m.node(n).graph;
-      const bool operand = m.opset(n) >= 13;
-      const ValueId list = operand ? m.add_initializer(g, "axes", m.make_int64s(axes)) : ValueId{};
-      const OpId op = standard_op(m, OpKind::Unsqueeze);
+      ValueId list;  // one for all, where it is an operand
       for (ValueId& v : parts) {
-        const ValueId both[] = {v, list};
         const std::string base = std::string(m.text(m.value(v).name)) + "_unsqueezed";
-        const NodeId made = m.add_node_like(g, op, std::span(both, operand ? 2 : 1), 1, base, n);
-        if (!operand) m.set_attr_ints(made, names::axes, axes);
+        const NodeId made = add_unsqueeze({m, m.node(n).graph, n, base, {}, list}, v, axes);
+        list = m.input(made, 1);
         v = m.output(made, 0);
       }
     }
@@ -84,7 +81,7 @@ class JoinDirectly final : public Rule {
  private:
   // Returns false if numbers show that the parts do not fit together. Such a node fails when it is reached,
   // which in a branch may be never; a Concat of them fails when the model is loaded.
-  bool may_join(const PassContext& c, NodeId n) const {
+  bool may_join(const MatchContext& c, NodeId n) const {
     const Model& m = c.model;
     const ValueId first = m.input(made_, 0);
     const bool new_axis = int_attr(m, n, names::new_axis).value_or(0) != 0;
@@ -92,11 +89,11 @@ class JoinDirectly final : public Rule {
       const ValueId part = m.input(made_, i);
       if (!c.infer.has_rank(first) || !c.infer.has_rank(part)) continue;
       const std::span<const DimId> a = c.infer.dims(first), b = c.infer.dims(part);
-      if (a.size() != b.size()) return false;
+      if (a.size() != b.size()) return c.no(made_, "has operands of two ranks");
       const auto axis = normalize_axis(*int_attr(m, n, names::axis), a.size());
       for (std::size_t k = 0; k < a.size(); ++k) {
         if (!new_axis && axis == static_cast<std::int64_t>(k)) continue;
-        if (m.dims.equal(a[k], b[k]) == Tri::No) return false;
+        if (m.dims.equal(a[k], b[k]) == Tri::No) return c.no(made_, "has operands whose dims do not fit");
       }
     }
     return true;
@@ -116,26 +113,31 @@ class SplitDirectly final : public Rule {
   std::string_view name() const override { return "split"; }
   std::span<const OpKind> roots() const override { return kSplitToSequence; }
 
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), sequence = m.output(n, 0);
-    if (!sequence || m.is_fixed(sequence) || !attributes_known(m, n) || m.use_count(sequence) == 0)
-      return false;
+    if (!sequence || m.use_count(sequence) == 0) return false;
+    if (m.is_fixed(sequence) || !attributes_known(m, n))
+      return c.no(n, "the sequence must stay, or an attribute is not known");
     readers_.clear();
     for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
       if (m.kind(reader) != OpKind::SequenceAt || m.node(reader).graph != m.node(n).graph ||
           !m.output(reader, 0))
-        return false;
+        return c.no(n, "something other than a SequenceAt of its graph reads the sequence");
       readers_.push_back(reader);
     }
     axis_ = int_attr(m, n, names::axis).value_or(0);
     const bool drop_axis = int_attr(m, n, names::keepdims).value_or(1) == 0;
     unbind_ = drop_axis && !m.input(n, 1);
     const DType type = c.infer.dtype(x);
-    if (unbind_ && (type == DType::Undefined || type == DType::String)) return false;
-    if (unbind_) return std::ranges::all_of(readers_, [&](NodeId r) { return is_scalar(c, m.input(r, 1)); });
-    return !drop_axis && find_lengths(c, n, x) && assign_readers(m);
+    if (!unbind_)
+      return (!drop_axis || c.no(n, "keepdims=0 has no one meaning beside lengths")) &&
+             find_lengths(c, n, x) && assign_readers(c, n);
+    if (type == DType::Undefined || type == DType::String)
+      return c.no(n, "the element type is not known, or string");
+    return std::ranges::all_of(readers_, [&](NodeId r) { return is_scalar(c, m.input(r, 1)); }) ||
+           c.no(n, "a position is not known to be a scalar");
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -155,60 +157,55 @@ class SplitDirectly final : public Rule {
     const GraphId g = m.node(n).graph;
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = first_[i] ? m.detach_output(first_[i], 0) : m.add_value(g, m.fresh_name(base));
-    std::vector<ValueId> operands{m.input(n, 0)};
-    const bool operand = m.opset(n) >= 13;
-    if (operand)
-      operands.push_back(reuse_ ? m.input(n, 1)
-                                : m.add_initializer(g, base + "_lengths", m.make_int64s(lengths_)));
-    const NodeId split = m.add_node(g, standard_op(m, OpKind::Split), operands, parts, n);
-    m.set_attr_int(split, names::axis, axis_);
-    if (!operand) m.set_attr_ints(split, names::split, lengths_);
+    const ValueId list = reuse_ ? m.input(n, 1) : ValueId{};
+    add_split({m, g, n, base, parts, list}, m.input(n, 0), axis_, lengths_);
     for (const auto& [reader, part] : others_) m.replace_all_uses(m.output(reader, 0), parts[part]);
     for (const NodeId r : readers_) m.erase(r);
   }
 
  private:
-  static bool is_scalar(const PassContext& c, ValueId v) {
+  static bool is_scalar(const MatchContext& c, ValueId v) {
     const TensorId t = c.model.constant_of(v);
     return t ? c.model.tensor(t).dims.empty() : c.infer.has_rank(v) && c.infer.dims(v).empty();
   }
 
   // The lengths of all parts, all at least 1, which provably add up to the extent.
-  bool find_lengths(const PassContext& c, NodeId n, ValueId x) {
+  bool find_lengths(const MatchContext& c, NodeId n, ValueId x) {
     const Model& m = c.model;
     lengths_.clear();
     reuse_ = false;
-    if (!c.infer.has_rank(x)) return false;
+    if (!c.infer.has_rank(x)) return c.no(n, "the rank of the operand is not known");
     const auto axis = normalize_axis(axis_, c.infer.dims(x).size());
     const auto extent = axis ? m.dims.value(c.infer.dims(x)[static_cast<std::size_t>(*axis)]) : std::nullopt;
-    if (!extent || *extent < 1) return false;
+    if (!extent || *extent < 1) return c.no(n, "the extent is not known, or 0");
     std::int64_t part = 1;
     if (const ValueId given = m.input(n, 1)) {
       const TensorId t = m.constant_of(given);
-      const auto numbers = t ? int_elements(m, t) : std::nullopt;
-      if (!numbers || numbers->empty()) return false;
+      const auto numbers = int_list(m, t);
+      if (!numbers || numbers->empty()) return c.no(n, "the lengths are not known");
       if (!m.tensor(t).dims.empty()) {
         if (m.tensor(t).dims.size() != 1 || static_cast<std::int64_t>(numbers->size()) > kMostParts)
-          return false;
+          return c.no(n, "it has too many parts, or lengths of a rank above 1");
         std::int64_t left = *extent;
         for (const std::int64_t length : *numbers) {
-          if (length < 1 || length > left) return false;
+          if (length < 1 || length > left) return c.no(n, "the lengths do not add up to the extent");
           left -= length;
         }
         lengths_ = *numbers;
         reuse_ = m.tensor(t).dtype == DType::Int64;
-        return left == 0;
+        return left == 0 || c.no(n, "the lengths do not add up to the extent");
       }
       part = numbers->front();
     }
-    if (part < 1 || (*extent - 1) / part >= kMostParts) return false;
+    if (part < 1 || (*extent - 1) / part >= kMostParts) return c.no(n, "it has too many parts");
     for (std::int64_t left = *extent; left > 0; left -= part) lengths_.push_back(std::min(part, left));
     return true;
   }
 
   // Assigns each used part to a reader; users of a second reader of a part must be able to read the first
   // one's result.
-  bool assign_readers(const Model& m) {
+  bool assign_readers(const MatchContext& c, NodeId n) {
+    const Model& m = c.model;
     first_.assign(lengths_.size(), NodeId{});
     others_.clear();
     const auto fixed = [&](NodeId r) {
@@ -218,13 +215,13 @@ class SplitDirectly final : public Rule {
       const auto position = int_operand(m, r, 1);
       const auto part = position && position->size() == 1 ? normalize_axis(position->front(), lengths_.size())
                                                           : std::nullopt;
-      if (!part) return false;
+      if (!part) return c.no(n, "a position is not known, or out of range");
       const auto at = static_cast<std::size_t>(*part);
       if (!first_[at]) {
         first_[at] = r;
         continue;
       }
-      if (fixed(r) && fixed(first_[at])) return false;
+      if (fixed(r) && fixed(first_[at])) return c.no(n, "two outputs would be one part");
       others_.emplace_back(fixed(r) ? std::exchange(first_[at], r) : r, at);
     }
     return true;

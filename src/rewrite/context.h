@@ -1,14 +1,16 @@
-// The state that passes and rules read and change.
+// What passes and rules read, and what they change.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "graphopt/error.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "rewrite/journal.h"
 #include "rewrite/move_log.h"
+#include "rewrite/why.h"
 
 namespace graphopt {
 
@@ -32,6 +34,27 @@ struct PassOptions {
   Strictness strictness = Strictness::Rounding;
 };
 
+// What a rule reads to decide whether it fits. The model is const here: the compiler holds that a match
+// changes nothing. Questions about extents may intern new expressions in the pool of dims, which no graph
+// shows.
+struct MatchContext {
+  const Model& model;
+  const Inference& infer;
+  const PassOptions& options;
+  DimPool& dims;       // the model's
+  Why* why = nullptr;  // none: nobody asks for reasons
+
+  // Refuses node n, the root of the rule or a node of its pattern: notes the reason (a literal) where
+  // somebody asks, and returns false. `matched`: how near the miss is, less than kRule for one of several
+  // attempts.
+  bool no(NodeId n, std::string_view reason, std::size_t matched = Why::kRule) const {
+    if (why != nullptr) why->note({.node = n, .reason = reason, .matched = matched});
+    return false;
+  }
+  // For looking at further nodes, whose misses are no reason to refuse this one.
+  MatchContext without_reasons() const { return {model, infer, options, dims, nullptr}; }
+};
+
 // What --verify-each found wrong in the data that a pass keeps beside the model.
 struct SelfCheck {
   std::optional<Error> broken;  // the first finding
@@ -47,6 +70,8 @@ struct PassContext {
   MoveLog* moves = nullptr;      // none: moves are not recorded
   DraftStore* drafts = nullptr;  // passed from one search to the next; none: each search builds its own
   SelfCheck* check = nullptr;    // --verify-each: passes compare what they keep up to date with a fresh count
+
+  MatchContext matching(Why* why = nullptr) const { return {model, infer, options, model.dims, why}; }
 };
 
 }  // namespace graphopt

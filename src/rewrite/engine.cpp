@@ -6,6 +6,7 @@
 
 #include "rewrite/dead.h"
 #include "rewrite/outputs.h"
+#include "rewrite/refusals.h"
 
 namespace graphopt {
 namespace {
@@ -66,10 +67,21 @@ class Worklist final : public Listener {
   std::vector<NodeId> now_, next_;
 };
 
+// Asks the rule, for its reason only where somebody wants it.
+bool fits(const PassContext& c, Rule& rule, NodeId n, Refusals& refusals) {
+  if (!refusals.wanted()) return rule.match(c.matching(), n);
+  Why why;
+  const bool fitting = rule.match(c.matching(&why), n);
+  if (!fitting && why) refusals.note(rule.name(), n, why.text(c.model, n));
+  else refusals.drop(rule.name(), n);
+  return fitting;
+}
+
 }  // namespace
 
 std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
   Model& m = c.model;
+  Refusals refusals(c);
   // The rules by the operator from which they start, in the given order.
   std::vector<std::vector<Rule*>> by_kind(static_cast<std::size_t>(OpKind::Count));
   for (Rule* r : rules) {
@@ -93,15 +105,16 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
   const auto offer = [&](NodeId n, bool may_hand_over) {
     while (count < most && m.alive(n)) {
       const auto& fitting = by_kind[static_cast<std::size_t>(m.kind(n))];
-      const auto fits = std::ranges::find_if(fitting, [&](Rule* r) { return r->match(c, n); });
-      if (fits == fitting.end()) return;
-      if (!may_hand_over && (*fits)->hands_output_over(m, n)) {
+      const auto found = std::ranges::find_if(fitting, [&](Rule* r) { return fits(c, *r, n, refusals); });
+      if (found == fitting.end()) return;
+      Rule& rule = **found;
+      if (!may_hand_over && rule.hands_output_over(m, n)) {
         waiting.push_back(n);
         return;
       }
-      if (!c.journal.allow(m, n, (*fits)->name())) return;
-      (*fits)->apply(c, n);
-      ++(*fits)->applied;
+      if (!c.journal.allow(m, n, rule.name())) return;
+      rule.apply(c, n);
+      ++rule.applied;
       ++count;
       dead.sweep();
     }

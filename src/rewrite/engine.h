@@ -7,6 +7,9 @@
 // output's name to another value wait until no other match is left and are applied in the order of the
 // outputs, so that the result does not depend on the order of the file. The engine terminates because every
 // rule lowers a cost that its head comment names.
+//
+// Where --explain names the pass, the engine asks rules why they refuse a node, and records the last answer
+// of each rule at each node that is left.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +26,9 @@ class Rule {
   virtual std::string_view name() const = 0;
   // The operators from which the rule starts; empty: all.
   virtual std::span<const OpKind> roots() const = 0;
-  // Only reads. Returns true if apply() may be called for this root while nothing changes in between.
-  virtual bool match(const PassContext& c, NodeId root) = 0;
+  // Returns true if apply() may be called for this root while nothing changes in between. Otherwise c.no says
+  // why, or nothing is said: where the rule has nothing to do with the node.
+  virtual bool match(const MatchContext& c, NodeId root) = 0;
   virtual void apply(PassContext& c, NodeId root) = 0;
   // Returns true if apply() gives the name of an output to another value. Called after a match.
   virtual bool hands_output_over(const Model&, NodeId) const { return false; }

@@ -18,6 +18,9 @@ struct RewriteRecord {
   Place place;  // of the node that the rule started from
 };
 
+// Where an initializer is: its graph, and its name.
+Place place_of_initializer(const Model& m, ValueId v);
+
 class Journal {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};

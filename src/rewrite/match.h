@@ -11,14 +11,14 @@
 // mean something only after matches() returned true.
 //
 // Ends: the depth is that of the pattern; k commutative operators have at most 2^k orders, and an order is
-// left at its first misfit. Nothing allocates; without a Why, a node of another kind costs one comparison.
+// left at its first misfit. Nothing allocates; a node of another kind costs one comparison.
 //
 //   y = Mul (x, Sigmoid (x)), in any order, with nothing else that reads the Sigmoid:
 //
 //     ValueId x;
-//     Why why;
-//     if (matches(c, n, op(OpKind::Mul, any(x), op(OpKind::Sigmoid, same(x)).single_use()), &why)) ...
-//     else why.text(m)   // "'s' (Sigmoid): is read a different number of times"
+//     if (!matches(c, n, op(OpKind::Mul, any(x), op(OpKind::Sigmoid, same(x)).single_use()))) return false;
+//
+// Where c has a Why, that knows the nearest miss: "'s' (Sigmoid): is read a different number of times".
 //
 // What op() refuses by itself: an opset in which the operator does not exist, is removed or broadcasts by its
 // attribute `axis` (before opset 7); attributes that the fact table does not know, or that a function takes
@@ -45,50 +45,6 @@
 
 namespace graphopt {
 
-// What a match may read.
-struct MatchView {
-  const Model& model;
-  const Inference& infer;
-  MatchView(const Model& m, const Inference& i) : model(m), infer(i) {}
-  MatchView(const PassContext& c) : model(c.model), infer(c.infer) {}  // NOLINT: a view, like string_view
-};
-
-// The nearest miss of all matches that it was given to: the first of those before which most nodes fitted,
-// one at a node rather than one at a value without producer (which the other order of operands put there).
-class Why {
- public:
-  struct Miss {
-    NodeId node = {};                // the node that does not fit, or whose operand does not
-    ValueId value = {};              // its result, or operand; none for an absent operand
-    std::string_view reason = {};    // a literal
-    OpKind wanted = OpKind::Opaque;  // the operator that was looked for, if that is the reason
-    NameId attribute = {};           // the attribute that does not fit, if that is the reason
-    std::size_t matched = 0;         // how many nodes fitted before
-    bool operand = false;            // an operand does not fit, and no node makes it
-  };
-  explicit operator bool() const { return known_; }
-  const Miss& miss() const { return miss_; }
-  void note(const Miss& miss) {
-    const bool nearer =
-        miss.matched > miss_.matched || (miss.matched == miss_.matched && miss_.operand && !miss.operand);
-    if (known_ && !nearer) return;
-    miss_ = miss;
-    known_ = true;
-  }
-  std::string text(const Model& m) const;  // "" where nothing was missed
-
- private:
-  Miss miss_;
-  bool known_ = false;
-};
-
-// For what a rule checks after its pattern fitted: notes the reason and returns false.
-inline bool refuse(Why* why, NodeId node, std::string_view reason) {
-  if (why != nullptr)
-    why->note({.node = node, .reason = reason, .matched = std::numeric_limits<std::size_t>::max()});
-  return false;
-}
-
 namespace pattern {
 
 struct Spot {
@@ -97,11 +53,10 @@ struct Spot {
   NodeId reader;  // none for the root
 };
 
-struct Search : MatchView {
-  Why* why = nullptr;
+struct Search : MatchContext {
   std::size_t matched = 0;  // nodes that fit, on the way to here
 
-  Search(const MatchView& view, Why* w) : MatchView(view), why(w) {}
+  explicit Search(const MatchContext& c) : MatchContext(c) {}
   Spot at(ValueId v, NodeId reader) const { return {v, v ? model.value(v).def : NodeId{}, reader}; }
   bool no(const Spot& at, std::string_view reason, OpKind wanted = OpKind::Opaque, NameId attribute = {}) {
     if (why != nullptr)
@@ -127,11 +82,11 @@ template <class Self, class Condition> struct With;
 
 // Conditions on what fits, in the order in which they are written, after the operands.
 template <class Self> struct Conditions {
-  // `holds` takes nothing, or a const MatchView& and the ValueId or NodeId.
+  // `holds` takes nothing, or a const MatchContext& and the ValueId or NodeId.
   template <class F> auto where(std::string_view reason, F holds) const {
     return also([reason, holds](Search& s, const Spot& at) {
       if constexpr (std::is_invocable_v<F>) return holds() || s.no(at, reason);
-      else if constexpr (std::is_invocable_v<F, const MatchView&, ValueId>)
+      else if constexpr (std::is_invocable_v<F, const MatchContext&, ValueId>)
         return holds(s, at.value) || s.no(at, reason);
       else return (at.node && holds(s, at.node)) || s.no(at, reason);
     });
@@ -349,15 +304,15 @@ template <class P> auto optional(P p) { return one_of(absent(), p); }
 }  // namespace pattern
 
 // Returns whether the pattern fits at the value, and binds what it binds.
-template <class P> bool matches(const MatchView& c, ValueId v, const P& p, Why* why = nullptr) {
-  pattern::Search s(c, why);
+template <class P> bool matches(const MatchContext& c, ValueId v, const P& p) {
+  pattern::Search s(c);
   return p.at(s, s.at(v, {}), pattern::Next([] { return true; }));
 }
 // The same at the first result of a node, which it must have.
-template <class P> bool matches(const MatchView& c, NodeId root, const P& p, Why* why = nullptr) {
+template <class P> bool matches(const MatchContext& c, NodeId root, const P& p) {
   const ValueId v = c.model.output(root, 0);
-  if (!v && why != nullptr) why->note({.node = root, .reason = "has no result"});
-  return v && matches(c, v, p, why);
+  if (!v && c.why != nullptr) c.why->note({.node = root, .reason = "has no result"});
+  return v && matches(c, v, p);
 }
 
 }  // namespace graphopt

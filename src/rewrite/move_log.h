@@ -1,4 +1,4 @@
-// What a search over moves kept and what it refused, for --report and --explain.
+// What passes refused, and what a search over moves kept, for --report and --explain.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,10 @@ struct KeptMove {
 
 struct RefusedMove {
   std::string pass;
-  std::string_view kind, reason;  // both listed in docs/hoisting.md
+  std::string_view kind;  // of a search: listed in docs/hoisting.md, like its reasons; else the rule's name
+  std::string reason;
   Place place;
-  std::string value;       // the first result of the node at that place
+  std::string value;       // the first result of the node at that place, or the initializer
   std::string_view limit;  // of reason "limit": its name; "" where a limit has none
 };
 
@@ -45,11 +46,13 @@ struct GraphCost {
 };
 
 struct MoveLog {
-  std::vector<std::string> explain;  // passes whose refusals are wanted
+  std::vector<std::string> explain;  // names of passes whose refusals are wanted
   std::vector<KeptMove> kept;
   std::vector<RefusedMove> refused;  // of the last run of each pass
   std::vector<GraphCost> costs;      // in the order of the searches
   std::vector<LimitCount> limits;    // each once, those that were met
+
+  bool explains(std::string_view pass) const { return std::ranges::count(explain, pass) > 0; }
 
   void add_limit(std::string_view name, std::uint64_t times) {
     const auto known = std::ranges::find(limits, name, &LimitCount::name);

@@ -19,14 +19,14 @@ std::string name_of(const Model& m, NodeId n) { return std::string(m.text(m.valu
 
 class TestRule final : public Rule {
  public:
-  using Match = std::function<bool(const PassContext&, NodeId)>;
+  using Match = std::function<bool(const MatchContext&, NodeId)>;
   using Apply = std::function<void(PassContext&, NodeId)>;
 
   TestRule(std::vector<OpKind> roots, Match match, Apply apply)
       : roots_(std::move(roots)), match_(std::move(match)), apply_(std::move(apply)) {}
   std::string_view name() const override { return "test"; }
   std::span<const OpKind> roots() const override { return roots_; }
-  bool match(const PassContext& c, NodeId n) override {
+  bool match(const MatchContext& c, NodeId n) override {
     offered.push_back(name_of(c.model, n));
     return match_(c, n);
   }
@@ -50,6 +50,16 @@ struct Bench {
       : given(text), journal(budget), context{*given.model, *given.facts, journal, options} {
     journal.begin_pass("test");
   }
+  // What --explain finds, as "value: reason".
+  std::vector<std::string> refusals() const {
+    std::vector<std::string> out;
+    for (const RefusedMove& r : log.refused) out.push_back(r.value + ": " + r.reason);
+    return out;
+  }
+  void explain(const std::string& pass) {
+    log.explain = {pass};
+    context.moves = &log;
+  }
   std::uint64_t run(TestRule& rule) {
     Rule* const rules[] = {&rule};
     const std::uint64_t count = apply_rules(context, rules);
@@ -61,13 +71,14 @@ struct Bench {
   Journal journal;
   PassOptions options;
   PassContext context;
+  MoveLog log;
 };
 
 // Lets the users of a node's result read its first operand.
 void bypass(PassContext& c, NodeId n) { c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0)); }
-bool always(const PassContext&, NodeId) { return true; }
-bool never(const PassContext&, NodeId) { return false; }
-bool can_bypass(const PassContext& c, NodeId n) {
+bool always(const MatchContext&, NodeId) { return true; }
+bool never(const MatchContext&, NodeId) { return false; }
+bool can_bypass(const MatchContext& c, NodeId n) {
   return c.model.can_replace(c.model.output(n, 0), c.model.input(n, 0));
 }
 
@@ -108,7 +119,7 @@ TEST(Engine, OffersTheNeighboursOfARewriteAgain) {
     d = Exp (c)
     y = Sqrt (d)
   })");
-  TestRule rule({}, [](const PassContext& c, NodeId n) { return c.model.kind(n) == OpKind::Neg; }, bypass);
+  TestRule rule({}, [](const MatchContext& c, NodeId n) { return c.model.kind(n) == OpKind::Neg; }, bypass);
   EXPECT_EQ(b.run(rule), 1u);
   EXPECT_EQ(rule.applied_to, Names{"c"});
   const Names again(rule.offered.begin() + 4, rule.offered.end());
@@ -131,7 +142,7 @@ TEST(Engine, ErasesWhatIsDeadBeforeTheNextMatch) {
   const ValueId d = b.given.value("d");
   TestRule rule(
       {OpKind::Relu, OpKind::Sqrt},
-      [&, d](const PassContext& c, NodeId n) {
+      [&, d](const MatchContext& c, NodeId n) {
         if (c.model.kind(n) == OpKind::Sqrt) uses.push_back(c.model.use_count(c.model.input(n, 0)));
         return c.model.kind(n) == OpKind::Relu && c.model.input(n, 0) == d;
       },
@@ -148,7 +159,7 @@ TEST(Engine, AppliesAgainWhileARuleMatches) {
     d = Abs (c)
     y = Neg (d)
   })");
-  const auto reads_abs = [](const PassContext& c, NodeId n) {
+  const auto reads_abs = [](const MatchContext& c, NodeId n) {
     const NodeId p = c.model.value(c.model.input(n, 0)).def;
     return p && c.model.kind(p) == OpKind::Abs;
   };
@@ -202,6 +213,57 @@ TEST(Engine, StopsWhenTheBudgetIsUsedUp) {
   EXPECT_EQ(b.journal.last().rule, "test");
 }
 
+// Of a rule at a node the last reason counts; nodes that are gone, and those to which the rule has nothing to
+// say, are not listed.
+TEST(Engine, RecordsTheLastRefusalOfEachNodeThatIsLeft) {
+  Bench b(R"(g (float[2] x) => (float[2] y, float[2] z) {
+    a = Abs (x)
+    c = Neg (a)
+    d = Exp (c)
+    y = Sqrt (d)
+    z = Neg (x)
+  })");
+  b.explain("test");
+  int asked = 0;
+  const auto match = [&](const MatchContext& c, NodeId n) {
+    if (c.model.kind(n) == OpKind::Sqrt) return false;
+    if (c.model.kind(n) == OpKind::Exp) return c.no(n, ++asked == 1 ? "is asked first" : "is asked again");
+    return can_bypass(c, n) || c.no(c.model.value(c.model.output(n, 0)).def, "its operand is an input");
+  };
+  TestRule rule({OpKind::Neg, OpKind::Exp, OpKind::Sqrt}, match, bypass);
+  EXPECT_EQ(b.run(rule), 1u);
+  EXPECT_EQ(b.refusals(), (Names{"d: is asked again", "z: its operand is an input"}));
+  EXPECT_EQ(b.log.refused[0].pass, "test");
+  EXPECT_EQ(b.log.refused[0].kind, "test");
+  EXPECT_EQ(b.log.refused[0].place.op, "Exp");
+  b.run(rule);
+  EXPECT_EQ(b.log.refused.size(), 2u) << "the run before is forgotten";
+}
+
+TEST(Engine, AReasonAtAnotherNodeNamesIt) {
+  Bench b("g (float[2] x) => (float[2] y) { a = Abs (x)\n y = Neg (a) }");
+  b.explain("test");
+  const auto match = [](const MatchContext& c, NodeId n) {
+    return c.no(c.model.prev_node(n), "is in the way");
+  };
+  TestRule rule({OpKind::Neg}, match, bypass);
+  b.run(rule);
+  EXPECT_EQ(b.refusals(), Names{"y: 'a' (Abs): is in the way"});
+}
+
+TEST(Engine, AsksForReasonsOnlyWhereThePassIsNamed) {
+  Bench b("g (float[2] x) => (float[2] y) { y = Neg (x) }");
+  const auto unasked = [](const MatchContext& c, NodeId n) {
+    EXPECT_EQ(c.why, nullptr);
+    return c.no(n, "is never heard");
+  };
+  TestRule rule({OpKind::Neg}, unasked, bypass);
+  b.run(rule);
+  b.explain("another");
+  b.run(rule);
+  EXPECT_TRUE(b.log.refused.empty());
+}
+
 // A rule that always matches is a defect; the engine must come back all the same.
 TEST(Engine, ARuleThatNeverEndsIsCutOff) {
   Bench b("g (float[2] x) => (float[2] y) { y = Abs (x) }");
@@ -219,7 +281,7 @@ TEST(Engine, UpdatesFactsBetweenRounds) {
   bool done = false;
   TestRule rule(
       {OpKind::Neg},
-      [&](const PassContext&, NodeId) {
+      [&](const MatchContext&, NodeId) {
         seen.push_back(b.given.type("y"));
         return !std::exchange(done, true);
       },

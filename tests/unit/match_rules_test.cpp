@@ -20,7 +20,7 @@ using namespace pattern;
 using enum OpKind;
 
 // Whether a rule finds something at the node that makes 'y', in a model with these nodes.
-template <bool (*Rule)(const MatchView&, NodeId, Why*)> struct Found {
+template <bool (*Rule)(const MatchContext&, NodeId)> struct Found {
   std::string header = "<ir_version: 10, opset_import: [\"\" : 21]>";
   std::string inputs = "float[2,4] x", outputs = "float[] y", constants;
 
@@ -29,17 +29,19 @@ template <bool (*Rule)(const MatchView&, NodeId, Why*)> struct Found {
                       header);
     Why why;
     const NodeId root = c.node_of("y");
-    const bool found = Rule({*c.model, *c.facts}, root, &why);
+    const PassOptions options;
+    const MatchContext context{*c.model, *c.facts, options, c.model->dims, &why};
+    const bool found = Rule(context, root);
     if (!found) {
       EXPECT_TRUE(why && !why.text(*c.model).empty());
     }
-    EXPECT_EQ(found, Rule({*c.model, *c.facts}, root, nullptr));
+    EXPECT_EQ(found, Rule(context.without_reasons(), root));
     return found;
   }
 };
 
 // --- Gelu: x/2 * (1 + erf(x / sqrt 2)) ---------------------------------------------------------------------
-bool gelu(const MatchView& c, NodeId root, Why* why) {
+bool gelu(const MatchContext& c, NodeId root) {
   ValueId x;
   const auto half = scalar(0.5);
   const auto ratio =
@@ -48,12 +50,10 @@ bool gelu(const MatchView& c, NodeId root, Why* why) {
   return matches(c, root,
                  one_of(op(Mul, op(Mul, sum, same(x)).single_use(), half),
                         op(Mul, op(Mul, sum, half).single_use(), same(x)),
-                        op(Mul, sum, op(Mul, same(x), half).single_use())),
-                 why) &&
-         matches(c, root,
-                 any().where("has another shape",
-                             [&](const MatchView& v, ValueId y) { return v.infer.same_shape(x, y); }),
-                 why);
+                        op(Mul, sum, op(Mul, same(x), half).single_use()))) &&
+         matches(c, root, any().where("has another shape", [&](const MatchContext& v, ValueId y) {
+           return v.infer.same_shape(x, y);
+         }));
 }
 
 TEST(MatchRules, GeluInAllOrders) {
@@ -93,19 +93,18 @@ TEST(MatchRules, GeluLeftAlone) {
 }
 
 // --- HardSwish: x * HardSigmoid (x), or x * Clip (x + 3, 0, 6) / 6 ----------------------------------------
-bool hard_swish(const MatchView& c, NodeId root, Why* why) {
+bool hard_swish(const MatchContext& c, NodeId root) {
   ValueId x;
   const auto clipped =
       op(Clip, op(Add, any(x), scalar(3)).single_use(), scalar(0), scalar(6)).opset(11).single_use();
   const auto sigmoid =
-      op(HardSigmoid, any(x)).single_use().where("is not x/6 + 1/2", [](const MatchView& v, NodeId n) {
+      op(HardSigmoid, any(x)).single_use().where("is not x/6 + 1/2", [](const MatchContext& v, NodeId n) {
         return float_attr(v.model, n, names::alpha) == 1.0f / 6 &&
                float_attr(v.model, n, names::beta) == 0.5f;
       });
   return matches(c, root,
                  one_of(op(Mul, sigmoid, same(x)), op(Div, op(Mul, clipped, same(x)).single_use(), scalar(6)),
-                        op(Mul, op(Div, clipped, scalar(6)).single_use(), same(x))),
-                 why);
+                        op(Mul, op(Div, clipped, scalar(6)).single_use(), same(x))));
 }
 
 TEST(MatchRules, HardSwish) {
@@ -127,10 +126,10 @@ TEST(MatchRules, HardSwish) {
 }
 
 // --- LayerNormalization: (x - mean) / sqrt (mean of squares + eps) * scale + bias --------------------------
-bool layer_norm(const MatchView& c, NodeId root, Why* why) {
+bool layer_norm(const MatchContext& c, NodeId root) {
   ValueId x, d, scale, bias;
   double eps = 0;
-  const auto over_last = [](const MatchView& v, NodeId n) {
+  const auto over_last = [](const MatchContext& v, NodeId n) {
     const ValueId data = v.model.input(n, 0);
     const auto axes = axes_of(v.model, n);
     if (!axes || axes->size() != 1 || !v.infer.has_rank(data)) return false;
@@ -149,14 +148,13 @@ bool layer_norm(const MatchView& c, NodeId root, Why* why) {
     return op(Div, centered, op(Sqrt, variance).single_use()).single_use();
   };
   const auto either = one_of(normal(2, op(Pow, same(d), scalar(2))), normal(3, op(Mul, same(d), same(d))));
-  const auto one_axis = [](const MatchView& v, ValueId w) {
+  const auto one_axis = [](const MatchContext& v, ValueId w) {
     return v.infer.has_rank(w) && v.infer.dims(w).size() == 1;
   };
   return matches(c, root,
                  op(Add, op(Mul, either, any(scale).where("has several axes", one_axis)).single_use(),
-                    any(bias).where("has several axes", one_axis)),
-                 why) &&
-         (eps > 0 || refuse(why, root, "has no positive epsilon"));
+                    any(bias).where("has several axes", one_axis))) &&
+         (eps > 0 || c.no(root, "has no positive epsilon"));
 }
 
 TEST(MatchRules, LayerNormalization) {
@@ -189,7 +187,7 @@ TEST(MatchRules, LayerNormalization) {
 }
 
 // --- BatchNormalization of a Conv --------------------------------------------------------------------------
-bool conv_batch_norm(const MatchView& c, NodeId root, Why* why) {
+bool conv_batch_norm(const MatchContext& c, NodeId root) {
   ValueId x;
   TensorId weight, bias, scale, shift, mean, variance;
   return matches(
@@ -198,11 +196,9 @@ bool conv_batch_norm(const MatchView& c, NodeId root, Why* why) {
          constant(scale), constant(shift), constant(mean), constant(variance))
           .opset(9)
           .only_result()
-          .where("is in training mode",
-                 [](const MatchView& v, NodeId n) {
-                   return int_attr(v.model, n, names::training_mode).value_or(0) == 0;
-                 }),
-      why);
+          .where("is in training mode", [](const MatchContext& v, NodeId n) {
+            return int_attr(v.model, n, names::training_mode).value_or(0) == 0;
+          }));
 }
 
 TEST(MatchRules, BatchNormalizationOfConv) {
@@ -220,20 +216,20 @@ TEST(MatchRules, BatchNormalizationOfConv) {
 }
 
 // --- Gemm: MatMul of two matrices, plus a bias -------------------------------------------------------------
-bool gemm(const MatchView& c, NodeId root, Why* why) {
+bool gemm(const MatchContext& c, NodeId root) {
   ValueId a, b, bias;
-  const auto matrix = [](const MatchView& v, ValueId x) {
+  const auto matrix = [](const MatchContext& v, ValueId x) {
     return v.infer.has_rank(x) && v.infer.dims(x).size() == 2;
   };
-  const auto fits = [&](const MatchView& v, ValueId x) {  // broadcasts to the result, and not the other way
+  const auto fits = [&](const MatchContext& v,
+                        ValueId x) {  // broadcasts to the result, and not the other way
     return v.infer.has_rank(x) && v.infer.dims(x).size() <= 2 && x != a;
   };
   return matches(
       c, root,
       op(Add,
          op(MatMul, any(a).where("is no matrix", matrix), any(b).where("is no matrix", matrix)).single_use(),
-         any(bias).where("is no bias", fits)),
-      why);
+         any(bias).where("is no bias", fits)));
 }
 
 TEST(MatchRules, GemmOfMatMulAndAdd) {
@@ -251,9 +247,9 @@ TEST(MatchRules, GemmOfMatMulAndAdd) {
 }
 
 // --- Pad into the Conv that reads it -----------------------------------------------------------------------
-bool pad_conv(const MatchView& c, NodeId root, Why* why) {
+bool pad_conv(const MatchContext& c, NodeId root) {
   ValueId x, pads;
-  const auto spatial = [](const MatchView& v, ValueId p) {  // begins and ends; batch and channels stay
+  const auto spatial = [](const MatchContext& v, ValueId p) {  // begins and ends; batch and channels stay
     const auto list = int_list(v.model, p);
     if (!list || list->size() < 4 || list->size() % 2 != 0) return false;
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
@@ -268,8 +264,7 @@ bool pad_conv(const MatchView& c, NodeId root, Why* why) {
                         .single_use(),
                     any())
                      .and_more()
-                     .attr(names::auto_pad, "NOTSET"),
-                 why);
+                     .attr(names::auto_pad, "NOTSET"));
 }
 
 TEST(MatchRules, PadIntoConv) {
@@ -290,16 +285,15 @@ TEST(MatchRules, PadIntoConv) {
 }
 
 // --- Cast of a Cast ----------------------------------------------------------------------------------------
-bool cast_chain(const MatchView& c, NodeId root, Why* why) {
+bool cast_chain(const MatchContext& c, NodeId root) {
   ValueId x;
   std::int64_t between = 0, to = 0;
   const auto widens = [](DType from, DType by) {  // keeps every number of `from`
     return by == DType::Double && (from == DType::Float || from == DType::Float16 || from == DType::Int32);
   };
-  return matches(c, root, op(Cast, op(Cast, any(x)).bind_attr(names::to, between)).bind_attr(names::to, to),
-                 why) &&
-         (widens(c.infer.dtype(x), static_cast<DType>(between)) ||
-          refuse(why, root, "the first Cast may round"));
+  return matches(c, root,
+                 op(Cast, op(Cast, any(x)).bind_attr(names::to, between)).bind_attr(names::to, to)) &&
+         (widens(c.infer.dtype(x), static_cast<DType>(between)) || c.no(root, "the first Cast may round"));
 }
 
 TEST(MatchRules, CastOfCast) {
@@ -314,12 +308,12 @@ TEST(MatchRules, CastOfCast) {
 }
 
 // --- Slice of a Slice, of different axes -------------------------------------------------------------------
-bool slice_chain(const MatchView& c, NodeId root, Why* why) {
+bool slice_chain(const MatchContext& c, NodeId root) {
   ValueId x, inner, outer;
   const auto slice = [](auto of, ValueId& axes) {
     return op(Slice, of, any(), any(), any(axes), optional(any())).opset(10);
   };
-  const auto apart = [&](const MatchView& v, ValueId y) {
+  const auto apart = [&](const MatchContext& v, ValueId y) {
     if (!v.infer.has_rank(y)) return false;
     auto all = int_list(v.model, inner);
     const auto more = int_list(v.model, outer);
@@ -328,7 +322,7 @@ bool slice_chain(const MatchView& c, NodeId root, Why* why) {
     return normalize_axes(*all, v.infer.dims(y).size()).has_value();
   };
   return matches(c, root,
-                 slice(slice(any(x), inner).single_use(), outer).where("slices an axis twice", apart), why);
+                 slice(slice(any(x), inner).single_use(), outer).where("slices an axis twice", apart));
 }
 
 TEST(MatchRules, SliceOfSlice) {
@@ -345,9 +339,9 @@ TEST(MatchRules, SliceOfSlice) {
 }
 
 // --- Where (Not (c), x, y) ---------------------------------------------------------------------------------
-bool where_not(const MatchView& c, NodeId root, Why* why) {
+bool where_not(const MatchContext& c, NodeId root) {
   ValueId condition, x, y;
-  return matches(c, root, op(Where, op(Not, any(condition)), any(x), any(y)), why);
+  return matches(c, root, op(Where, op(Not, any(condition)), any(x), any(y)));
 }
 
 TEST(MatchRules, WhereOfNot) {
@@ -362,15 +356,15 @@ TEST(MatchRules, WhereOfNot) {
 }
 
 // --- Mul by 1, Add of -0 (Add of 0 makes 0 of -0) ----------------------------------------------------------
-bool neutral(const MatchView& c, NodeId root, Why* why) {
+bool neutral(const MatchContext& c, NodeId root) {
   ValueId x;
   const auto of_integers = any(x).where(
-      "is not of integers", [](const MatchView& v, ValueId i) { return is_int(v.infer.dtype(i)); });
+      "is not of integers", [](const MatchContext& v, ValueId i) { return is_int(v.infer.dtype(i)); });
   const auto pattern =
       one_of(op(Mul, any(x), splat(1)), op(Div, any(x), splat(1)), op(Add, any(x), splat(-0.0)),
              op(Sub, any(x), splat(0)), op(Add, of_integers, splat(0)));
-  return matches(c, root, pattern, why) &&
-         (c.infer.same_shape(x, c.model.output(root, 0)) || refuse(why, root, "has another shape"));
+  return matches(c, root, pattern) &&
+         (c.infer.same_shape(x, c.model.output(root, 0)) || c.no(root, "has another shape"));
 }
 
 TEST(MatchRules, NeutralElements) {

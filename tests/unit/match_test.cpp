@@ -17,10 +17,11 @@ using namespace pattern;
 
 struct Given : InferCase {
   using InferCase::InferCase;
-  MatchView view() const { return {*model, *facts}; }
+  MatchContext view(Why* why = nullptr) const { return {*model, *facts, options, model->dims, why}; }
   template <class P> bool fits(const std::string& result, const P& p, Why* why = nullptr) const {
-    return matches(view(), value(result), p, why);
+    return matches(view(why), value(result), p);
   }
+  PassOptions options;
   std::string name(ValueId v) const { return v ? std::string(model->text(model->value(v).name)) : "none"; }
 };
 
@@ -48,8 +49,9 @@ TEST(Match, FromTheContextOfARule) {
   const PassOptions options;
   const PassContext context{*c.model, *c.facts, journal, options};
   const auto pattern = op(OpKind::Abs, op(OpKind::Neg, any()).attr(names::axis, 1));
-  EXPECT_FALSE(matches(context, c.node_of("y"), pattern));
-  EXPECT_TRUE(matches(context, c.node_of("y"), op(OpKind::Abs, op(OpKind::Neg, any()).single_use())));
+  EXPECT_FALSE(matches(context.matching(), c.node_of("y"), pattern));
+  EXPECT_TRUE(
+      matches(context.matching(), c.node_of("y"), op(OpKind::Abs, op(OpKind::Neg, any()).single_use())));
 }
 
 TEST(Match, NumbersOfOperands) {
@@ -278,13 +280,13 @@ TEST(Match, OtherResults) {
 TEST(Match, PredicatesOverValuesNodesAndBindings) {
   const Given c("g (float[2] x) => (float[2] z) { n = Neg (x)  z = Abs (n) }");
   const auto of_rank = [](std::size_t rank) {
-    return [rank](const MatchView& v, ValueId x) {
+    return [rank](const MatchContext& v, ValueId x) {
       return v.infer.has_rank(x) && v.infer.dims(x).size() == rank;
     };
   };
   EXPECT_TRUE(c.fits("n", op(OpKind::Neg, any().where("has another rank", of_rank(1)))));
   EXPECT_FALSE(c.fits("n", op(OpKind::Neg, any().where("has another rank", of_rank(2)))));
-  const auto first = [](const MatchView& v, NodeId n) { return !v.model.prev_node(n); };
+  const auto first = [](const MatchContext& v, NodeId n) { return !v.model.prev_node(n); };
   EXPECT_TRUE(c.fits("n", op(OpKind::Neg, any()).where("is not the first node", first)));
   EXPECT_FALSE(c.fits("z", op(OpKind::Abs, any()).where("is not the first node", first)));
   EXPECT_FALSE(c.fits("x", any().where("is not the first node", first))) << "no node";
@@ -329,9 +331,13 @@ TEST(Match, MissesOfSeveralPatternsAndOfTheRuleItself) {
   EXPECT_EQ(why.miss().matched, 1u);
   EXPECT_FALSE(c.fits("y", op(OpKind::Abs, op(OpKind::Sin, any())), &why)) << "as near: the first stays";
   EXPECT_EQ(why.text(*c.model), "'n' (Neg): is no Exp");
-  EXPECT_FALSE(refuse(&why, c.node_of("y"), "has no kernel"));
+  EXPECT_FALSE(c.view(&why).no(c.node_of("n"), "has no kernel", 0)) << "less near";
+  EXPECT_EQ(why.text(*c.model), "'n' (Neg): is no Exp");
+  EXPECT_FALSE(c.view(&why).no(c.node_of("y"), "has no kernel"));
   EXPECT_EQ(why.text(*c.model), "'y' (Abs): has no kernel");
-  EXPECT_FALSE(refuse(nullptr, c.node_of("y"), "has no kernel"));
+  EXPECT_EQ(why.text(*c.model, c.node_of("y")), "has no kernel") << "the place is the root";
+  EXPECT_FALSE(c.view().no(c.node_of("y"), "has no kernel"));
+  EXPECT_FALSE(c.view(&why).without_reasons().why);
 }
 
 // In the other order nothing has fitted but the root, so its miss is less near.
@@ -349,7 +355,7 @@ TEST(Match, ARootWithoutResult) {
   const NodeId n = c.node_of("y");
   c.model->drop_output(n, 0);
   Why why;
-  EXPECT_FALSE(matches(c.view(), n, op(OpKind::Abs, any()), &why));
+  EXPECT_FALSE(matches(c.view(&why), n, op(OpKind::Abs, any())));
   EXPECT_EQ(why.text(*c.model), "'' (Abs): has no result");
 }
 
