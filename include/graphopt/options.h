@@ -81,7 +81,9 @@ struct Options {
   std::string ort;     // ONNX Runtime's library; empty: searched for
 
   // People
-  std::vector<std::string> explain;      // passes whose refused candidates go into the report
+  // Passes whose refused candidates go into the report: "PASS", or "all" for every pass; "PASS:NODE" and
+  // "all:NODE" ask for those of one node, given by its name or by that of one of its results.
+  std::vector<std::string> explain;
   bool dot = false;                      // draw the optimized main graph into the report
   std::vector<std::string> print_after;  // passes after which the observer gets the model's text
 

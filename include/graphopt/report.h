@@ -43,8 +43,7 @@ struct Report {
     std::vector<std::pair<std::string, std::uint64_t>> counters;
   };
   std::vector<PassFigures> passes;
-  // Moves of the passes that search by cost (docs/hoisting.md): kept ones in their order, and for the passes
-  // in Options::explain the candidates that the last run refused.
+  // Moves of the passes that search by cost (docs/hoisting.md): kept ones, in their order.
   struct Cost {
     std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
     std::int64_t free = 0;     // F: elementwise nodes in no region with an anchor, and not absorbed
@@ -62,6 +61,8 @@ struct Report {
     Cost before, after;
   };
   std::vector<GraphCost> costs;
+  // What the passes in Options::explain refused in their last run. `kind`: the kind of move, or the name of
+  // the rule. `value`: the first result of the node at that place, or the initializer.
   struct Refused {
     std::string pass, kind, reason, place, value;
     std::string limit;  // of reason "limit": the name of the limit, as in Report::limits; else empty

@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "driver/explain.h"
 #include "driver/figures.h"
 #include "driver/original.h"
 #include "driver/shapes.h"
@@ -174,7 +175,7 @@ Result<PipelineReport> Run::run_passes(Work& work, std::uint64_t rewrite_budget,
 
 Status Run::clean_up() {
   const std::uint64_t inferred_before = work_->inference->inferred();
-  MoveLog moves{.explain = options_.explain, .kept = {}, .refused = {}, .costs = {}, .limits = {}};
+  MoveLog moves{.explain = explained_passes(options_), .kept = {}, .refused = {}, .costs = {}, .limits = {}};
   Result<PipelineReport> done = run_passes(*work_, Journal::kNoLimit, &moves);
   if (!done) return done.errors();
   report_moves(moves);
@@ -195,9 +196,7 @@ void Run::report_moves(const MoveLog& log) {
     report_.moves.push_back({std::string(m.pass), std::string(m.kind),
                              to_string(place_of(work_->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report_.costs.push_back({c.name, cost(c.before), cost(c.after)});
-  for (const RefusedMove& r : log.refused)
-    report_.explain.push_back({r.pass, std::string(r.kind), std::string(r.reason), to_string(r.place),
-                               r.value, std::string(r.limit)});
+  report_.explain = asked_refusals(log, work_->model, options_);
   for (const LimitCount& l : log.limits) report_limit(l.name, l.times);
 }
 

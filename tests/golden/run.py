@@ -16,6 +16,8 @@ start with '#' come first; of these, '# WORD:' with a WORD that is not listed he
   # NORUN: reason                           ONNX Runtime cannot run this model
   # EXPLAIN: multi-use                      with --explain of the folder's pass, the report gives this reason
                                             for a refused candidate (any number of lines; a|b: one of these)
+  # EXPLAIN: noop y: the dims differ        the same of a rule: its name, the first result of the node (or the
+                                            initializer) that it refused, and the whole reason
   # free text: why the rule applies, or must not
   === before
   ... ONNX text ...
@@ -61,7 +63,7 @@ HEADERS = {
     "SAME": r"rtol=(\S+) atol=(\S+)",
     "INPUTS": r"(\S+) (finite|range (\S+) (\S+))",
     "NORUN": r"(.+)",
-    "EXPLAIN": r"(\S+)",
+    "EXPLAIN": r"(\S+)|(\S+) (\S+): (.+)",
 }
 
 
@@ -140,7 +142,7 @@ def read_case(path):
         elif word == "NORUN":
             case["norun"] = m[1]
         elif word == "EXPLAIN":
-            case["explain"].append(m[1])
+            case["explain"].append(m[1] or (m[2], m[3], m[4]))
     case["pass"] = pass_of(path)
     if case["explain"]:
         case["options"] += ["--explain", case["pass"]]
@@ -408,11 +410,12 @@ def run_case(tool, case, work, update):
         for o, p in zip(got.graph.output, after.graph.output)
         if o != p
     ]
-    found = {e["reason"] for e in report.get("explain", []) if e["pass"] == case["pass"]}
+    found = {(e["kind"], e["value"], e["reason"]) for e in report["explain"] if e["pass"] == case["pass"]}
+    reasons = {reason for _, _, reason in found}
     wrong += [
-        f"--explain gives {sorted(found)}, not {reason}"
-        for reason in case["explain"]
-        if not found & set(reason.split("|"))
+        f"--explain gives {sorted(found)}, not {wanted}"
+        for wanted in case["explain"]
+        if not (wanted in found if isinstance(wanted, tuple) else reasons & set(wanted.split("|")))
     ]
     have = counters(report)
     wrong += [f"{k} is {have.get(k)}, not {n}" for k, n in case["stats"] if have.get(k) != n]

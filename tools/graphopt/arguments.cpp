@@ -81,19 +81,21 @@ auto bytes(std::uint64_t& to, const char* option) {
   return parsed(to, option, "is not a size", "give bytes, as in 4096, 64K, 2M or 1G", parse_bytes);
 }
 
-// Pass names, separated by commas.
-auto pass_names(Names& to, const char* option) {
-  return [&to, option](const std::string& text) {
+// Pass names, separated by commas. `explained`: also "all", and each may be followed by ":NODE".
+auto pass_names(Names& to, const char* option, bool explained = false) {
+  return [&to, option, explained](const std::string& text) {
     Names known;
+    if (explained) known.emplace_back("all");
     for (const PassDescription& pass : list_passes()) known.emplace_back(pass.name);
     std::string_view rest = text;
     for (;;) {
       const std::size_t comma = rest.find(',');
-      const std::string_view name = rest.substr(0, comma);
+      const std::string_view item = rest.substr(0, comma);
+      const std::string_view name = explained ? item.substr(0, item.find(':')) : item;
       if (std::find(known.begin(), known.end(), name) == known.end()) {
         refuse(option, name, "is not a pass", suggest_names(name, known, "passes"));
       }
-      to.emplace_back(name);
+      to.emplace_back(item);
       if (comma == std::string_view::npos) return;
       rest.remove_prefix(comma + 1);
     }
@@ -222,8 +224,9 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
         o.dot = true;
         tool.dot = text;
       });
-  add_repeated(app, kPeople, "--explain", "NAME,...", "say which candidates these passes refused, and why",
-               pass_names(o.explain, "--explain"));
+  add_repeated(app, kPeople, "--explain", "NAME,...",
+               "what these passes (or all) refused, and why; NAME:NODE for one node",
+               pass_names(o.explain, "--explain", true));
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
                pass_names(o.print_after, "--print-after"));
   flag(app, kPeople, "--time-passes", "print the time of each phase and pass", tool.time_passes);

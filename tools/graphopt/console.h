@@ -46,8 +46,8 @@ class Console final : public Observer {
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);
 std::string check_table(const Report::Check& check);
-// The kept and refused moves of a search (--explain).
-std::string explain_table(const Report& report);
+// What the passes that `asked` names refused, and the moves that they kept (--explain).
+std::string explain_table(const Report& report, const std::vector<std::string>& asked);
 std::string time_table(const Report& report);
 
 }  // namespace graphopt::tool

@@ -110,7 +110,7 @@ int run_optimize(const Command& command, Console& console) {
   if (!report) return fail(report.errors(), console);
   console.print(before_after_table(*report, console.wants(LogLevel::Info)));
   if (report->check) console.print(check_table(*report->check));
-  if (!options.explain.empty()) console.print(explain_table(*report));
+  if (!options.explain.empty()) console.print(explain_table(*report, options.explain));
   if (command.tool.time_passes) console.print(time_table(*report));
   if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report));
       !saved)

@@ -100,16 +100,43 @@ std::string check_table(const Report::Check& check) {
   return out;
 }
 
-std::string explain_table(const Report& report) {
+namespace {
+
+// Returns whether an item of Options::explain names the pass: "PASS", "all", or one of them with ":NODE".
+bool names_pass(const std::string& item, const std::string& pass) {
+  const std::string name = item.substr(0, item.find(':'));
+  return name == pass || name == "all";
+}
+
+// The candidates of one pass. Kept moves are shown where all nodes are asked for.
+std::string explain_pass(const Report& report, const std::string& pass, bool all_nodes) {
   std::string out;
-  for (const Report::Move& m : report.moves) {
-    out += fmt::format("  kept     {:<16}{:<16} {}: {}, {} -> {}, {}\n", m.kind, "", visible(m.place),
-                       m.before.compute, m.before.free + m.before.deform, m.after.compute,
-                       m.after.free + m.after.deform);
-  }
+  for (const Report::Move& m : report.moves)
+    if (m.pass == pass && all_nodes)
+      out += fmt::format("    kept     {:<16} {}: {}, {} -> {}, {}\n", m.kind, visible(m.place),
+                         m.before.compute, m.before.free + m.before.deform, m.after.compute,
+                         m.after.free + m.after.deform);
   for (const Report::Refused& e : report.explain)
-    out += fmt::format("  refused  {:<16}{:<16} {} ('{}'){}\n", e.kind, e.reason, visible(e.place),
-                       visible(e.value), e.limit.empty() ? "" : ": " + e.limit);
+    if (e.pass == pass)
+      out += fmt::format("    refused  {:<16} {} ('{}'): {}{}\n", e.kind, visible(e.place), visible(e.value),
+                         visible(e.reason), e.limit.empty() ? "" : ": " + e.limit);
+  return out;
+}
+
+}  // namespace
+
+std::string explain_table(const Report& report, const std::vector<std::string>& asked) {
+  std::string out;
+  for (const Report::PassFigures& pass : report.passes) {
+    bool named = false, all_nodes = false;
+    for (const std::string& item : asked) {
+      if (!names_pass(item, pass.name)) continue;
+      named = true;
+      all_nodes |= item.find(':') == std::string::npos;
+    }
+    const std::string lines = named ? explain_pass(report, pass.name, all_nodes) : "";
+    if (!lines.empty()) out += fmt::format("  {}\n", pass.name) + lines;
+  }
   return out.empty() ? "  no candidates\n" : out;
 }
 

@@ -1,0 +1,70 @@
+// See explain.h.
+#include "driver/explain.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "passes/pass.h"
+
+namespace graphopt {
+namespace {
+
+// One item of Options::explain.
+struct Wish {
+  std::string_view pass;        // "all": every pass
+  std::set<std::string> nodes;  // names that say which node; empty: all nodes
+  bool about(std::string_view p) const { return pass == "all" || pass == p; }
+};
+
+Wish parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Wish wish{text.substr(0, colon), {}};
+  if (colon != std::string_view::npos) wish.nodes.emplace(text.substr(colon + 1));
+  return wish;
+}
+
+// Adds the first result of nodes that have a result of a given name: refusals are listed under that.
+void add_first_results(const Model& m, std::vector<Wish>& wishes) {
+  if (std::ranges::all_of(wishes, [](const Wish& w) { return w.nodes.empty(); })) return;
+  for (std::size_t i = 0; i < m.value_count(); ++i) {
+    const ValueId v{i};
+    if (!m.alive(v) || !m.value(v).def || m.value(v).def_slot == 0) continue;
+    const ValueId first = m.output(m.value(v).def, 0);
+    for (Wish& w : wishes)
+      if (first && w.nodes.contains(std::string(m.text(m.value(v).name))))
+        w.nodes.emplace(m.text(m.value(first).name));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> explained_passes(const Options& options) {
+  std::vector<std::string> names;
+  for (const std::string& text : options.explain) {
+    const Wish wish = parse(text);
+    if (wish.pass != "all") names.emplace_back(wish.pass);
+    else
+      for (const PassInfo* p : all_passes()) names.emplace_back(p->name);
+  }
+  return names;
+}
+
+std::vector<Report::Refused> asked_refusals(const MoveLog& log, const Model& m, const Options& options) {
+  std::vector<Wish> wishes;
+  for (const std::string& text : options.explain) wishes.push_back(parse(text));
+  add_first_results(m, wishes);
+  std::vector<Report::Refused> out;
+  for (const RefusedMove& r : log.refused) {
+    const bool asked = std::ranges::any_of(wishes, [&r](const Wish& w) {
+      return w.about(r.pass) &&
+             (w.nodes.empty() || w.nodes.contains(r.place.node) || w.nodes.contains(r.value));
+    });
+    if (asked)
+      out.push_back(
+          {r.pass, std::string(r.kind), r.reason, to_string(r.place), r.value, std::string(r.limit)});
+  }
+  return out;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,21 @@
+// What --explain asks for, and which refusals answer it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graphopt/options.h"
+#include "graphopt/report.h"
+#include "ir/model.h"
+#include "rewrite/move_log.h"
+
+namespace graphopt {
+
+// Returns the names of the passes that are to give reasons.
+std::vector<std::string> explained_passes(const Options& options);
+
+// Returns the refusals that the options ask for, in the order of the log. `m` is the model after the passes:
+// a node is also found by another result than its first one if it is still there.
+std::vector<Report::Refused> asked_refusals(const MoveLog& log, const Model& m, const Options& options);
+
+}  // namespace graphopt
