@@ -4,7 +4,8 @@
 // range, and a rewrite may depend on that.
 // Method: a walk upstream from the value, at most kMostDepth nodes deep and kMostSteps in all, with one case
 // per operator. Each case holds for all operands: other operators give no bound. A bound beyond +-2^62 counts
-// as none.
+// as none. So a uint64 without an upper bound may be 2^63 or more, which a Cast to int64 makes negative: such
+// a Cast keeps no bound. Neither does one of a negative number to uint64.
 //
 // The cases are formulas over the operands' bounds, so they are code and not columns of the fact table.
 #include "passes/index_range.h"
@@ -23,7 +24,7 @@ constexpr Range kAll{Range::kMin, Range::kMax};
 
 Range join(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-// Returns the integers of the type; kAll for int64, uint64 and everything that is not an integer.
+// Returns the integers of the type; kAll for int64 and everything that is not an integer.
 Range of_type(DType t) {
   switch (t) {
     case DType::Bool: return {0, 1};
@@ -34,11 +35,19 @@ Range of_type(DType t) {
     case DType::UInt32: return {0, std::numeric_limits<std::uint32_t>::max()};
     case DType::Int32:
       return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case DType::UInt64: return {0, Range::kMax};
     default: return kAll;
   }
 }
 
-bool inside(Range a, Range b) { return a.low >= b.low && a.high <= b.high; }
+// Returns whether all integers of r, which are of type `from`, are integers of type `to`.
+bool fits(Range r, DType from, DType to) {
+  const Range of = of_type(to);
+  return r.low >= of.low && r.high <= of.high &&
+         !(from == DType::UInt64 && to == DType::Int64 && r.high >= Range::kMax);
+}
+
+std::int64_t below(std::int64_t bound) { return bound >= Range::kMax ? bound : bound - 1; }
 
 class Walk {
  public:
@@ -65,7 +74,7 @@ class Walk {
     const auto numbers = int_list(m_, t).value_or(std::vector<std::int64_t>());
     if (numbers.empty()) return whole;
     const auto [low, high] = std::ranges::minmax(numbers);
-    return {std::max(low, Range::kMin), std::min(high, Range::kMax)};
+    return {std::clamp(low, Range::kMin, Range::kMax), std::clamp(high, Range::kMin, Range::kMax)};
   }
 
   Range operand(NodeId n, std::size_t slot, int depth) {
@@ -109,13 +118,13 @@ class Walk {
       case OpKind::Mod: {  // has the sign of the divisor; with fmod that of the dividend
         const Range divisor = operand(n, 1, depth);
         if (int_attr(m_, n, names::fmod).value_or(0) != 0 || divisor.low < 1) return kAll;
-        return {0, divisor.high - 1};
+        return {0, below(divisor.high)};
       }
       case OpKind::Cast:
       case OpKind::CastLike: {  // a value that fits the type is not changed
-        const ValueId y = m_.output(n, 0);
+        const ValueId x = m_.input(n, 0), y = m_.output(n, 0);
         const Range r = operand(n, 0, depth);
-        return y && inside(r, of_type(c_.infer.dtype(y))) ? r : kAll;
+        return x && y && fits(r, c_.infer.dtype(x), c_.infer.dtype(y)) ? r : kAll;
       }
       case OpKind::ArgMax:
       case OpKind::ArgMin: return positions(n, names::axis, 0);
@@ -123,7 +132,7 @@ class Walk {
       case OpKind::Range: {  // ascending from start, below limit
         const Range start = operand(n, 0, depth), limit = operand(n, 1, depth), step = operand(n, 2, depth);
         if (step.low < 1) return kAll;
-        return {start.low, std::max(start.low, limit.high - 1)};
+        return {start.low, std::max(start.low, below(limit.high))};
       }
       default: return kAll;
     }
