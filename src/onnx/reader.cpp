@@ -11,6 +11,7 @@
 #include "onnx/problems.h"
 #include "onnx/text.h"
 #include "onnx/wire.h"
+#include "ops/deformation.h"
 #include "ops/facts.h"
 #include "support/file.h"
 
@@ -99,18 +100,28 @@ void check_version(const Model& m, Problems& problems) {
                     "check the result, or use a newer version of graphopt");
 }
 
-// States of each call which operands are overwritten in the function, at any depth of calls: functions do not
-// call themselves, so this ends after as many rounds as there are levels.
-void mark_overwriting_calls(Model& m) {
+// Returns which operands' memory n hands on to what overwrites it: a call to the nodes of the function, a
+// deformation or Identity to the readers of its result, which has the same memory.
+std::uint64_t handed_on(const Model& m, NodeId n) {
+  if (is_deformation(m.kind(n)) || m.kind(n) == OpKind::Identity)
+    return m.output(n, 0) && m.is_overwritten(m.output(n, 0)) ? 1 : 0;
+  if (m.kind(n) != OpKind::FunctionCall) return 0;
+  const auto parameters = m.graph_inputs(m.function(m.op(n).function).body);
+  std::uint64_t operands = 0;
+  for (std::size_t k = 0; k < std::min<std::size_t>(parameters.size(), 64); ++k)
+    if (m.is_overwritten(parameters[k])) operands |= std::uint64_t{1} << k;
+  return operands;
+}
+
+// States of each such node which operands are overwritten through it. Readers mostly come after producers, so
+// the nodes are visited from the last one on; functions do not call themselves, so this ends.
+void mark_overwriting(Model& m) {
   for (bool changed = m.has_overwrites(); changed;) {
     changed = false;
-    for (std::size_t i = 0; i < m.node_count(); ++i) {
+    for (std::size_t i = m.node_count(); i-- > 0;) {
       const NodeId n{i};
-      if (!m.alive(n) || m.kind(n) != OpKind::FunctionCall) continue;
-      const auto parameters = m.graph_inputs(m.function(m.op(n).function).body);
-      std::uint64_t operands = 0;
-      for (std::size_t k = 0; k < std::min<std::size_t>(parameters.size(), 64); ++k)
-        if (m.is_overwritten(parameters[k])) operands |= std::uint64_t{1} << k;
+      if (!m.alive(n)) continue;
+      const std::uint64_t operands = handed_on(m, n) | m.node(n).overwrites;
       if (operands == m.node(n).overwrites) continue;
       m.set_overwrites(n, operands);
       changed = true;
@@ -146,7 +157,7 @@ Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& fi
   reader.read_functions();
   external.check_overlaps(problems);
   if (!problems.none()) return problems.take();
-  mark_overwriting_calls(m);
+  mark_overwriting(m);
 
   m.had_external_data = external.used();
   m.external_data_bytes = external.total_bytes();
