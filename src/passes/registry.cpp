@@ -9,7 +9,8 @@ namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
-    aggregate_elementwise, hoist_reshape, sequence_idioms, merge_tables, merge_matmuls, reduce_keepdims;
+    aggregate_elementwise, compose, hoist_reshape, sequence_idioms, merge_tables, merge_matmuls,
+    reduce_keepdims;
 
 namespace {
 
@@ -25,6 +26,8 @@ constexpr const PassInfo* kPasses[] = {
     &constant_shapes,     // erases the chains that common_subexpressions would otherwise visit
     &merge_initializers,  // before common_subexpressions: equal operands become the same operand
     &common_subexpressions,
+    &compose,  // after common_subexpressions: equal movements are one, and no second reader keeps a pair
+               // apart
     &drop_unused_outputs,
     &merge_tables,   // before hoisting: deformations are still next to their Gathers
     &merge_matmuls,  // before aggregate_elementwise, which moves elementwise nodes downstream of the products

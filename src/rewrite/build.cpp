@@ -212,6 +212,12 @@ NodeId add_even_split(const Site& at, ValueId x, std::int64_t axis, std::int64_t
   return p.make(static_cast<std::size_t>(parts));
 }
 
+NodeId add_reshape(const Site& at, ValueId x, Numbers target) {
+  Planned p = plan(at, OpKind::Reshape, x);
+  p.list(names::shape, 1, target);
+  return p.make(1);
+}
+
 NodeId add_squeeze(const Site& at, ValueId x, Numbers axes) {
   return add_with_axes(at, OpKind::Squeeze, x, axes);
 }

@@ -33,7 +33,7 @@ struct Site {
   // Values without definition that the node is to define, none for one that is not wanted; empty: new values.
   std::span<const ValueId> results = {};
   // A value that holds the list already: read where the opset wants an operand, in place of a new
-  // initializer. For operators with one list (Split, Squeeze, Unsqueeze, reductions).
+  // initializer. For operators with one list (Split, Reshape, Squeeze, Unsqueeze, reductions).
   ValueId list = {};
 };
 
@@ -43,6 +43,9 @@ using Numbers = std::span<const std::int64_t>;
 NodeId add_split(const Site& at, ValueId x, std::int64_t axis, Numbers lengths);
 // Parts of equal length: the extent must be a multiple.
 NodeId add_even_split(const Site& at, ValueId x, std::int64_t axis, std::int64_t parts);
+
+// Numbers, 0 for the operand's dim at the same position, -1 for at most one other.
+NodeId add_reshape(const Site& at, ValueId x, Numbers target);
 
 // At least one axis. Those of Unsqueeze are positions in the result.
 NodeId add_squeeze(const Site& at, ValueId x, Numbers axes);
