@@ -43,7 +43,7 @@ bool may_fold(const MatchContext& c, NodeId n) {
     case OpKind::QuantizeLinear: return c.no(n, "runtimes need quantization as it stands");
     default: break;
   }
-  if (facts_of(m, n).purity != Purity::Pure) return c.no(n, "it is not the same in every run");
+  if (facts_of(m, n).purity != Purity::Pure) return c.no(n, "the operator is not known to be pure");
   bool used = false;
   for (const ValueId v : m.outputs(n)) {
     if (!v) continue;
@@ -145,15 +145,14 @@ class FoldKnown final : public Rule {
       if (!v || m.use_count(v) == 0) continue;
       const SymbolicTensor* s = c.infer.symbolic(v);
       const auto numbers = s ? c.infer.integers(v) : std::nullopt;
-      if (!numbers || s->dtype != c.infer.dtype(v)) {
-        const DType type = c.infer.dtype(v);  // of other types elements are never known
-        return (is_int(type) || type == DType::Bool) && c.no(n, "not all elements are known");
-      }
+      const DType type = c.infer.dtype(v);
+      // A zero of a floating type has a sign, which inference does not track.
+      if (!is_int(type) && type != DType::Bool) return false;
+      if (!numbers || s->dtype != c.infer.dtype(v)) return c.no(n, "not all elements are known");
       if (!m.can_hold_constant(m.node(n).graph, s->dtype))
         return c.no(n, "the graph's opset has no constants of this type");
-      // A zero of a floating type has a sign, which inference does not track: such types have no payload.
       auto raw = int_payload(s->dtype, *numbers);
-      if (!raw) return c.no(n, "the type does not hold a number, or is no integer type");
+      if (!raw) return c.no(n, "the type does not hold one of the numbers");
       results_.back() = {s->dtype, s->dims, std::move(*raw)};
     }
     return true;

@@ -299,7 +299,13 @@ template <class... P> OneOf<P...> one_of(P... alternatives) { return {{}, {alter
 
 // An absent operand, or what the pattern says. Where it is absent, what the pattern would bind stays as it
 // was.
-template <class P> auto optional(P p) { return one_of(absent(), p); }
+template <class P> struct Optional : Conditions<Optional<P>> {
+  P given;
+  bool at(Search& s, const Spot& spot, Next next) const {
+    return spot.value ? given.at(s, spot, next) : next();
+  }
+};
+template <class P> Optional<P> optional(P p) { return {{}, p}; }
 
 }  // namespace pattern
 

@@ -43,6 +43,22 @@ TEST(Passes, EachHasGoldenCasesThatApplyAndThatMustNot) {
   }
 }
 
+// Each says why it refused something, and a case holds it to the words.
+TEST(Passes, EachHasAGoldenCaseThatNamesAReason) {
+  const std::filesystem::path golden = std::filesystem::path(GRAPHOPT_TESTS_DIR) / "golden";
+  for (const PassInfo* p : all_passes()) {
+    int reasons = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(golden / p->name)) {
+      if (!entry.is_regular_file()) continue;
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      const std::string head = text.str().substr(0, text.str().find("\n=== before"));
+      reasons += head.find("\n# EXPLAIN: ") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(reasons, 0) << p->name;
+  }
+}
+
 TEST(Passes, AnUnknownNameIsAUsageErrorWithTheNearest) {
   Model m;
   Inference infer(m, {});
