@@ -95,6 +95,8 @@ auto pass_names(Names& to, const char* option, bool explained = false) {
       if (std::find(known.begin(), known.end(), name) == known.end()) {
         refuse(option, name, "is not a pass", suggest_names(name, known, "passes"));
       }
+      if (item.ends_with(':'))
+        refuse(option, item, "names no node", "write the name of a node or of one of its results after ':'");
       to.emplace_back(item);
       if (comma == std::string_view::npos) return;
       rest.remove_prefix(comma + 1);
