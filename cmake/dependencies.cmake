@@ -19,6 +19,10 @@ find_path(SPDLOG_INCLUDE_DIR spdlog/spdlog.h NO_CACHE REQUIRED)
 find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h NO_CACHE REQUIRED)
+# Static, so that the tool runs where no OpenSSL is; only libcrypto, and of it only SHA-256
+# (src/support/sha256.cpp).
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 
 # onnx's own ONNXConfig.cmake asks for protobuf's CMake package, which Debian does not ship: its targets file
 # is read directly, with protobuf::libprotobuf from CMake's own module.
