@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +20,7 @@
 namespace graphopt {
 namespace {
 
+constexpr unsigned kMostAttempts = 1000;     // to find a name that is free
 constexpr std::size_t kGather = 256 * 1024;  // small writes are gathered up to this size
 constexpr int kMostDescriptors = 500;        // of the 1024 that a process usually may have
 constexpr std::uint64_t kPiece = std::uint64_t{2}
@@ -43,31 +43,6 @@ struct Listed {
 
 std::atomic<Listed*> first_listed{nullptr};
 std::mutex list_lock;
-
-// --- the table of temporary files --------------------------------------------------------------------------
-
-struct Temporary {
-  std::atomic<bool> used{false};
-  std::array<char, PATH_MAX> path{};
-};
-std::array<Temporary, 8> temporaries;
-std::mutex temporaries_lock;
-
-int note_temporary(const std::string& path) {
-  if (path.size() >= PATH_MAX) return -1;
-  const std::scoped_lock lock(temporaries_lock);
-  for (std::size_t i = 0; i < temporaries.size(); ++i) {
-    if (temporaries[i].used.load()) continue;
-    std::memcpy(temporaries[i].path.data(), path.c_str(), path.size() + 1);
-    temporaries[i].used.store(true);
-    return static_cast<int>(i);
-  }
-  return -1;
-}
-
-void forget_temporary(int slot) {
-  if (slot >= 0) temporaries[static_cast<std::size_t>(slot)].used.store(false);
-}
 
 Error input_error(const std::string& path, int error) {
   Error e{ErrorKind::Input, {}, {}, {}};
@@ -220,6 +195,16 @@ const FileImage* FileImage::holding(std::string_view bytes) {
   return nullptr;
 }
 
+bool FileImage::maps(std::uint64_t device, std::uint64_t inode) {
+  const std::scoped_lock lock(list_lock);  // no image of the list ends meanwhile
+  for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load()) {
+    const FileImage* image = l->image.load();
+    if (image != nullptr && image->mapped() && image->device_ == device && image->inode_ == inode)
+      return true;
+  }
+  return false;
+}
+
 const char* image_path_at(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   for (Listed* l = first_listed.load(); l != nullptr; l = l->next.load()) {
@@ -239,10 +224,9 @@ std::string folder_of(const std::string& path) {
 
 // --- OutputFile --------------------------------------------------------------------------------------------
 
-Error OutputFile::failure(int error) const {
+Error write_error(const std::string& path, const std::string& folder, int error) {
   Error e{ErrorKind::Output, {}, {}, {}};
-  e.place.file = path_;
-  const std::string folder = folder_of(target_);
+  e.place.file = path;
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -284,7 +268,15 @@ Error OutputFile::failure(int error) const {
   return e;
 }
 
-Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
+// Gives the temporary file a name that no other run uses at the same time; returns false after many attempts.
+bool OutputFile::name_temporary(unsigned attempt) {
+  if (attempt >= kMostAttempts) return false;
+  temporary_ = folder_ + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
+  noted_ = TemporaryName(temporary_);
+  return true;
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path, bool force, const std::string& folder) {
   OutputFile out;
   out.path_ = path;
   out.target_ = path;
@@ -317,19 +309,16 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool force) {
   // Replacing needs no permission on the old file itself. It is required all the same, so that a
   // write-protected file is not replaced.
   if (!force && exists && ::access(out.target_.c_str(), W_OK) != 0) return out.failure(errno);
-  const std::string folder = folder_of(out.target_);
+  out.folder_ = folder.empty() ? folder_of(out.target_) : folder;
   const mode_t mode = 0666;
-  out.fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  out.fd_ = ::open(out.folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
   if (out.fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
-    for (unsigned attempt = 0; attempt < 1000 && out.fd_ < 0; ++attempt) {
-      out.temporary_ =
-          folder + "/.graphopt-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
-      out.slot_ = note_temporary(out.temporary_);
+    for (unsigned attempt = 0; out.fd_ < 0; ++attempt) {
+      if (!out.name_temporary(attempt)) return out.failure(EEXIST);
       out.fd_ = ::open(out.temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
       if (out.fd_ >= 0) break;
       const int error = errno;
-      forget_temporary(std::exchange(out.slot_, -1));
-      out.temporary_.clear();
+      out.forget_temporary();
       if (error != EEXIST) return out.failure(error);
     }
   }
@@ -347,8 +336,9 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   discard();
   path_ = std::move(other.path_);
   target_ = std::move(other.target_);
+  folder_ = std::move(other.folder_);
   temporary_ = std::exchange(other.temporary_, {});
-  slot_ = std::exchange(other.slot_, -1);
+  noted_ = std::move(other.noted_);
   fd_ = std::exchange(other.fd_, -1);
   regular_ = other.regular_;
   owned_fd_ = std::exchange(other.owned_fd_, false);
@@ -360,10 +350,14 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
 
 OutputFile::~OutputFile() { discard(); }
 
+void OutputFile::forget_temporary() {
+  temporary_.clear();
+  noted_.forget();
+}
+
 void OutputFile::discard() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  temporary_.clear();
-  forget_temporary(std::exchange(slot_, -1));
+  forget_temporary();
   if (owned_fd_ && fd_ >= 0) ::close(fd_);
   fd_ = -1;
   owned_fd_ = false;
@@ -487,28 +481,19 @@ Status OutputFile::commit() {
     // An unnamed file cannot replace a named one: it gets a name of its own first.
     const std::string self = "/proc/self/fd/" + std::to_string(fd_);
     for (unsigned attempt = 0;; ++attempt) {
-      temporary_ = folder_of(target_) + "/.graphopt-" + std::to_string(::getpid()) + "-" +
-                   std::to_string(attempt) + ".tmp";
-      slot_ = note_temporary(temporary_);
+      if (!name_temporary(attempt)) return failure(EEXIST);
       if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) break;
       const int error = errno;
-      forget_temporary(std::exchange(slot_, -1));
-      temporary_.clear();
-      if (error != EEXIST || attempt == 1000) return failure(error);
+      forget_temporary();
+      if (error != EEXIST) return failure(error);
     }
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) return failure(errno);
-  temporary_.clear();
-  forget_temporary(std::exchange(slot_, -1));
+  forget_temporary();
   const int fd = std::exchange(fd_, -1);
   owned_fd_ = false;
   ::close(fd);
   return Done{};
-}
-
-void remove_temporary_files() noexcept {
-  for (Temporary& t : temporaries)
-    if (t.used.load()) ::unlink(t.path.data());
 }
 
 }  // namespace graphopt

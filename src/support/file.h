@@ -10,8 +10,11 @@
 // old file stays as it is; a file that is never committed leaves nothing behind. Pipes and devices are
 // written to directly.
 //
-// Two hooks are for a process-wide signal handler, which belongs to the tool: remove_temporary_files() and
-// image_path_at(). Both only read memory and make system calls, so they may be called at any moment.
+// Several files that appear together: support/output_set.h.
+//
+// Two hooks are for a process-wide signal handler, which belongs to the tool: remove_temporary_files()
+// (support/temporary_files.h) and image_path_at(). Both only read memory and make system calls, so they may
+// be called at any moment.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +25,7 @@
 #include <string_view>
 
 #include "graphopt/error.h"
+#include "support/temporary_files.h"
 
 namespace graphopt {
 
@@ -50,6 +54,8 @@ class FileImage {
   bool still_whole() const;
   // Returns the image that contains all of `bytes`; null when there is none.
   static const FileImage* holding(std::string_view bytes);
+  // Returns true if some image is a map of this file.
+  static bool maps(std::uint64_t device, std::uint64_t inode);
 
  private:
   friend const char* image_path_at(const void* address);
@@ -68,11 +74,17 @@ class FileImage {
 // Returns the folder of a path, "." when the path has none.
 std::string folder_of(const std::string& path);
 
+// The error of a file that cannot be written, by the number that the system gave (errno). `folder`: of the
+// file, links followed.
+Error write_error(const std::string& path, const std::string& folder, int error);
+
 class OutputFile {
  public:
   // `path` "-" is the standard output. A symbolic link is followed: the file that it names is replaced.
-  // Without `force` a terminal is not written to and a write-protected file not replaced.
-  static Result<OutputFile> create(const std::string& path, bool force = false);
+  // Without `force` a terminal is not written to and a write-protected file not replaced. The bytes wait in
+  // `folder`, which is on the target's file system; empty: in the target's own.
+  static Result<OutputFile> create(const std::string& path, bool force = false,
+                                   const std::string& folder = {});
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
   ~OutputFile();
@@ -92,13 +104,16 @@ class OutputFile {
   OutputFile() = default;
   Status flush();
   Status write_out(const char* data, std::size_t size);
-  Error failure(int error) const;
+  Error failure(int error) const { return write_error(path_, folder_of(target_), error); }
+  bool name_temporary(unsigned attempt);
+  void forget_temporary();
   void discard();
 
   std::string path_;       // as given by the user
   std::string target_;     // what is replaced
-  std::string temporary_;  // its name, once it has one
-  int slot_ = -1;          // in the table of temporary files
+  std::string folder_;     // where the bytes wait
+  std::string temporary_;  // their name, once they have one
+  TemporaryName noted_;    // that name, for signal handlers
   int fd_ = -1;
   bool regular_ = false;
   bool owned_fd_ = false;
@@ -107,8 +122,6 @@ class OutputFile {
   std::string pending_;
 };
 
-// For signal handlers: unlinks the temporary files of this process.
-void remove_temporary_files() noexcept;
 // For a SIGBUS handler: returns the path of the mapped file that contains this address, or null.
 const char* image_path_at(const void* address);
 
