@@ -6,25 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <memory>
-#include <unordered_map>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "onnx/fields.h"
 #include "onnx/wire.h"
-#include "onnx/written_model.h"
 
 namespace graphopt {
 namespace {
-
-constexpr std::uint64_t kPage = 4096;  // large tensors start on a page, so that a runtime can map them
-constexpr std::uint64_t kLarge = 64 * 1024;
-constexpr std::uint64_t kSmallAlignment = 64;
 
 using wire::Field;
 using wire::Fields;
@@ -65,59 +53,9 @@ bool is_ours(std::string_view name, std::string_view model) {
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Initializers that are written, in file order.
-std::vector<TensorId> initializers(const Model& m, const ModelPart* part) {
-  const WrittenModel written(m, part);
-  std::vector<TensorId> out;
-  for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
-    const Graph& graph = m.graph(GraphId{g});
-    if (!graph.alive || graph.function || !written.has(GraphId{g})) continue;
-    for (const ValueId v : written.initializers(GraphId{g}))
-      if (m.alive(v) && m.value(v).is_initializer && m.value(v).tensor) out.push_back(m.value(v).tensor);
-  }
-  return out;
+std::uint64_t payload_size(const Tensor& t) {
+  return raw_size(t.dtype, static_cast<std::uint64_t>(t.elements)).value_or(0);
 }
-
-class Hasher {
- public:
-  Hasher() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
-  void add(const void* p, std::size_t n) { XXH3_64bits_update(state_.get(), p, n); }
-  // Writes the content of a range; holes of a sparse file are not read.
-  void add(Bytes bytes) {
-    const FileImage* image = FileImage::holding(bytes);
-    if (image == nullptr || image->descriptor() < 0) return add(bytes.data(), bytes.size());
-    static constexpr std::array<char, 65536> kZeros{};
-    const char* const base = image->bytes().data();
-    auto at = static_cast<std::uint64_t>(bytes.data() - base);
-    const std::uint64_t end = at + bytes.size();
-    while (at < end) {
-      const off_t data = ::lseek(image->descriptor(), static_cast<off_t>(at), SEEK_DATA);
-      std::uint64_t begin =
-          data < 0 ? (errno == ENXIO ? end : at) : std::min(static_cast<std::uint64_t>(data), end);
-      for (; at < begin;) {
-        const std::uint64_t n = std::min<std::uint64_t>(kZeros.size(), begin - at);
-        add(kZeros.data(), n);
-        at += n;
-      }
-      if (at == end) break;
-      const off_t hole = ::lseek(image->descriptor(), static_cast<off_t>(at), SEEK_HOLE);
-      const std::uint64_t stop =
-          hole > static_cast<off_t>(at) ? std::min(static_cast<std::uint64_t>(hole), end) : end;
-      add(base + at, stop - at);
-      at = stop;
-    }
-  }
-  std::string hex() const {
-    static constexpr std::string_view kDigits = "0123456789abcdef";
-    const std::uint64_t h = XXH3_64bits_digest(state_.get());
-    std::string out;
-    for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[(h >> shift) & 15];
-    return out;
-  }
-
- private:
-  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
-};
 
 }  // namespace
 
@@ -133,7 +71,25 @@ bool DataPlan::found_from(const std::string& folder, const Tensor& t) {
   return found;
 }
 
-DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large) {
+// Initializers that are written and whose payload may be in a data file, each once, in file order.
+std::vector<TensorId> DataPlan::initializers() const {
+  std::vector<TensorId> out;
+  std::vector<bool> seen(m_.tensor_count(), false);
+  for (std::uint32_t g = 0; g < m_.graph_count(); ++g) {
+    const Graph& graph = m_.graph(GraphId{g});
+    if (!graph.alive || graph.function || !written_.has(GraphId{g})) continue;
+    for (const ValueId v : written_.initializers(GraphId{g})) {
+      const TensorId t = m_.alive(v) && m_.value(v).is_initializer ? m_.value(v).tensor : TensorId{};
+      if (!t || seen[t.index()]) continue;
+      seen[t.index()] = true;
+      out.push_back(t);
+    }
+  }
+  return out;
+}
+
+DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large)
+    : m_(m), written_(m, options.part) {
   using External = SaveOptions::External;
   const bool always = files_allowed && (options.external == External::Always || all_large);
   if (!m.had_external_data && !always) return;
@@ -142,13 +98,11 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
   const std::string folder = folder_of(target);
   std::vector<TensorId> data;
   std::vector<bool> seen(m.tensor_count(), false);
-  for (const TensorId t : initializers(m, options.part)) {
-    if (seen[t.index()]) continue;
+  for (const TensorId t : initializers()) {
     seen[t.index()] = true;
     const Tensor& tensor = m.tensor(t);
     if (tensor.dtype == DType::String || bits_of(tensor.dtype) == 0) continue;
-    const std::uint64_t size =
-        raw_size(tensor.dtype, static_cast<std::uint64_t>(tensor.elements)).value_or(0);
+    const std::uint64_t size = payload_size(tensor);
     if (size == 0) {
       if (tensor.external) forms_[t.index()] = Form::Inline, moves_ = true;
       continue;
@@ -168,73 +122,74 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
     }
     if (tensor.external) forms_[t.index()] = Form::Inline, moves_ = true;
   }
-  // External payloads elsewhere (attributes, function bodies) must be moved, too.
-  for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
-    const Tensor& tensor = m.tensor(TensorId{i});
-    if (seen[i] || !tensor.external) continue;
-    if (!files_allowed || options.external == External::Never || !found_from(folder, tensor))
-      forms_[i] = Form::Inline, moves_ = true;
-  }
+  const bool may_refer = files_allowed && options.external != External::Never;
+  inline_others(seen, may_refer ? std::optional(folder) : std::nullopt);
   if (data.empty()) return;
-  moves_ = true;
-  lay_out(m, data, target);
+  lay_out(data);
+  name_ = base_of(target) + "." + own_.short_hash() + ".data";
 }
 
-void DataPlan::lay_out(const Model& m, const std::vector<TensorId>& tensors, const std::string& target) {
-  range_of_.assign(m.tensor_count(), 0xFFFFFFFFu);
-  std::unordered_map<const char*, std::uint32_t> shared;  // two tensors may view one range
-  Hasher hash;
+DataPlan::DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared)
+    : m_(m), written_(m, options.part), layout_(&shared) {
+  forms_.assign(m.tensor_count(), Form::AsIs);
+  std::vector<TensorId> data;
+  std::vector<bool> seen(m.tensor_count(), false);
+  for (const TensorId t : initializers()) {
+    seen[t.index()] = true;
+    const Tensor& tensor = m.tensor(t);
+    if (tensor.dtype == DType::String || bits_of(tensor.dtype) == 0) continue;
+    const std::uint64_t size = payload_size(tensor);
+    if (size > 0 && size >= options.external_threshold && options.external != SaveOptions::External::Never) {
+      forms_[t.index()] = Form::Data;
+      data.push_back(t);
+    } else if (tensor.external) {
+      forms_[t.index()] = Form::Inline, moves_ = true;
+    }
+  }
+  inline_others(seen, std::nullopt);
+  if (!data.empty()) lay_out(data);
+}
+
+// External payloads elsewhere (attributes, function bodies) are written into the message, except those that a
+// model in this folder finds.
+void DataPlan::inline_others(const std::vector<bool>& seen, const std::optional<std::string>& folder) {
+  for (std::uint32_t i = 0; i < m_.tensor_count(); ++i) {
+    const Tensor& tensor = m_.tensor(TensorId{i});
+    if (seen[i] || !tensor.external) continue;
+    if (!folder || !found_from(*folder, tensor)) forms_[i] = Form::Inline, moves_ = true;
+  }
+}
+
+void DataPlan::lay_out(const std::vector<TensorId>& tensors) {
+  slice_of_.assign(m_.tensor_count(), kNoSlice);
+  moves_ = true;
   for (const TensorId t : tensors) {
-    const std::optional<Bytes> raw = m.raw(t);
+    const std::optional<Bytes> raw = m_.raw(t);
     if (!raw || raw->empty()) {
       forms_[t.index()] = Form::AsIs;
       continue;
     }
-    if (const auto it = shared.find(raw->data());
-        it != shared.end() && ranges_[it->second].length == raw->size()) {
-      range_of_[t.index()] = it->second;
-      continue;
-    }
-    const std::uint64_t alignment = raw->size() >= kLarge ? kPage : kSmallAlignment;
-    const std::uint64_t offset = (size_ + alignment - 1) / alignment * alignment;
-    shared.emplace(raw->data(), static_cast<std::uint32_t>(ranges_.size()));
-    range_of_[t.index()] = static_cast<std::uint32_t>(ranges_.size());
-    ranges_.push_back({{}, offset, raw->size()});
-    data_.push_back({*raw, offset});
-    size_ = offset + raw->size();
-    const std::uint64_t place[2] = {offset, raw->size()};
-    hash.add(place, sizeof place);
-    hash.add(*raw);
+    slice_of_[t.index()] = layout_->add(*raw);
+    has_data_ = true;
   }
-  name_ = base_of(target) + "." + hash.hex() + ".data";
-  for (DataRange& r : ranges_) r.location = name_;
 }
 
-const DataRange* DataPlan::range(TensorId t) const {
-  if (t.index() >= range_of_.size() || range_of_[t.index()] == 0xFFFFFFFFu) return nullptr;
-  return &ranges_[range_of_[t.index()]];
+std::optional<DataRange> DataPlan::range(TensorId t) const {
+  if (t.index() >= slice_of_.size() || slice_of_[t.index()] == kNoSlice) return std::nullopt;
+  const DataLayout::Slice& slice = layout_->slice(slice_of_[t.index()]);
+  return DataRange{name_, slice.offset, slice.bytes.size()};
 }
 
-Status DataPlan::write(const Model&, const std::string& target, std::optional<OutputFile>& file) const {
+Status DataPlan::write(const std::string& target, std::optional<OutputFile>& file) const {
   const std::string path = folder_of(target) + "/" + name_;
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-      static_cast<std::uint64_t>(info.st_size) == size_)
+      static_cast<std::uint64_t>(info.st_size) == layout_->size())
     return Done{};
   Result<OutputFile> created = OutputFile::create(path);
   if (!created) return created.errors();
   file.emplace(*std::move(created));
-  for (const Slice& slice : data_) {
-    if (Status s = file->skip_to(slice.offset); !s) return s;
-    const FileImage* image = FileImage::holding(slice.bytes);
-    Status s =
-        image != nullptr && image->mapped()
-            ? file->copy(*image, static_cast<std::uint64_t>(slice.bytes.data() - image->bytes().data()),
-                         slice.bytes.size())
-            : file->write(slice.bytes);
-    if (!s) return s;
-  }
-  return file->finish();
+  return layout_->write(*file);
 }
 
 std::vector<std::string> locations(const Model& m, const DataPlan& plan) {

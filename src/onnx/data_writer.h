@@ -1,4 +1,4 @@
-// Which initializers go into external data, and the data file.
+// Which payloads of a model go into external data, and the data file of a single model.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "ir/model.h"
+#include "onnx/data_layout.h"
 #include "onnx/tensor_wire.h"
 #include "onnx/writer.h"
+#include "onnx/written_model.h"
 #include "support/file.h"
 
 namespace graphopt {
@@ -22,35 +24,46 @@ class DataPlan {
     Data,    // written into the new data file
   };
 
-  // `all_large`: every initializer above the threshold becomes external, whatever it was in the input.
+  // For a model that is written alone. `all_large`: every initializer above the threshold becomes external,
+  // whatever it was in the input.
   DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large);
+  // For a model of a set: nothing stays in a file that the set does not have, and large initializers go into
+  // the set's data file, unless External::Never. The plan adds them to `shared`, which must outlive it.
+  DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared);
+  DataPlan(const DataPlan&) = delete;
+  DataPlan& operator=(const DataPlan&) = delete;
 
+  const WrittenModel& written() const { return written_; }
   Form form(TensorId t) const { return t.index() < forms_.size() ? forms_[t.index()] : Form::AsIs; }
-  const DataRange* range(TensorId t) const;
+  // Valid until the data file gets another name.
+  std::optional<DataRange> range(TensorId t) const;
   bool moves() const { return moves_; }  // some tensor is not AsIs
-  bool has_data() const { return !data_.empty(); }
+  bool has_data() const { return has_data_; }
   bool keeps() const { return kept_bytes_ > 0; }
-  std::uint64_t data_bytes() const { return size_; }
+  std::uint64_t data_bytes() const { return has_data_ ? layout_->size() : 0; }
   std::uint64_t kept_bytes() const { return kept_bytes_; }
   const std::string& file_name() const { return name_; }
+  void name_file(std::string name) { name_ = std::move(name); }  // of a set
 
   // Writes the data file, unless one of that name and size already exists; `file` is not committed yet.
-  Status write(const Model& m, const std::string& target, std::optional<OutputFile>& file) const;
+  Status write(const std::string& target, std::optional<OutputFile>& file) const;
 
  private:
-  struct Slice {
-    Bytes bytes;
-    std::uint64_t offset;
-  };
-  bool found_from(const std::string& folder, const Tensor& t);
-  void lay_out(const Model& m, const std::vector<TensorId>& tensors, const std::string& target);
+  static constexpr std::uint32_t kNoSlice = 0xFFFFFFFFu;
 
+  std::vector<TensorId> initializers() const;
+  bool found_from(const std::string& folder, const Tensor& t);
+  void inline_others(const std::vector<bool>& seen, const std::optional<std::string>& folder);
+  void lay_out(const std::vector<TensorId>& tensors);
+
+  const Model& m_;
+  const WrittenModel written_;
+  DataLayout own_{DataLayout::Share::Ranges};
+  DataLayout* layout_ = &own_;
   std::vector<Form> forms_;
-  std::vector<std::uint32_t> range_of_;  // by tensor id, index into ranges_
-  std::vector<DataRange> ranges_;
-  std::vector<Slice> data_;
-  std::uint64_t size_ = 0, kept_bytes_ = 0;
-  bool moves_ = false;
+  std::vector<std::uint32_t> slice_of_;  // by tensor id, in layout_
+  std::uint64_t kept_bytes_ = 0;
+  bool moves_ = false, has_data_ = false;
   std::string name_;
   struct Known {
     const FileImage* image;

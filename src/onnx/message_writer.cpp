@@ -16,6 +16,7 @@ namespace mf = field::model;
 namespace ff = field::function;
 using wire::Field;
 using wire::Fields;
+using wire::first_field;
 using wire::Kind;
 
 namespace {
@@ -28,18 +29,12 @@ Bytes image_of(const Model& m) {
   return image != nullptr ? image->bytes() : Bytes{};
 }
 
-Field first_field(Bytes whole) {
-  Field f;
-  Fields(whole).next(f);
-  return f;
-}
-
 }  // namespace
 
 MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan)
     : m_(m),
-      written_(m, options.part),
       plan_(plan),
+      written_(plan.written()),
       image_(image_of(m)),
       w_(image_),
       every_subgraph_(plan.moves() || !options.types.empty()) {

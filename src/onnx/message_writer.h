@@ -54,8 +54,8 @@ class MessageWriter {
   std::uint64_t position(Bytes bytes, ValueId v) const;
 
   const Model& m_;
-  const WrittenModel written_;
   const DataPlan& plan_;
+  const WrittenModel& written_;
   Bytes image_;
   wire::BackwardWriter w_;
   bool every_subgraph_;               // also those in which nothing changed: their types or data may change

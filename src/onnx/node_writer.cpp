@@ -26,8 +26,9 @@ void MessageWriter::write_payload_tensor(std::uint32_t number, TensorId t, std::
   f.name = name;
   f.has_name = has_name;
   f.new_payload = form != DataPlan::Form::AsIs || tensor.proto.empty();
+  const std::optional<DataRange> range = plan_.range(t);
   if (form == DataPlan::Form::Data) {
-    f.range = plan_.range(t);
+    f.range = range ? &*range : nullptr;
   } else if (f.new_payload) {
     if (tensor.dtype == DType::String) f.strings = m_.strings(t);
     else f.raw = m_.raw(t).value_or(Bytes{});

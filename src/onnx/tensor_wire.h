@@ -18,7 +18,7 @@ std::string_view tensor_name(Bytes proto);
 
 // The place of a tensor's payload in a data file.
 struct DataRange {
-  std::string location;
+  std::string_view location;
   std::uint64_t offset = 0, length = 0;
 };
 

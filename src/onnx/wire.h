@@ -59,6 +59,13 @@ class Fields {
   const char* what_ = nullptr;
 };
 
+// Returns the first field of a message; one of number 0 when there is none.
+inline Field first_field(Bytes message) {
+  Field f;
+  Fields(message).next(f);
+  return f;
+}
+
 // Returns true when the whole message can be walked (one level).
 bool well_formed(Bytes message);
 // Return a field's value as protobuf's int32 and int64.

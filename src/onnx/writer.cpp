@@ -125,7 +125,7 @@ Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
   std::optional<OutputFile> data_file;
   const std::string target = model_file->target();
   if (plan->has_data()) {
-    if (Status s = plan->write(m, target, data_file); !s) return s.errors();
+    if (Status s = plan->write(target, data_file); !s) return s.errors();
     saved.data_path = folder_of(options.path) + "/" + plan->file_name();
   }
   if (Status s = write_ranges(ranges, *model_file); !s) return s.errors();

@@ -9,14 +9,9 @@ namespace graphopt {
 
 using wire::Field;
 using wire::Fields;
+using wire::first_field;
 
 namespace {
-
-Field first_field(Bytes whole) {
-  Field f;
-  Fields(whole).next(f);
-  return f;
-}
 
 // Returns the name of the tensor that a quantization annotation is about.
 std::string_view annotated(Bytes annotation) {
