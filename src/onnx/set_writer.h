@@ -1,0 +1,63 @@
+// Saves several models as one set of files: the models, one data file for all of them, and a list.
+//
+// Problem: the parts of a model, or its forms for several input sizes, are of use together only. Written one
+// by one they repeat the weights that they share, and a run that ends in the middle leaves a mixture. Method:
+// payloads of all models go into one data file, each once by its content, at the place that it gets when the
+// models are gone through in their order. The data file is named by its content; the models, which name it,
+// by theirs. support/output_set.h makes the files appear together, with the list as the one step that
+// replaces the old set. Equal models, options and names give equal bytes.
+// docs/output-sets.md: the format, the order of all steps, what holds after a crash.
+//
+//   save_set({{&m, options_of_part_0, "net.s0"}, {&m, options_of_part_1, "net.s1"}},
+//            {.list = "out/net.json", .data_name = "net"})
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graphopt/error.h"
+#include "ir/model.h"
+#include "onnx/writer.h"
+#include "support/output_set.h"
+
+namespace graphopt {
+
+struct SetModel {
+  const Model* model = nullptr;
+  // `part` and `types` as for one model. `external`: Never keeps everything in the model's own file;
+  // otherwise each initializer of `external_threshold` bytes or more goes into the data file. `path` and
+  // `force` count for SetOptions::out only.
+  SaveOptions options;
+  std::string name;  // what its file's name begins with
+};
+
+struct SavedSet {
+  std::vector<SetFile> models;  // in the order given
+  std::optional<SetFile> data;  // none when no model needs it
+  std::optional<SavedFiles> out;
+
+  // The data file, if there is one, then the models.
+  std::vector<SetFile> files() const;
+};
+
+struct SetOptions {
+  std::string list;                // the path of the list; the other files stand in its folder
+  std::string data_name = "data";  // what the data file's name begins with
+  bool force = false;              // replace a list that is write-protected, or a file that is no list
+  // The text of the list, and the reader of what it gives. Names in it are relative to the list's folder.
+  std::function<std::string(const SavedSet&)> write_list = [](const SavedSet& s) {
+    return plain_list(s.files());
+  };
+  ListReader read_list = read_plain_list;
+  // A model that is also written to a name of the user's choice, `options.path`, just before the list. It is
+  // no member of the set and needs none of its files: what it has in the data file, it has under a name of
+  // its own (OUT.<16 hexadecimal digits>.data), a link to the same bytes where the file system can.
+  const SetModel* out = nullptr;
+};
+
+Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options);
+
+}  // namespace graphopt

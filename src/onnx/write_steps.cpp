@@ -1,0 +1,91 @@
+#include "onnx/write_steps.h"
+
+#include "support/sha256.h"
+#include "support/sparse_bytes.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::uint64_t kWorthCopying = 64 * 1024;
+
+}  // namespace
+
+std::optional<Error> shrunk_input(const Model& m) {
+  const auto check = [](Bytes bytes) -> std::optional<Error> {
+    const FileImage* image = bytes.empty() ? nullptr : FileImage::holding(bytes);
+    if (image == nullptr || image->still_whole()) return std::nullopt;
+    Error e{ErrorKind::Input,
+            {},
+            "the file became shorter while it was read",
+            "run again when nothing else writes to it"};
+    e.place.file = image->path();
+    return e;
+  };
+  if (!m.rest.empty())
+    if (std::optional<Error> e = check(m.rest.front())) return e;
+  if (!m.had_external_data) return std::nullopt;
+  const FileImage* last = nullptr;
+  for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
+    const Tensor& t = m.tensor(TensorId{i});
+    if (!t.external) continue;
+    const FileImage* image = FileImage::holding(t.raw);
+    if (image == last) continue;
+    last = image;
+    if (std::optional<Error> e = check(t.raw)) return e;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> hits_weights(const Model& m, const std::string& path) {
+  if (path == "-" || !m.had_external_data) return std::nullopt;
+  const FileImage* last = nullptr;
+  for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
+    const Tensor& t = m.tensor(TensorId{i});
+    const FileImage* image = t.external ? FileImage::holding(t.raw) : nullptr;
+    if (image == nullptr || image == last) continue;
+    last = image;
+    if (!image->is_file(path)) continue;
+    Error e{ErrorKind::Output,
+            {},
+            "the model that was read keeps its weights in this file",
+            "give -o another name"};
+    e.place.file = path;
+    return e;
+  }
+  return std::nullopt;
+}
+
+Error too_large(const std::string& path, std::uint64_t bytes, std::string remedy) {
+  Error e{ErrorKind::Output,
+          {},
+          "the model has " + std::to_string(bytes) + " bytes, and a single ONNX file can have " +
+              std::to_string(kLargestMessage) + " at most",
+          std::move(remedy)};
+  e.place.file = path;
+  return e;
+}
+
+Status write_ranges(const std::vector<wire::ByteRange>& ranges, OutputFile& out) {
+  for (const wire::ByteRange& range : ranges) {
+    const Bytes bytes(range.data, range.size);
+    const FileImage* image = range.size >= kWorthCopying ? FileImage::holding(bytes) : nullptr;
+    Status s =
+        image != nullptr
+            ? out.copy(*image, static_cast<std::uint64_t>(bytes.data() - image->bytes().data()), bytes.size())
+            : out.write(bytes);
+    if (!s) return s;
+  }
+  return Done{};
+}
+
+std::string sha256_of(const std::vector<wire::ByteRange>& ranges) {
+  Sha256 hash;
+  for (const wire::ByteRange& range : ranges) {
+    const Bytes bytes(range.data, range.size);
+    if (range.size < kWorthCopying) hash.add(bytes);
+    else for_each_piece(bytes, [&hash](Bytes piece) { hash.add(piece); });
+  }
+  return hash.hex();
+}
+
+}  // namespace graphopt

@@ -1,0 +1,312 @@
+// Models that are saved as one set: weights in one file, each once; and a model beside the set.
+#include "onnx/set_writer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "ir/part.h"
+#include "saved_model.h"
+#include "support/sha256.h"
+
+namespace graphopt {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Sets : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / ("sets-" + std::to_string(::getpid()) + "-" + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Initializers of so many floats each, which the nodes add up; element i of each is `first` + i.
+  using Weights = std::vector<std::tuple<std::string, std::size_t, float>>;
+  static Model model(const Weights& weights) {
+    onnx::ModelProto m =
+        parse_model("<ir_version: 10, opset_import: [\"\" : 21]> g (float x) => (float y) {}");
+    std::string last = "x";
+    for (const auto& [name, count, first] : weights) {
+      onnx::TensorProto* t = m.mutable_graph()->add_initializer();
+      t->set_name(name);
+      t->set_data_type(onnx::TensorProto::FLOAT);
+      t->add_dims(static_cast<std::int64_t>(count));
+      std::vector<float> values(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = first + static_cast<float>(i);
+      t->set_raw_data(values.data(), count * sizeof(float));
+      onnx::NodeProto* n = m.mutable_graph()->add_node();
+      n->set_op_type("Add");
+      n->add_input(last);
+      n->add_input(name);
+      last = name + "/sum";
+      n->add_output(last);
+    }
+    m.mutable_graph()->mutable_output(0)->set_name(last);
+    return loaded(m);
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string read(const std::string& file) {
+    std::stringstream bytes;
+    bytes << std::ifstream(file, std::ios::binary).rdbuf();
+    return bytes.str();
+  }
+  std::map<std::string, std::string> folder(const fs::path& of) const {
+    std::map<std::string, std::string> out;
+    for (const auto& entry : fs::directory_iterator(of))
+      out[entry.path().filename().string()] = read(entry.path().string());
+    return out;
+  }
+  std::map<std::string, std::string> folder() const { return folder(folder_); }
+
+  SetOptions options() const {
+    SetOptions o;
+    o.list = path("net.list");
+    o.data_name = "net";
+    return o;
+  }
+  SavedSet save(std::vector<SetModel> models, const SetOptions& o) {
+    const Result<SavedSet> saved = save_set(models, o);
+    EXPECT_TRUE(saved.ok()) << (saved.ok() ? "" : to_string(saved.error()));
+    return saved.ok() ? *saved : SavedSet{};
+  }
+  SavedSet save(std::vector<SetModel> models) { return save(std::move(models), options()); }
+
+  // What a model file says of the payload of an initializer.
+  struct Place {
+    std::string location;
+    std::uint64_t offset = 0, length = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  static std::map<std::string, Place> places(const std::string& file) {
+    onnx::ModelProto m;
+    EXPECT_TRUE(m.ParseFromString(read(file)));
+    std::map<std::string, Place> out;
+    for (const onnx::TensorProto& t : m.graph().initializer()) {
+      Place p;
+      for (const auto& e : t.external_data()) {
+        if (e.key() == "location") p.location = e.value();
+        if (e.key() == "offset") p.offset = std::stoull(e.value());
+        if (e.key() == "length") p.length = std::stoull(e.value());
+      }
+      out[t.name()] = p;
+    }
+    return out;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Sets, ModelsShareTensorsOfEqualBytes) {
+  const Model a = model({{"w", 1000, 1}, {"only_a", 300, 9}, {"small", 4, 0}});
+  const Model b = model({{"renamed", 1000, 1}, {"again", 1000, 1}, {"other", 1000, 2}});
+  const SavedSet saved = save({{&a, {}, "net.a"}, {&b, {}, "net.b"}});
+  ASSERT_TRUE(saved.data);
+  const auto in_a = places(path(saved.models[0].name)), in_b = places(path(saved.models[1].name));
+  EXPECT_EQ(in_a.at("w"), (Place{saved.data->name, 0, 4000}));
+  EXPECT_EQ(in_b.at("renamed"), in_a.at("w"));
+  EXPECT_EQ(in_b.at("again"), in_a.at("w"));
+  EXPECT_EQ(in_a.at("only_a").offset, 4032u);  // the next multiple of 64
+  EXPECT_EQ(in_b.at("other").offset, 5248u);
+  EXPECT_EQ(in_a.at("small").location, "");  // below the threshold
+  EXPECT_EQ(saved.data->bytes, 5248u + 4000u);
+  for (const SetFile& f : saved.files()) {
+    const std::string bytes = read(path(f.name));
+    EXPECT_EQ(bytes.size(), f.bytes);
+    EXPECT_EQ(sha256_hex(bytes), f.sha256);
+  }
+  EXPECT_EQ(folder().size(), 4u);
+  std::vector<Warning> warnings;
+  const Result<Model> again = load_model({path(saved.models[1].name), {}, 0, true}, warnings);
+  ASSERT_TRUE(again.ok()) << to_string(again.error());
+}
+
+TEST_F(Sets, LargeTensorsBeginOnAPage) {
+  const Model a = model({{"w", 300, 1}, {"large", 20'000, 9}});
+  const SavedSet saved = save({{&a, {}, "net"}});
+  EXPECT_EQ(places(path(saved.models[0].name)).at("large").offset, 4096u);
+}
+
+TEST_F(Sets, PartsOfOneModelGoIntoOneSet) {
+  const Model m = model({{"w", 1000, 1}, {"v", 500, 2}, {"u", 1000, 1}});
+  std::vector<NodeId> nodes;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) nodes.push_back(n);
+  const ModelPart first = part_of(m, {nodes[0], nodes[1]}), second = part_of(m, {nodes[2]});
+  SetModel a{&m, {}, "net.s0"}, b{&m, {}, "net.s1"};
+  a.options.part = &first;
+  b.options.part = &second;
+  const SavedSet saved = save({a, b});
+  const auto in_a = places(path(saved.models[0].name)), in_b = places(path(saved.models[1].name));
+  EXPECT_EQ(in_a.size(), 2u);
+  EXPECT_EQ(in_b.size(), 1u);
+  EXPECT_EQ(in_a.at("w"), in_b.at("u"));
+}
+
+TEST_F(Sets, EqualInputGivesEqualBytes) {
+  const Weights weights = {{"w", 1000, 1}, {"v", 1000, 2}};
+  const Model a = model(weights), b = model({{"w", 1000, 3}});
+  save({{&a, {}, "net.a"}, {&b, {}, "net.b"}});
+  const auto before = folder();
+  fs::remove_all(folder_);
+  fs::create_directories(folder_);
+  const Model again = model(weights);
+  save({{&again, {}, "net.a"}, {&b, {}, "net.b"}});
+  EXPECT_EQ(folder(), before);
+  save({{&again, {}, "net.a"}, {&b, {}, "net.b"}});  // over itself
+  EXPECT_EQ(folder(), before);
+}
+
+TEST_F(Sets, NothingOfAModelStaysOutsideTheSet) {
+  const Model made = model({{"w", 1000, 1}, {"v", 100, 2}});
+  SaveOptions always;
+  always.path = path("in.onnx");
+  always.external = SaveOptions::External::Always;
+  always.external_threshold = 1;
+  ASSERT_TRUE(save_model(made, always));
+  std::vector<Warning> warnings;
+  const Result<Model> in = load_model({always.path, {}, 0, true}, warnings);
+  ASSERT_TRUE(in);
+  const SavedSet saved = save({{&*in, {}, "net"}});  // beside the file that has the weights
+  auto found = places(path(saved.models[0].name));
+  EXPECT_EQ(found.at("w").location, saved.data->name);
+  EXPECT_EQ(found.at("v").location, "");  // below the threshold
+  SetModel whole{&*in, {}, "net"};
+  whole.options.external = SaveOptions::External::Never;
+  const SavedSet inside = save({whole});
+  EXPECT_FALSE(inside.data);
+  EXPECT_EQ(places(path(inside.models[0].name)).at("w").location, "");
+  // A list that takes the place of the weights that are read, or a set whose file is read.
+  SetOptions hits = options();
+  for (const auto& [name, bytes] : folder())
+    if (name.starts_with("in.onnx.")) hits.list = path(name);
+  const std::vector<SetModel> models = {{&*in, {}, "net"}};
+  const Result<SavedSet> refused = save_set(models, hits);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "the model that was read keeps its weights in this file");
+}
+
+TEST_F(Sets, AFileOfTheOldSetThatIsReadStays) {
+  const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}});
+  const SavedSet old = save({{&a, {}, "net"}});
+  std::vector<Warning> warnings;
+  const Result<Model> in = load_model({path(old.models[0].name), {}, 0, true}, warnings);
+  ASSERT_TRUE(in);
+  save({{&b, {}, "net"}});
+  EXPECT_EQ(read(path(old.models[0].name)).size(), old.models[0].bytes);
+  EXPECT_EQ(read(path(old.data->name)).size(), old.data->bytes);
+}
+
+TEST_F(Sets, TheListIsTheCallersText) {
+  const Model a = model({{"w", 1000, 1}});
+  SetOptions o = options();
+  o.write_list = [](const SavedSet& s) { return "{\"model\": \"" + s.models[0].name + "\"}\n"; };
+  o.read_list = [](std::string_view) { return std::vector<SetFile>{}; };
+  const SavedSet saved = save({{&a, {}, "net"}}, o);
+  EXPECT_EQ(read(o.list), "{\"model\": \"" + saved.models[0].name + "\"}\n");
+}
+
+// --- the model beside the set ------------------------------------------------------------------------------
+
+class Beside : public Sets {
+ protected:
+  SavedSet save_both(const Model& member, const Model& out) {
+    SetModel beside{&out, {}, ""};
+    beside.options.path = path("net.onnx");
+    SetOptions o = options();
+    o.out = &beside;
+    return save({{&member, {}, "net.a"}}, o);
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> out;
+    for (const auto& [name, bytes] : folder()) out.insert(name);
+    return out;
+  }
+};
+
+TEST_F(Beside, NeedsNoFileOfTheSet) {
+  const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 1}, {"v", 1000, 2}});
+  const SavedSet saved = save_both(a, b);
+  const std::string data = "net.onnx." + saved.data->sha256.substr(0, 16) + ".data";
+  EXPECT_EQ(names(),
+            (std::set<std::string>{"net.list", "net.onnx", data, saved.data->name, saved.models[0].name}));
+  EXPECT_EQ(places(path("net.onnx")).at("w"), (Place{data, 0, 4000}));
+  EXPECT_EQ(fs::hard_link_count(path(data)), 2u);
+  EXPECT_EQ(saved.out->data_path, path(data));
+  // The set goes, the model stays.
+  const SavedSet next = save({{&a, {}, "net.a"}});
+  EXPECT_EQ(names(),
+            (std::set<std::string>{"net.list", "net.onnx", data, next.data->name, next.models[0].name}));
+  EXPECT_EQ(sha256_hex(read(path(data))), saved.data->sha256);
+  // The model is replaced alone, the set stays.
+  SaveOptions alone;
+  alone.path = path("net.onnx");
+  ASSERT_TRUE(save_model(a, alone));
+  EXPECT_EQ(names(), (std::set<std::string>{"net.list", "net.onnx", next.data->name, next.models[0].name}));
+}
+
+TEST_F(Beside, IsReplacedWithItsData) {
+  const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}});
+  save_both(a, a);
+  const SavedSet saved = save_both(b, b);
+  EXPECT_EQ(names(), (std::set<std::string>{"net.list", "net.onnx",
+                                            saved.out->data_path.substr(folder_.string().size() + 1),
+                                            saved.data->name, saved.models[0].name}));
+}
+
+TEST_F(Beside, IsBroughtBackWithTheOldSet) {
+  const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}, {"v", 1000, 3}});
+  save_both(a, a);
+  const auto before = folder();
+  SetModel beside{&b, {}, ""};
+  beside.options.path = path("net.onnx");
+  SetOptions o = options();
+  o.out = &beside;
+  // The last rename fails: a folder has the place of the list by then.
+  o.write_list = [this](const SavedSet& s) {
+    fs::remove(path("net.list"));
+    fs::create_directories(path("net.list/full"));
+    return plain_list(s.files());
+  };
+  const std::vector<SetModel> models = {{&b, {}, "net.a"}};
+  EXPECT_FALSE(save_set(models, o));
+  auto after = folder();
+  after["net.list"] = before.at("net.list");
+  EXPECT_EQ(after, before);
+  fs::remove_all(path("net.list"));
+  beside.options.path = path("new.onnx");  // where none was
+  EXPECT_FALSE(save_set(models, o));
+  after = folder();
+  after["net.list"] = before.at("net.list");
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(Beside, HasAnotherNameThanTheList) {
+  const Model a = model({{"w", 1000, 1}});
+  SetModel beside{&a, {}, ""};
+  SetOptions o = options();
+  o.out = &beside;
+  const std::vector<SetModel> models = {{&a, {}, "net.a"}};
+  beside.options.path = (folder_ / "." / "net.list").string();
+  ASSERT_FALSE(save_set(models, o));
+  EXPECT_EQ(save_set(models, o).error().what, "the model and the list of the set have the same name");
+  beside.options.path = "-";
+  ASSERT_FALSE(save_set(models, o));
+  EXPECT_EQ(save_set(models, o).error().what,
+            "a model beside a set of files cannot go to a pipe or a device");
+  beside.options.path = path("absent/net.onnx");
+  EXPECT_FALSE(save_set(models, o));
+  EXPECT_TRUE(folder().empty());
+}
+
+}  // namespace
+}  // namespace graphopt
