@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <utility>
+#include <vector>
 
 #include "ops/constants.h"
+#include "support/known_names.h"
 
 namespace graphopt {
 
@@ -26,24 +27,17 @@ bool have_payloads(const Model& m, std::span<const TensorId> parts) {
 }
 
 TensorId join_constants(Model& m, std::span<const TensorId> parts, std::size_t axis) {
-  std::vector<std::int64_t> dims = m.tensor(parts[0]).dims;
-  std::int64_t outer = 1;
-  for (std::size_t i = 0; i < axis; ++i) outer *= dims[i];
-  dims[axis] = 0;
-  std::size_t bytes = 0;
-  std::vector<std::pair<Bytes, std::size_t>> payloads;  // each with its share of one outer index
-  for (const TensorId t : parts) {
-    const Bytes payload = *payload_of(m, t);
-    payloads.emplace_back(payload, payload.size() / static_cast<std::size_t>(outer));
-    bytes += payload.size();
-    dims[axis] += m.tensor(t).dims[axis];
-  }
-  std::string joined;
-  joined.reserve(bytes);
-  for (std::int64_t i = 0; i < outer; ++i)
-    for (const auto& [payload, share] : payloads)
-      joined += payload.substr(static_cast<std::size_t>(i) * share, share);
-  return m.make_tensor(m.tensor(parts[0]).dtype, dims, std::move(joined));
+  std::vector<Tensor> tensors;
+  for (const TensorId t : parts) tensors.push_back(unpacked(m, t).value());
+  return join_tensors(m, tensors, axis);
+}
+
+TensorId join_tensors(Model& m, std::span<const Tensor> parts, std::size_t axis) {
+  std::vector<const Tensor*> operands;
+  for (const Tensor& t : parts) operands.push_back(&t);
+  const Attr along = int_attribute(names::axis, static_cast<std::int64_t>(axis));
+  Folded joined = evaluate(m, {OpKind::Concat, kNewestOpset, std::span(&along, 1)}, operands);
+  return m.add_tensor(std::move(joined.results[0]));
 }
 
 }  // namespace graphopt

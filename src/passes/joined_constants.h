@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "ir/model.h"
+#include "ops/facts.h"
+#include "ops/fold.h"
 
 namespace graphopt {
 
@@ -20,5 +22,7 @@ bool have_payloads(const Model& m, std::span<const TensorId> parts);
 // Returns the constant that has them one after the other along `axis`. Precondition: they have payloads, and
 // the same element type of whole bytes and the same dims but for that axis.
 TensorId join_constants(Model& m, std::span<const TensorId> parts, std::size_t axis);
+// The same for tensors that the model does not have, ready to be read.
+TensorId join_tensors(Model& m, std::span<const Tensor> parts, std::size_t axis);
 
 }  // namespace graphopt

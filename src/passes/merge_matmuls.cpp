@@ -26,21 +26,20 @@
 #include <string>
 #include <vector>
 
-#include "hoist/moves/conditions.h"
-#include "infer/elementwise.h"
+#include "hoist/split_epilogues.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 #include "passes/joined_constants.h"
 #include "passes/rule_pass.h"
 #include "rewrite/build.h"
+#include "rewrite/cost.h"
 #include "rewrite/match.h"
 
 namespace graphopt {
 namespace {
 
 constexpr std::uint32_t kMostReaders = 1024;  // of one value: each product visits all of them
-constexpr std::size_t kMostSteps = 16;        // elementwise nodes of an epilogue
 
 constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
 
@@ -71,9 +70,9 @@ class MergeMatMuls final : public Rule {
     std::ranges::sort(group_, [&](const Product& a, const Product& b) { return m.before(a.node, b.node); });
     // All of them, or else those with the same operator downstream as this one.
     if (worth_it(c, n)) return true;
-    const NodeId next = epilogue(c, m.output(n, 0));
+    const NodeId next = epilogue_of(c.model, c.infer, m.output(n, 0));
     std::erase_if(group_, [&](const Product& p) {
-      const NodeId other = epilogue(c, m.output(p.node, 0));
+      const NodeId other = epilogue_of(c.model, c.infer, m.output(p.node, 0));
       return next.valid() != other.valid() || (next && m.kind(next) != m.kind(other));
     });
     return worth_it(c, n);
@@ -165,80 +164,26 @@ class MergeMatMuls final : public Rule {
     return have_payloads(c.model, constants) || c.no(n, "a weight or bias cannot be read");
   }
 
-  // Returns the elementwise node that a runtime executes in the epilogue of v's producer (docs/hoisting.md,
-  // "Absorbed nodes"); none if there is none.
-  static NodeId epilogue(const MatchContext& c, ValueId v) {
-    const Model& m = c.model;
-    const NodeId e = v ? m.single_user(v) : NodeId{};
-    if (!e || m.is_return(e) || m.node(e).graph != m.node(m.value(v).def).graph ||
-        !is_elementwise(m, c.infer, e))
-      return {};
-    for (std::size_t k = 0; k < m.input_count(e); ++k)
-      if (m.input(e, k) && m.input(e, k) != v && !m.constant_of(m.input(e, k))) return {};
-    const ValueId y = m.output(e, 0);
-    return y && c.infer.same_shape(v, y) ? e : NodeId{};
-  }
-
-  // Returns how many nodes of the epilogues stay downstream of the Split. Those that are equal on all
-  // branches move upstream of it.
   std::size_t left_behind(const MatchContext& c) const {
-    const Model& m = c.model;
-    std::vector<NodeId> at(group_.size());
-    std::vector<ValueId> value;
-    std::int64_t lengths = 0;
-    for (const Product& p : group_) {
-      value.push_back(m.output(p.node, 0));
-      lengths += p.columns;
-    }
-    std::size_t left = 0;
-    for (std::size_t step = 0; step < kMostSteps; ++step) {
-      for (std::size_t i = 0; i < at.size(); ++i) at[i] = epilogue(c, value[i]);
-      if (!merges_over_split(m, at, value, lengths)) break;
-      for (std::size_t i = 0; i < at.size(); ++i) value[i] = m.output(at[i], 0);
-    }
-    for (ValueId v : value)
-      for (NodeId e; (e = epilogue(c, v)); v = m.output(e, 0)) ++left;
-    return left;
-  }
-
-  // Returns whether merge_split() would merge these nodes. Constants that differ become one of all `columns`.
-  static bool merges_over_split(const Model& m, std::span<const NodeId> nodes,
-                                std::span<const ValueId> values, std::int64_t columns) {
-    const NodeId first = nodes[0];
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (!nodes[i] || m.kind(nodes[i]) != m.kind(first) || m.input_count(nodes[i]) != m.input_count(first) ||
-          !same_attributes(m, nodes[i], first))
-        return false;
-    for (std::size_t k = 0; k < m.input_count(first); ++k) {
-      bool equal = true;
-      for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const ValueId v = m.input(nodes[i], k), like = m.input(first, k);
-        if (v.valid() != like.valid() || (v == values[i]) != (like == values[0])) return false;
-        if (!v || v == values[i]) continue;
-        const Tensor& t = m.tensor(m.constant_of(v));
-        const Tensor& other = m.tensor(m.constant_of(like));
-        if (t.dtype != other.dtype) return false;
-        equal &= v == like || (t.elements == 1 && t.dims == other.dims &&
-                               m.raw(m.constant_of(v)) == m.raw(m.constant_of(like)));
-      }
-      if (!equal &&
-          (columns > kSearchLimits.constant_elements || operand_kind(m, first, k) == Operand::Fixed))
-        return false;
-    }
-    return true;
-  }
-
-  TensorId join_biases(Model& m) const {
-    std::string joined;
+    std::vector<ValueId> results;
     std::int64_t columns = 0;
     for (const Product& p : group_) {
-      const Bytes raw = *m.raw(p.bias);
-      const std::int64_t repeats = m.tensor(p.bias).elements == 1 ? p.columns : 1;
-      for (std::int64_t i = 0; i < repeats; ++i) joined += raw;
+      results.push_back(c.model.output(p.node, 0));
       columns += p.columns;
     }
-    const std::int64_t dims[] = {columns};
-    return m.make_tensor(m.tensor(group_[0].bias).dtype, dims, std::move(joined));
+    return left_behind_split(c.model, c.infer, results, columns);
+  }
+
+  // A bias of one element is repeated for each column of its product.
+  TensorId join_biases(Model& m) const {
+    std::vector<Tensor> biases;
+    for (const Product& p : group_) {
+      Tensor bias = unpacked(m, p.bias).value();
+      bias.dims = {bias.elements};
+      const Tensor columns = int64_tensor(std::span(&p.columns, 1));
+      biases.push_back(evaluate(m, {OpKind::Expand, kNewestOpset}, {&bias, &columns}).results[0]);
+    }
+    return join_tensors(m, biases, 0);
   }
 
   std::vector<Product> group_;  // in the order of the graph

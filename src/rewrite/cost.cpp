@@ -47,6 +47,11 @@ bool ModelView::shaped_like_result(ValueId v, NodeId n) const {
   return infer_.same_shape(v, m_.output(n, 0));
 }
 
+NodeId epilogue_of(const Model& m, const Inference& infer, ValueId v) {
+  const NodeId n = v ? m.single_user(v) : NodeId{};
+  return n && epilogue_operand(ModelView(m, infer), n) == v ? n : NodeId{};
+}
+
 NodeCost cost_of(const Model& m, const Inference& infer, NodeId n) {
   NodeCost cost;
   cost.bytes = 0;

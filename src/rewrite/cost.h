@@ -67,4 +67,8 @@ class ModelView {
   const Inference& infer_;
 };
 
+// Returns the node that a runtime would execute in the epilogue of v's producer, were that heavy; none if
+// there is none.
+NodeId epilogue_of(const Model& m, const Inference& infer, ValueId v);
+
 }  // namespace graphopt
