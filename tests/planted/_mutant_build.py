@@ -17,7 +17,14 @@ HERE = Path(__file__).resolve().parent
 PER_FILE = 512  # numbers for the sites of a file; those of other files stay when it changes
 
 # The folders whose conditions are tried, and the files of them that count.
-PLACES = {"passes": r"", "hoist": r"", "infer": r"/rules_|/known_facts|/context|/values|/state", "ops": r""}
+PLACES = {
+    "passes": r"",
+    "draft": r"",
+    "regions": r"",
+    "hoist": r"",
+    "infer": r"/rules_|/known_facts|/context|/values|/state",
+    "ops": r"",
+}
 
 
 def place_of(path):
