@@ -271,8 +271,10 @@ void Regions::update(std::span<const DNode> touched) {
     if (d_[n].in_count > kSearchLimits.region_update) continue;  // most of its operands are what they were
     for (std::uint32_t k = 0; k < d_[n].in_count; ++k)
       if (const DValue v = d_.in(n, k)) see(d_.def(v));
-    for (const DValue v : d_.outs(n))
-      for (DUse u = v ? d_.first_use(v) : DUse{}; u; u = d_.next_use(u)) see(d_.user(u));
+    for (const DValue v : d_.outs(n)) {
+      if (!v || d_[v].use_count > kSearchLimits.region_update) continue;  // so are most of its readers
+      for (DUse u = d_.first_use(v); u; u = d_.next_use(u)) see(d_.user(u));
+    }
   }
   // Without a region next to the area none can grow into it.
   if (std::ranges::none_of(

@@ -28,6 +28,7 @@ LEFT = {
     "splits": lambda n: n // 6 * 2,  # two nodes on the whole tensor instead of four on results of the Split
     "nested": lambda n: max(2, n // 100) * 99 + 1,  # one Concat
     "joins": lambda n: n // 4 * 2,  # both Reshapes of each rung
+    "readers": lambda n: n,  # nothing goes
 }
 PASSES = ("aggregate-elementwise", "hoist-reshape")
 MOST_RATIO = 5.0
