@@ -1,10 +1,13 @@
 // Model: results that change their definition, and inlining a subgraph into the graph around it.
 
+#include <cassert>
+
 #include "ir/model.h"
 
 namespace graphopt {
 
 ValueId Model::detach_output(NodeId n, std::size_t slot) {
+  assert(slot < nodes_[n.index()].output_count);
   ValueId& out = output_slots_[nodes_[n.index()].first_output + slot];
   const ValueId v = out;
   if (!v) return v;
@@ -17,6 +20,8 @@ ValueId Model::detach_output(NodeId n, std::size_t slot) {
 }
 
 void Model::attach_output(NodeId n, std::size_t slot, ValueId v) {
+  assert(slot < nodes_[n.index()].output_count && !output_slots_[nodes_[n.index()].first_output + slot]);
+  assert(alive(v) && !values_[v.index()].def && values_[v.index()].graph == nodes_[n.index()].graph);
   output_slots_[nodes_[n.index()].first_output + slot] = v;
   values_[v.index()].def = n;
   values_[v.index()].def_slot = static_cast<std::uint32_t>(slot);
@@ -34,6 +39,7 @@ NameHolders Model::count_names() const {
 }
 
 void Model::inline_subgraph(GraphId g, NameHolders& holders) {
+  assert(graphs_[g.index()].owner && graphs_[g.index()].inputs.empty());
   const NodeId owner = graphs_[g.index()].owner;
   const GraphId outer = graphs_[g.index()].parent;
 

@@ -305,7 +305,7 @@ class Model {
   // Makes f the function of this id, which is the next one or that of an erased function, with an empty body
   // that imports these operator sets. Returns the body.
   GraphId define_function(FunctionId id, Function f, OpsetTable imports);
-  void erase_function(FunctionId f);  // precondition: no node calls it
+  void erase_function(FunctionId f);  // precondition: it has a body, and no node calls it
 
   ValueId add_value(GraphId g, NameId name);  // no definition yet
   ValueId add_input(GraphId g, NameId name);
@@ -327,7 +327,9 @@ class Model {
   void set_operand(NodeId n, std::size_t slot, ValueId v);
   void set_operands(NodeId n, std::span<const ValueId> operands);
   void set_op(NodeId n, OpId op);
-  // The node's result in `slot` becomes an empty optional output; its value (without uses) is erased.
+  // The node's result in `slot` becomes an empty optional output; its value is erased. No use may be left
+  // when the model is looked at next: the writer of drafts drops results first and rewires their readers
+  // later.
   void drop_output(NodeId n, std::size_t slot);
   void truncate_outputs(NodeId n);  // removes trailing empty output slots
   void set_attr(NodeId n, Attr a);  // adds or replaces, by name

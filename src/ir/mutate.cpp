@@ -1,7 +1,12 @@
 // Model: the functions that change it. Use lists, order keys, dirty marks and listeners are maintained here
 // and nowhere else.
+//
+// Preconditions that model.h documents are asserted: builds for debugging and those with sanitizers check
+// them (CMakePresets.json), the released one does not. They are about callers: whatever a file says, the
+// reader refuses it before it calls a function that relies on it.
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "ir/model.h"
@@ -85,6 +90,7 @@ void Model::unlink_node(NodeId n) {
 
 void Model::move_before(NodeId n, NodeId before) {
   const GraphId g = nodes_[n.index()].graph;
+  assert(n != before && (!before || nodes_[before.index()].graph == g));
   unlink_node(n);
   link_node(n, g, before);
   mark_dirty(g);
@@ -159,6 +165,7 @@ GraphId Model::define_function(FunctionId id, Function f, OpsetTable imports) {
 
 void Model::erase_function(FunctionId f) {
   const GraphId body = functions_[f.index()].body;
+  assert(graphs_[body.index()].alive);
   set_graph_outputs(body, {});
   while (const NodeId n = graphs_[body.index()].last) erase(n);
   for (const ValueId v : graphs_[body.index()].inputs) values_[v.index()].alive = false;
@@ -184,7 +191,8 @@ ValueId Model::add_input(GraphId g, NameId name) {
 
 void Model::mark_initializer(ValueId v, TensorId t) {
   Value& val = values_[v.index()];
-  val.tensor = t;
+  assert(val.alive && !val.def);
+  val.tensor = t;  // none for a sparse initializer
   val.is_initializer = true;
   graphs_[val.graph.index()].initializers.push_back(v);
   mark_dirty(val.graph);
@@ -209,6 +217,7 @@ ValueId Model::add_initializer(GraphId g, std::string_view base, TensorId t) {
 NodeId Model::add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
                        NodeId before, std::string_view name) {
   const NodeId n{nodes_.size()};
+  assert(!before || (nodes_[before.index()].alive && nodes_[before.index()].graph == g));
   Node node;
   node.op = op;
   node.kind = ops_[op.index()].kind;
@@ -223,6 +232,7 @@ NodeId Model::add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std:
     output_slots_.push_back(outputs[i]);
     if (!outputs[i]) continue;
     Value& v = values_[outputs[i].index()];
+    assert(v.alive && v.graph == g && !v.def && !v.is_input && !v.is_initializer);
     v.def = n;
     v.def_slot = i;
   }
@@ -238,6 +248,7 @@ NodeId Model::add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std:
 
 NodeId Model::add_node_as(NodeId like, GraphId g, std::span<const ValueId> inputs,
                           std::span<const ValueId> outputs, NodeId before) {
+  assert(std::ranges::all_of(attrs(like), [](const Attr& a) { return a.graphs.empty(); }));
   const NodeId n = add_node(g, nodes_[like.index()].op, inputs, outputs, before);
   set_attrs(n, std::vector<Attr>(attrs(like).begin(), attrs(like).end()));  // a copy: the array may grow
   if (const std::uint64_t overwritten = nodes_[like.index()].overwrites) set_overwrites(n, overwritten);
@@ -258,6 +269,7 @@ void Model::set_graph_outputs(GraphId g, std::span<const ValueId> outputs) {
 // --- operands and attributes -------------------------------------------------------------------------------
 
 void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
+  assert(nodes_[n.index()].alive && slot < nodes_[n.index()].input_count && (!v || alive(v)));
   const UseId u{nodes_[n.index()].first_use.index() + slot};
   const ValueId old = uses_[u.index()].value;
   if (old == v) return;
@@ -272,6 +284,8 @@ void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
 }
 
 void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
+  assert(nodes_[n.index()].alive &&
+         std::ranges::all_of(operands, [this](ValueId v) { return !v || alive(v); }));
   // copied: the argument may view the storage that changes
   const std::vector<ValueId> now(operands.begin(), operands.end());
   std::vector<ValueId> old;
@@ -422,6 +436,7 @@ std::size_t Model::uses_of_return(NodeId ret, ValueId v) const {
 }
 
 void Model::replace_all_uses(ValueId old_value, ValueId new_value) {
+  assert(can_replace(old_value, new_value));
   if (is_graph_output(old_value)) {
     // The interface name and the declared type belong to the output: the new value takes both.
     Value& from = values_[old_value.index()];
@@ -471,6 +486,7 @@ void Model::retype(ValueId v, NameId name) {
 void Model::make_constant(ValueId v, TensorId t) {
   Value& val = values_[v.index()];
   const NodeId n = val.def;
+  assert(n && can_become_constant(v));
   if (n) {
     output_slots_[nodes_[n.index()].first_output + val.def_slot] = {};
     touch(n);
@@ -489,11 +505,14 @@ void Model::make_constant(ValueId v, TensorId t) {
 
 void Model::erase_initializer(ValueId v) {
   Value& val = values_[v.index()];
+  assert(val.alive && val.is_initializer && !val.is_input && val.use_count == 0);
   val.alive = false;
   mark_dirty(val.graph);
 }
 
 void Model::erase(NodeId root) {
+  assert(alive(root) && !is_return(root) &&
+         std::ranges::all_of(outputs(root), [this](ValueId v) { return !v || use_count(v) == 0; }));
   // Nodes whose subgraphs are to be erased, on an explicit stack: nesting may be deep.
   std::vector<NodeId> todo{root};
   while (!todo.empty()) {

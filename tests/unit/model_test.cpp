@@ -206,6 +206,34 @@ TEST(Model, RandomMutationsKeepTheInvariants) {
   }
 }
 
+// Only builds that check them: the released one trusts its callers.
+TEST(ModelDeathTest, PreconditionsOfMutatorsAreChecked) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "a build without asserts";
+#else
+  Small s;
+  const ValueId a = s.node(s.relu, {s.x}, "a"), y = s.node(s.relu, {a}, "y");
+  s.outputs({y});
+  const NodeId first = s.m.value(a).def, last = s.m.value(y).def;
+  const TensorId one = s.m.make_int64(1);
+  const ValueId w = s.m.add_initializer(s.m.main(), "w", one);
+  const ValueId results[] = {a};
+  const char* const kAssertion = "Assertion";
+  EXPECT_DEATH(s.m.replace_all_uses(y, s.x), kAssertion) << "an input cannot take the name of an output";
+  EXPECT_DEATH(s.m.erase(first), kAssertion) << "its result is read";
+  EXPECT_DEATH(s.m.make_constant(s.x, one), kAssertion) << "no node makes it";
+  EXPECT_DEATH(s.m.add_node(s.m.main(), s.relu, {}, results), kAssertion) << "another node makes it";
+  EXPECT_DEATH(s.m.attach_output(last, 0, w), kAssertion) << "the slot is not empty";
+  EXPECT_DEATH(s.m.set_operand(last, 1, w), kAssertion) << "there is no such operand";
+  EXPECT_DEATH(s.m.move_before(first, first), kAssertion);
+  s.m.set_operand(last, 0, w);
+  EXPECT_DEATH(s.m.erase_initializer(w), kAssertion) << "it is read";
+  s.m.erase(first);
+  EXPECT_DEATH(s.m.erase(first), kAssertion) << "it is gone";
+  EXPECT_DEATH(s.m.set_operand(last, 0, a), kAssertion) << "it is gone";
+#endif
+}
+
 TEST(Verify, NamesWhatIsBroken) {
   Small s;
   const ValueId a = s.node(s.relu, {s.x}, "a");
