@@ -147,6 +147,11 @@ class MergeTables final : public Rule {
     Rows,     // [tables, elements]
     Columns,  // [elements, tables]
   };
+  static constexpr std::size_t kJoiningNodes[] = {0, 1, 1, 2, 3};  // by form
+  // Of an offset: indices are stored once, but an offset per index.
+  static constexpr std::int64_t kMostRepeats = 4096;
+  // How near a miss at a branch is: nearer than those of the patterns, not as near as those of a whole run.
+  static constexpr std::size_t kBranch = 8;
 
   // Collects in run_ the operands from `at` on that are rows of compatible tables.
   void collect_run(const MatchContext& c, NodeId n, std::size_t at) {
@@ -168,9 +173,6 @@ class MergeTables final : public Rule {
       run_.push_back(b);
     }
   }
-
-  // How near a miss at a branch is: nearer than those of the patterns, not as near as those of a whole run.
-  static constexpr std::size_t kBranch = 8;
 
   static bool read(const MatchContext& c, NodeId n, ValueId v, Lookup& b) {
     using namespace pattern;
@@ -222,9 +224,9 @@ class MergeTables final : public Rule {
     return have_payloads(c.model, tables()) || c.no(n, "a table cannot be read");
   }
 
-  // Finds the position `place_` such that the first `place_` dims of an index have as many elements as the
-  // Concat's dims before its axis; the form in which the indices are joined there; and the dims of the joint
-  // Gather's result.
+  // Finds a position such that the dims of an index before it have as many elements as the Concat's dims
+  // before its axis; the form in which the indices are joined there; the axis `place_` of the joined index
+  // that tells the tables apart; and the dims of the joint Gather's result.
   bool find_form(const MatchContext& c, NodeId n) {
     DimPool& dims = c.dims;
     const std::span<const DimId> index = c.infer.dims(run_[0].index),
@@ -259,10 +261,11 @@ class MergeTables final : public Rule {
         return repeat_ <= kMostRepeats;
       }
     const DimId elements = c.dims.product(index);
-    place_ = places.front();
-    form_ = place_ == 0 ? IndexForm::Rows : IndexForm::Columns;
-    joined_ = place_ == 0 ? std::vector{count, elements} : std::vector{elements, count};
-    return elements && (place_ == 0 || places.back() == index.size());
+    const bool rows = places.front() == 0;
+    form_ = rows ? IndexForm::Rows : IndexForm::Columns;
+    place_ = rows ? 0 : 1;
+    joined_ = rows ? std::vector{count, elements} : std::vector{elements, count};
+    return elements && (rows || places.back() == index.size());
   }
 
   // Returns true if all indices are slices x[..., k, ...] of one tensor along axis `place`.
@@ -316,10 +319,7 @@ class MergeTables final : public Rule {
     std::size_t before = run_.size() + (run_.size() == m.input_count(n) ? 1 : 0);  // Gathers and Concat
     for (const Lookup& b : run_)
       before += (b.deformed ? 1 : 0) + (slices && m.use_count(b.index) == 1 ? 1 : 0);
-    const std::size_t joining = form_ == IndexForm::Whole     ? 0
-                                : form_ == IndexForm::Columns ? 3
-                                : form_ == IndexForm::Rows    ? 2
-                                                              : 1;
+    const std::size_t joining = kJoiningNodes[static_cast<std::size_t>(form_)];
     return 2 + joining + (modulo_ ? 1 : 0) + (reshape_ ? 1 : 0) < before;  // 2: Add and Gather
   }
 
@@ -334,14 +334,10 @@ class MergeTables final : public Rule {
       offset += b.rows;
     }
     const std::size_t row_rank = m.tensor(run_[0].tensor).dims.size() - 1;
-    const std::size_t place = form_ == IndexForm::Rows ? 0 : form_ == IndexForm::Columns ? 1 : place_;
-    std::vector<std::int64_t> dims(joined_.size() - row_rank - place, 1);
+    std::vector<std::int64_t> dims(joined_.size() - row_rank - place_, 1);
     dims[0] = static_cast<std::int64_t>(numbers.size());
     return m.make_tensor(index_type_, dims, int_payload(index_type_, numbers).value_or(""));
   }
-
-  static constexpr std::int64_t kMostRepeats =
-      4096;  // of an offset: indices are stored once, but an offset per index
 
   std::size_t axis_ = 0, first_ = 0, place_ = 0;
   std::vector<Lookup> run_;
