@@ -18,7 +18,7 @@ Kinds for the search over moves:
   splits      Split, the same two operators on both results, Concat back, again and again
   nested      a Concat of a Concat of ..., NODES/100 deep, with a chain on each new branch
   joins       a ladder with a Reshape on one rail of each rung
-  readers     one Reshape with NODES - 1 readers, each an output
+  readers     a Reshape of a Reshape that something else reads, with NODES - 3 readers, each an output
 """
 
 import struct
@@ -256,9 +256,11 @@ def build(kind, n):
             p, q = f"j{i}", f"p{i}"
         return graph(nodes, [x4], [y4], constants)
     if kind == "readers":
-        nodes = [node("Reshape", ["x", "b"], ["r"])]
-        nodes += [node(unary[i % 7], ["r"], [f"y{i}"]) for i in range(n - 1)]
-        return graph(nodes, [x4], [value(12, f"y{i}", 1, [12, 8]) for i in range(n - 1)], constants)
+        nodes = [node("Reshape", ["x", "b"], ["r"]), node("Neg", ["r"], ["y0"])]
+        nodes.append(node("Reshape", ["r", "c"], ["q"]))
+        nodes += [node(unary[i % 7], ["q"], [f"y{i}"]) for i in range(1, n - 2)]
+        outputs = [value(12, f"y{i}", 1, [2, 12, 4]) for i in range(1, n - 2)]
+        return graph(nodes, [x4], [value(12, "y0", 1, [12, 8]), *outputs], constants)
     sys.exit(f"make_graph: no kind {kind}; the kinds are listed in this file's head")
 
 
