@@ -80,9 +80,8 @@ TEST(CanonicalOrder, PutsNodesOfOneDepthByOutputThenSlot) {
       (Names{"b", "a", "y"}));
 }
 
-// Nodes that feed the same slots of different nodes are told apart by what is different: the operator, an
-// attribute, a constant, an input's name, a body.
-TEST(CanonicalOrder, ColoursTellNodesApart) {
+// Nodes that feed the same slots of different nodes are told apart by the first walk that reaches them.
+TEST(CanonicalOrder, TellsNodesApartByTheirPlace) {
   const auto same_both_ways = [](const std::string& head, const std::string& one, const std::string& other,
                                  const Names& rest) {
     Names forward{one, other}, backward{other, one};
@@ -107,7 +106,33 @@ TEST(CanonicalOrder, ColoursTellNodesApart) {
                  sum);
 }
 
-// Nodes that no colour tells apart keep the order of the file.
+// Values that bodies read are visited from the bodies' outputs, in the order of the attributes' names.
+TEST(CanonicalOrder, ReadsBodiesFromTheirOutputs) {
+  const std::string head = "g (float[2] x, bool k) => (float[2] y)";
+  const std::string branches =
+      "y = If (k) <then_branch = t () => (float[2] p) { q = Neg (b) p = Mul (q, a) }, else_branch = e () => "
+      "(float[2] r) { r = Neg (c) }>";
+  const std::string other =
+      "y = If (k) <else_branch = e () => (float[2] r) { r = Neg (c) }, then_branch = t () => (float[2] p) { "
+      "q = "
+      "Neg (b) p = Mul (q, a) }>";
+  const Names expected{"c", "b", "a", "y"};
+  EXPECT_EQ(order_of_nodes(head, {"a = Abs (x)", "b = Abs (x)", "c = Abs (x)", branches}), expected);
+  EXPECT_EQ(order_of_nodes(head, {"c = Abs (x)", "b = Abs (x)", "a = Abs (x)", other}), expected);
+}
+
+// Nodes that no output needs come after the others of their depth, ordered by what they are.
+TEST(CanonicalOrder, PutsUnneededNodesLast) {
+  const std::string head = "g (float[2] x, float[2] w) => (float[2] y)";
+  const Names one = order_of_nodes(
+      head, {"a = Exp (x)", "b = Exp (w)", "c = Neg (x)", "d = Abs (c)", "e = Abs (a)", "y = Neg (w)"});
+  const Names two = order_of_nodes(
+      head, {"c = Neg (x)", "y = Neg (w)", "b = Exp (w)", "a = Exp (x)", "e = Abs (a)", "d = Abs (c)"});
+  EXPECT_EQ(one, two);
+  EXPECT_EQ(one[0], "y");
+}
+
+// Nodes that nothing tells apart keep the order of the file.
 TEST(CanonicalOrder, KeepsTheFilesOrderOfEqualNodes) {
   const std::string head = "g (float[2] x) => (float[2] y)";
   const auto first_of_both = [&](const Names& nodes) {
