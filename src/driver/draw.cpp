@@ -7,7 +7,7 @@
 
 #include "driver/figures.h"
 #include "driver/regions.h"
-#include "driver/type_text.h"
+#include "ir/type_text.h"
 
 namespace graphopt {
 namespace {

@@ -6,13 +6,13 @@
 
 #include "driver/figures.h"
 #include "driver/regions.h"
-#include "driver/shapes.h"
-#include "driver/type_text.h"
 #include "infer/infer.h"
+#include "ir/type_text.h"
 #include "onnx/reader.h"
 #include "onnx/text.h"
 #include "onnx/wire.h"
 #include "regions/region_functions.h"
+#include "specialize/bind.h"
 #include "support/file.h"
 
 namespace graphopt {

@@ -108,7 +108,7 @@ Status Run::load() {
 // --- infer -------------------------------------------------------------------------------------------------
 
 Status Run::start_inference(Work& work) {
-  Result<InferOptions> shapes = shape_options(work.model, options_);
+  Result<InferOptions> shapes = bind(work.model, bindings_of(options_));
   if (!shapes) return shapes.errors();
   work.inference.emplace(work.model, *std::move(shapes));
   work.inference->run();
@@ -225,7 +225,11 @@ void Run::report_passes(const PipelineReport& pipeline) {
 
 std::vector<TypeOverride> Run::types_of(Work& work) const {
   if (!work.inference) return {};
-  return written_types(work.model, *work.inference, options_, work.file_values, wants_passes());
+  return written_types(work.model, *work.inference,
+                       {.specialized = specializes(bindings_of(options_)),
+                        .all = options_.infer,
+                        .passes_ran = wants_passes(),
+                        .file_values = work.file_values});
 }
 
 Status Run::save() {

@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "driver/part_types.h"
 #include "infer/infer.h"
 #include "ir/part.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "ops/node_facts.h"
+#include "specialize/border_types.h"
 
 namespace graphopt {
 namespace {

@@ -1,4 +1,4 @@
-#include "driver/type_text.h"
+#include "ir/type_text.h"
 
 namespace graphopt {
 namespace {

@@ -1,4 +1,4 @@
-#include "driver/dim_names.h"
+#include "specialize/dim_names.h"
 
 #include <algorithm>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "ir/canonical_order.h"
 #include "onnx/kept_dim_names.h"
+#include "specialize/map_dims.h"
 
 namespace graphopt {
 namespace {
@@ -55,26 +56,9 @@ class DimNamer {
 
   // Returns the type with dims replaced whose text stands for something else in the file.
   TypeId without_taken(TypeId id) {
-    const Type type = m_.types[id];  // a copy: the pool grows below
-    if (type.inner) {                // types nest as deep as the reader allows, a hundred levels
-      const TypeId inner = without_taken(type.inner);
-      if (inner == type.inner) return id;
-      return type.kind == TypeKind::Sequence   ? m_.types.sequence(inner)
-             : type.kind == TypeKind::Optional ? m_.types.optional(inner)
-                                               : m_.types.map(type.elem, inner);
-    }
-    if (!type.has_rank || (type.kind != TypeKind::Tensor && type.kind != TypeKind::SparseTensor)) return id;
-    std::vector<DimId> dims(type.dims.begin(), type.dims.end());
-    bool changed = false;
-    for (DimId& d : dims) {
-      if (!d || m_.dims.value(d) || m_.dims.is_symbol(d)) continue;
-      const DimId name = name_of_expression(m_.dims.canonical(d));
-      changed |= name != d;
-      d = name;
-    }
-    if (!changed) return id;
-    return type.kind == TypeKind::Tensor ? m_.types.tensor(type.elem, dims)
-                                         : m_.types.sparse(type.elem, true, dims);
+    return map_dims(m_, id, [this](DimId d) {
+      return m_.dims.value(d) || m_.dims.is_symbol(d) ? d : name_of_expression(m_.dims.canonical(d));
+    });
   }
 
   DimId name_of_expression(DimId d) {
