@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "graphopt/error.h"
-#include "graphopt/options.h"
 #include "graphopt/report.h"
+#include "graphopt/stages/load.h"
+#include "graphopt/stages/regions.h"
 
 namespace graphopt {
 
@@ -51,7 +52,7 @@ struct Inspection {
   };
   std::vector<Function> functions;
 
-  Report::Regions regions;  // of the main graph, without region functions
+  RegionsStage::Report regions;  // of the main graph, without region functions
 
   // Dims of all values that inference determined. linked: numbers and expressions over the symbols of inputs.
   struct Shapes {

@@ -22,9 +22,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual bool wants(LogLevel) const { return false; }  // false saves making texts that are not shown
   virtual void log(LogLevel, std::string_view message) { (void)message; }
-  // A phase of the run begins: "load", "infer", "clean-up", "regions", "check", "save".
-  virtual void phase(std::string_view name) { (void)name; }
-  // A step within a phase: a pass, an input set. total 0: the number of steps is unknown.
+  virtual void stage(Stage stage) { (void)stage; }  // a stage of the run begins
+  // A step within a stage: a pass, an input set. total 0: the number of steps is unknown.
   virtual void step(std::string_view what, std::uint64_t done, std::uint64_t total) {
     (void)what, (void)done, (void)total;
   }

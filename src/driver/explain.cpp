@@ -39,7 +39,7 @@ void add_first_results(const Model& m, std::vector<Wish>& wishes) {
 
 }  // namespace
 
-std::vector<std::string> explained_passes(const Options& options) {
+std::vector<std::string> explained_passes(const CleanUpStage::Options& options) {
   std::vector<std::string> names;
   for (const std::string& text : options.explain) {
     const Wish wish = parse(text);
@@ -50,11 +50,12 @@ std::vector<std::string> explained_passes(const Options& options) {
   return names;
 }
 
-std::vector<Report::Refused> asked_refusals(const MoveLog& log, const Model& m, const Options& options) {
+std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Model& m,
+                                                  const CleanUpStage::Options& options) {
   std::vector<Wish> wishes;
   for (const std::string& text : options.explain) wishes.push_back(parse(text));
   add_first_results(m, wishes);
-  std::vector<Report::Refused> out;
+  std::vector<CleanUpStage::Refused> out;
   for (const RefusedMove& r : log.refused) {
     const bool asked = std::ranges::any_of(wishes, [&r](const Wish& w) {
       return w.about(r.pass) &&

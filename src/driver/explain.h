@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "graphopt/options.h"
-#include "graphopt/report.h"
+#include "graphopt/stages/clean_up.h"
 #include "ir/model.h"
 #include "rewrite/move_log.h"
 
 namespace graphopt {
 
 // Returns the names of the passes that are to give reasons.
-std::vector<std::string> explained_passes(const Options& options);
+std::vector<std::string> explained_passes(const CleanUpStage::Options& options);
 
 // Returns the refusals that the options ask for, in the order of the log. `m` is the model after the passes:
 // a node is also found by another result than its first one if it is still there.
-std::vector<Report::Refused> asked_refusals(const MoveLog& log, const Model& m, const Options& options);
+std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Model& m,
+                                                  const CleanUpStage::Options& options);
 
 }  // namespace graphopt

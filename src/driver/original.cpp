@@ -12,8 +12,8 @@ Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& option
   if (!image) return image.errors();
   auto out = std::make_unique<OriginalModel>();
   out->path = options.input;
-  out->external_root = options.external_root;
-  out->dim_expressions = options.dim_names == DimNames::Expressions;
+  out->external_root = options.load.external_root;
+  out->dim_expressions = options.load.dim_names == DimNames::Expressions;
   out->folder = options.input == "-" ? "." : folder_of(options.input);
   out->in_memory = !(*image)->mapped();
   if (out->in_memory) out->bytes = (*image)->bytes();

@@ -1,17 +1,28 @@
 // Regions in the report, in `inspect` and in the drawing of --dot.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
-#include "graphopt/report.h"
+#include "graphopt/options.h"
+#include "graphopt/stages/regions.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "regions/region_list.h"
 
 namespace graphopt {
 
+struct Work;  // driver/run.h
+
+// Removes what a former run wrote about regions, where this one may change the nodes that it names. Call it
+// when the model is loaded.
+void drop_old_regions(const Options& options, Work& work);
+
+nlohmann::ordered_json to_json(const std::vector<RegionsStage::Region>& regions);
+
 // Returns the regions of the main graph with the names of their values. Does not set `form` and `function`.
-Report::Regions describe_regions(const Model& m, const RegionList& list);
+RegionsStage::Report describe_regions(const Model& m, const RegionList& list);
 
 // Returns Graphviz text of the main graph with a box per region. Nodes with ids from `file_nodes` on, which
 // passes made, are filled.

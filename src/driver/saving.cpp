@@ -7,6 +7,18 @@
 
 namespace graphopt {
 
+SaveOptions save_options(const SaveStage::Options& options) {
+  SaveOptions out;
+  switch (options.external_data) {
+    case ExternalData::Auto: out.external = SaveOptions::External::Auto; break;
+    case ExternalData::Always: out.external = SaveOptions::External::Always; break;
+    case ExternalData::Never: out.external = SaveOptions::External::Never; break;
+  }
+  out.external_threshold = options.external_threshold;
+  out.force = options.force;
+  return out;
+}
+
 Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types,
                            const std::string& folder) {
   SaveOptions options;

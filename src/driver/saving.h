@@ -1,16 +1,20 @@
-// A model in memory in the form that ONNX Runtime loads: for --check, which runs the result before anything
-// is written.
+// How models are saved: the options of the user in those of the writer, and a model in memory in the form
+// that ONNX Runtime loads, for --check, which runs the result before anything is written.
 #pragma once
 
 #include <span>
 #include <string>
 
 #include "graphopt/error.h"
+#include "graphopt/stages/save.h"
 #include "ir/model.h"
 #include "onnx/writer.h"
 #include "runtime/model_source.h"
 
 namespace graphopt {
+
+// Sets all but the path, the types and the part.
+SaveOptions save_options(const SaveStage::Options& options);
 
 class SavedInMemory {
  public:

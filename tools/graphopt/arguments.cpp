@@ -132,20 +132,20 @@ void add_dim_names(CLI::App& app, DimNames& to) {
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
   add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 bit-exact, 2 default: may round, 3 more so",
-      chosen(o.level, "-O",
+      chosen(o.clean_up.level, "-O",
              std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
-  flag(app, kWhat, "--exact", "keep every bit of the results, at whatever -O level", o.exact);
+  flag(app, kWhat, "--exact", "keep every bit of the results, at whatever -O level", o.clean_up.exact);
   add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
-               pass_names(o.passes, "--passes"));
+               pass_names(o.clean_up.passes, "--passes"));
   add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
-               pass_names(o.disabled, "--disable-pass"));
+               pass_names(o.clean_up.disabled, "--disable-pass"));
   flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);
   add(app, kWhat, "--stop-after", "STAGE", "load, infer or clean-up; what is there then is saved",
       chosen(o.stop_after, "--stop-after",
              std::vector<std::pair<std::string, Stage>>{
                  {"load", Stage::Load}, {"infer", Stage::Infer}, {"clean-up", Stage::CleanUp}}));
   add(app, kWhat, "--regions", "FORM", "write regions into the model: none (default), metadata, functions",
-      chosen(o.regions, "--regions",
+      chosen(o.regions.form, "--regions",
              std::vector<std::pair<std::string, RegionForm>>{{"none", RegionForm::None},
                                                              {"metadata", RegionForm::Metadata},
                                                              {"functions", RegionForm::Functions}}));
@@ -153,7 +153,7 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
   add(app, kWhat, "--fold-limit", "BYTES",
       "what one folded constant may add to the model (default " + std::to_string(kDefaultFoldLimit / 1024) +
           "K)",
-      bytes(o.fold_limit, "--fold-limit"));
+      bytes(o.clean_up.fold_limit, "--fold-limit"));
 }
 
 void add_shape_options(CLI::App& app, Options& o) {
@@ -163,7 +163,7 @@ void add_shape_options(CLI::App& app, Options& o) {
                  if (!shape)
                    refuse("--shape", text, "is not NAME=N,N,...",
                           "give a shape as in --shape image=1,3,224,224");
-                 o.shapes.push_back(std::move(*shape));
+                 o.infer.shapes.push_back(std::move(*shape));
                });
   add_repeated(app, kShapes, "--dim", "SYMBOL=N",
                "fix a symbol; SYMBOL=LOW..HIGH promises a range, repeat per symbol",
@@ -173,10 +173,11 @@ void add_shape_options(CLI::App& app, Options& o) {
                    refuse("--dim", text, "is neither SYMBOL=N nor SYMBOL=LOW..HIGH",
                           "give a number as in --dim batch=4, or a range as in --dim batch=1..64");
                  }
-                 o.dims.push_back(std::move(*dim));
+                 o.infer.dims.push_back(std::move(*dim));
                });
-  add_dim_names(app, o.dim_names);
-  flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs", o.infer);
+  add_dim_names(app, o.load.dim_names);
+  flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs",
+       o.infer.write_types);
 }
 
 void add_output_options(CLI::App& app, Options& o) {
@@ -187,14 +188,14 @@ void add_output_options(CLI::App& app, Options& o) {
       });
   add(app, kOutput, "--external-data", "WHEN",
       "weights in a file of their own: auto (default), always, never",
-      chosen(o.external_data, "--external-data",
+      chosen(o.save.external_data, "--external-data",
              std::vector<std::pair<std::string, ExternalData>>{{"auto", ExternalData::Auto},
                                                                {"always", ExternalData::Always},
                                                                {"never", ExternalData::Never}}));
   add(app, kOutput, "--external-threshold", "BYTES", "from which size on a tensor goes there (default 1K)",
-      bytes(o.external_threshold, "--external-threshold"));
-  add_external_root(app, o.external_root);
-  flag(app, kOutput, "--force", "write over a write-protected file, or to a terminal", o.force);
+      bytes(o.save.external_threshold, "--external-threshold"));
+  add_external_root(app, o.load.external_root);
+  flag(app, kOutput, "--force", "write over a write-protected file, or to a terminal", o.save.force);
 }
 
 void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
@@ -204,16 +205,17 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
         if (!seeds || *seeds < 1 || *seeds > 1000) {
           refuse("--check", text, "is not a number of seeds", "give 1 to 1000, as in --check=3");
         }
-        o.check_seeds = static_cast<int>(*seeds);
+        o.check.seeds = static_cast<int>(*seeds);
       });
   add(app, kTrust, "--check-tolerance", "REL", "largest difference, relative (default by type: float 1e-4)",
-      parsed(o.check_tolerance, "--check-tolerance", "is not a tolerance",
+      parsed(o.check.tolerance, "--check-tolerance", "is not a tolerance",
              "give a number as in 1e-4; 0 wants equal values",
              [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
-  flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model", o.bisect);
-  flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.verify_each);
+  flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model",
+       o.check.bisect);
+  flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.clean_up.verify_each);
   add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library (default: $GRAPHOPT_ORT, then the system's)",
-      [&o](const std::string& text) { o.ort = text; });
+      [&o](const std::string& text) { o.check.ort = text; });
   add_limits(app, kTrust, tool);
 }
 
@@ -223,14 +225,14 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
   add(app, kPeople, "--dot", "FILE", "draw the optimized graph and its regions, as text for Graphviz",
       [&o, &tool](const std::string& text) {
         if (text.empty()) refuse("--dot", text, "is not a file", "give a file, or '-' for stdout");
-        o.dot = true;
+        o.regions.draw = true;
         tool.dot = text;
       });
   add_repeated(app, kPeople, "--explain", "NAME,...",
                "what these passes (or all) refused, and why; NAME:NODE for one node",
-               pass_names(o.explain, "--explain", true));
+               pass_names(o.clean_up.explain, "--explain", true));
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
-               pass_names(o.print_after, "--print-after"));
+               pass_names(o.clean_up.print_after, "--print-after"));
   flag(app, kPeople, "--time-passes", "print the time of each phase and pass", tool.time_passes);
   app.add_flag_callback("-q,--quiet", [&tool] { tool.quiet = true; }, "errors only")->group(kPeople);
   app.add_flag_function(

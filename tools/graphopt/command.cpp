@@ -159,7 +159,7 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
     return usage("-o, --report and --dot: more than one of them wants stdout", "give the others files");
   } else if (!command.tool.report.empty() && command.tool.report == command.tool.dot) {
     return usage("--report and --dot name the same file", "give each a file of its own");
-  } else if (options.external_data == ExternalData::Always && options.output == "-") {
+  } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
     return usage("--external-data always needs a folder for the weights, and -o - has none",
                  "give -o a file");
   } else {

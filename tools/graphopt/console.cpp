@@ -58,8 +58,10 @@ void Console::log(LogLevel level, std::string_view message) {
   log_->write(level, visible(message));
 }
 
-void Console::phase(std::string_view name) {
-  if (progress_) progress_->phase(name);
+void Console::stage(Stage stage) { begin(stage_name(stage)); }
+
+void Console::begin(std::string_view what) {
+  if (progress_) progress_->begin(what);
 }
 
 void Console::step(std::string_view what, std::uint64_t done, std::uint64_t total) {

@@ -26,10 +26,11 @@ class Console final : public Observer {
 
   bool wants(LogLevel level) const override;
   void log(LogLevel level, std::string_view message) override;
-  void phase(std::string_view name) override;
+  void stage(Stage stage) override;
   void step(std::string_view what, std::uint64_t done, std::uint64_t total) override;
   void text(std::string_view pass, std::string_view model) override;
 
+  void begin(std::string_view what);  // something that may take long
   void error(const Error& error);
   void print(std::string_view text);  // unless --quiet
   // Ends the progress bar: it is not drawn any more.
@@ -45,7 +46,7 @@ class Console final : public Observer {
 
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);
-std::string check_table(const Report::Check& check);
+std::string check_table(const CheckStage::Report& check);
 // What the passes that `asked` names refused, and the moves that they kept (--explain).
 std::string explain_table(const Report& report, const std::vector<std::string>& asked);
 std::string time_table(const Report& report);

@@ -39,11 +39,11 @@ void add_operators(std::string& out, const ModelFigures& figures) {
   for (const auto& [name, n] : operators) out += fmt::format("  {:<32} {:>8}\n", visible(name), n);
 }
 
-void add_regions(std::string& out, const Report::Regions& regions) {
+void add_regions(std::string& out, const RegionsStage::Report& regions) {
   constexpr std::size_t kMost = 20;
   heading(out, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
   for (std::size_t i = 0; i < std::min(kMost, regions.regions.size()); ++i) {
-    const Report::Region& r = regions.regions[i];
+    const RegionsStage::Region& r = regions.regions[i];
     std::vector<std::string> members = r.members;
     for (std::string& member : members)
       if (member == r.anchor) member = '[' + member + ']';  // mark the anchor
@@ -93,7 +93,7 @@ std::string text_of(const Inspection& in) {
 
 int run_inspect(const Command& command, Console& console) {
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, command.inspect.input);
-  console.phase("inspect");
+  console.begin("inspect");
   const Result<Inspection> inspection = inspect(command.inspect);
   stop_watchdog();
   console.finish();

@@ -14,15 +14,15 @@
 namespace graphopt::tool {
 namespace {
 
-// Follows the run's phases like the console; stops the watchdog so that saving is finished.
+// Follows the run's stages like the console; stops the watchdog so that files, once begun, are finished.
 class Watched final : public Observer {
  public:
   explicit Watched(Console& console) : console_(console) {}
   bool wants(LogLevel level) const override { return console_.wants(level); }
   void log(LogLevel level, std::string_view message) override { console_.log(level, message); }
-  void phase(std::string_view name) override {
-    if (name == "save") stop_watchdog();
-    console_.phase(name);
+  void stage(Stage stage) override {
+    if (writes_files(stage)) stop_watchdog();
+    console_.stage(stage);
   }
   void step(std::string_view what, std::uint64_t done, std::uint64_t total) override {
     console_.step(what, done, total);
@@ -110,12 +110,13 @@ int run_optimize(const Command& command, Console& console) {
   if (!report) return fail(report.errors(), console);
   console.print(before_after_table(*report, console.wants(LogLevel::Info)));
   if (report->check) console.print(check_table(*report->check));
-  if (!options.explain.empty()) console.print(explain_table(*report, options.explain));
+  if (!options.clean_up.explain.empty()) console.print(explain_table(*report, options.clean_up.explain));
   if (command.tool.time_passes) console.print(time_table(*report));
   if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report));
       !saved)
     return fail(saved.errors(), console);
-  if (const Status saved = save(drawing, report->dot); !saved) return fail(saved.errors(), console);
+  if (const Status saved = save(drawing, report->regions ? report->regions->drawing : std::string{}); !saved)
+    return fail(saved.errors(), console);
   return 0;
 }
 

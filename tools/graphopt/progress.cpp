@@ -50,10 +50,10 @@ void Progress::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Progress::phase(std::string_view name) {
+void Progress::begin(std::string_view stage) {
   const std::scoped_lock lock(mutex_);
   erase_line();
-  phase_ = name;
+  stage_ = stage;
   what_.clear();
   done_ = total_ = 0;
   began_ = Clock::now();
@@ -75,7 +75,7 @@ void Progress::run() {
   std::unique_lock lock(mutex_);
   while (!ended_) {
     wake_.wait_for(lock, kTick, [this] { return ended_; });
-    if (!ended_ && !phase_.empty() && Clock::now() - began_ >= kPatience) draw();
+    if (!ended_ && !stage_.empty() && Clock::now() - began_ >= kPatience) draw();
   }
 }
 
@@ -92,7 +92,7 @@ void Progress::draw() {
     const auto at = static_cast<std::size_t>(seconds * 5) % (kBar - 3);
     std::fill_n(bar.begin() + static_cast<std::ptrdiff_t>(at), 4, '#');
   }
-  std::string line = fmt::format("{:<8} [{}]{} {:.0f} s  {}", phase_, bar, share, seconds, visible(what_));
+  std::string line = fmt::format("{:<8} [{}]{} {:.0f} s  {}", stage_, bar, share, seconds, visible(what_));
   line.resize(std::min(line.size(), terminal_width() - 1));
   put("\r\x1b[K" + line);
   drawn_ = true;

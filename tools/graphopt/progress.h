@@ -1,4 +1,4 @@
-// The progress bar: one line on a terminal for a phase that takes longer than a second.
+// The progress bar: one line on a terminal for a stage that takes longer than a second.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace graphopt::tool {
 
-// A separate thread draws, so that a phase which reports nothing for a while still shows that time passes.
+// A separate thread draws, so that a stage which reports nothing for a while still shows that time passes.
 class Progress {
  public:
   Progress();
@@ -19,7 +19,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void phase(std::string_view name);
+  void begin(std::string_view stage);
   void step(std::string_view what, std::uint64_t done, std::uint64_t total);
   // Erases the bar, so that something else can be written there; it is drawn again with the next tick.
   void clear();
@@ -33,7 +33,7 @@ class Progress {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::string phase_, what_;
+  std::string stage_, what_;
   std::uint64_t done_ = 0, total_ = 0;
   Clock::time_point began_;
   bool drawn_ = false, ended_ = false;

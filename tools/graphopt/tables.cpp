@@ -85,11 +85,11 @@ std::string before_after_table(const Report& report, bool all_operators) {
   return out;
 }
 
-std::string check_table(const Report::Check& check) {
+std::string check_table(const CheckStage::Report& check) {
   std::string out =
       fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);
   out += fmt::format("  {:<32}{:>12}{:>12}\n", "output", "max abs", "max rel");
-  for (const Report::Difference& d : check.outputs) {
+  for (const CheckStage::Difference& d : check.outputs) {
     out += fmt::format("  {:<32}{:>12.3g}{:>12.3g}", visible(d.output), d.max_abs, d.max_rel);
     if (d.random) out += "  random: type and shape only";
     if (!d.problem.empty()) out += "  " + visible(d.problem);
@@ -111,12 +111,12 @@ bool names_pass(const std::string& item, const std::string& pass) {
 // The candidates of one pass. Kept moves are shown where all nodes are asked for.
 std::string explain_pass(const Report& report, const std::string& pass, bool all_nodes) {
   std::string out;
-  for (const Report::Move& m : report.moves)
+  for (const CleanUpStage::Move& m : report.clean_up.moves)
     if (m.pass == pass && all_nodes)
       out += fmt::format("    kept     {:<16} {}: {}, {} -> {}, {}\n", m.kind, visible(m.place),
                          m.before.compute, m.before.free + m.before.deform, m.after.compute,
                          m.after.free + m.after.deform);
-  for (const Report::Refused& e : report.explain)
+  for (const CleanUpStage::Refused& e : report.clean_up.explain)
     if (e.pass == pass)
       out += fmt::format("    refused  {:<16} {} ('{}'): {}{}\n", e.kind, visible(e.place), visible(e.value),
                          visible(e.reason), e.limit.empty() ? "" : ": " + e.limit);
@@ -127,7 +127,7 @@ std::string explain_pass(const Report& report, const std::string& pass, bool all
 
 std::string explain_table(const Report& report, const std::vector<std::string>& asked) {
   std::string out;
-  for (const Report::PassFigures& pass : report.passes) {
+  for (const CleanUpStage::PassFigures& pass : report.clean_up.passes) {
     bool named = false, all_nodes = false;
     for (const std::string& item : asked) {
       if (!names_pass(item, pass.name)) continue;
@@ -142,10 +142,10 @@ std::string explain_table(const Report& report, const std::vector<std::string>& 
 
 std::string time_table(const Report& report) {
   std::string out = fmt::format("  {:<32}{:>10}{:>8}{:>10}\n", "time", "seconds", "runs", "rewrites");
-  for (const Report::Phase& phase : report.phases) {
-    out += fmt::format("  {:<32}{:>10.4f}\n", phase.name, phase.seconds);
-    if (phase.name != "clean-up") continue;
-    for (const Report::PassFigures& pass : report.passes) {
+  for (const Report::StageTime& time : report.stages) {
+    out += fmt::format("  {:<32}{:>10.4f}\n", stage_name(time.stage), time.seconds);
+    if (time.stage != Stage::CleanUp) continue;
+    for (const CleanUpStage::PassFigures& pass : report.clean_up.passes) {
       out +=
           fmt::format("    {:<30}{:>10.4f}{:>8}{:>10}\n", pass.name, pass.seconds, pass.runs, pass.rewrites);
     }

@@ -1,0 +1,45 @@
+// The stages of a run, in their order, with the options and the report of each. What a stage offers is in the
+// header of its name (graphopt/stages/); Options and Report have a member for each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "graphopt/stages/check.h"
+#include "graphopt/stages/clean_up.h"
+#include "graphopt/stages/infer.h"
+#include "graphopt/stages/load.h"
+#include "graphopt/stages/regions.h"
+#include "graphopt/stages/save.h"
+
+namespace graphopt {
+
+enum class Stage : std::uint8_t { Load, Infer, CleanUp, Regions, Check, Save };
+
+// Returns "load", "infer", "clean-up", "regions", "check", "save": the names in reports and on the terminal.
+std::string_view stage_name(Stage stage);
+
+// Returns true for a stage that writes files which outlive the run. From its begin on a run is not
+// interrupted: neither by --timeout nor by Observer::stop_requested().
+bool writes_files(Stage stage);
+
+struct StageOptions {
+  LoadStage::Options load;
+  InferStage::Options infer;
+  CleanUpStage::Options clean_up;
+  RegionsStage::Options regions;
+  CheckStage::Options check;
+  SaveStage::Options save;
+};
+
+// Nothing: the stage did not run.
+struct StageReports {
+  std::optional<InferStage::Report> infer;
+  CleanUpStage::Report clean_up;
+  std::optional<RegionsStage::Report> regions;
+  std::optional<CheckStage::Report> check;
+  SaveStage::Report save;
+};
+
+}  // namespace graphopt

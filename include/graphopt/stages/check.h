@@ -1,0 +1,34 @@
+// check: runs the original and the result in ONNX Runtime and compares them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace graphopt {
+
+struct CheckStage {
+  struct Options {
+    int seeds = 0;  // 0: no check
+    std::optional<double> tolerance;
+    // A failed check is followed by a search for the rewrite that caused it; implies a check.
+    bool bisect = false;
+    std::string ort;  // ONNX Runtime's library; empty: searched for
+  };
+
+  struct Difference {
+    std::string output;
+    double max_abs = 0, max_rel = 0, noise = 0;
+    bool random = false, ok = true;
+    std::string problem;
+  };
+  struct Report {
+    std::string verdict;                  // "same"; a check that found anything else ends the run
+    std::string runtime;                  // "ONNX Runtime 1.31.1"
+    std::uint64_t runs = 0, skipped = 0;  // input sets: compared; not accepted by the original
+    std::vector<Difference> outputs;      // the largest difference of each output over all runs
+  };
+};
+
+}  // namespace graphopt

@@ -1,0 +1,66 @@
+// clean-up: the passes, until none changes anything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace graphopt {
+
+inline constexpr std::uint64_t kDefaultFoldLimit = 64 * 1024;  // bytes that one folded constant may add
+
+struct CleanUpStage {
+  struct Options {
+    int level = 2;  // 0 load and save; 1 keeps every bit; 2 default: may round; 3 rounds and assumes more
+    bool exact = false;  // keeps every bit, at whatever level; assumes nothing
+    // Exactly these, in this order, until none changes anything; empty: by level.
+    std::vector<std::string> passes;
+    std::vector<std::string> disabled;
+    std::uint64_t fold_limit = kDefaultFoldLimit;
+    bool verify_each = false;
+    // Passes whose refused candidates go into the report: "PASS", or "all" for every pass; "PASS:NODE" and
+    // "all:NODE" ask for those of one node, given by its name or by that of one of its results.
+    std::vector<std::string> explain;
+    std::vector<std::string> print_after;  // passes after which the observer gets the model's text
+  };
+
+  struct PassFigures {
+    std::string name;
+    std::uint64_t runs = 0, rewrites = 0;
+    double seconds = 0;
+    std::vector<std::pair<std::string, std::uint64_t>> counters;
+  };
+  // Moves of the passes that search by cost (docs/hoisting.md): kept ones, in their order.
+  struct Cost {
+    std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
+    std::int64_t free = 0;     // F: elementwise nodes in no region with an anchor, and not absorbed
+    std::int64_t deform = 0;   // D: deformation nodes
+  };
+  struct Move {
+    std::string pass, kind, place;
+    Cost before, after;
+  };
+  // For each graph that was searched, bodies and functions included: the first and the last cost. A graph in
+  // which no move could start is not listed.
+  struct GraphCost {
+    std::string graph;  // its name
+    Cost before, after;
+  };
+  // What the passes in Options::explain refused in their last run. `kind`: the kind of move, or the name of
+  // the rule. `value`: the first result of the node at that place, or the initializer.
+  struct Refused {
+    std::string pass, kind, reason, place, value;
+    std::string limit;  // of reason "limit": the name of the limit, as in Report::limits; else empty
+  };
+  struct Report {
+    std::vector<PassFigures> passes;
+    std::vector<Move> moves;
+    std::vector<GraphCost> costs;
+    std::vector<Refused> explain;
+    std::uint64_t rounds = 0, rewrites = 0;
+    std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
+  };
+};
+
+}  // namespace graphopt

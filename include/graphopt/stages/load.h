@@ -1,0 +1,22 @@
+// load: reads the model and verifies it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace graphopt {
+
+// What the name of an input's dim means when it can be read as an expression over names of other input dims.
+enum class DimNames : std::uint8_t {
+  Expressions,  // "past + seq" is the sum, as exporters mean it
+  Opaque,       // each name is only a name: dims with equal names are equal, and nothing else is known
+};
+
+struct LoadStage {
+  struct Options {
+    std::string external_root;  // folder from which external data may be read, besides the model's own
+    DimNames dim_names = DimNames::Expressions;
+  };
+};
+
+}  // namespace graphopt

@@ -1,0 +1,32 @@
+// save: writes the model to Options::output.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphopt {
+
+enum class ExternalData : std::uint8_t {
+  Auto,  // weights stay in their files; models above 2 GiB get a data file
+  Always,
+  Never,
+};
+
+struct SaveStage {
+  struct Options {
+    ExternalData external_data = ExternalData::Auto;
+    std::uint64_t external_threshold = 1024;  // tensors of at least this many bytes go to the data file
+    bool force = false;                       // overwrite a write-protected output
+  };
+
+  struct File {
+    std::string path;
+    std::uint64_t bytes = 0;
+  };
+  struct Report {
+    std::vector<File> files;  // the files written; the model first
+  };
+};
+
+}  // namespace graphopt

@@ -1,0 +1,113 @@
+// check: original and result run in ONNX Runtime and are compared; --bisect traces a difference to a rewrite.
+#include "runtime/check.h"
+#include "driver/json.h"
+#include "driver/original.h"
+#include "driver/run.h"
+#include "driver/saving.h"
+#include "driver/shapes.h"
+#include "driver/stages/stage.h"
+#include "runtime/bisect.h"
+
+namespace graphopt {
+namespace {
+
+CheckStage::Report figures_of(const CheckReport& check) {
+  CheckStage::Report out;
+  out.verdict = "same";
+  out.runtime = check.runtime;
+  for (const CheckRun& run : check.runs) ++(run.skipped.empty() ? out.runs : out.skipped);
+  for (const OutputDifference& d : check.worst) {
+    out.outputs.push_back({d.output, d.max_abs, d.max_rel, d.noise, d.random, d.ok, d.problem});
+  }
+  return out;
+}
+
+Status find_culprit(Run& run, Checker& checker) {
+  std::unique_ptr<Work> work;
+  SavedInMemory saved;
+  std::uint64_t steps = 0;
+  const auto make = [&](std::uint64_t budget) -> Result<BisectStep> {
+    if (run.out_of_time()) return run.stopped();
+    run.observer.step("bisect", ++steps, 0);
+    work = std::make_unique<Work>();
+    work->rewrite_budget = budget;
+    for (const StageEntry* stage : all_stages()) {
+      if (!stage->repeat || !stage->wanted(run.options)) continue;
+      if (Status done = stage->repeat(run, *work); !done) return done.errors();
+    }
+    if (Status done = saved.save(work->model, saved_types(run.options, *work), run.original->folder); !done)
+      return done.errors();
+    return BisectStep{saved.source(), work->pipeline.rewrites, work->pipeline.last_rewrite};
+  };
+  Result<BisectReport> found =
+      bisect(make, [&checker](const ModelSource& model) { return checker.check(model); });
+  if (!found) return found.errors();
+  const Place place{run.options.input, {}, {}, {}, {}};
+  switch (found->outcome) {
+    case BisectReport::Outcome::Found:
+      return Error{ErrorKind::CheckFailed, place, "broken by " + to_string(*found) + ": " + found->check.why,
+                   "nothing was written; --disable-pass " + found->culprit.pass +
+                       " leaves the pass out; please report it"};
+    case BisectReport::Outcome::Saving:
+      return Error{ErrorKind::CheckFailed, place, "differs before the first rewrite: " + found->check.why,
+                   "nothing was written; please report the model: loading and saving broke it"};
+    case BisectReport::Outcome::Clean:
+      return Error{ErrorKind::CheckFailed, place,
+                   "the results differed once and agreed when the passes ran again",
+                   "nothing was written; run --check again: the model may not be deterministic"};
+    case BisectReport::Outcome::NotRun: break;
+  }
+  return *to_error(found->check, run.options.input);
+}
+
+// A check that cannot run counts as failed: the user who requested it must learn of it.
+Status run_check(Run& run) {
+  const CheckStage::Options& options = run.options.check;
+  const OriginalModel& original = *run.original;
+  Checker checker(original.source(), original.plan,
+                  {.seeds = std::max(1, options.seeds), .tolerance = options.tolerance, .ort = options.ort});
+  SavedInMemory result;
+  if (Status saved = result.save(run.work->model, saved_types(run.options, *run.work), original.folder);
+      !saved)
+    return saved.errors();
+  const CheckReport report = checker.check(result.source());
+  if (report.verdict == CheckReport::Verdict::Same) {
+    run.report.check = figures_of(report);
+    return Done{};
+  }
+  if (report.verdict == CheckReport::Verdict::NotRun || !options.bisect)
+    return *to_error(report, run.options.input);
+  run.observer.log(LogLevel::Info, "the results differ: " + report.why + "; looking for the rewrite");
+  return find_culprit(run, checker);
+}
+
+void check_json(const Report& r, Json& out) {
+  if (!r.check) return;
+  Json outputs = Json::array();
+  for (const CheckStage::Difference& d : r.check->outputs) {
+    outputs.push_back({{"output", d.output},
+                       {"max_abs", json_number(d.max_abs)},
+                       {"max_rel", json_number(d.max_rel)},
+                       {"noise", json_number(d.noise)},
+                       {"random", d.random},
+                       {"ok", d.ok},
+                       {"problem", d.problem}});
+  }
+  out["check"] = {{"verdict", r.check->verdict},
+                  {"runtime", r.check->runtime},
+                  {"runs", r.check->runs},
+                  {"skipped", r.check->skipped},
+                  {"outputs", outputs}};
+}
+
+}  // namespace
+
+extern constinit const StageEntry check_stage = {
+    .stage = Stage::Check,
+    .name = "check",
+    .needs_types = true,
+    .wanted = [](const Options& options) { return options.check.seeds > 0 || options.check.bisect; },
+    .run = run_check,
+    .to_json = check_json};
+
+}  // namespace graphopt

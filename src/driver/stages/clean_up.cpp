@@ -1,0 +1,146 @@
+// clean-up: the passes have reached a fixed point; the verifier accepts the result.
+#include "driver/explain.h"
+#include "driver/figures.h"
+#include "driver/json.h"
+#include "driver/run.h"
+#include "driver/stages/stage.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+
+namespace graphopt {
+namespace {
+
+bool wants_clean_up(const Options& options) {
+  return options.stop_after >= Stage::CleanUp &&
+         (options.clean_up.level > 0 || !options.clean_up.passes.empty());
+}
+
+// A run with `moves` is the main one: it reports to the observer and to the log.
+Status run_passes(Run& run, Work& work, MoveLog* moves) {
+  const CleanUpStage::Options& options = run.options.clean_up;
+  PipelineOptions o;
+  o.passes = options.passes;
+  o.disabled = options.disabled;
+  o.pass = {.fold_limit = options.fold_limit, .strictness = strictness_of(options.level, options.exact)};
+  o.verify_each = options.verify_each;
+  o.rewrite_budget = work.rewrite_budget;
+  o.should_stop = [&run] { return run.out_of_time(); };
+  std::uint64_t steps = 0;
+  o.moves = moves;
+  if (moves) {
+    o.after_pass = [&](std::string_view pass, const Model& model, bool changed) {
+      run.observer.step(pass, ++steps, 0);
+      if (run.observer.wants(LogLevel::Debug)) {
+        run.observer.log(LogLevel::Debug,
+                         std::string(pass) + (changed ? ": changed the model" : ": nothing to do"));
+      }
+      for (const std::string& name : options.print_after) {
+        if (name == pass) run.observer.text(pass, print(model));
+      }
+    };
+  }
+  Result<PipelineReport> done = run_pipeline(work.model, *work.inference, o);
+  if (!done) return done.errors();
+  if (done->stopped == StopReason::Stopped) return run.stopped();
+  work.pipeline = *std::move(done);
+  return Done{};
+}
+
+void report_moves(Run& run, const MoveLog& log) {
+  CleanUpStage::Report& report = run.report.clean_up;
+  const auto cost = [](const MoveCost& c) { return CleanUpStage::Cost{c.compute, c.free, c.deform}; };
+  for (const KeptMove& m : log.kept)
+    report.moves.push_back({std::string(m.pass), std::string(m.kind),
+                            to_string(place_of(run.work->model, m.place)), cost(m.before), cost(m.after)});
+  for (const GraphCost& c : log.costs) report.costs.push_back({c.name, cost(c.before), cost(c.after)});
+  report.explain = asked_refusals(log, run.work->model, run.options.clean_up);
+  for (const LimitCount& l : log.limits) run.add_limit(l.name, l.times);
+}
+
+void report_passes(Run& run, const PipelineReport& pipeline) {
+  CleanUpStage::Report& report = run.report.clean_up;
+  for (const PassReport& p : pipeline.passes) {
+    report.passes.push_back({p.name, p.runs, p.changes, p.seconds, p.counters});
+  }
+  report.rounds = pipeline.rounds;
+  report.rewrites = pipeline.rewrites;
+  report.stopped = pipeline.stopped == StopReason::Rounds ? "limit of rounds" : "fixed point";
+  if (pipeline.stopped == StopReason::Rounds) {
+    run.warn("the passes still found something to do after " + std::to_string(pipeline.rounds) +
+             " rounds; the result is correct, but please report this model");
+  }
+}
+
+Status run_clean_up(Run& run) {
+  Work& work = *run.work;
+  const std::uint64_t inferred_before = work.inference->inferred();
+  MoveLog moves{.explain = explained_passes(run.options.clean_up),
+                .kept = {},
+                .refused = {},
+                .costs = {},
+                .limits = {}};
+  if (Status done = run_passes(run, work, &moves); !done) return done;
+  report_moves(run, moves);
+  report_passes(run, work.pipeline);
+  InferStage::Report& inference = *run.report.infer;
+  inference.inferred = work.inference->inferred();
+  inference.again = inference.inferred - inferred_before;
+  if (const std::uint64_t rewrites = work.pipeline.rewrites; rewrites > 0)
+    inference.again_per_rewrite = static_cast<double>(inference.again) / static_cast<double>(rewrites);
+  if (auto broken = verify(work.model)) return *broken;
+  run.report.after = count_model(work.model);
+  return Done{};
+}
+
+Json to_json(const CleanUpStage::PassFigures& p) {
+  Json counters = Json::object();
+  for (const auto& [name, n] : p.counters) counters[name] = n;
+  return {{"name", p.name},
+          {"runs", p.runs},
+          {"rewrites", p.rewrites},
+          {"seconds", p.seconds},
+          {"counters", counters}};
+}
+
+void clean_up_json(const Report& report, Json& out) {
+  const CleanUpStage::Report& r = report.clean_up;
+  Json& passes = out["passes"] = Json::array();
+  for (const CleanUpStage::PassFigures& p : r.passes) passes.push_back(to_json(p));
+  const auto cost = [](const CleanUpStage::Cost& c) {
+    return Json{{"compute", c.compute}, {"free", c.free}, {"deform", c.deform}};
+  };
+  Json& moves = out["moves"] = Json::array();
+  for (const CleanUpStage::Move& m : r.moves) {
+    moves.push_back({{"pass", m.pass},
+                     {"kind", m.kind},
+                     {"place", m.place},
+                     {"before", cost(m.before)},
+                     {"after", cost(m.after)}});
+  }
+  Json& costs = out["costs"] = Json::array();
+  for (const CleanUpStage::GraphCost& c : r.costs)
+    costs.push_back({{"graph", c.graph}, {"before", cost(c.before)}, {"after", cost(c.after)}});
+  Json& explain = out["explain"] = Json::array();
+  for (const CleanUpStage::Refused& e : r.explain) {
+    explain.push_back(
+        {{"pass", e.pass}, {"kind", e.kind}, {"reason", e.reason}, {"place", e.place}, {"value", e.value}});
+    if (!e.limit.empty()) explain.back()["limit"] = e.limit;
+  }
+  out["rounds"] = r.rounds;
+  out["rewrites"] = r.rewrites;
+  out["stopped"] = r.stopped;
+}
+
+}  // namespace
+
+extern constinit const StageEntry clean_up_stage = {
+    .stage = Stage::CleanUp,
+    .name = "clean-up",
+    .needs_types = true,
+    .edits_nodes = true,
+    .wanted = wants_clean_up,
+    .run = run_clean_up,
+    .repeat = [](Run& run, Work& work) { return run_passes(run, work, nullptr); },
+    .to_json = clean_up_json};
+
+}  // namespace graphopt

@@ -1,0 +1,74 @@
+// infer: every value has a type that holds in all runs, for the sizes that --shape and --dim give; wrong
+// claims of the file are known.
+#include "driver/json.h"
+#include "driver/original.h"
+#include "driver/run.h"
+#include "driver/shapes.h"
+#include "driver/stages/stage.h"
+
+namespace graphopt {
+namespace {
+
+bool wants_infer(const Options& options) {
+  return any_wanted(options, &StageEntry::needs_types) || options.infer.write_types ||
+         options.stop_after == Stage::Infer || !options.infer.shapes.empty() || !options.infer.dims.empty();
+}
+
+Status start_inference(Run& run, Work& work) {
+  Result<InferOptions> bound = bind(work.model, bindings_of(run.options.infer));
+  if (!bound) return bound.errors();
+  work.inference.emplace(work.model, *std::move(bound));
+  work.inference->run();
+  return Done{};
+}
+
+void report_claims(Run& run) {
+  const Model& m = run.work->model;
+  std::vector<InferStage::WrongClaim>& claims = run.report.infer->false_claims;
+  for (const FalseClaim& claim : run.work->inference->false_claims()) {
+    claims.push_back({std::string(m.text(m.value(claim.value).name)), claim.declared, claim.inferred});
+  }
+  if (claims.empty()) return;
+  const InferStage::WrongClaim& first = claims.front();
+  const std::size_t others = claims.size() - 1;
+  run.warn(m.file + ": value_info of '" + first.value + "' says " + first.declared +
+           ", which cannot be: it is " + first.inferred +
+           (others > 0 ? " (and " + std::to_string(others) + " more such claims)" : "") + "; not trusted");
+}
+
+Status run_infer(Run& run) {
+  Work& work = *run.work;
+  if (Status started = start_inference(run, work); !started) return started;
+  InferStage::Report& report = run.report.infer.emplace();
+  report.inferred = work.inference->inferred();
+  for (std::size_t v = 0; v < work.model.value_count(); ++v) {
+    if (work.model.alive(ValueId{v})) ++report.values;
+  }
+  report_claims(run);
+  if (run.original)
+    run.original->plan = plan_inputs(work.model, *work.inference);  // passes may remove what it reads
+  return Done{};
+}
+
+void infer_json(const Report& r, Json& out) {
+  Json& claims = out["false_claims"] = Json::array();
+  if (!r.infer) return;
+  out["inference"] = {{"values", r.infer->values},
+                      {"inferred", r.infer->inferred},
+                      {"again", r.infer->again},
+                      {"again_per_rewrite", r.infer->again_per_rewrite}};
+  for (const InferStage::WrongClaim& c : r.infer->false_claims) {
+    claims.push_back({{"value", c.value}, {"declared", c.declared}, {"inferred", c.inferred}});
+  }
+}
+
+}  // namespace
+
+extern constinit const StageEntry infer_stage = {.stage = Stage::Infer,
+                                                 .name = "infer",
+                                                 .wanted = wants_infer,
+                                                 .run = run_infer,
+                                                 .repeat = start_inference,
+                                                 .to_json = infer_json};
+
+}  // namespace graphopt

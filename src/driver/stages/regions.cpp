@@ -1,0 +1,144 @@
+// regions: lists the regions of the main graph as the passes left it, draws the graph for --dot, and writes
+// the regions into the model in the form that --regions names.
+#include "driver/regions.h"
+
+#include "driver/figures.h"
+#include "driver/json.h"
+#include "driver/run.h"
+#include "driver/stages/stage.h"
+#include "ir/verify.h"
+#include "onnx/node_metadata.h"
+#include "regions/region_functions.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::string_view kKey = "graphopt.region";  // of metadata_props
+
+void clear_metadata(Model& m) {
+  if (m.ir_version < kNodeMetadataIrVersion) return;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) set_node_metadata(m, n, kKey, std::nullopt);
+}
+
+void write_metadata(Model& m, const RegionList& list) {
+  if (m.ir_version < kNodeMetadataIrVersion) return;
+  for (std::size_t r = 0; r < list.regions.size(); ++r)
+    for (const NodeId n : list.regions[r].members) set_node_metadata(m, n, kKey, std::to_string(r));
+}
+
+// Returns the functions' names, by region.
+std::vector<std::string> write_regions(Work& work, RegionForm form, const RegionList& list) {
+  if (form == RegionForm::Metadata) write_metadata(work.model, list);
+  if (form != RegionForm::Functions) return {};
+  return make_region_functions(work.model, work.model.main(), list);
+}
+
+Status run_regions(Run& run) {
+  const RegionsStage::Options& options = run.options.regions;
+  Work& work = *run.work;
+  Model& m = work.model;
+  const RegionList list = list_regions(m, *work.inference, m.main());
+  RegionsStage::Report& report = run.report.regions.emplace(describe_regions(m, list));
+  for (std::size_t i = 0; i < list.limit_hits.times.size(); ++i)
+    if (const std::uint64_t times = list.limit_hits.times[i]) run.add_limit(kSearchLimitNames[i], times);
+  if (options.draw) report.drawing = draw_regions(m, *work.inference, list, work.file_nodes);
+  const std::int64_t version = work.file_ir_version;
+  const std::vector<std::string> functions = write_regions(work, options.form, list);
+  for (std::size_t r = 0; r < functions.size(); ++r) report.regions[r].function = functions[r];
+  switch (options.form) {
+    case RegionForm::None: break;
+    case RegionForm::Metadata:
+      report.form = "metadata";
+      if (version < kNodeMetadataIrVersion)
+        run.warn(m.file +
+                 ": --regions metadata: nodes have metadata from IR version 10 on, and the model has " +
+                 std::to_string(version) + "; the regions stand in the report only");
+      break;
+    case RegionForm::Functions:
+      report.form = "functions";
+      if (version < m.ir_version)
+        run.warn(m.file + ": --regions functions: the IR version was raised from " + std::to_string(version) +
+                 " to " + std::to_string(m.ir_version) + ", the first with functions");
+      break;
+  }
+  if (auto broken = verify(m)) return *broken;
+  run.report.after = count_model(m);
+  return Done{};
+}
+
+Status repeat_regions(Run& run, Work& work) {
+  write_regions(work, run.options.regions.form, list_regions(work.model, *work.inference, work.model.main()));
+  return Done{};
+}
+
+void regions_json(const Report& r, Json& out) {
+  if (!r.regions) return;
+  out["region_form"] = r.regions->form;
+  out["regions"] = to_json(r.regions->regions);
+  out["launches"] = r.regions->launches;
+}
+
+}  // namespace
+
+Json to_json(const std::vector<RegionsStage::Region>& regions) {
+  const auto text = [](const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); };
+  Json out = Json::array();
+  for (const RegionsStage::Region& r : regions) {
+    out.push_back({{"id", r.id}, {"members", r.members}, {"anchor", text(r.anchor)}, {"kind", text(r.kind)}});
+    if (!r.function.empty()) out.back()["function"] = r.function;
+  }
+  return out;
+}
+
+RegionsStage::Report describe_regions(const Model& m, const RegionList& list) {
+  const auto name = [&m](NodeId n) {
+    for (const ValueId v : m.outputs(n))
+      if (v) return std::string(m.text(m.value(v).name));
+    return std::string{};
+  };
+  RegionsStage::Report out;
+  out.launches = list.launches;
+  for (const Region& r : list.regions) {
+    RegionsStage::Region& region = out.regions.emplace_back();
+    region.id = std::to_string(out.regions.size() - 1);
+    if (r.anchor) {
+      region.anchor = name(r.anchor);
+      region.kind = operator_name(m, m.node(r.anchor).op);
+    }
+    for (const NodeId n : r.members)
+      for (const ValueId v : m.outputs(n))
+        if (v) region.members.emplace_back(m.text(m.value(v).name));
+  }
+  return out;
+}
+
+void drop_old_regions(const Options& options, Work& work) {
+  if (any_wanted(options, &StageEntry::edits_nodes)) {  // an old entry may name a node that changes
+    inline_region_functions(work.model);
+    clear_metadata(work.model);
+  }
+  // Functions raise the IR version. Up to version 3 passes may make fewer constants, so a second run, which
+  // finds the higher version in the file, would find more to do: there it is raised before the passes.
+  constexpr std::int64_t kLastWithoutConstants = 3;
+  work.file_ir_version = work.model.ir_version;
+  if (is_wanted(Stage::Regions, options) && options.regions.form == RegionForm::Functions &&
+      work.model.ir_version <= kLastWithoutConstants)
+    work.model.ir_version = kFunctionIrVersion;
+  work.file_nodes = work.model.node_count();
+}
+
+extern constinit const StageEntry regions_stage = {
+    .stage = Stage::Regions,
+    .name = "regions",
+    .needs_types = true,
+    .edits_nodes = true,
+    .wanted =
+        [](const Options& options) {
+          return options.stop_after >= Stage::CleanUp &&
+                 (options.regions.form != RegionForm::None || options.regions.draw);
+        },
+    .run = run_regions,
+    .repeat = repeat_regions,
+    .to_json = regions_json};
+
+}  // namespace graphopt

@@ -1,0 +1,40 @@
+// save: OUT is the new model, durably; nothing is written before this stage.
+#include "driver/json.h"
+#include "driver/run.h"
+#include "driver/saving.h"
+#include "driver/shapes.h"
+#include "driver/stages/stage.h"
+
+namespace graphopt {
+namespace {
+
+Status run_save(Run& run) {
+  const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
+  SaveOptions o = save_options(run.options.save);
+  o.path = run.options.output;
+  o.types = types;
+  const Result<SavedFiles> saved = save_model(run.work->model, o);
+  if (!saved) return saved.errors();
+  run.report.after.bytes = saved->bytes + saved->data_bytes;
+  std::vector<SaveStage::File>& files = run.report.save.files;
+  files.push_back({saved->path, saved->bytes});
+  if (!saved->data_path.empty()) files.push_back({saved->data_path, saved->data_bytes});
+  return Done{};
+}
+
+void save_json(const Report& r, Json& out) {
+  Json& files = out["files"] = Json::array();
+  for (const SaveStage::File& f : r.save.files) files.push_back({{"path", f.path}, {"bytes", f.bytes}});
+}
+
+}  // namespace
+
+extern constinit const StageEntry save_stage = {
+    .stage = Stage::Save,
+    .name = "save",
+    .writes_files = true,
+    .wanted = [](const Options& options) { return !options.output.empty(); },
+    .run = run_save,
+    .to_json = save_json};
+
+}  // namespace graphopt
