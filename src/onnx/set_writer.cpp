@@ -19,8 +19,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kShortHash = 16;  // digits, as in the data file of a model that is saved alone
-
 Error output_error(const std::string& path, std::string what, std::string remedy) {
   Error e{ErrorKind::Output, {}, std::move(what), std::move(remedy)};
   e.place.file = path;
@@ -57,99 +55,40 @@ Error larger_than_a_file(const SetModel& model, const std::string& path, std::ui
                                                                           : "lower --external-threshold");
 }
 
-// The model beside the set.
+// The model beside the set. Its old file gets a second name for a moment, so that it can be brought back;
+// where the file system has no links, or OUT is on another one than the list, it cannot.
 class Out {
  public:
-  // The set must outlive this object.
-  Out(OutputSet& set, const SetModel& model) : set_(set), model_(model) {}
+  // The set and the model must outlive this object.
+  Out(OutputSet& set, const SetModel& model) : set_(set), output_(*model.model, model.options) {}
 
-  Status open() {
-    const std::string& path = model_.options.path;
-    if (std::optional<Error> e = hits_weights(*model_.model, path)) return *std::move(e);
-    Result<OutputFile> file = OutputFile::create(path, model_.options.force);
-    if (!file) return file.errors();
-    if (!file->regular())
-      return output_error(path, "a model beside a set of files cannot go to a pipe or a device",
-                          "give -o the path of a file");
-    file_.emplace(*std::move(file));
-    return Done{};
-  }
-
-  // Writes everything but the names.
-  Status write(DataLayout& layout, const std::optional<SetFile>& data) {
-    const std::string target = file_->target();
-    if (data)
-      data_name_ = target.substr(target.rfind('/') + 1) + "." + data->sha256.substr(0, kShortHash) + ".data";
-    const Message message(model_, layout, data_name_);
-    if (message.size() > kLargestMessage)
-      return larger_than_a_file(model_, model_.options.path, message.size());
-    if (Status s = write_ranges(message.ranges, *file_); !s) return s;
-    if (!message.plan.has_data()) data_name_.clear();
-    saved_.path = model_.options.path;
-    saved_.bytes = message.size();
-    if (!data_name_.empty()) {
-      data_ = data;
-      saved_.data_path = folder_of(model_.options.path) + "/" + data_name_;
-      saved_.data_bytes = data->bytes;
-    }
-    return file_->finish();
+  Status write(const std::string& path) {
+    if (Status s = output_.write(); !s) return s;
+    if (output_.regular()) return Done{};
+    return output_error(path, "a model beside a set of files cannot go to a pipe or a device",
+                        "give -o the path of a file");
   }
 
   Status place() {
-    const std::string target = file_->target();
-    if (data_)
-      if (Status s = place_data(folder_of(target) + "/" + data_name_); !s) return s;
-    struct stat info{};
-    replaces_ = ::stat(target.c_str(), &info) == 0;
-    // The old file's second name, to bring it back. Elsewhere than beside the list it may be impossible.
     const std::string kept = set_.scratch("out");
-    if (replaces_ && ::link(target.c_str(), kept.c_str()) == 0) kept_ = kept;
-    target_ = target;
-    if (Status s = file_->commit(); !s) {
-      remove_data();
-      return s;
-    }
-    return Done{};
+    if (output_.replaces() && ::link(output_.target().c_str(), kept.c_str()) == 0) kept_ = kept;
+    return output_.place();
   }
 
   void undo() {
-    if (!kept_.empty()) ::rename(kept_.c_str(), target_.c_str());
-    else if (!replaces_) ::unlink(target_.c_str());
+    if (!kept_.empty()) ::rename(kept_.c_str(), output_.target().c_str());
+    else if (!output_.replaces()) ::unlink(output_.target().c_str());
     else return;  // the new file stays, and needs its data
-    remove_data();
+    output_.remove_data();
   }
 
-  void remove_old() const {
-    if (replaces_) remove_old_data(*model_.model, target_, {data_name_});
-  }
-
-  const SavedFiles& saved() const { return saved_; }
+  void remove_old() const { output_.remove_old(); }
+  const SavedFiles& saved() const { return output_.saved(); }
 
  private:
-  Status place_data(const std::string& path) {
-    if (file_holds(path, data_->bytes, data_->sha256)) return Done{};
-    struct stat info{};
-    made_data_ = ::lstat(path.c_str(), &info) != 0 ? path : std::string{};
-    const std::string from = set_.path_of(*data_), link = set_.scratch("out.data");
-    if (::link(from.c_str(), link.c_str()) == 0 && ::rename(link.c_str(), path.c_str()) == 0) return Done{};
-    const Result<std::shared_ptr<const FileImage>> image = FileImage::open(from);
-    if (!image) return image.errors();
-    Result<OutputFile> copy = OutputFile::create(path, true);
-    if (!copy) return copy.errors();
-    if (Status s = copy->copy(**image, 0, (*image)->bytes().size()); !s) return s;
-    return copy->commit();
-  }
-  void remove_data() {
-    if (!made_data_.empty()) ::unlink(made_data_.c_str());
-  }
-
   OutputSet& set_;
-  const SetModel& model_;
-  std::optional<OutputFile> file_;
-  std::optional<SetFile> data_;  // the set's
-  std::string data_name_, made_data_, target_, kept_;
-  bool replaces_ = false;
-  SavedFiles saved_;
+  ModelOutput output_;
+  std::string kept_;
 };
 
 Status check(const SetModel& model, const std::string& list) {
@@ -179,17 +118,10 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
   Result<std::unique_ptr<OutputSet>> opened = OutputSet::open(options.list, options.read_list, options.force);
   if (!opened) return opened.errors();
   OutputSet& set = **opened;
-  std::optional<Out> out;
-  if (options.out) {
-    out.emplace(set, *options.out);
-    if (Status s = out->open(); !s) return s.errors();
-  }
-
   // Each plan is made again for its message, which costs a walk over the model: all of them at once would be
   // a table of all tensors for each of many parts.
   DataLayout layout(DataLayout::Share::Contents);
   for (const SetModel& model : models) const DataPlan plan(*model.model, model.options, layout);
-  if (options.out) const DataPlan plan(*options.out->model, options.out->options, layout);
 
   SavedSet saved;
   if (!layout.empty()) {
@@ -208,9 +140,11 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
     if (!file) return file.errors();
     saved.models.push_back(*std::move(file));
   }
+  std::optional<Out> out;
   FileBeside beside;
-  if (out) {
-    if (Status s = out->write(layout, saved.data); !s) return s.errors();
+  if (options.out) {
+    out.emplace(set, *options.out);
+    if (Status s = out->write(options.out->options.path); !s) return s.errors();
     saved.out = out->saved();
     beside = {[&out] { return out->place(); }, [&out] { out->undo(); }};
   }

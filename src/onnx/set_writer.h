@@ -52,9 +52,9 @@ struct SetOptions {
     return plain_list(s.files());
   };
   ListReader read_list = read_plain_list;
-  // A model that is also written to a name of the user's choice, `options.path`, just before the list. It is
-  // no member of the set and needs none of its files: what it has in the data file, it has under a name of
-  // its own (OUT.<16 hexadecimal digits>.data), a link to the same bytes where the file system can.
+  // A model that is also written to a name of the user's choice, `options.path`, just before the list, as
+  // save_model writes it: it is no member of the set and needs none of its files. (Its data file is no link
+  // to the set's: onnx refuses data files of several links.)
   const SetModel* out = nullptr;
 };
 

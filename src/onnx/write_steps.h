@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "graphopt/error.h"
 #include "ir/model.h"
 #include "onnx/wire.h"
+#include "onnx/writer.h"
 #include "support/file.h"
 
 namespace graphopt {
@@ -24,5 +26,32 @@ Error too_large(const std::string& path, std::uint64_t bytes, std::string remedy
 
 Status write_ranges(const std::vector<wire::ByteRange>& ranges, OutputFile& out);
 std::string sha256_of(const std::vector<wire::ByteRange>& ranges);
+
+class DataPlan;
+
+// One model and its data file under names of the user's choice, in steps (writer.cpp).
+class ModelOutput {
+ public:
+  // Both must outlive this object.
+  ModelOutput(const Model& m, const SaveOptions& options);
+  ~ModelOutput();
+
+  Status write();                              // everything but the names
+  Status place();                              // gives the data file its name, then the model
+  void remove_data() const;                    // undoes place() for the data file
+  void remove_old() const;                     // data files of the model that was replaced
+  bool replaces() const { return replaces_; }  // a file of this name was there
+  bool regular() const { return model_file_->regular(); }
+  const std::string& target() const { return model_file_->target(); }
+  const SavedFiles& saved() const { return saved_; }
+
+ private:
+  const Model& m_;
+  const SaveOptions& options_;
+  std::optional<OutputFile> model_file_, data_file_;
+  std::unique_ptr<DataPlan> plan_;
+  bool replaces_ = false;
+  SavedFiles saved_;
+};
 
 }  // namespace graphopt

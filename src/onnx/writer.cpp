@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 
 #include "onnx/data_writer.h"
@@ -22,53 +23,69 @@ bool is_plain_file(const std::string& path) {
 
 }  // namespace
 
-Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
-  if (std::optional<Error> e = shrunk_input(m)) return *std::move(e);
-  if (std::optional<Error> e = hits_weights(m, options.path)) return *std::move(e);
-  struct stat before{};
-  const bool replaces =
-      options.path != "-" && ::stat(options.path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
-  const bool files_allowed = is_plain_file(options.path);
-  Result<OutputFile> model_file = OutputFile::create(options.path, options.force);
-  if (!model_file) return model_file.errors();
+ModelOutput::ModelOutput(const Model& m, const SaveOptions& options) : m_(m), options_(options) {}
+ModelOutput::~ModelOutput() = default;
 
-  std::optional<DataPlan> plan(std::in_place, m, options, files_allowed, false);
-  std::optional<MessageWriter> message(std::in_place, m, options, *plan);
+Status ModelOutput::write() {
+  if (std::optional<Error> e = shrunk_input(m_)) return *std::move(e);
+  if (std::optional<Error> e = hits_weights(m_, options_.path)) return *std::move(e);
+  struct stat before{};
+  replaces_ = options_.path != "-" && ::stat(options_.path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
+  const bool files_allowed = is_plain_file(options_.path);
+  Result<OutputFile> model_file = OutputFile::create(options_.path, options_.force);
+  if (!model_file) return model_file.errors();
+  model_file_.emplace(*std::move(model_file));
+
+  plan_ = std::make_unique<DataPlan>(m_, options_, files_allowed, false);
+  auto message = std::make_unique<MessageWriter>(m_, options_, *plan_);
   std::vector<wire::ByteRange> ranges = message->ranges();
-  if (message->size() > kLargestMessage && files_allowed && options.external == SaveOptions::External::Auto) {
+  if (message->size() > kLargestMessage && files_allowed &&
+      options_.external == SaveOptions::External::Auto) {
     message.reset();
-    plan.emplace(m, options, files_allowed, true);
-    message.emplace(m, options, *plan);
+    plan_ = std::make_unique<DataPlan>(m_, options_, files_allowed, true);
+    message = std::make_unique<MessageWriter>(m_, options_, *plan_);
     ranges = message->ranges();
   }
   if (message->size() > kLargestMessage) {
-    return too_large(options.path, message->size(),
+    return too_large(options_.path, message->size(),
                      !files_allowed ? "give -o the path of a file, beside which a data file can stand"
-                     : options.external == SaveOptions::External::Never ? "leave out --external-data never"
-                                                                        : "lower --external-threshold");
+                     : options_.external == SaveOptions::External::Never ? "leave out --external-data never"
+                                                                         : "lower --external-threshold");
   }
+  saved_.path = options_.path;
+  saved_.bytes = message->size();
+  saved_.data_kept = plan_->keeps();
+  saved_.data_bytes = plan_->data_bytes() + plan_->kept_bytes();
+  if (plan_->has_data()) {
+    if (Status s = plan_->write(target(), data_file_); !s) return s;
+    saved_.data_path = folder_of(options_.path) + "/" + plan_->file_name();
+  }
+  if (Status s = write_ranges(ranges, *model_file_); !s) return s;
+  return model_file_->finish();
+}
 
-  SavedFiles saved;
-  saved.path = options.path;
-  saved.bytes = message->size();
-  saved.data_kept = plan->keeps();
-  saved.data_bytes = plan->data_bytes() + plan->kept_bytes();
-  std::optional<OutputFile> data_file;
-  const std::string target = model_file->target();
-  if (plan->has_data()) {
-    if (Status s = plan->write(target, data_file); !s) return s.errors();
-    saved.data_path = folder_of(options.path) + "/" + plan->file_name();
-  }
-  if (Status s = write_ranges(ranges, *model_file); !s) return s.errors();
-  if (Status s = model_file->finish(); !s) return s.errors();
-  if (data_file)
-    if (Status s = data_file->commit(); !s) return s.errors();
-  if (Status s = model_file->commit(); !s) {
-    if (data_file) ::unlink((folder_of(target) + "/" + plan->file_name()).c_str());
-    return s.errors();
-  }
-  if (replaces) remove_old_data(m, target, locations(m, *plan));
-  return saved;
+Status ModelOutput::place() {
+  if (data_file_)
+    if (Status s = data_file_->commit(); !s) return s;
+  Status s = model_file_->commit();
+  if (!s) remove_data();
+  return s;
+}
+
+void ModelOutput::remove_data() const {
+  if (data_file_) ::unlink((folder_of(target()) + "/" + plan_->file_name()).c_str());
+}
+
+void ModelOutput::remove_old() const {
+  if (replaces_) remove_old_data(m_, target(), locations(m_, *plan_));
+}
+
+Result<SavedFiles> save_model(const Model& m, const SaveOptions& options) {
+  ModelOutput output(m, options);
+  if (Status s = output.write(); !s) return s.errors();
+  if (Status s = output.place(); !s) return s.errors();
+  output.remove_old();
+  return output.saved();
 }
 
 }  // namespace graphopt
