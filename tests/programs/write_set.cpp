@@ -1,0 +1,129 @@
+// Writes a set of files over an older one, and ends itself where it is told, for tests/campaign/kill_set.py.
+//
+//   graphopt_write_set LIST OUT SEED KIBIBYTES [CALL]
+//
+// The set has three models and their weights, which follow from SEED; one of them is also written to OUT.
+// With CALL the process is killed (SIGKILL) before that of its system calls that change names or sync files,
+// counted from 1. Prints the number of these calls.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "onnx/set_writer.h"
+
+namespace {
+
+long calls = 0, last_call = 0;
+
+void count() {
+  if (++calls == last_call) static_cast<void>(std::raise(SIGKILL));
+}
+
+}  // namespace
+
+// These stand for the C library's in this program alone.
+extern "C" {
+int rename(const char* from, const char* to) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+}
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_renameat, from_folder, from, to_folder, to));
+}
+int link(const char* from, const char* to) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+}
+int unlink(const char* path) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
+}
+int mkdir(const char* path, mode_t mode) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+int rmdir(const char* path) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
+}
+int fsync(int fd) {
+  count();
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+}
+
+namespace graphopt {
+namespace {
+
+// y = x + w + shared; both weights have `bytes` bytes.
+Model model(std::uint64_t seed, std::uint64_t own, std::size_t bytes) {
+  Model m;
+  m.ir_version = 10;
+  m.opset_tables[0] = {{kEmptyName, 21}};
+  const auto count = static_cast<std::int64_t>(bytes / sizeof(std::uint32_t));
+  const auto weight = [&](const char* name, std::uint64_t first) {
+    std::string raw(static_cast<std::size_t>(count) * sizeof(std::uint32_t), '\0');
+    auto state = static_cast<std::uint32_t>(first * 2654435761u + 1);
+    for (char& c : raw) {
+      state = state * 1664525u + 1013904223u;
+      c = static_cast<char>((state >> 24) & 0x3F);  // small numbers
+    }
+    return m.add_initializer(m.main(), name, m.make_tensor(DType::Float, std::vector{count}, std::move(raw)));
+  };
+  const OpId add = m.intern_op(OpKind::Add, "", "Add");
+  const ValueId x = m.add_input(m.main(), m.names.intern("x"));
+  const std::vector<ValueId> sum{m.add_value(m.main(), m.names.intern("sum"))};
+  const std::vector<ValueId> y{m.add_value(m.main(), m.names.intern("y"))};
+  m.add_node(m.main(), add, std::vector<ValueId>{x, weight("w", seed * 16 + own)}, sum, {}, "first");
+  m.add_node(m.main(), add, std::vector<ValueId>{sum[0], weight("shared", seed * 16)}, y, {}, "second");
+  m.set_graph_outputs(m.main(), y);
+  return m;
+}
+
+int run(const std::string& list, const std::string& out, std::uint64_t seed, std::size_t bytes) {
+  std::vector<Model> parts;
+  for (std::uint64_t i = 1; i <= 3; ++i) parts.push_back(model(seed, i, bytes));
+  std::vector<SetModel> models;
+  for (std::size_t i = 0; i < parts.size(); ++i) models.push_back({&parts[i], {}, "s" + std::to_string(i)});
+  SetModel beside = models[0];
+  beside.options.path = out;
+  beside.options.external = SaveOptions::External::Always;
+  SetOptions options;
+  options.list = list;
+  options.out = &beside;
+  if (const Result<SavedSet> saved = save_set(models, options); !saved) {
+    std::fprintf(stderr, "%s\n", to_string(saved.error()).c_str());
+    return 1;
+  }
+  std::printf("%ld\n", calls);
+  return 0;
+}
+
+}  // namespace
+}  // namespace graphopt
+
+int main(int argc, char** argv) {
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: %s LIST OUT SEED KIBIBYTES [CALL]\n", argv[0]);
+    return 1;
+  }
+  if (argc == 6) last_call = std::strtol(argv[5], nullptr, 10);
+  return graphopt::run(argv[1], argv[2], std::strtoul(argv[3], nullptr, 10),
+                       std::strtoul(argv[4], nullptr, 10) * 1024);
+}
