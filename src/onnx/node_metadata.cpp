@@ -30,6 +30,28 @@ Entry entry_of(Bytes bytes) {
 
 bool is_metadata(const Field& f) { return f.number == nf::kMetadata && f.kind == Kind::Length; }
 
+std::uint64_t tag_of(std::uint32_t number) {
+  return std::uint64_t{number} << 3 | static_cast<std::uint64_t>(Kind::Length);
+}
+
+void append_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 128; value >>= 7) out += static_cast<char>((value & 127) | 128);
+  out += static_cast<char>(value);
+}
+
+void append_field(std::string& out, std::uint32_t number, std::string_view content) {
+  append_varint(out, tag_of(number));
+  append_varint(out, content.size());
+  out += content;
+}
+
+// Of a field with a number below 16 and so many bytes of content.
+std::size_t field_size(std::size_t content) {
+  std::size_t length = 1;
+  for (std::size_t rest = content; rest >= 128; rest >>= 7) ++length;
+  return 1 + length + content;
+}
+
 }  // namespace
 
 std::optional<std::string_view> node_metadata(const Model& m, NodeId n, std::string_view key) {
@@ -43,26 +65,43 @@ std::optional<std::string_view> node_metadata(const Model& m, NodeId n, std::str
 }
 
 bool set_node_metadata(Model& m, NodeId n, std::string_view key, std::optional<std::string_view> value) {
-  if (node_metadata(m, n, key) == value) return false;
-  // Operands, results, operator and attributes of a changed node are written from the IR (node_writer.cpp):
-  // only fields that exist nowhere but in these bytes must be in the new ones.
-  std::string proto;
-  Fields fields(m.node(n).proto);
-  for (Field f; fields.next(f);) {
-    const bool from_ir = f.kind == Kind::Length && (f.number == nf::kInput || f.number == nf::kOutput ||
-                                                    f.number == nf::kOpType || f.number == nf::kAttribute);
-    if (from_ir || (is_metadata(f) && entry_of(f.bytes).key == key)) continue;
-    proto += f.whole;
+  const NodeText entry{n, value};
+  return set_node_metadata(m, key, {&entry, 1}) != 0;
+}
+
+// Operands, results, operator and attributes of a changed node are written from the IR (node_writer.cpp):
+// only fields that exist nowhere but in its bytes must be in the new ones. One walk over them finds the
+// present text and gathers those fields; the new entry follows, whose first bytes are the same for all nodes.
+std::size_t set_node_metadata(Model& m, std::string_view key, std::span<const NodeText> entries) {
+  std::string key_field, proto;
+  append_field(key_field, field::entry::kKey, key);
+  std::size_t changed = 0;
+  for (const NodeText& entry : entries) {
+    std::optional<std::string_view> now;
+    proto.clear();
+    Fields fields(m.node(entry.node).proto);
+    for (Field f; fields.next(f);) {
+      const bool from_ir = f.kind == Kind::Length && (f.number == nf::kInput || f.number == nf::kOutput ||
+                                                      f.number == nf::kOpType || f.number == nf::kAttribute);
+      if (from_ir) continue;
+      if (is_metadata(f))
+        if (const Entry e = entry_of(f.bytes); e.key == key) {
+          now = e.value;
+          continue;
+        }
+      proto += f.whole;
+    }
+    if (now == entry.text) continue;
+    if (entry.text) {
+      append_varint(proto, tag_of(nf::kMetadata));
+      append_varint(proto, key_field.size() + field_size(entry.text->size()));
+      proto += key_field;
+      append_field(proto, field::entry::kValue, *entry.text);
+    }
+    m.set_bytes(entry.node, m.keep(proto));
+    ++changed;
   }
-  if (value) {
-    wire::BackwardWriter w({});
-    w.field_copy(field::entry::kValue, *value);
-    w.field_copy(field::entry::kKey, key);
-    w.close(nf::kMetadata, 0);
-    for (const wire::ByteRange& range : w.take()) proto.append(range.data, range.size);
-  }
-  m.set_bytes(n, m.keep(proto));
-  return true;
+  return changed;
 }
 
 }  // namespace graphopt

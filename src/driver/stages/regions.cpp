@@ -17,13 +17,20 @@ constexpr std::string_view kKey = "graphopt.region";  // of metadata_props
 
 void clear_metadata(Model& m) {
   if (m.ir_version < kNodeMetadataIrVersion) return;
-  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) set_node_metadata(m, n, kKey, std::nullopt);
+  std::vector<NodeText> none;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) none.push_back({n, std::nullopt});
+  set_node_metadata(m, kKey, none);
 }
 
 void write_metadata(Model& m, const RegionList& list) {
   if (m.ir_version < kNodeMetadataIrVersion) return;
-  for (std::size_t r = 0; r < list.regions.size(); ++r)
-    for (const NodeId n : list.regions[r].members) set_node_metadata(m, n, kKey, std::to_string(r));
+  std::vector<std::string> ids(list.regions.size());
+  std::vector<NodeText> entries;
+  for (std::size_t r = 0; r < ids.size(); ++r) {
+    ids[r] = std::to_string(r);
+    for (const NodeId n : list.regions[r].members) entries.push_back({n, ids[r]});
+  }
+  set_node_metadata(m, kKey, entries);
 }
 
 // Returns the functions' names, by region.
