@@ -475,7 +475,7 @@ class SlicesToSplit final : public Rule {
 
 extern constinit const PassInfo compose = {
     .name = "compose",
-    .summary = "make one movement of Reshapes, Transposes, Casts, Concats, Splits in a row",
+    .summary = "make one of two Reshapes, Transposes, Casts, Concats, Splits in a row",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<ComposeDeformations, ComposeTransposes, ComposeCasts, ComposeConcats,

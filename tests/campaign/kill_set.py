@@ -6,10 +6,10 @@
 graphopt_write_set (tests/programs), found beside the tool, writes a set over another one, with a model at a
 fixed name beside it. It is killed before each of its system calls that change names or sync files, once each,
 and N times after a random part of the time that it takes. After each kill the list must name files that are
-there and have the SHA-256 that it says, all of the old set or all of the new one, and the model beside the set
-must be the old or the new one with its data. A run that finds what several killed runs left must succeed and
-leave nothing but its own set. In the end two runs at a time write over one set again and again: one of
-them wins whole.
+there and have the SHA-256 that it says, all of the old set or all of the new one, and the model beside the
+set must be the old or the new one with its data. A run that finds what several killed runs left must
+succeed and leave nothing but its own set. In the end two runs at a time write over one set again and again:
+one of them wins whole.
 """
 
 import argparse

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""docs/adding-a-stage.md is true: its blocks fit the tree, compile without a warning, and the stage passes the
-test that the page gives.
+"""docs/adding-a-stage.md is true: its blocks fit the tree, compile without a warning, and the stage passes
+the test that the page gives.
 
   adding_a_stage.py GRAPHOPT
 
-The blocks are applied to a copy of the sources; what they change, and what includes a header that they change,
-is compiled without optimization and linked before the libraries of the build folder that holds GRAPHOPT.
+The blocks are applied to a copy of the sources; what they change, and what includes a header that they
+change, is compiled without optimization and linked before the libraries of the build folder that holds
+GRAPHOPT.
 Sanitizers add nothing to what the page promises, and their builds take long: skipped there.
 """
 

@@ -7,8 +7,8 @@
   mutants.py BUILD_DIR --short                               few files, their golden cases; within a minute
   mutants.py BUILD_DIR --places                              the tool's own tests; builds nothing
 
-The places are src/passes, src/draft, src/regions, src/hoist, the rules of src/infer and src/ops. _sites.py says
-what is dropped.
+The places are src/passes, src/draft, src/regions, src/hoist, the rules of src/infer and src/ops. _sites.py
+says what is dropped.
 Mutants are not built one by one: a copy of the sources gets a switch at every site (mutant.h), is built once,
 and the number of a mutant in the environment turns its switch. A trace tells which tests meet a site such
 that dropping it would matter: a condition of && was false, one of || was true, a statement was reached. A
