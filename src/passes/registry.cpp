@@ -9,7 +9,7 @@ namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
-    aggregate_elementwise, compose, hoist_reshape, sequence_idioms, merge_tables, merge_matmuls,
+    aggregate_elementwise, compose, hoist_reshape, raise_gemm, sequence_idioms, merge_tables, merge_matmuls,
     reduce_keepdims;
 
 namespace {
@@ -34,6 +34,7 @@ constexpr const PassInfo* kPasses[] = {
                      // across the Split
     &aggregate_elementwise,  // on a clean graph: the nodes that it merges need not be compared again
     &hoist_reshape,
+    &raise_gemm,  // last: an Add in a Gemm is no elementwise node any more, which searches could merge
 };
 
 }  // namespace

@@ -21,11 +21,20 @@ def executable(path):
 def exact_passes(binary):
     """The names of the passes that keep every bit, in the order of --list-passes, which prints a line
     "NAME -O<level> exact|rounds TEXT" for each. Raises RuntimeError when it prints something else."""
+    return [row[0] for row in listed_passes(binary) if row[2] == "exact"]
+
+
+def rounding_passes(binary):
+    """The names of the others."""
+    return [row[0] for row in listed_passes(binary) if row[2] == "rounds"]
+
+
+def listed_passes(binary):
     done = subprocess.run([binary, "--list-passes"], capture_output=True, text=True, check=True)
     rows = [line.split() for line in done.stdout.splitlines()]
     if not rows or any(len(row) < 4 or row[2] not in ("exact", "rounds") for row in rows):
         raise RuntimeError(f"--list-passes prints something else:\n{done.stdout}")
-    return [row[0] for row in rows if row[2] == "exact"]
+    return rows
 
 
 def optimized(binary, model, folder, *options):
