@@ -9,8 +9,8 @@ namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
-    aggregate_elementwise, compose, hoist_reshape, raise_gemm, sequence_idioms, merge_tables, merge_matmuls,
-    reduce_keepdims;
+    aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
+    merge_tables, merge_matmuls, reduce_keepdims;
 
 namespace {
 
@@ -22,6 +22,8 @@ constexpr const PassInfo* kPasses[] = {
     &inline_if,                  // directly after its condition became a constant
     &sequence_idioms,            // after folding, which gives it constant positions
     &drop_noop,
+    &neutral_elements,    // beside drop_noop: what they leave is the operand itself
+    &zero_states,         // after folding, which makes zeros constants
     &reduce_keepdims,     // after drop_noop: only deformations that change dims are left
     &constant_shapes,     // erases the chains that common_subexpressions would otherwise visit
     &merge_initializers,  // before common_subexpressions: equal operands become the same operand

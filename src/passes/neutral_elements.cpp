@@ -1,0 +1,196 @@
+// neutral-elements: removes operators that give one of their operands back.
+//
+// Problem: exporters write scales of 1, shifts of 0, masks of true, and apply twice what changes nothing the
+// second time.
+// Method: peephole, four rules.
+//   neutral     x * 1, x / 1, x - 0, x + -0, x ^ 1, x and true, x or false, x xor false
+//   inverse     Not of Not, Neg of Neg
+//   idempotent  Relu of Relu, Abs of Abs, Sign of Sign; Floor, Ceil or Round of one of these three
+//   where       a condition that is the same everywhere, branches that are one value; Where of Not, whose
+//   branches
+//               change places
+// Exact: the result has the operand's bits (NaNs being equal) and, proven for all sizes, its dims and type.
+//   x * 1, x / 1   IEEE: no rounding, -0 and infinities stay; integers anyway
+//   x - 0, x + -0  -0 - (+0) and -0 + (-0) are -0, so that each x stays; x + (+0) would make +0 of -0, and is
+//                  left alone, as is x - (-0). An integer has one zero
+//   x ^ 1          of floats; of integers ONNX Runtime computes in doubles, which do not hold all
+//   Relu of Relu   an element's position decides which zero comes of -0, and is the same for both
+//   Floor of Ceil  what comes of Ceil is whole, infinite or NaN, and stays so
+//   Where          on floats ONNX Runtime may lose the sign of a -0, by which operand it is; so not on floats
+// Lowers: nodes. Ends: each rewrite removes a node or moves a Where to one Not less.
+// Left alone: results whose name an operand cannot take, constants that a caller may override.
+//
+//   m = Mul (x, one)           with <float one = {1}>
+//   y = Relu (m)                                          =>      y = Relu (x)
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "ops/constants.h"
+#include "ops/node_facts.h"
+#include "passes/rule_pass.h"
+#include "rewrite/match.h"
+
+namespace graphopt {
+namespace {
+
+// A rule that gives the readers of the root's result a value upstream of it.
+class ReplaceRule : public Rule {
+ public:
+  bool hands_output_over(const Model& m, NodeId n) const override {
+    return m.is_graph_output(m.output(n, 0));
+  }
+  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), source_); }
+
+ protected:
+  bool replaces(const MatchContext& c, NodeId n, ValueId source) {
+    const ValueId y = c.model.output(n, 0);
+    const bool same = c.infer.dtype(source) != DType::Undefined &&
+                      c.infer.dtype(source) == c.infer.dtype(y) && c.infer.same_shape(source, y);
+    if (!same) return c.no(n, "its result may have other dims or another type than the operand");
+    if (!c.model.can_replace(y, source)) return c.no(n, "the operand cannot take its result's place");
+    source_ = source;
+    return true;
+  }
+
+  ValueId source_;
+};
+
+// Returns whether the operator is known, with attributes that are.
+bool plain(const MatchContext& c, NodeId n) {
+  using namespace pattern;
+  const ValueId y = c.model.output(n, 0);
+  return y && c.model.use_count(y) > 0 && matches(c, n, op(c.model.kind(n)).and_more());
+}
+
+constexpr OpKind kBinary[] = {OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub,
+                              OpKind::Pow, OpKind::And, OpKind::Or,  OpKind::Xor};
+
+class DropNeutral final : public ReplaceRule {
+ public:
+  static constexpr Counter kCounter{"neutral", "operators with a neutral operand"};
+  std::string_view name() const override { return "neutral"; }
+  std::span<const OpKind> roots() const override { return kBinary; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    if (!plain(c, n)) return false;
+    const ValueId a = m.input(n, 0), b = m.input(n, 1);
+    if (!a || !b) return false;
+    const std::optional<double> number = neutral(m.kind(n), c.infer.dtype(a));
+    if (!number) return c.no(n, "no number is neutral for the element type");
+    if (holds(m, m.constant_of(b), *number)) return replaces(c, n, a);
+    if (facts_of(m, n).commutative && holds(m, m.constant_of(a), *number)) return replaces(c, n, b);
+    return c.no(n, "no operand is a constant of neutral numbers");
+  }
+
+ private:
+  // Returns the number that is neutral as the second operand.
+  static std::optional<double> neutral(OpKind kind, DType type) {
+    switch (kind) {
+      case OpKind::Mul:
+      case OpKind::Div: return 1.0;
+      case OpKind::Add: return is_float(type) ? -0.0 : 0.0;
+      case OpKind::Sub: return 0.0;
+      case OpKind::Pow: return is_float(type) ? std::optional(1.0) : std::nullopt;
+      case OpKind::And: return 1.0;
+      default: return 0.0;  // Or, Xor
+    }
+  }
+};
+
+constexpr OpKind kInverses[] = {OpKind::Not, OpKind::Neg};
+
+class DropInverse final : public ReplaceRule {
+ public:
+  static constexpr Counter kCounter{"inverse", "operators that undo the one before"};
+  std::string_view name() const override { return "inverse"; }
+  std::span<const OpKind> roots() const override { return kInverses; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    using namespace pattern;
+    ValueId x;
+    const OpKind kind = c.model.kind(n);
+    if (!plain(c, n) || !matches(c, n, op(kind, op(kind, any(x)).outer()))) return false;
+    return replaces(c, n, x);
+  }
+};
+
+constexpr OpKind kIdempotent[] = {OpKind::Relu,  OpKind::Abs,  OpKind::Sign,
+                                  OpKind::Floor, OpKind::Ceil, OpKind::Round};
+
+class DropIdempotent final : public ReplaceRule {
+ public:
+  static constexpr Counter kCounter{"idempotent", "operators on their own results"};
+  std::string_view name() const override { return "idempotent"; }
+  std::span<const OpKind> roots() const override { return kIdempotent; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    using namespace pattern;
+    const OpKind kind = c.model.kind(n);
+    const bool whole = kind == OpKind::Floor || kind == OpKind::Ceil || kind == OpKind::Round;
+    const auto made_by = [](OpKind k) { return op(k, any()).outer(); };
+    if (!plain(c, n)) return false;
+    const bool found =
+        whole
+            ? matches(c, n,
+                      op(kind, one_of(made_by(OpKind::Floor), made_by(OpKind::Ceil), made_by(OpKind::Round))))
+            : matches(c, n, op(kind, made_by(kind)));
+    return found && replaces(c, n, c.model.input(n, 0));
+  }
+};
+
+constexpr OpKind kWhere[] = {OpKind::Where};
+
+class DropWhere final : public ReplaceRule {
+ public:
+  static constexpr Counter kCounter{"where", "Wheres that choose one value everywhere"};
+  std::string_view name() const override { return "where"; }
+  std::span<const OpKind> roots() const override { return kWhere; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    if (!plain(c, n)) return false;
+    const ValueId condition = m.input(n, 0), x = m.input(n, 1), y = m.input(n, 2);
+    if (!condition || !x || !y) return false;
+    if (is_float(c.infer.dtype(x))) return c.no(n, "on floats Where may change the sign of a zero");
+    if (x == y) return replaces(c, n, x);
+    const auto chosen = int_splat(m, condition);
+    if (!chosen) return c.no(n, "the condition is no constant that is the same everywhere");
+    return replaces(c, n, *chosen != 0 ? x : y);
+  }
+};
+
+class SwapWhere final : public Rule {
+ public:
+  static constexpr Counter kCounter{"swapped", "Wheres of Not that lost the Not"};
+  std::string_view name() const override { return "where-not"; }
+  std::span<const OpKind> roots() const override { return kWhere; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    using namespace pattern;
+    if (!plain(c, n) || is_float(c.infer.dtype(c.model.input(n, 1)))) return false;
+    if (c.infer.dtype(c.model.input(n, 1)) == DType::Undefined) return c.no(n, "its type is not known");
+    return matches(c, n, op(OpKind::Where, op(OpKind::Not, any(condition_)).single_use(), any(), any()));
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    const std::array<ValueId, 3> operands{condition_, c.model.input(n, 2), c.model.input(n, 1)};
+    c.model.set_operands(n, operands);
+  }
+
+ private:
+  ValueId condition_;
+};
+
+}  // namespace
+
+extern constinit const PassInfo neutral_elements = {
+    .name = "neutral-elements",
+    .summary = "remove x * 1, x - 0, x and true, Not of Not, Relu of Relu ...",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<DropNeutral, DropInverse, DropIdempotent, DropWhere, SwapWhere>>};
+
+}  // namespace graphopt
