@@ -48,7 +48,7 @@ std::optional<Error> hits_weights(const Model& m, const std::string& path) {
     Error e{ErrorKind::Output,
             {},
             "the model that was read keeps its weights in this file",
-            "give -o another name"};
+            "write to another name"};
     e.place.file = path;
     return e;
   }

@@ -231,7 +231,7 @@ Error write_error(const std::string& path, const std::string& folder, int error)
     case ENOSPC:
     case EDQUOT:
       e.what = "there is no space left for it";
-      e.remedy = "free some space, or give -o a path on another disk";
+      e.remedy = "free some space, or give a path on another disk";
       break;
     case EPIPE:
       e.what = "the program that reads it has gone";
@@ -239,7 +239,7 @@ Error write_error(const std::string& path, const std::string& folder, int error)
       break;
     case EISDIR:
       e.what = "it is a folder";
-      e.remedy = "give -o the path of a file in it";
+      e.remedy = "give the path of a file in it";
       break;
     case ENOENT:
     case ENOTDIR:
@@ -250,7 +250,7 @@ Error write_error(const std::string& path, const std::string& folder, int error)
     case EPERM:
     case EROFS:
       e.what = "nothing may be written there: " + reason(error);
-      e.remedy = "give -o a path in a folder where you may write";
+      e.remedy = "give a path in a folder where you may write";
       break;
     case EFBIG:
       e.what = "the file would be larger than this system allows";
@@ -258,11 +258,11 @@ Error write_error(const std::string& path, const std::string& folder, int error)
       break;
     case ENAMETOOLONG:
       e.what = "the name is too long";
-      e.remedy = "give -o a shorter path";
+      e.remedy = "give a shorter path";
       break;
     default:
       e.what = "it cannot be written: " + reason(error);
-      e.remedy = "check the path given with -o and its disk";
+      e.remedy = "check the path and its disk";
       break;
   }
   return e;

@@ -75,7 +75,7 @@ class FileImage {
 std::string folder_of(const std::string& path);
 
 // The error of a file that cannot be written, by the number that the system gave (errno). `folder`: of the
-// file, links followed.
+// file, links followed. The remedy names no option: the path may be that of OUT, of a list or of a data file.
 Error write_error(const std::string& path, const std::string& folder, int error);
 
 class OutputFile {
