@@ -1,20 +1,47 @@
 #include "specialize/border_types.h"
 
+#include <algorithm>
+
 #include "specialize/map_dims.h"
 
 namespace graphopt {
+namespace {
+
+// Calls `visit` for each border, inputs first.
+template <class Visit> void for_each_border(const Model& m, const ModelPart& part, Visit visit) {
+  for (const ValueId v : part.inputs)
+    if (!m.value(v).is_input) visit(v);
+  for (const ValueId v : part.outputs)
+    if (!m.value(v).is_input && !m.is_graph_output(v)) visit(v);
+}
+
+bool can_declare(const Type& type) {
+  if (type.kind == TypeKind::Tensor || type.kind == TypeKind::SparseTensor)
+    return type.elem != DType::Undefined && type.has_rank;
+  return type.kind != TypeKind::Unknown;
+}
+
+}  // namespace
 
 std::vector<TypeOverride> border_types(Model& m, const Inference& inference, const ModelPart& part) {
+  std::vector<ValueId> refuted;
+  for (const FalseClaim& claim : inference.false_claims()) refuted.push_back(claim.value);
+  std::ranges::sort(refuted);
   std::vector<TypeOverride> out;
-  const auto add = [&](ValueId v) {
-    const Value& value = m.value(v);
-    if (value.is_input || m.types[inference.type(v)].kind == TypeKind::Unknown) return;
-    out.push_back({v, without_made_names(m, inference.type(v)), true});
-  };
-  for (const ValueId v : part.inputs) add(v);
-  for (const ValueId v : part.outputs)
-    if (!m.is_graph_output(v)) add(v);
+  for_each_border(m, part, [&](ValueId v) {
+    if (inference.type_of(v).kind == TypeKind::Unknown) return;
+    const bool keeps_dims = !std::ranges::binary_search(refuted, v);
+    out.push_back({v, without_made_names(m, inference.type(v)), keeps_dims});
+  });
   return out;
+}
+
+ValueId border_without_type(const Model& m, const Inference& inference, const ModelPart& part) {
+  ValueId found;
+  for_each_border(m, part, [&](ValueId v) {
+    if (!found && !can_declare(inference.type_of(v))) found = v;
+  });
+  return found;
 }
 
 }  // namespace graphopt

@@ -1,4 +1,7 @@
-// Types of the inputs and outputs of parts of a model that are written as models of their own.
+// Types of the inputs and outputs of parts of a model that are written as models of their own. A border is an
+// input of the part that is none of the model's, or an output of the part that is none of the model's. An
+// output of the model that the part reads is such an input: its type is what inference knows, and dims that
+// are open in it are as the model's output states them.
 #pragma once
 
 #include <vector>
@@ -9,9 +12,16 @@
 
 namespace graphopt {
 
-// Returns what inference knows about the borders of a part: inputs and outputs that are none of the model's.
-// Their dims are numbers and expressions over the symbols of the model's inputs; others stay open. A border
-// whose type is not known is missing.
+// Returns what inference knows about the borders of a part, an entry per border; about no other value. Their
+// dims are numbers and expressions over the symbols of the model's inputs; others are as the file has them,
+// unless inference refuted what it states, and else open. A border of which not even the kind of type is
+// known is missing; one of unknown rank is not. What else the part states is in saved_types
+// (driver/shapes.h).
 std::vector<TypeOverride> border_types(Model& m, const Inference& inference, const ModelPart& part);
+
+// Returns a border of the part that an ONNX model cannot declare, because of a tensor the element type or the
+// rank is not known, or else the kind of type; none when it can declare all of them. onnx's checker refuses
+// an input or output without a shape.
+ValueId border_without_type(const Model& m, const Inference& inference, const ModelPart& part);
 
 }  // namespace graphopt
