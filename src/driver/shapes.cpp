@@ -1,6 +1,9 @@
 #include "driver/shapes.h"
 
+#include <algorithm>
+
 #include "driver/stages/stage.h"
+#include "specialize/border_types.h"
 #include "specialize/written_types.h"
 
 namespace graphopt {
@@ -19,6 +22,16 @@ std::vector<TypeOverride> saved_types(const Options& options, Work& work) {
                         .all = options.infer.write_types,
                         .passes_ran = is_wanted(Stage::CleanUp, options),
                         .file_values = work.file_values});
+}
+
+std::vector<TypeOverride> part_types(Work& work, const ModelPart& part, std::span<const TypeOverride> saved) {
+  std::vector<TypeOverride> types = border_types(work.model, *work.inference, part);
+  std::vector<ValueId> borders;
+  for (const TypeOverride& t : types) borders.push_back(t.value);
+  std::ranges::sort(borders);
+  std::ranges::copy_if(saved, std::back_inserter(types),
+                       [&](const TypeOverride& t) { return !std::ranges::binary_search(borders, t.value); });
+  return types;
 }
 
 }  // namespace graphopt
