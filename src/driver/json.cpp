@@ -1,5 +1,4 @@
-// Report and Inspection as JSON. Fields keep the order in which the structs have them; text that is not UTF-8
-// (names in models may be anything) has its wrong bytes replaced.
+// Report and Inspection as JSON. Fields keep the order in which the structs have them.
 #include "driver/json.h"
 
 #include "driver/regions.h"
@@ -11,8 +10,6 @@ namespace graphopt {
 namespace {
 
 constexpr int kFormat = 1;  // of both; grows when a field changes its meaning or goes away
-
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
 
 Json to(const ModelFigures& f) {
   Json operators = Json::object();
@@ -37,6 +34,10 @@ Json json_number(double d) {
   if (d > 1.7976931348623157e308) return "inf";
   if (d < -1.7976931348623157e308) return "-inf";
   return d;
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 std::string to_json(const Report& r) {
@@ -64,7 +65,7 @@ std::string to_json(const Report& r) {
   for (const StageEntry* stage : all_stages())
     if (stage->to_json) stage->to_json(r, out);
   out["warnings"] = r.warnings;
-  return dump(out);
+  return json_text(out);
 }
 
 std::string to_json(const Inspection& in) {
@@ -90,7 +91,7 @@ std::string to_json(const Inspection& in) {
   Json& opaque = out["unknown_operators"] = Json::array();
   for (const auto& o : in.opaque) opaque.push_back({{"name", o.name}, {"nodes", o.nodes}});
   out["problems"] = in.problems;
-  return dump(out);
+  return json_text(out);
 }
 
 }  // namespace graphopt

@@ -1,7 +1,9 @@
-// What stages need to put their reports into JSON.
+// What stages need to put their reports, and lists of files, into JSON. JSON that a user gives is read
+// without exceptions: `Json::parse(text, nullptr, false)`, which is_discarded() for what is no JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace graphopt {
 
@@ -9,5 +11,9 @@ using Json = nlohmann::ordered_json;  // fields keep the order in which they are
 
 // Returns a number, or "nan", "inf", "-inf", which JSON does not have.
 Json json_number(double d);
+
+// Returns the text, with a newline at its end. In strings that are not UTF-8 (names in models may be
+// anything) U+FFFD replaces the wrong bytes; Json::dump throws on them.
+std::string json_text(const Json& json);
 
 }  // namespace graphopt
