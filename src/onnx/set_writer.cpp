@@ -148,7 +148,9 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
     saved.out = out->saved();
     beside = {[&out] { return out->place(); }, [&out] { out->undo(); }};
   }
-  if (Status s = set.commit(options.write_list(saved), beside); !s) return s.errors();
+  const std::string list = options.write_list(saved);
+  saved.list_bytes = list.size();
+  if (Status s = set.commit(list, beside); !s) return s.errors();
   if (out) out->remove_old();
   return saved;
 }

@@ -12,6 +12,7 @@
 //            {.list = "out/net.json", .data_name = "net"})
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -27,9 +28,10 @@ namespace graphopt {
 
 struct SetModel {
   const Model* model = nullptr;
-  // `part` and `types` as for one model. `external`: Never keeps everything in the model's own file;
-  // otherwise each initializer of `external_threshold` bytes or more goes into the data file. `path` and
-  // `force` count for SetOptions::out only.
+  // `part` and `types` as for one model: entries of `types` for values that are not in the part are ignored,
+  // so the types of all parts may be given with each. part_types (driver/shapes.h) makes them. `external`:
+  // Never keeps everything in the model's own file; otherwise each initializer of `external_threshold` bytes
+  // or more goes into the data file. `path` and `force` count for SetOptions::out only.
   SaveOptions options;
   std::string name;  // what its file's name begins with
 };
@@ -38,6 +40,7 @@ struct SavedSet {
   std::vector<SetFile> models;  // in the order given
   std::optional<SetFile> data;  // none when no model needs it
   std::optional<SavedFiles> out;
+  std::uint64_t list_bytes = 0;  // not yet known when SetOptions::write_list is called
 
   // The data file, if there is one, then the models.
   std::vector<SetFile> files() const;
@@ -47,13 +50,17 @@ struct SetOptions {
   std::string list;                // the path of the list; the other files stand in its folder
   std::string data_name = "data";  // what the data file's name begins with
   bool force = false;              // replace a list that is write-protected, or a file that is no list
-  // The text of the list, and the reader of what it gives. Names in it are relative to the list's folder.
+  // The text of the list, and the reader of what it gives. Names in it are relative to the list's folder. The
+  // reader gets the text of a list that an earlier run wrote, or of any other file that the user named, and
+  // throws nothing. It returns all files with their names and SHA-256, the data file too: those that it
+  // leaves out are never removed. Nothing: the text is no such list.
   std::function<std::string(const SavedSet&)> write_list = [](const SavedSet& s) {
     return plain_list(s.files());
   };
   ListReader read_list = read_plain_list;
   // A model that is also written to a name of the user's choice, `options.path`, just before the list, as
-  // save_model writes it: it is no member of the set and needs none of its files. (Its data file is no link
+  // save_model writes it: it is no member of the set and needs none of its files. Use it when a run writes
+  // both: an OUT that was saved before stays when the set then fails. (Its data file is no link
   // to the set's: onnx refuses data files of several links.)
   const SetModel* out = nullptr;
 };

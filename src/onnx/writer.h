@@ -39,9 +39,9 @@ struct SaveOptions {
   std::uint64_t external_threshold = 1024;  // bytes
   bool force = false;                       // write to a terminal, replace a write-protected file
   std::span<const TypeOverride> types;      // each value at most once
-  // Only this part is written, as a model of its own: without training info, and without annotations and
-  // value_info of other values. Types of its inputs and outputs that the file does not state belong in
-  // `types`.
+  // Only this part is written, as a model of its own: without training info, and without annotations,
+  // value_info and `types` of other values. Types of its inputs and outputs that the file does not state
+  // belong in `types`.
   const ModelPart* part = nullptr;
 };
 
