@@ -1,9 +1,12 @@
 #include "driver/saving.h"
 
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 #include "onnx/data_writer.h"
 #include "onnx/message_writer.h"
+#include "support/file.h"
 
 namespace graphopt {
 
@@ -17,6 +20,26 @@ SaveOptions save_options(const SaveStage::Options& options) {
   out.external_threshold = options.external_threshold;
   out.force = options.force;
   return out;
+}
+
+void report_files(const SavedFiles& saved, Report& report) {
+  report.after.bytes = saved.bytes + saved.data_bytes;
+  std::vector<SaveStage::File>& files = report.save.files;
+  files.push_back({saved.path, saved.bytes});
+  if (!saved.data_path.empty()) files.push_back({saved.data_path, saved.data_bytes});
+}
+
+void report_files(const std::string& list, const SavedSet& saved, Report& report) {
+  if (saved.out) report_files(*saved.out, report);
+  std::vector<SaveStage::File>& files = report.save.files;
+  files.push_back({list, saved.list_bytes});
+  std::error_code none;  // the list is there: it has just been written
+  const bool link = std::filesystem::is_symlink(list, none);
+  const std::string folder = folder_of(link ? std::filesystem::canonical(list, none).string() : list);
+  for (const SetFile& f : saved.files()) {
+    files.push_back({folder + "/" + f.name, f.bytes});
+    if (report.output.empty()) report.after.bytes += f.bytes;
+  }
 }
 
 Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types,

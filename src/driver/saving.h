@@ -1,13 +1,16 @@
-// How models are saved: the options of the user in those of the writer, and a model in memory in the form
-// that ONNX Runtime loads, for --check, which runs the result before anything is written.
+// How models are saved: the options of the user in those of the writer, what was written in the report, and a
+// model in memory in the form that ONNX Runtime loads, for --check, which runs the result before anything is
+// written.
 #pragma once
 
 #include <span>
 #include <string>
 
 #include "graphopt/error.h"
+#include "graphopt/report.h"
 #include "graphopt/stages/save.h"
 #include "ir/model.h"
+#include "onnx/set_writer.h"
 #include "onnx/writer.h"
 #include "runtime/model_source.h"
 
@@ -15,6 +18,12 @@ namespace graphopt {
 
 // Sets all but the path, the types and the part.
 SaveOptions save_options(const SaveStage::Options& options);
+
+// Adds what was written to the report: `files`, and `after.bytes`. Of a set: its model beside it, the list at
+// the path as given, the data file, the models. `after.bytes` is that of OUT, and of the set's models and
+// data when the run writes no OUT.
+void report_files(const SavedFiles& saved, Report& report);
+void report_files(const std::string& list, const SavedSet& saved, Report& report);
 
 class SavedInMemory {
  public:

@@ -50,11 +50,20 @@ std::vector<Row> operator_rows(const Report& report, bool all) {
   return out;
 }
 
+// Where the result went. Stages other than save write files, too.
+std::string target_text(const Report& report) {
+  if (!report.output.empty()) return visible(report.output);
+  const std::vector<SaveStage::File>& files = report.save.files;
+  if (files.empty()) return "nothing is written (no -o)";
+  return visible(files.front().path) +
+         (files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
+}
+
 }  // namespace
 
 std::string before_after_table(const Report& report, bool all_operators) {
-  const std::string to = report.output.empty() ? "nothing is written (no -o)" : visible(report.output);
-  std::string out = fmt::format("graphopt: {} -> {}, {:.3f} s\n", visible(report.input), to, report.seconds);
+  std::string out = fmt::format("graphopt: {} -> {}, {:.3f} s\n", visible(report.input), target_text(report),
+                                report.seconds);
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "", "before", "after", "change");
   add_row(out, "nodes", report.before.nodes, report.after.nodes);
   constexpr std::size_t kRows = 16;  // leaves the rest of the screen to earlier output

@@ -25,7 +25,7 @@ struct SaveStage {
     std::uint64_t bytes = 0;
   };
   struct Report {
-    std::vector<File> files;  // the files written; the model first
+    std::vector<File> files;  // all that stages of the run wrote; OUT first, of a set of files its list
   };
 };
 

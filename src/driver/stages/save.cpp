@@ -15,10 +15,7 @@ Status run_save(Run& run) {
   o.types = types;
   const Result<SavedFiles> saved = save_model(run.work->model, o);
   if (!saved) return saved.errors();
-  run.report.after.bytes = saved->bytes + saved->data_bytes;
-  std::vector<SaveStage::File>& files = run.report.save.files;
-  files.push_back({saved->path, saved->bytes});
-  if (!saved->data_path.empty()) files.push_back({saved->data_path, saved->data_bytes});
+  report_files(*saved, run.report);
   return Done{};
 }
 
