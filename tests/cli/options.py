@@ -1,5 +1,6 @@
 """The command line: wrong words are answered with near ones, and every option does what --help says."""
 
+import os
 import sys
 import time
 
@@ -46,6 +47,7 @@ def test_wrong_words(tool, folder):
         (["--dot", "-", "-o", "-"], ["stdout"]),
         (["--dot", "d", "--report", "d"], ["same file"]),
         (["--dot", path], ["--dot", "same file"]),
+        (["--report", out, "-o", out], ["-o and --report", "same file"]),
         (["--regions", "function"], ["'function'", "'functions'"]),
     ]:
         refused(tool(path, *words, *([] if "-o" in words else ["-o", out])), USAGE, *parts)
@@ -229,6 +231,33 @@ def test_in_and_out(tool, folder):
     refused(tool(path, "-o", folder / "no" / "o.onnx"), OUTPUT, "o.onnx")
     refused(tool(path, "-o", folder), OUTPUT)
     refused(tool(folder), INPUT)
+
+
+def test_outputs_are_different_files(tool, folder):
+    """No file of a run is written over by another one, whether it is there or not yet."""
+    path = saved(folder)
+    original = path.read_bytes()
+    (folder / "sub").mkdir()
+    (folder / "alias").symlink_to("sub")
+    (folder / "link").symlink_to("later.json")  # to a file that is not there
+    (folder / "own.onnx").symlink_to("m.onnx")
+    os.link(path, folder / "hard.onnx")
+    for words, said in [
+        (["-o", "r", "--report", "r"], "-o and --report name the same file"),
+        (["-o", "r", "--report", "./sub/../r"], "-o and --report name the same file"),
+        (["-o", "sub/r", "--report", "alias/r"], "-o and --report name the same file"),
+        (["-o", "later.json", "--report", "link"], "-o and --report name the same file"),
+        (["--report", "sub/r", "--dot", folder / "sub/r"], "--report and --dot name the same file"),
+        (["--report", "own.onnx"], "--report and the model that is read are the same file"),
+        (["--dot", "hard.onnx"], "--dot and the model that is read are the same file"),
+        (["--report", "-", "--dot", "-"], "--report and --dot both want stdout"),
+    ]:
+        before = sorted(p.name for p in folder.iterdir())
+        refused(tool(path, *words, "--force", cwd=folder), USAGE, said)
+        expect(sorted(p.name for p in folder.iterdir()) == before, words, "wrote something")
+    expect(path.read_bytes() == original, "the model was changed")
+    done = tool("m.onnx", "-o", "own.onnx", "--report", "r", "--dot", "alias/r", cwd=folder)
+    expect(done.returncode == 0 and (folder / "sub/r").exists(), "OUT may be IN:", done.stderr)
 
 
 def test_levels_and_stages(tool, folder):

@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "graphopt/version.h"
+#include "output_paths.h"
 
 namespace graphopt::tool {
 namespace {
@@ -155,13 +156,11 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
     command.text = passes_text();
   } else if (options.input.empty()) {
     return usage("no model is named", "graphopt IN -o OUT; graphopt --help shows more");
-  } else if ((command.tool.report == "-") + (command.tool.dot == "-") + (options.output == "-") > 1) {
-    return usage("-o, --report and --dot: more than one of them wants stdout", "give the others files");
-  } else if (!command.tool.report.empty() && command.tool.report == command.tool.dot) {
-    return usage("--report and --dot name the same file", "give each a file of its own");
   } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
     return usage("--external-data always needs a folder for the weights, and -o - has none",
                  "give -o a file");
+  } else if (const Status apart = check_output_paths(command); !apart) {
+    return apart.errors();
   } else {
     command.verb = Command::Verb::Optimize;
     options.timeout = command.tool.timeout;

@@ -59,34 +59,21 @@ Status write_file(const SideFile& side, std::string_view text) {
   return Done{};
 }
 
-// A report may overwrite only an old report, never by mistake the model, its result or its weights. The same
-// holds for a drawing.
-Status check_path(const SideFile& file, const Options& options) {
+// A report may overwrite only an old report, never by mistake the weights of the model or some other file.
+// The same holds for a drawing. (The model and its result are compared with it in output_paths.h.)
+Status check_path(const SideFile& file) {
   const std::string& path = file.path;
   if (path.empty() || path == "-") return Done{};
   std::error_code ignored;
-  const auto same = [&](const std::string& other) {
-    return !other.empty() && other != "-" &&
-           (std::filesystem::weakly_canonical(path, ignored) ==
-                std::filesystem::weakly_canonical(other, ignored) ||
-            std::filesystem::equivalent(path, other, ignored));
-  };
-  Error e{ErrorKind::Usage,
-          {path, {}, {}, {}, {}},
-          {},
-          std::string("give ") + file.option + " a file of its own"};
-  if (same(options.input) || same(options.output)) {
-    e.what = std::string(file.option) + " and the model name the same file";
-    return e;
-  }
   if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0)
     return Done{};
   std::ifstream old(path);
   std::string start(std::strlen(file.start), '\0');
   if (old.read(start.data(), static_cast<std::streamsize>(start.size())) && start == file.start)
     return Done{};
-  e.what = std::string("this file is there already and is no ") + file.what;
-  return e;
+  return Error{ErrorKind::Usage, in_file(path),
+               std::string("this file is there already and is no ") + file.what,
+               std::string("give ") + file.option + " a file of its own"};
 }
 
 Status save(const SideFile& file, const std::string& text) {
@@ -101,7 +88,7 @@ int run_optimize(const Command& command, Console& console) {
   const SideFile report_file{"--report", "report", "{", command.tool.report};
   const SideFile drawing{"--dot", "drawing", "digraph", command.tool.dot};
   for (const SideFile* file : {&report_file, &drawing})
-    if (const Status fine = check_path(*file, options); !fine) return fail(fine.errors(), console);
+    if (const Status fine = check_path(*file); !fine) return fail(fine.errors(), console);
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, options.input);
   Watched observer(console);
   const Result<Report> report = optimize(options, observer);

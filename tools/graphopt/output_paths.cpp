@@ -1,0 +1,64 @@
+#include "output_paths.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace graphopt::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as many as Linux follows
+
+// Returns the path that would be opened; a link whose target is not there yet is followed, too.
+fs::path opened_path(fs::path path) {
+  std::error_code ignored;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, ignored); ++i)
+    path = path.parent_path() / fs::read_symlink(path, ignored);  // an absolute target replaces the folder
+  path = fs::absolute(path, ignored);
+  const fs::path canonical = fs::weakly_canonical(path, ignored);
+  return canonical.empty() ? path.lexically_normal() : canonical;  // empty: a folder that may not be read
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return opened_path(a) == opened_path(b) || fs::equivalent(a, b, ignored);
+}
+
+Error refused(std::string file, std::string what, std::string remedy) {
+  return {ErrorKind::Usage, in_file(file), std::move(what), std::move(remedy)};
+}
+
+}  // namespace
+
+std::vector<OutputPath> output_paths(const Command& command) {
+  return {
+      {"-o", command.options.output, true},
+      {"--report", command.tool.report},
+      {"--dot", command.tool.dot},
+  };
+}
+
+Status check_output_paths(const Command& command) {
+  std::vector<OutputPath> outputs = output_paths(command);
+  std::erase_if(outputs, [](const OutputPath& o) { return o.path.empty(); });
+  const std::string& input = command.input();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const OutputPath& one = outputs[i];
+    const std::string option = one.option;
+    if (!one.may_be_input && one.path != "-" && input != "-" && same_file(one.path, input))
+      return refused(one.path, option + " and the model that is read are the same file",
+                     "give " + option + " a file of its own");
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::string both = std::string(outputs[j].option) + " and " + option;
+      if ((one.path == "-") != (outputs[j].path == "-")) continue;
+      if (one.path == "-") return refused({}, both + " both want stdout", "give one of them a file");
+      if (same_file(one.path, outputs[j].path))
+        return refused(one.path, both + " name the same file", "give each a file of its own");
+    }
+  }
+  return Done{};
+}
+
+}  // namespace graphopt::tool

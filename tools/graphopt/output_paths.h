@@ -1,0 +1,28 @@
+// The files that a run is told to write: no two of them, and none and the model that is read, may be the
+// same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.h"
+
+namespace graphopt::tool {
+
+// A file that an option names.
+struct OutputPath {
+  const char* option;
+  std::string path;           // "-" is stdout; empty: not requested
+  bool may_be_input = false;  // it may replace the model that is read
+};
+
+// Returns all files that a command names, those of stages too.
+std::vector<OutputPath> output_paths(const Command& command);
+
+// Refuses paths that lead to one file, by links too, whether it is there or not yet, and stdout for more than
+// one. The later of two files would replace the first, and the run would end as if both were there.
+// ErrorKind::Usage. Files that are found beside the named ones (weights, members of a set) are checked where
+// they are written.
+Status check_output_paths(const Command& command);
+
+}  // namespace graphopt::tool
