@@ -242,6 +242,22 @@ TEST_F(Outputs, AFolderOfAFilesNameIsAnError) {
   expect_whole("net.list");
 }
 
+TEST_F(Outputs, ALinkIsFollowedToAFileAndReplacedWhenThereIsNone) {
+  fs::create_directories(path("away"));
+  put(path("away/real"), "");
+  fs::create_symlink(path("away/real"), path("net"));
+  ASSERT_TRUE(write("net", {{"a", "1"}}));
+  EXPECT_TRUE(fs::is_symlink(path("net")));
+  EXPECT_EQ(names(), (Names{"away", "net"}));  // the set stands beside the file
+  EXPECT_NE(read(path("away/real")), "");
+  fs::create_symlink(path("away/later"), path("new"));
+  const Result<std::vector<SetFile>> files = write("new", {{"a", "1"}});
+  ASSERT_TRUE(files);
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path("new"))));
+  EXPECT_FALSE(fs::exists(path("away/later")));
+  EXPECT_EQ(names(), (Names{"away", "net", "new", (*files)[0].name}));
+}
+
 TEST_F(Outputs, RefusesAListThatItCannotReplace) {
   const auto what = [&](const std::string& list) {
     const auto failed = write(list, {{"net", "one"}});
