@@ -10,7 +10,7 @@ namespace graphopt {
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
-    merge_tables, merge_matmuls, reduce_keepdims;
+    merge_tables, merge_matmuls, reduce_keepdims, fold_affine;
 
 namespace {
 
@@ -31,6 +31,7 @@ constexpr const PassInfo* kPasses[] = {
     &compose,  // after common_subexpressions: equal movements are one, and no second reader keeps a pair
                // apart
     &drop_unused_outputs,
+    &fold_affine,    // after folding and removal: parameters are constants, and nothing lies between
     &merge_tables,   // before hoisting: deformations are still next to their Gathers
     &merge_matmuls,  // before aggregate_elementwise, which moves elementwise nodes downstream of the products
                      // across the Split

@@ -1,0 +1,116 @@
+// See affine_map.h.
+#include "passes/affine_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ops/constants.h"
+#include "support/half.h"
+
+namespace graphopt {
+namespace {
+
+// The floating types that graphs compute with on a CPU, as they lie in a payload.
+struct Half {
+  std::uint16_t bits;
+};
+double widen(Half h) { return half_to_float(h.bits); }
+double widen(float x) { return x; }
+double widen(double x) { return x; }
+void narrow(double x, Half& out) { out.bits = double_to_half(x); }
+void narrow(double x, float& out) { out = static_cast<float>(x); }
+void narrow(double x, double& out) { out = x; }
+
+// Calls f with a T of the type; false for other types.
+template <class F> bool with_type(DType type, F f) {
+  switch (type) {
+    case DType::Float16: return f(Half{});
+    case DType::Float: return f(float{});
+    case DType::Double: return f(double{});
+    default: return false;
+  }
+}
+
+template <class T> bool append(std::string& out, double x) {
+  T narrowed;
+  narrow(x, narrowed);
+  out.append(reinterpret_cast<const char*>(&narrowed), sizeof narrowed);
+  return std::isfinite(widen(narrowed));
+}
+
+// Calls f(element, result channel, operand channel) in the order of the payload until it returns false.
+template <class T, class F> bool each_element(Bytes payload, const ProductWeight& w, F f) {
+  const char* at = payload.data();
+  const std::int64_t block = w.outer / w.group;
+  for (std::int64_t b = 0; b < w.batch; ++b)
+    for (std::int64_t o = 0; o < w.outer; ++o)
+      for (std::int64_t i = 0; i < w.inner; ++i) {
+        const std::int64_t inner = o / block * w.inner + i;
+        const std::int64_t result = w.outer_is_result ? o : inner, operand = w.outer_is_result ? inner : o;
+        for (std::int64_t k = 0; k < w.window; ++k, at += sizeof(T)) {
+          T x;
+          std::memcpy(&x, at, sizeof x);  // the payload may be unaligned
+          if (!f(widen(x), result, operand)) return false;
+        }
+      }
+  return true;
+}
+
+}  // namespace
+
+AffineMap normalization(std::span<const double> scale, std::span<const double> bias,
+                        std::span<const double> mean, std::span<const double> variance, double epsilon) {
+  AffineMap map;
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    map.scale.push_back(scale[i] / std::sqrt(variance[i] + epsilon));
+    map.offset.push_back(bias[i] - map.scale[i] * mean[i]);
+  }
+  return map;
+}
+
+bool simplify(AffineMap& map) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  if (!std::ranges::all_of(map.scale, finite) || !std::ranges::all_of(map.offset, finite)) return false;
+  if (std::ranges::all_of(map.scale, [](double x) { return x == 1; })) map.scale.clear();
+  if (std::ranges::all_of(map.offset, [](double x) { return x == 0; })) map.offset.clear();
+  return true;
+}
+
+std::optional<std::string> scaled_payload(const Model& m, const ProductWeight& w,
+                                          const std::vector<double>& scale, bool result) {
+  const auto payload = payload_of(m, w.tensor);
+  if (!payload) return std::nullopt;
+  std::string out;
+  out.reserve(payload->size());
+  const bool done = with_type(m.tensor(w.tensor).dtype, [&]<class T>(T) {
+    return each_element<T>(*payload, w, [&](double x, std::int64_t r, std::int64_t o) {
+      return append<T>(out, x * channel(scale, result ? r : o, 1));
+    });
+  });
+  return done ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::optional<std::vector<double>> summed_offset(const Model& m, const ProductWeight& w,
+                                                 const std::vector<double>& offset) {
+  const auto payload = payload_of(m, w.tensor);
+  if (!payload) return std::nullopt;
+  std::vector<double> sums(static_cast<std::size_t>(w.results()));
+  const bool done = with_type(m.tensor(w.tensor).dtype, [&]<class T>(T) {
+    return each_element<T>(*payload, w, [&](double x, std::int64_t r, std::int64_t o) {
+      sums[static_cast<std::size_t>(r)] += x * channel(offset, o, 0);
+      return true;
+    });
+  });
+  return done ? std::optional(std::move(sums)) : std::nullopt;
+}
+
+std::optional<std::string> real_payload(DType type, std::span<const double> numbers) {
+  std::string out;
+  const bool done = with_type(type, [&]<class T>(T) {
+    return std::ranges::all_of(numbers, [&](double x) { return append<T>(out, x); });
+  });
+  return done ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace graphopt
