@@ -63,11 +63,12 @@ struct MapNode {
 bool read_normalization(const MatchContext& c, NodeId n, MapNode& out) {
   using namespace pattern;
   const Model& m = c.model;
+  // A kernel writes to the mean and variance then, so they are no constants; this is the better reason.
+  if (int_attr(m, n, names::training_mode).value_or(0) != 0) return c.no(n, "it is in training mode");
   TensorId t[4];
   const auto pattern = op(OpKind::BatchNormalization, any(out.x), constant(t[0]), constant(t[1]),
                           constant(t[2]), constant(t[3]));
   if (!matches(c, n, pattern.opset(7))) return false;
-  if (int_attr(m, n, names::training_mode).value_or(0) != 0) return c.no(n, "it is in training mode");
   if (m.opset(n) < 9 && int_attr(m, n, names::spatial) != 1) return c.no(n, "it is not per channel");
   for (std::size_t i = 1; i < m.output_count(n); ++i)
     if (m.output(n, i)) return c.no(n, "it has results of training");
