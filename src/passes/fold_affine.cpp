@@ -18,7 +18,8 @@
 // Lowers: nodes. Ends: each rewrite removes the node of a map, and makes none.
 // Left alone: maps that may change dims; products whose result something else reads; constants that a caller
 // may override; a new weight that adds more than --fold-limit to the file (other nodes read the old one);
-// integers; bfloat16, for which ONNX Runtime has no kernels of these operators on a CPU.
+// a Mul or Add upstream that ends a normalization or Gelu written in primitives, which runtimes fuse as a
+// whole; integers; bfloat16, for which ONNX Runtime has no kernels of these operators on a CPU.
 //
 //   c = Conv (x, W)
 //   y = BatchNormalization (c, s, b, mean, var)      =>      y = Conv (x, W_1, y_bias)
@@ -356,6 +357,8 @@ class FoldUpstream final : public FoldAffine {
     if (!product || !is_product(m.kind(product)) || m.input(product, 0) != y) return false;
     if (!read_map(c, n, a) || !read_product(c, n, product, p_)) return false;
     if (!m.can_replace(y, a.x)) return c.no(n, "the operand cannot take the place of the result");
+    if (!a.normalizes && ends_idiom(m, a.x))
+      return c.no(n, "it may be the end of a normalization or an activation that runtimes fuse");
     if (!c.infer.has_rank(a.x)) return c.no(n, "the rank of the operand is not known");
     const auto dims = c.infer.dims(a.x);
     std::size_t axis = 1;
@@ -379,6 +382,29 @@ class FoldUpstream final : public FoldAffine {
   }
 
  private:
+  // Upstream of a few maps with constants: does a Mul or Div of two computed values make x? Normalizations
+  // end in x * (1 / deviation) * gamma + beta, Gelu in x * (1 + erf) * 0.5.
+  static bool ends_idiom(const Model& m, ValueId x) {
+    for (int step = 0; step < kMostSteps; ++step) {
+      const NodeId def = m.value(x).def;
+      if (!def) return false;
+      const OpKind kind = m.kind(def);
+      const bool scales = kind == OpKind::Mul || kind == OpKind::Div;
+      if (kind == OpKind::Cast) {
+        x = m.input(def, 0);
+      } else if (scales || kind == OpKind::Add || kind == OpKind::Sub) {
+        const bool first = m.constant_of(m.input(def, 0)).valid();
+        if (!first && !m.constant_of(m.input(def, 1))) return scales;
+        x = m.input(def, first);
+      } else {
+        return false;
+      }
+      if (!x) return false;
+    }
+    return true;
+  }
+  static constexpr int kMostSteps = 8;
+
   static bool reads_no_padding(const Model& m, NodeId product) {
     if (m.kind(product) != OpKind::Conv) return false;
     const auto mode = string_attr(m, product, names::auto_pad);
