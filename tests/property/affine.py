@@ -3,8 +3,8 @@
 
   affine.py GRAPHOPT [--count N] [--seed S]
 
-Random Conv, ConvTranspose, Gemm and MatMul nodes with groups, pads, dilations, strides, flags and biases, with
-up to two of BatchNormalization, Mul, Div, Add and Sub upstream and downstream, some of which must not be
+Random Conv, ConvTranspose, Gemm and MatMul nodes with groups, pads, dilations, strides, flags and biases,
+with up to two of BatchNormalization, Mul, Div, Add and Sub upstream and downstream, some of which must not be
 folded. Both models run in ONNX Runtime without its own rewrites, on finite inputs.
 
 The bound is computed for each element by the same graph with every number replaced by its magnitude and every
