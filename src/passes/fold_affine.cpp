@@ -148,6 +148,11 @@ bool is_product(OpKind kind) {
          kind == OpKind::MatMul;
 }
 
+NodeId product_of(const Model& m, ValueId v) {
+  const NodeId def = v ? m.value(v).def : NodeId{};
+  return def && is_product(m.kind(def)) ? def : NodeId{};
+}
+
 bool read_product(const MatchContext& c, NodeId n, NodeId product, Product& p) {
   using namespace pattern;
   const Model& m = c.model;
@@ -311,9 +316,13 @@ class FoldDownstream final : public FoldAffine {
     const Model& m = c.model;
     MapNode a;
     p_ = {};
-    if (!m.output(n, 0) || !read_map(c, n, a)) return false;
-    const NodeId product = m.value(a.x).def;
-    if (!product || !is_product(m.kind(product))) return c.no(n, "no product makes its operand");
+    if (!m.output(n, 0)) return false;
+    // Before numbers are read: most maps are next to no product.
+    if (!product_of(m, m.input(n, 0)) && !product_of(m, m.input(n, 1)))
+      return c.no(n, "no product makes its operand");
+    if (!read_map(c, n, a)) return false;
+    const NodeId product = product_of(m, a.x);
+    if (!product) return c.no(n, "no product makes its operand");
     if (m.single_user(a.x) != n || m.is_fixed(a.x))
       return c.no(n, "something else reads the result of the product");
     if (m.node(product).graph != m.node(n).graph) return c.no(n, "the product is in another graph");
