@@ -354,8 +354,10 @@ class ComposeSplits final : public ComposeRule {
     }
     const ValueId x = m.input(n, 0);
     const std::string base(m.text(m.value(x).name));
-    for (const NodeId q : gone_) detach(m, q);
-    detach(m, n);
+    std::vector<ValueId> taken = results_;
+    std::ranges::sort(taken);
+    for (const NodeId q : gone_) detach(m, q, taken);
+    detach(m, n, taken);
     add_split({m, m.node(n).graph, n, base, results_}, x, axis_, lengths_);
     for (const NodeId q : gone_) m.set_operand(q, 0, x);  // it reads a result that goes with n
     for (const NodeId q : gone_) m.erase(q);
@@ -363,10 +365,10 @@ class ComposeSplits final : public ComposeRule {
   }
 
  private:
-  // Detaches the results that the new Split has.
-  void detach(Model& m, NodeId q) const {
+  // Detaches the results that the new Split has; `taken` has them, sorted.
+  static void detach(Model& m, NodeId q, std::span<const ValueId> taken) {
     for (std::size_t i = 0; i < m.output_count(q); ++i)
-      if (std::ranges::find(results_, m.output(q, i)) != results_.end()) m.detach_output(q, i);
+      if (std::ranges::binary_search(taken, m.output(q, i))) m.detach_output(q, i);
   }
 
   bool static_results(const MatchContext& c, NodeId n) const {
@@ -382,20 +384,17 @@ class ComposeSplits final : public ComposeRule {
     if (!q || axis_of(c, q) != axis_ || m.input_count(q) != m.output_count(n) || !private_value(m, x, n))
       return false;
     const std::vector<ValueId> parts = operands_of(m, q);
+    std::vector<ValueId> named;  // parts that take the name of an output: each can take one
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId part = parts[i], y = m.output(n, i);
-      if (!part || !y || !same_extent(c, part, y) || !m.can_replace(y, part)) return false;
-      // A value can take the name of one output only.
-      if (m.is_graph_output(y) && std::ranges::count(parts, part) > 1) return false;
+      // All dims, not the axis alone: ONNX Runtime joins operands without elements whatever their other dims.
+      if (!part || !y || !c.infer.same_shape(part, y) || !m.can_replace(y, part)) return false;
+      if (m.is_graph_output(y)) named.push_back(part);
     }
+    std::ranges::sort(named);
+    if (std::ranges::adjacent_find(named) != named.end()) return false;
     parts_ = parts;
     return true;
-  }
-  bool same_extent(const MatchContext& c, ValueId a, ValueId b) const {
-    const auto at = static_cast<std::size_t>(axis_);
-    if (!c.infer.has_rank(a) || !c.infer.has_rank(b)) return false;
-    const auto x = c.infer.dims(a), y = c.infer.dims(b);
-    return at < x.size() && at < y.size() && x[at] && y[at] && c.model.dims.equal(x[at], y[at]) == Tri::Yes;
   }
 
   std::int64_t axis_ = 0;

@@ -97,6 +97,7 @@ def record_unit(binary, name, work):
             [binary, f"--gtest_filter={name}"],
             capture_output=True,
             text=True,
+            errors="replace",
             env=environment(GRAPHOPT_MUTANT_TRACE=trace),
             cwd=folder,
         )
