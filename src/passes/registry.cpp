@@ -22,7 +22,6 @@ constexpr const PassInfo* kPasses[] = {
     &inline_if,                  // directly after its condition became a constant
     &sequence_idioms,            // after folding, which gives it constant positions
     &drop_noop,
-    &neutral_elements,    // beside drop_noop: what they leave is the operand itself
     &zero_states,         // after folding, which makes zeros constants
     &reduce_keepdims,     // after drop_noop: only deformations that change dims are left
     &constant_shapes,     // erases the chains that common_subexpressions would otherwise visit
@@ -37,7 +36,8 @@ constexpr const PassInfo* kPasses[] = {
                      // across the Split
     &aggregate_elementwise,  // on a clean graph: the nodes that it merges need not be compared again
     &hoist_reshape,
-    &raise_gemm,  // last: an Add in a Gemm is no elementwise node any more, which searches could merge
+    &neutral_elements,  // after the searches: one neutral operand among branches would tell them apart
+    &raise_gemm,        // last: an Add in a Gemm is no elementwise node any more, which searches could merge
 };
 
 }  // namespace
