@@ -26,7 +26,7 @@ bool same_file(const std::string& a, const std::string& b) {
   return opened_path(a) == opened_path(b) || fs::equivalent(a, b, ignored);
 }
 
-Error refused(std::string file, std::string what, std::string remedy) {
+Error refused(const std::string& file, std::string what, std::string remedy) {
   return {ErrorKind::Usage, in_file(file), std::move(what), std::move(remedy)};
 }
 
