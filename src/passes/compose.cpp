@@ -48,23 +48,14 @@ namespace {
 constexpr std::uint32_t kMostReaders = 4096;
 
 // A rule of which some matches replace the root's result by another value.
-class ComposeRule : public Rule {
- public:
-  bool hands_output_over(const Model& m, NodeId n) const override {
-    return source_ && m.is_graph_output(m.output(n, 0));
-  }
-
+class ComposeRule : public ReplaceRule {
  protected:
-  // Promises to replace the result by `source`.
   bool replaces(const MatchContext& c, NodeId n, ValueId source) {
-    if (!c.model.can_replace(c.model.output(n, 0), source))
-      return c.no(n, "its operand's operand cannot take its result's place");
-    source_ = source;
-    return true;
+    return ReplaceRule::replaces(c, n, source, "its operand's operand cannot take its result's place");
   }
   // Keeps the promise, if there was one.
-  bool replaced(Model& m, NodeId n) const {
-    if (source_) m.replace_all_uses(m.output(n, 0), source_);
+  bool replaced(PassContext& c, NodeId n) {
+    if (source_) ReplaceRule::apply(c, n);
     return source_.valid();
   }
   // Returns the producer of v if it is a node of this kind in n's graph that means what the table says.
@@ -73,7 +64,6 @@ class ComposeRule : public Rule {
     return q && m.kind(q) == kind && m.node(q).graph == m.node(n).graph && attributes_known(m, q) ? q
                                                                                                   : NodeId{};
   }
-  ValueId source_;  // none: the match edits the graph in another way
 };
 
 constexpr OpKind kDeformations[] = {OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Flatten};
@@ -108,7 +98,7 @@ class ComposeDeformations final : public ComposeRule {
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    if (replaced(m, n)) return;
+    if (replaced(c, n)) return;
     const ValueId results[] = {m.detach_output(n, 0)};
     const std::string base(m.text(m.value(results[0]).name));
     const Site at{m, m.node(n).graph, n, base, results};
@@ -161,7 +151,7 @@ class ComposeTransposes final : public ComposeRule {
   }
 
   void apply(PassContext& c, NodeId n) override {
-    if (replaced(c.model, n)) return;
+    if (replaced(c, n)) return;
     c.model.set_operand(n, 0, from_);
     c.model.set_attr_ints(n, names::perm, perm_);
   }
@@ -263,7 +253,7 @@ class ComposeConcats final : public ComposeRule {
   }
 
   void apply(PassContext& c, NodeId n) override {
-    if (!replaced(c.model, n)) c.model.set_operands(n, operands_);
+    if (!replaced(c, n)) c.model.set_operands(n, operands_);
   }
 
  private:

@@ -35,26 +35,16 @@
 namespace graphopt {
 namespace {
 
-// A rule that gives the readers of the root's result a value upstream of it.
-class ReplaceRule : public Rule {
- public:
-  bool hands_output_over(const Model& m, NodeId n) const override {
-    return m.is_graph_output(m.output(n, 0));
-  }
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), source_); }
-
+// A rule that gives the readers of the root's result an operand that has the same dims and type.
+class DropRule : public ReplaceRule {
  protected:
-  bool replaces(const MatchContext& c, NodeId n, ValueId source) {
+  bool drops(const MatchContext& c, NodeId n, ValueId source) {
     const ValueId y = c.model.output(n, 0);
     const bool same = c.infer.dtype(source) != DType::Undefined &&
                       c.infer.dtype(source) == c.infer.dtype(y) && c.infer.same_shape(source, y);
     if (!same) return c.no(n, "its result may have other dims or another type than the operand");
-    if (!c.model.can_replace(y, source)) return c.no(n, "the operand cannot take its result's place");
-    source_ = source;
-    return true;
+    return replaces(c, n, source, "the operand cannot take its result's place");
   }
-
-  ValueId source_;
 };
 
 // Returns whether the operator is known, with attributes that are.
@@ -67,7 +57,7 @@ bool plain(const MatchContext& c, NodeId n) {
 constexpr OpKind kBinary[] = {OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub,
                               OpKind::Pow, OpKind::And, OpKind::Or,  OpKind::Xor};
 
-class DropNeutral final : public ReplaceRule {
+class DropNeutral final : public DropRule {
  public:
   static constexpr Counter kCounter{"neutral", "operators with a neutral operand"};
   std::string_view name() const override { return "neutral"; }
@@ -80,8 +70,8 @@ class DropNeutral final : public ReplaceRule {
     if (!a || !b) return false;
     const std::optional<double> number = neutral(m.kind(n), c.infer.dtype(a));
     if (!number) return c.no(n, "no number is neutral for the element type");
-    if (holds(m, m.constant_of(b), *number)) return replaces(c, n, a);
-    if (facts_of(m, n).commutative && holds(m, m.constant_of(a), *number)) return replaces(c, n, b);
+    if (holds(m, m.constant_of(b), *number)) return drops(c, n, a);
+    if (facts_of(m, n).commutative && holds(m, m.constant_of(a), *number)) return drops(c, n, b);
     return c.no(n, "no operand is a constant of neutral numbers");
   }
 
@@ -102,7 +92,7 @@ class DropNeutral final : public ReplaceRule {
 
 constexpr OpKind kInverses[] = {OpKind::Not, OpKind::Neg};
 
-class DropInverse final : public ReplaceRule {
+class DropInverse final : public DropRule {
  public:
   static constexpr Counter kCounter{"inverse", "operators that undo the one before"};
   std::string_view name() const override { return "inverse"; }
@@ -113,14 +103,14 @@ class DropInverse final : public ReplaceRule {
     ValueId x;
     const OpKind kind = c.model.kind(n);
     if (!plain(c, n) || !matches(c, n, op(kind, op(kind, any(x)).outer()))) return false;
-    return replaces(c, n, x);
+    return drops(c, n, x);
   }
 };
 
 constexpr OpKind kIdempotent[] = {OpKind::Relu,  OpKind::Abs,  OpKind::Sign,
                                   OpKind::Floor, OpKind::Ceil, OpKind::Round};
 
-class DropIdempotent final : public ReplaceRule {
+class DropIdempotent final : public DropRule {
  public:
   static constexpr Counter kCounter{"idempotent", "operators on their own results"};
   std::string_view name() const override { return "idempotent"; }
@@ -137,13 +127,13 @@ class DropIdempotent final : public ReplaceRule {
             ? matches(c, n,
                       op(kind, one_of(made_by(OpKind::Floor), made_by(OpKind::Ceil), made_by(OpKind::Round))))
             : matches(c, n, op(kind, made_by(kind)));
-    return found && replaces(c, n, c.model.input(n, 0));
+    return found && drops(c, n, c.model.input(n, 0));
   }
 };
 
 constexpr OpKind kWhere[] = {OpKind::Where};
 
-class DropWhere final : public ReplaceRule {
+class DropWhere final : public DropRule {
  public:
   static constexpr Counter kCounter{"where", "Wheres that choose one value everywhere"};
   std::string_view name() const override { return "where"; }
@@ -155,10 +145,10 @@ class DropWhere final : public ReplaceRule {
     const ValueId condition = m.input(n, 0), x = m.input(n, 1), y = m.input(n, 2);
     if (!condition || !x || !y) return false;
     if (is_float(c.infer.dtype(x))) return c.no(n, "on floats Where may change the sign of a zero");
-    if (x == y) return replaces(c, n, x);
+    if (x == y) return drops(c, n, x);
     const auto chosen = int_splat(m, condition);
     if (!chosen) return c.no(n, "the condition is no constant that is the same everywhere");
-    return replaces(c, n, *chosen != 0 ? x : y);
+    return drops(c, n, *chosen != 0 ? x : y);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 #include <tuple>
 
 #include "passes/pass.h"
@@ -30,6 +31,26 @@ class SkipRule : public Rule {
     return has_readers(c.model, n) && (c.model.can_replace(c.model.output(n, 0), c.model.input(n, 0)) ||
                                        c.no(n, "the operand cannot take the place of the result"));
   }
+};
+
+// A rule of which matches replace the root's first result by a value upstream of it; a match may also leave
+// source_ empty and edit the graph in another way.
+class ReplaceRule : public Rule {
+ public:
+  bool hands_output_over(const Model& m, NodeId n) const override {
+    return source_ && m.is_graph_output(m.output(n, 0));
+  }
+  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), source_); }
+
+ protected:
+  // Promises to replace the result by `source`, or refuses with the reason.
+  bool replaces(const MatchContext& c, NodeId n, ValueId source, std::string_view reason) {
+    if (!c.model.can_replace(c.model.output(n, 0), source)) return c.no(n, reason);
+    source_ = source;
+    return true;
+  }
+
+  ValueId source_;
 };
 
 // Each rule is constructed anew for a run and has `static constexpr Counter kCounter`, the counter of its
