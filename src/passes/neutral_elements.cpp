@@ -29,30 +29,12 @@
 
 #include "ops/constants.h"
 #include "ops/node_facts.h"
+#include "passes/drop_rules.h"
 #include "passes/rule_pass.h"
 #include "rewrite/match.h"
 
 namespace graphopt {
 namespace {
-
-// A rule that gives the readers of the root's result an operand that has the same dims and type.
-class DropRule : public ReplaceRule {
- protected:
-  bool drops(const MatchContext& c, NodeId n, ValueId source) {
-    const ValueId y = c.model.output(n, 0);
-    const bool same = c.infer.dtype(source) != DType::Undefined &&
-                      c.infer.dtype(source) == c.infer.dtype(y) && c.infer.same_shape(source, y);
-    if (!same) return c.no(n, "its result may have other dims or another type than the operand");
-    return replaces(c, n, source, "the operand cannot take its result's place");
-  }
-};
-
-// Returns whether the operator is known, with attributes that are.
-bool plain(const MatchContext& c, NodeId n) {
-  using namespace pattern;
-  const ValueId y = c.model.output(n, 0);
-  return y && c.model.use_count(y) > 0 && matches(c, n, op(c.model.kind(n)).and_more());
-}
 
 constexpr OpKind kBinary[] = {OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub,
                               OpKind::Pow, OpKind::And, OpKind::Or,  OpKind::Xor};
@@ -131,49 +113,6 @@ class DropIdempotent final : public DropRule {
   }
 };
 
-constexpr OpKind kWhere[] = {OpKind::Where};
-
-class DropWhere final : public DropRule {
- public:
-  static constexpr Counter kCounter{"where", "Wheres that choose one value everywhere"};
-  std::string_view name() const override { return "where"; }
-  std::span<const OpKind> roots() const override { return kWhere; }
-
-  bool match(const MatchContext& c, NodeId n) override {
-    const Model& m = c.model;
-    if (!plain(c, n)) return false;
-    const ValueId condition = m.input(n, 0), x = m.input(n, 1), y = m.input(n, 2);
-    if (!condition || !x || !y) return false;
-    if (is_float(c.infer.dtype(x))) return c.no(n, "on floats Where may change the sign of a zero");
-    if (x == y) return drops(c, n, x);
-    const auto chosen = int_splat(m, condition);
-    if (!chosen) return c.no(n, "the condition is no constant that is the same everywhere");
-    return drops(c, n, *chosen != 0 ? x : y);
-  }
-};
-
-class SwapWhere final : public Rule {
- public:
-  static constexpr Counter kCounter{"swapped", "Wheres of Not that lost the Not"};
-  std::string_view name() const override { return "where-not"; }
-  std::span<const OpKind> roots() const override { return kWhere; }
-
-  bool match(const MatchContext& c, NodeId n) override {
-    using namespace pattern;
-    if (!plain(c, n) || is_float(c.infer.dtype(c.model.input(n, 1)))) return false;
-    if (c.infer.dtype(c.model.input(n, 1)) == DType::Undefined) return c.no(n, "its type is not known");
-    return matches(c, n, op(OpKind::Where, op(OpKind::Not, any(condition_)).single_use(), any(), any()));
-  }
-
-  void apply(PassContext& c, NodeId n) override {
-    const std::array<ValueId, 3> operands{condition_, c.model.input(n, 2), c.model.input(n, 1)};
-    c.model.set_operands(n, operands);
-  }
-
- private:
-  ValueId condition_;
-};
-
 }  // namespace
 
 extern constinit const PassInfo neutral_elements = {
@@ -181,6 +120,7 @@ extern constinit const PassInfo neutral_elements = {
     .summary = "remove x * 1, x - 0, x and true, Not of Not, Relu of Relu ...",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<DropNeutral, DropInverse, DropIdempotent, DropWhere, SwapWhere>>};
+    .make =
+        make_pass<RulePass<DropNeutral, DropInverse, DropIdempotent, DropWhere<false>, SwapWhere<false>>>};
 
 }  // namespace graphopt

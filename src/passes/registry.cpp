@@ -10,7 +10,8 @@ namespace graphopt {
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
-    merge_tables, merge_matmuls, reduce_keepdims, fold_affine;
+    merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
+    compose_selections, signed_zeros;
 
 namespace {
 
@@ -20,6 +21,7 @@ constexpr const PassInfo* kPasses[] = {
     &drop_identity,              // before folding and merging, which compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes require
     &inline_if,                  // directly after its condition became a constant
+    &resolve_types,              // after folding, which may decide more types
     &sequence_idioms,            // after folding, which gives it constant positions
     &drop_noop,
     &zero_states,         // after folding, which makes zeros constants
@@ -29,6 +31,7 @@ constexpr const PassInfo* kPasses[] = {
     &common_subexpressions,
     &compose,  // after common_subexpressions: equal movements are one, and no second reader keeps a pair
                // apart
+    &compose_selections,  // beside compose, for the same reason
     &drop_unused_outputs,
     &fold_affine,    // after folding and removal: parameters are constants, and nothing lies between
     &merge_tables,   // before hoisting: deformations are still next to their Gathers
@@ -37,6 +40,8 @@ constexpr const PassInfo* kPasses[] = {
     &aggregate_elementwise,  // on a clean graph: the nodes that it merges need not be compared again
     &hoist_reshape,
     &neutral_elements,  // after the searches: one neutral operand among branches would tell them apart
+    &signed_zeros,      // beside neutral_elements, for the same reason
+    &batch_products,    // after the searches: a Reshape that another one cancels costs less than an Add
     &raise_gemm,        // last: an Add in a Gemm is no elementwise node any more, which searches could merge
 };
 

@@ -1,0 +1,172 @@
+// batch-products: multiplies in the dims of the data, without the Reshapes around a product of matrices.
+//
+// Problem: frameworks whose linear layer takes matrices write the layer on a batch of sequences as Reshape,
+// MatMul or Gemm, Reshape. MatMul itself takes operands of more dims.
+// Method: peephole, from the deformation downstream of a product. Upstream of the product is a deformation of
+// x that joins all axes but the last one, downstream is one that restores them, proven for all sizes. Then
+// the product is the MatMul of x by the same matrix; what a Gemm adds is an Add downstream of it.
+// Rounds: MatMul computes each row of x from the same terms, maybe in another order, as a kernel may choose
+// by the number of rows; Gemm may add its third operand before the products, Add does after. Each of two such
+// sums is within (K + 1) * eps * (sum |a||b| + |c|) of the true one. NaN and infinities stay where they are
+// as long as no partial sum overflows.
+// Lowers: nodes: two Reshapes go, or one where others read the first; of a Gemm with a third operand, which
+// becomes two nodes, both must go. Ends: each rewrite removes a deformation and makes none.
+// Left alone: products that something else reads; Gemms with other factors than 1, a transposed first
+// operand, or a transposed second one that is no constant of its own; a third operand that differs by row;
+// element types other than float16, float and double.
+//
+//   r = Reshape (x, s)             # [batch, length, 8] -> [batch * length, 8]
+//   p = MatMul (r, w)
+//   y = Reshape (p, t)             # -> [batch, length, 4]              =>      y = MatMul (x, w)
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ops/attributes.h"
+#include "ops/constants.h"
+#include "ops/deformation.h"
+#include "ops/fold.h"
+#include "ops/node_facts.h"
+#include "passes/rule_pass.h"
+
+namespace graphopt {
+namespace {
+
+constexpr OpKind kDeformations[] = {OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Flatten};
+
+// Readers of one deformation that are asked whether they stop reading it.
+constexpr std::uint32_t kMostReaders = 64;
+
+class BatchProduct final : public Rule {
+ public:
+  static constexpr Counter kCounter{"batched", "products that lost the Reshapes around them"};
+  std::string_view name() const override { return "product"; }
+  std::span<const OpKind> roots() const override { return kDeformations; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    if (!reads_product(c, n, found_)) return false;
+    if (!found_.bias) return true;
+    // Gemm becomes two nodes: both deformations have to go.
+    const Model& m = c.model;
+    if (m.is_fixed(found_.rows) || m.use_count(found_.rows) > kMostReaders)
+      return c.no(n, "others read the rows as well");
+    for (UseId u = m.first_use(found_.rows); u; u = m.next_use(u)) {
+      const NodeId reader = m.user(u);
+      const NodeId end = m.output_count(reader) == 1 ? m.single_user(m.output(reader, 0)) : NodeId{};
+      Found other;
+      if (m.slot(u) != 0 || !end || !reads_product(c.without_reasons(), end, other) ||
+          other.product != reader)
+        return c.no(n, "the Gemm would become two nodes, and others read the rows as well");
+    }
+    return true;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    const ValueId y = m.detach_output(n, 0);
+    const GraphId g = m.node(n).graph;
+    const ValueId weight = found_.transposed ? transposed_weight(m, g) : found_.weight;
+    const std::array<ValueId, 2> operands{found_.x, weight};
+    const OpId matmul = standard_op(m, OpKind::MatMul);
+    if (found_.bias) {
+      const std::string base(m.text(m.value(m.output(found_.product, 0)).name));
+      const NodeId product = m.add_node_like(g, matmul, operands, 1, base, n);
+      const std::array<ValueId, 2> terms{m.output(product, 0), found_.bias};
+      m.add_node(g, standard_op(m, OpKind::Add), terms, std::span(&y, 1), n);
+    } else {
+      m.add_node(g, matmul, operands, std::span(&y, 1), n);
+    }
+    m.erase(n);
+  }
+
+ private:
+  struct Found {
+    NodeId product;
+    ValueId x, rows, weight, bias;
+    bool transposed = false;
+  };
+
+  // Returns whether n restores the axes that a deformation in front of a product joined.
+  static bool reads_product(const MatchContext& c, NodeId n, Found& out) {
+    const Model& m = c.model;
+    const ValueId p = m.input(n, 0), y = m.output(n, 0);
+    if (!p || !y || !is_deformation(m.kind(n)) || m.use_count(y) == 0) return false;
+    out = {};
+    out.product = m.value(p).def;
+    const OpKind kind = out.product ? m.kind(out.product) : OpKind::Opaque;
+    if (kind != OpKind::MatMul && kind != OpKind::Gemm) return false;
+    if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y))
+      return c.no(out.product, "something else reads the product");
+    if (m.opset(out.product) < 7 || m.opset(n) < 7) return c.no(out.product, "is of an opset below 7");
+    if (!attributes_known(m, out.product)) return c.no(out.product, "has attributes that are not known");
+    const DType type = c.infer.dtype(p);
+    if (type != DType::Float16 && type != DType::Float && type != DType::Double)
+      return c.no(out.product, "MatMul has no kernel for the element type");
+    out.rows = m.input(out.product, 0);
+    out.weight = m.input(out.product, 1);
+    if (kind == OpKind::Gemm && !takes_gemm(c, out)) return false;
+    const NodeId join = out.rows ? m.value(out.rows).def : NodeId{};
+    if (!join || !is_deformation(m.kind(join)) || m.node(join).graph != m.node(n).graph)
+      return c.no(out.product, "no deformation makes the rows");
+    out.x = m.input(join, 0);
+    if (!out.x || !out.weight || m.is_fixed(out.x) || m.constant_of(out.x))
+      return c.no(join, "its operand is a constant or must stay as it is");
+    return dims_fit(c, n, out, y);
+  }
+
+  static bool takes_gemm(const MatchContext& c, Found& out) {
+    const Model& m = c.model;
+    const NodeId g = out.product;
+    if (int_attr(m, g, names::transA) != 0 || float_attr(m, g, names::alpha) != 1.0F ||
+        float_attr(m, g, names::beta) != 1.0F)
+      return c.no(g, "the Gemm scales, or transposes its first operand");
+    out.transposed = int_attr(m, g, names::transB).value_or(1) != 0;
+    if (out.transposed && (!m.constant_of(out.weight) || m.single_user(out.weight) != g))
+      return c.no(g, "the transposed operand is no constant of its own");
+    out.bias = m.input(g, 2);
+    if (!out.bias) return true;
+    if (!c.infer.has_rank(out.bias) || c.infer.dims(out.bias).size() > 2)
+      return c.no(g, "the rank of what is added is not known");
+    const auto dims = c.infer.dims(out.bias);
+    return dims.size() < 2 || m.dims.is_constant(dims[0], 1) || c.no(g, "what is added may differ by row");
+  }
+
+  static bool dims_fit(const MatchContext& c, NodeId n, const Found& f, ValueId y) {
+    const Model& m = c.model;
+    for (const ValueId v : {f.x, f.rows, f.weight, y})
+      if (!c.infer.has_rank(v)) return c.no(n, "a rank is not known");
+    const auto x = c.infer.dims(f.x), rows = c.infer.dims(f.rows), out = c.infer.dims(y);
+    const auto weight = c.infer.dims(f.weight);
+    if (x.size() < 2 || rows.size() != 2 || weight.size() != 2 || out.size() != x.size())
+      return c.no(n, "the dims of the data do not come back");
+    const auto same = [&m](DimId a, DimId b) { return a && b && m.dims.equal(a, b) == Tri::Yes; };
+    const std::size_t last = x.size() - 1;
+    if (!same(x[last], rows[1])) return c.no(n, "the last axis of the data is cut or joined");
+    if (!same(out[last], weight[f.transposed ? 0 : 1]))
+      return c.no(n, "the last axis of the product is cut or joined");
+    return std::equal(x.begin(), x.end() - 1, out.begin(), same) ||
+           c.no(n, "the other axes are not proven to be those of the data");
+  }
+
+  ValueId transposed_weight(Model& m, GraphId g) const {
+    const Tensor weight = unpacked(m, m.constant_of(found_.weight)).value();
+    Folded turned = evaluate(m, {OpKind::Transpose, kNewestOpset}, {&weight});
+    return m.add_initializer(g, m.text(m.value(found_.weight).name),
+                             m.add_tensor(std::move(turned.results[0])));
+  }
+
+  Found found_;
+};
+
+}  // namespace
+
+extern constinit const PassInfo batch_products = {
+    .name = "batch-products",
+    .summary = "multiply in the dims of the data, without Reshapes around a product",
+    .exact = Exact::No,
+    .level = 2,
+    .make = make_pass<RulePass<BatchProduct>>};
+
+}  // namespace graphopt
