@@ -47,7 +47,8 @@ class DropDropout final : public SkipRule {
     const std::int64_t opset = m.opset(n);
     if (opset >= 12)
       return !m.input(n, 2) || int_scalar(m, m.input(n, 2)) == 0 ||
-             c.no(n, "training_mode is no constant false");
+             (m.input(n, 1) && real_scalar(m, m.input(n, 1)) == 0.0) ||
+             c.no(n, "training_mode is no constant false, and ratio no constant 0");
     return opset >= 7 || int_attr(m, n, names::is_test).value_or(0) != 0 || c.no(n, "is_test is 0");
   }
 };
