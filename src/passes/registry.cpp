@@ -11,7 +11,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
-    compose_selections, signed_zeros;
+    compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts;
 
 namespace {
 
@@ -26,13 +26,15 @@ constexpr const PassInfo* kPasses[] = {
     &drop_noop,
     &zero_states,         // after folding, which makes zeros constants
     &reduce_keepdims,     // after drop_noop: only deformations that change dims are left
+    &merge_reductions,    // after reduce_keepdims: fewer deformations lie between
     &constant_shapes,     // erases the chains that common_subexpressions would otherwise visit
     &merge_initializers,  // before common_subexpressions: equal operands become the same operand
     &common_subexpressions,
     &compose,  // after common_subexpressions: equal movements are one, and no second reader keeps a pair
                // apart
     &compose_selections,  // beside compose, for the same reason
-    &drop_unused_outputs,
+    &select_parts, &drop_unused_outputs,
+    &merge_factors,  // before fold_affine, which then finds one factor
     &fold_affine,    // after folding and removal: parameters are constants, and nothing lies between
     &merge_tables,   // before hoisting: deformations are still next to their Gathers
     &merge_matmuls,  // before aggregate_elementwise, which moves elementwise nodes downstream of the products
