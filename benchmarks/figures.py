@@ -7,7 +7,7 @@ figures of other optimizers.
 Fills the models, runs tests/equal/zoo.py over all of them (it compares the results in ONNX Runtime, too) and
 replaces what stands between the two marks in README.md; with --check it changes nothing, and the exit status
 is 1 when README.md differs. Some twenty seconds. The other optimizers are not run: peers.json has what they
-left of each model, with their versions. --work keeps the filled models for the next run.
+left of each model, with their versions, and costs.json what peers.py measured of all processes. --work keeps the filled models for the next run.
 """
 
 import argparse
@@ -36,27 +36,29 @@ def zoo(tool, work):
             return {row["model"]: row for row in json.load(f)}
 
 
-def text(ours, peers):
+def text(ours, peers, costs):
     """The lines between the marks."""
     before = {m: row["before"] for m, row in ours.items()}
 
-    def row(name, after):
+    def row(name, after, peer):
         """`after` has the nodes of the models on which this optimizer is right."""
         mean = math.exp(math.fsum(math.log(n / before[m]) for m, n in after.items()) / len(after))
         total = f"{sum(after.values()):,}" if len(after) == len(before) else "-"
-        return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} |"
+        seconds, memory = costs[peer]["seconds"], costs[peer]["peak_mib"]
+        return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} | {seconds:.3f} | {memory:.0f} |"
 
     after = {m: row["after"] for m, row in ours.items()}
     lines = [
         "| | models right | nodes after / before (geometric mean over its right models) "
-        f"| nodes in total, of {sum(before.values()):,} |",
-        "|---|---|---|---|",
-        row("**graphopt**", after),
+        f"| nodes in total, of {sum(before.values()):,} "
+        "| seconds of a process (geometric mean) | greatest memory, MiB |",
+        "|---|---|---|---|---|---|",
+        row("**graphopt**", after, "graphopt"),
     ]
     right = {m: {p: r for p, r in peers["models"][m].items() if r["verdict"] == "right"} for m in ours}
     for peer in SHOWN:
         nodes = {m: found[peer]["nodes"] for m, found in right.items() if peer in found}
-        lines.append(row(peers["peers"][peer]["name"], nodes))
+        lines.append(row(peers["peers"][peer]["name"], nodes, peer))
     best = {m: min(r["nodes"] for r in found.values() if r["plain"]) for m, found in right.items()}
     fewer, same = sum(after[m] < best[m] for m in ours), sum(after[m] == best[m] for m in ours)
     lines += [
@@ -77,10 +79,12 @@ def main():
     a = p.parse_args()
     with open(a.peers, encoding="utf-8") as f:
         peers = json.load(f)
+    with open(ROOT / "benchmarks/costs.json", encoding="utf-8") as f:
+        costs = json.load(f)
     readme = ROOT / "README.md"
     old = readme.read_text(encoding="utf-8")
     head, rest = old.split(BEGIN)
-    new = head + BEGIN + text(zoo(a.tool, a.work), peers) + END + rest.split(END)[1]
+    new = head + BEGIN + text(zoo(a.tool, a.work), peers, costs) + END + rest.split(END)[1]
     if a.check:
         return 0 if new == old else "figures: README.md is not up to date"
     readme.write_text(new, encoding="utf-8")
