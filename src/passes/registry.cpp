@@ -11,7 +11,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
-    compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts;
+    compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows;
 
 namespace {
 
@@ -43,6 +43,7 @@ constexpr const PassInfo* kPasses[] = {
     &hoist_reshape,
     &neutral_elements,  // after the searches: one neutral operand among branches would tell them apart
     &signed_zeros,      // beside neutral_elements, for the same reason
+    &share_rows,        // after the searches, which move the Reshapes that it looks for
     &batch_products,    // after the searches: a Reshape that another one cancels costs less than an Add
     &raise_gemm,        // last: an Add in a Gemm is no elementwise node any more, which searches could merge
 };
