@@ -39,22 +39,23 @@ template <class T> bool append(std::string& out, double x) {
   return std::isfinite(widen(narrowed));
 }
 
-// Calls f(element, result channel, operand channel) in the order of the payload until it returns false.
-template <class T, class F> bool each_element(Bytes payload, const ProductWeight& w, F f) {
-  const char* at = payload.data();
+template <class T> T load(const char* at) {
+  T x;
+  std::memcpy(&x, at, sizeof x);  // the payload may be unaligned
+  return x;
+}
+
+// Calls f(bytes before it, result channel, operand channel) for each run of elements that share both, in the
+// order of the payload. A run has `window` elements.
+template <class T, class F> void each_run(const ProductWeight& w, F f) {
+  std::size_t at = 0;
   const std::int64_t block = w.outer / w.group;
   for (std::int64_t b = 0; b < w.batch; ++b)
     for (std::int64_t o = 0; o < w.outer; ++o)
-      for (std::int64_t i = 0; i < w.inner; ++i) {
+      for (std::int64_t i = 0; i < w.inner; ++i, at += static_cast<std::size_t>(w.window) * sizeof(T)) {
         const std::int64_t inner = o / block * w.inner + i;
-        const std::int64_t result = w.outer_is_result ? o : inner, operand = w.outer_is_result ? inner : o;
-        for (std::int64_t k = 0; k < w.window; ++k, at += sizeof(T)) {
-          T x;
-          std::memcpy(&x, at, sizeof x);  // the payload may be unaligned
-          if (!f(widen(x), result, operand)) return false;
-        }
+        f(at, w.outer_is_result ? o : inner, w.outer_is_result ? inner : o);
       }
-  return true;
 }
 
 }  // namespace
@@ -81,12 +82,19 @@ std::optional<std::string> scaled_payload(const Model& m, const ProductWeight& w
                                           const std::vector<double>& scale, bool result) {
   const auto payload = payload_of(m, w.tensor);
   if (!payload) return std::nullopt;
-  std::string out;
-  out.reserve(payload->size());
+  std::string out(payload->size(), '\0');
   const bool done = with_type(m.tensor(w.tensor).dtype, [&]<class T>(T) {
-    return each_element<T>(*payload, w, [&](double x, std::int64_t r, std::int64_t o) {
-      return append<T>(out, x * channel(scale, result ? r : o, 1));
+    bool finite = true;
+    each_run<T>(w, [&](std::size_t at, std::int64_t r, std::int64_t o) {
+      const double factor = channel(scale, result ? r : o, 1);
+      for (std::int64_t k = 0; k < w.window; ++k, at += sizeof(T)) {
+        T scaled;
+        narrow(widen(load<T>(payload->data() + at)) * factor, scaled);
+        finite &= std::isfinite(widen(scaled));
+        std::memcpy(out.data() + at, &scaled, sizeof scaled);
+      }
     });
+    return finite;
   });
   return done ? std::optional(std::move(out)) : std::nullopt;
 }
@@ -97,10 +105,13 @@ std::optional<std::vector<double>> summed_offset(const Model& m, const ProductWe
   if (!payload) return std::nullopt;
   std::vector<double> sums(static_cast<std::size_t>(w.results()));
   const bool done = with_type(m.tensor(w.tensor).dtype, [&]<class T>(T) {
-    return each_element<T>(*payload, w, [&](double x, std::int64_t r, std::int64_t o) {
-      sums[static_cast<std::size_t>(r)] += x * channel(offset, o, 0);
-      return true;
+    each_run<T>(w, [&](std::size_t at, std::int64_t r, std::int64_t o) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < w.window; ++k, at += sizeof(T))
+        sum += widen(load<T>(payload->data() + at)) * channel(offset, o, 0);
+      sums[static_cast<std::size_t>(r)] += sum;
     });
+    return true;
   });
   return done ? std::optional(std::move(sums)) : std::nullopt;
 }
