@@ -4,7 +4,11 @@
 // MatMul or Gemm, Reshape. MatMul itself takes operands of more dims.
 // Method: peephole, from the deformation downstream of a product. Upstream of the product is a deformation of
 // x that joins all axes but the last one, downstream is one that restores them, proven for all sizes. Then
-// the product is the MatMul of x by the same matrix; what a Gemm adds is an Add downstream of it.
+// the product is the MatMul of x by the same matrix; what a Gemm adds is an Add downstream of it. Two rules:
+//   product   that
+//   axes      the same where the deformations only insert and remove axes of extent 1: of the axes in front
+//   of
+//             both matrices, or of a vector that is written as a matrix
 // Rounds: MatMul computes each row of x from the same terms, maybe in another order, as a kernel may choose
 // by the number of rows; Gemm may add its third operand before the products, Add does after. Each of two such
 // sums is within (K + 1) * eps * (sum |a||b| + |c|) of the true one. NaN and infinities stay where they are
@@ -160,6 +164,117 @@ class BatchProduct final : public Rule {
   Found found_;
 };
 
+// One operand of a product, and what it is without the deformation in front of it.
+struct Side {
+  ValueId value;
+  std::vector<DimId> batch;  // all dims but the last two, or all but the only one
+  bool vector = false;
+};
+
+class FreeProduct final : public Rule {
+ public:
+  static constexpr Counter kCounter{"freed",
+                                    "products that lost deformations which only move axes of extent 1"};
+  std::string_view name() const override { return "axes"; }
+  std::span<const OpKind> roots() const override { return kDeformations; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId p = m.input(n, 0), y = m.output(n, 0);
+    product_ = p ? m.value(p).def : NodeId{};
+    if (!y || !product_ || m.kind(product_) != OpKind::MatMul || m.use_count(y) == 0)
+      return c.no(n, "its operand is no product");
+    if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y) || !attributes_known(m, product_))
+      return c.no(product_, "something else reads the product");
+    const auto left = side(c, product_, 0), right = side(c, product_, 1);
+    if (!left || !right) return c.no(product_, "a rank is not known");
+    if (left->value == m.input(product_, 0) && right->value == m.input(product_, 1))
+      return c.no(product_, "no deformation of axes of extent 1 makes an operand");
+    if (!c.infer.has_rank(y) || !fits(c, *left, *right, y))
+      return c.no(n, "the product without the deformations may have other dims");
+    operands_ = {left->value, right->value};
+    return true;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    const ValueId y = m.detach_output(n, 0);
+    m.add_node(m.node(n).graph, standard_op(m, OpKind::MatMul), operands_, std::span(&y, 1), n);
+    m.erase(n);
+  }
+
+ private:
+  static bool is_one(const MatchContext& c, DimId d) { return d && c.model.dims.is_constant(d, 1); }
+  static bool same(const MatchContext& c, DimId a, DimId b) {
+    return a && b && c.model.dims.equal(a, b) == Tri::Yes;
+  }
+  static std::vector<DimId> without_ones(const MatchContext& c, std::span<const DimId> dims) {
+    std::vector<DimId> out;
+    for (const DimId d : dims)
+      if (!is_one(c, d)) out.push_back(d);
+    return out;
+  }
+  static bool alike(const MatchContext& c, std::span<const DimId> a, std::span<const DimId> b) {
+    return std::ranges::equal(a, b, [&](DimId x, DimId y) { return same(c, x, y); });
+  }
+
+  static std::optional<Side> side(const MatchContext& c, NodeId product, std::size_t slot) {
+    const Model& m = c.model;
+    const ValueId given = m.input(product, slot);
+    if (!given || !c.infer.has_rank(given) || c.infer.dims(given).size() < 2) return std::nullopt;
+    const auto dims = c.infer.dims(given);
+    Side out{given, {dims.begin(), dims.end() - 2}};
+    const NodeId d = m.value(given).def;
+    if (!d || !is_deformation(m.kind(d)) || m.node(d).graph != m.node(product).graph) return out;
+    const ValueId x = m.input(d, 0);
+    if (!x || m.is_fixed(x) || m.constant_of(x) || !c.infer.has_rank(x)) return out;
+    const auto from = c.infer.dims(x);
+    if (from.size() == 1) {
+      // [K] as [1, K] on the left, or as [K, 1] on the right.
+      const DimId unit = dims[dims.size() - (slot == 0 ? 2 : 1)],
+                  whole = dims[dims.size() - (slot == 0 ? 1 : 2)];
+      if (is_one(c, unit) && same(c, whole, from[0]) && without_ones(c, out.batch).empty())
+        return Side{x, {}, true};
+      return out;
+    }
+    if (from.size() < 2 || !alike(c, from.last(2), dims.last(2))) return out;
+    const auto batch = from.first(from.size() - 2);
+    if (!alike(c, without_ones(c, batch), without_ones(c, out.batch))) return out;
+    return Side{x, {batch.begin(), batch.end()}};
+  }
+
+  // Whether the product of the two has the dims of y, with its entries in the same order.
+  bool fits(const MatchContext& c, const Side& left, const Side& right, ValueId y) const {
+    const Model& m = c.model;
+    const auto a = c.infer.dims(m.input(product_, 0)), b = c.infer.dims(m.input(product_, 1));
+    // Nothing broadcasts against something else: one has all batch axes, the other has the same or none.
+    const auto x = without_ones(c, left.batch), z = without_ones(c, right.batch);
+    if (!x.empty() && !z.empty() && !(alike(c, x, z) && alike(c, left.batch, right.batch))) return false;
+    const auto before_a = without_ones(c, a.first(a.size() - 2)),
+               before_b = without_ones(c, b.first(b.size() - 2));
+    if (!before_a.empty() && !before_b.empty() && !alike(c, a.first(a.size() - 2), b.first(b.size() - 2)))
+      return false;
+    const std::size_t axes = std::max(left.batch.size(), right.batch.size());
+    std::vector<DimId> dims;
+    for (std::size_t i = 0; i < axes; ++i) {
+      const auto at = [&](const std::vector<DimId>& batch) {
+        const std::size_t missing = axes - batch.size();
+        return i < missing ? c.dims.constant(1) : batch[i - missing];
+      };
+      dims.push_back(is_one(c, at(left.batch)) ? at(right.batch) : at(left.batch));
+    }
+    // ONNX Runtime refuses some products of a vector on the right with what has no elements.
+    const auto may_be_empty = [&](DimId d) { return !d || m.dims.range(d).low < 1; };
+    if (right.vector && std::ranges::any_of(c.infer.dims(left.value), may_be_empty)) return false;
+    if (!left.vector) dims.push_back(a[a.size() - 2]);
+    if (!right.vector) dims.push_back(b[b.size() - 1]);
+    return alike(c, dims, c.infer.dims(y));
+  }
+
+  NodeId product_;
+  std::array<ValueId, 2> operands_;
+};
+
 }  // namespace
 
 extern constinit const PassInfo batch_products = {
@@ -167,6 +282,6 @@ extern constinit const PassInfo batch_products = {
     .summary = "multiply in the dims of the data, without Reshapes around a product",
     .exact = Exact::No,
     .level = 2,
-    .make = make_pass<RulePass<BatchProduct>>};
+    .make = make_pass<RulePass<BatchProduct, FreeProduct>>};
 
 }  // namespace graphopt

@@ -37,6 +37,7 @@
 #include "passes/rule_pass.h"
 #include "passes/selection.h"
 #include "rewrite/build.h"
+#include "rewrite/match.h"
 
 namespace graphopt {
 namespace {
@@ -280,12 +281,28 @@ class ScatterAll final : public ReplaceRule {
     if (!c.infer.same_shape(data, updates)) return c.no(n, "the updates may have other dims than the data");
     const TensorId t = m.constant_of(m.input(n, 1));
     const auto indices = int_list(m, t);
-    if (!indices || !in_order(c, data, m.tensor(t).dims, *indices))
+    if (!(indices && in_order(c, data, m.tensor(t).dims, *indices)) && !counts_rows(c, data, m.input(n, 1)))
       return c.no(n, "the indices are not known to be all entries in their order");
     return replaces(c, n, updates, "the updates cannot take the place of the result");
   }
 
  private:
+  // Returns whether the indices are [[0], [1], ...] up to the extent of the first axis, which may be a
+  // symbol.
+  static bool counts_rows(const MatchContext& c, ValueId data, ValueId indices) {
+    using namespace pattern;
+    const Model& m = c.model;
+    ValueId limit, column;
+    const auto range = op(OpKind::Range, scalar(0), any(limit), scalar(1)).outer();
+    const auto counted = op(OpKind::Unsqueeze, range).and_more().outer().bind(column);
+    if (!indices || !matches(c.without_reasons(), indices, counted) || !c.infer.has_rank(column))
+      return false;
+    const SymbolicTensor* last = c.infer.symbolic(limit);
+    const auto dims = c.infer.dims(column);
+    return last != nullptr && last->elements.size() == 1 && last->elements[0] &&
+           !c.infer.dims(data).empty() && dims.size() == 2 && dims[1] && m.dims.is_constant(dims[1], 1) &&
+           m.dims.equal(last->elements[0], c.infer.dims(data)[0]) == Tri::Yes;
+  }
   // Returns whether the indices count through the first k axes of the data.
   static bool in_order(const MatchContext& c, ValueId data, const std::vector<std::int64_t>& dims,
                        const std::vector<std::int64_t>& indices) {

@@ -205,7 +205,7 @@ class DropExpand final : public SkipRule {
       if (m.is_return(m.user(u))) return c.no(n, "the result is an output of its graph");
       if (!broadcasts_without(c, m.user(u), e, x)) return false;
     }
-    return true;
+    return may_skip(c, n);
   }
 
  private:

@@ -5,52 +5,69 @@
 #include <string_view>
 #include <tuple>
 
+#include "ops/node_facts.h"
 #include "passes/pass.h"
 #include "rewrite/engine.h"
 
 namespace graphopt {
 
-// A rule that removes a node: users of its first result read its first operand. match() must have checked
-// may_skip.
-class SkipRule : public Rule {
+// A rule of which matches replace the root's first result by a value upstream of it; a match may also leave
+// source_ empty and edit the graph in another way.
+//
+// Where the value cannot take the name of an output (an input of the graph, another output), the root becomes
+// an Identity of it, if a node goes thereby that computes another operand.
+class ReplaceRule : public Rule {
  public:
   bool hands_output_over(const Model& m, NodeId n) const override {
-    return m.is_graph_output(m.output(n, 0));
+    return source_ && !copies_ && m.is_graph_output(m.output(n, 0));
   }
   void apply(PassContext& c, NodeId n) override {
-    c.model.replace_all_uses(c.model.output(n, 0), c.model.input(n, 0));
+    Model& m = c.model;
+    if (!copies_) return m.replace_all_uses(m.output(n, 0), source_);
+    while (!m.attrs(n).empty()) m.remove_attr(n, m.attrs(n).front().name);
+    const std::array<ValueId, 1> operands{source_};
+    m.set_op(n, standard_op(m, OpKind::Identity));
+    m.set_operands(n, operands);
   }
 
+ protected:
+  // Promises to replace the result by `source`, or refuses with the reason.
+  bool replaces(const MatchContext& c, NodeId n, ValueId source, std::string_view reason) {
+    copies_ = !c.model.can_replace(c.model.output(n, 0), source);
+    if (copies_ && !frees_a_node(c.model, n, source)) return c.no(n, reason);
+    source_ = source;
+    return true;
+  }
+
+  ValueId source_;
+
+ private:
+  static bool frees_a_node(const Model& m, NodeId n, ValueId source) {
+    const ValueId y = m.output(n, 0);
+    if (!source || m.output_count(n) != 1 || !m.is_graph_output(y) || m.is_fixed(y) || m.is_fixed(source))
+      return false;
+    for (std::size_t i = 0; i < m.input_count(n); ++i) {
+      const ValueId v = m.input(n, i);
+      if (v && v != source && m.value(v).def && m.single_user(v) == n && !m.constant_of(v)) return true;
+    }
+    return false;
+  }
+
+  bool copies_ = false;
+};
+
+// A rule that removes a node: users of its first result read its first operand. match() must end in may_skip.
+class SkipRule : public ReplaceRule {
  protected:
   // Without a use there is nothing to do; a further result that the operator does not have may keep the node.
   static bool has_readers(const Model& m, NodeId n) {
     const ValueId result = m.output(n, 0);
     return result && m.use_count(result) > 0;
   }
-  static bool may_skip(const MatchContext& c, NodeId n) {
-    return has_readers(c.model, n) && (c.model.can_replace(c.model.output(n, 0), c.model.input(n, 0)) ||
-                                       c.no(n, "the operand cannot take the place of the result"));
+  bool may_skip(const MatchContext& c, NodeId n) {
+    return has_readers(c.model, n) &&
+           replaces(c, n, c.model.input(n, 0), "the operand cannot take the place of the result");
   }
-};
-
-// A rule of which matches replace the root's first result by a value upstream of it; a match may also leave
-// source_ empty and edit the graph in another way.
-class ReplaceRule : public Rule {
- public:
-  bool hands_output_over(const Model& m, NodeId n) const override {
-    return source_ && m.is_graph_output(m.output(n, 0));
-  }
-  void apply(PassContext& c, NodeId n) override { c.model.replace_all_uses(c.model.output(n, 0), source_); }
-
- protected:
-  // Promises to replace the result by `source`, or refuses with the reason.
-  bool replaces(const MatchContext& c, NodeId n, ValueId source, std::string_view reason) {
-    if (!c.model.can_replace(c.model.output(n, 0), source)) return c.no(n, reason);
-    source_ = source;
-    return true;
-  }
-
-  ValueId source_;
 };
 
 // Each rule is constructed anew for a run and has `static constexpr Counter kCounter`, the counter of its
