@@ -16,6 +16,7 @@
 
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
+#include "ops/pads.h"
 
 namespace graphopt {
 namespace {
@@ -38,17 +39,11 @@ struct PadEntry {
 // Returns the axes at which a Pad adds or cuts, in the order of its pads; nothing if its pads are no
 // constants.
 std::optional<std::vector<PadEntry>> pad_entries(const Model& m, NodeId n) {
-  const bool by_operand = m.opset(n) >= 11;
-  std::optional<List> pads;
-  if (by_operand) {
-    pads = int_operand(m, n, kPads);
-  } else if (const auto given = ints_attr(m, n, names::pads)) {
-    pads.emplace(given->begin(), given->end());
-  }
+  const std::optional<List> pads = pads_of(m, n);
   if (!pads || pads->size() % 2 != 0) return std::nullopt;
   const std::size_t count = pads->size() / 2;
   List axes = all_axes(count);
-  if (by_operand && m.input(n, kPadAxes)) {
+  if (m.input(n, kPadAxes)) {
     const auto given = int_operand(m, n, kPadAxes);
     if (!given || given->size() != count) return std::nullopt;
     axes = *given;

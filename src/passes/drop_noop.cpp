@@ -36,6 +36,7 @@
 #include "ops/attributes.h"
 #include "ops/constants.h"
 #include "ops/node_facts.h"
+#include "ops/pads.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -133,14 +134,8 @@ class DropNoop final : public SkipRule {
   }
 
   static bool pads_are_zero(const Model& m, NodeId n) {
-    const auto zero = [](std::int64_t p) { return p == 0; };
-    if (m.opset(n) >= 11) {
-      const auto pads = int_operand(m, n, 1);
-      return pads && std::ranges::all_of(*pads, zero);
-    }
-    const auto pads = ints_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings);
-    return pads && has_attr(m, n, m.opset(n) >= 2 ? names::pads : names::paddings) &&
-           std::ranges::all_of(*pads, zero);
+    const auto pads = pads_of(m, n);
+    return pads && std::ranges::all_of(*pads, [](std::int64_t p) { return p == 0; });
   }
 };
 
