@@ -11,7 +11,8 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
-    compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads;
+    compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
+    merge_bounds;
 
 namespace {
 
@@ -34,8 +35,10 @@ constexpr const PassInfo* kPasses[] = {
                // apart
     &compose_selections,  // beside compose, for the same reason
     &select_parts, &drop_unused_outputs,
-    &fold_pads,  // after merging and removal, so that all readers of a Pad are windows without indices;
-                 // before fold_affine: a scale upstream of the Pad is then next to the Conv
+    &merge_bounds,  // after folding, which makes bounds constants, and before the searches, which move limits
+                    // apart
+    &fold_pads,     // after merging and removal, so that all readers of a Pad are windows without indices;
+                    // before fold_affine: a scale upstream of the Pad is then next to the Conv
     &merge_factors,  // before fold_affine, which then finds one factor
     &fold_affine,    // after folding and removal: parameters are constants, and nothing lies between
     &merge_tables,   // before hoisting: deformations are still next to their Gathers
