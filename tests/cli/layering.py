@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "hoist": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions"],
     "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
+    "reduce": ["support", "ir", "ops", "infer", "onnx", "specialize"],
     "driver": [
         "support",
         "ir",
@@ -37,6 +38,7 @@ MAY_INCLUDE = {
         "hoist",
         "passes",
         "runtime",
+        "reduce",
     ],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -108,9 +108,33 @@ CLI::Option* flag(CLI::App& app, const char* group, const char* names, const cha
   return app.add_flag(names, to, help)->group(group);
 }
 
-void add_limits(CLI::App& app, const char* group, ToolOptions& tool) {
+void add_terminal(CLI::App& app, ToolOptions& tool) {
+  using Choices = std::vector<std::pair<std::string, When>>;
+  add(app, kPeople, "--progress", "WHEN", "auto (default: on a terminal) or never",
+      chosen(tool.progress, "--progress", Choices{{"auto", When::Auto}, {"never", When::Never}}));
+  add(app, kPeople, "--color", "WHEN", "auto (default: on a terminal without NO_COLOR), always, never",
+      chosen(tool.color, "--color",
+             Choices{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}));
+}
+
+void add_quiet(CLI::App& app, ToolOptions& tool) {
+  app.add_flag_callback("-q,--quiet", [&tool] { tool.quiet = true; }, "errors only")->group(kPeople);
+}
+
+void add_max_memory(CLI::App& app, const char* group, ToolOptions& tool) {
   add(app, group, "--max-memory", "BYTES", "end with status 5 rather than use more data than this",
       bytes(tool.max_memory, "--max-memory"));
+}
+
+void add_output(CLI::App& app, const char* help, std::string& to) {
+  add(app, kOutput, "-o,--output", "FILE", help, [&to](const std::string& text) {
+    if (text.empty()) refuse("-o", text, "is not a file", "give a file, or '-' for stdout");
+    to = text;
+  });
+}
+
+void add_limits(CLI::App& app, const char* group, ToolOptions& tool) {
+  add_max_memory(app, group, tool);
   add(app, group, "--timeout", "TIME", "end with status 5 after this time (10, 0.5s, 5m)",
       parsed(tool.timeout, "--timeout", "is not a time", "give seconds above 0, as in 10, 0.5s or 5m",
              parse_seconds));
@@ -181,11 +205,7 @@ void add_shape_options(CLI::App& app, Options& o) {
 }
 
 void add_output_options(CLI::App& app, Options& o) {
-  add(app, kOutput, "-o,--output", "FILE", "where the result goes; without it, a dry run",
-      [&o](const std::string& text) {
-        if (text.empty()) refuse("-o", text, "is not a file", "give a file, or '-' for stdout");
-        o.output = text;
-      });
+  add_output(app, "where the result goes; without it, a dry run", o.output);
   add(app, kOutput, "--external-data", "WHEN",
       "weights in a file of their own: auto (default), always, never",
       chosen(o.save.external_data, "--external-data",
@@ -234,7 +254,7 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
                pass_names(o.clean_up.print_after, "--print-after"));
   flag(app, kPeople, "--time-passes", "print the time of each phase and pass", tool.time_passes);
-  app.add_flag_callback("-q,--quiet", [&tool] { tool.quiet = true; }, "errors only")->group(kPeople);
+  add_quiet(app, tool);
   app.add_flag_function(
          "-v,--verbose",
          [&tool](std::int64_t n) { tool.log_level = n > 1 ? LogLevel::Debug : LogLevel::Info; },
@@ -247,12 +267,7 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
                                                            {"info", LogLevel::Info},
                                                            {"debug", LogLevel::Debug},
                                                            {"trace", LogLevel::Trace}}));
-  using Choices = std::vector<std::pair<std::string, When>>;
-  add(app, kPeople, "--progress", "WHEN", "auto (default: on a terminal) or never",
-      chosen(tool.progress, "--progress", Choices{{"auto", When::Auto}, {"never", When::Never}}));
-  add(app, kPeople, "--color", "WHEN", "auto (default: on a terminal without NO_COLOR), always, never",
-      chosen(tool.color, "--color",
-             Choices{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}));
+  add_terminal(app, tool);
   flag(app, kPeople, "--version", "print the version and end", requests.version);
   flag(app, kPeople, "-h,--help", "print this and end", requests.help);
 }
@@ -262,6 +277,26 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
   add_limits(app, kTrust, command.tool);
+  flag(app, kPeople, "--version", "print the version and end", requests.version);
+  flag(app, kPeople, "-h,--help", "print this and end", requests.help);
+}
+
+void add_reduce_options(CLI::App& app, Command& command, Requests& requests) {
+  ReduceOptions& o = command.reduce;
+  const auto time = [](double& to, const char* option) {
+    return parsed(to, option, "is not a time", "give seconds above 0, as in 10, 0.5s or 5m", parse_seconds);
+  };
+  add(app, kWhat, "--test", "CMD", "a shell command; {} in it is the model, which else comes last",
+      [&o](const std::string& text) { o.test = text; });
+  add(app, kWhat, "--timeout", "TIME", "of one run of CMD (default: 10 times the first, at least 10 s)",
+      time(o.test_timeout, "--timeout"));
+  add(app, kWhat, "--seconds", "TIME", "then write the smallest model so far (default: no limit)",
+      time(o.seconds, "--seconds"));
+  add_output(app, "where the small model goes; OUT may be IN", o.output);
+  add_external_root(app, o.external_root);
+  add_max_memory(app, kTrust, command.tool);
+  add_quiet(app, command.tool);
+  add_terminal(app, command.tool);
   flag(app, kPeople, "--version", "print the version and end", requests.version);
   flag(app, kPeople, "-h,--help", "print this and end", requests.help);
 }

@@ -26,6 +26,7 @@ void add_output_options(CLI::App& app, Options& options);
 void add_trust_options(CLI::App& app, Options& options, ToolOptions& tool);
 void add_people_options(CLI::App& app, Options& options, ToolOptions& tool, Requests& requests);
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests);
+void add_reduce_options(CLI::App& app, Command& command, Requests& requests);
 
 // Returns the text of --help: `head`, the groups in their order with a line per option, `tail`.
 std::string help_text(const CLI::App& app, std::string_view head, std::string_view tail);

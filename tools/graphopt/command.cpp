@@ -1,5 +1,5 @@
 // Converts the words of the command line to a Command. Options may come before and after IN; a first word
-// 'inspect' is the subcommand (a file of that name is ./inspect).
+// 'inspect' or 'reduce' is a subcommand (a file of that name is ./inspect).
 #include "command.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kUsage =
     "Usage: graphopt IN [-o OUT] [options]      optimize a model; without -o only report\n"
-    "       graphopt inspect IN [--json]        show what is in a model\n\n"
+    "       graphopt inspect IN [--json]        show what is in a model\n"
+    "       graphopt reduce IN --test CMD -o OUT   make a failing model small\n\n"
     "Makes ONNX models smaller and faster. IN and OUT may be '-' (stdin, stdout); OUT may be IN.\n";
 constexpr std::string_view kExamples =
     "\nExamples:\n"
@@ -25,6 +26,14 @@ constexpr std::string_view kExamples =
     "  graphopt export.onnx -o - | my-compiler -       nothing but the model goes to stdout\n\n"
     "Exit status: 0 done, 1 usage, 2 unusable input, 3 check failed, 4 output not written, 5 limit\n"
     "reached, 70 internal error.\n";
+constexpr std::string_view kReduceUsage =
+    "Usage: graphopt reduce IN --test CMD -o OUT [options]\n\n"
+    "Makes a model small while CMD ends with the status that it has on IN: for a wrong result or a crash.\n";
+constexpr std::string_view kReduceExamples =
+    "\nExamples:\n"
+    "  graphopt reduce bad.onnx --test 'graphopt {} --check -q' -o small.onnx\n"
+    "  graphopt reduce bad.onnx --test ./crashes.sh --timeout 5 -o small.onnx\n\n"
+    "A death by a signal and a hang are statuses, too. Ctrl-C writes the smallest model so far.\n";
 constexpr std::string_view kInspectUsage =
     "Usage: graphopt inspect IN [--json]\n\n"
     "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n";
@@ -63,7 +72,7 @@ Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, 
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
   }
-  const std::vector<std::string> verbs = {"inspect"};
+  const std::vector<std::string> verbs = {"inspect", "reduce"};
   struct stat unused = {};
   const std::string remedy = suggest_names(input, verbs, "subcommands");
   if (::stat(input.c_str(), &unused) != 0 && remedy.starts_with("did you mean")) {
@@ -136,6 +145,30 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
   return command;
 }
 
+Result<Command> parse_reduce(int argc, const char* const* argv) {
+  Command command;
+  Requests requests;
+  ReduceOptions& options = command.reduce;
+  CLI::App app;
+  app.set_help_flag("");
+  add_reduce_options(app, command, requests);
+  if (auto done = split(app, options.input, words(argc, argv, 2)); !done) return done.errors();
+  if (requests.help) {
+    command.text = help_text(app, kReduceUsage, kReduceExamples);
+  } else if (requests.version) {
+    command.text = version_text();
+  } else if (options.input.empty()) {
+    return usage("reduce: no model is named", "graphopt reduce IN --test CMD -o OUT");
+  } else if (options.test.find_first_not_of(" \t\n") == std::string::npos) {
+    return usage("reduce: no test is given", "give --test a shell command that ends with one status on IN");
+  } else if (options.output.empty()) {
+    return usage("reduce: no output is named", "give -o a file for the small model");
+  } else {
+    command.verb = Command::Verb::Reduce;
+  }
+  return command;
+}
+
 Result<Command> parse_optimize(int argc, const char* const* argv) {
   Command command;
   Requests requests;
@@ -178,6 +211,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     return command;
   }
   if (argc > 1 && std::string_view(argv[1]) == "inspect") return parse_inspect(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "reduce") return parse_reduce(argc, argv);
   return parse_optimize(argc, argv);
 }
 

@@ -8,6 +8,7 @@
 #include "graphopt/inspect.h"
 #include "graphopt/optimize.h"
 #include "graphopt/options.h"
+#include "graphopt/reduce.h"
 
 namespace graphopt::tool {
 
@@ -26,15 +27,18 @@ struct ToolOptions {
 };
 
 struct Command {
-  enum class Verb : std::uint8_t { Print, Optimize, Inspect };
+  enum class Verb : std::uint8_t { Print, Optimize, Inspect, Reduce };
   Verb verb = Verb::Print;
   std::string text;        // Print: the text for stdout (--help, --version, --list-passes)
   Options options;         // Optimize
   InspectOptions inspect;  // Inspect
+  ReduceOptions reduce;    // Reduce
   bool json = false;
   ToolOptions tool;
 
-  const std::string& input() const { return verb == Verb::Inspect ? inspect.input : options.input; }
+  const std::string& input() const {
+    return verb == Verb::Inspect ? inspect.input : verb == Verb::Reduce ? reduce.input : options.input;
+  }
 };
 
 inline Place in_file(const std::string& path) { return {path, {}, {}, {}, {}}; }

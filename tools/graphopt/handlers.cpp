@@ -21,6 +21,7 @@ namespace graphopt::tool {
 namespace {
 
 // Written before the handlers are installed, never again. No strings: those would be destroyed at exit.
+constexpr int kSignalBase = 128;  // of the statuses by which shells show signals
 constexpr std::size_t kText = 1024;
 char shrank_text[kText];
 char timeout_text[kText];
@@ -43,6 +44,13 @@ void on_interrupt(int signal) {
   ::sigaction(signal, &action, nullptr);
   ::raise(signal);  // pending until this handler returns; then it ends the process
   errno = before;
+}
+
+volatile std::sig_atomic_t noted = 0;
+
+void on_noted_interrupt(int signal) {
+  if (noted != 0) on_interrupt(signal);
+  noted = signal;
 }
 
 void on_bus_error(int signal, siginfo_t* info, void*) {
@@ -87,6 +95,17 @@ void install_handlers(const std::string& input) {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, nullptr);
+}
+
+void note_interrupts() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_noted_interrupt);
+}
+
+int noted_interrupt() { return noted; }
+
+void end_by(int signal) {
+  on_interrupt(signal);
+  ::_exit(kSignalBase + signal);  // not reached, unless somebody blocks the signal
 }
 
 void start_watchdog(double seconds, const std::string& input) {

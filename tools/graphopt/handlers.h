@@ -12,6 +12,13 @@ namespace graphopt::tool {
 // SIGPIPE: ignored, so that a closed pipe is a failed write like any other.
 void install_handlers(const std::string& input);
 
+// From now on the first SIGINT, SIGTERM or SIGHUP is only noted, so that a run can write what it has; the
+// next one ends the process.
+void note_interrupts();
+int noted_interrupt();  // the signal; 0: none
+// Ends the process by this signal.
+[[noreturn]] void end_by(int signal);
+
 // --timeout, for what the library cannot interrupt (one long pass, ONNX Runtime): shortly after the time is
 // over, the process ends with status 5. Call stop_watchdog() before the output is written: it is then
 // finished.

@@ -47,8 +47,11 @@ int run(int argc, char** argv) {
   if (command->tool.max_memory > 0 && !limit_memory(command->tool.max_memory)) {
     console.log(LogLevel::Warning, "--max-memory: the system does not take the limit; it is not in force");
   }
-  return command->verb == Command::Verb::Inspect ? run_inspect(*command, console)
-                                                 : run_optimize(*command, console);
+  switch (command->verb) {
+    case Command::Verb::Inspect: return run_inspect(*command, console);
+    case Command::Verb::Reduce: return run_reduce(*command, console);
+    default: return run_optimize(*command, console);
+  }
 }
 
 std::string command_line(int argc, char** argv) {

@@ -10,6 +10,7 @@ namespace graphopt::tool {
 
 int run_optimize(const Command& command, Console& console);
 int run_inspect(const Command& command, Console& console);
+int run_reduce(const Command& command, Console& console);
 
 // Prints everything to stdout. ErrorKind::Output when it cannot be written.
 Status write_stdout(std::string_view text);
