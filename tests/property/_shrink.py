@@ -1,42 +1,18 @@
-"""Makes a failing model small: drops what can go while the same failure stays."""
+"""Makes a failing model small with graphopt reduce, and knows what to feed to the models on the way."""
 
+import pathlib
+import sys
+
+import numpy as np
 import onnx
-from onnx import helper
+import onnx.helper
 
-
-def trimmed(model):
-    """Without nodes, initializers, value_info, functions and inputs' feeds that no output needs."""
-    m = onnx.ModelProto()
-    m.CopyFrom(model)
-    g = m.graph
-    while True:
-        used = {o.name for o in g.output} | names_read(g)
-        nodes = [n for n in g.node if any(o in used for o in n.output if o)]
-        if len(nodes) == len(g.node):
-            break
-        keep(g.node, nodes)
-    keep(g.initializer, [t for t in g.initializer if t.name in used])
-    keep(g.value_info, [v for v in g.value_info if v.name in used])
-    called = {n.op_type for n in g.node} | {n.op_type for f in m.functions for n in f.node} | subgraph_ops(g)
-    keep(m.functions, [f for f in m.functions if f.name in called])
-    return m
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from lib.reduction import reduced  # noqa: E402
 
 
 def subgraphs(g):
     return [a.g for n in g.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
-
-
-def subgraph_ops(g):
-    return {n.op_type for s in subgraphs(g) for n in s.node} | {
-        op for s in subgraphs(g) for op in subgraph_ops(s)
-    }
-
-
-def names_read(g):
-    out = {i for n in g.node for i in n.input}
-    for s in subgraphs(g):
-        out |= names_read(s) | {o.name for o in s.output}
-    return out
 
 
 def keep(field, entries):
@@ -49,77 +25,61 @@ def keep(field, entries):
     field.extend(copies)
 
 
-def changes(model, feeds, values_of):
-    """Smaller models with their feeds, boldest first. values_of(model, names, feeds) runs it: a list of
-    dicts."""
-    if len(feeds) > 1:
-        for i in range(len(feeds)):
-            yield model, [feeds[i]]
-    g = model.graph
-    for i in range(len(g.output)):
-        if len(g.output) > 1:
-            m = copy(model)
-            keep(m.graph.output, [g.output[i]])
-            yield m, feeds
-    for node in g.node:  # an inner value as the only output
-        for name in node.output:
-            if name and [o.name for o in g.output] != [name]:
-                m = copy(model)
-                keep(m.graph.output, [])
-                m.graph.output.append(helper.make_empty_tensor_value_info(name))
-                yield m, feeds
-    for node in list(g.node)[::-1]:  # a value that becomes an input
-        if not any(node.output) or node.op_type == "Constant" or any(o.name in node.output for o in g.output):
-            continue
-        found = values_of(model, [o for o in node.output if o], feeds)
-        if found is None:
-            continue
-        m = copy(model)
-        keep(m.graph.node, [n for n in g.node if list(n.output) != list(node.output)])
-        for name in found[0]:
-            v = found[0][name]
-            m.graph.input.append(
-                helper.make_tensor_value_info(
-                    name, helper.np_dtype_to_tensor_dtype(v.dtype), [f"{name}_{i}" for i in range(v.ndim)]
-                )
-            )
-        yield m, [{**feed, **more} for feed, more in zip(feeds, found)]
-    if g.value_info:
-        m = copy(model)
-        keep(m.graph.value_info, [])
-        yield m, feeds
-    for depth, s in enumerate(subgraphs(g)):  # nodes of a body that nothing reads
-        for i, node in enumerate(s.node):
-            if not any(o in names_read(s) or o in {x.name for x in s.output} for o in node.output):
-                m = copy(model)
-                del subgraphs(m.graph)[depth].node[i]
-                yield m, feeds
-    used = names_read(g) | {o.name for o in g.output}
-    for value in g.input:
-        if value.name not in used:
-            m = copy(model)
-            keep(m.graph.input, [v for v in g.input if v.name != value.name])
-            yield m, [{k: v for k, v in feed.items() if k != value.name} for feed in feeds]
-
-
 def copy(model):
     m = onnx.ModelProto()
     m.CopyFrom(model)
     return m
 
 
-def shrink(model, feeds, fails, values_of, patience=150):
-    """fails(model, feeds): does it still show the failure? Greedy; ends when no change keeps it, or after
-    `patience` tries."""
-    progress = True
-    while progress and patience > 0:
-        progress = False
-        for m, f in changes(model, feeds, values_of):
-            m = trimmed(m)
-            patience -= 1
-            if patience <= 0:
-                break
-            if fails(m, f):
-                model, feeds, progress = m, f, True
-                break
-    return model, feeds
+def with_inner_values(model, feeds, values_of):
+    """The feeds with the value of each result of the main graph that the runtime tells: when a node is gone,
+    its result is an input of that name."""
+    made = [o for n in model.graph.node for o in n.output if o]
+    wide = []
+    for feed in feeds:
+        found = values_of(model, made, [feed])
+        if found is None:  # some of them are no tensors
+            found = [{}]
+            for name in made:
+                found[0].update((values_of(model, [name], [feed]) or [{}])[0])
+        wide.append({**found[0], **feed})
+    return wide
+
+
+def some_value(info):
+    """Ones for an input of which nobody knows a value; None where its extents are open."""
+    t = info.type.tensor_type
+    dims = [d.dim_value if d.HasField("dim_value") else None for d in t.shape.dim]
+    if None in dims or not t.elem_type or t.elem_type == onnx.TensorProto.STRING:
+        return None
+    return np.ones(dims, onnx.helper.tensor_dtype_to_np_dtype(t.elem_type))
+
+
+def fed(model, wide):
+    """The feeds of a smaller model; none where it has an input without a value."""
+    constants, out = {t.name for t in model.graph.initializer}, []
+    for w in wide:
+        feed = {}
+        for i in model.graph.input:
+            value = w.get(i.name)
+            if value is None and i.name not in constants:
+                value = some_value(i)
+            if value is not None:
+                feed[i.name] = value
+        if all(i.name in feed or i.name in constants for i in model.graph.input):
+            out.append(feed)
+    return out
+
+
+def shrink(tool, model, feeds, fails, values_of, seconds=60):
+    """fails(model, feeds): does it still show the failure? values_of(model, names, feeds) runs it: a list of
+    dicts, None where it cannot. Returns the model and the feeds that are left."""
+    feeds = next(([f] for f in feeds if len(feeds) > 1 and fails(model, [f])), feeds)
+    wide = with_inner_values(model, feeds, values_of)
+
+    def still_fails(m):
+        some = fed(m, wide)
+        return bool(some) and bool(fails(m, some))
+
+    small = reduced(tool, model, still_fails, seconds)
+    return (small, fed(small, wide)) if small is not model else (model, feeds)

@@ -78,7 +78,7 @@ def shrunk(checker, model, feeds, failure):
         return None
 
     for _ in range(4):
-        model, feeds = _shrink.shrink(model, feeds, again, values_of, patience=120)
+        model, feeds = _shrink.shrink(checker.tool, model, feeds, again, values_of, seconds=25)
         other = next((m for m in proofs.unwrapped(model) if again(m, feeds)), None)
         if other is None:
             break

@@ -225,7 +225,7 @@ def smaller(checker, model, feeds, failure, seed):
             return False
         return False
 
-    model, feeds = _shrink.shrink(model, feeds, fails, values_of, patience=250)
+    model, feeds = _shrink.shrink(checker.tool.binary, model, feeds, fails, values_of)
     return model, feeds, last
 
 

@@ -310,7 +310,7 @@ def check_seed(tool, seed, folder, keep, passes):
             return False
 
         first = str(failure)
-        model, feeds = _shrink.shrink(model, feeds, fails, values_of)
+        model, feeds = _shrink.shrink(tool, model, feeds, fails, values_of)
         try:
             checker.all(model, feeds, graph.rounding, seed)
         except Failure as again:
