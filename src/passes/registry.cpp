@@ -12,7 +12,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds;
+    merge_bounds, compose_layouts;
 
 namespace {
 
@@ -33,6 +33,7 @@ constexpr const PassInfo* kPasses[] = {
     &common_subexpressions,
     &compose,  // after common_subexpressions: equal movements are one, and no second reader keeps a pair
                // apart
+    &compose_layouts,     // beside compose, for the same reason
     &compose_selections,  // beside compose, for the same reason
     &select_parts, &drop_unused_outputs,
     &merge_bounds,  // after folding, which makes bounds constants, and before the searches, which move limits
