@@ -44,8 +44,8 @@ def text(ours, peers, costs):
         """`after` has the nodes of the models on which this optimizer is right."""
         mean = math.exp(math.fsum(math.log(n / before[m]) for m, n in after.items()) / len(after))
         total = f"{sum(after.values()):,}" if len(after) == len(before) else "-"
-        seconds, memory = costs[peer]["seconds"], costs[peer]["peak_mib"]
-        return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} | {seconds:.3f} | {memory:.0f} |"
+        spent = f"{costs[peer]['seconds']:.3f} | {costs[peer]['peak_mib']:.0f}"
+        return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} | {spent} |"
 
     after = {m: row["after"] for m, row in ours.items()}
     lines = [

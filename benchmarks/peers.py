@@ -19,8 +19,8 @@ the standard, at the version that the model imports, or stands in the original.
 
 The others run in PYTHON (default: this one), which has benchmarks/peers-requirements.txt installed; a peer
 that cannot be imported there is left out. --update writes the summary to benchmarks/costs.json, from which
-benchmarks/figures.py takes seconds and memory for the table of README.md. Seconds mean something only on a machine that does nothing
-else, and only relative to each other.
+benchmarks/figures.py takes seconds and memory for the table of README.md. Seconds mean something only on a
+machine that does nothing else, and only relative to each other.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 
   pads.py GRAPHOPT [--count N] [--seed S]
 
-With --exact every bit must stay, on 1 and on 4 threads: the operands hold NaN, infinities, zeros of both signs
-and denormals. At -O2 sums of a Conv may be rounded in another order, by at most 2 gamma sum |x||w| with
+With --exact every bit must stay, on 1 and on 4 threads: the operands hold NaN, infinities, zeros of both
+signs and denormals. At -O2 sums of a Conv may be rounded in another order, by at most 2 gamma sum |x||w| with
 gamma = (n + 1) u / (1 - (n + 1) u), computed for each element in float64; of pooling only the sign of a zero
 may change where no element is a NaN. A Pad that --exact keeps must be one for which the head of fold_pads.cpp
 has a reason.
@@ -194,7 +194,8 @@ def main():
             bad += 1
             print(f"seed {seed}, {case.op}, x {case.x.shape}, w {case.w.shape}, {case.attributes}: {text}")
     print(
-        f"{folded} Pads folded with --exact, {kept} kept; {rounded} results at -O2 rounded otherwise; {bad} wrong"
+        f"{folded} Pads folded with --exact, {kept} kept; {rounded} results at -O2 rounded otherwise; "
+        f"{bad} wrong"
     )
     return int(bad > 0)
 
