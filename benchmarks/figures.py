@@ -7,7 +7,8 @@ figures of other optimizers.
 Fills the models, runs tests/equal/zoo.py over all of them (it compares the results in ONNX Runtime, too) and
 replaces what stands between the two marks in README.md; with --check it changes nothing, and the exit status
 is 1 when README.md differs. Some twenty seconds. The other optimizers are not run: peers.json has what they
-left of each model, with their versions, and costs.json what peers.py measured of all processes. --work keeps the filled models for the next run.
+left of each model, with their versions, and costs.json what peers.py measured of all processes. --work keeps
+the filled models for the next run.
 """
 
 import argparse

@@ -126,7 +126,8 @@ TEST(ReduceEdit, BodiesReadWhatIsCut) {
   const Left left = cut(R"(
 g (float[4] x, bool c) => (float[4] y) {
   a = Exp (x)
-  y = If (c) <then_branch = t () => (float[4] p) { p = Neg (a) }, else_branch = e () => (float[4] q) { q = Abs (x) }>
+  y = If (c) <then_branch = t () => (float[4] p) { p = Neg (a) },
+          else_branch = e () => (float[4] q) { q = Abs (x) }>
 })",
                         {"a"});
   EXPECT_EQ(left.inputs, (Names{"x", "c", "a"}));
@@ -140,7 +141,8 @@ TEST(ReduceMeasure, CountsNodesOfBodiesAndOfCalls) {
 g (float[n, 4] x, bool c) => (float[n, 4] y) <float[2] w = {0, 1}> {
   a = own.f (x)
   b = own.f (a)
-  y = If (c) <then_branch = t () => (float[n, 4] p) { p = Neg (b) }, else_branch = e () => (float[n, 4] q) { q = Abs (b) }>
+  y = If (c) <then_branch = t () => (float[n, 4] p) { p = Neg (b) },
+          else_branch = e () => (float[n, 4] q) { q = Abs (b) }>
 }
 <opset_import: ["" : 21], domain: "own"> f (p) => (q) { h = Exp (p) q = Neg (h) })")));
   EXPECT_EQ(m.nodes, 2u * 3 + 1 + 2);
