@@ -332,6 +332,10 @@ class Model {
   // later.
   void drop_output(NodeId n, std::size_t slot);
   void truncate_outputs(NodeId n);  // removes trailing empty output slots
+  // Removes the slot of a result without uses, and erases the result; later results move up.
+  void remove_output(NodeId n, std::size_t slot);
+  // Removes and erases an input of a body, without uses; later inputs move up.
+  void remove_input(GraphId g, std::size_t position);
   void set_attr(NodeId n, Attr a);  // adds or replaces, by name
   void set_attr_int(NodeId n, NameId name, std::int64_t i);
   void set_attr_ints(NodeId n, NameId name, std::span<const std::int64_t> ints);
@@ -345,6 +349,10 @@ class Model {
   // would lose its name (main graph) or come from outside its graph, when new_value is not visible at a use,
   // when either value is fixed, and when the use policy forbids it.
   bool can_replace(ValueId old_value, ValueId new_value) const;
+  // Returns whether the policy allows the use to read v in place of its value.
+  bool may_read(UseId u, ValueId v) const {
+    return !policy_ || is_return(user(u)) || policy_->may_read(*this, u, v);
+  }
   // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
   void replace_all_uses(ValueId old_value, ValueId new_value);
   // Detaches the value from its node (which keeps an empty output slot) and makes it an initializer; name and

@@ -405,6 +405,36 @@ void Model::truncate_outputs(NodeId n) {
   }
 }
 
+void Model::remove_output(NodeId n, std::size_t slot) {
+  Node& node = nodes_[n.index()];
+  assert(slot < node.output_count);
+  const std::span<ValueId> slots =
+      std::span<ValueId>(output_slots_).subspan(node.first_output, node.output_count);
+  assert(!slots[slot] || use_count(slots[slot]) == 0);
+  if (slots[slot]) {
+    values_[slots[slot].index()].alive = false;
+    values_[slots[slot].index()].def = {};
+  }
+  for (std::size_t i = slot; i + 1 < slots.size(); ++i) {
+    slots[i] = slots[i + 1];
+    if (slots[i]) values_[slots[i].index()].def_slot = static_cast<std::uint32_t>(i);
+  }
+  --node.output_count;
+  touch(n);
+  tell([n](Listener& l) { l.node_changed(n); });
+}
+
+void Model::remove_input(GraphId g, std::size_t position) {
+  std::vector<ValueId>& inputs = graphs_[g.index()].inputs;
+  const NodeId owner = graphs_[g.index()].owner;
+  assert(owner && position < inputs.size() && use_count(inputs[position]) == 0 &&
+         !values_[inputs[position].index()].is_initializer);
+  values_[inputs[position].index()].alive = false;
+  inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(position));
+  mark_dirty(g);
+  tell([owner](Listener& l) { l.node_changed(owner); });
+}
+
 bool Model::can_replace(ValueId old_value, ValueId new_value) const {
   if (!old_value || !new_value || old_value == new_value) return false;
   const Value& from = value(old_value);

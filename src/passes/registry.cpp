@@ -12,7 +12,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts;
+    merge_bounds, compose_layouts, simplify_loops;
 
 namespace {
 
@@ -22,6 +22,7 @@ constexpr const PassInfo* kPasses[] = {
     &drop_identity,              // before folding and merging, which compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes require
     &inline_if,                  // directly after its condition became a constant
+    &simplify_loops,             // after folding, which makes conditions constant
     &resolve_types,              // after folding, which may decide more types
     &sequence_idioms,            // after folding, which gives it constant positions
     &drop_noop,
