@@ -139,6 +139,7 @@ ValueId Copier::value(ValueId v, GraphId g, CopiedNames names) {
   const ValueId made = to_.add_value(g, keep ? name(old.name) : to_.fresh_name(from_.text(old.name)));
   Value& made_value = to_.values_[made.index()];
   made_value.declared = type(old.declared);
+  if (old.def) made_value.tensor = tensor(old.tensor);  // of a Constant node
   made_value.info = old.info;
   // Names of dims in it hold in their graph only.
   made_value.info_stale = old.info_stale || (!keep && !old.info.empty());

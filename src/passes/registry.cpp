@@ -12,12 +12,13 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts, simplify_loops;
+    merge_bounds, compose_layouts, simplify_loops, inline_functions;
 
 namespace {
 
 constexpr const PassInfo* kPasses[] = {
     &dead_code,  // first: dead users would block rewrites, and dead nodes would be merged with live ones
+    &inline_functions,           // early: what it makes is like any other node to all that follow
     &constants_to_initializers,  // the others expect initializers
     &drop_identity,              // before folding and merging, which compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes require
