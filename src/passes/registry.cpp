@@ -12,7 +12,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts, simplify_loops, inline_functions;
+    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions;
 
 namespace {
 
@@ -23,6 +23,7 @@ constexpr const PassInfo* kPasses[] = {
     &drop_identity,              // before folding and merging, which compare operands by identity
     &constant_folding,           // makes the operands that drop_noop and constant_shapes require
     &inline_if,                  // directly after its condition became a constant
+    &simplify_if,                // on what has no constant condition
     &simplify_loops,             // after folding, which makes conditions constant
     &resolve_types,              // after folding, which may decide more types
     &sequence_idioms,            // after folding, which gives it constant positions
