@@ -17,6 +17,28 @@ void state_element(NodeContext& c, std::size_t i, TypeId t) {
   if (v) c.set(i, c.s.name_unknown_dims(t, v));
 }
 
+// Returns the number of elements of a sequence; none where it is not known. Nodes that change a sequence are
+// followed upstream: a chain of them is visited from each reader of a length. (Not to SplitToSequence: its
+// extent may be widened in a loop without a change of the sequence's type, which would visit the reader.)
+DimId count_of(NodeContext& c, ValueId sequence) {
+  constexpr int kMostChanges = 256;
+  std::int64_t changed = 0;
+  for (int i = 0; i < kMostChanges && sequence; ++i) {
+    const NodeId n = c.m.value(sequence).def;
+    if (!n) return {};
+    const OpKind kind = c.m.kind(n);
+    if (kind == OpKind::SequenceConstruct || kind == OpKind::SequenceEmpty) {
+      changed += static_cast<std::int64_t>(c.m.input_count(n));
+      return changed >= 0 ? c.constant(changed) : DimId{};
+    }
+    if (kind == OpKind::SequenceInsert) ++changed;
+    else if (kind == OpKind::SequenceErase) --changed;
+    else return {};
+    sequence = c.m.input(n, 0);
+  }
+  return {};
+}
+
 DType int_elem(const NodeContext& c, NameId name, DType fallback) {
   const auto given = c.maybe_int(name);
   return given && *given > 0 && *given < 256 ? static_cast<DType>(*given) : fallback;
@@ -51,10 +73,7 @@ void sequence_at(NodeContext& c) {
 
 void sequence_length(NodeContext& c) {
   SymbolicTensor t{DType::Int64, {}, {DimId{}}};
-  const NodeId def = c.has(0) ? c.m.value(c.in(0)).def : NodeId{};
-  if (def && c.m.kind(def) == OpKind::SequenceConstruct)
-    t.elements[0] = c.constant(static_cast<std::int64_t>(c.m.input_count(def)));
-  if (def && c.m.kind(def) == OpKind::SequenceEmpty) t.elements[0] = c.constant(0);
+  t.elements[0] = count_of(c, c.has(0) ? c.in(0) : ValueId{});
   c.symbolic(0, std::move(t));
 }
 

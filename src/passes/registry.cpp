@@ -12,7 +12,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions;
+    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values;
 
 namespace {
 
@@ -26,7 +26,8 @@ constexpr const PassInfo* kPasses[] = {
     &simplify_if,                // on what has no constant condition
     &simplify_loops,             // after folding, which makes conditions constant
     &resolve_types,              // after folding, which may decide more types
-    &sequence_idioms,            // after folding, which gives it constant positions
+    &sequence_values,            // after folding, which gives it constant positions
+    &sequence_idioms,            // on the sequences that are left
     &drop_noop,
     &zero_states,         // after folding, which makes zeros constants
     &reduce_keepdims,     // after drop_noop: only deformations that change dims are left

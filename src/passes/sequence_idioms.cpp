@@ -11,12 +11,12 @@
 //   split    SplitToSequence that only SequenceAt with constant positions reads is a Split; a position
 //            selects a result.
 //   unbind   SplitToSequence without lengths and keepdims=0: element p is Gather(x, p) with a scalar p, known
-//            or not.
+//            or not. With keepdims=1 and an extent that is not known it is Gather(x, [p]), p known.
 // Exact: elements are only copied, in the same order. Concat, Split and Gather accept all types that
 // sequences of tensors may have in the opsets that have sequences (from 11 on). Given lengths must add up to
-// a known extent, and one length for all parts requires a known extent as well; so the Split never fails. A
-// position out of range fails in SequenceAt: such a Split is left alone, and Gather fails there, too, since
-// the axis has as many elements as the sequence.
+// the extent, or both operators fail; one length for all parts requires a known extent. A position out of
+// range fails in SequenceAt: such a Split is left alone, and Gather fails there, too, since the axis has as
+// many elements as the sequence.
 // Lowers: operators that read or write sequences; nodes in all but stack. Ends: each rewrite removes an
 // operator that makes or joins a sequence, and none makes any.
 // Left alone: a sequence that is an output, has another user, or is used in an inner graph; lengths of 0;
@@ -106,6 +106,7 @@ constexpr OpKind kSplitToSequence[] = {OpKind::SplitToSequence};
 // A Split names all its results; where only a few of very many are used, the names would cost more than the
 // sequence.
 constexpr std::int64_t kMostParts = 1024;
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 62;
 
 class SplitDirectly final : public Rule {
  public:
@@ -131,21 +132,32 @@ class SplitDirectly final : public Rule {
     const bool drop_axis = int_attr(m, n, names::keepdims).value_or(1) == 0;
     unbind_ = drop_axis && !m.input(n, 1);
     const DType type = c.infer.dtype(x);
-    if (!unbind_)
+    entries_ = !drop_axis && !m.input(n, 1) && !extent_of(c, x);
+    if (!unbind_ && !entries_)
       return (!drop_axis || c.no(n, "keepdims=0 has no one meaning beside lengths")) &&
              find_lengths(c, n, x) && assign_readers(c, n);
     if (type == DType::Undefined || type == DType::String)
       return c.no(n, "the element type is not known, or string");
-    return std::ranges::all_of(readers_, [&](NodeId r) { return is_scalar(c, m.input(r, 1)); }) ||
-           c.no(n, "a position is not known to be a scalar");
+    return std::ranges::all_of(readers_,
+                               [&](NodeId r) {
+                                 return is_scalar(c, m.input(r, 1)) &&
+                                        (!entries_ || int_scalar(m, m.input(r, 1)));
+                               }) ||
+           c.no(n, entries_ ? "neither the extent nor a position is known"
+                            : "a position is not known to be a scalar");
   }
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    if (unbind_) {
+    if (unbind_ || entries_) {
       const ValueId x = m.input(n, 0);
       const OpId gather = standard_op(m, OpKind::Gather);
       for (const NodeId r : readers_) {
+        if (entries_) {
+          const std::int64_t position[] = {*int_scalar(m, m.input(r, 1))};
+          const std::string base = std::string(m.text(m.value(m.output(r, 0)).name)) + "_position";
+          m.set_operand(r, 1, m.add_initializer(m.node(r).graph, base, m.make_int64s(position)));
+        }
         m.set_op(r, gather);
         m.set_attr_int(r, names::axis, axis_);
         m.set_operand(r, 0, x);
@@ -169,15 +181,28 @@ class SplitDirectly final : public Rule {
     return t ? c.model.tensor(t).dims.empty() : c.infer.has_rank(v) && c.infer.dims(v).empty();
   }
 
-  // The lengths of all parts, all at least 1, which provably add up to the extent.
+  // The extent along the axis, where it is a number. A Split that contradicts what the file declares would
+  // not be loaded.
+  std::optional<std::int64_t> extent_of(const MatchContext& c, ValueId x) const {
+    const Model& m = c.model;
+    for (const TypeId type : {c.infer.type(x), m.value(x).declared}) {
+      if (!type || m.types[type].kind != TypeKind::Tensor || !m.types[type].has_rank) continue;
+      const auto& dims = m.types[type].dims;
+      const auto axis = normalize_axis(axis_, dims.size());
+      const DimId dim = axis ? dims[static_cast<std::size_t>(*axis)] : DimId{};
+      if (const auto number = dim ? m.dims.value(dim) : std::nullopt) return number;
+    }
+    return std::nullopt;
+  }
+
+  // The lengths of all parts, all at least 1, which add up to the extent in each run that does not fail.
   bool find_lengths(const MatchContext& c, NodeId n, ValueId x) {
     const Model& m = c.model;
     lengths_.clear();
     reuse_ = false;
-    if (!c.infer.has_rank(x)) return c.no(n, "the rank of the operand is not known");
-    const auto axis = normalize_axis(axis_, c.infer.dims(x).size());
-    const auto extent = axis ? m.dims.value(c.infer.dims(x)[static_cast<std::size_t>(*axis)]) : std::nullopt;
-    if (!extent || *extent < 1) return c.no(n, "the extent is not known, or 0");
+    if (c.infer.has_rank(x) && !normalize_axis(axis_, c.infer.dims(x).size()))
+      return c.no(n, "the axis is out of range");
+    const auto extent = extent_of(c, x);
     std::int64_t part = 1;
     if (const ValueId given = m.input(n, 1)) {
       const TensorId t = m.constant_of(given);
@@ -186,17 +211,18 @@ class SplitDirectly final : public Rule {
       if (!m.tensor(t).dims.empty()) {
         if (m.tensor(t).dims.size() != 1 || static_cast<std::int64_t>(numbers->size()) > kMostParts)
           return c.no(n, "it has too many parts, or lengths of a rank above 1");
-        std::int64_t left = *extent;
+        std::int64_t sum = 0;
         for (const std::int64_t length : *numbers) {
-          if (length < 1 || length > left) return c.no(n, "the lengths do not add up to the extent");
-          left -= length;
+          if (length < 1 || length > kMostExtent - sum) return c.no(n, "a length is 0, or very large");
+          sum += length;
         }
         lengths_ = *numbers;
         reuse_ = m.tensor(t).dtype == DType::Int64;
-        return left == 0 || c.no(n, "the lengths do not add up to the extent");
+        return !extent || *extent == sum || c.no(n, "the lengths do not add up to the extent");
       }
       part = numbers->front();
     }
+    if (!extent || *extent < 1) return c.no(n, "the extent is not known, or 0");
     if (part < 1 || (*extent - 1) / part >= kMostParts) return c.no(n, "it has too many parts");
     for (std::int64_t left = *extent; left > 0; left -= part) lengths_.push_back(std::min(part, left));
     return true;
@@ -232,7 +258,7 @@ class SplitDirectly final : public Rule {
   std::vector<NodeId> first_;                           // by part: the reader whose result it becomes
   std::vector<std::pair<NodeId, std::size_t>> others_;  // further readers and their parts
   std::int64_t axis_ = 0;
-  bool unbind_ = false, reuse_ = false;
+  bool unbind_ = false, entries_ = false, reuse_ = false;
 };
 
 }  // namespace
