@@ -13,7 +13,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
     merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values,
-    unroll_loops;
+    unroll_loops, loop_invariants;
 
 namespace {
 
@@ -27,6 +27,7 @@ constexpr const PassInfo* kPasses[] = {
     &simplify_if,                // on what has no constant condition
     &simplify_loops,             // after folding, which makes conditions constant
     &unroll_loops,               // after simplify_loops, which finds conditions that stay true
+    &loop_invariants,            // after unroll_loops: only loops that stay
     &resolve_types,              // after folding, which may decide more types
     &sequence_values,            // after folding, which gives it constant positions
     &sequence_idioms,            // on the sequences that are left
