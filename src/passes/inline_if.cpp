@@ -1,17 +1,23 @@
-// inline-if: replaces an If with a constant condition by the branch that is taken.
+// inline-if: replaces an If with a constant condition, or with two equal branches, by the branch that is
+// taken.
 //
 // Problem: exporters emit an If for what they could not decide (a Squeeze of a dim that may be 1); once
 // shapes are known the condition folds to a constant. The other branch is not only dead weight: with the
 // sharper shapes it may be ill-typed, and ONNX Runtime refuses a model with an ill-typed branch even if it is
 // never taken.
-// Method: the nodes and initializers of the taken branch move directly before the If; users of the If's
+// Two branches may also compute the same: they did differ before folding, or by an option that was not used.
+// Method: branches are equal if their results are, node by node: the same operator and attributes, operands
+// that are one value from outside, equal constants or results of equal nodes. The nodes and initializers of
+// the taken branch move directly before the If; users of the If's
 // results read the branch's results, or, where these cannot take the name of an output, an Identity of them.
-// Exact: a constant condition takes the same branch in every run, and a branch has no state of its own. A
+// Exact: a constant condition takes the same branch in every run, equal branches compute the same, and a
+// branch has no state of its own. A
 // runtime packs constant weights of a node's own graph and of the graph around it, not those further out
 // (rewrite/constancy.h): where every bit is promised, a node that comes nearer to such a weight reads an
 // Identity of it, which is no constant.
 // Lowers: launches (the If). Ends: each rewrite removes an If and makes none.
-// Left alone: a condition that may differ between runs, an overridable one, a branch that returns fewer
+// Left alone: a condition that may differ between runs, an overridable one; equal branches with nodes that
+// have bodies, draw or are unknown; a branch that returns fewer
 // results, or has a node whose kernel overwrites an operand unless its result is an output of the graph;
 // where every bit is promised, a branch that reads a parameter of the function, or a constant of the graph
 // around it, at an operand by which a kernel is chosen in ways that are not known.
@@ -21,10 +27,13 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ops/constants.h"
 #include "ops/node_facts.h"
+#include "ops/same_attributes.h"
 #include "passes/rule_pass.h"
 #include "rewrite/constancy.h"
 #include "support/known_names.h"
@@ -34,22 +43,19 @@ namespace {
 
 constexpr OpKind kIf[] = {OpKind::If};
 
-class InlineIf final : public Rule {
+GraphId branch_of(const Model& m, NodeId n, NameId name) {
+  const Attr* branch = m.find_attr(n, name);
+  return branch == nullptr || branch->ref || branch->graphs.size() != 1 ? GraphId{} : branch->graphs[0];
+}
+
+// A rule that replaces an If by its branch taken_.
+class InlineBranch : public Rule {
  public:
-  static constexpr Counter kCounter{"inlined", "If nodes replaced by the branch they take"};
-  std::string_view name() const override { return "constant-condition"; }
   std::span<const OpKind> roots() const override { return kIf; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const TensorId t = m.constant_of(m.input(n, 0));
-    const auto condition = int_scalar(m, t);
-    if (!condition || m.tensor(t).dtype != DType::Bool)
-      return c.no(n, "the condition is not the same in every run");
-    const Attr* branch = m.find_attr(n, *condition != 0 ? names::then_branch : names::else_branch);
-    if (branch == nullptr || branch->ref || branch->graphs.size() != 1)
-      return c.no(n, "it does not have the branch");
-    taken_ = branch->graphs[0];
+    if (!choose(c, n)) return false;
     if (!m.graph_inputs(taken_).empty()) return c.no(n, "the branch has inputs");
     if (m.graph_output_count(taken_) < m.output_count(n)) return c.no(n, "the branch returns fewer results");
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
@@ -93,6 +99,12 @@ class InlineIf final : public Rule {
     m.erase(n);
   }
 
+ protected:
+  // Sets taken_, or says why there is none.
+  virtual bool choose(const MatchContext& c, NodeId n) = 0;
+
+  GraphId taken_;
+
  private:
   // An operand that is computed now and would be a packed constant when its node is one graph further out.
   struct Nearer {
@@ -133,18 +145,86 @@ class InlineIf final : public Rule {
     return true;
   }
 
-  GraphId taken_;
   std::vector<Nearer> nearer_;
   NameHolders holders_;  // names in use, counted once
+};
+
+class ConstantCondition final : public InlineBranch {
+ public:
+  static constexpr Counter kCounter{"inlined", "If nodes replaced by the branch they take"};
+  std::string_view name() const override { return "constant-condition"; }
+
+ private:
+  bool choose(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const TensorId t = m.constant_of(m.input(n, 0));
+    const auto condition = int_scalar(m, t);
+    if (!condition || m.tensor(t).dtype != DType::Bool)
+      return c.no(n, "the condition is not the same in every run");
+    taken_ = branch_of(m, n, *condition != 0 ? names::then_branch : names::else_branch);
+    return taken_ || c.no(n, "it does not have the branch");
+  }
+};
+
+class EqualBranches final : public InlineBranch {
+ public:
+  static constexpr Counter kCounter{"equal", "If nodes with two equal branches"};
+  std::string_view name() const override { return "equal-branches"; }
+
+ private:
+  bool choose(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    taken_ = branch_of(m, n, names::then_branch);
+    other_ = branch_of(m, n, names::else_branch);
+    if (!taken_ || !other_ || m.graph_output_count(taken_) != m.graph_output_count(other_))
+      return c.no(n, "its branches are not known");
+    // Nodes that no result needs have no effect, either.
+    for (const GraphId branch : {taken_, other_})
+      for (NodeId inner = m.first_node(branch); inner; inner = m.next_node(inner))
+        if (facts_of(m, inner).purity != Purity::Pure) return c.no(inner, "is no function of its operands");
+    return are_equal(m) || c.no(n, "its branches differ");
+  }
+
+  bool are_equal(const Model& m) {
+    pairs_.clear();
+    todo_.clear();
+    for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
+      todo_.emplace_back(m.graph_output(taken_, i), m.graph_output(other_, i));
+    while (!todo_.empty()) {
+      const auto [a, b] = todo_.back();
+      todo_.pop_back();
+      if (a == b || (a && b && equal_constants(m, m.constant_of(a), m.constant_of(b)))) continue;
+      if (!a || !b || m.value(a).graph != taken_ || m.value(b).graph != other_) return false;
+      const NodeId x = m.value(a).def, y = m.value(b).def;
+      if (!x || !y || m.value(a).def_slot != m.value(b).def_slot) return false;
+      const auto [known, added] = pairs_.try_emplace(y, x);
+      if (known->second != x) return false;
+      if (added && !equal_nodes(m, x, y)) return false;
+    }
+    return true;
+  }
+
+  // Operands are left to be compared.
+  bool equal_nodes(const Model& m, NodeId x, NodeId y) {
+    if (m.node(x).op != m.node(y).op || m.input_count(x) != m.input_count(y) ||
+        m.output_count(x) != m.output_count(y) || !same_attributes(m, x, y))
+      return false;
+    for (std::size_t i = 0; i < m.input_count(x); ++i) todo_.emplace_back(m.input(x, i), m.input(y, i));
+    return true;
+  }
+
+  GraphId other_;
+  std::unordered_map<NodeId, NodeId> pairs_;  // of other_ and taken_
+  std::vector<std::pair<ValueId, ValueId>> todo_;
 };
 
 }  // namespace
 
 extern constinit const PassInfo inline_if = {
     .name = "inline-if",
-    .summary = "replace an If with a constant condition by its branch",
+    .summary = "replace an If with a constant condition or equal branches by a branch",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<InlineIf>>};
+    .make = make_pass<RulePass<ConstantCondition, EqualBranches>>};
 
 }  // namespace graphopt
