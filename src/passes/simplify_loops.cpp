@@ -18,8 +18,8 @@
 // reader of a value other than the body's condition.
 // Left alone: a Scan before opset 9; copies in a Scan, where ONNX Runtime leaves a result unwritten if the
 // body returns one value twice or an input; the last result of a node, and the last carried value of a Loop
-// before opset 11, which cannot be without; bodies with unknown attributes; a value that something outside
-// the model names.
+// before opset 11, which cannot be without; bodies with unknown attributes; an unchanged value of a body that
+// declares a wrong type; a value that something outside the model names.
 //
 //   y, z = Loop (n, "", x, w) <body = b (i, c, p, q) => (c2, s, q2) {        y = Loop (n, "", x) <body =
 //     c2 = Identity (true)  s = Add (p, q)  q2 = Identity (q) }>       =>      b (i, c, p) => (c, s) {
@@ -31,7 +31,6 @@
 #include <vector>
 
 #include "ops/attributes.h"
-#include "ops/constants.h"
 #include "passes/loop_form.h"
 #include "passes/rule_pass.h"
 #include "rewrite/dead.h"
@@ -164,6 +163,9 @@ class InvariantValue final : public Rule {
       return c.no(n, "what is carried is no tensor or sequence");
     if (m.is_fixed(initial) || m.is_fixed(inside) || (result && m.value(result).pinned))
       return c.no(n, "an invariant value is named from outside, or overwritten");
+    // A runtime believes what a body declares, until what comes from outside contradicts it.
+    for (const FalseClaim& claim : c.infer.false_claims())
+      if (m.inside(m.value(claim.value).graph, form_.body)) return c.no(n, "its body declares a wrong type");
     const bool has_readers = result && m.use_count(result) > 0;
     if (has_readers && !m.can_replace(result, initial))
       return c.no(n, "the initial value cannot take the place of the result");
