@@ -65,7 +65,7 @@ def read_names(graph):
 
 def of_operands(n, k):
     for i, name in enumerate(n.input):
-        if name:
+        if name and (i > 0 or n.op_type != "Loop"):  # without a number of iterations it might never end
             yield f"operand {i} is absent", lambda m, i=i: nodes(m)[k][1].input.__setitem__(i, "")
         if i and n.input[i - 1] != name:
 
