@@ -80,11 +80,13 @@ class MoveOut final : public Rule {
   }
 
  private:
-  // From outside of the body, or a constant that the graph around it can hold.
+  // From outside of the body, or a constant that the graph around it can hold: one that stays in the body for
+  // other readers only if it is small.
   static bool is_outer(const Model& m, ValueId v, GraphId body) {
     if (m.value(v).graph != body) return true;
     const TensorId t = m.constant_of(v);
-    return t && m.can_hold_constant(m.graph(body).parent, m.tensor(t).dtype);
+    return t && m.can_hold_constant(m.graph(body).parent, m.tensor(t).dtype) &&
+           (m.use_count(v) == 1 || m.tensor(t).dims.empty());
   }
 
   // Returns whether each execution of the loop has an iteration.
