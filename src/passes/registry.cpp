@@ -12,7 +12,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations;
+    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations, raise_norms;
 
 namespace {
 
@@ -46,6 +46,7 @@ constexpr const PassInfo* kPasses[] = {
                     // apart
     &fold_pads,     // after merging and removal, so that all readers of a Pad are windows without indices;
                     // before fold_affine: a scale upstream of the Pad is then next to the Conv
+    &raise_norms,   // before the searches, which then move one node and not nine
     &raise_activations,  // before the searches, which then move one node and not eight, and before
                          // merge_factors and fold_affine, which would take its numbers apart
     &merge_factors,      // before fold_affine, which then finds one factor
