@@ -6,9 +6,10 @@
 // Method: peephole from the division, where the model's own opset has the operator.
 //   layer-norm  d / Sqrt (ReduceMean (d^2) + epsilon) with d = x - ReduceMean (x); then * scale, + bias
 //   rms-norm    the same with d = x, without bias, from opset 23 on
-// Scale and bias are looked for among the readers; without a scale the operator gets ones.
-// Rounds: with u the rounding unit (of float16 where x has that type), n the extent of a row, X the greatest
-// |x| in it and s its root, the result y and the original differ by at most
+// Scale and bias are looked for among the readers; without a scale the operator gets ones. In a function's
+// body epsilon may be an attribute of the calls, all of which must give a positive one. Rounds: with u the
+// rounding unit (of float16 where x has that type), n the extent of a row, X the greatest |x| in it and s its
+// root, the result y and the original differ by at most
 //   layer-norm  4 (n + 8) u (X / s) (1 + |y|) |scale| + 4 u |bias|
 //   rms-norm    4 (n + 8) u |y|
 // for finite x of which no sum or square overflows (else one of both may have an infinity or NaN), and where
@@ -70,6 +71,32 @@ std::optional<std::vector<std::int64_t>> axes_in(const MatchContext& c, NodeId r
   return axes;
 }
 
+// The attribute of the calling node of which a Constant in a function's body has its number; none for others.
+NameId attribute_behind(const Model& m, ValueId v) {
+  const NodeId def = m.value(v).def;
+  if (!def || m.kind(def) != OpKind::Constant || m.attrs(def).size() != 1) return {};
+  const Attr& a = m.attrs(def)[0];
+  return a.name == names::value_float ? a.ref : NameId{};
+}
+
+// Whether all calls of the function in whose body the node is give the attribute a positive number.
+bool is_positive_in_calls(const Model& m, NodeId n, NameId attribute) {
+  GraphId body = m.node(n).graph;
+  while (m.graph(body).parent) body = m.graph(body).parent;
+  const FunctionId f = m.graph(body).function;
+  const auto is_positive = [&](std::span<const Attr> given, bool absent) {
+    const auto at = std::ranges::find(given, attribute, &Attr::name);
+    return at == given.end() ? absent : at->kind == AttrKind::Float && !at->ref && at->f > 0;
+  };
+  const bool by_default = f && is_positive(m.function(f).defaults, false);
+  for (std::uint32_t i = 0; i < m.node_count(); ++i) {
+    const NodeId call{i};
+    if (!m.alive(call) || m.kind(call) != OpKind::FunctionCall || m.op(call).function != f) continue;
+    if (!is_positive(m.attrs(call), by_default)) return false;
+  }
+  return f.valid();
+}
+
 constexpr OpKind kQuotients[] = {OpKind::Div, OpKind::Mul};
 
 // From the node that divides by the deviation; scale and bias are looked for among its readers.
@@ -82,7 +109,7 @@ class RaiseNormalization : public RaiseRule {
   template <class P> bool divides_by_root(const MatchContext& c, NodeId n, P d) {
     const auto squares = square(same(deviation_)).single_use().bind(squares_);
     const auto mean = op(OpKind::ReduceMean, squares).and_more().single_use().bind(mean_);
-    const auto sum = op(OpKind::Add, mean, any_scalar(epsilon_)).single_use();
+    const auto sum = op(OpKind::Add, mean, any(epsilon_)).single_use();
     const auto root = one_of(op(OpKind::Sqrt, sum), op(OpKind::Pow, sum, scalar(0.5))).single_use();
     const auto inverse = one_of(op(OpKind::Reciprocal, root), op(OpKind::Div, scalar(1), root),
                                 op(OpKind::Pow, sum, scalar(-0.5)));
@@ -108,7 +135,13 @@ class RaiseNormalization : public RaiseRule {
   bool completes(const MatchContext& c, NodeId n, OpKind kind, bool has_bias) {
     const Model& m = c.model;
     const DType type = c.infer.dtype(x_);
-    if (!(epsilon_ > 0)) return c.no(n, "epsilon is not positive");
+    const auto number = real_scalar(m, epsilon_);
+    const NameId attribute = attribute_behind(m, epsilon_);
+    if (!number && !attribute) return c.no(n, "epsilon is not known");
+    if (!(number ? *number > 0 : is_positive_in_calls(m, n, attribute)))
+      return c.no(n, "epsilon is not positive");
+    epsilon_attribute_ = float_attribute(names::epsilon, static_cast<float>(number.value_or(0)));
+    epsilon_attribute_.ref = attribute;
     last_ = n;
     scale_ = parameter_of_reader(c, OpKind::Mul);
     bias_ = scale_ && has_bias ? parameter_of_reader(c, OpKind::Add) : ValueId{};
@@ -143,7 +176,7 @@ class RaiseNormalization : public RaiseRule {
     axis.name = names::axis;
     axis.kind = AttrKind::Int;
     axis.i = -static_cast<std::int64_t>(row_.size());
-    const std::array attributes{axis, float_attribute(names::epsilon, static_cast<float>(epsilon_))};
+    const std::array attributes{axis, epsilon_attribute_};
     raise(m, last_, kind, operands, attributes);
   }
 
@@ -170,8 +203,8 @@ class RaiseNormalization : public RaiseRule {
   }
 
   NodeId last_;  // it makes the result
-  ValueId scale_, bias_;
-  double epsilon_ = 0;
+  ValueId scale_, bias_, epsilon_;
+  Attr epsilon_attribute_;
 };
 
 class RaiseLayerNorm final : public RaiseNormalization {
