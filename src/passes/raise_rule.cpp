@@ -19,11 +19,13 @@ namespace graphopt {
 namespace {
 
 using enum DType;
-constexpr DType kNarrowTypes[] = {Float16, Float}, kFloatAlone[] = {Float};
+constexpr DType kNarrowTypes[] = {Float16, Float}, kWideTypes[] = {Float, Double}, kFloatAlone[] = {Float};
 
 // The types of an operator.
 std::span<const DType> types_of(OpKind kind) {
   switch (kind) {
+    case OpKind::DepthToSpace:
+    case OpKind::SpaceToDepth: return kWideTypes;
     case OpKind::LayerNormalization:
     case OpKind::RMSNormalization: return kNarrowTypes;
     case OpKind::Gelu:

@@ -12,7 +12,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations, raise_norms;
+    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles;
 
 namespace {
 
@@ -60,6 +60,7 @@ constexpr const PassInfo* kPasses[] = {
     &signed_zeros,      // beside neutral_elements, for the same reason
     &share_rows,        // after the searches, which move the Reshapes that it looks for
     &batch_products,    // after the searches: a Reshape that another one cancels costs less than an Add
+    &raise_shuffles,    // after the searches: its parts may cancel with other movements
     &raise_gemm,        // last: an Add in a Gemm is no elementwise node any more, which searches could merge
 };
 

@@ -3,7 +3,7 @@
 
   raised_kernels.py GRAPHOPT [--only TEXT] [-v]
 
-The passes raise-activations and raise-norms write one operator for a subgraph. Each subgraph is made here in
+The passes raise-activations, raise-norms and raise-shuffles write one operator for a subgraph. Each subgraph is made here in
 each floating type at several opsets. Then
 
   where graphopt raises it, ONNX Runtime must load and run the result with its optimizations on and off, give
@@ -29,7 +29,7 @@ from onnx import TensorProto, helper
 
 TYPES = {"float16": TensorProto.FLOAT16, "float": TensorProto.FLOAT, "double": TensorProto.DOUBLE}
 NUMPY = {"float16": np.float16, "float": np.float32, "double": np.float64}
-SHAPE = [2, 4, 8]
+SHAPE = [2, 4, 8, 6]
 
 # The standard computes normalizations in float, whatever the type is (stash_type): raising would lose digits
 # of double. ONNX Runtime expands the others at opset 18, where it casts them at all other opsets.
@@ -63,6 +63,21 @@ FAMILIES = {
     "swish": ("Swish", 24, {}, [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]),
     "gelu": ("Gelu", 20, {}, gelu(2**0.5)),
     "gelu-tanh": ("Gelu", 20, {"approximate": "tanh"}, GELU_TANH),
+    "depth-to-space": (
+        "DepthToSpace", 13, {"blocksize": 2},
+        [("Reshape", ["x", [2, 2, 2, 1, 8, 6]], "a"), ("Transpose", ["a"], "b", {"perm": [0, 3, 4, 1, 5, 2]}),
+         ("Reshape", ["b", [2, 1, 16, 12]], "y")],
+    ),
+    "depth-to-space-crd": (
+        "DepthToSpace", 13, {"blocksize": 2, "mode": "CRD"},
+        [("Reshape", ["x", [2, 1, 2, 2, 8, 6]], "a"), ("Transpose", ["a"], "b", {"perm": [0, 1, 4, 2, 5, 3]}),
+         ("Reshape", ["b", [2, 1, 16, 12]], "y")],
+    ),
+    "space-to-depth": (
+        "SpaceToDepth", 13, {"blocksize": 2},
+        [("Reshape", ["x", [2, 4, 4, 2, 3, 2]], "a"), ("Transpose", ["a"], "b", {"perm": [0, 3, 5, 1, 2, 4]}),
+         ("Reshape", ["b", [2, 16, 4, 3]], "y")],
+    ),
     "layer-norm": (
         "LayerNormalization", 17, {"epsilon": 0.01},
         [*CENTRED, ("Div", ["d", "z"], "r"), ("Mul", ["r", "scale"], "t"), ("Add", ["t", "scale"], "y")],
@@ -97,7 +112,7 @@ def model_of(nodes, type_name, opset):
     if any("scale" in n.input for n in made):
         inputs.append(helper.make_tensor_value_info("scale", t, SHAPE[-1:]))
     graph = helper.make_graph(
-        made, "g", inputs, [helper.make_tensor_value_info("y", t, SHAPE)], list(constants.values())
+        made, "g", inputs, [helper.make_tensor_value_info("y", t, None)], list(constants.values())
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
@@ -138,7 +153,7 @@ def examine(tool, name, type_name, opset, folder):
     original = model_of(nodes, type_name, opset)
     source, target = f"{folder}/source.onnx", f"{folder}/target.onnx"
     onnx.save(original, source)
-    passes = "--passes=raise-activations,raise-norms"
+    passes = "--passes=raise-activations,raise-norms,raise-shuffles"
     subprocess.run([tool, source, "-o", target, passes, "-q"], check=True)
     result = onnx.load(target)
     raised = any(n.op_type == operator for n in result.graph.node)
