@@ -146,12 +146,12 @@ class RaiseNormalization : public RaiseRule {
     scale_ = parameter_of_reader(c, OpKind::Mul);
     bias_ = scale_ && has_bias ? parameter_of_reader(c, OpKind::Add) : ValueId{};
     if (!scale_) {
-      std::int64_t elements = 1;
+      std::int64_t bytes = bits_of(type) / 8;  // of the ones
       for (const DimId d : row_) {
         const auto extent = c.dims.value(d);
-        if (!extent || *extent > static_cast<std::int64_t>(c.options.fold_limit) / elements)
+        if (!extent || *extent > static_cast<std::int64_t>(c.options.fold_limit) / bytes)
           return c.no(n, "nothing scales, and ones in its place are too many or not known");
-        elements *= *extent;
+        bytes *= *extent;
       }
       if (!m.can_hold_constant(m.node(n).graph, type)) return c.no(n, "a constant cannot be written here");
     }
