@@ -34,18 +34,21 @@ namespace {
 using Axes = std::vector<std::int64_t>;
 
 // Returns the axes that a reduction removes or makes 1, from the front and sorted; nothing where they are not
-// known, or keepdims is neither 0 nor 1.
+// known, or an attribute that says yes or no is neither 0 nor 1.
 std::optional<Axes> reduced_axes(const MatchContext& c, NodeId n) {
   const Model& m = c.model;
   const ValueId x = m.input(n, 0);
   if (!x || !c.infer.has_rank(x) || !attributes_known(m, n)) return std::nullopt;
   const std::int64_t keep = int_attr(m, n, names::keepdims).value_or(1);
-  if (keep != 0 && keep != 1) return std::nullopt;  // runtimes read other numbers in different ways
+  const std::int64_t noop = int_attr(m, n, names::noop_with_empty_axes).value_or(0);
+  // Runtimes read other numbers in different ways.
+  if (keep != 0 && keep != 1) return std::nullopt;
+  if (noop != 0 && noop != 1) return std::nullopt;
   const std::size_t rank = c.infer.dims(x).size();
   const auto written = axes_of(m, n);
   auto axes = written ? normalize_axes(*written, rank) : std::nullopt;
   if (!axes) return std::nullopt;
-  if (axes->empty() && int_attr(m, n, names::noop_with_empty_axes).value_or(0) == 0)
+  if (axes->empty() && noop == 0)
     for (std::size_t i = 0; i < rank; ++i) axes->push_back(static_cast<std::int64_t>(i));
   std::ranges::sort(*axes);
   return axes;

@@ -12,7 +12,8 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
-    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles;
+    merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values,
+    unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles;
 
 namespace {
 
