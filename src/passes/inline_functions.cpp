@@ -127,11 +127,12 @@ class InlineCall final : public Rule {
     const NodeId before = m.prev_node(n);
     Copier copy(m, m);
     for (std::size_t i = 0; i < m.input_count(n); ++i) copy.map(m.graph_inputs(body)[i], m.input(n, i));
-    std::vector<std::pair<ValueId, ValueId>> others;  // results that no copied node can define
+    std::vector<std::pair<ValueId, ValueId>> others;  // results that no copied node is to define
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       if (!m.output(n, i)) continue;
       const ValueId inner = m.graph_output(body, i), result = m.detach_output(n, i);
-      if (m.value(inner).def && !copy.find(inner)) copy.map(inner, result);
+      // A constant keeps its value, by which the model knows it as one.
+      if (m.value(inner).def && !m.value(inner).tensor && !copy.find(inner)) copy.map(inner, result);
       else others.emplace_back(inner, result);
     }
     copy.nodes(body, graph, n);

@@ -42,7 +42,7 @@ constexpr const PassInfo* kPasses[] = {
                // apart
     &compose_layouts,     // beside compose, for the same reason
     &compose_selections,  // beside compose, for the same reason
-    &select_parts, &drop_unused_outputs,
+    &drop_unused_outputs,
     &merge_bounds,  // after folding, which makes bounds constants, and before the searches, which move limits
                     // apart
     &fold_pads,     // after merging and removal, so that all readers of a Pad are windows without indices;
@@ -58,6 +58,7 @@ constexpr const PassInfo* kPasses[] = {
     &aggregate_elementwise,  // on a clean graph: the nodes that it merges need not be compared again
     &hoist_reshape,
     &neutral_elements,  // after the searches: one neutral operand among branches would tell them apart
+    &select_parts,      // after the searches, which know Slices and Gathers that tile a value
     &signed_zeros,      // beside neutral_elements, for the same reason
     &share_rows,        // after the searches, which move the Reshapes that it looks for
     &batch_products,    // after the searches: a Reshape that another one cancels costs less than an Add
