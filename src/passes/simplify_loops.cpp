@@ -19,7 +19,8 @@
 // Left alone: a Scan before opset 9; copies in a Scan, where ONNX Runtime leaves a result unwritten if the
 // body returns one value twice or an input; the last result of a node, and the last carried value of a Loop
 // before opset 11, which cannot be without; bodies with unknown attributes; an unchanged value of a body that
-// declares a wrong type; a value that something outside the model names.
+// declares a wrong type; a value that something outside the model names; an input of a body to be returned of
+// which the file states no type.
 //
 //   y, z = Loop (n, "", x, w) <body = b (i, c, p, q) => (c2, s, q2) {        y = Loop (n, "", x) <body =
 //     c2 = Identity (true)  s = Add (p, q)  q2 = Identity (q) }>       =>      b (i, c, p) => (c, s) {
@@ -48,6 +49,12 @@ void set_returned(Model& m, GraphId body, std::size_t slot, ValueId v) {
   m.set_operand(m.graph(body).ret, slot, v);
 }
 
+// Returns whether a body may return one of its inputs: onnx's inference, which its checker runs, knows no
+// type of a result that is an input of which the file states none.
+bool may_return(const Model& m, ValueId input) {
+  return m.types[m.value(input).declared].kind != TypeKind::Unknown;
+}
+
 class KeepCondition final : public Rule {
  public:
   static constexpr Counter kCounter{"conditions", "conditions of a Loop that stay what they were"};
@@ -61,6 +68,7 @@ class KeepCondition final : public Rule {
     const ValueId returned = m.graph_output(form->body, 0);
     condition_ = m.graph_inputs(form->body)[1];
     if (returned == condition_) return false;
+    if (!may_return(m, condition_)) return c.no(n, "the body does not state the type of its condition");
     const SymbolicTensor* known = c.infer.symbolic(returned);
     const bool always = known != nullptr && known->dtype == DType::Bool && known->elements.size() == 1 &&
                         known->elements[0] && c.dims.is_constant(known->elements[0], 1);
@@ -90,7 +98,7 @@ class ReturnDirectly final : public Rule {
       original_ = copied_value(m, v);
       // What is computed outside, and constants, must not be returned.
       if (original_ == v || original_ == m.graph_inputs(body_)[0]) continue;
-      if (m.value(original_).is_input || is_computed(m, original_)) return true;
+      if (m.value(original_).is_input ? may_return(m, original_) : is_computed(m, original_)) return true;
     }
     return false;
   }
