@@ -1,6 +1,8 @@
 // The rows of the fact table for the nodes of a model.
 #pragma once
 
+#include <vector>
+
 #include "ir/model.h"
 #include "ops/facts.h"
 
@@ -9,6 +11,28 @@ namespace graphopt {
 // Returns the row of the node's operator at its opset.
 inline const OpFacts& facts_of(const Model& m, NodeId n) {
   return facts(m.kind(n), static_cast<int>(m.opset(n)));
+}
+
+// Returns whether `accepts` a node and all nodes that run in it: in its bodies, and in functions, once each.
+template <class F> bool all_that_run_in(const Model& m, NodeId root, F accepts) {
+  std::vector<NodeId> todo{root};
+  std::vector<bool> seen(m.function_count());
+  const auto push_body = [&](GraphId g) {
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) todo.push_back(n);
+  };
+  while (!todo.empty()) {
+    const NodeId n = todo.back();
+    todo.pop_back();
+    if (!accepts(n)) return false;
+    for (const Attr& a : m.attrs(n))
+      for (const GraphId g : a.graphs) push_body(g);
+    if (m.kind(n) != OpKind::FunctionCall) continue;
+    const FunctionId f = m.op(n).function;
+    if (seen[f.index()]) continue;
+    seen[f.index()] = true;
+    push_body(m.function(f).body);
+  }
+  return true;
 }
 
 // Returns the operands whose memory the node writes, a bit each (Writes).

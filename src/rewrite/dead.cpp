@@ -14,34 +14,7 @@ bool unused(const Model& m, NodeId n) {
 }  // namespace
 
 bool removable(const Model& m, NodeId root) {
-  // Bodies are visited with an explicit stack; functions once each.
-  std::vector<NodeId> todo{root};
-  std::vector<bool> seen(m.function_count());
-  const auto push_body = [&](GraphId g) {
-    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) todo.push_back(n);
-  };
-  while (!todo.empty()) {
-    const NodeId n = todo.back();
-    todo.pop_back();
-    const OpKind kind = m.kind(n);
-    if (kind == OpKind::FunctionCall) {
-      const FunctionId f = m.op(n).function;
-      if (seen[f.index()]) continue;
-      seen[f.index()] = true;
-      push_body(m.function(f).body);
-      continue;
-    }
-    switch (facts_of(m, n).purity) {
-      case Purity::Pure:
-      case Purity::Random: break;
-      case Purity::ControlFlow:
-        for (const Attr& a : m.attrs(n))
-          for (const GraphId g : a.graphs) push_body(g);
-        break;
-      case Purity::Unknown: return false;
-    }
-  }
-  return true;
+  return all_that_run_in(m, root, [&](NodeId n) { return facts_of(m, n).purity != Purity::Unknown; });
 }
 
 void DeadSweeper::uses_changed(ValueId v) {
