@@ -36,6 +36,7 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
   if (o.passes.empty())
     for (const PassInfo* p : all_passes())
       if (strictness_of(p->level, false) <= o.pass.strictness) chosen.push_back(p);
+  if (o.added.info) chosen.insert(std::ranges::find_if(chosen, &PassInfo::search), o.added.info);
   std::erase_if(chosen, [&](const PassInfo* p) {
     return std::ranges::count(o.disabled, p->name) > 0 ||
            (keeps_bits(o.pass.strictness) && p->exact == Exact::No);
@@ -99,9 +100,10 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   ConstancyPolicy policy(model, infer, options);
   std::optional<FactRecord> facts;
   if (options.verify_each) facts.emplace(model, infer);
-  std::vector<std::unique_ptr<Pass>> passes;
+  std::vector<std::unique_ptr<Pass>> made;
+  std::vector<Pass*> passes;
   for (const PassInfo* p : *chosen) {
-    passes.push_back(p->make());
+    passes.push_back(p == options.added.info ? options.added.pass : made.emplace_back(p->make()).get());
     report.passes.push_back({std::string(p->name), 0, 0, 0, {}});
   }
 

@@ -12,12 +12,20 @@
 
 namespace graphopt {
 
+// A pass of the caller's, which needs what no pass of the list may know. It runs before the first search, is
+// chosen by its `exact` as the others are, and is wanted beside those of --passes, too.
+struct AddedPass {
+  const PassInfo* info = nullptr;  // none: there is no such pass; its `make` is not used
+  Pass* pass = nullptr;
+};
+
 struct PipelineOptions {
   std::vector<std::string>
       passes;  // --passes: exactly these, in this order, to a fixed point; empty: by level
   std::vector<std::string> disabled;  // --disable-pass
-  PassOptions pass;                   // its strictness chooses the passes
-  MoveLog* moves = nullptr;           // filled when given
+  AddedPass added;
+  PassOptions pass;          // its strictness chooses the passes
+  MoveLog* moves = nullptr;  // filled when given
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
   // Called between passes; returning true stops the run (--timeout, --max-memory, interrupts). The model is
