@@ -6,6 +6,8 @@
 
 namespace graphopt {
 
+std::string data_folder(const std::string& input) { return input == "-" ? "." : folder_of(input); }
+
 Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& options,
                                                            std::vector<Warning>& warnings) {
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
@@ -14,7 +16,7 @@ Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& option
   out->path = options.input;
   out->external_root = options.load.external_root;
   out->dim_expressions = options.load.dim_names == DimNames::Expressions;
-  out->folder = options.input == "-" ? "." : folder_of(options.input);
+  out->folder = data_folder(options.input);
   out->in_memory = !(*image)->mapped();
   if (out->in_memory) out->bytes = (*image)->bytes();
   if (looks_like_text((*image)->bytes())) {

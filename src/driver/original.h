@@ -14,6 +14,9 @@
 
 namespace graphopt {
 
+// Returns the folder in which references of this input to external data begin.
+std::string data_folder(const std::string& input);
+
 struct OriginalModel {
   // Reads stdin and pipes completely, since they can be read only once.
   static Result<std::unique_ptr<OriginalModel>> open(const Options& options, std::vector<Warning>& warnings);

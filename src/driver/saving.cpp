@@ -42,12 +42,13 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
   }
 }
 
-Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types,
-                           const std::string& folder) {
+Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
+                           const ModelPart* part) {
   SaveOptions options;
   // nothing is written there: the path determines where data files are found
   options.path = folder + "/model";
   options.types = types;
+  options.part = part;
   const DataPlan plan(model, options, false, false);
   MessageWriter writer(model, options, plan);
   const std::vector<wire::ByteRange> ranges = writer.ranges();
@@ -56,9 +57,9 @@ Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> typ
   if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
     return Error{ErrorKind::CheckFailed,
                  {model.file, {}, {}, {}, {}},
-                 "not checked: the model has " + std::to_string(writer.size()) +
+                 "the model to be run has " + std::to_string(writer.size()) +
                      " bytes, more than ONNX Runtime takes in one range",
-                 "leave --check out, or keep the weights in external data"};
+                 "keep the weights in external data, or leave out what runs it (--check)"};
   }
   bytes_.reserve(writer.size());
   for (const wire::ByteRange& range : ranges) bytes_.append(range.data, range.size);

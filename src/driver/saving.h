@@ -1,6 +1,6 @@
 // How models are saved: the options of the user in those of the writer, what was written in the report, and a
-// model in memory in the form that ONNX Runtime loads, for --check, which runs the result before anything is
-// written.
+// model in memory in the form that ONNX Runtime loads, for --check and --fold ort, which run models before
+// anything is written.
 #pragma once
 
 #include <span>
@@ -27,9 +27,10 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
 
 class SavedInMemory {
  public:
-  // `folder`: the folder of the model's external data; references into it are kept. ErrorKind::CheckFailed
-  // when the model exceeds the size of one message.
-  Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder);
+  // `folder`: the folder of the model's external data; references into it are kept. `part`: only this part is
+  // saved. ErrorKind::CheckFailed when the model exceeds the size of one message.
+  Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
+              const ModelPart* part = nullptr);
   ModelSource source() const { return {{}, bytes_, folder_}; }  // valid until the next save
 
  private:

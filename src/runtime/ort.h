@@ -1,4 +1,4 @@
-// ONNX Runtime, opened at run time: everything but --check works without it.
+// ONNX Runtime, opened at run time: everything but --check and --fold ort works without it.
 //
 // Searched in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so,
 // the Python wheel in the cache that tools/setup fills. Any version from 1.21 on is accepted: the C API is

@@ -178,6 +178,10 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
       "what one folded constant may add to the model (default " + std::to_string(kDefaultFoldLimit / 1024) +
           "K)",
       bytes(o.clean_up.fold_limit, "--fold-limit"));
+  add(app, kWhat, "--fold", "WITH", "native (default), or ort: what is left then in ONNX Runtime (rounds)",
+      chosen(o.clean_up.fold, "--fold",
+             std::vector<std::pair<std::string, FoldWith>>{{"native", FoldWith::Native},
+                                                           {"ort", FoldWith::Ort}}));
 }
 
 void add_shape_options(CLI::App& app, Options& o) {

@@ -192,6 +192,12 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
   } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
     return usage("--external-data always needs a folder for the weights, and -o - has none",
                  "give -o a file");
+  } else if (options.clean_up.fold == FoldWith::Ort &&
+             (options.clean_up.exact || options.clean_up.level < 2)) {
+    return usage(
+        "--fold ort takes what ONNX Runtime computes here and now, and --exact and levels below -O2 "
+        "keep every bit",
+        "leave out --exact and give -O2 or -O3, or leave out --fold ort");
   } else if (const Status apart = check_output_paths(command); !apart) {
     return apart.errors();
   } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,11 @@ namespace graphopt {
 
 inline constexpr std::uint64_t kDefaultFoldLimit = 64 * 1024;  // bytes that one folded constant may add
 
+// What folds constants. Ort: what is left after graphopt's own kernels goes through ONNX Runtime, which has
+// to be there (CheckStage::Options::ort); the result then depends on its version. Only where results may
+// round: level 2 and 3 without `exact`.
+enum class FoldWith : std::uint8_t { Native, Ort };
+
 struct CleanUpStage {
   struct Options {
     int level = 2;  // 0 load and save; 1 keeps every bit; 2 default: may round; 3 rounds and assumes more
@@ -17,6 +23,7 @@ struct CleanUpStage {
     // Exactly these, in this order, until none changes anything; empty: by level.
     std::vector<std::string> passes;
     std::vector<std::string> disabled;
+    FoldWith fold = FoldWith::Native;
     std::uint64_t fold_limit = kDefaultFoldLimit;
     bool verify_each = false;
     // Passes whose refused candidates go into the report: "PASS", or "all" for every pass; "PASS:NODE" and
@@ -53,11 +60,18 @@ struct CleanUpStage {
     std::string pass, kind, reason, place, value;
     std::string limit;  // of reason "limit": the name of the limit, as in Report::limits; else empty
   };
+  // What FoldWith::Ort did.
+  struct RuntimeFold {
+    std::string runtime;                     // "ONNX Runtime 1.31.1"
+    std::uint64_t nodes = 0, constants = 0;  // nodes that went; results that became constants
+    std::string refused;  // its message, where it did not run the constant part; else empty
+  };
   struct Report {
     std::vector<PassFigures> passes;
     std::vector<Move> moves;
     std::vector<GraphCost> costs;
     std::vector<Refused> explain;
+    std::optional<RuntimeFold> fold;
     std::uint64_t rounds = 0, rewrites = 0;
     std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
   };

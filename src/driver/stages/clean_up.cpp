@@ -2,7 +2,9 @@
 #include "driver/explain.h"
 #include "driver/figures.h"
 #include "driver/json.h"
+#include "driver/original.h"
 #include "driver/run.h"
+#include "driver/runtime_folding.h"
 #include "driver/stages/stage.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -15,6 +17,24 @@ bool wants_clean_up(const Options& options) {
          (options.clean_up.level > 0 || !options.clean_up.passes.empty());
 }
 
+// Returns the pass that --fold ort asks for, or none. That the runtime is not there is an error whatever the
+// model has: it was asked for by name, and the result would be another one.
+Result<std::unique_ptr<RuntimeFolding>> runtime_folding(const Options& options) {
+  if (options.clean_up.fold != FoldWith::Ort) return std::unique_ptr<RuntimeFolding>();
+  Result<std::shared_ptr<Runtime>> runtime = Runtime::open(options.check.ort);
+  if (runtime) return std::make_unique<RuntimeFolding>(*std::move(runtime), data_folder(options.input));
+  Error e = runtime.errors().front();
+  e.place.file = options.input;
+  e.what = "--fold ort: " + e.what;
+  return e;
+}
+
+void report_folding(Run& run, const RuntimeFolding& folding) {
+  run.report.clean_up.fold = folding.report();
+  if (const std::string& why = folding.report().refused; !why.empty())
+    run.warn("--fold ort: the constant part stays computed, since ONNX Runtime does not run it: " + why);
+}
+
 // A run with `moves` is the main one: it reports to the observer and to the log.
 Status run_passes(Run& run, Work& work, MoveLog* moves) {
   const CleanUpStage::Options& options = run.options.clean_up;
@@ -22,6 +42,9 @@ Status run_passes(Run& run, Work& work, MoveLog* moves) {
   o.passes = options.passes;
   o.disabled = options.disabled;
   o.pass = {.fold_limit = options.fold_limit, .strictness = strictness_of(options.level, options.exact)};
+  const Result<std::unique_ptr<RuntimeFolding>> folding = runtime_folding(run.options);
+  if (!folding) return folding.errors();
+  if (*folding) o.added = {&kRuntimeFolding, folding->get()};
   o.verify_each = options.verify_each;
   o.rewrite_budget = work.rewrite_budget;
   o.should_stop = [&run] { return run.out_of_time(); };
@@ -43,6 +66,7 @@ Status run_passes(Run& run, Work& work, MoveLog* moves) {
   if (!done) return done.errors();
   if (done->stopped == StopReason::Stopped) return run.stopped();
   work.pipeline = *std::move(done);
+  if (moves && *folding) report_folding(run, **folding);
   return Done{};
 }
 
@@ -126,6 +150,12 @@ void clean_up_json(const Report& report, Json& out) {
         {{"pass", e.pass}, {"kind", e.kind}, {"reason", e.reason}, {"place", e.place}, {"value", e.value}});
     if (!e.limit.empty()) explain.back()["limit"] = e.limit;
   }
+  Json& fold = out["fold"] = nullptr;
+  if (r.fold)
+    fold = {{"runtime", r.fold->runtime},
+            {"nodes", r.fold->nodes},
+            {"constants", r.fold->constants},
+            {"refused", r.fold->refused}};
   out["rounds"] = r.rounds;
   out["rewrites"] = r.rewrites;
   out["stopped"] = r.stopped;
