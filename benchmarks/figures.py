@@ -45,14 +45,14 @@ def text(ours, peers, costs):
         """`after` has the nodes of the models on which this optimizer is right."""
         mean = math.exp(math.fsum(math.log(n / before[m]) for m, n in after.items()) / len(after))
         total = f"{sum(after.values()):,}" if len(after) == len(before) else "-"
-        spent = f"{costs[peer]['seconds']:.3f} | {costs[peer]['peak_mib']:.0f}"
+        spent = f"{costs[peer]['cpu_seconds']:.3f} | {costs[peer]['peak_mib']:.0f}"
         return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} | {spent} |"
 
     after = {m: row["after"] for m, row in ours.items()}
     lines = [
         "| | models right | nodes after / before (geometric mean over its right models) "
         f"| nodes in total, of {sum(before.values()):,} "
-        "| seconds of a process (geometric mean) | greatest memory, MiB |",
+        "| CPU seconds of a process (geometric mean) | greatest memory, MiB |",
         "|---|---|---|---|---|---|",
         row("**graphopt**", after, "graphopt"),
     ]
