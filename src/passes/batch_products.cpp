@@ -127,7 +127,8 @@ class BatchProduct final : public Rule {
         float_attr(m, g, names::beta) != 1.0F)
       return c.no(g, "the Gemm scales, or transposes its first operand");
     out.transposed = int_attr(m, g, names::transB).value_or(1) != 0;
-    if (out.transposed && (!m.constant_of(out.weight) || m.single_user(out.weight) != g))
+    if (out.transposed &&
+        (!out.weight || m.single_user(out.weight) != g || !payload_of(m, m.constant_of(out.weight))))
       return c.no(g, "the transposed operand is no constant of its own");
     out.bias = m.input(g, 2);
     if (!out.bias) return true;

@@ -57,7 +57,8 @@ class ShareRows final : public Rule {
     for (UseId u = m.first_use(found_.x); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
       if (m.slot(u) != 0 || m.node(reader).graph != m.node(n).graph) continue;
-      if (is_deformation(m.kind(reader)) && are_rows(c, m.output(reader, 0))) rows_ = reader;
+      if (is_deformation(m.kind(reader)) && are_rows(c, m.output(reader, 0)) && can_be_read(m, reader))
+        rows_ = reader;
       const NodeId sum = m.kind(reader) == OpKind::MatMul ? m.single_user(m.output(reader, 0)) : NodeId{};
       const NodeId end = sum && m.output_count(sum) == 1 ? m.single_user(m.output(sum, 0)) : NodeId{};
       const auto other = end ? projection(quiet, end) : std::nullopt;
@@ -136,6 +137,14 @@ class ShareRows final : public Rule {
     if (!v || !c.infer.has_rank(v) || c.infer.dims(v).size() != 2 || c.model.is_fixed(v)) return false;
     const DimId last = c.infer.dims(v)[1];
     return last && c.model.dims.is_constant(last, found_.width);
+  }
+
+  // Returns whether the node stands in front of the product, or may: its other operands are constants.
+  bool can_be_read(const Model& m, NodeId reader) const {
+    if (m.before(reader, found_.product)) return true;
+    for (std::size_t i = 1; i < m.input_count(reader); ++i)
+      if (m.input(reader, i) && !m.constant_of(m.input(reader, i))) return false;
+    return true;
   }
 
   Projection found_;
