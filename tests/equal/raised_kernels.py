@@ -3,8 +3,8 @@
 
   raised_kernels.py GRAPHOPT [--only TEXT] [-v]
 
-The passes raise-activations, raise-norms and raise-shuffles write one operator for a subgraph. Each subgraph is made here in
-each floating type at several opsets. Then
+The passes raise-activations, raise-norms and raise-shuffles write one operator for a subgraph. Each subgraph
+is made here in each floating type at several opsets. Then
 
   where graphopt raises it, ONNX Runtime must load and run the result with its optimizations on and off, give
     close results, and keep no more nodes than of the original: what it expands or casts counts;
