@@ -56,6 +56,19 @@ std::optional<Axes> reduced_axes(const MatchContext& c, NodeId n) {
 
 bool keeps_dims(const Model& m, NodeId n) { return int_attr(m, n, names::keepdims).value_or(1) != 0; }
 
+bool may_be_empty(const MatchContext& c, NodeId n) {
+  return std::ranges::any_of(c.infer.dims(c.model.input(n, 0)),
+                             [&](DimId d) { return !d || c.model.dims.range(d).low < 1; });
+}
+
+// Returns whether ONNX Runtime may give the result other dims than ONNX: it does where there are no elements
+// and an axis is counted from the end.
+bool may_misplace(const MatchContext& c, NodeId n) {
+  const auto written = axes_of(c.model, n);
+  const bool negative = !written || std::ranges::any_of(*written, [](std::int64_t a) { return a < 0; });
+  return negative && may_be_empty(c, n);
+}
+
 bool picks_one(OpKind kind) { return kind == OpKind::ReduceMax || kind == OpKind::ReduceMin; }
 
 constexpr OpKind kUnit[] = {OpKind::ReduceSum, OpKind::ReduceMean, OpKind::ReduceMax, OpKind::ReduceMin,
@@ -79,8 +92,11 @@ class DropUnit final : public ReplaceRule {
       return m.dims.is_constant(dims[static_cast<std::size_t>(a)], 1);
     };
     if (!std::ranges::all_of(*axes, is_one)) return c.no(n, "an axis may have more than one element");
-    if (keeps_bits(c.options.strictness) && !axes->empty() && !keeps_element(m.kind(n), c.infer.dtype(x)))
+    // A node that says that it reduces nothing copies; one without axes to reduce computes all the same.
+    const bool copies = axes->empty() && int_attr(m, n, names::noop_with_empty_axes).value_or(0) != 0;
+    if (keeps_bits(c.options.strictness) && !copies && !keeps_element(m.kind(n), c.infer.dtype(x)))
       return c.no(n, "of one element it may make another one");
+    if (may_misplace(c, n)) return c.no(n, "it counts axes from the end, and there may be no elements");
     axes_ = *axes;
     if (axes_.empty() || keeps_dims(m, n))
       return replaces(c, n, x, "the operand cannot take its result's place");
@@ -131,8 +147,7 @@ class MergeReductions final : public Rule {
       return c.no(n, "its bits may depend on the order of the elements");
     keep_ = keeps_dims(m, n);
     if (keeps_dims(m, first) != keep_) return c.no(n, "one keeps the axes and the other does not");
-    const auto dims = c.infer.dims(from_);
-    if (!keep_ && std::ranges::any_of(dims, [&](DimId d) { return !d || m.dims.range(d).low < 1; }))
+    if (may_misplace(c, first) || may_misplace(c, n) || (!keep_ && may_be_empty(c, first)))
       return c.no(first, "the operand may have no elements, and then ONNX Runtime's dims are other ones");
     axes_ = *inner;
     for (std::int64_t axis : *outer) {

@@ -57,7 +57,6 @@ std::optional<std::vector<std::optional<std::int64_t>>> parts_along(const MatchC
 struct Place {
   std::size_t part = 0;
   std::int64_t index = 0;  // in that part
-  friend bool operator==(const Place&, const Place&) = default;
 };
 // Returns where entry i of the whole lies, counted from the end if it is negative; nothing where that depends
 // on an extent that is not known.
@@ -66,7 +65,7 @@ std::optional<Place> place_of(std::span<const std::optional<std::int64_t>> parts
     const std::size_t part = i < 0 ? parts.size() - 1 - k : k;
     const auto& length = parts[part];
     if (!length) return std::nullopt;
-    if (i < 0 ? -i <= *length : i < *length) return Place{part, i};
+    if (i < 0 ? i >= -*length : i < *length) return Place{part, i};
     i += i < 0 ? *length : -*length;
   }
   return std::nullopt;

@@ -139,11 +139,13 @@ class ShareRows final : public Rule {
     return last && c.model.dims.is_constant(last, found_.width);
   }
 
-  // Returns whether the node stands in front of the product, or may: its other operands are constants.
+  // Returns whether the node stands in front of the product, or may: its other operands are there already.
   bool can_be_read(const Model& m, NodeId reader) const {
     if (m.before(reader, found_.product)) return true;
-    for (std::size_t i = 1; i < m.input_count(reader); ++i)
-      if (m.input(reader, i) && !m.constant_of(m.input(reader, i))) return false;
+    for (std::size_t i = 1; i < m.input_count(reader); ++i) {
+      const NodeId def = m.input(reader, i) ? m.value(m.input(reader, i)).def : NodeId{};
+      if (def && m.node(def).graph == m.node(reader).graph && !m.before(def, found_.product)) return false;
+    }
     return true;
   }
 

@@ -67,8 +67,21 @@ class Worklist final : public Listener {
   std::vector<NodeId> now_, next_;
 };
 
+// Returns whether n is in a function that imports another version of the standard operators than the model.
+// ONNX Runtime runs its nodes as operators of the model's version: what a rule writes would have to mean the
+// same in both.
+bool in_another_opset(const Model& m, NodeId n) {
+  const GraphId g = m.node(n).graph;
+  return m.graph(g).opsets != m.graph(m.main()).opsets &&
+         m.opset(g, kEmptyName) != m.opset(m.main(), kEmptyName);
+}
+
 // Asks the rule, for its reason only where somebody wants it.
 bool fits(const PassContext& c, Rule& rule, NodeId n, Refusals& refusals) {
+  if (in_another_opset(c.model, n)) {
+    if (refusals.wanted()) refusals.note(rule.name(), n, "the function imports another opset than the model");
+    return false;
+  }
   if (!refusals.wanted()) return rule.match(c.matching(), n);
   Why why;
   const bool fitting = rule.match(c.matching(&why), n);
