@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,9 +15,10 @@
 
 namespace graphopt {
 
+inline constexpr OpKind kDeformations[] = {OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze,
+                                           OpKind::Flatten};
 constexpr bool is_deformation(OpKind kind) {
-  return kind == OpKind::Reshape || kind == OpKind::Squeeze || kind == OpKind::Unsqueeze ||
-         kind == OpKind::Flatten;
+  return std::ranges::find(kDeformations, kind) != std::end(kDeformations);
 }
 
 // The target of a Reshape in numbers: a number where the dim is one, 0 (copy) where it equals the operand's

@@ -38,8 +38,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kDeformations[] = {OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Flatten};
-
 // Readers of one deformation that are asked whether they stop reading it.
 constexpr std::uint32_t kMostReaders = 64;
 

@@ -66,8 +66,6 @@ class ComposeRule : public ReplaceRule {
   }
 };
 
-constexpr OpKind kDeformations[] = {OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Flatten};
-
 class ComposeDeformations final : public ComposeRule {
  public:
   static constexpr Counter kCounter{"deformations", "deformations of a deformation"};

@@ -19,13 +19,12 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/deformation.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
 namespace {
-
-constexpr OpKind kDeformations[] = {OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Reshape, OpKind::Flatten};
 
 // Returns true for the operators whose attribute keepdims keeps reduced axes with extent 1.
 bool has_keepdims(const Model& m, NodeId n) {

@@ -34,8 +34,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kDeformations[] = {OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze, OpKind::Flatten};
-
 // Readers of one value that are looked at for further projections.
 constexpr std::uint32_t kMostReaders = 64;
 
