@@ -39,7 +39,12 @@ Error not_written(const std::string& path, int error) {
 Result<TestFolder> TestFolder::create() {
   std::error_code failed;
   const fs::path base = fs::temp_directory_path(failed);
-  std::string name = ((failed ? fs::path("/tmp") : base) / "graphopt-reduce-XXXXXX").string();
+  if (failed) {
+    Error e = not_written("graphopt-reduce", failed.value());
+    e.what = "what TMPDIR names is no folder";
+    return e;
+  }
+  std::string name = (base / "graphopt-reduce-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) return not_written(name, errno);
   TestFolder out;
   out.path_ = std::move(name);
