@@ -39,6 +39,7 @@
 #include "ops/deformation.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
+#include "passes/selection.h"
 #include "rewrite/build.h"
 
 namespace graphopt {
@@ -282,13 +283,6 @@ class ComposeConcats final : public ComposeRule {
 };
 
 constexpr OpKind kSplit[] = {OpKind::Split};
-
-std::optional<std::int64_t> extent(const MatchContext& c, ValueId v, std::int64_t axis) {
-  if (!v || !c.infer.has_rank(v)) return std::nullopt;
-  const auto dims = c.infer.dims(v);
-  const auto at = static_cast<std::size_t>(axis);
-  return at < dims.size() && dims[at] ? c.model.dims.value(dims[at]) : std::nullopt;
-}
 
 class ComposeSplits final : public ComposeRule {
  public:

@@ -39,8 +39,10 @@ std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n) {
 }
 
 std::optional<std::int64_t> extent(const MatchContext& c, ValueId v, std::int64_t axis) {
-  const DimId d = c.infer.dims(v)[static_cast<std::size_t>(axis)];
-  return d ? c.model.dims.value(d) : std::nullopt;
+  if (!v || !c.infer.has_rank(v)) return std::nullopt;
+  const auto dims = c.infer.dims(v);
+  const auto at = static_cast<std::size_t>(axis);
+  return at < dims.size() && dims[at] ? c.model.dims.value(dims[at]) : std::nullopt;
 }
 
 bool count_from_front(AxisRange& r, std::optional<std::int64_t> extent) {
