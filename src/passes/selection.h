@@ -21,7 +21,7 @@ using Ranges = std::vector<AxisRange>;
 // nothing where one is not known.
 std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n);
 
-// Returns the extent of v along an axis where it is a number. Precondition: the rank of v is known.
+// Returns the extent of v along an axis where both are known and it is a number.
 std::optional<std::int64_t> extent(const MatchContext& c, ValueId v, std::int64_t axis);
 
 // Counts start and end from the front, as far as that is known. Returns false where they may depend on the
