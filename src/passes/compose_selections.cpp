@@ -307,9 +307,8 @@ class ScatterAll final : public ReplaceRule {
   static bool in_order(const MatchContext& c, ValueId data, const std::vector<std::int64_t>& dims,
                        const std::vector<std::int64_t>& indices) {
     const auto extents = c.infer.dims(data);
-    if (dims.size() < 2 || dims.back() < 1 || static_cast<std::size_t>(dims.back()) > extents.size())
-      return false;
-    const auto k = static_cast<std::size_t>(dims.back());
+    const std::size_t k = dims.size() < 2 || dims.back() < 1 ? 0 : static_cast<std::size_t>(dims.back());
+    if (k == 0 || k > extents.size()) return false;
     std::vector<std::int64_t> sizes, at(k, 0);
     std::int64_t entries = 1;
     for (std::size_t i = 0; i < k; ++i) {

@@ -15,7 +15,8 @@ std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n) {
   if (m.opset(n) >= 10) {
     starts = int_operand(m, n, 1);
     ends = int_operand(m, n, 2);
-    if (m.input(n, 4) && !(steps = int_operand(m, n, 4))) return std::nullopt;
+    steps = int_operand(m, n, 4);
+    if (m.input(n, 4) && !steps) return std::nullopt;
   } else {
     const auto list = [&](NameId name) -> std::optional<std::vector<std::int64_t>> {
       const auto given = ints_attr(m, n, name);
