@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "specialize": ["support", "ir", "ops", "infer", "onnx"],
     "draft": ["support", "ir", "ops", "infer", "rewrite"],
     "regions": ["support", "ir", "ops", "infer", "rewrite", "draft"],
+    "devices": ["support", "ir", "ops", "infer"],
     "hoist": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions"],
     "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
@@ -39,6 +40,7 @@ MAY_INCLUDE = {
         "passes",
         "runtime",
         "reduce",
+        "devices",
     ],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
