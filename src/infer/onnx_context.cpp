@@ -16,6 +16,7 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "infer/context.h"
+#include "infer/schema_version.h"
 #include "ops/node_facts.h"
 
 namespace graphopt {
@@ -315,6 +316,13 @@ bool succeeds(const onnx::InferenceFunction& infer, Context& context) {
 }
 
 }  // namespace
+
+int schema_version(std::string_view domain, std::string_view name, std::int64_t imported) {
+  int best = 0;
+  for (const SchemaEntry& e : kSchemas)
+    if (e.version > best && e.version <= imported && e.name == name && e.domain == domain) best = e.version;
+  return best;
+}
 
 struct OnnxRules::State {
   struct Function {

@@ -1,0 +1,147 @@
+// See find.h.
+#include "devices/find.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "devices/profile_reader.h"
+#include "support/file.h"
+#include "support/nearest.h"
+
+namespace graphopt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExtension = ".json";
+constexpr std::string_view kHost = "cpu";  // the profile that is added when none is a host
+
+Error usage(std::string what, std::string remedy) {
+  return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// Returns the folder of shipped profiles, empty when there is none. Installed it is bin/../share; in a build
+// tree the program lies in build/PRESET or below.
+fs::path shipped_folder() {
+  constexpr int kLevels = 5;
+  std::error_code error;
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (int i = 0; i < kLevels && !error && folder.has_relative_path(); ++i) {
+    folder = folder.parent_path();
+    const fs::path found = folder / "share" / "graphopt" / "devices";
+    if (is_folder(found)) return found;
+  }
+  return {};
+}
+
+Result<Profile> read_file(const std::string& path) {
+  const Result<std::shared_ptr<const FileImage>> image = FileImage::open(path, kMaxProfileBytes + 1);
+  if (image) return read_profile((*image)->bytes(), path);
+  if (image.error().kind != ErrorKind::Limit) return image.errors();
+  return Error{ErrorKind::Input,
+               {path, {}, {}, {}, {}},
+               "is no device profile: it is too large",
+               fmt::format("a profile has at most {} bytes", kMaxProfileBytes)};
+}
+
+std::string join(const std::vector<std::string>& folders) {
+  std::string out;
+  for (const std::string& folder : folders) out += (out.empty() ? "" : ", ") + folder;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> device_folders() {
+  std::vector<std::string> out;
+  if (const fs::path shipped = shipped_folder(); !shipped.empty()) out.push_back(shipped.string());
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path user;
+  if (config != nullptr && *config == '/') user = config;  // a relative one is invalid, by its specification
+  else if (home != nullptr && *home != '\0') user = fs::path(home) / ".config";
+  if (!user.empty() && is_folder(user / "graphopt" / "devices"))
+    out.push_back((user / "graphopt" / "devices").string());
+  return out;
+}
+
+std::vector<FoundProfile> find_profiles(const std::vector<std::string>& folders) {
+  std::vector<FoundProfile> out;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      const fs::path& path = it->path();
+      if (path.extension() == kExtension) out.push_back({path.stem().string(), path.string()});
+    }
+  }
+  // A stable sort by name keeps folders in their order.
+  std::ranges::stable_sort(out, {}, &FoundProfile::name);
+  const auto twice = std::ranges::unique(out, {}, &FoundProfile::name);
+  out.erase(twice.begin(), twice.end());
+  return out;
+}
+
+Result<Profile> load_device(std::string_view name, const std::vector<std::string>& folders) {
+  const std::string text(name);
+  if (name.find('/') != std::string_view::npos || name.ends_with(kExtension)) return read_file(text);
+  const std::vector<FoundProfile> found = find_profiles(folders);
+  const auto at = std::ranges::find(found, name, &FoundProfile::name);
+  if (at != found.end()) return read_file(at->path);
+  std::vector<std::string> names;
+  for (const FoundProfile& f : found) names.push_back(f.name);
+  std::string remedy = suggest(name, names, "device profiles");
+  if (folders.empty()) remedy += "; no folder of profiles was found beside the program or in ~/.config";
+  else remedy += "; a file is given by a path with '/' or by its ending .json; searched: " + join(folders);
+  return usage("there is no device profile '" + text + "'", std::move(remedy));
+}
+
+Result<std::vector<Profile>> load_devices(std::string_view list, const std::vector<std::string>& folders) {
+  std::vector<Profile> out;
+  Errors errors;
+  const auto take = [&](std::string_view name) {
+    Result<Profile> profile = load_device(name, folders);
+    if (profile) out.push_back(*std::move(profile));
+    else errors.insert(errors.end(), profile.errors().begin(), profile.errors().end());
+  };
+  for (std::string_view rest = list;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view name = rest.substr(0, comma);
+    if (name.empty())
+      return usage("'" + std::string(list) + "' has an empty name",
+                   "write names with one comma between them");
+    take(name);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  const auto is_host = [](const Profile& p) { return p.host; };
+  if (errors.empty() && std::ranges::none_of(out, is_host)) take(kHost);
+  if (errors.size() > kMaxErrors) errors.resize(kMaxErrors);
+  if (!errors.empty()) return errors;
+  const Profile* host = nullptr;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Profile& p = out[i];
+    for (std::size_t k = 0; k < i; ++k)
+      if (out[k].id == p.id)
+        return usage("two devices have the id '" + p.id + "': " + out[k].file + " and " + p.file,
+                     "name each device once, or give one of them another id");
+    if (p.host && host != nullptr)
+      return usage("two devices are hosts: " + host->file + " and " + p.file, "keep one of them");
+    if (p.host) host = &p;
+    p.priority = static_cast<std::int64_t>(i);
+  }
+  if (host == nullptr)
+    return usage("no device is a host: '" + std::string(kHost) + "' is not one in " + out.back().file,
+                 "name a profile that has \"host\": true");
+  return out;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,477 @@
+// See support.h.
+#include "devices/support.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "devices/conditions.h"
+#include "infer/schema_version.h"
+#include "ops/attributes.h"
+#include "ops/node_facts.h"
+
+namespace graphopt {
+namespace {
+
+__extension__ typedef unsigned __int128 Wide;
+constexpr Wide kMostBytes = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
+
+std::string_view kind_text(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::SparseTensor: return "a sparse tensor";
+    case TypeKind::Sequence: return "a sequence";
+    case TypeKind::Map: return "a map";
+    case TypeKind::Optional: return "an optional value";
+    default: return "no tensor";
+  }
+}
+
+std::string range_text(const IntRange& r) {
+  constexpr IntRange kOpen;
+  if (r.low == r.high) return std::to_string(r.low);
+  if (r.high == kOpen.high) return fmt::format("{} or more", r.low);
+  if (r.low == kOpen.low) return fmt::format("at most {}", r.high);
+  return fmt::format("{} to {}", r.low, r.high);
+}
+
+std::string types_text(const std::vector<DType>& types) {
+  std::string out;
+  for (const DType t : types) out.append(out.empty() ? "" : ", ").append(dtype_name(t));
+  return out.empty() ? "none" : out;
+}
+
+// Evaluates one rule on one node: counts what fails and keeps the first failure.
+class RuleRun {
+ public:
+  RuleRun(const Profile& profile, const SupportRule& rule, Model& m, const Inference& inference, NodeId n,
+          std::int64_t since, bool wants_text)
+      : profile_(profile),
+        rule_(rule),
+        m_(m),
+        inference_(inference),
+        n_(n),
+        since_(since),
+        wants_text_(wants_text) {}
+
+  void run() {
+    if (!rule_.opset.holds(since_)) {
+      wrong_opset = true;
+      fail(Refusal::Opset, [&] {
+        return fmt::format("the operator is that of opset {}, allowed: {}", since_, range_text(rule_.opset));
+      });
+    }
+    operands(rule_.inputs, true);
+    operands(rule_.outputs, false);
+    same_dtype();
+    for (const AttributeCondition& a : rule_.attributes) attribute(a);
+  }
+
+  std::uint32_t failed = 0;
+  bool wrong_opset = false;
+  Refusal first = Refusal::None;
+  std::string text;
+
+ private:
+  struct Slot {
+    bool is_input;
+    std::size_t index;
+    ValueId value;
+  };
+
+  template <class Text> void fail(Refusal refusal, Text make) {
+    if (++failed > 1) return;
+    first = refusal;
+    if (wants_text_) text = make();
+  }
+  std::string name(const Slot& s) const {
+    std::string out = fmt::format("{} {}", s.is_input ? "input" : "output", s.index);
+    if (s.value) out += fmt::format(" '{}'", m_.text(m_.value(s.value).name));
+    return out;
+  }
+
+  void operands(const std::vector<OperandCondition>& conditions, bool is_input) {
+    const std::size_t count = is_input ? m_.input_count(n_) : m_.output_count(n_);
+    const OperandCondition* rest = nullptr;
+    for (const OperandCondition& c : conditions) {
+      if (c.index == OperandCondition::kRest) {
+        rest = &c;
+      } else if (c.index >= count && c.presence == Presence::Required) {
+        fail(Refusal::Presence, [&] { return name({is_input, c.index, {}}) + " is missing"; });
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Slot slot{is_input, i, is_input ? m_.input(n_, i) : m_.output(n_, i)};
+      const auto own = std::ranges::find(conditions, static_cast<std::uint32_t>(i), &OperandCondition::index);
+      operand(slot, own != conditions.end() ? &*own : rest);
+    }
+  }
+
+  void operand(const Slot& s, const OperandCondition* c) {
+    if (!s.value) {
+      if (c != nullptr && c->presence == Presence::Required)
+        fail(Refusal::Presence, [&] { return name(s) + " is missing"; });
+      return;
+    }
+    if (c != nullptr && c->presence == Presence::Absent)
+      return fail(Refusal::Presence, [&] { return name(s) + " must be absent"; });
+    const auto& types = c != nullptr && c->dtypes ? c->dtypes : profile_.dtypes;
+    if (types) dtype(s, *types);
+    const auto& ranks = c != nullptr && c->ranks ? c->ranks : profile_.ranks;
+    if (ranks) rank(s, *ranks);
+    shapes(s, rule_.shapes.value_or(profile_.shapes));
+    if (c == nullptr) return;
+    for (const DimCondition& d : c->dims) dim(s, d);
+    if (c->bytes) bytes(s, *c->bytes);
+    constant(s, *c);
+  }
+
+  void dtype(const Slot& s, const std::vector<DType>& allowed) {
+    const Type& type = inference_.type_of(s.value);
+    if (type.kind == TypeKind::Tensor &&
+        std::ranges::find(allowed, inference_.dtype(s.value)) != allowed.end())
+      return;
+    fail(Refusal::Dtype, [&] {
+      if (type.kind == TypeKind::Unknown || (type.kind == TypeKind::Tensor && type.elem == DType::Undefined))
+        return "the element type of " + name(s) + " is not known";
+      if (type.kind != TypeKind::Tensor) return fmt::format("{} is {}", name(s), kind_text(type.kind));
+      return fmt::format("{} is {}, allowed: {}", name(s), dtype_name(type.elem), types_text(allowed));
+    });
+  }
+
+  // Nothing when the rank is not known.
+  std::optional<std::size_t> rank_of(ValueId v) const {
+    if (inference_.type_of(v).kind != TypeKind::Tensor || !inference_.has_rank(v)) return std::nullopt;
+    return inference_.dims(v).size();
+  }
+
+  void rank(const Slot& s, const IntRange& allowed) {
+    const std::optional<std::size_t> r = rank_of(s.value);
+    if (r && allowed.holds(static_cast<std::int64_t>(*r))) return;
+    fail(Refusal::Rank, [&] {
+      if (!r) return "the rank of " + name(s) + " is not known";
+      return fmt::format("{} has rank {}, allowed: {}", name(s), *r, range_text(allowed));
+    });
+  }
+
+  // The assumption that an extent of an input is below 2^31 is no maximum that somebody gave.
+  bool bounded(DimId d) const {
+    if (m_.dims.value(d)) return true;
+    const auto symbols = m_.dims.symbols_of(m_.dims.canonical(d));
+    return std::ranges::all_of(symbols, [&](DimId s) { return m_.dims.range(s).high < kMaxInputExtent; }) &&
+           m_.dims.range(d).high < Range::kMax;
+  }
+
+  void shapes(const Slot& s, ShapeNeed need) {
+    if (need == ShapeNeed::Any) return;
+    if (!rank_of(s.value))
+      return fail(Refusal::DynamicShape, [&] { return "the shape of " + name(s) + " is not known"; });
+    const std::span<const DimId> dims = inference_.dims(s.value);
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const DimId d = dims[i];
+      if (d && (need == ShapeNeed::Static ? m_.dims.value(d).has_value() : bounded(d))) continue;
+      return fail(Refusal::DynamicShape, [&] {
+        return fmt::format("dim {} of {} is {}, which {}", i, name(s), m_.dims.print(d),
+                           need == ShapeNeed::Static ? "is no number" : "has no greatest value");
+      });
+    }
+  }
+
+  void dim(const Slot& s, const DimCondition& c) {
+    const std::optional<std::size_t> r = rank_of(s.value);
+    if (!r) return fail(Refusal::Rank, [&] { return "the rank of " + name(s) + " is not known"; });
+    const std::optional<std::int64_t> axis = normalize_axis(c.axis, *r);
+    if (!axis) return fail(Refusal::Dims, [&] { return fmt::format("{} has no axis {}", name(s), c.axis); });
+    const DimId d = inference_.dims(s.value)[static_cast<std::size_t>(*axis)];
+    const std::optional<std::int64_t> value = d ? m_.dims.value(d) : std::nullopt;
+    const auto refuse = [&](const std::string& allowed) {
+      fail(value ? Refusal::Dims : Refusal::DynamicShape, [&] {
+        return fmt::format("dim {} of {} is {}, allowed: {}", c.axis, name(s), m_.dims.print(d), allowed);
+      });
+    };
+    if (c.is_static && *c.is_static != value.has_value()) refuse(*c.is_static ? "a number" : "no number");
+    if (c.range) {
+      const Range known = d ? m_.dims.range(d) : Range{};
+      const bool holds =
+          value ? c.range->holds(*value) : d && c.range->low <= known.low && known.high <= c.range->high;
+      if (!holds) refuse(range_text(*c.range));
+    }
+    if (c.multiple_of) {
+      const bool holds = value ? *value % *c.multiple_of == 0
+                               : d && m_.dims.exact_div(d, m_.dims.constant(*c.multiple_of), true);
+      if (!holds) refuse(fmt::format("a multiple of {}", *c.multiple_of));
+    }
+  }
+
+  void bytes(const Slot& s, const IntRange& allowed) {
+    const int bits = bits_of(inference_.dtype(s.value));
+    if (!rank_of(s.value) || bits == 0)
+      return fail(rank_of(s.value) ? Refusal::Bytes : Refusal::DynamicShape,
+                  [&] { return "the size of " + name(s) + " is not known"; });
+    Wide low = 1, high = 1;
+    bool numbers = true;
+    for (const DimId d : inference_.dims(s.value)) {
+      const std::optional<std::int64_t> value = d ? m_.dims.value(d) : std::nullopt;
+      const Range r = value ? Range{*value, *value} : d ? m_.dims.range(d) : Range{};
+      numbers = numbers && value;
+      low = std::min(low * static_cast<Wide>(std::max<std::int64_t>(r.low, 0)), kMostBytes);
+      high = std::min(high * static_cast<Wide>(std::max<std::int64_t>(r.high, 0)), kMostBytes);
+    }
+    const auto size = [bits](Wide elements) {
+      return static_cast<std::int64_t>(std::min((elements * static_cast<Wide>(bits) + 7) / 8, kMostBytes));
+    };
+    if (allowed.holds(size(low)) && allowed.holds(size(high))) return;
+    fail(numbers ? Refusal::Bytes : Refusal::DynamicShape, [&] {
+      if (!numbers) return fmt::format("the size of {} is no number", name(s));
+      return fmt::format("{} has {} bytes, allowed: {}", name(s), size(high), range_text(allowed));
+    });
+  }
+
+  void constant(const Slot& s, const OperandCondition& c) {
+    const TensorId tensor = m_.constant_of(s.value);
+    if (c.constant == false && tensor)
+      return fail(Refusal::Constant, [&] { return name(s) + " is a constant"; });
+    const bool must_be = c.constant == true || (c.value && c.value->present != false);
+    if (must_be && !tensor) return fail(Refusal::Constant, [&] { return name(s) + " is no constant"; });
+    if (!c.value) return;
+    if (c.value->present == false) {
+      if (tensor) fail(Refusal::Constant, [&] { return name(s) + " is a constant"; });
+      return;
+    }
+    const std::optional<Elements> elements = elements_of(m_, tensor);
+    if (elements && meets(*c.value, *elements)) return;
+    fail(Refusal::Value, [&] {
+      if (!elements) return "the elements of " + name(s) + " are not known";
+      return fmt::format("{} is {}, which is not allowed", name(s), element_text(*elements));
+    });
+  }
+
+  void same_dtype() {
+    Slot first_slot{true, 0, {}};
+    for (const std::uint32_t i : rule_.same_dtype) {
+      const Slot s{true, i, m_.input(n_, i)};
+      if (!s.value) continue;
+      const DType type = inference_.dtype(s.value);
+      if (type == DType::Undefined)
+        return fail(Refusal::Dtype, [&] { return "the element type of " + name(s) + " is not known"; });
+      if (!first_slot.value) {
+        first_slot = s;
+      } else if (type != inference_.dtype(first_slot.value)) {
+        return fail(Refusal::Dtype, [&] {
+          return fmt::format("{} is {} and {} is {}, which must be one type", name(first_slot),
+                             dtype_name(inference_.dtype(first_slot.value)), name(s), dtype_name(type));
+        });
+      }
+    }
+  }
+
+  void attribute(const AttributeCondition& a) {
+    const ValueCondition& c = a.value;
+    const bool written = written_attribute(m_, n_, a.name) != nullptr;
+    if (c.present && *c.present != written)
+      return fail(Refusal::Attribute, [&] {
+        return fmt::format("attribute '{}' {}", a.name, written ? "must be absent" : "is absent");
+      });
+    if (c.choices.empty() && !c.low && !c.high && !c.length) return;
+    const std::optional<Elements> elements = elements_of(m_, n_, a.name);
+    if (elements && meets(c, *elements)) return;
+    fail(Refusal::Attribute, [&] {
+      if (elements)
+        return fmt::format("attribute '{}' is {}, which is not allowed", a.name, element_text(*elements));
+      return fmt::format("attribute '{}' {}", a.name,
+                         written ? "has no known value" : "is absent and has no default");
+    });
+  }
+
+  const Profile& profile_;
+  const SupportRule& rule_;
+  Model& m_;
+  const Inference& inference_;
+  NodeId n_;
+  std::int64_t since_;
+  bool wants_text_;
+};
+
+bool has_bodies(const Model& m, NodeId n) {
+  return std::ranges::any_of(m.attrs(n), [](const Attr& a) { return !a.graphs.empty(); });
+}
+
+const std::string* first_match(const std::vector<std::string>& globs, std::string_view text) {
+  const auto at = std::ranges::find_if(globs, [text](const std::string& g) { return glob_matches(g, text); });
+  return at == globs.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::string_view refusal_name(Refusal r) {
+  constexpr std::string_view kNames[] = {"none",  "no_rule",       "opset",  "presence",    "dtype",
+                                         "rank",  "dynamic_shape", "dims",   "bytes",       "constant",
+                                         "value", "attribute",     "denied", "control_flow"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Refusal::ControlFlow) + 1);
+  return kNames[static_cast<std::size_t>(r)];
+}
+
+bool glob_matches(std::string_view glob, std::string_view text) {
+  std::size_t g = 0, t = 0;
+  std::size_t star = std::string_view::npos, resume = 0;  // the last '*', and where it ends in the text
+  while (t < text.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      resume = t;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
+      ++g;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+struct Support::State {
+  using Rules = std::vector<std::uint32_t>;
+
+  const Profile& profile;
+  Model& model;
+  const Inference& inference;
+  std::map<std::pair<std::string_view, std::string_view>, Rules> index;
+  std::vector<std::optional<const Rules*>> by_op;  // by OpId; null: no rule
+  std::map<std::pair<OpId, std::int64_t>, std::int64_t> since;
+  const SupportRule no_conditions = {};
+
+  State(const Profile& p, Model& m, const Inference& i) : profile(p), model(m), inference(i) {
+    for (std::uint32_t r = 0; r < p.rules.size(); ++r) index[{p.rules[r].domain, p.rules[r].op}].push_back(r);
+  }
+
+  const Rules* rules_of(NodeId n) {
+    const OpId op = model.node(n).op;
+    if (op.index() >= by_op.size()) by_op.resize(op.index() + std::size_t{1});
+    std::optional<const Rules*>& known = by_op[op.index()];
+    if (!known) {
+      const auto at = index.find({model.text(model.op(op).domain), model.text(model.op(op).type)});
+      known = at == index.end() ? nullptr : &at->second;
+    }
+    return *known;
+  }
+
+  // Operators that the standard does not have count from the version that the fact table gives, or else from
+  // the imported one.
+  std::int64_t since_of(NodeId n) {
+    const Op& op = model.op(n);
+    const std::int64_t imported = model.opset(n);
+    const auto [it, added] = since.try_emplace({model.node(n).op, imported}, imported);
+    if (!added) return it->second;
+    if (const int version = schema_version(model.text(op.domain), model.text(op.type), imported); version > 0)
+      it->second = version;
+    else if (const OpFacts& row = facts_of(model, n); row.kind != OpKind::Opaque) it->second = row.since;
+    return it->second;
+  }
+
+  RuleRun run_rule(NodeId n, const SupportRule& rule, bool wants_text) {
+    RuleRun run(profile, rule, model, inference, n, since_of(n), wants_text);
+    run.run();
+    return run;
+  }
+  std::string_view name(NodeId n) const { return model.text(model.node(n).name); }
+
+  Verdict check(NodeId n);
+};
+
+Verdict Support::State::check(NodeId n) {
+  Verdict v;
+  const auto refuse = [&v](Refusal r) { return v.refusal = r, v; };
+  if (profile.host) return refuse(Refusal::None);
+  if (first_match(profile.deny_nodes, name(n))) return refuse(Refusal::Denied);
+  if (first_match(profile.allow_nodes, name(n))) return refuse(Refusal::None);
+  const bool bodies = has_bodies(model, n);
+  if (bodies && profile.control_flow == ControlFlow::None) return refuse(Refusal::ControlFlow);
+  const Rules* rules = rules_of(n);
+  if (rules == nullptr && !bodies) return refuse(Refusal::NoRule);
+  if (rules == nullptr) {
+    const RuleRun run = run_rule(n, no_conditions, false);
+    v.failed = run.failed;
+    return refuse(run.first);
+  }
+  bool best_opset = true;  // whether the best rule so far is for another version
+  for (const std::uint32_t r : *rules) {
+    const RuleRun run = run_rule(n, profile.rules[r], false);
+    const bool nearer = v.rule == Verdict::kNoRule ||
+                        std::pair(run.wrong_opset, run.failed) < std::pair(best_opset, v.failed);
+    if (!nearer) continue;
+    v.rule = r;
+    v.failed = run.failed;
+    v.refusal = run.first;
+    best_opset = run.wrong_opset;
+    if (v.supported()) break;
+  }
+  return v;
+}
+
+Support::Support(const Profile& profile, Model& model, const Inference& inference)
+    : s_(std::make_unique<State>(profile, model, inference)) {}
+Support::~Support() = default;
+
+const Profile& Support::profile() const { return s_->profile; }
+
+Verdict Support::check(NodeId n) { return s_->check(n); }
+
+std::vector<Verdict> Support::check_all() {
+  const Model& m = s_->model;
+  std::vector<Verdict> out(m.node_count());
+  std::vector<std::vector<GraphId>> levels = {{m.main()}};
+  for (std::size_t i = 0; i < levels.size(); ++i) {  // the bodies in a level make the next one
+    std::vector<GraphId> next;
+    for (const GraphId g : levels[i])
+      for (NodeId n = m.first_node(g); n; n = m.next_node(n))
+        for (const Attr& a : m.attrs(n)) next.insert(next.end(), a.graphs.begin(), a.graphs.end());
+    if (!next.empty()) levels.push_back(std::move(next));
+  }
+  for (std::size_t i = levels.size(); i-- > 0;) {
+    for (const GraphId g : levels[i]) {
+      for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
+        Verdict& v = out[n.index()];
+        const NodeId inner = v.inner;  // noted by a body, which is finished
+        v = s_->check(n);
+        if (inner && v.supported() && !s_->profile.host) {
+          v.refusal = Refusal::ControlFlow;
+          v.inner = inner;
+        }
+        const NodeId owner = m.graph(g).owner;
+        if (v.supported() || !owner || out[owner.index()].inner) continue;
+        out[owner.index()].inner = v.inner ? v.inner : n;
+      }
+    }
+  }
+  return out;
+}
+
+std::string Support::explain(NodeId n, const Verdict& verdict) {
+  if (verdict.supported()) return {};
+  if (verdict.refusal == Refusal::ControlFlow && verdict.inner) {
+    const Verdict inner = s_->check(verdict.inner);
+    return to_string(place_of(s_->model, verdict.inner)) + ": " + explain(verdict.inner, inner);
+  }
+  const std::string op = place_of(s_->model, n).op;
+  switch (verdict.refusal) {
+    case Refusal::Denied: {
+      const std::string* glob = first_match(s_->profile.deny_nodes, s_->name(n));
+      return fmt::format("deny_nodes has '{}'", glob == nullptr ? "" : *glob);
+    }
+    case Refusal::ControlFlow: return "control_flow is none: no node with bodies is taken";
+    case Refusal::NoRule: return "no rule for " + op;
+    default: break;
+  }
+  const bool own = verdict.rule != Verdict::kNoRule;
+  const RuleRun run = s_->run_rule(n, own ? s_->profile.rules[verdict.rule] : s_->no_conditions, true);
+  std::string more;
+  if (run.failed > 1) more = fmt::format(" (and {} more)", run.failed - 1);
+  if (!own) return fmt::format("{}: {}{}", op, run.text, more);
+  const State::Rules& rules = *s_->rules_of(n);
+  const auto number = std::ranges::find(rules, verdict.rule) - rules.begin() + 1;
+  return fmt::format("{} rule {}: {}{}", op, number, run.text, more);
+}
+
+}  // namespace graphopt
