@@ -10,6 +10,7 @@
 #include "infer/schema_version.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
+#include "support/nearest.h"
 
 namespace graphopt {
 namespace {
@@ -331,6 +332,23 @@ bool glob_matches(std::string_view glob, std::string_view text) {
   return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
+std::vector<std::string> doubtful_rules(const Profile& profile) {
+  std::vector<std::string> out;
+  std::vector<std::string_view> names;
+  for (const OpFacts& row : all_facts())
+    if (row.domain.empty() && (names.empty() || names.back() != row.name)) names.push_back(row.name);
+  for (std::size_t i = 0; i < profile.rules.size(); ++i) {
+    const SupportRule& r = profile.rules[i];
+    if (!r.domain.empty() || op_kind({}, r.op) != OpKind::Opaque ||
+        schema_version({}, r.op, std::numeric_limits<std::int64_t>::max()) > 0)
+      continue;
+    const std::vector<std::string> near = nearest(r.op, names, 1);
+    out.push_back(fmt::format("rules[{}]: ai.onnx has no operator '{}'{}", i, r.op,
+                              near.empty() ? "" : "; did you mean '" + near.front() + "'?"));
+  }
+  return out;
+}
+
 struct Support::State {
   using Rules = std::vector<std::uint32_t>;
 
@@ -377,6 +395,13 @@ struct Support::State {
   }
   std::string_view name(NodeId n) const { return model.text(model.node(n).name); }
 
+  // A Constant node is data, as an initializer is.
+  bool makes_constants(NodeId n) const {
+    const std::span<const ValueId> results = model.outputs(n);
+    return model.input_count(n) == 0 && !results.empty() &&
+           std::ranges::all_of(results, [this](ValueId v) { return v && model.constant_of(v); });
+  }
+
   Verdict check(NodeId n);
 };
 
@@ -385,7 +410,7 @@ Verdict Support::State::check(NodeId n) {
   const auto refuse = [&v](Refusal r) { return v.refusal = r, v; };
   if (profile.host) return refuse(Refusal::None);
   if (first_match(profile.deny_nodes, name(n))) return refuse(Refusal::Denied);
-  if (first_match(profile.allow_nodes, name(n))) return refuse(Refusal::None);
+  if (first_match(profile.allow_nodes, name(n)) || makes_constants(n)) return refuse(Refusal::None);
   const bool bodies = has_bodies(model, n);
   if (bodies && profile.control_flow == ControlFlow::None) return refuse(Refusal::ControlFlow);
   const Rules* rules = rules_of(n);

@@ -4,11 +4,11 @@
 // one reason that matters, and 10^6 nodes are asked.
 // Method: the rules of a profile are indexed by operator; a node costs its operator's rules times the node's
 // operands. All conditions of a rule hold together; rules of one operator are alternatives; without a rule
-// there is no support. What is not known (a rank, a dim, an attribute that refers to a caller's) fails the
-// condition that asks for it, so a profile never takes more than it says. A refusal is that of the nearest
-// rule: one whose versions fit before one whose do not, then the one with the fewest failed conditions, then
-// the first; its text is made only when it is asked for.
-// Bodies are finished before the nodes that hold them, from the innermost graph on: no recursion.
+// there is no support; a Constant node is data and needs none. What is not known (a rank, a dim, an attribute
+// that refers to a caller's) fails the condition that asks for it, so a profile never takes more than it
+// says. A refusal is that of the nearest rule: one whose versions fit before one whose do not, then the one
+// with the fewest failed conditions, then the first; its text is made only when it is asked for. Bodies are
+// finished before the nodes that hold them, from the innermost graph on: no recursion.
 #pragma once
 
 #include <cstdint>
@@ -77,6 +77,10 @@ class Support {
   struct State;
   std::unique_ptr<State> s_;
 };
+
+// Returns a line for each rule about an operator of ai.onnx that no version of it has, with near names: such
+// a rule never holds. Operators of other domains may be anybody's.
+std::vector<std::string> doubtful_rules(const Profile& profile);
 
 // Returns whether the text matches the glob: * stands for any text, also with '/', ? for one byte. Linear in
 // the text for each * of the pattern.

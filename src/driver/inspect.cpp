@@ -5,15 +5,13 @@
 #include <new>
 
 #include "driver/figures.h"
+#include "driver/reading.h"
 #include "driver/regions.h"
 #include "infer/infer.h"
 #include "ir/type_text.h"
-#include "onnx/reader.h"
-#include "onnx/text.h"
 #include "onnx/wire.h"
 #include "regions/region_functions.h"
 #include "specialize/bind.h"
-#include "support/file.h"
 
 namespace graphopt {
 namespace {
@@ -132,11 +130,7 @@ void Inspector::regions() {
 }
 
 void Inspector::problems(const std::vector<Warning>& warnings) {
-  for (const Warning& w : warnings) {
-    const std::string place = to_string(w.place);
-    out.problems.push_back(place + (place.empty() ? "" : ": ") + w.what +
-                           (w.remedy.empty() ? "" : " (" + w.remedy + ")"));
-  }
+  for (const Warning& w : warnings) out.problems.push_back(warning_text(w));
   for (const FalseClaim& claim : inference->false_claims()) {
     out.problems.push_back("value_info of '" + name(claim.value) + "' says " + claim.declared +
                            ", which cannot be: it is " + claim.inferred);
@@ -144,19 +138,10 @@ void Inspector::problems(const std::vector<Warning>& warnings) {
 }
 
 Result<Inspection> run(const InspectOptions& options) {
-  std::vector<Warning> warnings;
-  Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
-  if (!image) return image.errors();
-  const bool text = looks_like_text((*image)->bytes());
-  const bool expressions = options.dim_names == DimNames::Expressions;
-  Result<Model> model = (*image)->mapped()
-                            ? load_model({options.input, options.external_root, 0, expressions}, warnings)
-                            : load_model_from_memory(std::string((*image)->bytes()), options.input,
-                                                     options.input == "-" ? "." : folder_of(options.input),
-                                                     warnings, expressions);
-  if (!model) return model.errors();
+  Result<ReadModel> read = read_for_view(options.input, options.external_root, options.dim_names);
+  if (!read) return read.errors();
   auto inspector = std::make_unique<Inspector>();
-  inspector->model = *std::move(model);
+  inspector->model = std::move(read->model);
   inspector->inference.emplace(inspector->model, InferOptions{});
   inspector->inference->run();
   constexpr std::uint32_t kProducerName = 2, kProducerVersion = 3;  // of ModelProto
@@ -168,7 +153,7 @@ Result<Inspection> run(const InspectOptions& options) {
       if (f.number == kProducerVersion) inspector->out.producer_version = f.bytes;
     }
   }
-  inspector->out.format = text ? "text" : "protobuf";
+  inspector->out.format = read->text ? "text" : "protobuf";
   inspector->head();
   inspector->interface();
   inspector->symbols();
@@ -176,7 +161,7 @@ Result<Inspection> run(const InspectOptions& options) {
   inspector->functions();
   inspector->shapes();
   inspector->unknown_operators();
-  inspector->problems(warnings);
+  inspector->problems(read->warnings);
   inspector->regions();
   Inspection out = std::move(inspector->out);
   if (options.process_ends) (void)inspector.release();
@@ -189,10 +174,7 @@ Result<Inspection> inspect(const InspectOptions& options) {
   try {
     return run(options);
   } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::Limit,
-                 {options.input, {}, {}, {}, {}},
-                 "there is not enough memory",
-                 "give --max-memory more, or a machine with more"};
+    return out_of_memory(options.input);
   }
 }
 

@@ -9,8 +9,6 @@
 namespace graphopt {
 namespace {
 
-constexpr int kFormat = 1;  // of both; grows when a field changes its meaning or goes away
-
 Json to(const ModelFigures& f) {
   Json operators = Json::object();
   for (const auto& [name, n] : f.operators) operators[name] = n;
@@ -50,7 +48,7 @@ std::string to_json(const Report& r) {
                                      "false_claims",  "check",   "files",    "warnings"};
   Json out;
   for (const char* field : kFields) out[field] = nullptr;
-  out["format_number"] = kFormat;
+  out["format_number"] = kJsonFormat;
   out["version"] = r.version;
   out["input"] = r.input;
   out["output"] = r.output;
@@ -69,9 +67,12 @@ std::string to_json(const Report& r) {
 }
 
 std::string to_json(const Inspection& in) {
-  Json out = {{"format_number", kFormat}, {"file", in.file},
-              {"format", in.format},      {"ir_version", in.ir_version},
-              {"producer", in.producer},  {"producer_version", in.producer_version},
+  Json out = {{"format_number", kJsonFormat},
+              {"file", in.file},
+              {"format", in.format},
+              {"ir_version", in.ir_version},
+              {"producer", in.producer},
+              {"producer_version", in.producer_version},
               {"graph", in.graph}};
   Json& opsets = out["opsets"] = Json::object();
   for (const auto& o : in.opsets) opsets[o.domain] = o.version;

@@ -7,6 +7,9 @@
 
 namespace graphopt {
 
+// Of all reports in JSON; grows when a field changes its meaning or goes away.
+inline constexpr int kJsonFormat = 1;
+
 using Json = nlohmann::ordered_json;  // fields keep the order in which they are written
 
 // Returns a number, or "nan", "inf", "-inf", which JSON does not have.

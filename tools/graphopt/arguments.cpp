@@ -145,6 +145,27 @@ void add_external_root(CLI::App& app, std::string& to) {
       [&to](const std::string& text) { to = text; });
 }
 
+void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimOption>& dims) {
+  add_repeated(app, kShapes, "--shape", "NAME=N,...",
+               "fix an input's shape (-1 keeps a dim); repeat per input", [&shapes](const std::string& text) {
+                 auto shape = parse_shape(text);
+                 if (!shape)
+                   refuse("--shape", text, "is not NAME=N,N,...",
+                          "give a shape as in --shape image=1,3,224,224");
+                 shapes.push_back(std::move(*shape));
+               });
+  add_repeated(app, kShapes, "--dim", "SYMBOL=N",
+               "fix a symbol; SYMBOL=LOW..HIGH promises a range, repeat per symbol",
+               [&dims](const std::string& text) {
+                 auto dim = parse_dim(text);
+                 if (!dim) {
+                   refuse("--dim", text, "is neither SYMBOL=N nor SYMBOL=LOW..HIGH",
+                          "give a number as in --dim batch=4, or a range as in --dim batch=1..64");
+                 }
+                 dims.push_back(std::move(*dim));
+               });
+}
+
 void add_dim_names(CLI::App& app, DimNames& to) {
   add(app, kShapes, "--dim-names", "MEANING", "dims named 'a + b' on inputs: expressions (default) or opaque",
       chosen(to, "--dim-names",
@@ -164,6 +185,8 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
   add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
                pass_names(o.clean_up.disabled, "--disable-pass"));
   flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);
+  flag(app, kWhat, "--list-devices", "print the device profiles that are found and end",
+       requests.list_devices);
   add(app, kWhat, "--stop-after", "STAGE", "load, infer or clean-up; what is there then is saved",
       chosen(o.stop_after, "--stop-after",
              std::vector<std::pair<std::string, Stage>>{
@@ -185,24 +208,7 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
 }
 
 void add_shape_options(CLI::App& app, Options& o) {
-  add_repeated(app, kShapes, "--shape", "NAME=N,...",
-               "fix an input's shape (-1 keeps a dim); repeat per input", [&o](const std::string& text) {
-                 auto shape = parse_shape(text);
-                 if (!shape)
-                   refuse("--shape", text, "is not NAME=N,N,...",
-                          "give a shape as in --shape image=1,3,224,224");
-                 o.infer.shapes.push_back(std::move(*shape));
-               });
-  add_repeated(app, kShapes, "--dim", "SYMBOL=N",
-               "fix a symbol; SYMBOL=LOW..HIGH promises a range, repeat per symbol",
-               [&o](const std::string& text) {
-                 auto dim = parse_dim(text);
-                 if (!dim) {
-                   refuse("--dim", text, "is neither SYMBOL=N nor SYMBOL=LOW..HIGH",
-                          "give a number as in --dim batch=4, or a range as in --dim batch=1..64");
-                 }
-                 o.infer.dims.push_back(std::move(*dim));
-               });
+  add_sizes(app, o.infer.shapes, o.infer.dims);
   add_dim_names(app, o.load.dim_names);
   flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs",
        o.infer.write_types);
@@ -280,6 +286,19 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
   add_dim_names(app, command.inspect.dim_names);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
+  add_limits(app, kTrust, command.tool);
+  flag(app, kPeople, "--version", "print the version and end", requests.version);
+  flag(app, kPeople, "-h,--help", "print this and end", requests.help);
+}
+
+void add_device_options(CLI::App& app, Command& command, Requests& requests) {
+  DeviceCheckOptions& o = command.device;
+  add_sizes(app, o.shapes, o.dims);
+  add_dim_names(app, o.dim_names);
+  flag(app, kOutput, "-v,--verbose", "list every node: refused ones first, the nearest miss before others",
+       command.all);
+  flag(app, kOutput, "--json", "print JSON", command.json);
+  add_external_root(app, o.external_root);
   add_limits(app, kTrust, command.tool);
   flag(app, kPeople, "--version", "print the version and end", requests.version);
   flag(app, kPeople, "-h,--help", "print this and end", requests.help);

@@ -17,7 +17,7 @@ struct BadArgument {
 
 // What to print in place of a run.
 struct Requests {
-  bool help = false, version = false, list_passes = false;
+  bool help = false, version = false, list_passes = false, list_devices = false;
 };
 
 void add_what_options(CLI::App& app, Options& options, Requests& requests);
@@ -27,6 +27,7 @@ void add_trust_options(CLI::App& app, Options& options, ToolOptions& tool);
 void add_people_options(CLI::App& app, Options& options, ToolOptions& tool, Requests& requests);
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests);
 void add_reduce_options(CLI::App& app, Command& command, Requests& requests);
+void add_device_options(CLI::App& app, Command& command, Requests& requests);
 
 // Returns the text of --help: `head`, the groups in their order with a line per option, `tail`.
 std::string help_text(const CLI::App& app, std::string_view head, std::string_view tail);

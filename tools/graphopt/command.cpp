@@ -1,5 +1,5 @@
 // Converts the words of the command line to a Command. Options may come before and after IN; a first word
-// 'inspect' or 'reduce' is a subcommand (a file of that name is ./inspect).
+// 'inspect', 'reduce' or 'devices' is a subcommand (a file of that name is ./inspect).
 #include "command.h"
 
 #include <sys/stat.h>
@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "graphopt/version.h"
 #include "output_paths.h"
+#include "verbs.h"
 
 namespace graphopt::tool {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 constexpr std::string_view kUsage =
     "Usage: graphopt IN [-o OUT] [options]      optimize a model; without -o only report\n"
     "       graphopt inspect IN [--json]        show what is in a model\n"
-    "       graphopt reduce IN --test CMD -o OUT   make a failing model small\n\n"
+    "       graphopt reduce IN --test CMD -o OUT   make a failing model small\n"
+    "       graphopt devices check PROFILE IN   what a device takes of a model, and why not all\n\n"
     "Makes ONNX models smaller and faster. IN and OUT may be '-' (stdin, stdout); OUT may be IN.\n";
 constexpr std::string_view kExamples =
     "\nExamples:\n"
@@ -37,6 +39,12 @@ constexpr std::string_view kReduceExamples =
 constexpr std::string_view kInspectUsage =
     "Usage: graphopt inspect IN [--json]\n\n"
     "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n";
+
+constexpr std::string_view kDevicesUsage =
+    "Usage: graphopt devices check PROFILE IN [-v] [--json]\n\n"
+    "Shows which nodes of a model a device takes, and which condition refuses the others. PROFILE is a name\n"
+    "of --list-devices, or a file: with '/' or ending in .json. IN is looked at as it is: optimize it "
+    "first.\n";
 
 Error usage(std::string what, std::string remedy) {
   return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
@@ -72,7 +80,7 @@ Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, 
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
   }
-  const std::vector<std::string> verbs = {"inspect", "reduce"};
+  const std::vector<std::string> verbs = {"inspect", "reduce", "devices"};
   struct stat unused = {};
   const std::string remedy = suggest_names(input, verbs, "subcommands");
   if (::stat(input.c_str(), &unused) != 0 && remedy.starts_with("did you mean")) {
@@ -169,6 +177,38 @@ Result<Command> parse_reduce(int argc, const char* const* argv) {
   return command;
 }
 
+Result<Command> parse_devices(int argc, const char* const* argv) {
+  const std::string verb = argc > 2 ? argv[2] : "";
+  const bool is_option = verb.starts_with('-');
+  if (!is_option && verb != "check")
+    return usage(
+        verb.empty() ? "devices: no subcommand is named" : "devices: unknown subcommand '" + verb + "'",
+        "graphopt devices check PROFILE IN; graphopt --list-devices lists profiles");
+  Command command;
+  Requests requests;
+  DeviceCheckOptions& options = command.device;
+  CLI::App app;
+  app.set_help_flag("");
+  app.add_option("PROFILE", options.profile);
+  add_device_options(app, command, requests);
+  if (auto done = split(app, options.input, words(argc, argv, is_option ? 2 : 3)); !done)
+    return done.errors();
+  if (requests.help) {
+    command.text = help_text(app, kDevicesUsage, "");
+  } else if (requests.version) {
+    command.text = version_text();
+  } else if (options.profile.empty()) {
+    return usage("devices check: no profile is named",
+                 "graphopt devices check PROFILE IN; graphopt --list-devices lists profiles");
+  } else if (options.input.empty()) {
+    return usage("devices check: no model is named", "graphopt devices check PROFILE IN");
+  } else {
+    command.verb = Command::Verb::CheckDevice;
+    options.process_ends = true;
+  }
+  return command;
+}
+
 Result<Command> parse_optimize(int argc, const char* const* argv) {
   Command command;
   Requests requests;
@@ -187,6 +227,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
     command.text = version_text();
   } else if (requests.list_passes) {
     command.text = passes_text();
+  } else if (requests.list_devices) {
+    command.text = devices_text(list_devices());
   } else if (options.input.empty()) {
     return usage("no model is named", "graphopt IN -o OUT; graphopt --help shows more");
   } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
@@ -218,6 +260,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
   }
   if (argc > 1 && std::string_view(argv[1]) == "inspect") return parse_inspect(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "reduce") return parse_reduce(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "devices") return parse_devices(argc, argv);
   return parse_optimize(argc, argv);
 }
 

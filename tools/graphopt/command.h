@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "graphopt/devices.h"
 #include "graphopt/error.h"
 #include "graphopt/inspect.h"
 #include "graphopt/optimize.h"
@@ -27,17 +28,24 @@ struct ToolOptions {
 };
 
 struct Command {
-  enum class Verb : std::uint8_t { Print, Optimize, Inspect, Reduce };
+  enum class Verb : std::uint8_t { Print, Optimize, Inspect, Reduce, CheckDevice };
   Verb verb = Verb::Print;
-  std::string text;        // Print: the text for stdout (--help, --version, --list-passes)
-  Options options;         // Optimize
-  InspectOptions inspect;  // Inspect
-  ReduceOptions reduce;    // Reduce
+  std::string text;           // Print: the text for stdout (--help, --version, --list-passes)
+  Options options;            // Optimize
+  InspectOptions inspect;     // Inspect
+  ReduceOptions reduce;       // Reduce
+  DeviceCheckOptions device;  // CheckDevice
   bool json = false;
+  bool all = false;  // CheckDevice: each node
   ToolOptions tool;
 
   const std::string& input() const {
-    return verb == Verb::Inspect ? inspect.input : verb == Verb::Reduce ? reduce.input : options.input;
+    switch (verb) {
+      case Verb::Inspect: return inspect.input;
+      case Verb::Reduce: return reduce.input;
+      case Verb::CheckDevice: return device.input;
+      default: return options.input;
+    }
   }
 };
 

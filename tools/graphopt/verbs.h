@@ -1,7 +1,9 @@
 // The commands of the tool, a file per command. Each returns the exit status.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "command.h"
 #include "console.h"
@@ -11,6 +13,10 @@ namespace graphopt::tool {
 int run_optimize(const Command& command, Console& console);
 int run_inspect(const Command& command, Console& console);
 int run_reduce(const Command& command, Console& console);
+int run_check_device(const Command& command, Console& console);
+
+// Returns the table of --list-devices.
+std::string devices_text(const std::vector<DeviceListing>& devices);
 
 // Prints everything to stdout. ErrorKind::Output when it cannot be written.
 Status write_stdout(std::string_view text);

@@ -1,0 +1,162 @@
+// list_devices() and check_device(): profiles are found and read, a model is loaded and inferred, and each
+// node of its main graph gets a verdict. Nothing is changed.
+#include "graphopt/devices.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "devices/find.h"
+#include "devices/support.h"
+#include "driver/figures.h"
+#include "driver/json.h"
+#include "driver/reading.h"
+#include "driver/shapes.h"
+#include "infer/infer.h"
+
+namespace graphopt {
+namespace {
+
+std::string kind_name(DeviceKind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"cpu", "gpu", "npu", "dsp", "fpga", "other"};
+  return std::string(kNames[static_cast<std::size_t>(kind)]);
+}
+
+std::vector<DeviceListing::Source> sources_of(const Profile& p) {
+  std::vector<DeviceListing::Source> out;
+  for (const ProfileSource& s : p.sources) out.push_back({s.document, s.version});
+  return out;
+}
+
+bool is_data(const Model& m, NodeId n) {
+  return m.kind(n) == OpKind::Constant && m.output(n, 0) && m.constant_of(m.output(n, 0));
+}
+
+struct Checker {
+  Model model;
+  std::optional<Inference> inference;
+  DeviceCheck out;
+
+  void check(const Profile& profile);
+};
+
+// How near a refused node is: rules that were tried first, then what no rule is about.
+std::uint64_t distance(const Verdict& v) {
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 32;
+  if (v.supported()) return 2 * kFar;
+  return v.failed > 0 ? v.failed : kFar;
+}
+
+void Checker::check(const Profile& profile) {
+  Support support(profile, model, *inference);
+  const std::vector<Verdict> verdicts = support.check_all();
+  std::vector<std::pair<NodeId, Verdict>> nodes;
+  for (NodeId n = model.first_node(model.main()); n; n = model.next_node(n))
+    if (!is_data(model, n)) nodes.emplace_back(n, verdicts[n.index()]);
+  std::ranges::stable_sort(nodes, {}, [](const auto& node) { return distance(node.second); });
+  std::map<std::pair<std::string, Refusal>, std::size_t> groups;
+  for (const auto& [n, v] : nodes) {
+    const Place place = place_of(model, n);
+    DeviceCheck::Node node{place.node, place.op, v.supported(), {}, 0, {}};
+    ++out.nodes;
+    if (v.supported()) {
+      ++out.supported;
+    } else {
+      node.reason = refusal_name(v.refusal);
+      node.failed = v.failed;
+      node.text = support.explain(n, v);
+      const auto [at, added] = groups.try_emplace({node.op, v.refusal}, out.refused.size());
+      if (added) out.refused.push_back({node.op, node.reason, 0, node.text});
+      ++out.refused[at->second].nodes;
+    }
+    out.listed.push_back(std::move(node));
+  }
+  std::ranges::stable_sort(out.refused, std::greater<>(), &DeviceCheck::Refused::nodes);
+  for (const std::string& doubt : doubtful_rules(profile))
+    out.warnings.push_back(profile.file + ": " + doubt);
+}
+
+Result<DeviceCheck> run(const DeviceCheckOptions& options) {
+  const Result<Profile> profile = load_device(options.profile, device_folders());
+  if (!profile) return profile.errors();
+  Result<ReadModel> read = read_for_view(options.input, options.external_root, options.dim_names);
+  if (!read) return read.errors();
+  auto checker = std::make_unique<Checker>();
+  checker->model = std::move(read->model);
+  InferStage::Options sizes;
+  sizes.shapes = options.shapes;
+  sizes.dims = options.dims;
+  Result<InferOptions> bound = bind(checker->model, bindings_of(sizes));
+  if (!bound) return bound.errors();
+  checker->inference.emplace(checker->model, *std::move(bound));
+  checker->inference->run();
+  DeviceCheck& out = checker->out;
+  out.device = profile->id;
+  out.kind = kind_name(profile->kind);
+  out.profile = profile->file;
+  out.version = profile->profile_version;
+  out.sources = sources_of(*profile);
+  out.model = checker->model.file;
+  for (const Warning& w : read->warnings) out.warnings.push_back(warning_text(w));
+  checker->check(*profile);
+  DeviceCheck done = std::move(checker->out);
+  if (options.process_ends) (void)checker.release();
+  return done;
+}
+
+}  // namespace
+
+std::vector<DeviceListing> list_devices() {
+  std::vector<DeviceListing> out;
+  const std::vector<std::string> folders = device_folders();
+  for (const FoundProfile& found : find_profiles(folders)) {
+    DeviceListing& listing = out.emplace_back();
+    listing.name = found.name;
+    listing.file = found.path;
+    const Result<Profile> profile = load_device(found.name, folders);
+    if (!profile) {
+      listing.problem = profile.error().what;
+      continue;
+    }
+    listing.id = profile->id;
+    listing.kind = kind_name(profile->kind);
+    listing.host = profile->host;
+    listing.rules = profile->rules.size();
+    listing.version = profile->profile_version;
+    listing.sources = sources_of(*profile);
+  }
+  return out;
+}
+
+Result<DeviceCheck> check_device(const DeviceCheckOptions& options) {
+  try {
+    return run(options);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(options.input);
+  }
+}
+
+std::string to_json(const DeviceCheck& check) {
+  Json out = {{"format_number", kJsonFormat}, {"device", check.device},   {"kind", check.kind},
+              {"profile", check.profile},     {"version", check.version}, {"sources", Json::array()},
+              {"model", check.model},         {"nodes", check.nodes},     {"supported", check.supported},
+              {"refused", Json::array()},     {"listed", Json::array()},  {"warnings", check.warnings}};
+  for (const DeviceListing::Source& s : check.sources)
+    out["sources"].push_back({{"document", s.document}, {"version", s.version}});
+  for (const DeviceCheck::Refused& r : check.refused)
+    out["refused"].push_back(
+        {{"op", r.op}, {"reason", r.reason}, {"nodes", r.nodes}, {"example", r.example}});
+  for (const DeviceCheck::Node& n : check.listed) {
+    Json& node = out["listed"].emplace_back(Json{{"name", n.name}, {"op", n.op}, {"supported", n.supported}});
+    if (n.supported) continue;
+    node["reason"] = n.reason;
+    node["failed"] = n.failed;
+    node["text"] = n.text;
+  }
+  return json_text(out);
+}
+
+}  // namespace graphopt
