@@ -11,6 +11,8 @@ if(TARGET graphopt)
   install(TARGETS graphopt RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/graphopt" DESTINATION "${CMAKE_INSTALL_DATADIR}")
+
 configure_package_config_file(cmake/graphoptConfig.cmake.in graphoptConfig.cmake
   INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/graphopt" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(graphoptConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -333,6 +333,7 @@ bool glob_matches(std::string_view glob, std::string_view text) {
 }
 
 std::vector<std::string> doubtful_rules(const Profile& profile) {
+  constexpr std::size_t kTypos = 2;
   std::vector<std::string> out;
   std::vector<std::string_view> names;
   for (const OpFacts& row : all_facts())
@@ -343,8 +344,9 @@ std::vector<std::string> doubtful_rules(const Profile& profile) {
         schema_version({}, r.op, std::numeric_limits<std::int64_t>::max()) > 0)
       continue;
     const std::vector<std::string> near = nearest(r.op, names, 1);
-    out.push_back(fmt::format("rules[{}]: ai.onnx has no operator '{}'{}", i, r.op,
-                              near.empty() ? "" : "; did you mean '" + near.front() + "'?"));
+    if (near.empty() || edit_distance(r.op, near.front(), kTypos) > kTypos) continue;
+    out.push_back(
+        fmt::format("rules[{}]: ai.onnx has no operator '{}'; did you mean '{}'?", i, r.op, near.front()));
   }
   return out;
 }

@@ -78,8 +78,9 @@ class Support {
   std::unique_ptr<State> s_;
 };
 
-// Returns a line for each rule about an operator of ai.onnx that no version of it has, with near names: such
-// a rule never holds. Operators of other domains may be anybody's.
+// Returns a line for each rule about an operator of ai.onnx that no version of it has and that is one or two
+// letters from one: such a rule never holds. Operators of other domains, and names that are far from all, may
+// be a runtime's own.
 std::vector<std::string> doubtful_rules(const Profile& profile);
 
 // Returns whether the text matches the glob: * stands for any text, also with '/', ? for one byte. Linear in

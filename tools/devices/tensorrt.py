@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""tensorrt.json from docs/operators.md of onnx/onnx-tensorrt.
+
+tools/devices/tensorrt.py --table docs/operators.md
+"""
+
+import re
+
+from _schemas import dtypes
+from _tables import Rules, arguments, rows
+
+# Operands of these types alone are indices, shapes and conditions: the types of the table are those of data.
+NO_DATA = {"INT32", "INT64", "BOOL"}
+# The table gives the type of the first operand, which is not that of the others.
+CONVERSIONS = {"QuantizeLinear", "DequantizeLinear"}
+LOGIC = {"And", "Not", "Or", "Xor"}
+CONTROL_FLOW = {"If", "Loop", "Scan"}
+
+
+def on_data(allowed):
+    """The types of a row, on all operands that hold data."""
+
+    def conditions(schema):
+        out = {}
+        for key, formal in (("inputs", schema.inputs), ("outputs", schema.outputs)):
+            for i, operand in enumerate(formal):
+                fixed = len(operand.types) < 2 and not (
+                    schema.name in LOGIC or i == 0 and schema.name in CONVERSIONS
+                )
+                other = schema.name in CONVERSIONS and operand.type != schema.inputs[0].type
+                if (operand.types <= NO_DATA and schema.name not in LOGIC) or fixed or other:
+                    continue
+                index = "rest" if operand.variadic else i
+                out.setdefault(key, {})[index] = {"dtypes": allowed}
+        return [out]
+
+    return conditions
+
+
+def main():
+    given = arguments(__doc__.splitlines()[0], table="operators.md")
+    text = given.table.read_text(encoding="utf-8")
+    version, opset = re.search(r"TensorRT ([\d.]+) supports operators up to Opset (\d+)", text).groups()
+    rules = Rules("tensorrt")
+    for operator, supported, *rest in rows(text):
+        if not supported.startswith("Y"):
+            continue
+        types, note = (rest + ["", ""])[:2]
+        allowed = dtypes(types.split(","))
+        rules.add("", operator, [(1, int(opset))], note, on_data(allowed), refuse=operator in CONTROL_FLOW)
+    source = {"document": "onnx/onnx-tensorrt docs/operators.md", "version": f"TensorRT {version}"}
+    rules.write(
+        given.out,
+        {
+            "kind": "gpu",
+            "profile": {"version": "1", "source": [source]},
+            "control_flow": "whole",
+            "ep": {"name": "TensorrtExecutionProvider"},
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
