@@ -40,7 +40,7 @@ class Scanner final : public nlohmann::json_sax<Json> {
     return errors.size() < kMaxErrors;
   }
 
-  bool parse_error(std::size_t position, const std::string& token,
+  bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
     const std::size_t end = std::min(position, text_.size());
     const std::string_view before = text_.substr(0, end);
@@ -48,14 +48,14 @@ class Scanner final : public nlohmann::json_sax<Json> {
     const std::size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
     const std::string place =
         fmt::format("line {}, column {}: ", line, std::max<std::size_t>(end - start, 1));
-    if (comma_before(token, before)) {
-      add(place + "a comma stands before '" + token + "'", "remove the comma: nothing follows it");
-      return false;
-    }
     // "[...] parse error at line 1, column 2: syntax error while parsing value - unexpected ..."
     std::string_view what = error.what();
     if (const auto at = what.find("] "); at != std::string_view::npos) what.remove_prefix(at + 2);
     if (const auto at = what.find("syntax error"); at != std::string_view::npos) what.remove_prefix(at);
+    if (comma_before(what, before)) {
+      add(place + "a comma stands before '" + before.back() + "'", "remove the comma: nothing follows it");
+      return false;
+    }
     add(place + std::string(what), "write JSON (RFC 8259): no comments, keys and texts in double quotes");
     return false;
   }
@@ -93,9 +93,11 @@ class Scanner final : public nlohmann::json_sax<Json> {
     frames_.pop_back();
     return true;
   }
-  static bool comma_before(const std::string& token, std::string_view before) {
-    if (token != "]" && token != "}") return false;
-    before.remove_suffix(std::min(before.size(), token.size()));
+  // Returns whether the text ends in a bracket that the parser did not expect, after a comma.
+  static bool comma_before(std::string_view what, std::string_view before) {
+    const bool bracket = before.ends_with(']') || before.ends_with('}');
+    if (!bracket || what.find("unexpected '") == std::string_view::npos) return false;
+    before.remove_suffix(1);
     const std::size_t last = before.find_last_not_of(" \t\r\n");
     return last != std::string_view::npos && before[last] == ',';
   }
