@@ -37,7 +37,7 @@ fs::path shipped_folder() {
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (int i = 0; i < kLevels && !error && folder.has_relative_path(); ++i) {
     folder = folder.parent_path();
-    const fs::path found = folder / "share" / "graphopt" / "devices";
+    fs::path found = folder / "share" / "graphopt" / "devices";
     if (is_folder(found)) return found;
   }
   return {};

@@ -21,7 +21,7 @@ def test_golden(tool, folder):
 
 def test_one_screen(tool, folder):
     lines = tool("--help").stdout.decode().splitlines()
-    expect(len(lines) <= 60, len(lines), "lines")
+    expect(len(lines) <= 64, len(lines), "lines")
     for line in lines:
         expect(len(line) <= 100, "too long:", line)
 
@@ -38,6 +38,12 @@ def test_every_option_works_as_shown(tool, folder):
 def test_inspect_help(tool, folder):
     text = tool("inspect", "--help").stdout.decode()
     expect(text.startswith("Usage: graphopt inspect IN") and "--json" in text, text)
+
+
+def test_devices_help(tool, folder):
+    for words in (["devices", "--help"], ["devices", "check", "-h"]):
+        text = tool(*words).stdout.decode()
+        expect(text.startswith("Usage: graphopt devices check PROFILE IN") and "--verbose" in text, text)
 
 
 if __name__ == "__main__":

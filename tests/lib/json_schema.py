@@ -91,7 +91,9 @@ def unique(value, wanted, *rest):
 
 def check(test, text):
     """A keyword that asks one thing of values of one kind."""
-    return lambda value, wanted, *rest: [] if test(value, wanted) else [f"{rest[2]}: {value!r} {text} {wanted!r}"]
+    return lambda value, wanted, *rest: (
+        [] if test(value, wanted) else [f"{rest[2]}: {value!r} {text} {wanted!r}"]
+    )
 
 
 KEYWORDS = {

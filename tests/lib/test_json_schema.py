@@ -23,7 +23,11 @@ CASES = [
     ({"maxItems": 1}, [[], [1]], [[1, 2]]),
     ({"minProperties": 1}, [{"a": 1}], [{}]),
     ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5], [3, 1.5]),
-    ({"$defs": {"d": {"type": "null"}}, "properties": {"a": {"$ref": "#/$defs/d"}}}, [{"a": None}], [{"a": 1}]),
+    (
+        {"$defs": {"d": {"type": "null"}}, "properties": {"a": {"$ref": "#/$defs/d"}}},
+        [{"a": None}],
+        [{"a": 1}],
+    ),
 ]
 
 

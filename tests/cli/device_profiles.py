@@ -1,0 +1,159 @@
+"""The shipped profiles: they have the form that the schema says and are found, and their converters write them
+again, byte by byte, from what is installed with the tests."""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+from _tool import INPUT, expect, main, saved
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests" / "lib"))
+from json_schema import errors  # noqa: E402
+
+SHARE = TOP / "share" / "graphopt"
+SCHEMA = json.loads((SHARE / "schemas" / "device.schema.json").read_text())
+EXAMPLE = TOP / "tests" / "vectors" / "partition" / "device.example.json"
+PROFILES = sorted((SHARE / "devices").glob("*.json"))
+NAMES = ["coreml", "cpu", "nnapi", "ort-cpu", "qnn-htp", "tensorrt", "webgpu", "webnn"]
+
+
+def test_form(tool, folder):
+    expect([p.stem for p in PROFILES] == NAMES, PROFILES)
+    for path in [*PROFILES, EXAMPLE]:
+        profile = json.loads(path.read_text())
+        expect(not errors(profile, SCHEMA), path.name, errors(profile, SCHEMA)[:3])
+        expect(path.stat().st_size < 1 << 20, path, "is over 1 MiB")
+    for path in PROFILES:
+        profile = json.loads(path.read_text())
+        expect(profile["id"] == path.stem, path)
+        expect(profile.get("host", False) == (path.stem == "cpu"), path)
+        source = profile["profile"]["source"][0]
+        expect(path.stem == "cpu" or source["version"], path, "names no version")
+        lines = path.read_text().splitlines()
+        rules = [line for line in lines if line.startswith('  {"op": ')]
+        expect(len(rules) == len(profile.get("rules", [])), path, "a rule a line")
+
+
+def test_listed(tool, folder):
+    done = tool("--list-devices", env={"XDG_CONFIG_HOME": str(folder)})
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
+    text = done.stdout.decode()
+    for path in PROFILES:
+        source = json.loads(path.read_text())["profile"]["source"][0]
+        for part in (f"\n{path.stem} ", source["document"], source.get("version", ""), str(path)):
+            expect(part in "\n" + text, part, "is not in", text)
+    expect("host: takes every node" in text, text)
+
+
+def test_own_folder(tool, folder):
+    own = folder / "graphopt" / "devices"
+    own.mkdir(parents=True)
+    (own / "mine.json").write_bytes(EXAMPLE.read_bytes())
+    (own / "coreml.json").write_text("not read: the shipped one comes first")
+    (own / "broken.json").write_text("{")
+    env = {"XDG_CONFIG_HOME": str(folder)}
+    text = tool("--list-devices", env=env).stdout.decode()
+    expect("mine " in text and "id npu-example" in text and str(own / "mine.json") in text, text)
+    expect("broken               cannot be used: line 1, column " in text, text)
+    expect(str(own / "coreml.json") not in text, text)
+    done = tool("devices", "check", "mine", saved(folder), env=env)
+    expect(done.returncode == 0 and b"npu-example (npu)" in done.stdout, done.stderr)
+    home = folder / "home"
+    (home / ".config").mkdir(parents=True)
+    (folder / "graphopt").rename(home / ".config" / "graphopt")
+    env = {"XDG_CONFIG_HOME": "", "HOME": str(home)}
+    expect("mine " in tool("--list-devices", env=env).stdout.decode(), "~/.config is not searched")
+
+
+def convert(script, folder):
+    done = subprocess.run(
+        [sys.executable, "-B", TOP / "tools" / "devices" / script, "--out", folder],
+        capture_output=True,
+        text=True,
+    )
+    expect(done.returncode == 0, script, done.stderr)
+
+
+def test_converters_write_the_same(tool, folder):
+    import onnxruntime
+
+    written = json.loads((SHARE / "devices" / "ort-cpu.json").read_text())["profile"]["source"][0]["version"]
+    expect(written == onnxruntime.__version__, "the profiles are of onnxruntime", written)
+    convert("mobile.py", folder)
+    convert("ort_kernels.py", folder)
+    for name in ("coreml", "nnapi", "ort-cpu"):
+        expect(
+            (folder / f"{name}.json").read_bytes() == (SHARE / "devices" / f"{name}.json").read_bytes(), name
+        )
+
+
+def places(value, path=()):
+    """The paths of all values inside."""
+    yield path
+    for key, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        yield from places(inner, (*path, key))
+
+
+def mutated(profile, rng):
+    """The profile with one value replaced, removed or moved to another key."""
+    profile = json.loads(json.dumps(profile))
+    path = rng.choice([p for p in places(profile) if p])
+    parent = profile
+    for key in path[:-1]:
+        parent = parent[key]
+    key = path[-1]
+    others = [None, True, 0, 1, -1, 1.5, 2.0, "", "x", "FLOAT", "any", [], [1, 2], [1, None], {}, 1 << 63]
+    action = rng.randrange(4)
+    if action == 0:
+        parent[key] = rng.choice(others)
+    elif action == 1:
+        del parent[key]
+    elif action == 2 and isinstance(parent, dict):
+        parent[rng.choice(["op", "index", "domain", "range", "enum", "nonsense", "length", "shapes"])] = (
+            parent.pop(key)
+        )
+    elif isinstance(parent, list):
+        parent.append(parent[key])
+    else:
+        parent[key] = [parent[key]]
+    return profile
+
+
+# What the reader refuses and the schema cannot say.
+MEANING = [
+    "no number is in it",
+    "a second time",
+    "can meet no other condition",
+    '"value" asks for a constant',
+    "allowed: a path relative",
+    "found 9223372036854775808",
+    "not empty",
+    "element types",
+]
+
+
+def test_the_reader_and_the_schema_agree(tool, folder):
+    rng = random.Random(1)
+    example = json.loads(EXAMPLE.read_text())
+    model, path = saved(folder), folder / "p.json"
+    counts = {True: 0, False: 0}
+    for _ in range(400):
+        profile = mutated(example, rng)
+        path.write_text(json.dumps(profile))
+        done = tool("devices", "check", path, model)
+        expect(done.returncode in (0, INPUT), done.returncode, done.stderr, profile)
+        fits = not errors(profile, SCHEMA)
+        counts[fits] += 1
+        if fits and done.returncode != 0:
+            expect(any(m in done.stderr for m in MEANING), "the schema takes what is refused:", done.stderr)
+        expect(fits or done.returncode != 0, "taken against the schema:", errors(profile, SCHEMA), profile)
+    expect(min(counts.values()) > 50, counts)
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
