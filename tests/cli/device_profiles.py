@@ -4,6 +4,7 @@ again, byte by byte, from what is installed with the tests."""
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -66,6 +67,29 @@ def test_own_folder(tool, folder):
     (folder / "graphopt").rename(home / ".config" / "graphopt")
     env = {"XDG_CONFIG_HOME": "", "HOME": str(home)}
     expect("mine " in tool("--list-devices", env=env).stdout.decode(), "~/.config is not searched")
+
+
+def test_page(tool, folder):
+    """docs/devices.md: its recipe is a profile that takes what it says, and it explains every key."""
+    page = (TOP / "docs" / "devices.md").read_text()
+    path = folder / "edge.json"
+    path.write_text(re.search(r"```json\n(.*?)```", page, re.S)[1])
+    text = """<ir_version: 10, opset_import: ["" : 21]> g (float16[1,2,8,8] x) => (float16[1,1,N,M] y, float16[1] z)
+      <float16[1,2,1,1] w = {1, 1}, float16[1] one = {1}> {
+        a = Conv (x, w)  b = Conv <strides = [2, 2]> (x, w)  c = Conv <strides = [3, 3]> (x, w)
+        y = Relu (a)  z = Add (one, one)
+      }"""
+    (folder / "m.onnxtxt").write_text(text)
+    done = tool("devices", "check", path, folder / "m.onnxtxt", "--json")
+    expect(done.returncode == 0, done.stderr)
+    nodes = {n["name"]: n for n in json.loads(done.stdout)["listed"]}
+    refused = [n["text"] for n in nodes.values() if not n["supported"]]
+    expect(refused == ["Conv rule 1: attribute 'strides' is [3, 3], which is not allowed"], refused)
+    keys = set(SCHEMA["properties"]) | {k for d in SCHEMA["$defs"].values() for k in d.get("properties", {})}
+    missing = [k for k in sorted(keys) if f"`{k}`" not in page and f"`{k}:" not in page]
+    expect(not missing, "docs/devices.md does not explain", missing)
+    for name in (p.stem for p in PROFILES):
+        expect(f"`{name}`" in page, "docs/devices.md does not list", name)
 
 
 def convert(script, folder):
