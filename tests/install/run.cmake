@@ -28,6 +28,10 @@ if(EXISTS "${BUILD_DIR}/graphopt")
   if(NOT out MATCHES "${VERSION}")
     message(FATAL_ERROR "the installed tool printed '${out}', which lacks '${VERSION}'")
   endif()
+  run("${WORK_DIR}/moved/bin/graphopt" --list-devices)
+  if(NOT out MATCHES "moved/share/graphopt/devices/coreml.json")
+    message(FATAL_ERROR "the installed tool finds no device profiles beside it: ${out}")
+  endif()
 endif()
 
 # Neither the source tree nor the build tree may show in what was installed.
