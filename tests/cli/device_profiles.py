@@ -1,5 +1,5 @@
-"""The shipped profiles: they have the form that the schema says and are found, and their converters write them
-again, byte by byte, from what is installed with the tests."""
+"""The shipped profiles: they have the form that the schema says and are found, and their converters write
+them again, byte by byte, from what is installed with the tests."""
 
 import json
 import pathlib
@@ -74,7 +74,8 @@ def test_page(tool, folder):
     page = (TOP / "docs" / "devices.md").read_text()
     path = folder / "edge.json"
     path.write_text(re.search(r"```json\n(.*?)```", page, re.S)[1])
-    text = """<ir_version: 10, opset_import: ["" : 21]> g (float16[1,2,8,8] x) => (float16[1,1,N,M] y, float16[1] z)
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+      g (float16[1,2,8,8] x) => (float16[1,1,N,M] y, float16[1] z)
       <float16[1,2,1,1] w = {1, 1}, float16[1] one = {1}> {
         a = Conv (x, w)  b = Conv <strides = [2, 2]> (x, w)  c = Conv <strides = [3, 3]> (x, w)
         y = Relu (a)  z = Add (one, one)

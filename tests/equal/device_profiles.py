@@ -3,9 +3,10 @@
 
   device_profiles.py GRAPHOPT [--work FOLDER] [--only NAME ...]
 
-The figures add up and refused nodes come first; the host takes every node; and the profile that is made of ONNX
-Runtime's own kernels takes every node of a model that ONNX Runtime runs, since there it has a kernel for each.
-Calls of a model's own functions are left out: ONNX Runtime inlines them first, and so are nodes in half precision.
+The figures add up and refused nodes come first; the host takes every node; and the profile that is made of
+ONNX Runtime's own kernels takes every node of a model that ONNX Runtime runs, since there it has a kernel for
+each. Calls of a model's own functions are left out, since ONNX Runtime inlines them first, and so are nodes
+in half precision.
 """
 
 import argparse

@@ -3,11 +3,11 @@
 
   kernel_profile.py GRAPHOPT [--opsets N ...] [--only OPERATOR ...]
 
-For each operator whose node needs no attribute, each opset and each choice of element types that the standard
-allows, the runtime makes a session of one node. "Could not find an implementation" must be a refusal of the
-profile, and any other answer support, except where the runtime has a way without a kernel, a function body, and
-where graphopt does not know a type. Half precision is left out: there the runtime puts casts around nodes. Operands
-have no shape: only types count.
+For each operator whose node needs no attribute, each opset and each choice of element types that the
+standard allows, the runtime makes a session of one node. "Could not find an implementation" must be a refusal
+of the profile, and any other answer support, except where the runtime has a way without a kernel, a function
+body, and where graphopt does not know a type. Half precision is left out: there the runtime puts casts around
+nodes. Operands have no shape: only types count.
 """
 
 import argparse
@@ -132,9 +132,8 @@ def main():
                     kernel and (schema.has_function or schema.has_context_dependent_function)
                 ):
                     types = [v.type.tensor_type.elem_type for v in one.graph.input]
-                    bad.append(
-                        f"opset {opset}: {schema.name} {types}: kernel {kernel}, {entry.get('text', 'supported')}"
-                    )
+                    text = entry.get("text", "supported")
+                    bad.append(f"opset {opset}: {schema.name} {types}: kernel {kernel}, {text}")
                 yes, no = yes + (kernel is True), no + (kernel is False)
     print("\n".join(bad[:40]))
     print(f"{yes} with a kernel, {no} without, {skipped} refused for something else, {len(bad)} bad")

@@ -1,4 +1,5 @@
-"""JSON Schema as far as the schemas in share/graphopt/schemas use it; no package for it is installed with the tests.
+"""JSON Schema as far as the schemas in share/graphopt/schemas use it: no package for it is installed with the
+tests.
 
 A keyword that is not known here is an error of the test, not silently met.
 """

@@ -14,11 +14,8 @@ namespace {
 
 const std::string kRelu = "g (float[2,3] x) => (float[2,3] y) { y = Relu (x) }";
 const std::string kAdd = "g (float[2,3] a, float[2,3] b) => (float[2,3] y) { y = Add (a, b) }";
-const std::string kConv = R"(g (float[1,3,8,8] x) => (float[1,4,6,6] y)
-  <float[4,3,3,3] w = {1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,
-    1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,
-    1,1,1,1,1,1,1,1}>
-  { y = Conv (x, w) })";
+const std::string kConv = R"(g (float[1,3,8,8] x) => (float[1,2,8,8] y)
+  <float[2,3,1,1] w = {1, 1, 1, 1, 1, 1}> { y = Conv (x, w) })";
 const std::string kConvComputed =
     "g (float[1,3,8,8] x, float[4,3,3,3] w) => (float[1,4,6,6] y) { y = Conv (x, w) }";
 

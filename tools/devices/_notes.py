@@ -1,9 +1,9 @@
 """Sentences of support tables as conditions.
 
-A sentence is a function of an operator's schema: it gives a list of sets of conditions, one of which must hold.
-What no pattern knows, or what a profile cannot express, is None: then the operator gets no rule at all, since a
-profile may be stricter than its table and never looser. A name that a version does not have (an input that was
-an attribute before) makes no condition there; a name that no version has is None.
+A sentence is a function of an operator's schema: it gives a list of sets of conditions, one of which must
+hold. What no pattern knows, or what a profile cannot express, is None: then the operator gets no rule at all,
+since a profile may be stricter than its table and never looser. A name that a version does not have (an input
+that was an attribute before) makes no condition there; a name that no version has is None.
 """
 
 import re
@@ -181,8 +181,8 @@ def zero_point(schema, word):
 
 
 def activations(schema, text):
-    """One of these. The two directions of a bidirectional operator must have the same ones, which a profile cannot
-    say: absent, as all directions then have the same; or given, for one direction."""
+    """One of these. The two directions of a bidirectional operator must have the same ones, which a profile
+    cannot say: absent, as all directions then have the same; or given, for one direction."""
     names = names_in(text)
     one_way = {"direction": {"enum": ["forward", "reverse"]}}
     return [
@@ -250,7 +250,8 @@ PATTERNS = [
     ),
     (r"([\w/]+) must be constant initializers", lambda s, m: constant(s, m[1].split("/"))),
     (
-        r"(?:Input )?'(\w+)'(?: input)?(?: \(option '\w+' for WebNN\))?(?: if present)? (?:should|must) be a constant",
+        r"(?:Input )?'(\w+)'(?: input)?(?: \(option '\w+' for WebNN\))?(?: if present)?"
+        r" (?:should|must) be a constant",
         lambda s, m: constant(s, [m[1]]),
     ),
     (
@@ -332,8 +333,8 @@ PATTERNS = [
     (r"Does not support inputs ([\w, ]+)", lambda s, m: on_inputs(s, names_in(m[1]), {"presence": "absent"})),
     (r"Does not support output (\w+)", lambda s, m: on_outputs(s, [m[1]], {"presence": "absent"})),
     (
-        r"Inputs '(\w+)' and '(\w+)' \(if present\) should be constants, input '(\w+)' is not supported, only (\w+)=(\d+)"
-        r" is supported",
+        r"Inputs '(\w+)' and '(\w+)' \(if present\) should be constants, input '(\w+)' is not supported,"
+        r" only (\w+)=(\d+) is supported",
         lambda s, m: alternatives(
             [
                 constant(s, [m[1], m[2]]),

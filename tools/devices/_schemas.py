@@ -1,4 +1,4 @@
-"""The operators of ONNX and of ONNX Runtime, as the installed onnxruntime has them: names, versions, operands."""
+"""The operators of ONNX and of ONNX Runtime, as the installed onnxruntime has them."""
 
 import functools
 
@@ -96,7 +96,7 @@ def versions(domain, name):
 
 
 def spelling(domain, name):
-    """The operator's name as the standard writes it ('Prelu' is 'PRelu'); None when there is no such operator."""
+    """The operator's name as the standard writes it ('Prelu' is 'PRelu'); None when it has none such."""
     if versions(domain, name):
         return name
     domain = "" if domain == "ai.onnx" else domain

@@ -51,7 +51,7 @@ class Rules:
         self.name, self.all = name, []
 
     def add(self, domain, op, ranges, note, also=lambda schema: [{}], refuse=False):
-        """The rules of one row. `also`: further conditions. `refuse`: where the note cannot be a rule, write one
+        """The rules of one row. `also`: more conditions. `refuse`: where the note cannot be a rule, write one
         that no node meets, since without any rule control flow would be taken."""
         right = spelling(domain, op)
         if right is None:

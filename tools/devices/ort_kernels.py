@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """ort-cpu.json: the kernels of the installed onnxruntime for its CPU provider, exactly.
 
-ONNX Runtime takes a kernel whose first version is that of the operator, or whose range of versions has a last one
-and holds it; each kernel lists types for each type variable of the operator, or for an operand by its name.
+ONNX Runtime takes a kernel whose first version is that of the operator, or whose range of versions has a last
+one and holds it; each kernel lists types for each type variable of the operator, or for an operand by its
+name.
 """
 
 import onnxruntime
@@ -29,8 +30,8 @@ def conditions(schema, types):
             for variable in (operand.type, operand.name):
                 if variable in types:
                     used.add(variable)
-                    # Sequences, optional values and maps have no element type in a profile, and one that lists
-                    # types refuses them: none are listed where the kernel has every tensor of the operator.
+                    # Sequences, optional values and maps have no element type in a profile, and one that
+                    # lists types refuses them: none are listed where the kernel has every tensor type.
                     tensors = dtypes(types[variable])
                     only_tensors = all(t.startswith("tensor(") for t in types[variable])
                     if tensors and (only_tensors or not operand.types <= set(tensors)):

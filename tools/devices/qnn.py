@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""qnn-htp.json from docs/execution-providers/QNN-ExecutionProvider.md of microsoft/onnxruntime (branch gh-pages).
+"""qnn-htp.json from QNN-ExecutionProvider.md of microsoft/onnxruntime (branch gh-pages, folder docs).
 
     tools/devices/qnn.py --table QNN-ExecutionProvider.md
 
