@@ -314,6 +314,29 @@ TEST(DeviceSupport, NearestMissIsTold) {
             "dtype: Relu rule 1: input 0 'x' is float, allowed: int8 (and 1 more)");
 }
 
+TEST(DeviceSupport, AnotherVersionIsFarther) {
+  EXPECT_EQ(says(R"({"op": "Relu", "inputs": [{"index": 0, "dtypes": ["INT8"], "ranks": [4, 4]}]},
+                    {"op": "Relu", "opset": [6, 13]})",
+                 kRelu),
+            "dtype: Relu rule 1: input 0 'x' is float, allowed: int8 (and 1 more)");
+}
+
+TEST(DeviceSupport, ConstantNodesAreData) {
+  const std::string graph = R"(g (float[2] x) => (float[2] y)
+    { [c] c = Constant <value = float[2] {1, 1}> () y = Add (x, c) })";
+  EXPECT_EQ(DeviceCase("", graph).says("c"), "yes");
+  EXPECT_EQ(DeviceCase(R"("deny_nodes": ["c"])", graph).says("c"), "denied: deny_nodes has 'c'");
+}
+
+TEST(DeviceSupport, AttributesOfACallerAreNotKnown) {
+  const std::string graph = R"(g (float[2] x) => (float[2] y) { y = own.F <alpha = 0.5> (x) }
+    <domain: "own", opset_import: ["" : 17]> F <alpha> (a) => (inner)
+      { inner = Elu <alpha: float = @alpha> (a) })";
+  DeviceCase c(R"("rules": [{"op": "Elu", "attributes": {"alpha": {"range": [0, 1]}}}])", graph);
+  const NodeId n = c.node_of("inner");
+  EXPECT_EQ(c.support->explain(n, c.support->check(n)), "Elu rule 1: attribute 'alpha' has no known value");
+}
+
 TEST(DeviceSupport, NodeNames) {
   const std::string graph = R"(g (float[2] x) => (float[2] y) { [a_one] z = Relu (x) [a_two] y = Abs (z) })";
   const auto at = [&](const std::string& keys) {
