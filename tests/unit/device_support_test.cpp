@@ -36,6 +36,8 @@ TEST(DeviceSupport, OpsetIsThatOfTheSchema) {
             "opset: Relu rule 1: the operator is that of opset 14, allowed: 15 or more");
   EXPECT_EQ(says(R"({"op": "Relu", "opset": [6, 13]})", kRelu),
             "opset: Relu rule 1: the operator is that of opset 14, allowed: 6 to 13");
+  // Conv changed in 1, 11 and 22.
+  EXPECT_EQ(says(R"({"op": "Conv", "opset": [11, 11]})", kConv), "yes");
   // An operator of a domain that onnx does not have: the version that the model imports.
   const std::string own = "g (float[2] x) => (float[2] y) { y = own.Thing (x) }";
   EXPECT_EQ(says(R"({"op": "Thing", "domain": "own", "opset": [3, 3]})", own), "yes");
