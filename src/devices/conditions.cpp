@@ -167,7 +167,10 @@ std::string element_text(const Elements& e) {
     if (i > 0) out += ", ";
     switch (e.kind) {
       case Elements::Kind::Ints: out += std::to_string(e.ints[i]); break;
-      case Elements::Kind::Reals: out += fmt::format("{}", static_cast<float>(e.reals[i])); break;
+      case Elements::Kind::Reals:
+        out += e.type == DType::Double ? fmt::format("{}", e.reals[i])
+                                       : fmt::format("{}", static_cast<float>(e.reals[i]));
+        break;
       case Elements::Kind::Texts: out += fmt::format("'{}'", e.texts[i].substr(0, 40)); break;
     }
   }
