@@ -13,6 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 # What each layer may include beside itself and the public headers (include/graphopt).
 MAY_INCLUDE = {
     "support": [],
+    "partition": ["support"],
     "ir": ["support"],
     "ops": ["support", "ir"],
     "infer": ["support", "ir", "ops"],
