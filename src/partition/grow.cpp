@@ -31,7 +31,7 @@ class Best {
     if (empty_ || s < score_) labels_ = std::move(labels), score_ = s;
     empty_ = false;
   }
-  Labels take() { return std::move(labels_); }
+  const Labels& labels() const { return labels_; }
   const Score& score_of_best() const { return score_; }
 
  private:
@@ -167,7 +167,7 @@ Found with_proof(const UnitGraph& graph, const Devices& devices, Best& best) {
   const LowerBound bound = lower_bound(graph);
   const Score& s = best.score_of_best();
   const bool at_bound = s.accelerators == bound.accelerator && s.groups == bound.all;
-  return {best.take(), devices.alternate() || at_bound};
+  return {best.labels(), devices.alternate() || at_bound};
 }
 
 }  // namespace
@@ -185,14 +185,13 @@ Found fewest(const UnitGraph& graph) {
   grow_into(graph, devices, devices.some_connected ? kFewestRestarts : 0, best);
   Found out = with_proof(graph, devices, best);
   if (out.proven || devices.some_connected || graph.size() > kBeamUnits) return out;
-  best.add(std::move(out.labels));
   const auto add = [&](Blocks blocks) {
     best.add(blocks.of);
     best.add(settle(graph, std::move(blocks)).of);
   };
   if (std::optional<Blocks> blocks = fewest_blocks(graph, kStates)) {
     add(*std::move(blocks));
-    return {best.take(), true};
+    return {best.labels(), true};
   }
   Budget budget{kSmallSteps};
   for (const bool host_first : kBoth) {

@@ -1,0 +1,85 @@
+// Partitions of the graphs in tests/vectors/partition: named graphs, each with a fault of a simpler method,
+// and random ones.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+
+#include "partition/partition.h"
+#include "unit/partition_case.h"
+
+namespace graphopt::partition {
+namespace {
+
+const std::string kFolder = GRAPHOPT_TESTS_DIR "/vectors/partition/";
+
+std::vector<std::string> vector_names() {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) out.push_back(entry.path().stem());
+  std::ranges::sort(out);
+  return out;
+}
+
+Options options(const std::string& name) {
+  if (name == "depth") return {Algorithm::Depth, false};
+  if (name == "fewest") return {Algorithm::Fewest, false};
+  return {Algorithm::Grow, name == "grow-connected"};
+}
+
+// Without the figures that absorption and memory cuts work with.
+Problem bare(Problem problem) {
+  for (Device& d : problem.devices) d.cost.reset(), d.memory_bytes.reset();
+  return problem;
+}
+
+TEST(PartitionVectors, GiveTheSubgraphsOfTheMethod) {
+  ASSERT_EQ(vector_names().size(), 53u);
+  for (const std::string& name : vector_names()) {
+    const Case c = read_case(read_json(kFolder + name + ".json"));
+    const Problem problem = bare(c.problem);
+    for (const std::string algorithm : {"depth", "grow-connected", "grow", "fewest"}) {
+      SCOPED_TRACE(name + " " + algorithm);
+      const Result<Partition> found = partition(problem, options(algorithm));
+      ASSERT_TRUE(found.ok()) << to_string(found.error());
+      const Status valid = validate(problem, options(algorithm), *found);
+      EXPECT_TRUE(valid.ok()) << to_string(valid.error());
+      const nlohmann::json& expected = c.expect[algorithm];
+      if (algorithm != "fewest") {
+        EXPECT_EQ(shown(c, *found).dump(), expected.dump());
+        EXPECT_EQ(found->border_bytes, c.expect["border_bytes"][algorithm].get<std::uint64_t>());
+      }
+      Index accelerators = 0;
+      for (const auto& subgraph : expected) accelerators += subgraph["device"] != c.devices.back() ? 1 : 0;
+      EXPECT_EQ(found->size(), expected.size());
+      EXPECT_EQ(found->accelerator_count, accelerators);
+      const auto& optimum = c.expect["optimum"][algorithm == "grow-connected" ? "connected" : "any"];
+      const std::pair best(optimum["accelerator"].get<Index>(), optimum["all"].get<std::size_t>());
+      EXPECT_GE(std::pair(found->accelerator_count, found->size()), best);
+      EXPECT_LE(found->bound.all, optimum["all"].get<Index>());
+      EXPECT_LE(found->bound.accelerator, optimum["accelerator"].get<Index>());
+      EXPECT_TRUE(!found->proven || std::pair(found->accelerator_count, found->size()) == best);
+    }
+  }
+}
+
+// The two figures of the published method, for the nodes of the file in every order.
+TEST(PartitionVectors, DoNotDependOnTheOrderOfNodes) {
+  for (const std::string name : {"fig8", "fig9"}) {
+    const nlohmann::json file = read_json(kFolder + name + ".json");
+    std::vector<std::size_t> order(file["graph"]["nodes"].size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    do {
+      const Case c = read_case(file, order);
+      for (const std::string algorithm : {"depth", "grow-connected", "grow", "fewest"}) {
+        const Result<Partition> found = partition(c.problem, options(algorithm));
+        ASSERT_TRUE(found.ok());
+        EXPECT_EQ(shown(c, *found).dump(), c.expect[algorithm].dump()) << name << ' ' << algorithm;
+      }
+    } while (std::ranges::next_permutation(order).found);
+  }
+}
+
+}  // namespace
+}  // namespace graphopt::partition
