@@ -8,9 +8,10 @@
 namespace graphopt::partition {
 namespace {
 
-constexpr std::int64_t kTestSteps = 4096;   // groups and edges that one test may look at
-constexpr Index kWindow = 1u << 16;         // slots that one merge may rewrite
-constexpr std::int64_t kSlotsPerStep = 16;  // rewriting a slot is that much cheaper than visiting a group
+constexpr std::size_t kTestGroups = 4096;   // that one test may visit
+constexpr std::int64_t kTestEdges = 65536;  // that one test may look at
+constexpr std::size_t kManyEdges = 64;
+constexpr Index kSlotsPerStep = 16;         // rewriting a slot is that much cheaper than visiting a group
 
 // Numbers groups in the order of their least units. Returns their number.
 Index renumber(Labels& labels) {
@@ -114,18 +115,20 @@ std::vector<Index>& GroupOrder::tidy(std::vector<Index>& list, Index group) {
   return list;
 }
 
-// Marks what `from` reaches before the slot of `to`; returns false if that is `to` itself, but for a single
-// edge, or a limit was reached.
-bool GroupOrder::search(Index from, Index to) {
+// Marks what `from` reaches before it comes to the slot of `to`, forwards or backwards; returns false if that is
+// `to` itself, but for a single edge, or a limit was reached.
+bool GroupOrder::search(Index from, Index to, bool forward) {
+  const auto& edges = forward ? consumers_ : producers_;
   const Index end = slot_[to];
   ++reached_epoch_;
+  reached_count_ = 0;
   stack_.assign(1, from);
-  std::int64_t steps = kTestSteps;
+  std::int64_t steps = kTestEdges;
   bool free = true;
   while (!stack_.empty() && free) {
     const Index g = stack_.back();
     stack_.pop_back();
-    for (const Index entry : consumers_[g]) {
+    for (const Index entry : edges[g]) {
       --steps;
       const Index c = find(entry);
       if (c == to) {
@@ -133,34 +136,59 @@ bool GroupOrder::search(Index from, Index to) {
         free = false;
         break;
       }
-      if (slot_[c] > end || c == from || reached_[c] == reached_epoch_) continue;
+      const bool beyond = forward ? slot_[c] > end : slot_[c] < end;
+      if (beyond || c == from || reached_[c] == reached_epoch_) continue;
       reached_[c] = reached_epoch_;
+      ++reached_count_;
       stack_.push_back(c);
     }
-    if (steps < 0) free = false;
+    if (steps < 0 || reached_count_ > kTestGroups) free = false;
   }
-  budget_.steps -= kTestSteps - steps + 1;
+  budget_.steps -= kTestEdges - steps + 1;
   return free;
+}
+
+// Gives the slots from `low` to `high` out anew: what must come before the merged group, this, the others. What
+// stands before (forwards; backwards: behind) all that the search reached can stay.
+void GroupOrder::rewrite(Index a, Index b, Index low, Index high, bool forward) {
+  Index kept_from = low, kept_to = high;
+  sequence_[low] = sequence_[high] = kNone;
+  if (reached_count_ == 0) {
+    slot_[a] = forward ? high : low;
+    sequence_[slot_[a]] = a;
+    return;
+  }
+  const auto is_reached = [&](Index slot) {
+    const Index g = sequence_[slot];
+    return g != kNone && reached_[g] == reached_epoch_;
+  };
+  if (forward)
+    while (!is_reached(kept_from)) ++kept_from;
+  else
+    while (!is_reached(kept_to)) --kept_to;
+  before_.clear();
+  after_.clear();
+  for (Index s = kept_from; s <= kept_to; ++s) {
+    const Index g = sequence_[s];
+    if (g == kNone || g == a || g == b) continue;
+    (reached_[g] == reached_epoch_ ? !forward : forward) ? before_.push_back(g) : after_.push_back(g);
+    sequence_[s] = kNone;
+  }
+  budget_.steps -= (kept_to - kept_from) / kSlotsPerStep;
+  before_.push_back(a);
+  before_.insert(before_.end(), after_.begin(), after_.end());
+  Index to = forward ? high + 1 - static_cast<Index>(before_.size()) : low;
+  for (const Index g : before_) slot_[g] = to, sequence_[to++] = g;
 }
 
 bool GroupOrder::merge(Index a, Index b) {
   const Index low = std::min(slot_[a], slot_[b]), high = std::max(slot_[a], slot_[b]);
-  if (high - low > kWindow) return false;
-  if (!search(sequence_[low], sequence_[high])) return false;
-
-  budget_.steps -= (high - low) / kSlotsPerStep;
-  after_.clear();
-  Index to = low;
-  for (Index s = low; s <= high; ++s) {
-    const Index g = sequence_[s];
-    if (g == kNone || g == a || g == b) continue;
-    if (reached_[g] == reached_epoch_) after_.push_back(g);
-    else slot_[g] = to, sequence_[to++] = g;
-  }
-  slot_[a] = to;
-  sequence_[to++] = a;
-  for (const Index g : after_) slot_[g] = to, sequence_[to++] = g;
-  while (to <= high) sequence_[to++] = kNone;
+  const Index from = sequence_[low], to = sequence_[high];
+  // From a group with many edges, a search from the other end is mostly shorter.
+  const std::size_t out = consumers_[from].size(), in = producers_[to].size();
+  const bool forward = out <= kManyEdges || out <= in;
+  if (!(forward ? search(from, to, true) : search(to, from, false))) return false;
+  rewrite(a, b, low, high, forward);
 
   up_[b] = a;
   key_[a] = std::min(key_[a], key_[b]);

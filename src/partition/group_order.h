@@ -59,7 +59,8 @@ class GroupOrder {
 
  private:
   std::vector<Index>& tidy(std::vector<Index>& list, Index group);
-  bool search(Index from, Index to);
+  bool search(Index from, Index to, bool forward);
+  void rewrite(Index a, Index b, Index low, Index high, bool forward);
 
   Budget& budget_;
   Labels label_;  // by unit: the group that it was in at first
@@ -67,6 +68,7 @@ class GroupOrder {
   std::vector<std::vector<Index>> consumers_, producers_;
   std::vector<Index> seen_, reached_;  // by group: epochs of tidy() and search()
   Index seen_epoch_ = 0, reached_epoch_ = 0;
+  std::size_t reached_count_ = 0;  // by the last search
   std::vector<Index> stack_, before_, after_;
 };
 
