@@ -4,7 +4,8 @@
 //   build/release/benchmarks/bench_partition
 //
 // `random`: each node reads one or two of the nodes before it, mostly near ones; 3 % of them run on the host
-// alone; where there are several accelerators, 3 % of the nodes start a run on one. The others are inputs that a search could choke on. The counter is nanoseconds for each node and edge.
+// alone; where there are several accelerators, 3 % of the nodes start a run on one. The others are inputs
+// that a search could choke on. The counter is nanoseconds for each node and edge.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -20,8 +21,8 @@
 namespace graphopt::partition {
 namespace {
 
-
-// Returns the order of first visit of a depth-first walk from the last nodes, as the caller of partition() has it.
+// Returns the order of first visit of a depth-first walk from the last nodes, as the caller of partition()
+// has it.
 std::vector<Index> ranks(const Rows& producers) {
   std::vector<Index> rank(producers.size(), kNone), stack;
   std::vector<std::uint8_t> read(producers.size());
@@ -119,8 +120,8 @@ void run(benchmark::State& state, const Problem& problem, const Options& options
     found = *std::move(result);
   }
   const auto size = static_cast<double>(problem.node_count() + problem.producers.item_count());
-  state.counters["ns"] = benchmark::Counter(size * 1e-9, benchmark::Counter::kIsIterationInvariantRate |
-                                                             benchmark::Counter::kInvert);
+  state.counters["ns"] = benchmark::Counter(
+      size * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
   state.counters["subgraphs"] = static_cast<double>(found.size());
   state.counters["accelerator"] = found.accelerator_count;
 }

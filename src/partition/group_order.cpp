@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kTestGroups = 4096;   // that one test may visit
 constexpr std::int64_t kTestEdges = 65536;  // that one test may look at
 constexpr std::size_t kManyEdges = 64;
-constexpr Index kSlotsPerStep = 16;         // rewriting a slot is that much cheaper than visiting a group
+constexpr Index kSlotsPerStep = 16;  // rewriting a slot is that much cheaper than visiting a group
 
 // Numbers groups in the order of their least units. Returns their number.
 Index renumber(Labels& labels) {
@@ -115,8 +115,8 @@ std::vector<Index>& GroupOrder::tidy(std::vector<Index>& list, Index group) {
   return list;
 }
 
-// Marks what `from` reaches before it comes to the slot of `to`, forwards or backwards; returns false if that is
-// `to` itself, but for a single edge, or a limit was reached.
+// Marks what `from` reaches before it comes to the slot of `to`, forwards or backwards; returns false if that
+// is `to` itself, but for a single edge, or a limit was reached.
 bool GroupOrder::search(Index from, Index to, bool forward) {
   const auto& edges = forward ? consumers_ : producers_;
   const Index end = slot_[to];
@@ -148,8 +148,8 @@ bool GroupOrder::search(Index from, Index to, bool forward) {
   return free;
 }
 
-// Gives the slots from `low` to `high` out anew: what must come before the merged group, this, the others. What
-// stands before (forwards; backwards: behind) all that the search reached can stay.
+// Gives the slots from `low` to `high` out anew: what must come before the merged group, this, the others.
+// What stands before (forwards; backwards: behind) all that the search reached can stay.
 void GroupOrder::rewrite(Index a, Index b, Index low, Index high, bool forward) {
   Index kept_from = low, kept_to = high;
   sequence_[low] = sequence_[high] = kNone;

@@ -59,7 +59,8 @@ class Validator {
     }
     for (Index i = 0; i < n; ++i) {
       if (home[i] == kNone) return no("the node is in no subgraph", kNone, i);
-      if (home[i] != subgraph(i)) return no(fmt::format("the node is said to be in {}", subgraph(i)), home[i], i);
+      if (home[i] != subgraph(i))
+        return no(fmt::format("the node is said to be in {}", subgraph(i)), home[i], i);
     }
     return true;
   }
@@ -79,11 +80,13 @@ class Validator {
     for (Index i = 0; i < problem_.node_count(); ++i)
       for (const Index p : problem_.producers[i])
         if (subgraph(p) > subgraph(i))
-          return no(fmt::format("the node reads node {} of the later subgraph {}", p, subgraph(p)), subgraph(i), i);
+          return no(fmt::format("the node reads node {} of the later subgraph {}", p, subgraph(p)),
+                    subgraph(i), i);
     return true;
   }
 
-  // Within a subgraph, nodes stand by depth, then rank. (An order by depths that fit the edges is topological.)
+  // Within a subgraph, nodes stand by depth, then rank. (An order by depths that fit the edges is
+  // topological.)
   bool nodes_in_order() {
     std::vector<Index> depth(problem_.node_count()), open(problem_.node_count());
     std::multimap<Index, Index> readers;
@@ -182,7 +185,8 @@ class Validator {
       if (is_host(s)) continue;
       const Device& device = problem_.devices[partition_.devices[s]];
       const std::size_t nodes = partition_.nodes[s].size();
-      if (nodes < device.min_nodes) return no(fmt::format("{} nodes of at least {}", nodes, device.min_nodes), s);
+      if (nodes < device.min_nodes)
+        return no(fmt::format("{} nodes of at least {}", nodes, device.min_nodes), s);
       if (++count[partition_.devices[s]] > device.max_subgraphs.value_or(kNone))
         return no(fmt::format("its device takes {} subgraphs", *device.max_subgraphs), s);
     }
@@ -191,9 +195,9 @@ class Validator {
 
   std::uint64_t bytes(std::uint64_t value) const { return std::min(value, kMaxBytes); }
 
-  // Weights, each once, and the largest sum over the nodes of the values that are alive at one. A value that the
-  // subgraph reads is alive until its last reader there; one that it makes, until its last reader or, where
-  // another subgraph or the network's caller reads it, the end.
+  // Weights, each once, and the largest sum over the nodes of the values that are alive at one. A value that
+  // the subgraph reads is alive until its last reader there; one that it makes, until its last reader or,
+  // where another subgraph or the network's caller reads it, the end.
   bool memory() {
     bool limited = false;
     for (const Device& d : problem_.devices) limited = limited || d.memory_bytes;
@@ -212,8 +216,7 @@ class Validator {
     for (Index v = 0; v < problem_.values.size(); ++v) {
       const Value& value = problem_.values[v];
       std::map<Index, Index> last;  // reader, by subgraph
-      for (const Index i : problem_.readers[v])
-        last[subgraph(i)] = std::max(last[subgraph(i)], place[i]);
+      for (const Index i : problem_.readers[v]) last[subgraph(i)] = std::max(last[subgraph(i)], place[i]);
       if (value.producer != kNone) {
         const Index home = subgraph(value.producer);
         const bool leaves = value.network_output || last.size() > last.count(home);
@@ -244,7 +247,8 @@ class Validator {
   bool figures() {
     Index accelerators = 0;
     for (Index s = 0; s < partition_.size(); ++s) accelerators += is_host(s) ? 0 : 1;
-    if (accelerators != partition_.accelerator_count) return no("the number of accelerators' subgraphs differs");
+    if (accelerators != partition_.accelerator_count)
+      return no("the number of accelerators' subgraphs differs");
     if (partition_.bound.accelerator > accelerators || partition_.bound.all > partition_.size())
       return no("a lower bound is above the numbers of subgraphs");
     std::uint64_t transfers = 0, total = 0;
@@ -264,8 +268,8 @@ class Validator {
       transfer(subgraph(problem_.values[v].producer), read, problem_.values[v].bytes);
     }
     if (transfers != partition_.border_values || total != partition_.border_bytes)
-      return no(fmt::format("{} transfers of {} bytes, not {} of {}", transfers, total, partition_.border_values,
-                            partition_.border_bytes));
+      return no(fmt::format("{} transfers of {} bytes, not {} of {}", transfers, total,
+                            partition_.border_values, partition_.border_bytes));
     return true;
   }
 

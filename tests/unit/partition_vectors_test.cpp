@@ -64,6 +64,41 @@ TEST(PartitionVectors, GiveTheSubgraphsOfTheMethod) {
   }
 }
 
+nlohmann::json absorbed(const Case& c, const Partition& partition) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Move& move : partition.moves) {
+    EXPECT_EQ(move.reason, Reason::Cost);
+    nlohmann::json nodes = nlohmann::json::array();
+    for (const Index i : move.nodes) nodes.push_back(c.nodes[i]);
+    out.push_back({{"nodes", nodes}, {"to", c.devices[move.to]}, {"saved_us", double(move.saved_ns) / 1000}});
+  }
+  return out;
+}
+
+TEST(PartitionVectors, AbsorbWhatCostsMoreThanItSaves) {
+  for (const std::string name : {"absorb-island", "absorb-keep"}) {
+    const Case c = read_case(read_json(kFolder + name + ".json"));
+    const Result<Partition> found = partition(c.problem, {});
+    ASSERT_TRUE(found.ok());
+    EXPECT_TRUE(validate(c.problem, {}, *found).ok());
+    EXPECT_EQ(shown(c, *found).dump(), c.expect["grow_with_cost"].dump()) << name;
+    EXPECT_EQ(absorbed(c, *found).dump(), c.expect["absorbed"].dump()) << name;
+  }
+}
+
+TEST(PartitionVectors, CutWhatTheMemoryDoesNotHold) {
+  Case c = read_case(read_json(kFolder + "memory-cut.json"));
+  // The vector counts weights alone. Here any two nodes have a peak of 68 bytes beside theirs.
+  c.problem.devices[0].memory_bytes = *c.problem.devices[0].memory_bytes + 68;
+  const Result<Partition> found = partition(c.problem, {});
+  ASSERT_TRUE(found.ok());
+  const Status valid = validate(c.problem, {}, *found);
+  EXPECT_TRUE(valid.ok()) << to_string(valid.error());
+  EXPECT_EQ(shown(c, *found).dump(), c.expect["grow_with_memory"].dump());
+  ASSERT_EQ(found->cuts.size(), 1u);
+  EXPECT_EQ(found->cuts[0].subgraphs, (std::vector<Index>{0, 1, 2}));
+}
+
 // The two figures of the published method, for the nodes of the file in every order.
 TEST(PartitionVectors, DoNotDependOnTheOrderOfNodes) {
   for (const std::string name : {"fig8", "fig9"}) {
