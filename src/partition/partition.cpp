@@ -25,9 +25,9 @@
 namespace graphopt::partition {
 namespace {
 
-constexpr std::size_t kExactUnits = 2048;  // units times accelerators' subgraphs, for trying each move
-constexpr int kRuns = 64;                  // of the algorithm, for estimated moves
-constexpr int kLargeRuns = 6;              // the same, in graphs of more than kSmall units
+constexpr std::size_t kExactUnits = 512;  // units times accelerators' subgraphs, for trying each move
+constexpr int kRuns = 64;                 // of the algorithm, for estimated moves
+constexpr int kLargeRuns = 6;             // the same, in graphs of more than kSmall units
 
 class Planner {
  public:
