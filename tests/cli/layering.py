@@ -41,6 +41,7 @@ MAY_INCLUDE = {
         "passes",
         "runtime",
         "reduce",
+        "partition",
         "devices",
     ],
 }
