@@ -30,14 +30,6 @@ bool is_plain(char c) {
          c == '-';
 }
 
-std::string plain_stem(std::string_view text) {
-  std::string out(text.substr(0, kLongestStem));
-  for (char& c : out)
-    if (!is_plain(c)) c = '_';
-  if (out.empty() || out.front() == '.' || out.front() == '-') out.insert(out.begin(), '_');
-  return out;
-}
-
 // What stands in a name for the content: another one in each set.
 std::string tag_of(std::string_view list_name, std::string_view sha256) {
   Sha256 hash;
@@ -48,7 +40,24 @@ std::string tag_of(std::string_view list_name, std::string_view sha256) {
   return hash.hex().substr(0, kTagDigits);
 }
 
-std::string base_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string real_path(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return {};
+  std::string out = real;
+  std::free(real);
+  return out;
+}
+
+// Returns `path` as seen from `folder`, both without links: empty for the folder itself, else with a slash at
+// the end; nothing if it is no folder below.
+std::optional<std::string> below(const std::string& folder, const std::string& path) {
+  if (path == folder) return "";
+  const std::string start = folder == "/" ? folder : folder + "/";
+  if (path.empty() || !path.starts_with(start)) return std::nullopt;
+  return path.substr(start.size()) + "/";
+}
 
 Error output_error(const std::string& path, std::string what, std::string remedy) {
   Error e{ErrorKind::Output, {}, std::move(what), std::move(remedy)};
@@ -64,6 +73,29 @@ Errors of_file(Errors errors, const std::string& path) {
 }
 
 }  // namespace
+
+std::string plain_stem(std::string_view text) {
+  std::string out(text.substr(0, kLongestStem));
+  for (char& c : out)
+    if (!is_plain(c)) c = '_';
+  if (out.empty() || out.front() == '.' || out.front() == '-') out.insert(out.begin(), '_');
+  return out;
+}
+
+std::optional<std::string_view> stem_of(std::string_view name) {
+  const std::size_t end = name.rfind('.');
+  if (end == std::string_view::npos || end < kTagDigits + 2) return std::nullopt;
+  const std::size_t tag = end - kTagDigits;
+  if (name[tag - 1] != '.' ||
+      name.substr(tag, kTagDigits).find_first_not_of("0123456789abcdef") != std::string_view::npos)
+    return std::nullopt;
+  return name.substr(0, tag - 1);
+}
+
+bool file_is_mapped(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && FileImage::maps(info.st_dev, info.st_ino);
+}
 
 // --- lists -------------------------------------------------------------------------------------------------
 
@@ -117,38 +149,86 @@ bool file_holds(const std::string& path, std::uint64_t bytes, const std::string&
 Error OutputSet::failure(int error) const { return write_error(list_, folder_, error); }
 
 Result<std::unique_ptr<OutputSet>> OutputSet::open(const std::string& list, const ListReader& read,
-                                                   bool force) {
+                                                   bool force, SetPlace place) {
   std::unique_ptr<OutputSet> set(new OutputSet);
   set->list_ = list;
+  set->place_ = std::move(place);
+  if (!set->place_.in_use) set->place_.in_use = file_is_mapped;
   struct stat info{};
   if (list == "-" || (::stat(list.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
     return output_error(list, "the list of a set of files must be a file itself",
                         "give it the path of a file, beside which the others can stand");
-  std::string target = list;
-  if (char* real = ::realpath(list.c_str(), nullptr)) {
-    target = real;
-    std::free(real);
-  }
+  std::string target = real_path(list);
+  if (target.empty()) target = list;
   set->folder_ = folder_of(target);
-  set->list_name_ = base_of(target);
+  set->list_name_ = last_part(target);
   set->staging_ = set->folder_ + "/." + set->list_name_ + ".graphopt";
   // Says what is wrong with a path that is a folder, empty or write-protected before anything is made.
   if (const Result<OutputFile> probe = OutputFile::create(list, force); !probe) return probe.errors();
+  if (Status s = set->find_folder(set->place_.folder); !s) return s.errors();
   if (Status s = set->lock(); !s) return s.errors();
   if (Status s = set->read_old_list(read, force); !s) return s.errors();
   set->removals_ = temporary_file_removals();
   set->recover();
   set->temporaries_.emplace_back(set->staging_);
+  if (Status s = set->check_moves(); !s) return s.errors();
   Result<OutputFile> file = OutputFile::create(list, force, set->staging_);
   if (!file) return file.errors();
   set->list_file_.emplace(*std::move(file));
   return set;
 }
 
-// A lock on a folder that has been removed is none: the next run makes and locks another one.
-Status OutputSet::lock() {
+// Opens the folders and finds how the list names files in theirs. The list's own name in the tags is as seen
+// from there: a list of the same name in that folder itself owns other files.
+Status OutputSet::find_folder(const std::string& folder) {
   folder_fd_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_fd_ < 0) return failure(errno);
+  if (!folder.empty()) {
+    const std::string real = real_path(folder);
+    if (real.empty()) return write_error(folder, folder, errno);
+    const std::optional<std::string> prefix = below(real_path(folder_), real);
+    if (!prefix)
+      return output_error(list_, "its files would be in '" + real + "', which is not below the list's folder",
+                          "give the list a place in that folder or in one above it");
+    const auto unfit = [](char c) { return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
+    if (std::ranges::any_of(*prefix, unfit))
+      return output_error(list_,
+                          "the list cannot name files in '" + real +
+                              "': a folder's name has a backslash "
+                              "or a control character",
+                          "rename that folder, or put the list into it");
+    prefix_ = *prefix;
+  }
+  for (const char c : prefix_)
+    if (c == '/') list_id_ += "../";
+  list_id_ += list_name_;
+  files_fd_ =
+      ::openat(folder_fd_, prefix_.empty() ? "." : prefix_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return files_fd_ < 0 ? Status(failure(errno)) : Status(Done{});
+}
+
+// A folder below the list's can be on another file system, and no rename leads there.
+Status OutputSet::check_moves() {
+  if (prefix_.empty()) return Done{};
+  const std::string name = ".graphopt-" + std::to_string(::getpid()) + "-probe.tmp";
+  const TemporaryName here(staging_ + "/" + name), there(folder_ + "/" + prefix_ + name);
+  const int fd = ::openat(staging_fd_, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd < 0) return failure(errno);
+  ::close(fd);
+  if (::renameat(staging_fd_, name.c_str(), files_fd_, name.c_str()) == 0) {
+    ::unlinkat(files_fd_, name.c_str(), 0);
+    return Done{};
+  }
+  const int error = errno;
+  ::unlinkat(staging_fd_, name.c_str(), 0);
+  const std::string folder = folder_ + "/" + prefix_.substr(0, prefix_.size() - 1);
+  if (error != EXDEV) return write_error(folder, folder, error);
+  return output_error(list_, "its files would be on another file system, in '" + folder + "'",
+                      "put the list into that folder");
+}
+
+// A lock on a folder that has been removed is none: the next run makes and locks another one.
+Status OutputSet::lock() {
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     if (::mkdir(staging_.c_str(), 0777) != 0 && errno != EEXIST) return failure(errno);
     const int fd = ::open(staging_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -189,18 +269,20 @@ Status OutputSet::read_old_list(const ListReader& read, bool force) {
 }
 
 // Removes what a run left that was ended before it could: what its journal names and the list does not, which
-// is the new set or the old one, and the content of the staging folder.
+// is the new set or the old one, and the content of the staging folder. A file that is in use stays until
+// this run has replaced what uses it, and so does the journal, which still has to name it if this run fails.
 void OutputSet::recover() {
   if (const auto journal = FileImage::open(staging_ + "/" + std::string(kJournal)); journal) {
     std::unordered_set<std::string_view> listed;
     for (const SetFile& f : old_) listed.insert(f.name);
-    for (const SetFile& f : read_plain_list((*journal)->bytes()).value_or(std::vector<SetFile>{}))
-      if (!listed.contains(f.name)) remove(f);
+    for (SetFile& f : read_plain_list((*journal)->bytes()).value_or(std::vector<SetFile>{}))
+      if (!listed.contains(f.name) && !remove(f)) leftover_.push_back(std::move(f));
   }
   const int fd = ::openat(staging_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* dir = fd < 0 ? nullptr : ::fdopendir(fd);
   if (dir == nullptr) return;
-  while (const dirent* entry = ::readdir(dir)) ::unlinkat(staging_fd_, entry->d_name, 0);
+  while (const dirent* entry = ::readdir(dir))
+    if (leftover_.empty() || entry->d_name != kJournal) ::unlinkat(staging_fd_, entry->d_name, 0);
   ::closedir(dir);
 }
 
@@ -210,14 +292,16 @@ OutputSet::~OutputSet() {
     remove_staging();
     ::close(staging_fd_);  // the lock ends after the folder: who waits for it makes a new one
   }
+  if (files_fd_ >= 0) ::close(files_fd_);
   if (folder_fd_ >= 0) ::close(folder_fd_);
 }
 
 void OutputSet::remove_staging() {
-  for (std::size_t i = placed_; i < staged_.size(); ++i) ::unlinkat(staging_fd_, staged_[i].name.c_str(), 0);
-  if (keep_journal_) return;
-  ::unlinkat(staging_fd_, std::string(kJournal).c_str(), 0);
+  for (std::size_t i = placed_; i < staged_.size(); ++i)
+    ::unlinkat(staging_fd_, base_of(staged_[i]).c_str(), 0);
   for (const std::string& name : scratch_) ::unlinkat(staging_fd_, name.c_str(), 0);
+  if (keep_journal_ || !leftover_.empty()) return;
+  ::unlinkat(staging_fd_, std::string(kJournal).c_str(), 0);
   ::rmdir(staging_.c_str());
 }
 
@@ -225,16 +309,24 @@ void OutputSet::remove_staging() {
 
 SetFile OutputSet::named(std::string_view stem, std::string_view extension, std::uint64_t bytes,
                          const std::string& sha256) const {
-  return {plain_stem(stem) + "." + tag_of(list_name_, sha256) + std::string(extension), bytes, sha256};
+  return {prefix_ + plain_stem(stem) + "." + tag_of(list_id_, sha256) + std::string(extension), bytes,
+          sha256};
 }
 
 // Returns true if the file belongs to this set: its name can be made of nothing else. What stands before the
 // tag does not matter, but it leads to no other folder.
 bool OutputSet::owns(const SetFile& file) const {
-  if (!is_sha256_hex(file.sha256) || !std::ranges::all_of(file.name, is_plain)) return false;
-  const std::string middle = "." + tag_of(list_name_, file.sha256) + ".";
-  const std::size_t at = file.name.find(middle);
-  return at != std::string::npos && at > 0 && file.name.find('.', at + middle.size()) == std::string::npos;
+  if (!is_sha256_hex(file.sha256) || !file.name.starts_with(prefix_)) return false;
+  const std::string name = base_of(file);
+  if (!std::ranges::all_of(name, is_plain)) return false;
+  const std::string middle = "." + tag_of(list_id_, file.sha256) + ".";
+  const std::size_t at = name.find(middle);
+  return at != std::string::npos && at > 0 && name.find('.', at + middle.size()) == std::string::npos;
+}
+
+std::string OutputSet::name_of(const std::string& path) const {
+  const std::optional<std::string> folder = below(real_path(folder_), real_path(folder_of(path)));
+  return folder ? *folder + last_part(path) : std::string{};
 }
 
 std::string OutputSet::scratch(const std::string& name) {
@@ -246,9 +338,9 @@ std::string OutputSet::scratch(const std::string& name) {
 Result<SetFile> OutputSet::add(std::string_view stem, std::string_view extension, std::uint64_t bytes,
                                const std::string& sha256, const std::function<Status(OutputFile&)>& write) {
   SetFile file = named(stem, extension, bytes, sha256);
-  if (std::ranges::find(files_, file) != files_.end()) return file;
+  if (!names_.insert(file.name).second) return file;
   if (!file_holds(path_of(file), bytes, sha256)) {
-    const std::string path = staging_ + "/" + file.name;
+    const std::string path = staging_ + "/" + base_of(file);
     temporaries_.emplace_back(path);
     Result<OutputFile> out = OutputFile::create(path);
     if (!out) return of_file(out.errors(), path_of(file));
@@ -267,11 +359,13 @@ Status OutputSet::sync(int fd) const {
   return Done{};
 }
 
-// The files that this run may put into the folder, and those that it may have to remove from it.
+// The files that this run may put into the folder, and those that it may have to remove from it. A signal
+// leaves a journal that names what an earlier run left.
 Status OutputSet::write_journal() {
   std::vector<SetFile> all = staged_;
+  all.insert(all.end(), leftover_.begin(), leftover_.end());
   std::ranges::copy_if(old_, std::back_inserter(all), [this](const SetFile& f) { return owns(f); });
-  temporaries_.emplace_back(staging_ + "/" + std::string(kJournal));
+  if (leftover_.empty()) temporaries_.emplace_back(staging_ + "/" + std::string(kJournal));
   Result<OutputFile> journal = OutputFile::create(staging_ + "/" + std::string(kJournal));
   if (!journal) return of_file(journal.errors(), list_);
   if (Status s = journal->write(plain_list(all)); !s) return of_file(s.errors(), list_);
@@ -281,45 +375,65 @@ Status OutputSet::write_journal() {
 
 Status OutputSet::place() {
   for (; placed_ < staged_.size(); ++placed_) {
-    const std::string path = path_of(staged_[placed_]);
+    const std::string path = path_of(staged_[placed_]), name = base_of(staged_[placed_]);
     temporaries_.emplace_back(path);
-    if (::renameat(staging_fd_, staged_[placed_].name.c_str(), folder_fd_, staged_[placed_].name.c_str()) !=
-        0)
-      return write_error(path, folder_, errno);
+    if (::renameat(staging_fd_, name.c_str(), files_fd_, name.c_str()) != 0)
+      return write_error(path, folder_of(path), errno);
   }
-  return sync(folder_fd_);
+  return sync(files_fd_);
 }
 
+// What stands beside the set may need some of the files where it could not be brought back: they stay, and
+// the journal with them.
 void OutputSet::undo_place() {
-  for (std::size_t i = 0; i < placed_; ++i) ::unlinkat(folder_fd_, staged_[i].name.c_str(), 0);
+  for (std::size_t i = 0; i < placed_; ++i) {
+    if (place_.in_use(path_of(staged_[i]))) keep_journal_ = true;
+    else ::unlinkat(files_fd_, base_of(staged_[i]).c_str(), 0);
+  }
 }
 
-void OutputSet::remove(const SetFile& file) const {
+// Returns false if the file is one of this set and stays because it is in use.
+bool OutputSet::remove(const SetFile& file) const {
   struct stat info{};
-  if (!owns(file) || ::fstatat(folder_fd_, file.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !S_ISREG(info.st_mode) || FileImage::maps(info.st_dev, info.st_ino))
-    return;
-  ::unlinkat(folder_fd_, file.name.c_str(), 0);
+  const std::string name = owns(file) ? base_of(file) : std::string{};
+  if (name.empty() || ::fstatat(files_fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(info.st_mode))
+    return true;
+  if (place_.in_use(path_of(file))) return false;
+  ::unlinkat(files_fd_, name.c_str(), 0);
+  return true;
+}
+
+// Removes what only the old set has, and what an interrupted run left.
+void OutputSet::forget_old() {
+  old_.insert(old_.end(), leftover_.begin(), leftover_.end());
+  leftover_.clear();
+  for (const SetFile& f : old_)
+    if (!names_.contains(f.name)) remove(f);
+}
+
+// A signal whose handler ends the process a moment later has removed files of this run.
+Status OutputSet::check_signals() const {
+  if (temporary_file_removals() == removals_) return Done{};
+  return output_error(list_, "the run was interrupted", "run it again");
 }
 
 Status OutputSet::commit(std::string_view list_text, const FileBeside& beside) {
+  if (Status s = check_signals(); !s) return s;
   if (Status s = list_file_->write(list_text); !s) return s;
   if (Status s = list_file_->finish(); !s) return s;
   if (Status s = write_journal(); !s) return s;
   Status s = place();
-  if (s && beside.place) {
-    s = beside.place();
-    if (!s) undo_place();
-  } else if (!s) {
-    undo_place();
-  }
-  if (!s) return s;
-
-  // From here on a signal leaves the files alone: one that came before has removed some of them.
+  // From here on a signal leaves the files alone, since what stands beside the set may need them: one that
+  // came before has removed some of them.
   for (TemporaryName& name : temporaries_) name.forget();
-  if (temporary_file_removals() != removals_)
-    s = output_error(list_, "the run was interrupted", "run it again");
-  else s = list_file_->commit();
+  if (s) s = check_signals();
+  if (s && beside.place) s = beside.place();
+  if (!s) {
+    undo_place();
+    return s;
+  }
+  s = list_file_->commit();
   if (!s) {
     if (beside.undo) beside.undo();
     undo_place();
@@ -329,10 +443,7 @@ Status OutputSet::commit(std::string_view list_text, const FileBeside& beside) {
     keep_journal_ = true;
     return synced;
   }
-  std::unordered_set<std::string_view> listed;
-  for (const SetFile& f : files_) listed.insert(f.name);
-  for (const SetFile& f : old_)
-    if (!listed.contains(f.name)) remove(f);
+  forget_old();
   return Done{};
 }
 

@@ -7,11 +7,13 @@
 // one step by which the set changes. docs/output-sets.md gives the order of all steps and what holds when a
 // run ends between two of them.
 // Ownership: the name of a file holds a tag, made of the name of the list and the SHA-256 of the content. A
-// list owns a file only if both fit, so a list that names files of another set, or something outside its
-// folder, owns none of them, and nothing but what its list owns is ever removed.
+// list owns a file only if both fit, so a list that names files of another set, or something outside the
+// folder of the files, owns none of them, and nothing but what its list owns is ever removed.
 //
 //   net.json -> net.s0.<tag>.onnx, net.s1.<tag>.onnx, net.<tag>.data       tag: 32 hexadecimal digits
 //
+// The files stand beside the list, or in a folder below it (SetPlace::folder), in which case the list names
+// them with that folder.
 // Errors are of kind Output. After an error the old set is as it was.
 #pragma once
 
@@ -21,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "graphopt/error.h"
@@ -30,7 +33,7 @@
 namespace graphopt {
 
 struct SetFile {
-  std::string name;  // in the folder of the list: letters, digits, '.', '_', '-'
+  std::string name;  // from the folder of the list; its last part is letters, digits, '.', '_', '-'
   std::uint64_t bytes = 0;
   std::string sha256;  // 64 hexadecimal digits in lower case
 
@@ -46,15 +49,24 @@ std::optional<std::vector<SetFile>> read_plain_list(std::string_view text);
 
 // A file with a name of its own that is replaced together with the set, just before the list.
 struct FileBeside {
-  std::function<Status()> place;
-  std::function<void()> undo;  // is called when the list could not be replaced after place() succeeded
+  std::function<Status()> place;  // gives it its name, durably, or leaves all as it was
+  std::function<void()> undo;     // is called when the list could not be replaced after place() succeeded
+};
+
+struct SetPlace {
+  std::string folder;  // of the files: the list's or one below it; empty: the list's
+  // Returns true of a file with a tag of this list that something outside the set needs: it is not removed,
+  // neither as a part of the old set nor as what an interrupted run left. Empty: file_is_mapped.
+  std::function<bool(const std::string& path)> in_use;
 };
 
 class OutputSet {
  public:
   // Waits until no other process writes this set, removes what an interrupted run left of it, and reads the
-  // list that is there; a file that is no list is replaced with `force` only.
-  static Result<std::unique_ptr<OutputSet>> open(const std::string& list, const ListReader& read, bool force);
+  // list that is there; a file that is no list is replaced with `force` only. An error if the list could not
+  // name files in place.folder, or they could not be moved there in one step.
+  static Result<std::unique_ptr<OutputSet>> open(const std::string& list, const ListReader& read, bool force,
+                                                 SetPlace place = {});
   ~OutputSet();
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
@@ -67,34 +79,46 @@ class OutputSet {
   SetFile named(std::string_view stem, std::string_view extension, std::uint64_t bytes,
                 const std::string& sha256) const;
   std::string path_of(const SetFile& file) const { return folder_ + "/" + file.name; }
+  // Returns the name by which the list can name another file; empty if it is outside the list's folder.
+  std::string name_of(const std::string& path) const;
   // A path for something that is needed until the set is written; it is removed afterwards.
   std::string scratch(const std::string& name);
 
   // Gives all files their names and replaces the list. Files of the old set that are not in the new one are
-  // removed, unless this process reads them.
+  // removed, unless they are in use. After an error new files that are in use by then stay, too.
   Status commit(std::string_view list_text, const FileBeside& beside = {});
 
  private:
   OutputSet() = default;
+  Status find_folder(const std::string& folder);
   Status lock();
+  Status check_moves();
   Status read_old_list(const ListReader& read, bool force);
   void recover();
   Status write_journal();
   Status place();
   void undo_place();
+  void forget_old();
+  Status check_signals() const;
   Status sync(int fd) const;
+  std::string base_of(const SetFile& file) const { return file.name.substr(prefix_.size()); }
   bool owns(const SetFile& file) const;
-  void remove(const SetFile& file) const;
+  bool remove(const SetFile& file) const;
   void remove_staging();
   Error failure(int error) const;
 
   std::string list_;       // as given
   std::string folder_;     // of the file that the list's name leads to
   std::string list_name_;  // in this folder
-  std::string staging_;    // a folder in it, for what has no name yet; its lock is the set's
-  int folder_fd_ = -1, staging_fd_ = -1;
+  std::string prefix_;     // of the names of the files: empty, or "sub/"
+  std::string list_id_;    // the list as seen from the folder of the files
+  std::string staging_;    // a folder beside the list, for what has no name yet; its lock is the set's
+  SetPlace place_;
+  int folder_fd_ = -1, files_fd_ = -1, staging_fd_ = -1;  // of the list, of the files, of what has no name
   std::optional<OutputFile> list_file_;
   std::vector<SetFile> old_, files_, staged_;  // `old_`: all that the old list names
+  std::vector<SetFile> leftover_;              // of an interrupted run, in use when this one began
+  std::unordered_set<std::string> names_;      // of files_
   std::vector<std::string> scratch_;
   std::vector<TemporaryName> temporaries_;  // also of files that have their places but no list yet
   std::size_t placed_ = 0;                  // of staged_
@@ -104,5 +128,12 @@ class OutputSet {
 
 // Returns true if the path is a regular file (no link) of this size and content.
 bool file_holds(const std::string& path, std::uint64_t bytes, const std::string& sha256);
+// Returns true if the path is a file of which this process has a map.
+bool file_is_mapped(const std::string& path);
+// What a name of a file of a set begins with: at most 180 letters, digits, '.', '_' or '-', all others as
+// '_'.
+std::string plain_stem(std::string_view text);
+// Returns the stem of a file's name, as named() got it; nothing where the name has no tag.
+std::optional<std::string_view> stem_of(std::string_view name);
 
 }  // namespace graphopt

@@ -189,6 +189,71 @@ TEST_F(Outputs, AHostileListRemovesNothing) {
   EXPECT_EQ(read(path("user.txt")), text);
 }
 
+// --- files in a folder below the list ----------------------------------------------------------------------
+
+TEST_F(Outputs, FilesCanStandInAFolderBelowTheList) {
+  fs::create_directories(path("a/b c"));
+  const auto save = [&](const std::string& list, const Contents& contents) {
+    auto set = OutputSet::open(path(list), read_plain_list, false, {path("a/./b c"), {}});
+    EXPECT_TRUE(set.ok()) << to_string(set.error());
+    auto files = fill(**set, contents);
+    EXPECT_TRUE(files.ok());
+    EXPECT_TRUE((*set)->commit(plain_list(*files)));
+    EXPECT_EQ((*set)->name_of(path("a/x")), "a/x");
+    EXPECT_EQ((*set)->name_of(path("../x")), "");
+    return *files;
+  };
+  const auto in_folder = [&] {
+    Names out;
+    for (const auto& e : fs::directory_iterator(path("a/b c")))
+      out.insert("a/b c/" + e.path().filename().string());
+    return out;
+  };
+  const auto named_by = [](const std::vector<SetFile>& files) {
+    Names out;
+    for (const SetFile& f : files) out.insert(f.name);
+    return out;
+  };
+  save("net.list", {{"net.s0", "one"}, {"net.s1", "two"}});
+  const std::vector<SetFile> files = save("net.list", {{"net.s0", "one"}, {"net.s1", "three"}});
+  EXPECT_EQ(in_folder(), named_by(files));
+  EXPECT_EQ(names(), (Names{"a", "net.list"}));
+  expect_whole("net.list");
+  // A list of the same name and text that stands elsewhere owns none of them.
+  const auto own = write("a/b c/net.list", {{"net.s0", "one"}});
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(write("a/b c/net.list", {{"net.s0", "four"}}));
+  expect_whole("net.list");
+  fs::copy_file(path("net.list"), path("a/net.list"));
+  ASSERT_TRUE(write("a/net.list", {}));
+  expect_whole("net.list");
+  // After a move of the files into the list's folder those that are below stay: something may use them.
+  ASSERT_TRUE(write("net.list", {{"net.s0", "one"}}));
+  for (const SetFile& f : files) EXPECT_TRUE(fs::exists(path(f.name)));
+}
+
+TEST_F(Outputs, RefusesAFolderThatTheListCannotName) {
+  fs::create_directories(path("sub"));
+  fs::create_directories(path("back\\slash"));
+  fs::create_directories(path("line\nbreak"));
+  fs::create_directory_symlink(path("sub"), path("back\\slash/link"));
+  const auto what = [&](const std::string& list, const std::string& folder) {
+    const auto set = OutputSet::open(path(list), read_plain_list, false, {path(folder), {}});
+    return set.ok() ? std::string("opened") : set.error().what;
+  };
+  const Names before = names();
+  EXPECT_TRUE(what("sub/net.list", ".").find("which is not below the list's folder") != std::string::npos);
+  EXPECT_TRUE(what("sub/net.list", "sub/..").find("which is not below") != std::string::npos);
+  EXPECT_TRUE(
+      what("net.list", "back\\slash").ends_with("a folder's name has a backslash or a control character"));
+  EXPECT_TRUE(
+      what("net.list", "line\nbreak").ends_with("a folder's name has a backslash or a control character"));
+  EXPECT_TRUE(what("net.list", "absent").ends_with("is not there"));
+  EXPECT_EQ(what("net.list", "back\\slash/link"), "opened");  // links are followed
+  EXPECT_EQ(names(), before);
+  EXPECT_TRUE(fs::is_empty(path("sub")));
+}
+
 // --- failures ----------------------------------------------------------------------------------------------
 
 TEST_F(Outputs, AFailureInTheMiddleLeavesTheOldSet) {
@@ -367,17 +432,123 @@ TEST_F(Outputs, ASignalLeavesTheOldSet) {
     remove_temporary_files();  // the handler, while files are made
     EXPECT_EQ(names(), before);
   }
-  const auto failed = write("net.list", {{"net.s0", "two"}},
-                            {[this, &before]() -> Status {
-                               remove_temporary_files();  // and after they have their places
-                               EXPECT_EQ(names(), before);
-                               return Done{};
-                             },
-                             [] {}});
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().what, "the run was interrupted");
+  {
+    auto set = OutputSet::open(path("net.list"), read_plain_list, false);
+    ASSERT_TRUE(fill(**set, {{"net.s0", "two"}}));
+    remove_temporary_files();  // the process goes on for a moment
+    bool placed = false;
+    const Status failed = (*set)->commit("", {[&placed]() -> Status {
+                                                placed = true;
+                                                return Done{};
+                                              },
+                                              [] {}});
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.errors().front().what, "the run was interrupted");
+    EXPECT_FALSE(placed);
+  }
   EXPECT_EQ(names(), before);
   expect_whole("net.list");
+}
+
+// What stands beside the set may need its files: from there on a signal removes none of them.
+TEST_F(Outputs, ASignalLeavesTheNewFilesToWhatStandsBeside) {
+  ASSERT_TRUE(write("net.list", {{"net.s0", "one"}}));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    static_cast<void>(write("net.list", {{"net.s0", "two"}},
+                            {[]() -> Status {
+                               remove_temporary_files();
+                               ::_exit(0);
+                             },
+                             {}}));
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(names().size(), 4u);  // the list, both files, the folder with the journal
+  expect_whole("net.list");
+  ASSERT_TRUE(write("net.list", {{"net.s0", "three"}}));
+  EXPECT_EQ(names().size(), 2u);
+}
+
+// What an ended run left stays while it is in use, also after a run that fails, and goes with the next one.
+TEST_F(Outputs, WhatIsInUseStaysUntilItIsNot) {
+  ASSERT_TRUE(write("net.list", {{"net.s0", "one"}}));
+  const Names before = names();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    static_cast<void>(
+        write("net.list", {{"net.s0", "two"}, {"net.s1", "three"}}, {[]() -> Status { ::_exit(0); }, {}}));
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  bool used = true;
+  std::string in_use;
+  const auto opened = [&] {
+    return OutputSet::open(path("net.list"), read_plain_list, false,
+                           {{}, [&](const std::string& file) { return used && file == in_use; }});
+  };
+  {
+    auto set = OutputSet::open(path("other.list"), read_plain_list, false);
+    ASSERT_TRUE(set);
+  }
+  for (const std::string& name : names())
+    if (read(path(name)) == "two") in_use = path(name);
+  Names left = before;
+  left.insert(in_use.substr(folder_.string().size() + 1));
+  left.insert(".net.list.graphopt");
+  for (int i = 0; i < 2; ++i) {
+    auto set = opened();  // ends before its files are made; then while they are
+    ASSERT_TRUE(set);
+    if (i == 1) {
+      ASSERT_TRUE(fill(**set, {{"net.s0", "four"}}));
+      remove_temporary_files();
+      EXPECT_FALSE((*set)->commit("", {}));
+    }
+    set->reset();
+    EXPECT_EQ(names(), left);
+    expect_whole("net.list");
+  }
+  {
+    auto set = opened();
+    const auto files = fill(**set, {{"net.s0", "four"}});
+    ASSERT_TRUE(files);
+    ASSERT_TRUE((*set)->commit(plain_list(*files), {[&used]() -> Status {
+                                                      used = false;
+                                                      return Done{};
+                                                    },
+                                                    [] {}}));
+  }
+  EXPECT_EQ(names().size(), 2u);
+  expect_whole("net.list");
+}
+
+TEST_F(Outputs, ANewFileThatIsInUseStaysAfterAnError) {
+  ASSERT_TRUE(write("net.list", {{"net.s0", "one"}}));
+  const Names before = names();
+  bool placed = false;
+  {
+    auto set = OutputSet::open(path("net.list"), read_plain_list, false,
+                               {{}, [&](const std::string& file) { return placed && read(file) == "two"; }});
+    const auto files = fill(**set, {{"net.s0", "two"}, {"net.s1", "three"}});
+    ASSERT_TRUE(files);
+    EXPECT_FALSE((*set)->commit(plain_list(*files), {[&]() -> Status {
+                                                       placed = true;
+                                                       fs::rename(path("net.list"), path("kept"));
+                                                       fs::create_directories(path("net.list/full"));
+                                                       return Done{};
+                                                     },
+                                                     [] {}}));
+  }
+  fs::remove_all(path("net.list"));
+  fs::rename(path("kept"), path("net.list"));
+  EXPECT_EQ(names().size(), before.size() + 2);  // the file and the folder with the journal
+  expect_whole("net.list");
+  ASSERT_TRUE(write("net.list", {{"net.s0", "one"}}));
+  EXPECT_EQ(names(), before);
 }
 
 TEST_F(Outputs, RunsAtTheSameTimeWaitForEachOther) {
