@@ -2,11 +2,16 @@
 // the model that stands beside the set, replace the list.
 #include "onnx/set_writer.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -18,6 +23,8 @@
 
 namespace graphopt {
 namespace {
+
+constexpr std::string_view kDataExtension = ".data";
 
 Error output_error(const std::string& path, std::string what, std::string remedy) {
   Error e{ErrorKind::Output, {}, std::move(what), std::move(remedy)};
@@ -55,45 +62,141 @@ Error larger_than_a_file(const SetModel& model, const std::string& path, std::ui
                                                                           : "lower --external-threshold");
 }
 
-// The model beside the set. Its old file gets a second name for a moment, so that it can be brought back;
-// where the file system has no links, or OUT is on another one than the list, it cannot.
+std::string resolved(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string out = real;
+  std::free(real);
+  return out;
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Returns true if the path is a file whose content has these bytes, at most 255 of them, somewhere.
+bool file_contains(const std::string& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat info{};
+  bool found = false;
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    // Read, not mapped: somebody else may shorten the file meanwhile.
+    std::string piece(std::size_t{1} << 20, '\0');
+    std::size_t kept = 0;  // the end of the piece before
+    while (!found) {
+      const ssize_t n = ::read(fd, piece.data() + kept, piece.size() - kept);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      const std::size_t size = kept + static_cast<std::size_t>(n);
+      found = std::string_view(piece).substr(0, size).find(bytes) != std::string_view::npos;
+      kept = std::min(size, bytes.size() - 1);
+      std::memmove(piece.data(), piece.data() + size - kept, kept);
+    }
+  }
+  ::close(fd);
+  return found;
+}
+
+// Returns true if a model that the data file is named after refers to it: `m.onnx` beside
+// `m.onnx.<tag>.data`. Every tag is another one, so a file that has the name in it is taken to refer to it.
+bool has_user(const std::string& data) {
+  const std::string folder = folder_of(data), name = last_part(data);
+  const std::optional<std::string_view> stem = stem_of(name);
+  DIR* dir = stem ? ::opendir(folder.c_str()) : nullptr;
+  if (dir == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = found ? nullptr : ::readdir(dir))
+    found = plain_stem(entry->d_name) == *stem && file_contains(folder + "/" + entry->d_name, name);
+  ::closedir(dir);
+  return found;
+}
+
+// Which files of an old set stay: those of which the process has a map, since they may belong to the model
+// that it read, and data files to which a model of the user's name refers. The weights of a model that OUT
+// replaces go with it: then only the model that is there decides.
+std::function<bool(const std::string&)> in_use(std::span<const SetModel> models, const SetModel* out) {
+  const std::string target = out ? resolved(out->options.path) : std::string{};
+  const auto replaced = [&](const SetModel& model) { return resolved(model.model->file) == target; };
+  const bool all_replaced = out && replaced(*out) && std::ranges::all_of(models, replaced);
+  return [all_replaced](const std::string& path) {
+    const bool data = path.ends_with(kDataExtension);
+    return ((!data || !all_replaced) && file_is_mapped(path)) || (data && has_user(path));
+  };
+}
+
+// OUT. Its old file gets a second name for a moment, so that it can be brought back; where the file system
+// has no links, or OUT is on another one than the list, it cannot.
 class Out {
  public:
-  // The set and the model must outlive this object.
-  Out(OutputSet& set, const SetModel& model) : set_(set), output_(*model.model, model.options) {}
-
-  Status write(const std::string& path) {
-    if (Status s = output_.write(); !s) return s;
-    if (output_.regular()) return Done{};
-    return output_error(path, "a model beside a set of files cannot go to a pipe or a device",
-                        "give -o the path of a file");
+  // The model and the layout must outlive this object.
+  Out(const SetModel& model, DataLayout* shared) {
+    if (shared) output_.emplace(*model.model, model.options, *shared);
+    else output_.emplace(*model.model, model.options);
+    output_->find_sha256();
   }
 
-  Status place() {
-    const std::string kept = set_.scratch("out");
-    if (output_.replaces() && ::link(output_.target().c_str(), kept.c_str()) == 0) kept_ = kept;
-    return output_.place();
+  Status write(const std::string& data_name) {
+    if (!data_name.empty()) output_->name_data(data_name);
+    return output_->write();
+  }
+
+  Status place(OutputSet& set) {
+    const std::string& target = output_->target();
+    const std::string kept = set.scratch("out");
+    if (output_->replaces() && ::link(target.c_str(), kept.c_str()) == 0) kept_ = kept;
+    if (Status s = output_->place(); !s) return s;
+    ::stat(target.c_str(), &placed_);
+    // It must not be older than the list after a power cut.
+    const int folder = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool failed = folder < 0 || (::fsync(folder) != 0 && errno != EINVAL);
+    const int error = errno;
+    if (folder >= 0) ::close(folder);
+    if (!failed) return Done{};
+    undo();
+    return write_error(target, folder_of(target), error);
   }
 
   void undo() {
-    if (!kept_.empty()) ::rename(kept_.c_str(), output_.target().c_str());
-    else if (!output_.replaces()) ::unlink(output_.target().c_str());
-    else return;  // the new file stays, and needs its data
-    output_.remove_data();
+    const std::string& target = output_->target();
+    struct stat now{};
+    if (::stat(target.c_str(), &now) != 0 || now.st_dev != placed_.st_dev || now.st_ino != placed_.st_ino)
+      return;  // another run has replaced it
+    if (!kept_.empty()) {
+      if (::rename(kept_.c_str(), target.c_str()) != 0) return;
+    } else if (!output_->replaces()) {
+      ::unlink(target.c_str());
+    } else {
+      return;  // the new file stays, and needs its data
+    }
+    output_->remove_data();
   }
 
-  void remove_old() const { output_.remove_old(); }
-  const SavedFiles& saved() const { return output_.saved(); }
+  const ModelOutput& output() const { return *output_; }
 
  private:
-  OutputSet& set_;
-  ModelOutput output_;
+  std::optional<ModelOutput> output_;
   std::string kept_;
+  struct stat placed_{};
 };
 
 Status check(const SetModel& model, const std::string& list) {
   if (std::optional<Error> e = shrunk_input(*model.model)) return *std::move(e);
   if (std::optional<Error> e = hits_weights(*model.model, list)) return *std::move(e);
+  return Done{};
+}
+
+Status check_out(const SetModel& out, const std::string& list) {
+  if (Status s = check(out, list); !s) return s;
+  const std::string& path = out.options.path;
+  if (same_target(path, list))
+    return output_error(list, "the model and the list of the set have the same name",
+                        "give one of them another name");
+  struct stat info{};
+  if (path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+    return output_error(path, "a model beside a set of files cannot go to a pipe or a device",
+                        "give -o the path of a file");
+  // Says what is wrong with its path before anything of the set is made.
+  if (const Result<OutputFile> probe = OutputFile::create(path, out.options.force); !probe)
+    return probe.errors();
   return Done{};
 }
 
@@ -109,28 +212,33 @@ std::vector<SetFile> SavedSet::files() const {
 Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options) {
   for (const SetModel& model : models)
     if (Status s = check(model, options.list); !s) return s.errors();
+  const bool shares = options.out && options.out_shares_data;
+  std::string out_path;  // links followed
   if (options.out) {
-    if (Status s = check(*options.out, options.list); !s) return s.errors();
-    if (same_target(options.out->options.path, options.list))
-      return output_error(options.list, "the model and the list of the set have the same name",
-                          "give one of them another name");
+    if (Status s = check_out(*options.out, options.list); !s) return s.errors();
+    out_path = resolved(options.out->options.path);
   }
-  Result<std::unique_ptr<OutputSet>> opened = OutputSet::open(options.list, options.read_list, options.force);
+  Result<std::unique_ptr<OutputSet>> opened =
+      OutputSet::open(options.list, options.read_list, options.force,
+                      {shares ? folder_of(out_path) : std::string{}, in_use(models, options.out)});
   if (!opened) return opened.errors();
   OutputSet& set = **opened;
+  DataLayout layout(DataLayout::Share::Contents);
+  std::optional<Out> out;
+  if (options.out) out.emplace(*options.out, shares ? &layout : nullptr);
   // Each plan is made again for its message, which costs a walk over the model: all of them at once would be
   // a table of all tensors for each of many parts.
-  DataLayout layout(DataLayout::Share::Contents);
   for (const SetModel& model : models) const DataPlan plan(*model.model, model.options, layout);
 
   SavedSet saved;
   if (!layout.empty()) {
-    Result<SetFile> data = set.add(options.data_name, ".data", layout.size(), layout.sha256(),
-                                   [&layout](OutputFile& file) { return layout.write(file); });
+    Result<SetFile> data =
+        set.add(shares ? last_part(out_path) : options.data_name, kDataExtension, layout.size(),
+                layout.sha256(), [&layout](OutputFile& file) { return layout.write(file); });
     if (!data) return data.errors();
     saved.data = *std::move(data);
   }
-  const std::string data_name = saved.data ? saved.data->name : std::string{};
+  const std::string data_name = saved.data ? last_part(saved.data->name) : std::string{};
   for (const SetModel& model : models) {
     const Message message(model, layout, data_name);
     if (message.size() > kLargestMessage)
@@ -140,18 +248,17 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
     if (!file) return file.errors();
     saved.models.push_back(*std::move(file));
   }
-  std::optional<Out> out;
   FileBeside beside;
-  if (options.out) {
-    out.emplace(set, *options.out);
-    if (Status s = out->write(options.out->options.path); !s) return s.errors();
-    saved.out = out->saved();
-    beside = {[&out] { return out->place(); }, [&out] { out->undo(); }};
+  if (out) {
+    if (Status s = out->write(shares ? data_name : std::string{}); !s) return s.errors();
+    saved.out = out->output().saved();
+    saved.out_file = {set.name_of(out->output().target()), saved.out->bytes, out->output().sha256()};
+    beside = {[&] { return out->place(set); }, [&] { out->undo(); }};
   }
   const std::string list = options.write_list(saved);
   saved.list_bytes = list.size();
   if (Status s = set.commit(list, beside); !s) return s.errors();
-  if (out) out->remove_old();
+  if (out) out->output().remove_old();
   return saved;
 }
 

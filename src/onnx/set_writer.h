@@ -5,7 +5,8 @@
 // payloads of all models go into one data file, each once by its content, at the place that it gets when the
 // models are gone through in their order. The data file is named by its content; the models, which name it,
 // by theirs. support/output_set.h makes the files appear together, with the list as the one step that
-// replaces the old set. Equal models, options and names give equal bytes.
+// replaces the old set. A model of the user's name (OUT) can be written with the set and share its data file.
+// Equal models, options and names give equal bytes.
 // docs/output-sets.md: the format, the order of all steps, what holds after a crash.
 //
 //   save_set({{&m, options_of_part_0, "net.s0"}, {&m, options_of_part_1, "net.s1"}},
@@ -31,7 +32,7 @@ struct SetModel {
   // `part` and `types` as for one model: entries of `types` for values that are not in the part are ignored,
   // so the types of all parts may be given with each. part_types (driver/shapes.h) makes them. `external`:
   // Never keeps everything in the model's own file; otherwise each initializer of `external_threshold` bytes
-  // or more goes into the data file. `path` and `force` count for SetOptions::out only.
+  // or more goes into the data file. `path` and `force` are for SetOptions::out only.
   SaveOptions options;
   std::string name;  // what its file's name begins with
 };
@@ -40,6 +41,8 @@ struct SavedSet {
   std::vector<SetFile> models;  // in the order given
   std::optional<SetFile> data;  // none when no model needs it
   std::optional<SavedFiles> out;
+  // SetOptions::out as the list can name it; its name is empty where it stands outside the list's folder.
+  std::optional<SetFile> out_file;
   std::uint64_t list_bytes = 0;  // not yet known when SetOptions::write_list is called
 
   // The data file, if there is one, then the models.
@@ -47,9 +50,11 @@ struct SavedSet {
 };
 
 struct SetOptions {
-  std::string list;                // the path of the list; the other files stand in its folder
-  std::string data_name = "data";  // what the data file's name begins with
-  bool force = false;              // replace a list that is write-protected, or a file that is no list
+  std::string list;  // the path of the list; the other files stand in its folder, or in OUT's
+  // What the data file's name begins with. A model of this name beside it keeps an old data file that it
+  // refers to: such files are removed after it was replaced.
+  std::string data_name = "data";
+  bool force = false;  // replace a list that is write-protected, or a file that is no list
   // The text of the list, and the reader of what it gives. Names in it are relative to the list's folder. The
   // reader gets the text of a list that an earlier run wrote, or of any other file that the user named, and
   // throws nothing. It returns all files with their names and SHA-256, the data file too: those that it
@@ -58,11 +63,15 @@ struct SetOptions {
     return plain_list(s.files());
   };
   ListReader read_list = read_plain_list;
-  // A model that is also written to a name of the user's choice, `options.path`, just before the list, as
-  // save_model writes it: it is no member of the set and needs none of its files. Use it when a run writes
-  // both: an OUT that was saved before stays when the set then fails. (Its data file is no link
-  // to the set's: onnx refuses data files of several links.)
+  // OUT: a model that is also written to a name of the user's choice, `options.path`, just before the list.
+  // It is no file of the set. Use it when a run writes both: an OUT that was saved before stays when the set
+  // then fails. It is what save_model writes and needs none of the set's files (its data file is no link to
+  // the set's: onnx refuses data files of several links), unless:
   const SetModel* out = nullptr;
+  // The weights of OUT go into the set's data file, before those of the models, and `options.external` counts
+  // as in a model of the set. All files but the list then stand in OUT's folder, which is the list's or one
+  // below it, and the data file is named after OUT: data_name is not used.
+  bool out_shares_data = false;
 };
 
 Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options);

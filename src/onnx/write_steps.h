@@ -27,6 +27,7 @@ Error too_large(const std::string& path, std::uint64_t bytes, std::string remedy
 Status write_ranges(const std::vector<wire::ByteRange>& ranges, OutputFile& out);
 std::string sha256_of(const std::vector<wire::ByteRange>& ranges);
 
+class DataLayout;
 class DataPlan;
 
 // One model and its data file under names of the user's choice, in steps (writer.cpp).
@@ -34,13 +35,19 @@ class ModelOutput {
  public:
   // Both must outlive this object.
   ModelOutput(const Model& m, const SaveOptions& options);
+  // For a model whose payloads go into the data file of a set: they are added to `shared` at once, and the
+  // model makes no data file.
+  ModelOutput(const Model& m, const SaveOptions& options, DataLayout& shared);
   ~ModelOutput();
 
-  Status write();                              // everything but the names
-  Status place();                              // gives the data file its name, then the model
-  void remove_data() const;                    // undoes place() for the data file
-  void remove_old() const;                     // data files of the model that was replaced
-  bool replaces() const { return replaces_; }  // a file of this name was there
+  void name_data(std::string name);  // of the set's data file, in the model's folder; before write()
+  Status write();                    // everything but the names
+  std::string sha256() const { return sha256_; }  // of the model's file, if the writer was told to find it
+  void find_sha256() { finds_sha256_ = true; }    // before write()
+  Status place();                                 // gives the data file its name, then the model
+  void remove_data() const;                       // undoes place() for the data file
+  void remove_old() const;                        // data files of the model that was replaced
+  bool replaces() const { return replaces_; }     // a file of this name was there
   bool regular() const { return model_file_->regular(); }
   const std::string& target() const { return model_file_->target(); }
   const SavedFiles& saved() const { return saved_; }
@@ -50,7 +57,8 @@ class ModelOutput {
   const SaveOptions& options_;
   std::optional<OutputFile> model_file_, data_file_;
   std::unique_ptr<DataPlan> plan_;
-  bool replaces_ = false;
+  bool shares_ = false, finds_sha256_ = false, replaces_ = false;
+  std::string sha256_;
   SavedFiles saved_;
 };
 

@@ -24,7 +24,11 @@ bool is_plain_file(const std::string& path) {
 }  // namespace
 
 ModelOutput::ModelOutput(const Model& m, const SaveOptions& options) : m_(m), options_(options) {}
+ModelOutput::ModelOutput(const Model& m, const SaveOptions& options, DataLayout& shared)
+    : m_(m), options_(options), plan_(std::make_unique<DataPlan>(m, options, shared)), shares_(true) {}
 ModelOutput::~ModelOutput() = default;
+
+void ModelOutput::name_data(std::string name) { plan_->name_file(std::move(name)); }
 
 Status ModelOutput::write() {
   if (std::optional<Error> e = shrunk_input(m_)) return *std::move(e);
@@ -36,10 +40,10 @@ Status ModelOutput::write() {
   if (!model_file) return model_file.errors();
   model_file_.emplace(*std::move(model_file));
 
-  plan_ = std::make_unique<DataPlan>(m_, options_, files_allowed, false);
+  if (!shares_) plan_ = std::make_unique<DataPlan>(m_, options_, files_allowed, false);
   auto message = std::make_unique<MessageWriter>(m_, options_, *plan_);
   std::vector<wire::ByteRange> ranges = message->ranges();
-  if (message->size() > kLargestMessage && files_allowed &&
+  if (message->size() > kLargestMessage && files_allowed && !shares_ &&
       options_.external == SaveOptions::External::Auto) {
     message.reset();
     plan_ = std::make_unique<DataPlan>(m_, options_, files_allowed, true);
@@ -56,10 +60,11 @@ Status ModelOutput::write() {
   saved_.bytes = message->size();
   saved_.data_kept = plan_->keeps();
   saved_.data_bytes = plan_->data_bytes() + plan_->kept_bytes();
-  if (plan_->has_data()) {
+  if (plan_->has_data() && !shares_) {
     if (Status s = plan_->write(target(), data_file_); !s) return s;
     saved_.data_path = folder_of(options_.path) + "/" + plan_->file_name();
   }
+  if (finds_sha256_) sha256_ = sha256_of(ranges);
   if (Status s = write_ranges(ranges, *model_file_); !s) return s;
   return model_file_->finish();
 }

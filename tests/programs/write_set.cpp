@@ -1,10 +1,12 @@
 // Writes a set of files over an older one, and ends itself where it is told, for tests/campaign/kill_set.py.
 //
-//   graphopt_write_set LIST OUT SEED KIBIBYTES [CALL]
+//   graphopt_write_set LIST OUT SEED KIBIBYTES own|shared [CALL]
 //
-// The set has three models and their weights, which follow from SEED; one of them is also written to OUT.
-// With CALL the process is killed (SIGKILL) before that of its system calls that change names or sync files,
-// counted from 1. Prints the number of these calls.
+// The set has three models and their weights, which follow from SEED; one of them is also written to OUT,
+// with a data file of its own, or with its weights in that of the set. If OUT is there and SEED is 2, the
+// models are OUT as it is there, so that the run reads what it replaces. With CALL the process is killed
+// (SIGKILL) before that of its system calls that change names or sync files, counted from 1. Prints the
+// number of these calls.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "onnx/reader.h"
 #include "onnx/set_writer.h"
 
 namespace {
@@ -96,17 +99,33 @@ Model model(std::uint64_t seed, std::uint64_t own, std::size_t bytes) {
   return m;
 }
 
-int run(const std::string& list, const std::string& out, std::uint64_t seed, std::size_t bytes) {
+int run(const std::string& list, const std::string& out, std::uint64_t seed, std::size_t bytes, bool shared) {
   std::vector<Model> parts;
-  for (std::uint64_t i = 1; i <= 3; ++i) parts.push_back(model(seed, i, bytes));
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    std::vector<Warning> warnings;
+    Result<Model> read = seed == 2 ? load_model({out, {}, 0, true}, warnings) : model(seed, i, bytes);
+    if (!read) {
+      std::fprintf(stderr, "%s\n", to_string(read.error()).c_str());
+      return 1;
+    }
+    parts.push_back(*std::move(read));
+  }
   std::vector<SetModel> models;
   for (std::size_t i = 0; i < parts.size(); ++i) models.push_back({&parts[i], {}, "s" + std::to_string(i)});
+  // A runtime loads only what states the types of inputs and outputs.
+  Model& first = parts[0];
+  const std::vector<TypeOverride> types = {
+      {first.graph_inputs(first.main())[0],
+       first.types.tensor(DType::Float, std::vector{first.dims.constant(1)})},
+      {first.graph_output(first.main(), 0), first.types.tensor(DType::Float)}};
   SetModel beside = models[0];
+  beside.options.types = types;
   beside.options.path = out;
   beside.options.external = SaveOptions::External::Always;
   SetOptions options;
   options.list = list;
   options.out = &beside;
+  options.out_shares_data = shared;
   if (const Result<SavedSet> saved = save_set(models, options); !saved) {
     std::fprintf(stderr, "%s\n", to_string(saved.error()).c_str());
     return 1;
@@ -119,11 +138,12 @@ int run(const std::string& list, const std::string& out, std::uint64_t seed, std
 }  // namespace graphopt
 
 int main(int argc, char** argv) {
-  if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: %s LIST OUT SEED KIBIBYTES [CALL]\n", argv[0]);
+  const std::string form = argc > 5 ? argv[5] : "";
+  if ((argc != 6 && argc != 7) || (form != "own" && form != "shared")) {
+    std::fprintf(stderr, "usage: %s LIST OUT SEED KIBIBYTES own|shared [CALL]\n", argv[0]);
     return 1;
   }
-  if (argc == 6) last_call = std::strtol(argv[5], nullptr, 10);
+  if (argc == 7) last_call = std::strtol(argv[6], nullptr, 10);
   return graphopt::run(argv[1], argv[2], std::strtoul(argv[3], nullptr, 10),
-                       std::strtoul(argv[4], nullptr, 10) * 1024);
+                       std::strtoul(argv[4], nullptr, 10) * 1024, form == "shared");
 }
