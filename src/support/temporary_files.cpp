@@ -18,6 +18,7 @@ struct TemporaryName::Listed {
   const std::size_t room;
   char* const path;
   std::atomic<Listed*> next{nullptr};
+  Listed* next_free = nullptr;  // under the lock
 };
 
 // Constant-initialized, and never destroyed: a signal may come while the process ends.
@@ -32,13 +33,19 @@ constexpr std::size_t kUsualRoom = 256;
 
 }  // namespace
 
+// Entries that are not used: a run may name thousands of files, so a free one has to be at hand.
+TemporaryName::Listed* TemporaryName::free_ = nullptr;        // of the usual room
+TemporaryName::Listed* TemporaryName::free_large_ = nullptr;  // of more, which few paths need
+
 TemporaryName::TemporaryName(const std::string& path) {
   const std::size_t size = path.size() + 1;
   const std::scoped_lock lock(entries_lock);
-  Listed* entry = first_.load();
-  while (entry != nullptr && (entry->used.load() || entry->room < size)) entry = entry->next.load();
+  Listed** free = size <= kUsualRoom ? &free_ : &free_large_;
+  while (*free != nullptr && (*free)->room < size) free = &(*free)->next_free;
+  Listed* entry = *free;
   const bool fresh = entry == nullptr;
   if (fresh) entry = new Listed(std::max(size, kUsualRoom));
+  else *free = entry->next_free;
   std::memcpy(entry->path, path.c_str(), size);
   entry->used.store(true);
   listed_ = entry;
@@ -58,7 +65,13 @@ TemporaryName& TemporaryName::operator=(TemporaryName&& other) noexcept {
 }
 
 void TemporaryName::forget() {
-  if (Listed* entry = std::exchange(listed_, nullptr)) entry->used.store(false);
+  Listed* entry = std::exchange(listed_, nullptr);
+  if (entry == nullptr) return;
+  const std::scoped_lock lock(entries_lock);
+  entry->used.store(false);
+  Listed*& free = entry->room <= kUsualRoom ? free_ : free_large_;
+  entry->next_free = free;
+  free = entry;
 }
 
 void remove_temporary_files() noexcept {

@@ -26,6 +26,7 @@ class TemporaryName {
   struct Listed;
   friend void remove_temporary_files() noexcept;
   static std::atomic<Listed*> first_;
+  static Listed *free_, *free_large_;
   Listed* listed_ = nullptr;
 };
 
