@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "driver/stages/stage.h"
-#include "specialize/border_types.h"
 #include "specialize/written_types.h"
 
 namespace graphopt {
@@ -24,13 +23,27 @@ std::vector<TypeOverride> saved_types(const Options& options, Work& work) {
                         .file_values = work.file_values});
 }
 
-std::vector<TypeOverride> part_types(Work& work, const ModelPart& part, std::span<const TypeOverride> saved) {
-  std::vector<TypeOverride> types = border_types(work.model, *work.inference, part);
+PartTypes::PartTypes(Work& work, std::span<const TypeOverride> saved)
+    : m_(work.model),
+      borders_(work.model, *work.inference),
+      kept_(work.model),
+      saved_(saved.begin(), saved.end()),
+      position_(work.model.value_count(), 0) {
+  for (std::size_t i = 0; i < saved_.size(); ++i)
+    position_[saved_[i].value.index()] = static_cast<std::uint32_t>(i) + 1;
+}
+
+std::vector<TypeOverride> PartTypes::of(const ModelPart& part) {
+  std::vector<TypeOverride> types = borders_.of(part);
   std::vector<ValueId> borders;
   for (const TypeOverride& t : types) borders.push_back(t.value);
   std::ranges::sort(borders);
-  std::ranges::copy_if(saved, std::back_inserter(types),
-                       [&](const TypeOverride& t) { return !std::ranges::binary_search(borders, t.value); });
+  const WrittenModel written(m_, &part, &kept_);
+  for (std::size_t i = 0; i < written.value_count(); ++i) {
+    const ValueId v = written.value(i);
+    const std::uint32_t position = position_[v.index()];
+    if (position != 0 && !std::ranges::binary_search(borders, v)) types.push_back(saved_[position - 1]);
+  }
   return types;
 }
 

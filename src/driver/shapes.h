@@ -1,13 +1,16 @@
 // --shape, --dim and --infer in terms of src/specialize.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "driver/run.h"
 #include "ir/part.h"
 #include "onnx/writer.h"
+#include "onnx/written_model.h"
 #include "specialize/bind.h"
+#include "specialize/border_types.h"
 
 namespace graphopt {
 
@@ -17,9 +20,22 @@ Bindings bindings_of(const InferStage::Options& options);
 // run. Call it after the passes.
 std::vector<TypeOverride> saved_types(const Options& options, Work& work);
 
-// Returns the types that a model of a part states: those of its borders (specialize/border_types.h), then
-// those of `saved`, which saved_types returned; each value once. Entries for values outside the part are
-// ignored when it is written. Precondition: inference ran.
-std::vector<TypeOverride> part_types(Work& work, const ModelPart& part, std::span<const TypeOverride> saved);
+// The types that models of parts state. Making it is linear in the model, of() in the part, up to sorting.
+class PartTypes {
+ public:
+  // `saved`: what saved_types returned. Inference ran. The work must outlive this object and not change.
+  PartTypes(Work& work, std::span<const TypeOverride> saved);
+
+  // Returns the types of the borders of a part (specialize/border_types.h), then those of `saved` for other
+  // values that it has; each value once.
+  std::vector<TypeOverride> of(const ModelPart& part);
+
+ private:
+  const Model& m_;
+  BorderTypes borders_;
+  const KeptFields kept_;
+  std::vector<TypeOverride> saved_;
+  std::vector<std::uint32_t> position_;  // by value: 0, or one more than that in saved_
+};
 
 }  // namespace graphopt

@@ -8,7 +8,8 @@ namespace {
 
 class PartFinder {
  public:
-  PartFinder(const Model& m, std::vector<NodeId> nodes) : m_(m) {
+  PartFinder(const Model& m, const PartMaker::Positions& positions, std::vector<NodeId> nodes)
+      : m_(m), positions_(positions) {
     part_.nodes = std::move(nodes);
     std::ranges::sort(part_.nodes, [&](NodeId a, NodeId b) { return m_.before(a, b); });
     for (const NodeId n : part_.nodes) inside_.insert(n);
@@ -100,15 +101,9 @@ class PartFinder {
     return false;
   }
 
-  // Puts those that are in `first` in front, in that order; the others stay in theirs.
-  static void put_first(std::vector<ValueId>& values, const std::vector<ValueId>& first) {
-    std::unordered_set<ValueId> rest(values.begin(), values.end());
-    std::vector<ValueId> ordered;
-    for (const ValueId v : first)
-      if (rest.erase(v) > 0) ordered.push_back(v);
-    for (const ValueId v : values)
-      if (rest.contains(v)) ordered.push_back(v);
-    values = std::move(ordered);
+  // Puts those that have a position in front, in that order; the others stay in theirs.
+  static void put_first(std::vector<ValueId>& values, const std::vector<std::uint32_t>& positions) {
+    std::ranges::stable_sort(values, {}, [&](ValueId v) { return positions[v.index()] - 1; });  // 0: last
   }
 
   void put_in_order() {
@@ -118,13 +113,9 @@ class PartFinder {
       return x.def != y.def ? m_.before(x.def, y.def) : x.def_slot < y.def_slot;
     };
     std::ranges::stable_sort(part_.inputs, by_definition);
-    const auto inputs = m_.graph_inputs(m_.main());
-    put_first(part_.inputs, {inputs.begin(), inputs.end()});
-    put_first(part_.initializers, m_.graph(m_.main()).initializers);
-    std::vector<ValueId> outputs;
-    for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i)
-      outputs.push_back(m_.graph_output(m_.main(), i));
-    put_first(part_.outputs, outputs);
+    put_first(part_.inputs, positions_.inputs);
+    put_first(part_.initializers, positions_.initializers);
+    put_first(part_.outputs, positions_.outputs);
     std::ranges::sort(functions_);
     part_.functions = std::move(functions_);
     for (const OpsetImport& o : m_.opset_tables[0])
@@ -132,6 +123,7 @@ class PartFinder {
   }
 
   const Model& m_;
+  const PartMaker::Positions& positions_;
   ModelPart part_;
   std::unordered_set<NodeId> inside_;
   std::unordered_set<ValueId> seen_;  // values of the main graph that the part reads
@@ -142,6 +134,26 @@ class PartFinder {
 
 }  // namespace
 
-ModelPart part_of(const Model& m, std::vector<NodeId> nodes) { return PartFinder(m, std::move(nodes)).run(); }
+PartMaker::PartMaker(const Model& m) : m_(m) {
+  const auto note = [&m](std::vector<std::uint32_t>& positions, std::size_t count, auto value) {
+    positions.resize(m.value_count());
+    for (std::size_t i = count; i-- > 0;)  // a value may be several outputs: the first one counts
+      if (const ValueId v = value(i)) positions[v.index()] = static_cast<std::uint32_t>(i) + 1;
+  };
+  const auto inputs = m.graph_inputs(m.main());
+  const auto& initializers = m.graph(m.main()).initializers;
+  note(positions_.inputs, inputs.size(), [&](std::size_t i) { return inputs[i]; });
+  note(positions_.initializers, initializers.size(), [&](std::size_t i) { return initializers[i]; });
+  note(positions_.outputs, m.graph_output_count(m.main()),
+       [&m](std::size_t i) { return m.graph_output(m.main(), i); });
+}
+
+ModelPart PartMaker::part_of(std::vector<NodeId> nodes) const {
+  return PartFinder(m_, positions_, std::move(nodes)).run();
+}
+
+ModelPart part_of(const Model& m, std::vector<NodeId> nodes) {
+  return PartMaker(m).part_of(std::move(nodes));
+}
 
 }  // namespace graphopt

@@ -12,7 +12,7 @@
 //   x -> a -> b -> y   cut after a:   part 0: x -> a -> (a)      part 1: (a) -> b -> y
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <vector>
 
 #include "ir/model.h"
@@ -28,8 +28,28 @@ struct ModelPart {
   std::vector<OpsetImport> opsets;    // of the model's imports those that the part uses
 };
 
-// Returns the part of these nodes of the main graph, each given once, in any order. Linear in the nodes and
-// their operands, and in the functions of the model, after sorting.
+// Makes parts of one model that does not change meanwhile. Making it is linear in the values of the model, so
+// that many parts cost no walk over its inputs, outputs and initializers each.
+class PartMaker {
+ public:
+  explicit PartMaker(const Model& m);
+
+  // Returns the part of these nodes of the main graph, each given once, in any order. Linear in the nodes,
+  // with their operands, results and bodies, in the uses of their results and in the functions that they
+  // call, after sorting.
+  ModelPart part_of(std::vector<NodeId> nodes) const;
+
+  // By value: 0, or one more than its position among those of the main graph.
+  struct Positions {
+    std::vector<std::uint32_t> inputs, outputs, initializers;
+  };
+
+ private:
+  const Model& m_;
+  Positions positions_;
+};
+
+// The same for one part.
 ModelPart part_of(const Model& m, std::vector<NodeId> nodes);
 
 }  // namespace graphopt

@@ -71,21 +71,44 @@ bool DataPlan::found_from(const std::string& folder, const Tensor& t) {
   return found;
 }
 
-// Initializers that are written and whose payload may be in a data file, each once, in file order.
-std::vector<TensorId> DataPlan::initializers() const {
-  std::vector<TensorId> out;
-  std::vector<bool> seen(m_.tensor_count(), false);
-  for (std::uint32_t g = 0; g < m_.graph_count(); ++g) {
-    const Graph& graph = m_.graph(GraphId{g});
-    if (!graph.alive || graph.function || !written_.has(GraphId{g})) continue;
-    for (const ValueId v : written_.initializers(GraphId{g})) {
-      const TensorId t = m_.alive(v) && m_.value(v).is_initializer ? m_.value(v).tensor : TensorId{};
-      if (!t || seen[t.index()]) continue;
-      seen[t.index()] = true;
-      out.push_back(t);
-    }
+// Finds what is written and numbers it: initializers, and of a part tensors of attributes, too, which matter
+// where a file of the input holds payloads.
+void DataPlan::find_tensors() {
+  std::vector<TensorId> found;
+  for (const GraphId g : written_.graphs()) {
+    if (m_.graph(g).function) continue;
+    for (const ValueId v : written_.initializers(g))
+      if (m_.alive(v) && m_.value(v).is_initializer && m_.value(v).tensor)
+        found.push_back(m_.value(v).tensor);
   }
-  return out;
+  if (!written_.whole()) {
+    tensors_ = found;
+    if (m_.had_external_data) {
+      for (const GraphId g : written_.graphs()) {
+        for (const ValueId v : written_.initializers(g))  // of functions as well
+          if (m_.value(v).tensor) tensors_.push_back(m_.value(v).tensor);
+        written_.nodes_backwards(g, [this](NodeId n) {
+          for (const Attr& a : m_.attrs(n))
+            if (a.tensor) tensors_.push_back(a.tensor);
+        });
+      }
+    }
+    std::ranges::sort(tensors_);
+    tensors_.erase(std::unique(tensors_.begin(), tensors_.end()), tensors_.end());
+  }
+  forms_.assign(tensor_count(), Form::AsIs);
+  is_initializer_.assign(tensor_count(), false);
+  for (const TensorId t : found) {
+    const std::size_t i = number(t);
+    if (!is_initializer_[i]) initializers_.push_back(t);
+    is_initializer_[i] = true;
+  }
+}
+
+std::size_t DataPlan::number(TensorId t) const {
+  if (written_.whole()) return t.index();
+  const auto at = std::ranges::lower_bound(tensors_, t);
+  return at != tensors_.end() && *at == t ? static_cast<std::size_t>(at - tensors_.begin()) : kNone;
 }
 
 DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large)
@@ -93,18 +116,17 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
   using External = SaveOptions::External;
   const bool always = files_allowed && (options.external == External::Always || all_large);
   if (!m.had_external_data && !always) return;
-  forms_.assign(m.tensor_count(), Form::AsIs);
+  find_tensors();
   const std::string target = resolved(options.path);
   const std::string folder = folder_of(target);
   std::vector<TensorId> data;
-  std::vector<bool> seen(m.tensor_count(), false);
-  for (const TensorId t : initializers()) {
-    seen[t.index()] = true;
+  for (const TensorId t : initializers_) {
+    Form& form = forms_[number(t)];
     const Tensor& tensor = m.tensor(t);
     if (tensor.dtype == DType::String || bits_of(tensor.dtype) == 0) continue;
     const std::uint64_t size = payload_size(tensor);
     if (size == 0) {
-      if (tensor.external) forms_[t.index()] = Form::Inline, moves_ = true;
+      if (tensor.external) form = Form::Inline, moves_ = true;
       continue;
     }
     const bool large = size >= options.external_threshold;
@@ -115,68 +137,69 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
       }
       const bool made_here = tensor.proto.empty() && m.had_external_data;
       if (always ? large : tensor.external || (made_here && large)) {
-        forms_[t.index()] = Form::Data;
+        form = Form::Data;
         data.push_back(t);
         continue;
       }
     }
-    if (tensor.external) forms_[t.index()] = Form::Inline, moves_ = true;
+    if (tensor.external) form = Form::Inline, moves_ = true;
   }
   const bool may_refer = files_allowed && options.external != External::Never;
-  inline_others(seen, may_refer ? std::optional(folder) : std::nullopt);
+  inline_others(may_refer ? std::optional(folder) : std::nullopt);
   if (data.empty()) return;
   lay_out(data);
   name_ = base_of(target) + "." + own_.short_hash() + ".data";
 }
 
-DataPlan::DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared)
-    : m_(m), written_(m, options.part), layout_(&shared) {
-  forms_.assign(m.tensor_count(), Form::AsIs);
+DataPlan::DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared, const KeptFields* kept)
+    : m_(m), written_(m, options.part, kept), layout_(&shared) {
+  find_tensors();
   std::vector<TensorId> data;
-  std::vector<bool> seen(m.tensor_count(), false);
-  for (const TensorId t : initializers()) {
-    seen[t.index()] = true;
+  for (const TensorId t : initializers_) {
+    Form& form = forms_[number(t)];
     const Tensor& tensor = m.tensor(t);
     if (tensor.dtype == DType::String || bits_of(tensor.dtype) == 0) continue;
     const std::uint64_t size = payload_size(tensor);
     if (size > 0 && size >= options.external_threshold && options.external != SaveOptions::External::Never) {
-      forms_[t.index()] = Form::Data;
+      form = Form::Data;
       data.push_back(t);
     } else if (tensor.external) {
-      forms_[t.index()] = Form::Inline, moves_ = true;
+      form = Form::Inline, moves_ = true;
     }
   }
-  inline_others(seen, std::nullopt);
+  inline_others(std::nullopt);
   if (!data.empty()) lay_out(data);
 }
 
 // External payloads elsewhere (attributes, function bodies) are written into the message, except those that a
 // model in this folder finds.
-void DataPlan::inline_others(const std::vector<bool>& seen, const std::optional<std::string>& folder) {
-  for (std::uint32_t i = 0; i < m_.tensor_count(); ++i) {
-    const Tensor& tensor = m_.tensor(TensorId{i});
-    if (seen[i] || !tensor.external) continue;
-    if (!folder || !found_from(*folder, tensor)) forms_[i] = Form::Inline, moves_ = true;
+void DataPlan::inline_others(const std::optional<std::string>& folder) {
+  if (!m_.had_external_data) return;
+  for (std::size_t i = 0; i < tensor_count(); ++i) {
+    const Tensor& t = m_.tensor(tensor(i));
+    if (is_initializer_[i] || !t.external) continue;
+    if (!folder || !found_from(*folder, t)) forms_[i] = Form::Inline, moves_ = true;
   }
 }
 
 void DataPlan::lay_out(const std::vector<TensorId>& tensors) {
-  slice_of_.assign(m_.tensor_count(), kNoSlice);
+  slice_of_.assign(tensor_count(), kNoSlice);
   moves_ = true;
   for (const TensorId t : tensors) {
     const std::optional<Bytes> raw = m_.raw(t);
     if (!raw || raw->empty()) {
-      forms_[t.index()] = Form::AsIs;
+      forms_[number(t)] = Form::AsIs;
       continue;
     }
-    slice_of_[t.index()] = layout_->add(*raw);
+    slice_of_[number(t)] = layout_->add(*raw);
     has_data_ = true;
   }
 }
 
 std::optional<DataRange> DataPlan::range(TensorId t) const {
-  if (t.index() >= slice_of_.size() || slice_of_[t.index()] == kNoSlice) return std::nullopt;
-  const DataLayout::Slice& slice = layout_->slice(slice_of_[t.index()]);
+  const std::size_t i = slice_of_.empty() ? kNone : number(t);
+  if (i >= slice_of_.size() || slice_of_[i] == kNoSlice) return std::nullopt;
+  const DataLayout::Slice& slice = layout_->slice(slice_of_[i]);
   return DataRange{name_, slice.offset, slice.bytes.size()};
 }
 
@@ -199,7 +222,8 @@ std::vector<std::string> locations(const Model& m, const DataPlan& plan) {
   };
   add(plan.file_name());
   for (std::uint32_t i = 0; i < m.tensor_count(); ++i)
-    if (m.tensor(TensorId{i}).external && plan.form(TensorId{i}) == DataPlan::Form::AsIs)
+    if (m.tensor(TensorId{i}).external && plan.has(TensorId{i}) &&
+        plan.form(TensorId{i}) == DataPlan::Form::AsIs)
       add(location_of(m.tensor(TensorId{i}).proto));
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());

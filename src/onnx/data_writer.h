@@ -29,12 +29,17 @@ class DataPlan {
   DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large);
   // For a model of a set: nothing stays in a file that the set does not have, and large initializers go into
   // the set's data file, unless External::Never. The plan adds them to `shared`, which must outlive it.
-  DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared);
+  // `kept`: as for WrittenModel.
+  DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared, const KeptFields* kept = nullptr);
   DataPlan(const DataPlan&) = delete;
   DataPlan& operator=(const DataPlan&) = delete;
 
   const WrittenModel& written() const { return written_; }
-  Form form(TensorId t) const { return t.index() < forms_.size() ? forms_[t.index()] : Form::AsIs; }
+  bool has(TensorId t) const { return written_.whole() || number(t) != kNone; }
+  Form form(TensorId t) const {
+    const std::size_t i = forms_.empty() ? kNone : number(t);
+    return i < forms_.size() ? forms_[i] : Form::AsIs;
+  }
   // Valid until the data file gets another name.
   std::optional<DataRange> range(TensorId t) const;
   bool moves() const { return moves_; }  // some tensor is not AsIs
@@ -50,18 +55,27 @@ class DataPlan {
 
  private:
   static constexpr std::uint32_t kNoSlice = 0xFFFFFFFFu;
+  static constexpr std::size_t kNone = WrittenModel::kNone;
 
-  std::vector<TensorId> initializers() const;
+  void find_tensors();
+  std::size_t tensor_count() const { return written_.whole() ? m_.tensor_count() : tensors_.size(); }
+  std::size_t number(TensorId t) const;
+  TensorId tensor(std::size_t number) const { return written_.whole() ? TensorId{number} : tensors_[number]; }
   bool found_from(const std::string& folder, const Tensor& t);
-  void inline_others(const std::vector<bool>& seen, const std::optional<std::string>& folder);
+  void inline_others(const std::optional<std::string>& folder);
   void lay_out(const std::vector<TensorId>& tensors);
 
   const Model& m_;
   const WrittenModel written_;
   DataLayout own_{DataLayout::Share::Ranges};
   DataLayout* layout_ = &own_;
+  // Initializers that are written and whose payload may be in a data file, each once, in file order.
+  std::vector<TensorId> initializers_;
+  std::vector<TensorId> tensors_;  // of a part: those that it has, by id, and so their numbers
+  // By number, which is the id for the whole model:
+  std::vector<bool> is_initializer_;
   std::vector<Form> forms_;
-  std::vector<std::uint32_t> slice_of_;  // by tensor id, in layout_
+  std::vector<std::uint32_t> slice_of_;  // in layout_
   std::uint64_t kept_bytes_ = 0;
   bool moves_ = false, has_data_ = false;
   std::string name_;

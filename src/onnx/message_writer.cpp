@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <string>
 
 #include "onnx/fields.h"
@@ -38,24 +39,24 @@ MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const D
       image_(image_of(m)),
       w_(image_),
       every_subgraph_(plan.moves() || !options.types.empty()) {
+  const std::size_t values = written_.value_count();
   if (!options.types.empty()) {
-    types_.resize(m.value_count());
-    open_dims_.resize(m.value_count(), false);
+    types_.resize(values);
+    open_dims_.resize(values, false);
   }
   for (const TypeOverride& o : options.types) {
-    types_[o.value.index()] = o.type;
-    open_dims_[o.value.index()] = !o.keeps_dims;
+    const std::size_t i = written_.number(o.value);
+    if (i >= values) continue;
+    types_[i] = o.type;
+    open_dims_[i] = !o.keeps_dims;
     stale_.insert(m.value(o.value).name);
   }
-  is_output_.resize(m.value_count(), false);
-  for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
-    const GraphId id{g};
-    if (!m.graph(id).alive) continue;
-    for (const ValueId v : written_.outputs(id))
-      if (m.value(v).graph == id) is_output_[v.index()] = true;
-  }
+  is_output_.resize(values, false);
+  for (const GraphId g : written_.graphs())
+    for (const ValueId v : written_.outputs(g))
+      if (m.value(v).graph == g) is_output_[written_.number(v)] = true;
   if (options.part)  // those of the model among them are no inputs of their graph
-    for (const ValueId v : options.part->inputs) is_output_[v.index()] = true;
+    for (const ValueId v : options.part->inputs) is_output_[written_.number(v)] = true;
   collect_value_infos();
 }
 
@@ -67,14 +68,14 @@ std::uint64_t MessageWriter::position(Bytes bytes, ValueId v) const {
 }
 
 void MessageWriter::collect_value_infos() {
-  for (std::uint32_t i = 0; i < m_.value_count(); ++i) {
-    const ValueId v{i};
+  for (std::size_t i = 0; i < written_.value_count(); ++i) {
+    const ValueId v = written_.value(i);
     const Value& value = m_.value(v);
     if (!value.alive) continue;
     if (value.info_stale) stale_.insert(value.name);
-    if (value.is_input || is_output_[i] || !m_.graph(value.graph).alive || !written_.has(v)) continue;
+    if (value.is_input || is_output_[i] || !m_.graph(value.graph).alive) continue;
     const bool info = value.info.data() != nullptr && !value.info_stale;
-    if (!info && !override_of(v)) continue;
+    if (!info && (types_.empty() || !types_[i])) continue;
     if (!value.def && !value.is_initializer) continue;
     infos_.push_back({value.graph, position(value.info, v), v, {}});
   }
@@ -86,11 +87,10 @@ void MessageWriter::collect_value_infos() {
       if (!name || !stale_.contains(name)) infos_.push_back({g, position(whole, {}), {}, whole});
     }
   };
-  for (std::uint32_t g = 0; g < m_.graph_count(); ++g) {
-    const Graph& graph = m_.graph(GraphId{g});
-    if (!graph.alive) continue;
-    if (graph.function) keep(GraphId{g}, m_.function(graph.function).rest, ff::kValueInfo);
-    else keep(GraphId{g}, written_.rest(GraphId{g}), gf::kValueInfo);
+  for (const GraphId g : written_.graphs()) {
+    const FunctionId f = m_.graph(g).function;
+    if (f) keep(g, m_.function(f).rest, ff::kValueInfo);
+    else keep(g, written_.rest(g), gf::kValueInfo);
   }
   const auto order = [](const Info& a, const Info& b) {
     return a.graph != b.graph ? a.graph < b.graph : a.position < b.position;
@@ -164,8 +164,7 @@ void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
 
 void MessageWriter::write_model() {
   write_rest(written_.rest(), mf::kFunctions + 1, kNoLimit);
-  for (std::size_t i = m_.function_count(); i-- > 0;)
-    if (written_.has(FunctionId{i})) write_function(m_.function(FunctionId{i}));
+  for (const FunctionId f : std::views::reverse(written_.functions())) write_function(m_.function(f));
   write_rest(written_.rest(), mf::kOpsetImport + 1, mf::kFunctions);
   write_opsets(written_.rest(), mf::kOpsetImport, written_.opsets());
   const std::uint64_t end = w_.size();
@@ -251,7 +250,7 @@ void MessageWriter::write_value(std::uint32_t number, ValueId v, Bytes info) {
     return w_.field_bytes(number, info);
   const std::uint64_t end = w_.size();
   wire::BackwardWriter& w = w_;
-  write_value_info(w, m_, stale ? Bytes{} : info, name, type, !type || !open_dims_[v.index()]);
+  write_value_info(w, m_, stale ? Bytes{} : info, name, type, !type || !open_dims_[written_.number(v)]);
   w_.close(number, end);
 }
 

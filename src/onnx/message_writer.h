@@ -50,7 +50,10 @@ class MessageWriter {
   bool attribute_unchanged(const Attr& a) const;
   void write_attribute_value(const Attr& a);
   void write_payload_tensor(std::uint32_t number, TensorId t, std::string_view name, bool has_name);
-  TypeId override_of(ValueId v) const { return v.index() < types_.size() ? types_[v.index()] : TypeId{}; }
+  TypeId override_of(ValueId v) const {
+    const std::size_t i = types_.empty() ? WrittenModel::kNone : written_.number(v);
+    return i < types_.size() ? types_[i] : TypeId{};
+  }
   std::uint64_t position(Bytes bytes, ValueId v) const;
 
   const Model& m_;
@@ -58,10 +61,11 @@ class MessageWriter {
   const WrittenModel& written_;
   Bytes image_;
   wire::BackwardWriter w_;
-  bool every_subgraph_;               // also those in which nothing changed: their types or data may change
-  std::vector<TypeId> types_;         // by value
-  std::vector<bool> open_dims_;       // by value: a dim that the type leaves open is open in the result
-  std::vector<bool> is_output_;       // by value: of its own graph
+  bool every_subgraph_;  // also those in which nothing changed: their types or data may change
+  // By number of the value in written_:
+  std::vector<TypeId> types_;
+  std::vector<bool> open_dims_;       // a dim that the type leaves open is open in the result
+  std::vector<bool> is_output_;       // of its own graph
   std::vector<Info> infos_;           // sorted by graph, position
   std::unordered_set<NameId> stale_;  // names of values about which kept entries may no longer be true
 };

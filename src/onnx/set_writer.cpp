@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "onnx/data_layout.h"
@@ -43,8 +45,8 @@ bool same_target(const std::string& a, const std::string& b) {
 
 // The bytes of one model of the set; they view the model and the plan.
 struct Message {
-  Message(const SetModel& model, DataLayout& layout, const std::string& data_name)
-      : plan(*model.model, model.options, layout) {
+  Message(const SetModel& model, DataLayout& layout, const KeptFields* kept, const std::string& data_name)
+      : plan(*model.model, model.options, layout, kept) {
     plan.name_file(data_name);
     writer.emplace(*model.model, model.options, plan);
     ranges = writer->ranges();
@@ -54,6 +56,22 @@ struct Message {
   DataPlan plan;
   std::optional<MessageWriter> writer;
   std::vector<wire::ByteRange> ranges;
+};
+
+// Fields of models that are written in parts, found once for all parts of one model.
+class KeptOfModels {
+ public:
+  explicit KeptOfModels(std::span<const SetModel> models) {
+    for (const SetModel& model : models)
+      if (model.options.part) kept_.try_emplace(model.model, *model.model);
+  }
+  const KeptFields* of(const SetModel& model) const {
+    const auto at = kept_.find(model.model);
+    return at == kept_.end() ? nullptr : &at->second;
+  }
+
+ private:
+  std::unordered_map<const Model*, KeptFields> kept_;
 };
 
 Error larger_than_a_file(const SetModel& model, const std::string& path, std::uint64_t bytes) {
@@ -113,10 +131,10 @@ bool has_user(const std::string& data) {
 // Which files of an old set stay: those of which the process has a map, since they may belong to the model
 // that it read, and data files to which a model of the user's name refers. The weights of a model that OUT
 // replaces go with it: then only the model that is there decides.
-std::function<bool(const std::string&)> in_use(std::span<const SetModel> models, const SetModel* out) {
+std::function<bool(const std::string&)> in_use(std::span<const Model* const> models, const SetModel* out) {
   const std::string target = out ? resolved(out->options.path) : std::string{};
-  const auto replaced = [&](const SetModel& model) { return resolved(model.model->file) == target; };
-  const bool all_replaced = out && replaced(*out) && std::ranges::all_of(models, replaced);
+  const auto replaced = [&target](const Model* m) { return resolved(m->file) == target; };
+  const bool all_replaced = out && replaced(out->model) && std::ranges::all_of(models, replaced);
   return [all_replaced](const std::string& path) {
     const bool data = path.ends_with(kDataExtension);
     return ((!data || !all_replaced) && file_is_mapped(path)) || (data && has_user(path));
@@ -178,14 +196,23 @@ class Out {
   struct stat placed_{};
 };
 
-Status check(const SetModel& model, const std::string& list) {
-  if (std::optional<Error> e = shrunk_input(*model.model)) return *std::move(e);
-  if (std::optional<Error> e = hits_weights(*model.model, list)) return *std::move(e);
+// Many of them can be parts of one model.
+std::vector<const Model*> distinct_of(std::span<const SetModel> models) {
+  std::vector<const Model*> out;
+  std::unordered_set<const Model*> seen;
+  for (const SetModel& model : models)
+    if (seen.insert(model.model).second) out.push_back(model.model);
+  return out;
+}
+
+Status check(const Model& m, const std::string& list) {
+  if (std::optional<Error> e = shrunk_input(m)) return *std::move(e);
+  if (std::optional<Error> e = hits_weights(m, list)) return *std::move(e);
   return Done{};
 }
 
 Status check_out(const SetModel& out, const std::string& list) {
-  if (Status s = check(out, list); !s) return s;
+  if (Status s = check(*out.model, list); !s) return s;
   const std::string& path = out.options.path;
   if (same_target(path, list))
     return output_error(list, "the model and the list of the set have the same name",
@@ -210,8 +237,9 @@ std::vector<SetFile> SavedSet::files() const {
 }
 
 Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options) {
-  for (const SetModel& model : models)
-    if (Status s = check(model, options.list); !s) return s.errors();
+  const std::vector<const Model*> distinct = distinct_of(models);
+  for (const Model* m : distinct)
+    if (Status s = check(*m, options.list); !s) return s.errors();
   const bool shares = options.out && options.out_shares_data;
   std::string out_path;  // links followed
   if (options.out) {
@@ -220,15 +248,17 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
   }
   Result<std::unique_ptr<OutputSet>> opened =
       OutputSet::open(options.list, options.read_list, options.force,
-                      {shares ? folder_of(out_path) : std::string{}, in_use(models, options.out)});
+                      {shares ? folder_of(out_path) : std::string{}, in_use(distinct, options.out)});
   if (!opened) return opened.errors();
   OutputSet& set = **opened;
   DataLayout layout(DataLayout::Share::Contents);
   std::optional<Out> out;
   if (options.out) out.emplace(*options.out, shares ? &layout : nullptr);
-  // Each plan is made again for its message, which costs a walk over the model: all of them at once would be
-  // a table of all tensors for each of many parts.
-  for (const SetModel& model : models) const DataPlan plan(*model.model, model.options, layout);
+  // Each plan is made again for its message, which costs a walk over the model or the part: all of them at
+  // once would be a table of all tensors for each of many forms of a model.
+  const KeptOfModels kept(models);
+  for (const SetModel& model : models)
+    const DataPlan plan(*model.model, model.options, layout, kept.of(model));
 
   SavedSet saved;
   if (!layout.empty()) {
@@ -240,7 +270,7 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
   }
   const std::string data_name = saved.data ? last_part(saved.data->name) : std::string{};
   for (const SetModel& model : models) {
-    const Message message(model, layout, data_name);
+    const Message message(model, layout, kept.of(model), data_name);
     if (message.size() > kLargestMessage)
       return larger_than_a_file(model, folder_of(options.list) + "/" + model.name, message.size());
     Result<SetFile> file = set.add(model.name, ".onnx", message.size(), sha256_of(message.ranges),

@@ -30,7 +30,7 @@ namespace graphopt {
 struct SetModel {
   const Model* model = nullptr;
   // `part` and `types` as for one model: entries of `types` for values that are not in the part are ignored,
-  // so the types of all parts may be given with each. part_types (driver/shapes.h) makes them. `external`:
+  // so the types of all parts may be given with each. PartTypes (driver/shapes.h) makes them. `external`:
   // Never keeps everything in the model's own file; otherwise each initializer of `external_threshold` bytes
   // or more goes into the data file. `path` and `force` are for SetOptions::out only.
   SaveOptions options;

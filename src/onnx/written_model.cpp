@@ -1,8 +1,9 @@
 #include "onnx/written_model.h"
 
-#include <unordered_set>
+#include <algorithm>
 
 #include "onnx/fields.h"
+#include "onnx/types_wire.h"
 #include "onnx/wire.h"
 
 namespace graphopt {
@@ -24,31 +25,94 @@ std::string_view annotated(Bytes annotation) {
 
 }  // namespace
 
-WrittenModel::WrittenModel(const Model& m, const ModelPart* part) : m_(m), part_(part) {
-  if (!part) return;
-  values_.resize(m.value_count(), false);
-  nodes_.resize(m.node_count(), false);
-  functions_.resize(m.function_count(), false);
-  for (const NodeId n : part->nodes) nodes_[n.index()] = true;
-  std::unordered_set<std::string_view> names;
-  const auto add = [&](ValueId v) {
-    if (!v) return;
-    values_[v.index()] = true;
-    names.insert(m.text(m.value(v).name));
-  };
-  for (const NodeId n : part->nodes)
-    for (const ValueId v : m.outputs(n)) add(v);
-  for (const ValueId v : part->inputs) add(v);
-  for (const ValueId v : part->initializers) add(v);
-  for (const FunctionId f : part->functions) functions_[f.index()] = true;
+KeptFields::KeptFields(const Model& m) {
   for (const Bytes whole : m.rest)
-    if (first_field(whole).number != field::model::kTrainingInfo) rest_.push_back(whole);
+    if (first_field(whole).number != field::model::kTrainingInfo) model_.push_back(whole);
   for (const Bytes whole : m.graph(m.main()).rest) {
     const Field f = first_field(whole);
-    if (f.number == field::graph::kQuantization && !names.contains(annotated(f.bytes))) continue;
     if (f.number == field::graph::kValueInfo) continue;  // of a name that no value has
-    main_rest_.push_back(whole);
+    if (f.number == field::graph::kOutput && f.kind == wire::Kind::Length) {
+      outputs_.emplace(value_info_name(f.bytes), whole);
+    } else if (f.number == field::graph::kQuantization) {
+      annotations_of_.emplace(annotated(f.bytes), static_cast<std::uint32_t>(annotations_.size()));
+      annotations_.push_back(whole);
+    } else {
+      graph_.push_back(whole);
+    }
   }
+}
+
+void KeptFields::find_annotations(std::string_view value, std::vector<std::uint32_t>& out) const {
+  const auto [first, last] = annotations_of_.equal_range(value);
+  for (auto it = first; it != last; ++it) out.push_back(it->second);
+}
+
+Bytes KeptFields::output(std::string_view value) const {
+  const auto at = outputs_.find(value);
+  return at == outputs_.end() ? Bytes{} : at->second;
+}
+
+WrittenModel::WrittenModel(const Model& m, const ModelPart* part, const KeptFields* kept)
+    : m_(m), part_(part), kept_(kept) {
+  find_graphs();
+  if (!part) {
+    for (std::size_t f = 0; f < m.function_count(); ++f) functions_.push_back(FunctionId{f});
+    return;
+  }
+  if (!kept) kept_ = &own_kept_.emplace(m);
+  find_values();
+  find_rest();
+}
+
+void WrittenModel::find_graphs() {
+  if (!part_) {
+    for (std::size_t g = 0; g < m_.graph_count(); ++g)
+      if (m_.graph(GraphId{g}).alive) graphs_.push_back(GraphId{g});
+    return;
+  }
+  const auto add_bodies = [this](NodeId n) {
+    for (const Attr& a : m_.attrs(n)) graphs_.insert(graphs_.end(), a.graphs.begin(), a.graphs.end());
+  };
+  for (const NodeId n : part_->nodes) add_bodies(n);
+  for (const FunctionId f : part_->functions) graphs_.push_back(m_.function(f).body);
+  for (std::size_t i = 0; i < graphs_.size(); ++i)
+    for (NodeId n = graphs_[i] ? m_.first_node(graphs_[i]) : NodeId{}; n; n = m_.next_node(n)) add_bodies(n);
+  std::erase_if(graphs_, [this](GraphId g) { return !g || !m_.graph(g).alive; });
+  graphs_.push_back(m_.main());
+  std::ranges::sort(graphs_);
+}
+
+void WrittenModel::find_values() {
+  const auto add = [this](std::span<const ValueId> values) {
+    std::ranges::copy_if(values, std::back_inserter(values_), &ValueId::valid);
+  };
+  for (const GraphId g : graphs_) {
+    nodes_backwards(g, [&](NodeId n) { add(m_.outputs(n)); });
+    add(inputs(g));
+    add(initializers(g));
+  }
+  std::ranges::sort(values_);
+  values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+}
+
+// Annotations come in the order of the file, entries of outputs in that of the part.
+void WrittenModel::find_rest() {
+  const std::span<const Bytes> all = kept_->graph();
+  main_rest_.assign(all.begin(), all.end());
+  std::vector<std::uint32_t> annotations;
+  for (const ValueId v : values_)
+    if (m_.value(v).graph == m_.main()) kept_->find_annotations(m_.text(m_.value(v).name), annotations);
+  std::ranges::sort(annotations);
+  for (const std::uint32_t position : annotations) main_rest_.push_back(kept_->annotation(position));
+  for (const ValueId v : part_->outputs)
+    if (const Bytes entry = kept_->output(m_.text(m_.value(v).name)); !entry.empty())
+      main_rest_.push_back(entry);
+}
+
+std::size_t WrittenModel::number(ValueId v) const {
+  if (!part_) return v.index();
+  const auto at = std::ranges::lower_bound(values_, v);
+  return at != values_.end() && *at == v ? static_cast<std::size_t>(at - values_.begin()) : kNone;
 }
 
 std::span<const ValueId> WrittenModel::inputs(GraphId g) const {
@@ -65,14 +129,6 @@ std::vector<ValueId> WrittenModel::outputs(GraphId g) const {
   for (std::size_t i = 0; i < m_.graph_output_count(g); ++i)
     if (const ValueId v = m_.graph_output(g, i)) out.push_back(v);
   return out;
-}
-
-bool WrittenModel::has(GraphId g) const {
-  if (!part_) return true;
-  NodeId owner;
-  for (; m_.graph(g).owner; g = m_.graph(g).parent) owner = m_.graph(g).owner;
-  if (m_.graph(g).function) return has(m_.graph(g).function);
-  return !owner || nodes_[owner.index()];
 }
 
 std::span<const Bytes> WrittenModel::rest(GraphId g) const {

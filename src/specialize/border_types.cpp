@@ -23,17 +23,23 @@ bool can_declare(const Type& type) {
 
 }  // namespace
 
-std::vector<TypeOverride> border_types(Model& m, const Inference& inference, const ModelPart& part) {
-  std::vector<ValueId> refuted;
-  for (const FalseClaim& claim : inference.false_claims()) refuted.push_back(claim.value);
-  std::ranges::sort(refuted);
+BorderTypes::BorderTypes(Model& m, const Inference& inference) : m_(m), inference_(inference) {
+  for (const FalseClaim& claim : inference.false_claims()) refuted_.push_back(claim.value);
+  std::ranges::sort(refuted_);
+}
+
+std::vector<TypeOverride> BorderTypes::of(const ModelPart& part) {
   std::vector<TypeOverride> out;
-  for_each_border(m, part, [&](ValueId v) {
-    if (inference.type_of(v).kind == TypeKind::Unknown) return;
-    const bool keeps_dims = !std::ranges::binary_search(refuted, v);
-    out.push_back({v, without_made_names(m, inference.type(v)), keeps_dims});
+  for_each_border(m_, part, [&](ValueId v) {
+    if (inference_.type_of(v).kind == TypeKind::Unknown) return;
+    const bool keeps_dims = !std::ranges::binary_search(refuted_, v);
+    out.push_back({v, without_made_names(m_, inference_.type(v)), keeps_dims});
   });
   return out;
+}
+
+std::vector<TypeOverride> border_types(Model& m, const Inference& inference, const ModelPart& part) {
+  return BorderTypes(m, inference).of(part);
 }
 
 ValueId border_without_type(const Model& m, const Inference& inference, const ModelPart& part) {

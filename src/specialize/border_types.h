@@ -19,6 +19,19 @@ namespace graphopt {
 // (driver/shapes.h).
 std::vector<TypeOverride> border_types(Model& m, const Inference& inference, const ModelPart& part);
 
+// The same for many parts: what inference refuted is looked up once. Both must outlive this object, and
+// inference must not change.
+class BorderTypes {
+ public:
+  BorderTypes(Model& m, const Inference& inference);
+  std::vector<TypeOverride> of(const ModelPart& part);
+
+ private:
+  Model& m_;
+  const Inference& inference_;
+  std::vector<ValueId> refuted_;  // sorted
+};
+
 // Returns a border of the part that an ONNX model cannot declare, because of a tensor the element type or the
 // rank is not known, or else the kind of type; none when it can declare all of them. onnx's checker refuses
 // an input or output without a shape.
