@@ -491,22 +491,22 @@ TEST_F(Outputs, WhatIsInUseStaysUntilItIsNot) {
     return OutputSet::open(path("net.list"), read_plain_list, false,
                            {{}, [&](const std::string& file) { return used && file == in_use; }});
   };
-  {
-    auto set = OutputSet::open(path("other.list"), read_plain_list, false);
-    ASSERT_TRUE(set);
-  }
   for (const std::string& name : names())
     if (read(path(name)) == "two") in_use = path(name);
   Names left = before;
   left.insert(in_use.substr(folder_.string().size() + 1));
   left.insert(".net.list.graphopt");
-  for (int i = 0; i < 2; ++i) {
-    auto set = opened();  // ends before its files are made; then while they are
+  for (int i = 0; i < 3; ++i) {
+    auto set = opened();  // ends before its files are made; then while they are; then when they have places
     ASSERT_TRUE(set);
     if (i == 1) {
       ASSERT_TRUE(fill(**set, {{"net.s0", "four"}}));
       remove_temporary_files();
       EXPECT_FALSE((*set)->commit("", {}));
+    } else if (i == 2) {
+      ASSERT_TRUE(fill(**set, {{"net.s0", "five"}}));
+      EXPECT_FALSE(
+          (*set)->commit("", {[]() -> Status { return Error{ErrorKind::Output, {}, "no", "none"}; }, {}}));
     }
     set->reset();
     EXPECT_EQ(names(), left);
