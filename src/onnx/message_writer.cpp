@@ -5,6 +5,7 @@
 #include <limits>
 #include <ranges>
 #include <string>
+#include <unordered_map>
 
 #include "onnx/fields.h"
 #include "onnx/types_wire.h"
@@ -261,6 +262,8 @@ void MessageWriter::write_outputs(GraphId g) {
   for (const Bytes whole : written_.rest(g))
     if (const Field f = first_field(whole); f.number == gf::kOutput && f.kind == Kind::Length)
       entries.push_back(f.bytes);
+  std::unordered_map<std::string_view, Bytes> by_name;  // the first of each name
+  for (const Bytes entry : entries) by_name.emplace(value_info_name(entry), entry);
   const std::vector<ValueId> outputs = written_.outputs(g);
   for (std::size_t i = outputs.size(); i-- > 0;) {
     const ValueId v = outputs[i];
@@ -268,10 +271,8 @@ void MessageWriter::write_outputs(GraphId g) {
     Bytes info = m_.value(v).info;
     if (i < entries.size() && value_info_name(entries[i]) == name) {
       info = entries[i];
-    } else if (const auto it =
-                   std::ranges::find_if(entries, [&](Bytes e) { return value_info_name(e) == name; });
-               it != entries.end()) {
-      info = *it;
+    } else if (const auto it = by_name.find(name); it != by_name.end()) {
+      info = it->second;
     }
     write_value(gf::kOutput, v, info);
   }
