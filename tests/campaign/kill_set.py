@@ -103,7 +103,7 @@ class Campaign:
         return int(run.stdout)
 
     def fault(self):
-        """None or what a reader finds wrong who starts from the list, or from OUT; and the states of both."""
+        """None or what a reader of the list or of OUT finds wrong; and the states of both."""
         text = self.list.read_text()
         for line in text.splitlines():
             sha, name = line.split("  ")
@@ -126,7 +126,7 @@ class Campaign:
         return None, listed[0], outs[0]
 
     def look(self, what, status, after=None):
-        """Notes what is there; `after`: the state that the run would leave, older than which OUT may not be."""
+        """Notes what is there; `after`: the state that the run leaves, than which OUT may not be older."""
         wrong, listed, out = self.fault()
         if not wrong and after and listed == after != out:
             wrong = f"OUT ({out}) is older than the list ({listed})"
@@ -225,8 +225,8 @@ def main():
             c.random(rng, a.count)
             c.two_at_a_time()
         print(
-            f"{form}: killed {fixed.total()} times before a call: {dict(fixed)}; {a.count} random kills within "
-            f"{c.seconds:.2f} s: {dict(c.seen)}; {len(c.problems)} problems"
+            f"{form}: killed {fixed.total()} times before a call: {dict(fixed)}; {a.count} random kills "
+            f"within {c.seconds:.2f} s: {dict(c.seen)}; {len(c.problems)} problems"
         )
         problems += c.problems
     print("\n".join(problems))

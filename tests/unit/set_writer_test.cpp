@@ -67,7 +67,10 @@ g (float[N] x, bool c) => (float[N] y, float[N] z) <float[N] a, float[N] b> {
   y = Add(a, b)
   z = Add(b, k)
 }
-<domain: "own", opset_import: ["" : 21]> twice (p) => (q) <float[N] half> { half = Relu(p)  q = Add(half, half) })");
+<domain: "own", opset_import: ["" : 21]> twice (p) => (q) <float[N] half> {
+  half = Relu(p)
+  q = Add(half, half)
+})");
   for (const char* name : {"a", "b"})
     in.mutable_graph()->add_quantization_annotation()->set_tensor_name(name);
   for (auto& out : *in.mutable_graph()->mutable_output()) out.set_doc_string("doc of " + out.name());
