@@ -8,18 +8,6 @@
 namespace graphopt {
 namespace {
 
-std::optional<std::uint64_t> bytes_of(const Model& m, const Inference& infer, ValueId v) {
-  const Type& t = infer.type_of(v);
-  if (t.kind != TypeKind::Tensor || !t.has_rank || bits_of(t.elem) == 0) return std::nullopt;
-  std::optional<std::int64_t> count = 1;
-  for (const DimId d : t.dims) {
-    const auto extent = d ? m.dims.value(d) : std::nullopt;
-    if (!extent) return std::nullopt;
-    count = checked_mul(count, *extent);
-  }
-  return count && *count >= 0 ? raw_size(t.elem, static_cast<std::uint64_t>(*count)) : std::nullopt;
-}
-
 // Walks upstream along the chain; it ends, as a graph has no cycle.
 bool is_absorbed(const Model& m, const Inference& infer, NodeId n) {
   const ModelView view(m, infer);
@@ -32,6 +20,18 @@ bool is_absorbed(const Model& m, const Inference& infer, NodeId n) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> value_bytes(const Model& m, const Inference& infer, ValueId v) {
+  const Type& t = infer.type_of(v);
+  if (t.kind != TypeKind::Tensor || !t.has_rank || bits_of(t.elem) == 0) return std::nullopt;
+  std::optional<std::int64_t> count = 1;
+  for (const DimId d : t.dims) {
+    const auto extent = d ? m.dims.value(d) : std::nullopt;
+    if (!extent) return std::nullopt;
+    count = checked_mul(count, *extent);
+  }
+  return count && *count >= 0 ? raw_size(t.elem, static_cast<std::uint64_t>(*count)) : std::nullopt;
+}
 
 bool is_heavy(const Model& m, NodeId n) {
   const OpFacts& row = facts_of(m, n);
@@ -57,7 +57,7 @@ NodeCost cost_of(const Model& m, const Inference& infer, NodeId n) {
   cost.bytes = 0;
   for (const ValueId v : m.outputs(n)) {
     if (!v) continue;
-    const auto bytes = bytes_of(m, infer, v);
+    const auto bytes = value_bytes(m, infer, v);
     if (!bytes || !cost.bytes || __builtin_add_overflow(*cost.bytes, *bytes, &*cost.bytes)) {
       cost.bytes = std::nullopt;
       break;

@@ -24,6 +24,9 @@ struct NodeCost {
 // Whether the result of a node is only a shape cannot be seen at the node: such a computation launches here.
 NodeCost cost_of(const Model& m, const Inference& infer, NodeId n);
 
+// Returns the bytes of a tensor in raw form; nothing where a dim is no number or the type has no size.
+std::optional<std::uint64_t> value_bytes(const Model& m, const Inference& infer, ValueId v);
+
 // Returns whether runtimes execute an epilogue with the node: Conv, MatMul, Gemm, BatchNormalization ...
 bool is_heavy(const Model& m, NodeId n);
 
