@@ -375,6 +375,7 @@ class Model {
   void erase_initializer(ValueId v);  // without uses, not an input
   void move_before(NodeId n, NodeId before);
   void rename(ValueId v, NameId name);
+  void rename(NodeId n, NameId name);
   // Records that the node's result is now a different value: it gets a new name, and what the file said of
   // the old result is dropped.
   void retype(ValueId v, NameId name);

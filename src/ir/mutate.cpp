@@ -504,6 +504,11 @@ void Model::rename(ValueId v, NameId name) {
   touch_around(v);
 }
 
+void Model::rename(NodeId n, NameId name) {
+  nodes_[n.index()].name = name;
+  touch(n);
+}
+
 void Model::retype(ValueId v, NameId name) {
   Value& val = values_[v.index()];
   val.info = {};
