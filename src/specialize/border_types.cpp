@@ -32,6 +32,7 @@ std::vector<TypeOverride> BorderTypes::of(const ModelPart& part) {
   std::vector<TypeOverride> out;
   for_each_border(m_, part, [&](ValueId v) {
     if (inference_.type_of(v).kind == TypeKind::Unknown) return;
+    if (m_.is_graph_output(v) && can_declare(m_.types[m_.value(v).declared])) return;  // both sides say it
     const bool keeps_dims = !std::ranges::binary_search(refuted_, v);
     out.push_back({v, without_made_names(m_, inference_.type(v)), keeps_dims});
   });

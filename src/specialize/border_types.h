@@ -1,7 +1,7 @@
 // Types of the inputs and outputs of parts of a model that are written as models of their own. A border is an
 // input of the part that is none of the model's, or an output of the part that is none of the model's. An
-// output of the model that the part reads is such an input: its type is what inference knows, and dims that
-// are open in it are as the model's output states them.
+// output of the model that the part reads is such an input: its type is the one that the model states, as in
+// the part that makes it; what inference knows if the model states no rank.
 #pragma once
 
 #include <vector>
