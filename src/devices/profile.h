@@ -135,7 +135,7 @@ struct Profile {
   std::vector<AtomicRule> atomic;
   std::optional<DeviceCost> cost;
 
-  std::string file;  // where it was read from; not a key
+  std::string file, sha256;  // where it was read from, and the hash of its bytes; not keys
 };
 
 }  // namespace graphopt

@@ -9,6 +9,7 @@
 
 #include "devices/json_scan.h"
 #include "devices/json_walk.h"
+#include "support/sha256.h"
 
 namespace graphopt {
 namespace {
@@ -344,6 +345,7 @@ Result<Profile> read_profile(std::string_view text, const std::string& file) {
   Reader reader(file);
   Profile profile;
   profile.file = file;
+  profile.sha256 = sha256_hex(text);
   reader.profile(json, profile);
   if (!reader.walk().errors().empty()) return reader.walk().errors();
   return profile;
