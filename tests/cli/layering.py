@@ -27,6 +27,18 @@ MAY_INCLUDE = {
     "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
     "reduce": ["support", "ir", "ops", "infer", "onnx", "specialize"],
+    "placement": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"],
+    "manifest": [
+        "support",
+        "ir",
+        "ops",
+        "infer",
+        "onnx",
+        "rewrite",
+        "devices",
+        "partition",
+        "placement",
+    ],
     "driver": [
         "support",
         "ir",
@@ -42,6 +54,8 @@ MAY_INCLUDE = {
         "runtime",
         "reduce",
         "partition",
+        "placement",
+        "manifest",
         "devices",
     ],
 }

@@ -1,0 +1,41 @@
+#include "placement/node_names.h"
+
+#include <string>
+#include <vector>
+
+namespace graphopt {
+namespace {
+
+bool in_function(const Model& m, NodeId n) {
+  GraphId g = m.node(n).graph;
+  while (m.graph(g).parent) g = m.graph(g).parent;
+  return m.graph(g).function.valid();
+}
+
+std::string made_name(const Model& m, NodeId n) {
+  std::string out(m.text(m.op(n).type));
+  for (const ValueId v : m.outputs(n))
+    if (v) return out + '_' + std::string(m.text(m.value(v).name));
+  return out;
+}
+
+}  // namespace
+
+void name_nodes(Model& m) {
+  std::vector<bool> taken(m.names.size());
+  std::vector<NodeId> open;
+  for (std::size_t i = 0; i < m.node_count(); ++i) {
+    const NodeId n{static_cast<std::uint32_t>(i)};
+    if (!m.alive(n) || m.is_return(n) || in_function(m, n)) continue;
+    const NameId name = m.node(n).name;
+    if (!name || name == kEmptyName || taken[name.index()]) open.push_back(n);
+    else taken[name.index()] = true;
+  }
+  for (const NodeId n : open) {
+    const NameId name = m.node(n).name;
+    const bool unnamed = !name || name == kEmptyName;
+    m.rename(n, m.fresh_name(unnamed ? made_name(m, n) : std::string(m.text(name))));
+  }
+}
+
+}  // namespace graphopt

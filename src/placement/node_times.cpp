@@ -1,0 +1,92 @@
+#include "placement/node_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rewrite/cost.h"
+
+namespace graphopt {
+namespace {
+
+constexpr double kMostNs = 1099511627776.0;  // 2^40
+
+struct Work {
+  DType type = DType::Undefined;
+  double operations = 0, bytes = 0;
+};
+
+double elements_of(const Model& m, const Inference& inference, ValueId v) {
+  if (!inference.has_rank(v)) return 0;
+  double count = 1;
+  for (const DimId d : inference.dims(v)) {
+    const auto extent = d ? m.dims.value(d) : std::nullopt;
+    if (!extent) return 0;
+    count *= static_cast<double>(*extent);
+  }
+  return count;
+}
+
+// Elements of the second operand that one result reads: without the axis that the result has, too, which is
+// the last one of a matrix and the first one of a filter.
+double read_per_result(const Model& m, const Inference& inference, NodeId n) {
+  const ValueId weight = m.input(n, 1), result = m.output(n, 0);
+  if (!weight || !result || !inference.has_rank(weight) || inference.dims(weight).empty()) return 1;
+  const auto dims = inference.dims(weight);
+  const auto results = inference.dims(result);
+  const DimId kept = !results.empty() && dims.back() && dims.back() == results.back() ? dims.back() : dims[0];
+  const auto extent = static_cast<double>(kept ? m.dims.value(kept).value_or(0) : 0);
+  const double all = elements_of(m, inference, weight);
+  return extent > 0 && all > 0 ? all / extent : 1;
+}
+
+Work work_of(const Model& m, const Inference& inference, NodeId n) {
+  Work work;
+  const auto add_bytes = [&](ValueId v) {
+    if (!v) return;
+    work.bytes += static_cast<double>(value_bytes(m, inference, v).value_or(0));
+  };
+  for (std::size_t i = 0; i < m.input_count(n); ++i) add_bytes(m.input(n, i));
+  for (const ValueId v : m.outputs(n)) add_bytes(v);
+  const ValueId result = m.output(n, 0);
+  if (!result) return work;
+  work.type = inference.dtype(result);
+  work.operations = elements_of(m, inference, result);
+  if (is_heavy(m, n)) work.operations *= 2 * read_per_result(m, inference, n);
+  return work;
+}
+
+std::uint64_t time_on(const Profile& profile, const Work& work) {
+  if (!profile.cost) return 0;
+  const DeviceCost& cost = *profile.cost;
+  double seconds = 0;
+  const auto rate = [&](DType t) {
+    const auto it = std::ranges::find(cost.flops_per_s, t, [](const auto& entry) { return entry.first; });
+    return it == cost.flops_per_s.end() ? 0.0 : static_cast<double>(it->second);
+  };
+  const double of_type = rate(work.type), of_rest = rate(DType::Undefined);
+  if (const double flops = of_type > 0 ? of_type : of_rest; flops > 0) seconds = work.operations / flops;
+  if (cost.memory_bytes_per_s && *cost.memory_bytes_per_s > 0)
+    seconds = std::max(seconds, work.bytes / static_cast<double>(*cost.memory_bytes_per_s));
+  const double ns = std::ceil(seconds * 1e9) + static_cast<double>(cost.node_ns.value_or(0));
+  return static_cast<std::uint64_t>(std::min(ns, kMostNs));
+}
+
+}  // namespace
+
+bool knows_costs(const Profile& p) {
+  return p.cost && (!p.cost->flops_per_s.empty() || p.cost->memory_bytes_per_s || p.cost->node_ns);
+}
+
+std::vector<std::uint64_t> node_times(const Model& m, const Inference& inference,
+                                      std::span<const Profile> devices, std::span<const NodeId> nodes) {
+  if (std::ranges::none_of(devices, [](const Profile& p) { return p.cost.has_value(); })) return {};
+  std::vector<std::uint64_t> out;
+  out.reserve(nodes.size() * devices.size());
+  for (const NodeId n : nodes) {
+    const Work work = work_of(m, inference, n);
+    for (const Profile& p : devices) out.push_back(time_on(p, work));
+  }
+  return out;
+}
+
+}  // namespace graphopt
