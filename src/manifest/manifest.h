@@ -1,0 +1,65 @@
+// The manifest: one JSON document that says what a partitioned model is, so that a runner needs nothing else
+// (docs/manifest.md has every key, share/graphopt/schemas/manifest.schema.json the schema).
+//
+// Equal inputs, options and version give equal bytes: keys are sorted, numbers are integers, and there is no
+// time, host or absolute path in it.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "devices/profile.h"
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "ir/part.h"
+#include "onnx/writer.h"
+#include "partition/result.h"
+#include "placement/placement.h"
+
+namespace graphopt {
+
+using ManifestOption = std::variant<std::string, std::int64_t, bool>;
+
+// A file that the manifest lists; its name is relative to the manifest's folder.
+struct ManifestFile {
+  std::string path, sha256;
+  std::uint64_t bytes = 0;
+};
+
+// What the manifest is made of. All are kept by reference or copied while it is made.
+struct ManifestSource {
+  Model& model;
+  const Inference& inference;
+  std::span<const Profile> devices;
+  const Placement& placement;
+  const partition::Partition& partition;
+  std::span<const ModelPart> parts;
+  std::span<const TypeOverride> types;  // that the saved model states
+
+  std::string algorithm;  // "grow", "fewest", "depth", "given"
+  bool connected = false;
+  std::string version;                            // of graphopt
+  std::map<std::string, ManifestOption> options;  // those that change the result
+  std::string source_id;                          // of the model as it was loaded; empty: not known
+};
+
+// Everything but files: they are written after it is known what stands in them.
+nlohmann::json manifest_of(const ManifestSource& source);
+// Adds OUT, the parts (by subgraph; empty: none were written) and their data file.
+void add_files(nlohmann::json& manifest, const ManifestFile& out, std::span<const ManifestFile> parts,
+               const std::optional<ManifestFile>& data);
+// Returns the text: sorted keys, one space of indent, a newline at the end.
+std::string manifest_text(const nlohmann::json& manifest);
+// Returns the files of subgraphs and external data that a manifest lists; nothing for a text that is none.
+std::optional<std::vector<ManifestFile>> read_manifest_files(std::string_view text);
+
+// Returns the name of the i-th subgraph: "s0", "s1" ...
+std::string subgraph_name(std::size_t i);
+
+}  // namespace graphopt
