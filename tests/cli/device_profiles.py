@@ -16,7 +16,7 @@ from json_schema import errors  # noqa: E402
 
 SHARE = TOP / "share" / "graphopt"
 SCHEMA = json.loads((SHARE / "schemas" / "device.schema.json").read_text())
-EXAMPLE = TOP / "tests" / "vectors" / "partition" / "device.example.json"
+EXAMPLE = TOP / "tests" / "vectors" / "devices" / "device.example.json"
 PROFILES = sorted((SHARE / "devices").glob("*.json"))
 NAMES = ["coreml", "cpu", "nnapi", "ort-cpu", "qnn-htp", "tensorrt", "webgpu", "webnn"]
 

@@ -145,7 +145,7 @@ TEST(DeviceProfile, ExtremeNumbers) {
 }
 
 TEST(DeviceProfile, NoTextCrashesTheReader) {
-  std::ifstream file(GRAPHOPT_TESTS_DIR "/vectors/partition/device.example.json");
+  std::ifstream file(GRAPHOPT_TESTS_DIR "/vectors/devices/device.example.json");
   const std::string whole((std::istreambuf_iterator<char>(file)), {});
   ASSERT_TRUE(read_profile(whole, "p.json"));
   std::mt19937 random(1);
