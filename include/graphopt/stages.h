@@ -10,14 +10,16 @@
 #include "graphopt/stages/clean_up.h"
 #include "graphopt/stages/infer.h"
 #include "graphopt/stages/load.h"
+#include "graphopt/stages/partition.h"
 #include "graphopt/stages/regions.h"
 #include "graphopt/stages/save.h"
 
 namespace graphopt {
 
-enum class Stage : std::uint8_t { Load, Infer, CleanUp, Regions, Check, Save };
+enum class Stage : std::uint8_t { Load, Infer, CleanUp, Regions, Partition, Check, Save };
 
-// Returns "load", "infer", "clean-up", "regions", "check", "save": the names in reports and on the terminal.
+// Returns "load", "infer", "clean-up", "regions", "partition", "check", "save": the names in reports and on
+// the terminal.
 std::string_view stage_name(Stage stage);
 
 // Returns true for a stage that writes files which outlive the run. From its begin on a run is not
@@ -29,6 +31,7 @@ struct StageOptions {
   InferStage::Options infer;
   CleanUpStage::Options clean_up;
   RegionsStage::Options regions;
+  PartitionStage::Options partition;
   CheckStage::Options check;
   SaveStage::Options save;
 };
@@ -38,6 +41,7 @@ struct StageReports {
   std::optional<InferStage::Report> infer;
   CleanUpStage::Report clean_up;
   std::optional<RegionsStage::Report> regions;
+  std::optional<PartitionStage::Report> partition;
   std::optional<CheckStage::Report> check;
   SaveStage::Report save;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "driver/original.h"
+#include "driver/partitioned.h"
 #include "driver/stages/stage.h"
 #include "graphopt/version.h"
 
@@ -27,6 +28,9 @@ Result<Report> Run::all() {
   report.version = version();
   report.input = options.input;
   report.output = options.output;
+  for (const StageEntry* stage : all_stages())
+    if (stage->prepare && stage->wanted(options))
+      if (const Status ready = stage->prepare(*this); !ready) return ready.errors();
   bool writing = false;
   for (const StageEntry* stage : all_stages()) {
     if (!stage->wanted(options)) continue;

@@ -16,6 +16,7 @@
 namespace graphopt {
 
 struct OriginalModel;
+struct Partitioned;
 
 // A model and its inference, which listens to the model: they move and are destroyed together.
 struct Work {
@@ -39,8 +40,9 @@ class Run {
   const Options& options;
   Observer& observer;
   Report report;
-  std::unique_ptr<Work> work;               // from load on
-  std::unique_ptr<OriginalModel> original;  // from load on, when there is a check
+  std::unique_ptr<Work> work;                // from load on
+  std::unique_ptr<OriginalModel> original;   // from load on, when there is a check
+  std::unique_ptr<Partitioned> partitioned;  // when there are devices
 
   void warn(std::string text);
   void add_limit(std::string_view name, std::uint64_t times);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kWhat = "What to do";
 constexpr const char* kShapes = "Shapes";
+constexpr const char* kDevices = "Devices";
 constexpr const char* kOutput = "Output";
 constexpr const char* kTrust = "Trust";
 constexpr const char* kPeople = "People";
@@ -212,6 +213,32 @@ void add_shape_options(CLI::App& app, Options& o) {
   add_dim_names(app, o.load.dim_names);
   flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs",
        o.infer.write_types);
+}
+
+void add_partition_options(CLI::App& app, Options& o) {
+  PartitionStage::Options& p = o.partition;
+  add(app, kDevices, "--devices", "LIST", "cut the model for these profiles (names or files, by commas)",
+      [&p](const std::string& text) {
+        if (text.empty()) refuse("--devices", text, "names no device", "graphopt --list-devices lists them");
+        p.devices = text;
+      });
+  add(app, kDevices, "--partition-algorithm", "NAME", "grow (default), fewest, or depth for comparison",
+      chosen(p.algorithm, "--partition-algorithm",
+             std::vector<std::pair<std::string, PartitionAlgorithm>>{{"grow", PartitionAlgorithm::Grow},
+                                                                     {"fewest", PartitionAlgorithm::Fewest},
+                                                                     {"depth", PartitionAlgorithm::Depth}}));
+  flag(app, kDevices, "--connected", "no subgraph of an accelerator in several unconnected pieces",
+       p.connected);
+  flag(app, kDevices, "--plan", "print the subgraphs, and write nothing", p.plan);
+  add(app, kDevices, "--parts", "WHEN", "a file for each subgraph: auto (default) or never",
+      chosen(p.parts, "--parts",
+             std::vector<std::pair<std::string, bool>>{{"auto", true}, {"never", false}}));
+  add(app, kDevices, "--manifest", "FILE", "where the manifest goes (default: OUT with .manifest.json)",
+      [&p](const std::string& text) {
+        if (text.empty() || text == "-")
+          refuse("--manifest", text, "is not a file", "give the manifest a file in OUT's folder");
+        p.manifest = text;
+      });
 }
 
 void add_output_options(CLI::App& app, Options& o) {

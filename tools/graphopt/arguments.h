@@ -22,6 +22,7 @@ struct Requests {
 
 void add_what_options(CLI::App& app, Options& options, Requests& requests);
 void add_shape_options(CLI::App& app, Options& options);
+void add_partition_options(CLI::App& app, Options& options);
 void add_output_options(CLI::App& app, Options& options);
 void add_trust_options(CLI::App& app, Options& options, ToolOptions& tool);
 void add_people_options(CLI::App& app, Options& options, ToolOptions& tool, Requests& requests);

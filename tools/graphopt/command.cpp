@@ -209,6 +209,36 @@ Result<Command> parse_devices(int argc, const char* const* argv) {
   return command;
 }
 
+// What --devices cannot be asked for together with, and what asks for nothing without it.
+Status check_partition(const Options& o) {
+  const PartitionStage::Options& p = o.partition;
+  const auto alone = [&](const char* option) {
+    return usage(std::string(option) + " is about --devices, which is not given",
+                 "give --devices the profiles, as in --devices npu,gpu.json; --list-devices lists them");
+  };
+  if (p.devices.empty()) {
+    if (p.plan) return alone("--plan");
+    if (p.connected) return alone("--connected");
+    if (!p.manifest.empty()) return alone("--manifest");
+    if (!p.parts) return alone("--parts never");
+    if (p.algorithm != PartitionAlgorithm::Grow) return alone("--partition-algorithm");
+    return Done{};
+  }
+  if (o.stop_after < Stage::CleanUp)
+    return usage("--devices cuts the optimized model, and --stop-after ends before it is there",
+                 "leave out --stop-after; -O0 changes nothing");
+  if (p.plan && !o.output.empty())
+    return usage("--plan writes nothing, and -o asks for a file", "leave out one of them");
+  if (o.output == "-")
+    return usage("--devices writes several files, and -o - has no folder for them", "give -o a file");
+  if (!o.output.empty() && o.save.external_data == ExternalData::Never)
+    return usage("--devices: the parts share their weights in a file, which --external-data never forbids",
+                 "leave out --external-data never");
+  if (!p.manifest.empty() && o.output.empty())
+    return usage("--manifest: without -o no manifest is written", "give -o a file");
+  return Done{};
+}
+
 Result<Command> parse_optimize(int argc, const char* const* argv) {
   Command command;
   Requests requests;
@@ -217,6 +247,7 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
   app.set_help_flag("");
   add_what_options(app, options, requests);
   add_shape_options(app, options);
+  add_partition_options(app, options);
   add_output_options(app, options);
   add_trust_options(app, options, command.tool);
   add_people_options(app, options, command.tool, requests);
@@ -240,6 +271,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
         "--fold ort takes what ONNX Runtime computes here and now, and --exact and levels below -O2 "
         "keep every bit",
         "leave out --exact and give -O2 or -O3, or leave out --fold ort");
+  } else if (const Status fits = check_partition(options); !fits) {
+    return fits.errors();
   } else if (const Status apart = check_output_paths(command); !apart) {
     return apart.errors();
   } else {

@@ -47,6 +47,9 @@ class Console final : public Observer {
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);
 std::string check_table(const CheckStage::Report& check);
+// Devices, borders, and what fell to a lower device and why; `all`: every kind of it.
+std::string partition_table(const PartitionStage::Report& partition, bool all);
+std::string plan_table(const PartitionStage::Report& partition);  // a line per subgraph
 // What the passes that `asked` names refused, and the moves that they kept (--explain).
 std::string explain_table(const Report& report, const std::vector<std::string>& asked);
 std::string time_table(const Report& report);

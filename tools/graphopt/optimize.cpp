@@ -96,6 +96,12 @@ int run_optimize(const Command& command, Console& console) {
   console.finish();
   if (!report) return fail(report.errors(), console);
   console.print(before_after_table(*report, console.wants(LogLevel::Info)));
+  if (report->partition) {
+    const std::string table = partition_table(*report->partition, console.wants(LogLevel::Info));
+    if (!options.partition.plan) console.print(table);
+    else if (const Status said = write_stdout(table + plan_table(*report->partition)); !said)
+      return fail(said.errors(), console);
+  }
   if (report->check) console.print(check_table(*report->check));
   if (!options.clean_up.explain.empty()) console.print(explain_table(*report, options.clean_up.explain));
   if (command.tool.time_passes) console.print(time_table(*report));

@@ -94,6 +94,43 @@ std::string before_after_table(const Report& report, bool all_operators) {
   return out;
 }
 
+std::string partition_table(const PartitionStage::Report& p, bool all) {
+  std::string out =
+      fmt::format("graphopt: {} subgraphs by {}; no fewer than {} with these devices of the nodes{}\n",
+                  p.subgraphs.size(), p.algorithm, p.switches, p.proven ? ", so none is too many" : "");
+  std::uint64_t nodes = 0;
+  for (const PartitionStage::Device& d : p.devices) nodes += d.nodes;
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "device", "subgraphs", "nodes", "share");
+  for (const PartitionStage::Device& d : p.devices)
+    out += fmt::format("  {:<32}{:>12}{:>12}{:>11.1f}%\n", visible(d.id) + (d.host ? " (host)" : ""),
+                       d.subgraphs, d.nodes,
+                       nodes == 0 ? 0.0 : 100.0 * static_cast<double>(d.nodes) / static_cast<double>(nodes));
+  out += fmt::format("  {:<32}{:>12}{:>24}\n", "values across borders", p.border_values,
+                     p.border_values == 0 ? ""
+                     : p.border_bytes     ? size_text(*p.border_bytes)
+                                          : "of unknown size");
+  constexpr std::size_t kRows = 12;
+  if (!p.refused.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "refused", "nodes", "why, of the first");
+  for (std::size_t i = 0; i < p.refused.size(); ++i) {
+    if (!all && i == kRows) {
+      out += fmt::format("    and {} more kinds (-v shows all)\n", p.refused.size() - i);
+      break;
+    }
+    const PartitionStage::Refused& r = p.refused[i];
+    out += fmt::format("    {:<30}{:>12}  {}\n", visible(r.device + ": " + r.op), r.count, visible(r.detail));
+  }
+  return out;
+}
+
+std::string plan_table(const PartitionStage::Report& p) {
+  std::string out = fmt::format("  {:<10}{:<22}{:>8}{:>8}{:>8}  {}\n", "subgraph", "device", "nodes", "in",
+                                "out", "first node");
+  for (const PartitionStage::Subgraph& s : p.subgraphs)
+    out += fmt::format("  {:<10}{:<22}{:>8}{:>8}{:>8}  {}\n", s.id, visible(s.device), s.nodes, s.inputs,
+                       s.outputs, visible(s.first));
+  return out;
+}
+
 std::string check_table(const CheckStage::Report& check) {
   std::string out =
       fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);

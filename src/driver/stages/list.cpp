@@ -4,6 +4,7 @@
 //   infer     every value has a type that holds in all runs; wrong claims of the file are known
 //   clean-up  the passes have reached a fixed point; the verifier accepts the result
 //   regions   the regions of the main graph are known and written as requested
+//   partition each node of the main graph has a subgraph and a device, and says so
 //   check     the result computes what the original computes, on all inputs that were tried
 //   save      OUT is the new model, durably; nothing is written before this stage
 //
@@ -14,12 +15,13 @@
 
 namespace graphopt {
 
-extern const StageEntry load_stage, infer_stage, clean_up_stage, regions_stage, check_stage, save_stage;
+extern const StageEntry load_stage, infer_stage, clean_up_stage, regions_stage, partition_stage, check_stage,
+    save_stage;
 
 namespace {
 
 constexpr const StageEntry* kStages[] = {
-    &load_stage, &infer_stage, &clean_up_stage, &regions_stage, &check_stage, &save_stage,
+    &load_stage, &infer_stage, &clean_up_stage, &regions_stage, &partition_stage, &check_stage, &save_stage,
 };
 
 const StageEntry& entry(Stage stage) { return *kStages[static_cast<std::size_t>(stage)]; }

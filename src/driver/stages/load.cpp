@@ -2,10 +2,12 @@
 // that a former run wrote are gone where this run may change the nodes that they name.
 #include "driver/figures.h"
 #include "driver/original.h"
+#include "driver/partitioned.h"
 #include "driver/regions.h"
 #include "driver/run.h"
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
+#include "manifest/network_id.h"
 #include "onnx/reader.h"
 
 namespace graphopt {
@@ -39,7 +41,12 @@ Status run_load(Run& run) {
   if (auto broken = verify(run.work->model)) return *broken;
   run.report.before = run.report.after = count_model(run.work->model);
   run.report.before.bytes = run.work->model.file_bytes;
+  if (run.partitioned && !run.options.output.empty()) {
+    const Model& m = run.work->model;
+    run.partitioned->source_id = NetworkIds(m, StatedTypes(m, {})).network();
+  }
   drop_old_regions(run.options, *run.work);
+  drop_old_partition(run.options, *run.work);
   return Done{};
 }
 
@@ -47,6 +54,7 @@ Status repeat_load(Run& run, Work& work) {
   std::vector<Warning> known;
   if (Status loaded = load_into(run, work, known); !loaded) return loaded;
   drop_old_regions(run.options, work);
+  drop_old_partition(run.options, work);
   return Done{};
 }
 

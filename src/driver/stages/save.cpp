@@ -1,5 +1,6 @@
 // save: OUT is the new model, durably; nothing is written before this stage.
 #include "driver/json.h"
+#include "driver/partitioned.h"
 #include "driver/run.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
@@ -9,6 +10,7 @@ namespace graphopt {
 namespace {
 
 Status run_save(Run& run) {
+  if (run.partitioned && !run.options.partition.plan) return save_partitioned(run);
   const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
   SaveOptions o = save_options(run.options.save);
   o.path = run.options.output;

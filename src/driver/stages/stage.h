@@ -21,6 +21,8 @@ struct StageEntry {
   bool writes_files = false;  // files that outlive the run: from its begin on the run is not interrupted
 
   bool (*wanted)(const Options&);
+  // What the options alone can refuse is refused before the first stage runs. Null: nothing.
+  Status (*prepare)(Run&) = nullptr;
   // Works on run.work, and tells run.report and run.observer. After an error the run ends.
   Status (*run)(Run&);
   // What it does to a model, once more and without telling: for --bisect, which makes the model again with

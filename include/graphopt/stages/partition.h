@@ -1,0 +1,62 @@
+// partition: which device runs which nodes of the optimized main graph (docs/devices.md), as subgraphs that
+// run one after the other, and the files and the manifest that say so (docs/manifest.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace graphopt {
+
+enum class PartitionAlgorithm : std::uint8_t {
+  Grow,    // subgraphs grow from several starts until no two can be one
+  Fewest,  // the fewest subgraphs: always with two devices, with more as far as a search goes
+  Depth,   // neighbours of neighbouring depth join; for comparison
+};
+
+struct PartitionStage {
+  struct Options {
+    std::string
+        devices;  // "npu,gpu.json": profiles in the order in which they are tried; empty: no partition
+    PartitionAlgorithm algorithm = PartitionAlgorithm::Grow;
+    bool connected = false;  // subgraphs of accelerators are weakly connected
+    bool plan = false;       // only tell: nothing is annotated or written
+    bool parts = true;       // a file for each subgraph; false: OUT and the manifest only
+    std::string manifest;    // its path; empty: that of OUT with .manifest.json for .onnx
+  };
+
+  struct Device {
+    std::string id;
+    bool host = false;
+    std::uint64_t nodes = 0, subgraphs = 0;
+  };
+  struct Subgraph {
+    std::string id, device;
+    std::uint64_t nodes = 0, inputs = 0, outputs = 0;  // borders only: not inputs and outputs of the model
+    std::string first;                                 // the name of its first node
+  };
+  // Nodes that went to a lower device than the one named.
+  struct Refused {
+    std::string device, op, reason;
+    std::string detail;  // of the first of them
+    std::uint64_t count = 0;
+  };
+  struct Report {
+    std::string algorithm;
+    std::vector<Device> devices;  // in the order of their priority, the host last
+    std::vector<Subgraph> subgraphs;
+    std::vector<Refused> refused;               // most frequent first
+    std::uint64_t border_values = 0;            // one for each value and subgraph that reads it
+    std::optional<std::uint64_t> border_bytes;  // nothing where a size is not a number
+    std::uint64_t switches = 0;  // subgraphs on the longest chain that changes the device: a lower bound
+    bool proven = false;         // no partition with the same devices of nodes has fewer subgraphs
+    std::string network;         // the id in the manifest; empty when none was written
+    std::string manifest;        // its path; empty when none was written
+  };
+};
+
+// Returns "grow", "fewest", "depth".
+std::string partition_algorithm_name(PartitionAlgorithm algorithm);
+
+}  // namespace graphopt

@@ -1,0 +1,34 @@
+// What the partition stage knows and save writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "devices/profile.h"
+#include "graphopt/error.h"
+#include "ir/part.h"
+#include "partition/result.h"
+#include "placement/placement.h"
+
+namespace graphopt {
+
+class Run;
+struct Options;
+struct Work;
+
+struct Partitioned {
+  std::vector<Profile> devices;  // from before load on, so that a mistake in a profile is told first
+  std::string source_id;         // of the model as it was loaded; empty when no manifest is written
+  Placement placement;
+  partition::Partition partition;
+  std::vector<ModelPart> parts;  // by subgraph
+};
+
+// Reads the profiles into run.partitioned.
+Status open_devices(Run& run);
+// Removes what a former run with devices wrote about nodes, where this run may change them.
+void drop_old_partition(const Options& options, Work& work);
+// Saves OUT, the parts and the manifest as one set of files.
+Status save_partitioned(Run& run);
+
+}  // namespace graphopt

@@ -1,0 +1,112 @@
+// A partitioned model on disk: OUT, a file for each subgraph, their weights, and the manifest that lists
+// them.
+#include <utility>
+
+#include "driver/partitioned.h"
+#include "driver/run.h"
+#include "driver/saving.h"
+#include "driver/shapes.h"
+#include "graphopt/version.h"
+#include "manifest/manifest.h"
+#include "onnx/set_writer.h"
+
+namespace graphopt {
+namespace {
+
+std::string without_suffix(const std::string& path, std::string_view suffix) {
+  return path.ends_with(suffix) ? path.substr(0, path.size() - suffix.size()) : path;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+ManifestFile file_of(const SetFile& f) { return {f.name, f.sha256, f.bytes}; }
+
+std::map<std::string, ManifestOption> options_of(const Options& o) {
+  std::map<std::string, ManifestOption> out;
+  out["algorithm"] = partition_algorithm_name(o.partition.algorithm);
+  out["connected"] = o.partition.connected;
+  out["level"] = std::int64_t{o.clean_up.level};
+  out["exact"] = o.clean_up.exact;
+  return out;
+}
+
+// The list of a set is the manifest: without OUT, which the user named.
+std::optional<std::vector<SetFile>> read_list(std::string_view text) {
+  std::optional<std::vector<ManifestFile>> files = read_manifest_files(text);
+  if (!files) return {};
+  std::vector<SetFile> out;
+  for (ManifestFile& f : *files) out.push_back({std::move(f.path), f.bytes, std::move(f.sha256)});
+  return out;
+}
+
+}  // namespace
+
+Status save_partitioned(Run& run) {
+  Work& work = *run.work;
+  Model& m = work.model;
+  const Partitioned& p = *run.partitioned;
+  const PartitionStage::Options& options = run.options.partition;
+  const std::string stem = without_suffix(run.options.output, ".onnx");
+  const std::string name = base_name(stem);
+
+  std::vector<TypeOverride> whole_types = saved_types(run.options, work);
+  SetModel out;
+  out.model = &m;
+  out.options = save_options(run.options.save);
+  out.options.path = run.options.output;
+  out.options.types = whole_types;
+
+  std::vector<std::vector<TypeOverride>> types;  // by part
+  PartTypes of_parts(work, whole_types);
+  for (const ModelPart& part : p.parts) types.push_back(of_parts.of(part));
+  std::vector<SetModel> models;
+  for (std::size_t s = 0; options.parts && s < p.parts.size(); ++s) {
+    SetModel& model = models.emplace_back();
+    model.model = &m;
+    model.name = name + '.' + subgraph_name(s) + '.' + p.devices[p.partition.devices[s]].id;
+    model.options = save_options(run.options.save);
+    model.options.part = &p.parts[s];
+    model.options.types = types[s];
+  }
+  // Borders first: the whole model may state less of them.
+  std::vector<TypeOverride> stated;
+  for (const auto& of_part : types) stated.insert(stated.end(), of_part.begin(), of_part.end());
+  stated.insert(stated.end(), whole_types.begin(), whole_types.end());
+
+  nlohmann::json manifest = manifest_of({.model = m,
+                                         .inference = *work.inference,
+                                         .devices = p.devices,
+                                         .placement = p.placement,
+                                         .partition = p.partition,
+                                         .parts = p.parts,
+                                         .types = stated,
+                                         .algorithm = partition_algorithm_name(options.algorithm),
+                                         .connected = options.connected,
+                                         .version = std::string(version()),
+                                         .options = options_of(run.options),
+                                         .source_id = p.source_id});
+  SetOptions set;
+  set.list = options.manifest.empty() ? stem + ".manifest.json" : options.manifest;
+  set.force = run.options.save.force;
+  set.out = &out;
+  // Weights stand in a file of their own where parts share them, or where they did so or are asked to.
+  set.out_shares_data =
+      options.parts || m.had_external_data || run.options.save.external_data == ExternalData::Always;
+  set.write_list = [&](const SavedSet& saved) {
+    std::vector<ManifestFile> parts;
+    for (const SetFile& f : saved.models) parts.push_back(file_of(f));
+    std::optional<ManifestFile> data;
+    if (saved.data) data = file_of(*saved.data);
+    add_files(manifest, file_of(*saved.out_file), parts, data);
+    return manifest_text(manifest);
+  };
+  set.read_list = read_list;
+  const Result<SavedSet> saved = save_set(models, set);
+  if (!saved) return saved.errors();
+  report_files(set.list, *saved, run.report);
+  run.report.partition->manifest = set.list;
+  run.report.partition->network = manifest["network"]["id"].get<std::string>();
+  return Done{};
+}
+
+}  // namespace graphopt

@@ -1,0 +1,222 @@
+// partition: the main graph is cut into subgraphs for the devices of --devices; nodes have unique names, and
+// each says in its metadata which subgraph and device it belongs to. The files are written by save.
+#include <algorithm>
+#include <string>
+
+#include "devices/find.h"
+#include "driver/figures.h"
+#include "driver/json.h"
+#include "driver/partitioned.h"
+#include "driver/run.h"
+#include "driver/stages/stage.h"
+#include "ir/verify.h"
+#include "manifest/manifest.h"
+#include "onnx/node_metadata.h"
+#include "partition/partition.h"
+#include "placement/node_names.h"
+#include "placement/parts.h"
+
+namespace graphopt {
+
+extern const PassInfo constants_to_initializers;
+
+namespace {
+
+constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device";
+// ONNX Runtime assigns annotated nodes: its option session.layer_assignment_settings names these texts
+// (docs/annotated_partitioning of microsoft/onnxruntime).
+constexpr std::string_view kLayerKey = "layer_ann";
+constexpr std::size_t kMostParts = 1000;  // without --force
+
+partition::Options options_of(const PartitionStage::Options& o) {
+  partition::Options out;
+  switch (o.algorithm) {
+    case PartitionAlgorithm::Grow: out.algorithm = partition::Algorithm::Grow; break;
+    case PartitionAlgorithm::Fewest: out.algorithm = partition::Algorithm::Fewest; break;
+    case PartitionAlgorithm::Depth: out.algorithm = partition::Algorithm::Depth; break;
+  }
+  out.connected = o.connected;
+  return out;
+}
+
+bool writes_parts(const Options& options) {
+  return !options.output.empty() && !options.partition.plan && options.partition.parts;
+}
+
+// What only Constant nodes hold would cross borders; as initializers each part has it for itself.
+Status take_constants_out(Work& work) {
+  PipelineOptions o;
+  o.passes = {std::string(constants_to_initializers.name)};
+  if (auto done = run_pipeline(work.model, *work.inference, o); !done) return done.errors();
+  return Done{};
+}
+
+void annotate(Run& run, const Partitioned& p) {
+  Model& m = run.work->model;
+  if (m.ir_version < kNodeMetadataIrVersion) {
+    run.warn(m.file + ": --devices: nodes have metadata from IR version 10 on, and the model has " +
+             std::to_string(m.ir_version) + "; subgraphs and devices stand in the manifest only");
+    return;
+  }
+  std::vector<std::string> names(p.partition.size());
+  std::vector<NodeText> subgraphs, devices;
+  for (std::size_t s = 0; s < p.parts.size(); ++s) {
+    names[s] = subgraph_name(s);
+    for (const NodeId n : p.parts[s].nodes) {
+      subgraphs.push_back({n, names[s]});
+      devices.push_back({n, p.devices[p.partition.devices[s]].id});
+    }
+  }
+  set_node_metadata(m, kSubgraphKey, subgraphs);
+  set_node_metadata(m, kDeviceKey, devices);
+  set_node_metadata(m, kLayerKey, subgraphs);
+}
+
+void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
+  for (const Profile& profile : p.devices) report.devices.push_back({profile.id, profile.host, 0, 0});
+  const partition::Problem& problem = p.placement.problem;
+  for (std::size_t s = 0; s < p.parts.size(); ++s) {
+    const ModelPart& part = p.parts[s];
+    PartitionStage::Device& device = report.devices[p.partition.devices[s]];
+    device.nodes += part.nodes.size();
+    ++device.subgraphs;
+    PartitionStage::Subgraph& sub = report.subgraphs.emplace_back();
+    sub.id = subgraph_name(s);
+    sub.device = device.id;
+    sub.nodes = part.nodes.size();
+    sub.inputs = static_cast<std::uint64_t>(
+        std::ranges::count_if(part.inputs, [&](ValueId v) { return m.value(v).def.valid(); }));
+    sub.first = std::string(m.text(m.node(part.nodes.front()).name));
+  }
+  std::uint64_t bytes = 0;
+  bool known = true;
+  for (std::size_t i = 0; i < problem.values.size(); ++i) {
+    const partition::Index from = p.partition.subgraph_of[problem.values[i].producer];
+    bool crosses = false;
+    for (const partition::Index reader : problem.readers[i])
+      crosses |= p.partition.subgraph_of[reader] != from;
+    if (!crosses) continue;
+    ++report.subgraphs[from].outputs;
+    known &= p.placement.known_size[i];
+  }
+  bytes = p.partition.border_bytes;
+  if (known) report.border_bytes = bytes;
+  report.border_values = p.partition.border_values;
+  report.switches = p.partition.bound.all;
+  report.proven = p.partition.proven;
+}
+
+void fill_refused(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
+  for (const RefusedNodes& r : p.placement.refused)
+    report.refused.push_back({p.devices[r.device].id, operator_name(m, r.op),
+                              std::string(refusal_name(r.refusal)), r.detail, r.count});
+}
+
+Status run_partition(Run& run) {
+  const PartitionStage::Options& options = run.options.partition;
+  Work& work = *run.work;
+  Model& m = work.model;
+  Partitioned& p = *run.partitioned;
+  if (Status s = take_constants_out(work); !s) return s;
+  if (!options.plan) name_nodes(m);
+  p.placement = place(m, *work.inference, p.devices);
+  const partition::Options how = options_of(options);
+  Result<partition::Partition> found = partition::partition(p.placement.problem, how);
+  if (!found) return found.errors();
+  p.partition = *std::move(found);
+#ifdef NDEBUG
+  const bool validates = run.options.clean_up.verify_each;
+#else
+  const bool validates = true;
+#endif
+  if (validates)
+    if (Status s = partition::validate(p.placement.problem, how, p.partition); !s) return s;
+  if (writes_parts(run.options) && p.partition.size() > kMostParts && !run.options.save.force)
+    return Error{ErrorKind::Usage,
+                 {m.file, {}, {}, {}, {}},
+                 "--devices: there would be " + std::to_string(p.partition.size()) +
+                     " subgraphs, each a file of its own",
+                 "give --parts never, another profile (min_nodes), or --force"};
+  p.parts = parts_of(m, p.placement, p.partition);
+  if (!options.plan) annotate(run, p);
+  PartitionStage::Report& report = run.report.partition.emplace();
+  report.algorithm = partition_algorithm_name(options.algorithm);
+  fill_report(m, p, report);
+  fill_refused(m, p, report);
+  if (auto broken = verify(m)) return *broken;
+  run.report.after = count_model(m);
+  return Done{};
+}
+
+void partition_json(const Report& r, Json& out) {
+  Json& json = out["partition"] = nullptr;
+  if (!r.partition) return;
+  const PartitionStage::Report& p = *r.partition;
+  json = {{"algorithm", p.algorithm}, {"devices", Json::array()}, {"subgraphs", Json::array()}};
+  for (const PartitionStage::Device& d : p.devices)
+    json["devices"].push_back(
+        {{"id", d.id}, {"host", d.host}, {"nodes", d.nodes}, {"subgraphs", d.subgraphs}});
+  for (const PartitionStage::Subgraph& s : p.subgraphs)
+    json["subgraphs"].push_back({{"id", s.id},
+                                 {"device", s.device},
+                                 {"nodes", s.nodes},
+                                 {"inputs", s.inputs},
+                                 {"outputs", s.outputs},
+                                 {"first", s.first}});
+  json["refused"] = Json::array();
+  for (const PartitionStage::Refused& f : p.refused)
+    json["refused"].push_back({{"device", f.device},
+                               {"operator", f.op},
+                               {"reason", f.reason},
+                               {"detail", f.detail},
+                               {"count", f.count}});
+  json["border_values"] = p.border_values;
+  json["border_bytes"] = p.border_bytes ? Json(*p.border_bytes) : Json(nullptr);
+  json["switches"] = p.switches;
+  json["proven"] = p.proven;
+  json["network"] = p.network.empty() ? Json(nullptr) : Json(p.network);
+  json["manifest"] = p.manifest.empty() ? Json(nullptr) : Json(p.manifest);
+}
+
+}  // namespace
+
+void drop_old_partition(const Options& options, Work& work) {
+  Model& m = work.model;
+  if (!any_wanted(options, &StageEntry::edits_nodes) || m.ir_version < kNodeMetadataIrVersion) return;
+  std::vector<NodeText> marked;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))
+    if (node_metadata(m, n, kSubgraphKey)) marked.push_back({n, std::nullopt});
+  for (const std::string_view key : {kSubgraphKey, kDeviceKey, kLayerKey}) set_node_metadata(m, key, marked);
+}
+
+Status open_devices(Run& run) {
+  Result<std::vector<Profile>> devices = load_devices(run.options.partition.devices, device_folders());
+  if (!devices) return devices.errors();
+  run.partitioned = std::make_unique<Partitioned>();
+  run.partitioned->devices = *std::move(devices);
+  return Done{};
+}
+
+std::string partition_algorithm_name(PartitionAlgorithm algorithm) {
+  switch (algorithm) {
+    case PartitionAlgorithm::Grow: return "grow";
+    case PartitionAlgorithm::Fewest: return "fewest";
+    case PartitionAlgorithm::Depth: break;
+  }
+  return "depth";
+}
+
+extern constinit const StageEntry partition_stage = {.stage = Stage::Partition,
+                                                     .name = "partition",
+                                                     .needs_types = true,
+                                                     .edits_nodes = true,
+                                                     .wanted =
+                                                         [](const Options& options) {
+                                                           return options.stop_after >= Stage::CleanUp &&
+                                                                  !options.partition.devices.empty();
+                                                         },
+                                                     .prepare = open_devices,
+                                                     .run = run_partition,
+                                                     .to_json = partition_json};
+
+}  // namespace graphopt

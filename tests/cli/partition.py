@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""--devices: subgraphs, files and manifest, on small models whose partition can be seen by eye."""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from _tool import OUTPUT, USAGE, expect, main, refused
+from onnx import parser
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests"))
+
+from lib import manifests  # noqa: E402
+
+HEAD = '<ir_version: 10, opset_import: ["" : 17]>\n'
+FIG8 = """g (float[N,4] x, float[N,4] z) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> {
+  va = Relu (x)  vb = Erf (va)  vc = Mul (vb, w)  ve = Sigmoid (z)  y = Add (vc, ve)
+}"""
+
+
+def profile(folder, *operators, name="npu", **more):
+    text = {
+        "format": "graphopt.device",
+        "version": "1.0",
+        "id": name,
+        "kind": "npu",
+        "profile": {"version": "1", "source": [{"document": "a test"}]},
+        "rules": [{"op": op} for op in operators],
+        **more,
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(text))
+    return path
+
+
+def cut(tool, folder, text, *words, devices=None, name="m", fails=None):
+    """The manifest of a run with -O0, checked by its schema and against the files; parts ran one by one give
+    what the whole gives."""
+    source = folder / f"{name}.onnx"
+    if isinstance(text, str):
+        text = parser.parse_model(HEAD + text)
+    source.write_bytes(text.SerializeToString())
+    devices = devices or profile(folder, "Relu", "Add", "Mul", "Sigmoid")
+    out = folder / f"{name}.out.onnx"
+    done = tool(source, "-O0", "--devices", devices, "-o", out, *words)
+    expect(done.returncode == 0, done.stderr)
+    path = folder / f"{name}.out.manifest.json"
+    manifest = json.loads(path.read_text())
+    for problem in manifests.problems(path):
+        expect(False, problem)
+    return manifest, path
+
+
+def shape_of(manifest):
+    return [(s["device"], s["nodes"]) for s in manifest["subgraphs"]]
+
+
+def test_figure(tool, folder):
+    manifest, path = cut(tool, folder, FIG8)
+    expect([d for d, _ in shape_of(manifest)] == ["npu", "cpu", "npu"], shape_of(manifest))
+    expect([len(n) for _, n in shape_of(manifest)] == [1, 1, 3], shape_of(manifest))
+    expect(
+        manifest["partition"]["lower_bound"] == 3 and manifest["partition"]["proven"], manifest["partition"]
+    )
+    sizes = {b["value"]: b["size"] for b in manifest["borders"]}
+    formula = {"bytes": None, "formula": "16*N"}
+    expect(sizes == {"va": formula, "vb": formula}, sizes)
+    refused_kinds = manifest["statistics"]["unsupported"]
+    expect([(u["operator"], u["reason"]) for u in refused_kinds] == [("Erf", "operator")], refused_kinds)
+    before = {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+    cut(tool, folder, FIG8)
+    expect(
+        before == {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}, "a second run differs"
+    )
+
+
+def test_names_and_metadata(tool, folder):
+    text = FIG8.replace("va = Relu", "[same] va = Relu").replace("ve = Sigmoid", "[same] ve = Sigmoid")
+    manifest, path = cut(tool, folder, text)
+    out = onnx.load(path.with_name("m.out.onnx"))
+    names = [n.name for n in out.graph.node]
+    expect(len(set(names)) == 5 and "" not in names, names)
+    said = {n.name: {p.key: p.value for p in n.metadata_props} for n in out.graph.node}
+    for s in manifest["subgraphs"]:
+        for n in s["nodes"]:
+            told = {"graphopt.subgraph": s["id"], "graphopt.device": s["device"], "layer_ann": s["id"]}
+            expect(said[n] == told, n, said[n])
+
+
+def test_older_models_have_no_metadata(tool, folder):
+    m = parser.parse_model(HEAD.replace("10", "8") + FIG8)
+    source = folder / "old.onnx"
+    source.write_bytes(m.SerializeToString())
+    done = tool(source, "-O0", "--devices", profile(folder, "Relu"), "-o", folder / "o.onnx")
+    expect(done.returncode == 0 and "IR version 10" in done.stderr, done.stderr)
+    expect(not list(manifests.problems(folder / "o.manifest.json")), "the manifest is wrong")
+
+
+def test_one_device_is_the_whole_model(tool, folder):
+    manifest, path = cut(tool, folder, FIG8.replace("Erf", "Relu"))
+    expect(len(manifest["subgraphs"]) == 1, shape_of(manifest))
+    part = onnx.load(folder / manifest["subgraphs"][0]["file"])
+    whole = onnx.load(folder / "m.out.onnx")
+    expect([v.name for v in part.graph.input] == [v.name for v in whole.graph.input], "other inputs")
+    expect([v.name for v in part.graph.output] == [v.name for v in whole.graph.output], "other outputs")
+    expect(sorted(n.name for n in part.graph.node) == sorted(n.name for n in whole.graph.node), "other nodes")
+
+
+def test_nothing_to_run(tool, folder):
+    """Outputs that are an input and an initializer: no node, no subgraph; the runner copies them."""
+    text = "g (float[N] x) => (float[N] x, float[1] c) <float[1] c = {2}> { }"
+    m = parser.parse_model(HEAD + text)
+    manifest, path = cut(tool, folder, m)
+    expect(manifest["subgraphs"] == [], manifest["subgraphs"])
+
+
+def test_a_body_reads_a_border(tool, folder):
+    text = """g (float[N] x, bool c) => (float[N] y) {
+      a = Relu (x)
+      y = If (c) <then_branch = t () => (float[N] p) { p = Erf (a) },
+                  else_branch = e () => (float[N] q) { q = Neg (a) }>
+    }"""
+    manifest, path = cut(tool, folder, text)
+    expect([d for d, _ in shape_of(manifest)] == ["npu", "cpu"], shape_of(manifest))
+    ports = {p["name"]: p for p in manifest["subgraphs"][1]["inputs"]}
+    expect(ports["a"].get("capture") and ports["a"]["from"] == "s0", ports)
+    expect(not ports["c"].get("capture"), ports)
+
+
+def test_borders(tool, folder):
+    """A value read twice by one subgraph is one transfer; a result in the middle can be an output of the
+    network; two results of one node go to two devices; an empty optional input stays empty."""
+    text = """g (float[N] x, int64[1] k) => (float[N] a, float[N] y, float[P] u, int64[P] w)
+      <float lo = {0}> {
+      a = Relu (x)  b = Erf (a)  y = Mul (a, b)
+      t, i = TopK (x, k)  u = Relu (t)  j = Neg (i)  w = Clip (j, , i)
+    }"""
+    npu = profile(folder, "Relu", "Mul", "Clip")
+    manifest, path = cut(tool, folder, text, devices=npu)
+    seen = [(b["value"], b["from"], b["to"]) for b in manifest["borders"]]
+    expect(len(seen) == len(set(seen)), seen)
+    outputs = {p["name"]: p for s in manifest["subgraphs"] for p in s["outputs"]}
+    expect(outputs["a"]["network_output"] and outputs["a"]["to"], outputs["a"])
+
+
+def test_overridable_initializer(tool, folder):
+    """It stays initializer and input of each part that reads it: a request may give it or not."""
+    text = """g (float[N] x, float[1] k) => (float[N] y) <float[1] k = {3}> {
+      a = Mul (x, k)  b = Erf (a)  y = Mul (b, k)
+    }"""
+    manifest, path = cut(tool, folder, text)
+    optional = [v["name"] for v in manifest["network"]["inputs"] if v.get("optional")]
+    expect(optional == ["k"], manifest["network"]["inputs"])
+    for given in (None, np.array([5], np.float32)):
+        feeds = {"x": np.array([-1, 2], np.float32)} | ({} if given is None else {"k": given})
+        whole = ort.InferenceSession(str(folder / "m.out.onnx"), providers=["CPUExecutionProvider"])
+        (wanted,) = whole.run(["y"], feeds)
+        got = manifests.runner().Deployed(path).run(feeds)["y"]
+        expect(np.array_equal(got, wanted), got, wanted)
+
+
+def test_sequences_and_unknown_ranks_stay_on_one_device(tool, folder):
+    text = """g (float[N] x, int64[K] s) => (float y, float[N] z) {
+      a = Relu (x)  q = SequenceConstruct (a, x)  one = Constant <value_int = 1> ()
+      z = SequenceAt (q, one)
+      b = Reshape (a, s)  c = Relu (b)  y = ReduceSum <keepdims = 0> (c)
+    }"""
+    npu = profile(folder, "Relu", "SequenceAt", "Reshape")
+    manifest, path = cut(tool, folder, text, devices=npu)
+    crossing = {b["value"] for b in manifest["borders"]}
+    expect("q" not in crossing and "b" not in crossing and "c" not in crossing, crossing)
+
+
+def test_names_and_order_do_not_matter(tool, folder):
+    first, _ = cut(tool, folder, FIG8)
+    m = parser.parse_model(HEAD + FIG8)
+    for n in m.graph.node:
+        for field in (n.input, n.output):
+            for i, v in enumerate(field):
+                field[i] = v if v in ("x", "z", "y", "w") else "k_" + v
+    nodes = list(m.graph.node)
+    del m.graph.node[:]
+    m.graph.node.extend([nodes[3], *nodes[:3], nodes[4]])
+    second, _ = cut(tool, folder, m, name="renamed")
+    expect(first["network"]["id"] == second["network"]["id"], "another id")
+    expect(first["network"]["source_id"] == second["network"]["source_id"], "another id of the source")
+    expect(
+        [s["content"] for s in first["subgraphs"]] == [s["content"] for s in second["subgraphs"]], "contents"
+    )
+    m.graph.node[0].op_type = "Tanh"
+    third, _ = cut(tool, folder, m, name="other")
+    expect(first["network"]["source_id"] != third["network"]["source_id"], "the same id")
+
+
+def test_equal_parts_share_an_engine(tool, folder):
+    text = """g (float[N] x) => (float[N] y) {
+      a = Relu (x)  b = Mul (a, x)  c = Erf (b)  d = Relu (c)  e = Mul (d, c)  f = Erf (e)
+      g = Relu (f)  h = Mul (g, f)  y = Erf (h)
+    }"""
+    manifest, path = cut(tool, folder, text)
+    npu = [s for s in manifest["subgraphs"] if s["device"] == "npu"]
+    expect(len(npu) == 3 and npu[1]["content"] == npu[2]["content"], [s["content"] for s in npu])
+
+
+def test_annotated_only(tool, folder):
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())
+    npu = profile(folder, "Relu", "Add", "Mul", "Sigmoid")
+    done = tool(source, "--devices", npu, "--parts", "never", "-o", folder / "o.onnx")
+    expect(done.returncode == 0, done.stderr)
+    manifest = json.loads((folder / "o.manifest.json").read_text())
+    expect([s["file"] for s in manifest["subgraphs"]] == [None] * 3, manifest["subgraphs"])
+    expect([f["role"] for f in manifest["files"]] == ["model"], manifest["files"])
+    expect(not list(folder.glob("*.s0.*")), "a part was written")
+
+
+def test_plan(tool, folder):
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())
+    npu = profile(folder, "Relu", "Add", "Mul", "Sigmoid")
+    before = sorted(folder.iterdir())
+    done = tool(source, "--devices", npu, "--plan")
+    text = done.stdout.decode()
+    expect(done.returncode == 0 and before == sorted(folder.iterdir()), done.stderr, "something was written")
+    for part in ("s0", "s2", "npu: Erf", "80.0%"):
+        expect(part in text, part, "is not in", text)
+
+
+def test_many_subgraphs(tool, folder):
+    steps = "".join(f"a{i} = Relu (b{i - 1})  b{i} = Erf (a{i}) " for i in range(1, 502))
+    text = f"g (float[N] b0) => (float[N] b501) {{ {steps} }}"
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + text).SerializeToString())
+    npu = profile(folder, "Relu")
+    done = tool(source, "-O0", "--devices", npu, "-o", folder / "o.onnx")
+    refused(done, USAGE, "1002 subgraphs", "--parts never")
+    done = tool(source, "-O0", "--devices", npu, "-o", folder / "o.onnx", "--force")
+    expect(done.returncode == 0, done.stderr)
+    expect(not list(manifests.problems(folder / "o.manifest.json")), "the manifest is wrong")
+
+
+def test_refused(tool, folder):
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())
+    npu = profile(folder, "Relu")
+    refused(tool(source, "--plan"), USAGE, "--plan", "--devices")
+    refused(tool(source, "--connected"), USAGE, "--connected")
+    refused(tool(source, "--parts", "never"), USAGE, "--parts never")
+    refused(tool(source, "--devices", npu, "--plan", "-o", folder / "o.onnx"), USAGE, "--plan")
+    refused(tool(source, "--devices", npu, "-o", "-"), USAGE, "-o -")
+    never = ("--external-data", "never")
+    refused(tool(source, "--devices", npu, "-o", folder / "o.onnx", *never), USAGE, "never")
+    refused(tool(source, "--devices", "nosuch", "-o", folder / "o.onnx"), USAGE, "nosuch")
+    refused(tool(source, "--devices", npu, "--stop-after", "infer"), USAGE, "--stop-after")
+    refused(tool(source, "--devices", npu, "--manifest", folder / "m.json"), USAGE, "--manifest")
+    (folder / "o.manifest.json").write_text("{}")
+    done = tool(source, "--devices", npu, "-o", folder / "o.onnx")
+    refused(done, OUTPUT, "o.manifest.json")
+    expect(not (folder / "o.onnx").exists(), "OUT was written")
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
