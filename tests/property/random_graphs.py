@@ -5,7 +5,7 @@ values.
   random_graphs.py GRAPHOPT [--count N] [--seed S] [--jobs N] [--keep DIR]
 
 Graph number i of a run is made from seed S + i (tests/property/_graphs.py) and goes through the tool
-  exactly (--exact), by default without the passes that round, and with some of the exact passes in some
+  exactly (--exact), by default without the passes that may round, and with some of the exact passes in some
     order, all with --verify-each: the results have the bits of the original's, NaNs being equal; the default
     may differ by 1e-5 in a graph that has functions which fold in other bits
   by default: it runs, with results of the same types and extents
