@@ -5,24 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "driver/dot_text.h"
 #include "driver/figures.h"
 #include "driver/regions.h"
 #include "ir/type_text.h"
 
 namespace graphopt {
 namespace {
-
-constexpr std::size_t kLongestText = 60;  // characters of a name or type
-
-// Returns the text for a quoted string of dot, cut, with '?' for bytes that are no printable ASCII.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, kLongestText)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F ? '?' : c;
-  }
-  return text.size() > kLongestText ? out + "..." : out;
-}
 
 class Drawing {
  public:
@@ -31,7 +20,7 @@ class Drawing {
 
   std::string run() {
     out_ =
-        "digraph \"" + escaped(m_.text(m_.graph(m_.main()).name)) + "\" {\n" +
+        "digraph \"" + escaped_for_dot(m_.text(m_.graph(m_.main()).name)) + "\" {\n" +
         "  // A box is a region; filled nodes were made by passes; values in ovals are inputs and outputs.\n"
         "  rankdir=TB;\n"
         "  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, margin=\"0.08,0.04\"];\n"
@@ -71,14 +60,16 @@ class Drawing {
   void draw_terminal(const char* kind, ValueId v, TypeId type) {
     if (!m_.value(v).def) drawn_[v.index()] = true;
     out_ += "  " + std::string(kind) + std::to_string(v.index()) + " [shape=oval, style=dashed, label=\"" +
-            escaped(m_.text(m_.value(v).name)) + "\\n" + escaped(type_text(m_, type)) + "\"];\n";
+            escaped_for_dot(m_.text(m_.value(v).name)) + "\\n" + escaped_for_dot(type_text(m_, type)) +
+            "\"];\n";
   }
 
   void open_box(std::size_t r) {
     const NodeId anchor = list_.regions[r].anchor;
     const std::string label = anchor ? operator_name(m_, m_.node(anchor).op) : std::string("elementwise");
     out_ += "  subgraph cluster_" + std::to_string(r) + " {\n    label=\"" + std::to_string(r) + ": " +
-            escaped(label) + "\"; fontname=\"Helvetica\"; fontsize=9; color=\"#4060a0\"; style=rounded;\n";
+            escaped_for_dot(label) +
+            "\"; fontname=\"Helvetica\"; fontsize=9; color=\"#4060a0\"; style=rounded;\n";
   }
 
   void draw_node(NodeId n, bool boxed) {
@@ -87,12 +78,12 @@ class Drawing {
     for (const ValueId v : m_.outputs(n)) {
       if (!v) continue;
       drawn_[v.index()] = m_.kind(n) != OpKind::Constant;
-      if (results++ == 0) types = escaped(type_text(m_, inference_.type(v)));
+      if (results++ == 0) types = escaped_for_dot(type_text(m_, inference_.type(v)));
     }
     if (m_.kind(n) == OpKind::Constant) return;
     if (results > 1) types += ", ... (" + std::to_string(results) + ")";
     out_ += std::string(boxed ? "    " : "  ") + id(n) + " [label=\"" +
-            escaped(operator_name(m_, m_.node(n).op)) + "\\n" + types + '"';
+            escaped_for_dot(operator_name(m_, m_.node(n).op)) + "\\n" + types + '"';
     if (n.index() >= file_nodes_) out_ += ", style=\"rounded,filled\", fillcolor=\"#ffe0a0\"";
     out_ += "];\n";
   }
@@ -134,6 +125,16 @@ class Drawing {
 };
 
 }  // namespace
+
+std::string escaped_for_dot(std::string_view text) {
+  constexpr std::size_t kLongest = 60;  // characters
+  std::string out;
+  for (const char c : text.substr(0, kLongest)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F ? '?' : c;
+  }
+  return text.size() > kLongest ? out + "..." : out;
+}
 
 std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list,
                          std::size_t file_nodes) {

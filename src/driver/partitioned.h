@@ -6,6 +6,7 @@
 
 #include "devices/profile.h"
 #include "graphopt/error.h"
+#include "infer/infer.h"
 #include "ir/part.h"
 #include "partition/result.h"
 #include "placement/placement.h"
@@ -28,6 +29,8 @@ struct Partitioned {
 Status open_devices(Run& run);
 // Removes what a former run with devices wrote about nodes, where this run may change them.
 void drop_old_partition(const Options& options, Work& work);
+// Returns Graphviz text of the main graph with a box per subgraph, or of the subgraphs alone.
+std::string draw_partition(const Model& m, const Inference& inference, const Partitioned& p);
 // Saves OUT, the parts and the manifest as one set of files.
 Status save_partitioned(Run& run);
 

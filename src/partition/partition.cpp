@@ -55,6 +55,7 @@ class Planner {
       for (const Index unit : whole.units) cut.subgraphs.push_back(out.subgraph_of[graph_.members[unit][0]]);
     }
     if (memory_.limited()) out.need_bytes = memory_.needs(labels_of(out), out.size());
+    if (cost_.known()) estimate(out);
     return out;
   }
 
@@ -79,6 +80,14 @@ class Planner {
     Labels out(graph_.size());
     for (Index u = 0; u < out.size(); ++u) out[u] = partition.subgraph_of[graph_.members[u][0]];
     return out;
+  }
+
+  void estimate(Partition& out) {
+    out.run_ns = cost_.total(labels_of(out));
+    const std::vector<Index> colors(graph_.size(), problem_.host());
+    const auto kept = std::exchange(graph_.color, colors);
+    out.host_ns = cost_.total(Labels(graph_.size(), 0));
+    graph_.color = kept;
   }
 
   // Records nodes that their unit keeps from their first device.

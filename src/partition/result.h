@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "partition/problem.h"
@@ -56,7 +57,10 @@ struct Partition {
   std::uint64_t border_values = 0;  // the number of these transfers
   LowerBound bound;                 // for the devices that the nodes ended up on
   bool proven = false;              // no partition with these devices has fewer subgraphs
-  std::vector<Move> moves;          // in the order in which they were made
+  // Times of one sequential run, of this partition and of the host alone, as far as devices state them; none
+  // where no device does.
+  std::optional<std::int64_t> run_ns, host_ns;
+  std::vector<Move> moves;  // in the order in which they were made
   std::vector<Cut> cuts;
 
   std::size_t size() const { return devices.size(); }

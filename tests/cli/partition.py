@@ -230,6 +230,45 @@ def test_plan(tool, folder):
         expect(part in text, part, "is not in", text)
 
 
+def test_costs(tool, folder):
+    """A node that takes 2 us on the accelerator and 5 us on the host, but a launch and two transfers: it goes
+    to the host, and the manifest says why. Without costs it stays."""
+    text = """g (float[1000] x) => (float[1000] y) { h = Erf (x)  a = Relu (h)  y = Erf (a) }"""
+    cost = {"launch_ns": 20000, "to_device_bytes_per_s": 10**9, "from_device_bytes_per_s": 10**9}
+    npu = profile(folder, "Relu", cost={"node_ns": 2000}, **cost)
+    host = profile(folder, name="host", host=True, cost={"node_ns": 5000})
+    manifest, path = cut(tool, folder, text, devices=f"{npu},{host}")
+    expect(shape_of(manifest)[0][0] == "host" and len(manifest["subgraphs"]) == 1, shape_of(manifest))
+    # 20 us launch, 2 us and two transfers of 4000 bytes, against 5 us.
+    absorbed = [{"from": "npu", "to": "host", "nodes": 1, "reason": "cost", "saved_ns": 25000}]
+    expect(manifest["partition"]["absorbed"] == absorbed, manifest["partition"]["absorbed"])
+    reasons = [(u["device"], u["operator"], u["reason"]) for u in manifest["statistics"]["unsupported"]]
+    expect(("npu", "Relu", "cost") in reasons, reasons)
+    manifest, path = cut(tool, folder, text, devices=profile(folder, "Relu", **cost))
+    expect(len(manifest["subgraphs"]) == 3, shape_of(manifest))
+
+
+def test_drawing(tool, folder):
+    """Up to a hundred nodes a box per subgraph, then a node per subgraph; borders with their bytes."""
+    source = folder / "m.onnx"
+    source.write_bytes(
+        parser.parse_model(HEAD + FIG8.replace("float[N,4]", "float[2,4]")).SerializeToString()
+    )
+    npu = profile(folder, "Relu", "Add", "Mul", "Sigmoid")
+    done = tool(source, "-O0", "--devices", npu, "--dot", "-")
+    text = done.stdout.decode()
+    expect(done.returncode == 0, done.stderr)
+    expect(text.count("subgraph cluster_") == 3 and text.count("32 B") == 2, text)
+    expect(text.count("fillcolor") == 5 and text.count("#e4e4e4") == 1, text)
+    chain = "".join(f"b{i} = {'Erf' if i == 60 else 'Relu'} (b{i - 1}) " for i in range(1, 121))
+    source.write_bytes(
+        parser.parse_model(HEAD + f"g (float[3] b0) => (float[3] b120) {{ {chain} }}").SerializeToString()
+    )
+    text = tool(source, "-O0", "--devices", npu, "--dot", "-").stdout.decode()
+    for line in ("s0: npu\\n59 nodes", "s1: cpu\\n1 node", "s0 -> s1", "1, 12 B"):
+        expect(line in text, line, "is not in", text)
+
+
 def test_many_subgraphs(tool, folder):
     steps = "".join(f"a{i} = Relu (b{i - 1})  b{i} = Erf (a{i}) " for i in range(1, 502))
     text = f"g (float[N] b0) => (float[N] b501) {{ {steps} }}"

@@ -279,7 +279,7 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
 void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& requests) {
   add(app, kPeople, "--report", "FILE", "write all figures of the run as JSON",
       [&tool](const std::string& text) { tool.report = text; });
-  add(app, kPeople, "--dot", "FILE", "draw the optimized graph and its regions, as text for Graphviz",
+  add(app, kPeople, "--dot", "FILE", "draw the optimized graph with its regions or subgraphs, for Graphviz",
       [&o, &tool](const std::string& text) {
         if (text.empty()) refuse("--dot", text, "is not a file", "give a file, or '-' for stdout");
         o.regions.draw = true;

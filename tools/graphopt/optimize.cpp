@@ -81,6 +81,12 @@ Status save(const SideFile& file, const std::string& text) {
   return file.path == "-" ? write_stdout(text) : write_file(file, text);
 }
 
+// With devices it shows the subgraphs, else the regions.
+std::string drawing_of(const Report& report) {
+  if (report.partition) return report.partition->drawing;
+  return report.regions ? report.regions->drawing : std::string{};
+}
+
 }  // namespace
 
 int run_optimize(const Command& command, Console& console) {
@@ -108,8 +114,7 @@ int run_optimize(const Command& command, Console& console) {
   if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report));
       !saved)
     return fail(saved.errors(), console);
-  if (const Status saved = save(drawing, report->regions ? report->regions->drawing : std::string{}); !saved)
-    return fail(saved.errors(), console);
+  if (const Status saved = save(drawing, drawing_of(*report)); !saved) return fail(saved.errors(), console);
   return 0;
 }
 

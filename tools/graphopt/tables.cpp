@@ -109,6 +109,10 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
                      p.border_values == 0 ? ""
                      : p.border_bytes     ? size_text(*p.border_bytes)
                                           : "of unknown size");
+  if (p.run_ns && p.host_ns)
+    out += fmt::format("  {:<32}{:>12.3f}{:>24}\n", "estimated milliseconds",
+                       static_cast<double>(*p.run_ns) / 1e6,
+                       fmt::format("the host alone {:.3f}", static_cast<double>(*p.host_ns) / 1e6));
   constexpr std::size_t kRows = 12;
   if (!p.refused.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "refused", "nodes", "why, of the first");
   for (std::size_t i = 0; i < p.refused.size(); ++i) {

@@ -51,8 +51,11 @@ struct PartitionStage {
     std::optional<std::uint64_t> border_bytes;  // nothing where a size is not a number
     std::uint64_t switches = 0;  // subgraphs on the longest chain that changes the device: a lower bound
     bool proven = false;         // no partition with the same devices of nodes has fewer subgraphs
-    std::string network;         // the id in the manifest; empty when none was written
-    std::string manifest;        // its path; empty when none was written
+    // Estimated times of one sequential run; nothing where the profiles state no costs.
+    std::optional<std::int64_t> run_ns, host_ns;
+    std::string network;   // the id in the manifest; empty when none was written
+    std::string manifest;  // its path; empty when none was written
+    std::string drawing;   // Graphviz text; empty when RegionsStage::Options::draw does not ask for it
   };
 };
 

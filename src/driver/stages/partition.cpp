@@ -18,14 +18,13 @@
 
 namespace graphopt {
 
-extern const PassInfo constants_to_initializers;
-
 namespace {
 
 constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device";
 // ONNX Runtime assigns annotated nodes: its option session.layer_assignment_settings names these texts
 // (docs/annotated_partitioning of microsoft/onnxruntime).
 constexpr std::string_view kLayerKey = "layer_ann";
+constexpr const char* kConstantsPass = "constants-to-initializers";
 constexpr std::size_t kMostParts = 1000;  // without --force
 
 partition::Options options_of(const PartitionStage::Options& o) {
@@ -46,7 +45,7 @@ bool writes_parts(const Options& options) {
 // What only Constant nodes hold would cross borders; as initializers each part has it for itself.
 Status take_constants_out(Work& work) {
   PipelineOptions o;
-  o.passes = {std::string(constants_to_initializers.name)};
+  o.passes = {kConstantsPass};
   if (auto done = run_pipeline(work.model, *work.inference, o); !done) return done.errors();
   return Done{};
 }
@@ -143,6 +142,13 @@ Status run_partition(Run& run) {
   report.algorithm = partition_algorithm_name(options.algorithm);
   fill_report(m, p, report);
   fill_refused(m, p, report);
+  if (p.partition.run_ns > p.partition.host_ns)
+    run.warn(m.file + ": --devices: by the costs of the profiles a run takes " +
+             std::to_string(*p.partition.run_ns) + " ns, and the host alone " +
+             std::to_string(*p.partition.host_ns) + " ns (a subgraph that cannot move may be the reason)");
+  report.run_ns = p.partition.run_ns;
+  report.host_ns = p.partition.host_ns;
+  if (run.options.regions.draw) report.drawing = draw_partition(m, *work.inference, p);
   if (auto broken = verify(m)) return *broken;
   run.report.after = count_model(m);
   return Done{};
@@ -173,6 +179,8 @@ void partition_json(const Report& r, Json& out) {
   json["border_values"] = p.border_values;
   json["border_bytes"] = p.border_bytes ? Json(*p.border_bytes) : Json(nullptr);
   json["switches"] = p.switches;
+  json["run_ns"] = p.run_ns ? Json(*p.run_ns) : Json(nullptr);
+  json["host_ns"] = p.host_ns ? Json(*p.host_ns) : Json(nullptr);
   json["proven"] = p.proven;
   json["network"] = p.network.empty() ? Json(nullptr) : Json(p.network);
   json["manifest"] = p.manifest.empty() ? Json(nullptr) : Json(p.manifest);
