@@ -96,6 +96,8 @@ class Deployed:
         return {name: store[name] for name in outputs}
 
     def run_one(self, subgraph, store):
+        if not subgraph["outputs"]:  # nothing needs its results
+            return
         session, model = self.sessions[subgraph["id"]]
         # An optional input that nobody gave has its default in the part.
         ports = zip(model["inputs"], subgraph["inputs"], strict=True)
@@ -111,14 +113,18 @@ class Deployed:
                 store.pop(v["name"], None)
 
     def copy_outputs(self, outputs, store):
-        """Outputs that no subgraph makes are inputs of the network, which are there, or initializers."""
+        """Outputs that no subgraph makes are inputs of the network, which are there, or constants."""
         missing = {name for name in outputs if name not in store}
         if not missing:
             return
         path = self.whole_model()
-        for tensor in onnx.load(path).graph.initializer:
+        graph = onnx.load(path).graph
+        for tensor in graph.initializer:
             if tensor.name in missing:
                 store[tensor.name] = numpy_helper.to_array(tensor, str(path.parent))
+        for node in graph.node:  # before IR version 4
+            if node.op_type == "Constant" and node.output[0] in missing:
+                store[node.output[0]] = numpy_helper.to_array(node.attribute[0].t, str(path.parent))
 
 
 def random_feeds(session, given, extents, seed):

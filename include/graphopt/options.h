@@ -21,4 +21,7 @@ struct Options : StageOptions {
   bool process_ends = false;
 };
 
+// Returns the path of the manifest that a run with these options writes; empty when it writes none.
+std::string manifest_path(const Options& options);
+
 }  // namespace graphopt

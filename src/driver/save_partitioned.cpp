@@ -1,5 +1,7 @@
 // A partitioned model on disk: OUT, a file for each subgraph, their weights, and the manifest that lists
 // them.
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "driver/partitioned.h"
@@ -21,12 +23,40 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 
 ManifestFile file_of(const SetFile& f) { return {f.name, f.sha256, f.bytes}; }
 
+std::int64_t limited(std::uint64_t n) {
+  return static_cast<std::int64_t>(
+      std::min(n, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
+}
+
 std::map<std::string, ManifestOption> options_of(const Options& o) {
   std::map<std::string, ManifestOption> out;
   out["algorithm"] = partition_algorithm_name(o.partition.algorithm);
   out["connected"] = o.partition.connected;
   out["level"] = std::int64_t{o.clean_up.level};
   out["exact"] = o.clean_up.exact;
+  out["fold"] = std::string(o.clean_up.fold == FoldWith::Ort ? "ort" : "native");
+  out["fold_limit"] = limited(o.clean_up.fold_limit);
+  out["infer"] = o.infer.write_types;
+  out["dim_names"] = std::string(o.load.dim_names == DimNames::Expressions ? "expressions" : "opaque");
+  out["external_threshold"] = limited(o.save.external_threshold);
+  std::vector<std::string> dims, shapes;
+  for (const DimOption& d : o.infer.dims)
+    dims.push_back(d.symbol + '=' + std::to_string(d.low) +
+                   (d.high == d.low ? "" : ".." + std::to_string(d.high)));
+  for (const ShapeOption& s : o.infer.shapes) {
+    std::string text = s.input + '=';
+    for (std::size_t i = 0; i < s.dims.size(); ++i) text += (i == 0 ? "" : "x") + std::to_string(s.dims[i]);
+    shapes.push_back(std::move(text));
+  }
+  const auto add = [&out](const char* key, const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
+    if (!text.empty()) out[key] = text;
+  };
+  add("passes", o.clean_up.passes);
+  add("disabled_passes", o.clean_up.disabled);
+  add("dims", dims);
+  add("shapes", shapes);
   return out;
 }
 
@@ -40,6 +70,12 @@ std::optional<std::vector<SetFile>> read_list(std::string_view text) {
 }
 
 }  // namespace
+
+std::string manifest_path(const Options& options) {
+  const PartitionStage::Options& p = options.partition;
+  if (p.devices.empty() || p.plan || options.output.empty()) return {};
+  return p.manifest.empty() ? without_suffix(options.output, ".onnx") + ".manifest.json" : p.manifest;
+}
 
 Status save_partitioned(Run& run) {
   Work& work = *run.work;
@@ -80,18 +116,20 @@ Status save_partitioned(Run& run) {
                                          .partition = p.partition,
                                          .parts = p.parts,
                                          .types = stated,
+                                         .whole_types = whole_types,
                                          .algorithm = partition_algorithm_name(options.algorithm),
                                          .connected = options.connected,
                                          .version = std::string(version()),
                                          .options = options_of(run.options),
                                          .source_id = p.source_id});
   SetOptions set;
-  set.list = options.manifest.empty() ? stem + ".manifest.json" : options.manifest;
+  set.list = manifest_path(run.options);
   set.force = run.options.save.force;
   set.out = &out;
   // Weights stand in a file of their own where parts share them, or where they did so or are asked to.
-  set.out_shares_data =
-      options.parts || m.had_external_data || run.options.save.external_data == ExternalData::Always;
+  const ExternalData external = run.options.save.external_data;
+  set.out_shares_data = options.parts || external == ExternalData::Always ||
+                        (m.had_external_data && external != ExternalData::Never);
   set.write_list = [&](const SavedSet& saved) {
     std::vector<ManifestFile> parts;
     for (const SetFile& f : saved.models) parts.push_back(file_of(f));

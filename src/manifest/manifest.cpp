@@ -67,6 +67,7 @@ class Maker {
         m_(source.model),
         p_(source.partition),
         stated_(source.model, source.types),
+        whole_(source.model, source.whole_types),
         number_of_(source.model.value_count(), kNone),
         state_of_(source.model.value_count()),
         reads_(source.model.value_count()),
@@ -80,7 +81,7 @@ class Maker {
   }
 
   json run() {
-    NetworkIds ids(m_, stated_);
+    NetworkIds ids(m_);
     json out = {{"format", kFormat}, {"version", kVersion}, {"tool", tool()}, {"network", network(ids)}};
     out["devices"] = devices();
     out["partition"] = partition();
@@ -100,6 +101,7 @@ class Maker {
   std::string name_of(NodeId n) const { return std::string(m_.text(m_.node(n).name)); }
   const std::string& device(std::size_t i) const { return s_.devices[i].id; }
   json port(ValueId v) const { return {{"name", name_of(v)}, {"type", type_json(stated_.of(v))}}; }
+  json whole_port(ValueId v) const { return {{"name", name_of(v)}, {"type", type_json(whole_.of(v))}}; }
   std::span<const Index> readers_of(ValueId v) const {
     const Index i = number_of_[v.index()];
     return i == kNone ? std::span<const Index>{} : s_.placement.problem.readers[i];
@@ -114,7 +116,7 @@ class Maker {
   }
 
   json network(NetworkIds& ids) {
-    json out = {{"id", ids.network()},
+    json out = {{"id", ids.network(whole_)},
                 {"name", std::string(m_.text(m_.graph(m_.main()).name))},
                 {"ir_version", m_.ir_version}};
     if (!s_.source_id.empty()) out["source_id"] = s_.source_id;
@@ -127,10 +129,10 @@ class Maker {
     json& bounds = out["symbols"] = json::object();
     json& inputs = out["inputs"] = json::array();
     for (const ValueId v : m_.graph_inputs(m_.main())) {
-      json input = port(v);
+      json input = whole_port(v);
       if (m_.value(v).is_initializer) input["optional"] = true;
       inputs.push_back(std::move(input));
-      for (const StatedDim& d : stated_.of(v).dims) {
+      for (const StatedDim& d : whole_.of(v).dims) {
         const auto* name = std::get_if<std::string>(&d);
         if (const DimId symbol = name ? m_.dims.find_symbol(*name) : DimId{})
           bounds[*name] = range_of(symbol);
@@ -138,7 +140,7 @@ class Maker {
     }
     json& outputs = out["outputs"] = json::array();
     for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i)
-      if (const ValueId v = m_.graph_output(m_.main(), i)) outputs.push_back(port(v));
+      if (const ValueId v = m_.graph_output(m_.main(), i)) outputs.push_back(whole_port(v));
     return out;
   }
 
@@ -197,7 +199,7 @@ class Maker {
     json out = {{"id", subgraph_name(s)},
                 {"device", device(p_.devices[s])},
                 {"file", nullptr},
-                {"content", ids.content(part)},
+                {"content", ids.content(part, stated_)},
                 {"weight_bytes", weight_bytes(part)},
                 {"components", components(part)},
                 {"peak_bytes", peak_bytes(part)}};
@@ -413,7 +415,7 @@ class Maker {
   const ManifestSource& s_;
   Model& m_;
   const partition::Partition& p_;
-  StatedTypes stated_;
+  StatedTypes stated_, whole_;
   std::vector<Index> number_of_;   // by value: its number in the problem
   std::vector<ValueId> state_of_;  // by value: the input that it feeds in the next run
   std::vector<Read> reads_;        // by value: of the part with this epoch

@@ -40,7 +40,8 @@ struct ManifestSource {
   const Placement& placement;
   const partition::Partition& partition;
   std::span<const ModelPart> parts;
-  std::span<const TypeOverride> types;  // that the saved model states
+  std::span<const TypeOverride> types;        // that the parts state
+  std::span<const TypeOverride> whole_types;  // that OUT states
 
   std::string algorithm;  // "grow", "fewest", "depth", "given"
   bool connected = false;

@@ -11,6 +11,7 @@
 #include "ir/canonical_order.h"
 #include "manifest/value_types.h"
 #include "support/sha256.h"
+#include "support/utf8.h"
 
 namespace graphopt {
 namespace {
@@ -20,8 +21,10 @@ constexpr std::int64_t kFirstWithConstants = 4;        // the IR version: initia
 constexpr std::size_t kBuffer = std::size_t{1} << 16;  // bytes of text that are hashed at once
 
 std::string json_string(std::string_view text, bool ascii) {
-  const bool plain =
-      std::ranges::all_of(text, [](char c) { return c >= 0x20 && c != 0x7F && c != '"' && c != '\\'; });
+  const bool plain = std::ranges::all_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
+  });
   if (plain) return '"' + std::string(text) + '"';
   return nlohmann::json(text).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
 }
@@ -92,16 +95,15 @@ struct View {
 }  // namespace
 
 struct NetworkIds::State {
-  State(const Model& model, const StatedTypes& stated)
+  explicit State(const Model& model)
       : m(model),
-        types(stated),
         canonical(model),
         number(model.node_count(), kNowhere),
         position(model.value_count(), kNowhere),
         in_part(model.node_count()),
         tensors(model.tensor_count()) {}
 
-  std::string run(const View& view);
+  std::string run(const View& view, const StatedTypes& stated);
 
   void put(std::string_view text) {
     buffer += text;
@@ -126,7 +128,7 @@ struct NetworkIds::State {
   void put_opsets(const OpsetTable& table, const std::unordered_set<NameId>* used);
 
   const Model& m;
-  const StatedTypes& types;
+  const StatedTypes* types = nullptr;
   CanonicalOrder canonical;
   std::vector<std::pair<NodeId, NodeId>>
       main_captures;  // (node of the main graph, producer that it captures)
@@ -152,7 +154,9 @@ const std::string& NetworkIds::State::tensor_hash(TensorId t) {
           joined(tensor.dims, ", ", [](std::int64_t d) { return std::to_string(d); }) + "]");
   sha.add(std::string_view("\0", 1));
   if (const std::vector<std::string>* strings = m.strings(t))
-    sha.add(joined(*strings, ", ", [](const std::string& s) { return json_string(s, true); }));
+    sha.add(joined(*strings, ", ", [](const std::string& s) {
+      return is_utf8(s) ? json_string(s, true) : "[\"" + hex_of(s) + "\"]";
+    }));
   else if (const auto raw = m.raw(t)) sha.add(*raw);
   else sha.add(tensor.proto);  // a payload that nothing can read
   return out = sha.hex();
@@ -241,7 +245,7 @@ void NetworkIds::State::put_inputs(const View& view) {
     std::string item = i == 0 ? "" : ",";
     item += '[';
     if (view.is_main) item += json_string(m.text(m.value(v).name), false) + ',';
-    item += type_text(types.of(v));
+    item += type_text(types->of(v));
     if (m.value(v).is_initializer && m.value(v).tensor) item += ",\"" + tensor_hash(m.value(v).tensor) + '"';
     put(item + ']');
   }
@@ -366,7 +370,8 @@ void NetworkIds::State::put_opsets(const OpsetTable& table, const std::unordered
   }));
 }
 
-std::string NetworkIds::State::run(const View& view) {
+std::string NetworkIds::State::run(const View& view, const StatedTypes& stated) {
+  types = &stated;
   Sha256 sha;
   hash = &sha;
   domains.clear();
@@ -386,23 +391,23 @@ std::string NetworkIds::State::run(const View& view) {
   return "sha256:" + sha.hex();
 }
 
-NetworkIds::NetworkIds(const Model& m, const StatedTypes& types) : s_(std::make_unique<State>(m, types)) {}
+NetworkIds::NetworkIds(const Model& m) : s_(std::make_unique<State>(m)) {}
 NetworkIds::~NetworkIds() = default;
 
-std::string NetworkIds::network() {
+std::string NetworkIds::network(const StatedTypes& types) {
   const Model& m = s_->m;
   View view{.graph = m.main(), .is_main = true};
   const auto inputs = m.graph_inputs(m.main());
   view.inputs.assign(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < m.graph_output_count(m.main()); ++i)
     view.outputs.push_back(m.graph_output(m.main(), i));
-  return s_->run(view);
+  return s_->run(view, types);
 }
 
-std::string NetworkIds::content(const ModelPart& part) {
+std::string NetworkIds::content(const ModelPart& part, const StatedTypes& types) {
   View view{.graph = s_->m.main(), .inputs = part.inputs, .outputs = part.outputs, .is_part = true};
   for (const NodeId n : part.nodes) s_->in_part[n.index()] = true;
-  std::string id = s_->run(view);
+  std::string id = s_->run(view, types);
   for (const NodeId n : part.nodes) s_->in_part[n.index()] = false;
   return id;
 }

@@ -24,17 +24,17 @@ namespace graphopt {
 // Makes ids of one model and of its parts; payloads are hashed once. The model must not change meanwhile.
 class NetworkIds {
  public:
-  // `types`: what the saved model states of inputs.
-  NetworkIds(const Model& m, const StatedTypes& types);
+  explicit NetworkIds(const Model& m);
   ~NetworkIds();
 
   // Returns "sha256:" and 64 digits. Names of inputs and outputs of the model and of symbols in their types
   // are part of it; names inside, doc strings, metadata, value_info, the producer, the IR version and the
   // place of the weights are not.
-  std::string network();
+  // `types`: what OUT states of its inputs.
+  std::string network(const StatedTypes& types);
   // Returns the same of a part, without the names of its inputs and outputs: they are known by their
   // positions. So equal parts at two places of a model have one id.
-  std::string content(const ModelPart& part);
+  std::string content(const ModelPart& part, const StatedTypes& types);
 
  private:
   struct State;

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "support/utf8.h"
+
 namespace graphopt {
 namespace {
 
@@ -15,8 +17,13 @@ bool in_function(const Model& m, NodeId n) {
 std::string made_name(const Model& m, NodeId n) {
   std::string out(m.text(m.op(n).type));
   for (const ValueId v : m.outputs(n))
-    if (v) return out + '_' + std::string(m.text(m.value(v).name));
+    if (v && is_utf8(m.text(m.value(v).name))) return out + '_' + std::string(m.text(m.value(v).name));
   return out;
+}
+
+bool is_unnamed(const Model& m, NodeId n) {
+  const NameId name = m.node(n).name;
+  return !name || name == kEmptyName || !is_utf8(m.text(name));
 }
 
 }  // namespace
@@ -28,13 +35,11 @@ void name_nodes(Model& m) {
     const NodeId n{static_cast<std::uint32_t>(i)};
     if (!m.alive(n) || m.is_return(n) || in_function(m, n)) continue;
     const NameId name = m.node(n).name;
-    if (!name || name == kEmptyName || taken[name.index()]) open.push_back(n);
+    if (is_unnamed(m, n) || taken[name.index()]) open.push_back(n);
     else taken[name.index()] = true;
   }
   for (const NodeId n : open) {
-    const NameId name = m.node(n).name;
-    const bool unnamed = !name || name == kEmptyName;
-    m.rename(n, m.fresh_name(unnamed ? made_name(m, n) : std::string(m.text(name))));
+    m.rename(n, m.fresh_name(is_unnamed(m, n) ? made_name(m, n) : std::string(m.text(m.node(n).name))));
   }
 }
 

@@ -112,6 +112,8 @@ std::vector<ModelPart> parts_of(const Model& m, const Placement& placement,
   if (parts.size() == 1) {
     const auto inputs = m.graph_inputs(m.main());
     parts[0].inputs.assign(inputs.begin(), inputs.end());
+    for (const ValueId v : inputs)  // an overridable one that nothing reads
+      if (m.value(v).is_initializer && m.use_count(v) == 0) parts[0].initializers.push_back(v);
   }
   return parts;
 }

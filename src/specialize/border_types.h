@@ -29,7 +29,10 @@ class BorderTypes {
  private:
   Model& m_;
   const Inference& inference_;
+  bool is_read(ValueId v) const;  // by a node
+
   std::vector<ValueId> refuted_;  // sorted
+  std::vector<bool> returned_;    // by value: an output of the model
 };
 
 // Returns a border of the part that an ONNX model cannot declare, because of a tensor the element type or the

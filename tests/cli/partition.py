@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime as ort
-from _tool import OUTPUT, USAGE, expect, main, refused
+from _tool import INPUT, OUTPUT, USAGE, expect, main, refused
 from onnx import parser
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -230,6 +230,92 @@ def test_plan(tool, folder):
         expect(part in text, part, "is not in", text)
 
 
+def run(path, feeds):
+    return manifests.runner().Deployed(path).run(feeds)
+
+
+def test_an_unread_default_stays(tool, folder):
+    text = "g (float[N] x, float[1] w) => (float[N] y) <float[1] w = {3}> { y = Relu (x) }"
+    manifest, path = cut(tool, folder, text)
+    expect(np.array_equal(run(path, {"x": np.array([-1, 2], np.float32)})["y"], [0, 2]), "another result")
+
+
+def test_dead_nodes(tool, folder):
+    """At -O0 they stay; a subgraph of such nodes has no outputs and need not run."""
+    text = "g (float[N] x) => (float[N] y) { y = Relu (x)  d = Erf (y)  e = Neg (d) }"
+    manifest, path = cut(tool, folder, text)
+    expect([s["outputs"] == [] for s in manifest["subgraphs"]] == [False, True], manifest["subgraphs"])
+    expect(np.array_equal(run(path, {"x": np.array([-1, 2], np.float32)})["y"], [0, 2]), "another result")
+
+
+def test_constants_of_old_models(tool, folder):
+    """Before IR version 4 a constant that a pass makes is a node of the file."""
+    text = """<ir_version: 3, opset_import: ["" : 9]>
+    g (float[2] x) => (float[2] y, float[1] k) {
+      a = Constant <value = float[1] {2}> ()  b = Constant <value = float[1] {3}> ()  k = Add (a, b)
+      y = Mul (x, k)
+    }"""
+    source = folder / "old.onnx"
+    source.write_bytes(parser.parse_model(text).SerializeToString())
+    done = tool(source, "--devices", profile(folder, "Mul"), "-o", folder / "o.onnx")
+    expect(done.returncode == 0, done.stderr)
+    found = list(manifests.problems(folder / "o.manifest.json"))
+    expect(not found, found)
+    got = run(folder / "o.manifest.json", {"x": np.array([1, 2], np.float32)})
+    expect(np.array_equal(got["y"], [5, 10]) and np.array_equal(got["k"], [5]), got)
+
+
+def test_strings_that_are_no_text(tool, folder):
+    """Two weights that differ in such bytes alone are two contents."""
+    nodes = [onnx.helper.make_node("Equal", ["x", f"w{i}"], [f"b{i}"]) for i in range(2)]
+    nodes += [onnx.helper.make_node("And", ["b0", "b1"], ["y"])]
+    weights = [
+        onnx.helper.make_tensor(f"w{i}", onnx.TensorProto.STRING, [1], [s]) for i, s in enumerate(STRINGS)
+    ]
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.STRING, [1])
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.BOOL, [1])
+    graph = onnx.helper.make_graph(nodes, "g", [x], [y], weights)
+    m = onnx.helper.make_model(graph, ir_version=10, opset_imports=[onnx.helper.make_opsetid("", 19)])
+    manifest, path = cut(tool, folder, m, "--connected", devices=profile(folder, "Equal"))
+    contents = [s["content"] for s in manifest["subgraphs"] if s["device"] == "npu"]
+    expect(len(contents) == 2 and len(set(contents)) == 2, contents)
+
+
+STRINGS = [b"\xff", "\ufffd".encode()]
+
+
+def test_names_that_are_no_text(tool, folder):
+    """A manifest cannot name such a value; nodes get another name."""
+    m = parser.parse_model(HEAD + FIG8)
+    source = folder / "m.onnx"
+    source.write_bytes(m.SerializeToString().replace(b"va", b"v\xff"))
+    done = tool(source, "-O0", "--devices", profile(folder, "Relu"), "-o", folder / "o.onnx")
+    refused(done, INPUT, "is not UTF-8")
+    expect(not (folder / "o.onnx").exists(), "OUT was written")
+    m.graph.node[0].name, m.graph.node[1].name = "node-a", "node-b"
+    text = m.SerializeToString().replace(b"node-a", b"node-\xff").replace(b"node-b", b"node-\xfe")
+    source.write_bytes(text)
+    done = tool(source, "-O0", "--devices", profile(folder, "Relu"), "-o", folder / "o.onnx")
+    expect(done.returncode == 0, done.stderr)
+    found = list(manifests.problems(folder / "o.manifest.json"))
+    expect(not found, found)
+
+
+def test_an_output_of_unknown_rank_that_is_a_border(tool, folder):
+    m = parser.parse_model(HEAD + "g (float[N] x) => (float a, float[N] y) { a = Relu (x)  y = Erf (a) }")
+    m.graph.output[0].type.tensor_type.ClearField("shape")
+    manifest, path = cut(tool, folder, m)
+    expect(manifest["subgraphs"][0]["outputs"][0]["type"]["shape"] == ["N"], manifest["subgraphs"])
+    expect(manifest["network"]["outputs"][0]["type"]["shape"] is None, manifest["network"])
+
+
+def test_options_in_the_manifest(tool, folder):
+    words = ("--dim", "N=3", "--disable-pass", "drop-identity", "--fold-limit", "10", "--infer")
+    options = cut(tool, folder, FIG8, *words)[0]["tool"]["options"]
+    wanted = {"dims": "N=3", "disabled_passes": "drop-identity", "fold_limit": 10, "infer": True, "level": 0}
+    expect(wanted.items() <= options.items(), options)
+
+
 def test_costs(tool, folder):
     """A node that takes 2 us on the accelerator and 5 us on the host, but a launch and two transfers: it goes
     to the host, and the manifest says why. Without costs it stays."""
@@ -296,6 +382,8 @@ def test_refused(tool, folder):
     refused(tool(source, "--devices", "nosuch", "-o", folder / "o.onnx"), USAGE, "nosuch")
     refused(tool(source, "--devices", npu, "--stop-after", "infer"), USAGE, "--stop-after")
     refused(tool(source, "--devices", npu, "--manifest", folder / "m.json"), USAGE, "--manifest")
+    report = ("--report", folder / "o.manifest.json")
+    refused(tool(source, "--devices", npu, "-o", folder / "o.onnx", *report), USAGE, "--manifest")
     (folder / "o.manifest.json").write_text("{}")
     done = tool(source, "--devices", npu, "-o", folder / "o.onnx")
     refused(done, OUTPUT, "o.manifest.json")

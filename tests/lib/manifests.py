@@ -50,6 +50,14 @@ def problems(path, check_models=True):
 def structure(manifest, whole):
     """Each node in one subgraph, edges forward, borders and reference counts as the model has them."""
     place = {n: s["id"] for s in manifest["subgraphs"] for n in s["nodes"]}
+    # Before IR version 4 constants that passes made are nodes without a name.
+    unnamed = [n for n in whole.graph.node if not n.name]
+    if whole.ir_version >= 4 and unnamed:
+        yield "nodes of OUT have no names"
+    if any(n.op_type != "Constant" for n in unnamed):
+        yield "nodes of OUT that are no constants have no names"
+    for n in unnamed:
+        whole.graph.node.remove(n)
     names = [n.name for n in whole.graph.node]
     if sorted(n for s in manifest["subgraphs"] for n in s["nodes"]) != sorted(names):
         yield "the subgraphs do not have each node once"
@@ -141,7 +149,7 @@ def files_of_parts(manifest, folder, whole):
             yield f"{s['id']}: the part has other inputs"
         if [v.name for v in part.graph.output] != [p["name"] for p in s["outputs"]]:
             yield f"{s['id']}: the part has other outputs"
-        if [n.name for n in part.graph.node] != s["nodes"]:
+        if [n.name for n in part.graph.node if n.name] != s["nodes"]:
             yield f"{s['id']}: the part has other nodes"
         for v, p in zip([*part.graph.input, *part.graph.output], [*s["inputs"], *s["outputs"]], strict=True):
             if type_json(v.type) != p["type"]:
@@ -228,21 +236,35 @@ def function_graph(f):
 
 
 def bodies_of(node):
-    return [b for a in node.attribute for b in ([a.g] if a.type == AttributeProto.GRAPH else a.graphs)]
+    ordered = sorted(node.attribute, key=lambda a: a.name)
+    return [b for a in ordered for b in ([a.g] if a.type == AttributeProto.GRAPH else a.graphs)]
 
 
 def captured(graph):
-    """The values of outer graphs that a graph reads, in the order of a walk from its outputs."""
+    """The values of outer graphs that a graph reads, in the order of a depth-first walk from its outputs."""
     own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
-    own |= {v for n in graph.node for v in n.output}
-    order, nodes = walk(graph, lambda v: None)
-    out = [v.name for v in graph.output]
-    for n in [*order, *(n for n in graph.node if id(n) not in {id(x) for x in order})]:
-        out += reads(n)
-    return [v for v in dict.fromkeys(out) if v and v not in own]
+    producer = {v: n for n in graph.node for v in n.output if v}
+    found, seen = [], set()
+
+    def visit(v):
+        if v in producer:
+            if id(producer[v]) not in seen:
+                seen.add(id(producer[v]))
+                for w in reads(producer[v]):
+                    visit(w)
+        elif v not in own:
+            found.append(v)
+
+    for v in graph.output:
+        visit(v.name)
+    for n in graph.node:  # dead ones
+        for v in n.output:
+            visit(v)
+    return list(dict.fromkeys(v for v in found if v))
 
 
 def reads(node):
+    """What a node reads: its operands, then what its bodies capture, by the names of their attributes."""
     return [v for v in [*node.input, *(v for b in bodies_of(node) for v in captured(b))] if v]
 
 
@@ -304,6 +326,7 @@ def graph_text(graph, outer, names, domains, calls, top, typed=True):
     order, (producer, number) = walk(graph, outer)
     inputs = {v.name: i for i, v in enumerate(graph.input)}
     weights = {t.name: t for t in graph.initializer}
+    sparse = {t.values.name: t for t in graph.sparse_initializer}
 
     def reference(v):
         if not v:
@@ -315,6 +338,8 @@ def graph_text(graph, outer, names, domains, calls, top, typed=True):
             return ["i", inputs[v]]
         if v in weights:
             return ["w", tensor_text(weights[v])]
+        if v in sparse:
+            return ["s", hashlib.sha256(sparse[v].SerializeToString()).hexdigest()]
         return ["o", outer(v)]
 
     ins = []
@@ -351,13 +376,20 @@ def type_text(t):
 
 
 def tensor_text(t):
-    array = numpy_helper.to_array(t)
     if t.data_type == TensorProto.STRING:
-        raw = json.dumps([str(x) for x in array.ravel().tolist()]).encode()
+        raw = json.dumps([string_text(s) for s in t.string_data]).encode()
     else:
+        array = numpy_helper.to_array(t)
         raw = t.raw_data or np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
     head = json.dumps([DTYPES[t.data_type], list(t.dims)]).encode()
     return hashlib.sha256(head + b"\0" + raw).hexdigest()
+
+
+def string_text(s):
+    try:
+        return s.decode()
+    except UnicodeDecodeError:
+        return [s.hex()]
 
 
 def attribute_text(a, outer, domains, calls):

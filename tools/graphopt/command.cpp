@@ -231,7 +231,7 @@ Status check_partition(const Options& o) {
     return usage("--plan writes nothing, and -o asks for a file", "leave out one of them");
   if (o.output == "-")
     return usage("--devices writes several files, and -o - has no folder for them", "give -o a file");
-  if (!o.output.empty() && o.save.external_data == ExternalData::Never)
+  if (!o.output.empty() && p.parts && o.save.external_data == ExternalData::Never)
     return usage("--devices: the parts share their weights in a file, which --external-data never forbids",
                  "leave out --external-data never");
   if (!p.manifest.empty() && o.output.empty())

@@ -37,7 +37,7 @@ std::vector<OutputPath> output_paths(const Command& command) {
       {"-o", command.options.output, true},
       {"--report", command.tool.report},
       {"--dot", command.tool.dot},
-      {"--manifest", command.options.partition.manifest},
+      {"--manifest", manifest_path(command.options)},
   };
 }
 

@@ -43,7 +43,7 @@ Status run_load(Run& run) {
   run.report.before.bytes = run.work->model.file_bytes;
   if (run.partitioned && !run.options.output.empty()) {
     const Model& m = run.work->model;
-    run.partitioned->source_id = NetworkIds(m, StatedTypes(m, {})).network();
+    run.partitioned->source_id = NetworkIds(m).network(StatedTypes(m, {}));
   }
   drop_old_regions(run.options, *run.work);
   drop_old_partition(run.options, *run.work);

@@ -15,6 +15,7 @@
 #include "partition/partition.h"
 #include "placement/node_names.h"
 #include "placement/parts.h"
+#include "support/utf8.h"
 
 namespace graphopt {
 
@@ -47,6 +48,29 @@ Status take_constants_out(Work& work) {
   PipelineOptions o;
   o.passes = {kConstantsPass};
   if (auto done = run_pipeline(work.model, *work.inference, o); !done) return done.errors();
+  return Done{};
+}
+
+// JSON is UTF-8, so the manifest cannot name what has another name.
+Status check_names(const Model& m, const Partitioned& p, const std::string& output) {
+  const auto refused = [&m](std::string_view what, std::string_view name) {
+    return Error{ErrorKind::Input,
+                 {m.file, {}, {}, {}, {}},
+                 "--devices: the name of " + std::string(what) + " '" + std::string(name) + "' is not UTF-8",
+                 "rename it: a manifest is JSON, and cannot name it"};
+  };
+  if (!is_utf8(output)) return refused("the output file", output);
+  std::vector<ValueId> named;
+  const auto inputs = m.graph_inputs(m.main());
+  named.assign(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < m.graph_output_count(m.main()); ++i)
+    named.push_back(m.graph_output(m.main(), i));
+  for (const ModelPart& part : p.parts) {
+    named.insert(named.end(), part.inputs.begin(), part.inputs.end());
+    named.insert(named.end(), part.outputs.begin(), part.outputs.end());
+  }
+  for (const ValueId v : named)
+    if (v && !is_utf8(m.text(m.value(v).name))) return refused("the value", m.text(m.value(v).name));
   return Done{};
 }
 
@@ -137,6 +161,8 @@ Status run_partition(Run& run) {
                      " subgraphs, each a file of its own",
                  "give --parts never, another profile (min_nodes), or --force"};
   p.parts = parts_of(m, p.placement, p.partition);
+  if (!run.options.output.empty())
+    if (Status s = check_names(m, p, run.options.output); !s) return s;
   if (!options.plan) annotate(run, p);
   PartitionStage::Report& report = run.report.partition.emplace();
   report.algorithm = partition_algorithm_name(options.algorithm);
