@@ -4,8 +4,9 @@
   run_manifest.py MANIFEST [--inputs FILE.npz] [--dim SYMBOL=N ...] [--seed N] [--tolerance REL]
 
 Each subgraph gets a session of ONNX Runtime with the execution provider of its device where this machine has
-it, else on the CPU. Subgraphs of equal content share one session: they have the same form, so their inputs and
-outputs correspond by position. A value is kept until the last subgraph that reads from its producer has run.
+it, else on the CPU. Subgraphs of equal content share one session: they have the same form, so their inputs
+and outputs correspond by position. A value is kept until the last subgraph that reads from its producer has
+run.
 
 Inputs that the file does not have are random: floats from the normal distribution, integers 0 or 1. Exit
 status: 0 equal up to the tolerance, 1 different, 2 a file of the manifest is missing or has another content.
@@ -197,9 +198,8 @@ def main():
         print(f"{name}: {'equal' if far == 0 else f'differs by {far:.3g}'}")
     parts = len(deployed.sessions)
     engines = len({id(session) for session, _ in deployed.sessions.values()})
-    print(
-        f"{parts} subgraphs in {engines} sessions, {'equal' if worst == 0 else f'largest difference {worst:.3g}'}"
-    )
+    verdict = "equal" if worst == 0 else f"largest difference {worst:.3g}"
+    print(f"{parts} subgraphs in {engines} sessions, {verdict}")
     return 0 if worst <= args.tolerance else 1
 
 

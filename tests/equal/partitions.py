@@ -5,10 +5,10 @@
 
 The short form takes the small models of tests/models, two of the shipped profiles and the default algorithm;
 --all takes all models, all profiles, grow and fewest. For each: the manifest is what its schema, OUT and the
-parts say (lib/manifests.py), a second run writes the same bytes, and the parts give the whole's results, bit by
-bit. Two exceptions: an output that differs between two runs of the whole is random, and its type and shape
-count; where a border has a type of 16 bits, ONNX Runtime goes on in float32 inside the whole and cannot across
-the border, so the results may differ by ROUNDED of the largest element.
+parts say (lib/manifests.py), a second run writes the same bytes, and the parts give the whole's results, bit
+by bit. Two exceptions: an output that differs between two runs of the whole is random, and its type and shape
+count; where a border has a type of 16 bits, ONNX Runtime goes on in float32 inside the whole and cannot
+across the border, so the results may differ by ROUNDED of the largest element.
 """
 
 import argparse

@@ -269,7 +269,7 @@ def reads(node):
 
 
 def constant_tensor(node):
-    """The value of a Constant node as a TensorProto; None for a sparse one, one of the caller's, other nodes."""
+    """The value of a Constant node as a TensorProto; None for one that is sparse or the caller's."""
     if node.op_type != "Constant" or domain_of(node) or len(node.attribute) != 1:
         return None
     (a,) = node.attribute
