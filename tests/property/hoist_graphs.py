@@ -41,9 +41,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import _hoist_graphs  # noqa: E402
 import _pool  # noqa: E402
 import _shrink  # noqa: E402
-from lib import graph_comparison, reordering, runs  # noqa: E402
+from lib import counting, graph_comparison, reordering, runs  # noqa: E402
 from lib.tool import HOIST, Tool, exact_passes, operators  # noqa: E402
-from random_graphs import Failure, count_nodes, run, values_of  # noqa: E402
+from random_graphs import Failure, run, values_of  # noqa: E402
 
 PROFILES = ["plain", "special", "small", "special"]
 
@@ -192,8 +192,8 @@ def check_graph(checker, seed, keep, change, whole):
         figures = {
             "feeds": len(feeds),
             "feeds that ran": ran,
-            "nodes before": count_nodes(model.graph),
-            "nodes after": count_nodes(result.graph),
+            "nodes before": counting.nodes(model),
+            "nodes after": counting.nodes(result),
             "changed": int(
                 kinds[0] - collections.Counter(Constant=10**6)
                 != kinds[1] - collections.Counter(Constant=10**6)

@@ -40,6 +40,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents
 import _graphs  # noqa: E402
 import _pool  # noqa: E402
 import _shrink  # noqa: E402
+from lib import counting  # noqa: E402
 from lib.tool import exact_passes, rounding_passes  # noqa: E402
 
 
@@ -155,7 +156,7 @@ class Checker:
             bits = self.optimize("--verify-each", "--disable-pass", self.rounding, target="bits.onnx")
             self.compare(before, bits, feeds, 1e-5 if rounding else 0, "default")
             self.compare(before, default, feeds, None, "default")
-        if count_nodes(onnx.load_from_string(data).graph) > count_nodes(model.graph):
+        if counting.nodes(onnx.load_from_string(data)) > counting.nodes(model):
             raise Failure("more nodes", "")
         again = self.optimize(source=default, target="again.onnx")
         if again.read_bytes() != data:
@@ -269,12 +270,6 @@ def evaluate(text, symbols):
         return eval(text, {"__builtins__": {}}, names)  # noqa: S307 - names and numbers of our own graphs
     except (SyntaxError, TypeError):
         return None
-
-
-def count_nodes(graph):
-    return sum(n.op_type != "Constant" for n in graph.node) + sum(
-        count_nodes(s) for s in _shrink.subgraphs(graph)
-    )
 
 
 def values_of(model, names, feeds):
