@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "onnx/fields.h"
 #include "onnx/wire.h"
+#include "support/file.h"
 
 namespace graphopt {
 namespace {
@@ -32,16 +32,6 @@ std::string_view location_of(Bytes proto) {
   }
   return location;
 }
-
-std::string resolved(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string out = real;
-  std::free(real);
-  return out;
-}
-
-std::string base_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Returns true if it is the name of a data file that belongs to the model file `model`.
 bool is_ours(std::string_view name, std::string_view model) {
@@ -148,7 +138,7 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
   inline_others(may_refer ? std::optional(folder) : std::nullopt);
   if (data.empty()) return;
   lay_out(data);
-  name_ = base_of(target) + "." + own_.short_hash() + ".data";
+  name_ = last_part(target) + "." + own_.short_hash() + ".data";
 }
 
 DataPlan::DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared, const KeptFields* kept)
@@ -232,7 +222,7 @@ std::vector<std::string> locations(const Model& m, const DataPlan& plan) {
 
 void remove_old_data(const Model& m, const std::string& target, const std::vector<std::string>& referred) {
   const std::string folder = folder_of(target);
-  const std::string base = base_of(target);
+  const std::string base = last_part(target);
   std::vector<std::string> old;
   DIR* dir = ::opendir(folder.c_str());
   if (dir == nullptr) return;

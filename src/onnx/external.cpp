@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <tuple>
+
+#include "support/file.h"
 
 namespace graphopt {
 namespace {
@@ -19,14 +20,6 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return v;
-}
-
-std::string real_path(const std::string& path) {
-  char* p = ::realpath(path.c_str(), nullptr);
-  if (p == nullptr) return {};
-  std::string out = p;
-  std::free(p);
-  return out;
 }
 
 bool lies_in(const std::string& path, const std::string& folder) {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <unordered_map>
@@ -39,7 +38,7 @@ bool same_target(const std::string& a, const std::string& b) {
   struct stat x{}, y{};
   const bool has_a = ::stat(a.c_str(), &x) == 0, has_b = ::stat(b.c_str(), &y) == 0;
   if (has_a || has_b) return has_a && has_b && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-  return a.substr(a.rfind('/') + 1) == b.substr(b.rfind('/') + 1) && ::stat(folder_of(a).c_str(), &x) == 0 &&
+  return last_part(a) == last_part(b) && ::stat(folder_of(a).c_str(), &x) == 0 &&
          ::stat(folder_of(b).c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
@@ -79,16 +78,6 @@ Error larger_than_a_file(const SetModel& model, const std::string& path, std::ui
                    model.options.external == SaveOptions::External::Never ? "leave out --external-data never"
                                                                           : "lower --external-threshold");
 }
-
-std::string resolved(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string out = real;
-  std::free(real);
-  return out;
-}
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Returns true if the path is a file whose content has these bytes, at most 255 of them, somewhere.
 bool file_contains(const std::string& path, std::string_view bytes) {

@@ -222,6 +222,21 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string real_path(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return {};
+  std::string out = real;
+  std::free(real);
+  return out;
+}
+
+std::string resolved(const std::string& path) {
+  std::string real = real_path(path);
+  return real.empty() ? path : real;
+}
+
 // --- OutputFile --------------------------------------------------------------------------------------------
 
 Error write_error(const std::string& path, const std::string& folder, int error) {

@@ -73,6 +73,12 @@ class FileImage {
 
 // Returns the folder of a path, "." when the path has none.
 std::string folder_of(const std::string& path);
+// Returns what stands after the last '/'.
+std::string last_part(const std::string& path);
+// Returns the path without links, of a file that is there; empty when it is not.
+std::string real_path(const std::string& path);
+// The same, but the path itself when there is no such file.
+std::string resolved(const std::string& path);
 
 // The error of a file that cannot be written, by the number that the system gave (errno). `folder`: of the
 // file, links followed. The remedy names no option: the path may be that of OUT, of a list or of a data file.

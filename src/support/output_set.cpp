@@ -40,16 +40,6 @@ std::string tag_of(std::string_view list_name, std::string_view sha256) {
   return hash.hex().substr(0, kTagDigits);
 }
 
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string real_path(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return {};
-  std::string out = real;
-  std::free(real);
-  return out;
-}
-
 // Returns `path` as seen from `folder`, both without links: empty for the folder itself, else with a slash at
 // the end; nothing if it is no folder below.
 std::optional<std::string> below(const std::string& folder, const std::string& path) {
