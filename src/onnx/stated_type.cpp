@@ -12,10 +12,6 @@ using wire::Field;
 using wire::Fields;
 using wire::Kind;
 
-DType element_type(std::uint64_t number) {
-  return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined;
-}
-
 StatedDim dim_of(Bytes bytes) {
   StatedDim out;
   Fields fields(bytes);
@@ -42,11 +38,10 @@ void read_member(std::uint32_t number, Bytes bytes, StatedType& out) {
   const std::uint32_t inner = number == ty::kMap ? std::uint32_t{field::map_type::kValue} : 1;
   Fields fields(bytes);
   for (Field f; fields.next(f);) {
-    if (tensor && f.number == field::tensor_type::kElem && f.kind == Kind::Varint)
-      out.elem = element_type(f.value);
+    if (tensor && f.number == field::tensor_type::kElem && f.kind == Kind::Varint) out.elem = element_type(f);
     if (tensor && f.number == field::tensor_type::kShape && f.kind == Kind::Length) read_shape(f.bytes, out);
     if (number == ty::kMap && f.number == field::map_type::kKey && f.kind == Kind::Varint)
-      out.elem = element_type(f.value);
+      out.elem = element_type(f);
     if (!tensor && f.number == inner && f.kind == Kind::Length) out.inner = {type_of(f.bytes)};
   }
 }

@@ -18,10 +18,6 @@ using wire::Kind;
 
 const char* const kTooDeep = "messages are nested deeper than 100 levels, which no ONNX reader accepts";
 
-DType element_type(std::int64_t number) {
-  return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined;
-}
-
 class TypeReader {
  public:
   TypeReader(Model& m, const InputDimNames* names) : m_(m), names_(names) {}
@@ -74,7 +70,7 @@ class TypeReader {
     const InputDimNames* names = std::exchange(names_, nullptr);
     Fields fields(proto);
     for (Field f; fields.next(f);) {
-      if (f.number == field::map_type::kKey && f.kind == Kind::Varint) key = element_type(wire::as_int32(f));
+      if (f.number == field::map_type::kKey && f.kind == Kind::Varint) key = element_type(f);
       if (f.number == field::map_type::kValue && f.kind == Kind::Length) value = read(f.bytes, depth - 1);
     }
     names_ = names;
@@ -89,8 +85,7 @@ class TypeReader {
     dims_.clear();
     Fields fields(proto);
     for (Field f; fields.next(f);) {
-      if (f.number == field::tensor_type::kElem && f.kind == Kind::Varint)
-        elem = element_type(wire::as_int32(f));
+      if (f.number == field::tensor_type::kElem && f.kind == Kind::Varint) elem = element_type(f);
       if (f.number != field::tensor_type::kShape || f.kind != Kind::Length) continue;
       has_rank = true;
       Fields shape(f.bytes);
@@ -310,6 +305,11 @@ void InputDimNames::collect(Bytes info) {
   for_each_dim_name(info, [this](std::string_view name, std::size_t, bool nested) {
     if (!nested) alone.insert(name);
   });
+}
+
+DType element_type(const Field& f) {
+  const std::int32_t number = wire::as_int32(f);
+  return number > 0 && number < 256 ? static_cast<DType>(number) : DType::Undefined;
 }
 
 void write_value_info(wire::BackwardWriter& w, const Model& m, Bytes old, std::string_view name, TypeId type,

@@ -26,6 +26,8 @@ struct InputDimNames {
 };
 
 std::string_view value_info_name(Bytes info);
+// Returns the element type that a field of its number holds; Undefined for a number out of range.
+DType element_type(const wire::Field& f);
 // Returns the type in a ValueInfoProto; unknown() when it has none. A fault when its bytes are broken or
 // nested deeper than `depth`. `names`: null where they are claims.
 std::optional<Fault> read_value_info(Model& m, Bytes info, const InputDimNames* names, int depth,
