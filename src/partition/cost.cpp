@@ -47,25 +47,38 @@ std::int64_t CostModel::transfer(Index from, Index to, std::uint64_t bytes) cons
   return out;
 }
 
+namespace {
+
+// Calls visit(value, home, to) for each transfer: a value that a group `to` reads and another one makes,
+// once.
+template <class Visit>
+void for_each_transfer(const UnitGraph& graph, const Labels& labels, std::size_t groups, Visit visit) {
+  std::vector<Index> seen(groups, kNone);
+  for (Index v = 0; v < graph.value_producer.size(); ++v) {
+    const Index home = labels[graph.value_producer[v]];
+    for (const Index reader : graph.value_readers[v]) {
+      const Index to = labels[reader];
+      if (to == home || seen[to] == v) continue;
+      seen[to] = v;
+      visit(v, home, to);
+    }
+  }
+}
+
+}  // namespace
+
 std::int64_t CostModel::total(const Labels& labels) const {
   std::int64_t out = 0;
-  std::vector<Index> seen, color;
+  std::vector<Index> color;
   for (Index u = 0; u < labels.size(); ++u) {
     if (labels[u] >= color.size()) color.resize(std::size_t{labels[u]} + 1, kNone);
     if (color[labels[u]] == kNone) out += launch(graph_.color[u]);
     color[labels[u]] = graph_.color[u];
     out += unit_time(u, graph_.color[u]);
   }
-  seen.assign(color.size(), kNone);
-  for (Index v = 0; v < graph_.value_producer.size(); ++v) {
-    const Index home = labels[graph_.value_producer[v]];
-    for (const Index reader : graph_.value_readers[v]) {
-      const Index to = labels[reader];
-      if (to == home || seen[to] == v) continue;
-      seen[to] = v;
-      out += transfer(color[home], color[to], graph_.value_bytes[v]);
-    }
-  }
+  for_each_transfer(graph_, labels, color.size(), [&](Index v, Index home, Index to) {
+    out += transfer(color[home], color[to], graph_.value_bytes[v]);
+  });
   return out;
 }
 
@@ -82,17 +95,10 @@ MoveEstimates::MoveEstimates(const CostModel& model, const Labels& labels)
 
   borders_.resize(groups);
   neighbours_.resize(groups);
-  std::vector<Index> seen(groups, kNone);
-  for (Index v = 0; v < graph_.value_producer.size(); ++v) {
-    const Index home = labels[graph_.value_producer[v]];
-    for (const Index reader : graph_.value_readers[v]) {
-      const Index to = labels[reader];
-      if (to == home || seen[to] == v) continue;
-      seen[to] = v;
-      borders_[home].push_back({graph_.value_bytes[v], to, false});
-      borders_[to].push_back({graph_.value_bytes[v], home, true});
-    }
-  }
+  for_each_transfer(graph_, labels, groups, [this](Index v, Index home, Index to) {
+    borders_[home].push_back({graph_.value_bytes[v], to, false});
+    borders_[to].push_back({graph_.value_bytes[v], home, true});
+  });
   for (Index g = 0; g < groups; ++g) {
     for (const Border& b : borders_[g]) neighbours_[g].push_back(b.other);
     std::ranges::sort(neighbours_[g]);
