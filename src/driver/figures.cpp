@@ -80,13 +80,6 @@ std::vector<std::uint64_t> times_run(const CallCounts& calls) {
 
 }  // namespace
 
-std::string operator_name(const Model& model, OpId id) {
-  const Op& op = model.op(id);
-  const std::string type(model.text(op.type));
-  const std::string_view domain = model.text(op.domain);
-  return domain.empty() || domain == "ai.onnx" ? type : std::string(domain) + "::" + type;
-}
-
 std::vector<std::uint64_t> calls_per_function(const Model& model) {
   return times_run(collect_calls(model, root_functions(model)));
 }

@@ -6,14 +6,12 @@
 
 #include "graphopt/report.h"
 #include "ir/model.h"
+#include "ir/type_text.h"
 
 namespace graphopt {
 
 // Fills all fields but `bytes`.
 ModelFigures count_model(const Model& model);
-
-// Returns "Conv", "com.microsoft::Attention".
-std::string operator_name(const Model& model, OpId op);
 
 // Returns how often each function's body runs per run of the main graph's nodes. Saturates: calls that double
 // at each of 64 levels fit in a file of a few kilobytes.

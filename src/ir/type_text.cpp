@@ -35,4 +35,11 @@ std::string type_text(const Model& m, TypeId id) {
   }
 }
 
+std::string operator_name(const Model& model, OpId id) {
+  const Op& op = model.op(id);
+  const std::string type(model.text(op.type));
+  const std::string_view domain = model.text(op.domain);
+  return domain.empty() || domain == "ai.onnx" ? type : std::string(domain) + "::" + type;
+}
+
 }  // namespace graphopt

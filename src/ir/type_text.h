@@ -1,4 +1,4 @@
-// A type as text: "float[batch,3,?]", "seq(float[?])", "?" when nothing is known.
+// Types and operators as text.
 #pragma once
 
 #include <string>
@@ -7,6 +7,9 @@
 
 namespace graphopt {
 
+// Returns "float[batch,3,?]", "seq(float[?])", "?" when nothing is known.
 std::string type_text(const Model& model, TypeId type);
+// Returns "Conv", "com.microsoft::Attention".
+std::string operator_name(const Model& model, OpId op);
 
 }  // namespace graphopt
