@@ -11,6 +11,7 @@
 #include "graphopt/version.h"
 #include "manifest/manifest.h"
 #include "onnx/set_writer.h"
+#include "support/file.h"
 
 namespace graphopt {
 namespace {
@@ -18,10 +19,6 @@ namespace {
 std::string without_suffix(const std::string& path, std::string_view suffix) {
   return path.ends_with(suffix) ? path.substr(0, path.size() - suffix.size()) : path;
 }
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-ManifestFile file_of(const SetFile& f) { return {f.name, f.sha256, f.bytes}; }
 
 std::int64_t limited(std::uint64_t n) {
   return static_cast<std::int64_t>(
@@ -60,15 +57,6 @@ std::map<std::string, ManifestOption> options_of(const Options& o) {
   return out;
 }
 
-// The list of a set is the manifest: without OUT, which the user named.
-std::optional<std::vector<SetFile>> read_list(std::string_view text) {
-  std::optional<std::vector<ManifestFile>> files = read_manifest_files(text);
-  if (!files) return {};
-  std::vector<SetFile> out;
-  for (ManifestFile& f : *files) out.push_back({std::move(f.path), f.bytes, std::move(f.sha256)});
-  return out;
-}
-
 }  // namespace
 
 std::string manifest_path(const Options& options) {
@@ -82,8 +70,7 @@ Status save_partitioned(Run& run) {
   Model& m = work.model;
   const Partitioned& p = *run.partitioned;
   const PartitionStage::Options& options = run.options.partition;
-  const std::string stem = without_suffix(run.options.output, ".onnx");
-  const std::string name = base_name(stem);
+  const std::string name = last_part(without_suffix(run.options.output, ".onnx"));
 
   std::vector<TypeOverride> whole_types = saved_types(run.options, work);
   SetModel out;
@@ -131,14 +118,10 @@ Status save_partitioned(Run& run) {
   set.out_shares_data = options.parts || external == ExternalData::Always ||
                         (m.had_external_data && external != ExternalData::Never);
   set.write_list = [&](const SavedSet& saved) {
-    std::vector<ManifestFile> parts;
-    for (const SetFile& f : saved.models) parts.push_back(file_of(f));
-    std::optional<ManifestFile> data;
-    if (saved.data) data = file_of(*saved.data);
-    add_files(manifest, file_of(*saved.out_file), parts, data);
+    add_files(manifest, *saved.out_file, saved.models, saved.data);
     return manifest_text(manifest);
   };
-  set.read_list = read_list;
+  set.read_list = read_manifest_files;  // without OUT, which the user named
   const Result<SavedSet> saved = save_set(models, set);
   if (!saved) return saved.errors();
   report_files(set.list, *saved, run.report);

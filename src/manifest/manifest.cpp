@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "devices/atomic.h"
+#include "ir/type_text.h"
 #include "manifest/network_id.h"
 #include "manifest/value_types.h"
 #include "rewrite/cost.h"
@@ -376,14 +377,14 @@ class Maker {
     std::vector<json> out;
     for (const RefusedNodes& r : s_.placement.refused)
       out.push_back({{"device", device(r.device)},
-                     {"operator", operator_text(r.op)},
+                     {"operator", operator_name(m_, r.op)},
                      {"reason", reason_text(r.refusal)},
                      {"detail", r.detail},
                      {"count", r.count}});
     std::map<std::tuple<Index, partition::Reason, std::string>, std::uint64_t> moved;
     for (const partition::Move& move : p_.moves)
       for (const Index i : move.nodes)
-        ++moved[{move.from, move.reason, operator_text(m_.node(s_.placement.nodes[i]).op)}];
+        ++moved[{move.from, move.reason, operator_name(m_, m_.node(s_.placement.nodes[i]).op)}];
     for (const auto& [key, count] : moved) {
       const auto& [from, reason, op] = key;
       const bool has_name = reason == partition::Reason::Atomic || reason == partition::Reason::Memory ||
@@ -398,12 +399,6 @@ class Maker {
     std::ranges::stable_sort(out, std::ranges::greater{},
                              [](const json& one) { return one["count"].get<std::uint64_t>(); });
     return out;
-  }
-
-  std::string operator_text(OpId id) const {
-    const Op& op = m_.op(id);
-    const std::string type(m_.text(op.type));
-    return op.domain == kEmptyName ? type : std::string(m_.text(op.domain)) + "::" + type;
   }
 
   struct Read {
@@ -426,21 +421,21 @@ class Maker {
   SizeSum border_;
 };
 
-json file_json(const ManifestFile& file, const char* role) {
-  return {{"path", file.path}, {"role", role}, {"sha256", file.sha256}, {"bytes", file.bytes}};
+json file_json(const SetFile& file, const char* role) {
+  return {{"path", file.name}, {"role", role}, {"sha256", file.sha256}, {"bytes", file.bytes}};
 }
 
 }  // namespace
 
 json manifest_of(const ManifestSource& source) { return Maker(source).run(); }
 
-void add_files(json& manifest, const ManifestFile& out, std::span<const ManifestFile> parts,
-               const std::optional<ManifestFile>& data) {
+void add_files(json& manifest, const SetFile& out, std::span<const SetFile> parts,
+               const std::optional<SetFile>& data) {
   json& files = manifest["files"] = json::array({file_json(out, "model")});
   std::set<std::string> seen;  // parts of equal bytes share a file
   for (std::size_t s = 0; s < parts.size(); ++s) {
-    manifest["subgraphs"][s]["file"] = parts[s].path;
-    if (seen.insert(parts[s].path).second) files.push_back(file_json(parts[s], "subgraph"));
+    manifest["subgraphs"][s]["file"] = parts[s].name;
+    if (seen.insert(parts[s].name).second) files.push_back(file_json(parts[s], "subgraph"));
   }
   if (data) files.push_back(file_json(*data, "external_data"));
 }
@@ -449,19 +444,19 @@ std::string manifest_text(const json& manifest) {
   return manifest.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-std::optional<std::vector<ManifestFile>> read_manifest_files(std::string_view text) {
+std::optional<std::vector<SetFile>> read_manifest_files(std::string_view text) {
   const json manifest = json::parse(text, nullptr, false);
   const auto format = manifest.find("format"), files = manifest.find("files");
   if (format == manifest.end() || *format != kFormat || files == manifest.end() || !files->is_array())
     return {};
-  std::vector<ManifestFile> out;
+  std::vector<SetFile> out;
   for (const json& file : *files) {
     const auto path = file.find("path"), role = file.find("role"), sha = file.find("sha256");
     if (path == file.end() || !path->is_string() || role == file.end() || sha == file.end() ||
         !sha->is_string())
       return {};
     if (*role != "subgraph" && *role != "external_data") continue;
-    out.push_back({path->get<std::string>(), sha->get<std::string>(), 0});
+    out.push_back({path->get<std::string>(), 0, sha->get<std::string>()});
   }
   return out;
 }

@@ -21,16 +21,11 @@
 #include "onnx/writer.h"
 #include "partition/result.h"
 #include "placement/placement.h"
+#include "support/output_set.h"
 
 namespace graphopt {
 
 using ManifestOption = std::variant<std::string, std::int64_t, bool>;
-
-// A file that the manifest lists; its name is relative to the manifest's folder.
-struct ManifestFile {
-  std::string path, sha256;
-  std::uint64_t bytes = 0;
-};
 
 // What the manifest is made of. All are kept by reference or copied while it is made.
 struct ManifestSource {
@@ -52,13 +47,14 @@ struct ManifestSource {
 
 // Everything but files: they are written after it is known what stands in them.
 nlohmann::json manifest_of(const ManifestSource& source);
-// Adds OUT, the parts (by subgraph; empty: none were written) and their data file.
-void add_files(nlohmann::json& manifest, const ManifestFile& out, std::span<const ManifestFile> parts,
-               const std::optional<ManifestFile>& data);
+// Adds OUT, the parts (by subgraph; empty: none were written) and their data file. Names are relative to the
+// manifest's folder.
+void add_files(nlohmann::json& manifest, const SetFile& out, std::span<const SetFile> parts,
+               const std::optional<SetFile>& data);
 // Returns the text: sorted keys, one space of indent, a newline at the end.
 std::string manifest_text(const nlohmann::json& manifest);
 // Returns the files of subgraphs and external data that a manifest lists; nothing for a text that is none.
-std::optional<std::vector<ManifestFile>> read_manifest_files(std::string_view text);
+std::optional<std::vector<SetFile>> read_manifest_files(std::string_view text);
 
 // Returns the name of the i-th subgraph: "s0", "s1" ...
 std::string subgraph_name(std::size_t i);

@@ -18,7 +18,6 @@
 #include "support/utf8.h"
 
 namespace graphopt {
-
 namespace {
 
 constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device";
@@ -45,6 +44,10 @@ bool writes_parts(const Options& options) {
 
 // What only Constant nodes hold would cross borders; as initializers each part has it for itself.
 Status take_constants_out(Work& work) {
+  const Model& m = work.model;
+  NodeId n = m.first_node(m.main());
+  while (n && m.kind(n) != OpKind::Constant) n = m.next_node(n);
+  if (!n) return Done{};
   PipelineOptions o;
   o.passes = {kConstantsPass};
   if (auto done = run_pipeline(work.model, *work.inference, o); !done) return done.errors();
@@ -111,7 +114,6 @@ void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& r
         std::ranges::count_if(part.inputs, [&](ValueId v) { return m.value(v).def.valid(); }));
     sub.first = std::string(m.text(m.node(part.nodes.front()).name));
   }
-  std::uint64_t bytes = 0;
   bool known = true;
   for (std::size_t i = 0; i < problem.values.size(); ++i) {
     const partition::Index from = p.partition.subgraph_of[problem.values[i].producer];
@@ -122,8 +124,7 @@ void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& r
     ++report.subgraphs[from].outputs;
     known &= p.placement.known_size[i];
   }
-  bytes = p.partition.border_bytes;
-  if (known) report.border_bytes = bytes;
+  if (known) report.border_bytes = p.partition.border_bytes;
   report.border_values = p.partition.border_values;
   report.switches = p.partition.bound.all;
   report.proven = p.partition.proven;
