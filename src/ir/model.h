@@ -168,7 +168,7 @@ class Listener {
 class UsePolicy {
  public:
   virtual ~UsePolicy() = default;
-  // Returns whether the use, of a node that is no return node, may read v in place of its value.
+  // Returns whether the use, also one of a return node, may read v in place of its value.
   virtual bool may_read(const Model&, UseId, ValueId v) const = 0;
   // Returns whether v, the result of a node, may become an initializer with its name and uses.
   virtual bool may_become_constant(const Model&, ValueId v) const = 0;
@@ -350,9 +350,7 @@ class Model {
   // when either value is fixed, and when the use policy forbids it.
   bool can_replace(ValueId old_value, ValueId new_value) const;
   // Returns whether the policy allows the use to read v in place of its value.
-  bool may_read(UseId u, ValueId v) const {
-    return !policy_ || is_return(user(u)) || policy_->may_read(*this, u, v);
-  }
+  bool may_read(UseId u, ValueId v) const { return !policy_ || policy_->may_read(*this, u, v); }
   // Precondition: can_replace. Where old_value is an output of the main graph, new_value takes its name.
   void replace_all_uses(ValueId old_value, ValueId new_value);
   // Detaches the value from its node (which keeps an empty output slot) and makes it an initializer; name and

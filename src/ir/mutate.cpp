@@ -442,10 +442,8 @@ bool Model::can_replace(ValueId old_value, ValueId new_value) const {
   if (is_fixed(old_value) || is_fixed(new_value) || !inside(from.graph, to.graph)) return false;
   for (UseId u = from.first_use; u; u = next_use(u)) {
     const NodeId n = user(u);
-    if (!is_return(n)) {
-      if (policy_ && !policy_->may_read(*this, u, new_value)) return false;
-      continue;
-    }
+    if (policy_ && !policy_->may_read(*this, u, new_value)) return false;
+    if (!is_return(n)) continue;
     // An output keeps its name, so the new value must take that name. Only a result of a node of the same
     // graph that is no output yet can do so. (ONNX Runtime also refuses a subgraph output that comes from an
     // outer scope.)

@@ -65,6 +65,7 @@ class CommonSubexpressions final : public Pass {
   std::span<const Counter> counters() const override { return counters_; }
 
  private:
+  static constexpr std::size_t kMostKept = 4;  // of equal values, that others are compared with
   static constexpr std::string_view kEqualNode = "equal-node", kEqualValue = "equal-value";
 
   void refuse(const Model& m, NodeId n, std::string_view rule, ValueId first) {
@@ -152,7 +153,9 @@ class CommonSubexpressions final : public Pass {
     Model& m = c.model;
     std::vector<UseId> inner;
     for (UseId u = m.first_use(m.output(n, 0)); u; u = m.next_use(u))
-      if (m.node(m.user(u)).graph == m.node(n).graph && !m.is_return(m.user(u))) inner.push_back(u);
+      if (m.node(m.user(u)).graph == m.node(n).graph && !m.is_return(m.user(u)) &&
+          m.may_read(u, m.output(best, 0)))
+        inner.push_back(u);
     if (inner.empty()) return true;
     if (!c.journal.allow(m, n, "first-output")) return false;
     if (best != first) m.move_before(best, first);
@@ -183,13 +186,16 @@ class CommonSubexpressions final : public Pass {
       for (; i < equal_values_.size() && equal_values_[i].first == first; ++i)
         group.push_back(equal_values_[i].second);
       std::ranges::sort(group, {}, place_of);
-      const ValueId kept = group[0];
+      std::vector<ValueId> kept_values = {group[0]};  // further ones where the first cannot take the place
       for (const ValueId v : group) {
-        if (!allowed || v == kept) continue;
-        if (!m.can_replace(v, kept)) {
-          refuse(m, m.value(v).def, kEqualValue, kept);
+        if (!allowed || v == group[0]) continue;
+        const auto found = std::ranges::find_if(kept_values, [&](ValueId k) { return m.can_replace(v, k); });
+        if (found == kept_values.end()) {
+          refuse(m, m.value(v).def, kEqualValue, group[0]);
+          if (kept_values.size() < kMostKept) kept_values.push_back(v);
           continue;
         }
+        const ValueId kept = *found;
         allowed = c.journal.allow(m, m.value(v).def, kEqualValue);
         if (!allowed) continue;
         moves |= m.before(m.value(v).def, m.value(kept).def);  // users of v may come before it

@@ -64,13 +64,27 @@ std::uint64_t facts_hash(const Model& model, const Inference& infer) {
   return hash;
 }
 
+struct Both final : UsePolicy {
+  Both(const UsePolicy* first_policy, const UsePolicy* second_policy)
+      : first(first_policy), second(second_policy) {}
+  bool may_read(const Model& m, UseId u, ValueId v) const override {
+    return first->may_read(m, u, v) && second->may_read(m, u, v);
+  }
+  bool may_become_constant(const Model& m, ValueId v) const override {
+    return first->may_become_constant(m, v) && second->may_become_constant(m, v);
+  }
+  const UsePolicy* first;
+  const UsePolicy* second;
+};
+
 // Keeps packed operands what they are, constants or not, where every bit is promised.
 class ConstancyPolicy {
  public:
   ConstancyPolicy(Model& model, const Inference& infer, const PipelineOptions& options)
-      : model_(model), infer_(infer), policy_(infer) {
+      : model_(model), infer_(infer), constancy_(infer), both_{&constancy_, options.policy} {
+    model_.set_use_policy(options.policy);
     if (!keeps_bits(options.pass.strictness)) return;
-    model_.set_use_policy(&policy_);
+    model_.set_use_policy(options.policy ? static_cast<const UsePolicy*>(&both_) : &constancy_);
     if (options.verify_each) record_.emplace(model_, infer_);
   }
   ~ConstancyPolicy() { model_.set_use_policy(nullptr); }
@@ -82,7 +96,8 @@ class ConstancyPolicy {
  private:
   Model& model_;
   const Inference& infer_;
-  const KeepConstancy policy_;
+  const KeepConstancy constancy_;
+  const Both both_;
   std::optional<ConstancyRecord> record_;
 };
 

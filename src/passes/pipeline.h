@@ -24,8 +24,9 @@ struct PipelineOptions {
       passes;  // --passes: exactly these, in this order, to a fixed point; empty: by level
   std::vector<std::string> disabled;  // --disable-pass
   AddedPass added;
-  PassOptions pass;          // its strictness chooses the passes
-  MoveLog* moves = nullptr;  // filled when given
+  PassOptions pass;                   // its strictness chooses the passes
+  MoveLog* moves = nullptr;           // filled when given
+  const UsePolicy* policy = nullptr;  // asked beside the one that keeps bits
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
   // Called between passes; returning true stops the run (--timeout, --max-memory, interrupts). The model is
