@@ -149,10 +149,13 @@ void grow_large(const UnitGraph& graph, const Devices& devices, Best& best) {
   }
 }
 
+// A sequence that is not the shortest may have blocks that can be one.
 void add_sequences(const UnitGraph& graph, Best& best) {
+  Budget budget{kSmallSteps};
   for (const NextDevice next : kNextDevices) {
     Blocks blocks = greedy_blocks(graph, next);
     best.add(blocks.of);
+    if (graph.size() <= kSmall) best.add(merge_groups(graph, blocks.of, {true, false, true}, budget));
     best.add(settle(graph, std::move(blocks)).of);
   }
 }

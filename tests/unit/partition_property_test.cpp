@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "partition/partition.h"
+#include "unit/partition_case.h"
 #include "unit/partition_graphs.h"
 
 namespace graphopt::partition {
@@ -25,6 +26,23 @@ TEST(PartitionProperty, SmallGraphsHaveTheFewestSubgraphs) {
   EXPECT_EQ(tally.fewest, tally.graphs);
   EXPECT_GE(tally.grow, tally.graphs - 4);
   EXPECT_GE(tally.connected, tally.graphs - 4);
+}
+
+// Three devices, where a greedy sequence has two blocks of the host's, n2 and n3, that can be one.
+TEST(PartitionProperty, BlocksOfAGreedySequenceAreMerged) {
+  const Case c = read_case(nlohmann::json::parse(R"({
+    "name": "greedy", "devices": [{"id": "npu", "priority": 0}, {"id": "gpu", "priority": 1},
+                                  {"id": "cpu", "priority": 2}],
+    "graph": {"inputs": ["x"], "initializers": {}, "outputs": ["v3", "v5", "v6"], "nodes": [
+      {"name": "n0", "op": "A", "inputs": ["x"], "outputs": ["v0"], "devices": ["npu", "gpu", "cpu"]},
+      {"name": "n2", "op": "A", "inputs": ["v0"], "outputs": ["v2"], "devices": ["cpu"]},
+      {"name": "n3", "op": "A", "inputs": ["x"], "outputs": ["v3"], "devices": ["cpu"]},
+      {"name": "n4", "op": "A", "inputs": ["x"], "outputs": ["v4"], "devices": ["gpu", "cpu"]},
+      {"name": "n5", "op": "A", "inputs": ["v2", "v4"], "outputs": ["v5"], "devices": ["cpu"]},
+      {"name": "n6", "op": "A", "inputs": ["v2"], "outputs": ["v6"], "devices": ["gpu", "cpu"]}]}})"));
+  const Result<Partition> found = partition(c.problem, {});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(std::pair(found->accelerator_count, found->size()), std::pair(Index{2}, std::size_t{4}));
 }
 
 }  // namespace
