@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -112,8 +113,10 @@ std::vector<ModelPart> parts_of(const Model& m, const Placement& placement,
   if (parts.size() == 1) {
     const auto inputs = m.graph_inputs(m.main());
     parts[0].inputs.assign(inputs.begin(), inputs.end());
-    for (const ValueId v : inputs)  // an overridable one that nothing reads
-      if (m.value(v).is_initializer && m.use_count(v) == 0) parts[0].initializers.push_back(v);
+    const std::vector<ValueId> read = parts[0].initializers;
+    const std::set<ValueId> known(read.begin(), read.end());
+    for (const ValueId v : inputs)  // an overridable one that no node reads
+      if (m.value(v).is_initializer && !known.contains(v)) parts[0].initializers.push_back(v);
   }
   return parts;
 }

@@ -238,6 +238,10 @@ def test_an_unread_default_stays(tool, folder):
     text = "g (float[N] x, float[1] w) => (float[N] y) <float[1] w = {3}> { y = Relu (x) }"
     manifest, path = cut(tool, folder, text)
     expect(np.array_equal(run(path, {"x": np.array([-1, 2], np.float32)})["y"], [0, 2]), "another result")
+    text = "g (float[N] x, float[1] w) => (float[N] y, float[1] w) <float[1] w = {3}> { y = Relu (x) }"
+    manifest, path = cut(tool, folder, text)
+    got = run(path, {"x": np.array([-1, 2], np.float32)})
+    expect(np.array_equal(got["y"], [0, 2]) and np.array_equal(got["w"], [3]), "another result", got)
 
 
 def test_dead_nodes(tool, folder):
