@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "devices/node_table.h"
 #include "devices/profile_reader.h"
 #include "support/file.h"
 #include "support/nearest.h"
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".json";
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{256} << 20;
 constexpr std::string_view kHost = "cpu";  // the profile that is added when none is a host
 
 Error usage(std::string what, std::string remedy) {
@@ -43,9 +45,29 @@ fs::path shipped_folder() {
   return {};
 }
 
+// Reads the measured times that the profile refers to.
+Status read_times(Profile& p) {
+  const std::string path = (fs::path(p.file).parent_path() / p.cost->table).string();
+  const Result<std::shared_ptr<const FileImage>> image = FileImage::open(path, kMaxTableBytes);
+  if (!image) {
+    Error e = image.error();
+    e.what += fmt::format(" (cost.table of {} names it)", p.file);
+    return e;
+  }
+  Result<NodeTable> table = read_node_table((*image)->bytes(), path);
+  if (!table) return table.errors();
+  p.cost->measured = *std::move(table);
+  return Done{};
+}
+
 Result<Profile> read_file(const std::string& path) {
   const Result<std::shared_ptr<const FileImage>> image = FileImage::open(path, kMaxProfileBytes + 1);
-  if (image) return read_profile((*image)->bytes(), path);
+  if (image) {
+    Result<Profile> profile = read_profile((*image)->bytes(), path);
+    if (profile && profile->cost && !profile->cost->table.empty())
+      if (Status s = read_times(*profile); !s) return s.errors();
+    return profile;
+  }
   if (image.error().kind != ErrorKind::Limit) return image.errors();
   return Error{ErrorKind::Input,
                {path, {}, {}, {}, {}},

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,12 +96,15 @@ struct ProfileSource {
   std::string document, version, date;  // version and date: empty when not given
 };
 
+using NodeTable = std::map<std::string, std::int64_t, std::less<>>;  // nanoseconds by the name of a node
+
 struct DeviceCost {
   // By element type; Undefined is "*", the rest. Sorted by type.
   std::vector<std::pair<DType, std::int64_t>> flops_per_s;
   std::optional<std::int64_t> memory_bytes_per_s;
   std::optional<std::int64_t> node_ns;
-  std::string table;  // relative to the profile; empty: none
+  std::string table;   // relative to the profile; empty: none
+  NodeTable measured;  // what stands there
 };
 
 struct Profile {

@@ -55,9 +55,11 @@ Work work_of(const Model& m, const Inference& inference, NodeId n) {
   return work;
 }
 
-std::uint64_t time_on(const Profile& profile, const Work& work) {
+std::uint64_t time_on(const Profile& profile, std::string_view name, const Work& work) {
   if (!profile.cost) return 0;
   const DeviceCost& cost = *profile.cost;
+  if (const auto measured = cost.measured.find(name); !name.empty() && measured != cost.measured.end())
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(measured->second), kMostNs));
   double seconds = 0;
   const auto rate = [&](DType t) {
     const auto it = std::ranges::find(cost.flops_per_s, t, [](const auto& entry) { return entry.first; });
@@ -74,7 +76,8 @@ std::uint64_t time_on(const Profile& profile, const Work& work) {
 }  // namespace
 
 bool knows_costs(const Profile& p) {
-  return p.cost && (!p.cost->flops_per_s.empty() || p.cost->memory_bytes_per_s || p.cost->node_ns);
+  return p.cost && (!p.cost->flops_per_s.empty() || p.cost->memory_bytes_per_s || p.cost->node_ns ||
+                    !p.cost->measured.empty());
 }
 
 std::vector<std::uint64_t> node_times(const Model& m, const Inference& inference,
@@ -84,7 +87,7 @@ std::vector<std::uint64_t> node_times(const Model& m, const Inference& inference
   out.reserve(nodes.size() * devices.size());
   for (const NodeId n : nodes) {
     const Work work = work_of(m, inference, n);
-    for (const Profile& p : devices) out.push_back(time_on(p, work));
+    for (const Profile& p : devices) out.push_back(time_on(p, m.text(m.node(n).name), work));
   }
   return out;
 }

@@ -4,7 +4,7 @@
 // arithmetic and the bytes that are read and written, over what the device does in a second, plus a fixed
 // part (the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009). A heavy node (Conv, MatMul, Gemm
 // ...) multiplies and adds once per result and element of the weight that a result reads; any other node
-// counts one operation per result.
+// counts one operation per result. A time that was measured, in the profile's table, takes its place.
 #pragma once
 
 #include <cstdint>

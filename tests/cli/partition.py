@@ -338,6 +338,30 @@ def test_costs(tool, folder):
     expect(len(manifest["subgraphs"]) == 3, shape_of(manifest))
 
 
+def test_measured_times(tool, folder):
+    """The table's time takes the place of the estimate, by the node's name: 1 us where 5 us stood."""
+    text = """g (float[1000] x) => (float[1000] y) { h = Erf (x)  [r] a = Relu (h)  y = Erf (a) }"""
+    npu = profile(folder, "Relu", cost={"node_ns": 0}, launch_ns=1000)
+    host = profile(folder, name="host", host=True, cost={"node_ns": 5000, "table": "times/host.json"})
+    (folder / "times").mkdir(exist_ok=True)
+    table = folder / "times/host.json"
+    for times, device in (({"r": 999, "other": 1}, "host"), ({"r": 1000}, "npu"), ({}, "npu")):
+        table.write_text(json.dumps(times))
+        manifest, path = cut(tool, folder, text, devices=f"{npu},{host}")
+        expect(device in [d for d, n in shape_of(manifest) if "r" in n], times, shape_of(manifest))
+    devices = ["--devices", f"{npu},{host}", "--plan"]
+    for wrong, said in (
+        ('{"r": -1}', "r: found -1"),
+        ('{"r": 1.5}', "r: found 1.5"),
+        ("[1]", "found a list"),
+        ("{", ""),
+    ):
+        table.write_text(wrong)
+        refused(tool(folder / "m.onnx", *devices), INPUT, f"{table}: ", said)
+    table.unlink()
+    refused(tool(folder / "m.onnx", *devices), INPUT, "host.json", "cost.table of")
+
+
 def test_drawing(tool, folder):
     """Up to a hundred nodes a box per subgraph, then a node per subgraph; borders with their bytes."""
     source = folder / "m.onnx"
