@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "devices/profile.h"
@@ -17,6 +18,11 @@ class Run;
 struct Options;
 struct Work;
 
+// Keys of nodes' metadata. ONNX Runtime assigns nodes with the last one: its option
+// session.layer_assignment_settings names these texts (docs/annotated_partitioning of microsoft/onnxruntime).
+inline constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device",
+                                  kLayerKey = "layer_ann";
+
 struct Partitioned {
   std::vector<Profile> devices;  // from before load on, so that a mistake in a profile is told first
   std::string source_id;         // of the model as it was loaded; empty when no manifest is written
@@ -27,6 +33,9 @@ struct Partitioned {
 
 // Reads the profiles into run.partitioned.
 Status open_devices(Run& run);
+// Reads which nodes name a device of the run into work.assigned, when the options ask for it. Before
+// drop_old_partition, which may remove the names. Returns the texts that name no device.
+Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work);
 // Removes what a former run with devices wrote about nodes, where this run may change them.
 void drop_old_partition(const Options& options, Work& work);
 // Returns Graphviz text of the main graph with a box per subgraph, or of the subgraphs alone.

@@ -11,6 +11,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "passes/pipeline.h"
+#include "placement/assignment.h"
 #include "regions/region_list.h"
 
 namespace graphopt {
@@ -25,6 +26,7 @@ struct Work {
   std::optional<Inference> inference;
   std::size_t file_values = 0;  // of the file; values with later ids were made by passes
   std::size_t file_nodes = 0;   // the same for nodes, including those of region functions that were inlined
+  Assignments assigned;         // of nodes whose device the model names; empty when nobody asks
   std::uint64_t rewrite_budget = Journal::kNoLimit;  // less for a model of --bisect
   PipelineReport pipeline;                           // of clean-up, when it has run
 };

@@ -36,6 +36,12 @@ std::map<std::string, ManifestOption> options_of(const Options& o) {
   out["infer"] = o.infer.write_types;
   out["dim_names"] = std::string(o.load.dim_names == DimNames::Expressions ? "expressions" : "opaque");
   out["external_threshold"] = limited(o.save.external_threshold);
+  if (o.partition.given) {
+    std::string rules = "given";
+    for (const PartitionStage::LayerRule& r : o.partition.layers)
+      rules += (rules.size() == 5 ? "=" : "; ") + r.device + '(' + (r.exact ? "=" : "") + r.text + ')';
+    out["assignment"] = std::move(rules);
+  }
   std::vector<std::string> dims, shapes;
   for (const DimOption& d : o.infer.dims)
     dims.push_back(d.symbol + '=' + std::to_string(d.low) +

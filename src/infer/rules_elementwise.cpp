@@ -153,6 +153,7 @@ DimId unary_element(NodeContext& c, DType type, DimId d) {
   const bool by_number = is_int(type) && c.value(d);
   const auto exact = [&](DimId result) { return computed(c.dims, c.kind, type, d, result); };
   switch (c.kind) {
+    case OpKind::Border:
     case OpKind::Identity:
     case OpKind::Floor:
     case OpKind::Ceil:

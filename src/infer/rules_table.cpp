@@ -33,8 +33,8 @@ constexpr Table make_table() {
       K::ReverseSequence);
   put(t, rules::prelu, K::PRelu);
   put(t, rules::group_normalization, K::GroupNormalization);
-  put(t, rules::unary_value, K::Identity, K::Neg, K::Abs, K::Floor, K::Ceil, K::Round, K::Sign, K::Not,
-      K::Sqrt, K::Relu);
+  put(t, rules::unary_value, K::Border, K::Identity, K::Neg, K::Abs, K::Floor, K::Ceil, K::Round, K::Sign,
+      K::Not, K::Sqrt, K::Relu);
   put(t, rules::binary, K::Add, K::Sub, K::Mul, K::Div, K::Mod, K::Pow, K::And, K::Or, K::Xor, K::BitShift,
       K::BitwiseAnd, K::BitwiseOr, K::BitwiseXor);
   put(t, rules::compare, K::Equal, K::Less, K::LessOrEqual, K::Greater, K::GreaterOrEqual);

@@ -13,6 +13,7 @@ namespace graphopt {
 enum class OpKind : std::uint16_t {
   Opaque = 0,        // an operator without a row in the table
   FunctionCall = 1,  // a call of a function that the model itself defines
+  Border = 2,        // in no file: stands between nodes of two devices while passes run
 
   // ai.onnx, opsets 1 to 28
   // clang-format off
@@ -73,5 +74,6 @@ enum class OpKind : std::uint16_t {
 };
 
 inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::Count);
+inline constexpr std::size_t kUnnamedKinds = 3;  // the first ones, which no name in a file means
 
 }  // namespace graphopt

@@ -7,7 +7,14 @@
 namespace graphopt::field {
 
 namespace model {
-enum : std::uint32_t { kIrVersion = 1, kGraph = 7, kOpsetImport = 8, kTrainingInfo = 20, kFunctions = 25 };
+enum : std::uint32_t {
+  kIrVersion = 1,
+  kGraph = 7,
+  kOpsetImport = 8,
+  kTrainingInfo = 20,
+  kFunctions = 25,
+  kConfiguration = 26
+};
 }
 namespace opset {
 enum : std::uint32_t { kDomain = 1, kVersion = 2 };
@@ -136,7 +143,10 @@ namespace training {
 enum : std::uint32_t { kInitialization = 1, kAlgorithm = 2, kInitializationBinding = 3, kUpdateBinding = 4 };
 }
 namespace devices {  // NodeDeviceConfigurationProto, ShardingSpecProto
-enum : std::uint32_t { kShardingSpec = 2, kShardedTensor = 1 };
+enum : std::uint32_t { kConfiguration = 1, kShardingSpec = 2, kPipelineStage = 3, kShardedTensor = 1 };
+}
+namespace configuration {  // DeviceConfigurationProto
+enum : std::uint32_t { kName = 1, kDevice = 3 };
 }
 
 }  // namespace graphopt::field

@@ -34,6 +34,8 @@ constexpr Row kOtherRows[] = {
         "what the function's body does")
         .purity(ControlFlow)
         .by_values(),
+    row(OpKind::Border, "", "", 0, Barrier, {1, 1}, {1, 1}, roles<Data>, kNone, P::Opaque,
+        "its operand, which nothing may look through"),
 };
 
 constexpr std::size_t kRowCount = std::size(kOtherRows) + std::size(kAnchorRows) + std::size(kBarrierRows) +
@@ -101,7 +103,9 @@ static_assert(rows_are_sorted(), "two rows of one operator and one opset");
 consteval bool rows_are_complete() {
   for (std::size_t k = 0; k < kOpKindCount; ++k)
     if (kFirst[k] == kFirst[k + 1]) return false;
-  return kRows[0].kind == OpKind::Opaque && kRows[1].kind == OpKind::FunctionCall;
+  for (std::size_t k = 0; k < kUnnamedKinds; ++k)
+    if (static_cast<std::size_t>(kRows[k].kind) != k) return false;
+  return true;
 }
 static_assert(rows_are_complete(), "an OpKind has no row");
 
@@ -121,7 +125,7 @@ consteval bool left_out_results_exist() {
 static_assert(left_out_results_exist(), "a result that may be left out is none, or required");
 
 consteval bool domains_are_complete() {
-  std::size_t next = 2;
+  std::size_t next = kUnnamedKinds;
   for (const Domain& d : kDomains) {
     if (static_cast<std::size_t>(d.first) != next) return false;
     next = static_cast<std::size_t>(d.last) + 1;
@@ -158,7 +162,7 @@ OpKind find_kind(const Domain& domain, std::string_view name) {
 // An index by kind, since facts() is called for each node many times.
 consteval std::array<int, kOpKindCount> newest_opsets() {
   std::array<int, kOpKindCount> newest{};
-  for (std::size_t k = 2; k < kOpKindCount; ++k)
+  for (std::size_t k = kUnnamedKinds; k < kOpKindCount; ++k)
     for (const Domain& d : kDomains)
       if (d.name == first_row(k).domain) newest[k] = d.newest;
   return newest;
@@ -172,7 +176,7 @@ const OpFacts& facts(OpKind kind, int opset) {
   using namespace table;
   const auto k = static_cast<std::size_t>(kind);
   if (k >= kOpKindCount) return kRows[0];
-  if (k < 2) return kRows[k];
+  if (k < kUnnamedKinds) return kRows[k];
   if (opset > kNewest[k]) return kRows[0];
   for (std::size_t i = kFirst[k + 1]; i > kFirst[k]; --i)
     if (kRows[i - 1].since <= opset) return kRows[i - 1];

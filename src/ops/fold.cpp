@@ -57,6 +57,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
+    {OpKind::Border, 0, 0, kAny, kNone, fold_identity},
     {OpKind::Identity, 1, 0, kAny, kNone, fold_identity},
     {OpKind::Reshape, 5, 0, kAny, kNone, fold_reshape},
     {OpKind::Flatten, 1, 0, kAny, kNone, fold_flatten},

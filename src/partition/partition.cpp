@@ -45,7 +45,7 @@ class Planner {
   Partition run() {
     note_units();
     run_algorithm();
-    while (fit_memory() || fit_limits() || save_time()) {
+    while (fit_memory() || (!options_.assigned && (fit_limits() || save_time()))) {
     }
     Partition out = finish(problem_, graph_, labels_);
     out.proven = proven_ && cuts_.empty();

@@ -129,6 +129,7 @@ enum class Algorithm : std::uint8_t {
 struct Options {
   Algorithm algorithm = Algorithm::Grow;
   bool connected = false;  // for all accelerators, as Device::connected for one
+  bool assigned = false;   // the caller has chosen the devices: only what does not fit a memory moves
 };
 
 // Returns what makes the problem ill-formed: lists of different lengths, a rank that is no permutation, a

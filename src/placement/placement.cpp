@@ -50,8 +50,9 @@ std::optional<std::uint64_t> positive(std::optional<std::int64_t> v) {
 
 class Placer {
  public:
-  Placer(Model& m, const Inference& inference, std::span<const Profile> devices)
-      : m_(m), inference_(inference), devices_(devices) {
+  Placer(Model& m, const Inference& inference, std::span<const Profile> devices,
+         std::span<const Assignment> assigned)
+      : m_(m), inference_(inference), devices_(devices), assigned_(assigned) {
     out_.index.assign(m.node_count(), kNone);
   }
 
@@ -89,22 +90,28 @@ class Placer {
     });
   }
 
+  Assignment assigned(NodeId n) const {
+    return n.index() < assigned_.size() ? assigned_[n.index()] : kNotAssigned;
+  }
+
   // Nodes share few lists of devices. A Constant node that is left goes wherever its readers go.
   void find_support() {
     const std::size_t host = devices_.size() - 1;
     std::vector<std::vector<Index>> lists(out_.nodes.size());
-    std::map<std::tuple<std::size_t, OpId, Refusal>, RefusedNodes> refused;
+    std::map<std::tuple<std::size_t, OpId, Refusal>, RefusedNodes> refused, overruled;
     for (std::size_t d = 0; d < host; ++d) {
       Support support(devices_[d], m_, inference_);
       const std::vector<Verdict> verdicts = support.check_all();
       for (std::size_t i = 0; i < out_.nodes.size(); ++i) {
         const NodeId n = out_.nodes[i];
         const Verdict& verdict = verdicts[n.index()];
-        if (verdict.supported() || m_.kind(n) == OpKind::Constant) {
-          lists[i].push_back(static_cast<Index>(d));
-          continue;
-        }
-        RefusedNodes& entry = refused[{d, m_.node(n).op, verdict.refusal}];
+        const bool takes = verdict.supported() || m_.kind(n) == OpKind::Constant;
+        const Assignment given = assigned(n);
+        if (given != kNotAssigned && given != d) continue;
+        if (takes || given == d) lists[i].push_back(static_cast<Index>(d));
+        if (takes) continue;
+        auto& entries = given == d ? overruled : refused;
+        RefusedNodes& entry = entries[{d, m_.node(n).op, verdict.refusal}];
         if (entry.count++ > 0) continue;
         entry = {d, m_.node(n).op, verdict.refusal, n, support.explain(n, verdict), 1};
       }
@@ -116,11 +123,13 @@ class Placer {
       out_.problem.support_of.push_back(row->second);
     }
     for (auto& [key, entry] : refused) out_.refused.push_back(std::move(entry));
-    std::ranges::sort(out_.refused, [this](const RefusedNodes& a, const RefusedNodes& b) {
-      if (a.count != b.count) return a.count > b.count;
-      if (a.device != b.device) return a.device < b.device;
-      return out_.index[a.first.index()] < out_.index[b.first.index()];
-    });
+    for (auto& [key, entry] : overruled) out_.overruled.push_back(std::move(entry));
+    for (auto* list : {&out_.refused, &out_.overruled})
+      std::ranges::sort(*list, [this](const RefusedNodes& a, const RefusedNodes& b) {
+        if (a.count != b.count) return a.count > b.count;
+        if (a.device != b.device) return a.device < b.device;
+        return out_.index[a.first.index()] < out_.index[b.first.index()];
+      });
   }
 
   // Edges, values and weights. A node in a body reads for the node of the main graph that holds it.
@@ -177,9 +186,22 @@ class Placer {
   void find_groups() {
     for (std::size_t d = 0; d + 1 < devices_.size(); ++d)
       for (const AtomicGroup& group : atomic_groups(m_, inference_, devices_[d])) {
+        if (assigned_apart(group.nodes)) continue;
         Group& made = out_.problem.groups.emplace_back(Group{kind_of(group.kind), {}});
         for (const NodeId n : group.nodes) made.nodes.push_back(out_.index[n.index()]);
       }
+  }
+
+  // What a profile wants together, and the model puts on two devices, is apart. (What no border can carry
+  // stays together.)
+  bool assigned_apart(std::span<const NodeId> nodes) const {
+    Assignment one = kNotAssigned;
+    for (const NodeId n : nodes) {
+      const Assignment a = assigned(n);
+      if (a != kNotAssigned && one != kNotAssigned && a != one) return true;
+      if (a != kNotAssigned) one = a;
+    }
+    return false;
   }
 
   void describe_devices() {
@@ -203,13 +225,15 @@ class Placer {
   Model& m_;
   const Inference& inference_;
   std::span<const Profile> devices_;
+  std::span<const Assignment> assigned_;
   Placement out_;
 };
 
 }  // namespace
 
-Placement place(Model& m, const Inference& inference, std::span<const Profile> devices) {
-  return Placer(m, inference, devices).run();
+Placement place(Model& m, const Inference& inference, std::span<const Profile> devices,
+                std::span<const Assignment> assigned) {
+  return Placer(m, inference, devices, assigned).run();
 }
 
 }  // namespace graphopt

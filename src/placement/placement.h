@@ -24,6 +24,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "partition/problem.h"
+#include "placement/assignment.h"
 
 namespace graphopt {
 
@@ -46,6 +47,7 @@ struct Placement {
   std::vector<ValueId> values;        // by the problem's number: results that nodes read or that are outputs
   std::vector<bool> known_size;       // by the problem's number of a value: its bytes are a number
   std::vector<RefusedNodes> refused;  // most frequent first
+  std::vector<RefusedNodes> overruled;  // refused by the device that they are assigned to, in any case
 
   // Returns the canonical rank of a node of the main graph.
   partition::Index rank_of(NodeId n) const { return problem.rank[index[n.index()]]; }
@@ -54,7 +56,8 @@ struct Placement {
 // Returns the problem for devices in the order of their priority, the host last. Results of Constant nodes
 // are expected to be initializers wherever the model can have them. Questions about dims may intern
 // expressions in the model's pool; nothing else changes. Linear in the nodes, operands and rules of their
-// operators.
-Placement place(Model& m, const Inference& inference, std::span<const Profile> devices);
+// operators. `assigned`, by NodeId: the device that a node goes to whatever the profile says; empty: none.
+Placement place(Model& m, const Inference& inference, std::span<const Profile> devices,
+                std::span<const Assignment> assigned = {});
 
 }  // namespace graphopt

@@ -20,6 +20,11 @@ TEST(OnnxFields, NumbersAreThoseOfTheSchema) {
   same(field::model::kOpsetImport, onnx::ModelProto::kOpsetImportFieldNumber);
   same(field::model::kTrainingInfo, onnx::ModelProto::kTrainingInfoFieldNumber);
   same(field::model::kFunctions, onnx::ModelProto::kFunctionsFieldNumber);
+  same(field::model::kConfiguration, onnx::ModelProto::kConfigurationFieldNumber);
+  same(field::devices::kConfiguration, onnx::NodeDeviceConfigurationProto::kConfigurationIdFieldNumber);
+  same(field::devices::kPipelineStage, onnx::NodeDeviceConfigurationProto::kPipelineStageFieldNumber);
+  same(field::configuration::kName, onnx::DeviceConfigurationProto::kNameFieldNumber);
+  same(field::configuration::kDevice, onnx::DeviceConfigurationProto::kDeviceFieldNumber);
   same(field::opset::kDomain, onnx::OperatorSetIdProto::kDomainFieldNumber);
   same(field::opset::kVersion, onnx::OperatorSetIdProto::kVersionFieldNumber);
   same(field::graph::kNode, GraphProto::kNodeFieldNumber);

@@ -227,6 +227,18 @@ void add_partition_options(CLI::App& app, Options& o) {
              std::vector<std::pair<std::string, PartitionAlgorithm>>{{"grow", PartitionAlgorithm::Grow},
                                                                      {"fewest", PartitionAlgorithm::Fewest},
                                                                      {"depth", PartitionAlgorithm::Depth}}));
+  add(app, kDevices, "--assignment", "given[=RULES]",
+      "nodes run where the model says; RULES: npu(=s0,enc); cpu(=s1)", [&p](const std::string& text) {
+        const std::string_view given = "given";
+        const auto rules = text.starts_with("given=")
+                               ? parse_layers(std::string_view(text).substr(given.size() + 1))
+                               : std::vector<PartitionStage::LayerRule>();
+        if ((text != given && !text.starts_with("given=")) || !rules)
+          refuse("--assignment", text, "is not 'given' or 'given=RULES'",
+                 "write given, or given='npu(=s0,=s2); cpu(=s1)', with a text of layer_ann in brackets");
+        p.given = true;
+        p.layers = *rules;
+      });
   flag(app, kDevices, "--connected", "no subgraph of an accelerator in several unconnected pieces",
        p.connected);
   flag(app, kDevices, "--plan", "print the subgraphs, and write nothing", p.plan);

@@ -218,6 +218,7 @@ Status check_partition(const Options& o) {
   };
   if (p.devices.empty()) {
     if (p.plan) return alone("--plan");
+    if (p.given) return alone("--assignment");
     if (p.connected) return alone("--connected");
     if (!p.manifest.empty()) return alone("--manifest");
     if (!p.parts) return alone("--parts never");

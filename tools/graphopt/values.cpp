@@ -24,6 +24,12 @@ bool split(std::string_view text, std::string_view& name, std::string_view& valu
   return true;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -89,6 +95,36 @@ std::optional<double> parse_tolerance(std::string_view text) {
   const auto number = parse_number(text);
   if (!number || *number < 0) return std::nullopt;
   return number;
+}
+
+std::optional<std::vector<PartitionStage::LayerRule>> parse_layers(std::string_view text) {
+  text = trimmed(text);
+  if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'') text = text.substr(1, text.size() - 2);
+  std::vector<PartitionStage::LayerRule> rules;
+  for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
+    const std::size_t open = text.find('('), close = text.find(')');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+      return std::nullopt;
+    const std::string_view device = trimmed(text.substr(0, open));
+    std::string_view patterns = text.substr(open + 1, close - open - 1);
+    if (device.empty()) return std::nullopt;
+    for (bool more = true; more;) {
+      const std::size_t comma = patterns.find(',');
+      more = comma != std::string_view::npos;
+      std::string_view pattern = trimmed(patterns.substr(0, comma));
+      const bool exact = pattern.starts_with('=');
+      if (exact) pattern = trimmed(pattern.substr(1));
+      if (pattern.empty()) return std::nullopt;
+      rules.push_back({std::string(device), std::string(pattern), exact});
+      if (more) patterns.remove_prefix(comma + 1);
+    }
+    text = trimmed(text.substr(close + 1));
+    if (text.empty()) break;
+    if (!text.starts_with(';')) return std::nullopt;
+    text.remove_prefix(1);
+  }
+  if (rules.empty()) return std::nullopt;
+  return rules;
 }
 
 std::optional<ShapeOption> parse_shape(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "graphopt/options.h"
 
@@ -17,6 +18,9 @@ std::optional<std::uint64_t> parse_bytes(
 std::optional<double> parse_seconds(std::string_view text);    // "10", "0.5", "10s", "5m", "1h"; above 0
 std::optional<double> parse_tolerance(std::string_view text);  // "1e-4"; finite, not negative
 
+// "npu(=s0,enc); cpu(=s1)": a pattern behind '=' is a whole text, another one the beginning of texts. Blanks
+// around names and patterns do not count, nor do single quotes around all.
+std::optional<std::vector<PartitionStage::LayerRule>> parse_layers(std::string_view text);
 // "NAME=1,3,224,224"; -1 keeps a dim; "NAME=" is a scalar. The name may hold '='.
 std::optional<ShapeOption> parse_shape(std::string_view text);
 // "SYMBOL=4" or "SYMBOL=1..64", 0 <= LOW <= HIGH.

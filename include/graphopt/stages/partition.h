@@ -16,14 +16,24 @@ enum class PartitionAlgorithm : std::uint8_t {
 };
 
 struct PartitionStage {
+  // Nodes whose layer_ann or pipeline stage begins with a text, or equals it, run on a device.
+  struct LayerRule {
+    std::string device;  // the id of a profile
+    std::string text;
+    bool exact = false;
+  };
   struct Options {
     std::string
         devices;  // "npu,gpu.json": profiles in the order in which they are tried; empty: no partition
     PartitionAlgorithm algorithm = PartitionAlgorithm::Grow;
     bool connected = false;  // subgraphs of accelerators are weakly connected
-    bool plan = false;       // only tell: nothing is annotated or written
-    bool parts = true;       // a file for each subgraph; false: OUT and the manifest only
-    std::string manifest;    // its path; empty: that of OUT with .manifest.json for .onnx
+    // Nodes run where the model says; the profiles decide about those that name no device. Nothing moves to
+    // save time or for limits of a profile. Without rules the model names ids of profiles.
+    bool given = false;
+    std::vector<LayerRule> layers;
+    bool plan = false;     // only tell: nothing is annotated or written
+    bool parts = true;     // a file for each subgraph; false: OUT and the manifest only
+    std::string manifest;  // its path; empty: that of OUT with .manifest.json for .onnx
   };
 
   struct Device {
@@ -47,6 +57,7 @@ struct PartitionStage {
     std::vector<Device> devices;  // in the order of their priority, the host last
     std::vector<Subgraph> subgraphs;
     std::vector<Refused> refused;               // most frequent first
+    std::optional<std::uint64_t> given;         // nodes whose device the model names; nothing if not asked
     std::uint64_t border_values = 0;            // one for each value and subgraph that reads it
     std::optional<std::uint64_t> border_bytes;  // nothing where a size is not a number
     std::uint64_t switches = 0;  // subgraphs on the longest chain that changes the device: a lower bound

@@ -62,8 +62,18 @@ Status run_passes(Run& run, Work& work, MoveLog* moves) {
       }
     };
   }
+  std::optional<AssignmentBorders> borders;
+  if (!work.assigned.empty()) {
+    borders.emplace(work.model, work.assigned);
+    work.inference->update();
+    o.policy = &*borders;
+  }
   Result<PipelineReport> done = run_pipeline(work.model, *work.inference, o);
   if (!done) return done.errors();
+  if (borders) {
+    borders->remove();
+    work.inference->run();
+  }
   if (done->stopped == StopReason::Stopped) return run.stopped();
   work.pipeline = *std::move(done);
   if (moves && *folding) report_folding(run, **folding);

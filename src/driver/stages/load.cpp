@@ -45,6 +45,13 @@ Status run_load(Run& run) {
     const Model& m = run.work->model;
     run.partitioned->source_id = NetworkIds(m).network(StatedTypes(m, {}));
   }
+  Result<std::vector<std::string>> unmatched = read_given_devices(run, *run.work);
+  if (!unmatched) return unmatched.errors();
+  if (!unmatched->empty())
+    run.warn(
+        run.work->model.file + ": --assignment given: '" + unmatched->front() + "'" +
+        (unmatched->size() > 1 ? " and " + std::to_string(unmatched->size() - 1) + " more name" : " names") +
+        " no device of the run: the profiles decide about these nodes");
   drop_old_regions(run.options, *run.work);
   drop_old_partition(run.options, *run.work);
   return Done{};
@@ -53,6 +60,7 @@ Status run_load(Run& run) {
 Status repeat_load(Run& run, Work& work) {
   std::vector<Warning> known;
   if (Status loaded = load_into(run, work, known); !loaded) return loaded;
+  if (const auto read = read_given_devices(run, work); !read) return read.errors();
   drop_old_regions(run.options, work);
   drop_old_partition(run.options, work);
   return Done{};

@@ -5,6 +5,7 @@
 
 #include "devices/find.h"
 #include "driver/figures.h"
+#include "driver/given_devices.h"
 #include "driver/json.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
@@ -20,10 +21,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device";
-// ONNX Runtime assigns annotated nodes: its option session.layer_assignment_settings names these texts
-// (docs/annotated_partitioning of microsoft/onnxruntime).
-constexpr std::string_view kLayerKey = "layer_ann";
 constexpr const char* kConstantsPass = "constants-to-initializers";
 constexpr std::size_t kMostParts = 1000;  // without --force
 
@@ -35,6 +32,7 @@ partition::Options options_of(const PartitionStage::Options& o) {
     case PartitionAlgorithm::Depth: out.algorithm = partition::Algorithm::Depth; break;
   }
   out.connected = o.connected;
+  out.assigned = o.given;
   return out;
 }
 
@@ -136,6 +134,35 @@ void fill_refused(const Model& m, const Partitioned& p, PartitionStage::Report& 
                               std::string(refusal_name(r.refusal)), r.detail, r.count});
 }
 
+// Counts the nodes that run where the model says, and tells which of them a profile refuses or cannot stay.
+void tell_given(Run& run, const Partitioned& p) {
+  const Assignments& assigned = run.work->assigned;
+  const Model& m = run.work->model;
+  std::uint64_t given = 0, moved = 0;
+  NodeId first_moved;
+  for (std::size_t s = 0; s < p.parts.size(); ++s)
+    for (const NodeId n : p.parts[s].nodes) {
+      const Assignment a = n.index() < assigned.size() ? assigned[n.index()] : kNotAssigned;
+      if (a == kNotAssigned) continue;
+      if (a == p.partition.devices[s]) ++given;
+      else if (moved++ == 0) first_moved = n;
+    }
+  run.report.partition->given = given;
+  if (moved > 0)
+    run.warn(to_string(place_of(m, first_moved)) + ": --assignment given: this node and " +
+             std::to_string(moved - 1) +
+             " more do not run on the device that the model names: they must stay with nodes of another one, "
+             "or do not fit into its memory");
+  std::uint64_t refused = 0;
+  for (const RefusedNodes& r : p.placement.overruled) refused += r.count;
+  if (refused == 0) return;
+  const RefusedNodes& first = p.placement.overruled.front();
+  run.warn(to_string(place_of(m, first.first)) + ": --assignment given: the profile of " +
+           p.devices[first.device].id + " refuses " + operator_name(m, first.op) + " here (" + first.detail +
+           "), and profiles refuse " + std::to_string(refused - 1) +
+           " more nodes of their device; they stay");
+}
+
 Status run_partition(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
   Work& work = *run.work;
@@ -143,7 +170,7 @@ Status run_partition(Run& run) {
   Partitioned& p = *run.partitioned;
   if (Status s = take_constants_out(work); !s) return s;
   if (!options.plan) name_nodes(m);
-  p.placement = place(m, *work.inference, p.devices);
+  p.placement = place(m, *work.inference, p.devices, work.assigned);
   const partition::Options how = options_of(options);
   Result<partition::Partition> found = partition::partition(p.placement.problem, how);
   if (!found) return found.errors();
@@ -169,6 +196,7 @@ Status run_partition(Run& run) {
   report.algorithm = partition_algorithm_name(options.algorithm);
   fill_report(m, p, report);
   fill_refused(m, p, report);
+  if (options.given) tell_given(run, p);
   if (p.partition.run_ns > p.partition.host_ns)
     run.warn(m.file + ": --devices: by the costs of the profiles a run takes " +
              std::to_string(*p.partition.run_ns) + " ns, and the host alone " +
@@ -203,6 +231,7 @@ void partition_json(const Report& r, Json& out) {
                                {"reason", f.reason},
                                {"detail", f.detail},
                                {"count", f.count}});
+  json["given"] = p.given ? Json(*p.given) : Json(nullptr);
   json["border_values"] = p.border_values;
   json["border_bytes"] = p.border_bytes ? Json(*p.border_bytes) : Json(nullptr);
   json["switches"] = p.switches;
@@ -224,9 +253,18 @@ void drop_old_partition(const Options& options, Work& work) {
   for (const std::string_view key : {kSubgraphKey, kDeviceKey, kLayerKey}) set_node_metadata(m, key, marked);
 }
 
+Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work) {
+  if (!run.partitioned || !run.options.partition.given) return std::vector<std::string>();
+  Result<GivenDevices> given = given_devices(work.model, run.options.partition, run.partitioned->devices);
+  if (!given) return given.errors();
+  work.assigned = std::move(given->nodes);
+  return std::move(given->unmatched);
+}
+
 Status open_devices(Run& run) {
   Result<std::vector<Profile>> devices = load_devices(run.options.partition.devices, device_folders());
   if (!devices) return devices.errors();
+  if (Status s = check_layer_rules(run.options.partition, *devices); !s) return s;
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices = *std::move(devices);
   return Done{};
