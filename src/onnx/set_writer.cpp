@@ -146,9 +146,9 @@ class Out {
     return output_->write();
   }
 
-  Status place(OutputSet& set) {
+  // `kept`: a path for the old file.
+  Status place(const std::string& kept) {
     const std::string& target = output_->target();
-    const std::string kept = set.scratch("out");
     if (output_->replaces() && ::link(target.c_str(), kept.c_str()) == 0) kept_ = kept;
     if (Status s = output_->place(); !s) return s;
     ::stat(target.c_str(), &placed_);
@@ -183,6 +183,57 @@ class Out {
   std::optional<ModelOutput> output_;
   std::string kept_;
   struct stat placed_{};
+};
+
+// OUT, its other forms, and such forms of an earlier run that go: they change together.
+class Beside {
+ public:
+  Beside(const SetOptions& options, DataLayout& layout) : options_(options) {
+    if (!options.out) return;
+    outs_.push_back(std::make_unique<Out>(*options.out, options.out_shares_data ? &layout : nullptr));
+    for (const SetModel& form : options.forms) outs_.push_back(std::make_unique<Out>(form, &layout));
+  }
+
+  Status write(const std::string& data_name) {
+    for (std::size_t i = 0; i < outs_.size(); ++i)
+      if (Status s = outs_[i]->write(i > 0 || options_.out_shares_data ? data_name : std::string{}); !s)
+        return s;
+    return Done{};
+  }
+
+  Status place(OutputSet& set) {
+    for (; placed_ < outs_.size(); ++placed_)
+      if (Status s = outs_[placed_]->place(set.scratch(scratch_name(placed_))); !s) {
+        undo();
+        return s;
+      }
+    for (const std::string& path : options_.gone) {
+      const std::string kept = set.scratch("gone" + std::to_string(gone_.size()));
+      if (::rename(path.c_str(), kept.c_str()) == 0) gone_.emplace_back(path, kept);
+      else ::unlink(path.c_str());  // on another file system
+    }
+    return Done{};
+  }
+
+  void undo() {
+    for (const auto& [path, kept] : gone_) ::rename(kept.c_str(), path.c_str());
+    for (std::size_t i = placed_; i-- > 0;) outs_[i]->undo();
+  }
+
+  const Out* out() const { return outs_.empty() ? nullptr : outs_.front().get(); }
+  std::vector<SavedFiles> forms() const {
+    std::vector<SavedFiles> saved;
+    for (std::size_t i = 1; i < outs_.size(); ++i) saved.push_back(outs_[i]->output().saved());
+    return saved;
+  }
+
+ private:
+  static std::string scratch_name(std::size_t i) { return i == 0 ? "out" : "form" + std::to_string(i); }
+
+  const SetOptions& options_;
+  std::vector<std::unique_ptr<Out>> outs_;
+  std::size_t placed_ = 0;
+  std::vector<std::pair<std::string, std::string>> gone_;  // the path, and where the file is meanwhile
 };
 
 // Many of them can be parts of one model.
@@ -233,6 +284,8 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
   std::string out_path;  // links followed
   if (options.out) {
     if (Status s = check_out(*options.out, options.list); !s) return s.errors();
+    for (const SetModel& form : options.forms)
+      if (Status s = check_out(form, options.list); !s) return s.errors();
     out_path = resolved(options.out->options.path);
   }
   Result<std::unique_ptr<OutputSet>> opened =
@@ -241,8 +294,7 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
   if (!opened) return opened.errors();
   OutputSet& set = **opened;
   DataLayout layout(DataLayout::Share::Contents);
-  std::optional<Out> out;
-  if (options.out) out.emplace(*options.out, shares ? &layout : nullptr);
+  Beside others(options, layout);
   // Each plan is made again for its message, which costs a walk over the model or the part: all of them at
   // once would be a table of all tensors for each of many forms of a model.
   const KeptOfModels kept(models);
@@ -268,16 +320,21 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
     saved.models.push_back(*std::move(file));
   }
   FileBeside beside;
-  if (out) {
-    if (Status s = out->write(shares ? data_name : std::string{}); !s) return s.errors();
+  if (const Out* out = others.out()) {
+    if (Status s = others.write(data_name); !s) return s.errors();
     saved.out = out->output().saved();
     saved.out_file = {set.name_of(out->output().target()), saved.out->bytes, out->output().sha256()};
-    beside = {[&] { return out->place(set); }, [&] { out->undo(); }};
+    saved.forms = others.forms();
+    beside = {[&] { return others.place(set); }, [&] { others.undo(); }};
   }
   const std::string list = options.write_list(saved);
   saved.list_bytes = list.size();
+  if (options.stage)
+    if (Status s = options.stage(saved, list); !s) return s.errors();
   if (Status s = set.commit(list, beside); !s) return s.errors();
-  if (out) out->output().remove_old();
+  if (others.out() != nullptr) others.out()->output().remove_old();
+  if (options.place)
+    if (Status s = options.place(); !s) return s.errors();
   return saved;
 }
 

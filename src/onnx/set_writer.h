@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graphopt/error.h"
@@ -43,7 +44,8 @@ struct SavedSet {
   std::optional<SavedFiles> out;
   // SetOptions::out as the list can name it; its name is empty where it stands outside the list's folder.
   std::optional<SetFile> out_file;
-  std::uint64_t list_bytes = 0;  // not yet known when SetOptions::write_list is called
+  std::vector<SavedFiles> forms;  // of SetOptions::forms
+  std::uint64_t list_bytes = 0;   // not yet known when SetOptions::write_list is called
 
   // The data file, if there is one, then the models.
   std::vector<SetFile> files() const;
@@ -72,6 +74,16 @@ struct SetOptions {
   // as in a model of the set. All files but the list then stand in OUT's folder, which is the list's or one
   // below it, and the data file is named after OUT: data_name is not used.
   bool out_shares_data = false;
+  // Other forms of OUT, each of a name of the user's choice beside it, with their weights in the set's data
+  // file: they need out_shares_data. They get their names after OUT and before the list, for all or none.
+  std::vector<SetModel> forms;
+  // Paths of such forms that an earlier run wrote and this one does not: they lose their names in that step.
+  std::vector<std::string> gone;
+  // What belongs to the set and is no file of it. `stage` is called when all is written and nothing has its
+  // name yet, with the text of the list; an error leaves everything as it was. `place` is called when the
+  // list has its name; both while no other run can write this set.
+  std::function<Status(const SavedSet&, std::string_view list_text)> stage;
+  std::function<Status()> place;
 };
 
 Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options);

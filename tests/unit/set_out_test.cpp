@@ -256,6 +256,65 @@ TEST_F(Sharing, OutIsBroughtBackWithTheOldDataFile) {
   EXPECT_EQ(folder(), before);
 }
 
+TEST_F(Sharing, FormsOfOutChangeWithIt) {
+  const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}});
+  const auto options_of = [this](SetModel& out, const Model& m, std::vector<std::string> forms,
+                                 std::vector<std::string> gone) {
+    SetOptions o = sharing(out, m);
+    for (const std::string& name : forms) {
+      SetModel& form = o.forms.emplace_back(out);
+      form.options.path = path(name);
+    }
+    for (const std::string& name : gone) o.gone.push_back(path(name));
+    return o;
+  };
+  SetModel out;
+  const SavedSet first = save({{&a, {}, "net.s0"}}, options_of(out, a, {"one", "two"}, {}));
+  ASSERT_EQ(first.forms.size(), 2u);
+  std::set<std::string> expected = names_of(first);
+  expected.insert({"one", "two"});
+  EXPECT_EQ(names(), expected);
+  EXPECT_EQ(read(path("one")), read(path("net.onnx")));
+  EXPECT_EQ(data_of(path("two")), first.data->name);
+  EXPECT_EQ(first.forms[0].bytes, fs::file_size(path("one")));
+  // The list cannot be replaced: all are what they were, also the one that was to go.
+  const auto before = folder();
+  SetOptions fails = options_of(out, b, {"one", "new"}, {"two"});
+  break_list(fails);
+  const std::vector<SetModel> models = {{&b, {}, "net.s0"}};
+  EXPECT_FALSE(save_set(models, fails));
+  restore_list();
+  EXPECT_EQ(folder(), before);
+  // What comes before the list refuses: the same.
+  SetOptions refused = options_of(out, b, {"one"}, {"two"});
+  refused.stage = [](const SavedSet&, std::string_view) {
+    return Error{ErrorKind::Output, {}, "no", "none"};
+  };
+  EXPECT_FALSE(save_set(models, refused));
+  EXPECT_EQ(folder(), before);
+  SetOptions last = options_of(out, b, {"one"}, {"two", "never was"});
+  std::vector<std::string> order;
+  last.stage = [&](const SavedSet& s, std::string_view list) -> Status {
+    for (const char* name : {"net.list", "net.onnx", "one", "two"}) {  // nothing has its name yet
+      EXPECT_TRUE(read(path(name)) == before.at(name)) << name;
+    }
+    EXPECT_EQ(list, plain_list(s.files()));
+    order.emplace_back("stage");
+    return Done{};
+  };
+  last.place = [&]() -> Status {
+    EXPECT_NE(read(path("net.list")), before.at("net.list"));
+    order.emplace_back("place");
+    return Done{};
+  };
+  const SavedSet now = save(models, last);
+  EXPECT_EQ(order, (std::vector<std::string>{"stage", "place"}));
+  expected = names_of(now);
+  expected.insert("one");
+  EXPECT_EQ(names(), expected);
+  EXPECT_TRUE(loads(path("one")));
+}
+
 // A file that is in the way of the second name stands for a file system without links.
 TEST_F(Sharing, ADataFileStaysWithAnOutThatCannotBeBroughtBack) {
   const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}, {"v", 1000, 3}});
