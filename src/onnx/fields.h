@@ -13,7 +13,7 @@ enum : std::uint32_t {
   kOpsetImport = 8,
   kTrainingInfo = 20,
   kFunctions = 25,
-  kConfiguration = 26
+  kConfiguration = 26,
 };
 }
 namespace opset {
@@ -142,11 +142,11 @@ enum : std::uint32_t { kTensor = 1, kParameters = 2 };
 namespace training {
 enum : std::uint32_t { kInitialization = 1, kAlgorithm = 2, kInitializationBinding = 3, kUpdateBinding = 4 };
 }
-namespace devices {  // NodeDeviceConfigurationProto, ShardingSpecProto
-enum : std::uint32_t { kConfiguration = 1, kShardingSpec = 2, kPipelineStage = 3, kShardedTensor = 1 };
-}
 namespace configuration {  // DeviceConfigurationProto
-enum : std::uint32_t { kName = 1, kDevice = 3 };
+enum : std::uint32_t { kName = 1, kDeviceCount = 2, kDevice = 3 };
+}
+namespace devices {  // NodeDeviceConfigurationProto, ShardingSpecProto
+enum : std::uint32_t { kConfigurationId = 1, kShardingSpec = 2, kPipelineStage = 3, kShardedTensor = 1 };
 }
 
 }  // namespace graphopt::field

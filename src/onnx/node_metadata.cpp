@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "onnx/append_fields.h"
 #include "onnx/fields.h"
 #include "onnx/wire.h"
 
@@ -9,9 +10,13 @@ namespace graphopt {
 namespace {
 
 namespace nf = field::node;
+using wire::append_field;
+using wire::append_varint;
 using wire::Field;
+using wire::field_size;
 using wire::Fields;
 using wire::Kind;
+using wire::tag_of;
 
 struct Entry {
   std::string_view key, value;
@@ -29,28 +34,6 @@ Entry entry_of(Bytes bytes) {
 }
 
 bool is_metadata(const Field& f) { return f.number == nf::kMetadata && f.kind == Kind::Length; }
-
-std::uint64_t tag_of(std::uint32_t number) {
-  return std::uint64_t{number} << 3 | static_cast<std::uint64_t>(Kind::Length);
-}
-
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 128; value >>= 7) out += static_cast<char>((value & 127) | 128);
-  out += static_cast<char>(value);
-}
-
-void append_field(std::string& out, std::uint32_t number, std::string_view content) {
-  append_varint(out, tag_of(number));
-  append_varint(out, content.size());
-  out += content;
-}
-
-// Of a field with a number below 16 and so many bytes of content.
-std::size_t field_size(std::size_t content) {
-  std::size_t length = 1;
-  for (std::size_t rest = content; rest >= 128; rest >>= 7) ++length;
-  return 1 + length + content;
-}
 
 }  // namespace
 
@@ -81,9 +64,7 @@ std::size_t set_node_metadata(Model& m, std::string_view key, std::span<const No
     proto.clear();
     Fields fields(m.node(entry.node).proto);
     for (Field f; fields.next(f);) {
-      const bool from_ir = f.kind == Kind::Length && (f.number == nf::kInput || f.number == nf::kOutput ||
-                                                      f.number == nf::kOpType || f.number == nf::kAttribute);
-      if (from_ir) continue;
+      if (wire::in_ir(f)) continue;
       if (is_metadata(f))
         if (const Entry e = entry_of(f.bytes); e.key == key) {
           now = e.value;

@@ -17,7 +17,7 @@ std::optional<PipelineStage> pipeline_stage(const Model& m, NodeId n) {
     bool stated = false;
     Fields configuration(f.bytes);
     for (Field g; configuration.next(g);) {
-      if (g.number == field::devices::kConfiguration && g.kind == Kind::Length) stage.configuration = g.bytes;
+      if (g.number == field::devices::kConfigurationId && g.kind == Kind::Length) stage.configuration = g.bytes;
       if (g.number != field::devices::kPipelineStage || g.kind != Kind::Varint) continue;
       stage.number = wire::as_int32(g);
       stated = true;

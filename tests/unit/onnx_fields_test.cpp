@@ -20,11 +20,6 @@ TEST(OnnxFields, NumbersAreThoseOfTheSchema) {
   same(field::model::kOpsetImport, onnx::ModelProto::kOpsetImportFieldNumber);
   same(field::model::kTrainingInfo, onnx::ModelProto::kTrainingInfoFieldNumber);
   same(field::model::kFunctions, onnx::ModelProto::kFunctionsFieldNumber);
-  same(field::model::kConfiguration, onnx::ModelProto::kConfigurationFieldNumber);
-  same(field::devices::kConfiguration, onnx::NodeDeviceConfigurationProto::kConfigurationIdFieldNumber);
-  same(field::devices::kPipelineStage, onnx::NodeDeviceConfigurationProto::kPipelineStageFieldNumber);
-  same(field::configuration::kName, onnx::DeviceConfigurationProto::kNameFieldNumber);
-  same(field::configuration::kDevice, onnx::DeviceConfigurationProto::kDeviceFieldNumber);
   same(field::opset::kDomain, onnx::OperatorSetIdProto::kDomainFieldNumber);
   same(field::opset::kVersion, onnx::OperatorSetIdProto::kVersionFieldNumber);
   same(field::graph::kNode, GraphProto::kNodeFieldNumber);
@@ -126,6 +121,12 @@ TEST(OnnxFields, NumbersAreThoseOfTheSchema) {
   same(field::training::kAlgorithm, onnx::TrainingInfoProto::kAlgorithmFieldNumber);
   same(field::training::kInitializationBinding, onnx::TrainingInfoProto::kInitializationBindingFieldNumber);
   same(field::training::kUpdateBinding, onnx::TrainingInfoProto::kUpdateBindingFieldNumber);
+  same(field::model::kConfiguration, onnx::ModelProto::kConfigurationFieldNumber);
+  same(field::configuration::kName, onnx::DeviceConfigurationProto::kNameFieldNumber);
+  same(field::configuration::kDeviceCount, onnx::DeviceConfigurationProto::kNumDevicesFieldNumber);
+  same(field::configuration::kDevice, onnx::DeviceConfigurationProto::kDeviceFieldNumber);
+  same(field::devices::kConfigurationId, onnx::NodeDeviceConfigurationProto::kConfigurationIdFieldNumber);
+  same(field::devices::kPipelineStage, onnx::NodeDeviceConfigurationProto::kPipelineStageFieldNumber);
   same(field::devices::kShardingSpec, onnx::NodeDeviceConfigurationProto::kShardingSpecFieldNumber);
   same(field::devices::kShardedTensor, onnx::ShardingSpecProto::kTensorNameFieldNumber);
 }

@@ -1,0 +1,32 @@
+// Pipeline stages in the form of the ONNX standard (IR version 11): ModelProto.configuration names the
+// devices, and NodeProto.device_configurations the stage of a node.
+//
+// The IR does not model either of them, so they are fields in the bytes of the model and of its nodes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ir/model.h"
+
+namespace graphopt {
+
+inline constexpr std::int64_t kDeviceConfigurationIrVersion = 11;  // the first version that has them
+
+struct NodeStage {
+  NodeId node;
+  std::uint32_t stage = 0;  // from 0
+};
+
+// Adds the configuration of this id, with one device for each stage, and puts nodes into its stages, each
+// node at most once. What the model says of this id goes; other configurations stay. A model of a lower IR
+// version gets version 11. Linear in the nodes' bytes.
+void set_pipeline_stages(Model& m, std::string_view id, std::span<const std::string> devices,
+                         std::span<const NodeStage> stages);
+
+// Returns true if the bytes are a ModelProto with a configuration of this id; false for anything else.
+bool has_configuration(std::string_view model, std::string_view id);
+
+}  // namespace graphopt
