@@ -23,5 +23,8 @@ struct Options : StageOptions {
 
 // Returns the path of the manifest that a run with these options writes; empty when it writes none.
 std::string manifest_path(const Options& options);
+// Returns the path of an export that a run with these options may write, beside OUT: a file or a folder.
+// Empty when it writes no manifest.
+std::string export_path(const Options& options, Export form);
 
 }  // namespace graphopt

@@ -40,7 +40,9 @@ Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work);
 void drop_old_partition(const Options& options, Work& work);
 // Returns Graphviz text of the main graph with a box per subgraph, or of the subgraphs alone.
 std::string draw_partition(const Model& m, const Inference& inference, const Partitioned& p);
-// Saves OUT, the parts and the manifest as one set of files.
+// Returns the path of OUT without .onnx: what the names of the other files begin with.
+std::string without_suffix(const std::string& output);
+// Saves OUT, the parts, the manifest and the exports as one set of files.
 Status save_partitioned(Run& run);
 
 }  // namespace graphopt

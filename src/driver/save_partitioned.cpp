@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "driver/exports.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
 #include "driver/saving.h"
@@ -15,10 +16,6 @@
 
 namespace graphopt {
 namespace {
-
-std::string without_suffix(const std::string& path, std::string_view suffix) {
-  return path.ends_with(suffix) ? path.substr(0, path.size() - suffix.size()) : path;
-}
 
 std::int64_t limited(std::uint64_t n) {
   return static_cast<std::int64_t>(
@@ -65,10 +62,15 @@ std::map<std::string, ManifestOption> options_of(const Options& o) {
 
 }  // namespace
 
+std::string without_suffix(const std::string& output) {
+  constexpr std::string_view suffix = ".onnx";
+  return output.ends_with(suffix) ? output.substr(0, output.size() - suffix.size()) : output;
+}
+
 std::string manifest_path(const Options& options) {
   const PartitionStage::Options& p = options.partition;
   if (p.devices.empty() || p.plan || options.output.empty()) return {};
-  return p.manifest.empty() ? without_suffix(options.output, ".onnx") + ".manifest.json" : p.manifest;
+  return p.manifest.empty() ? without_suffix(options.output) + ".manifest.json" : p.manifest;
 }
 
 Status save_partitioned(Run& run) {
@@ -76,7 +78,7 @@ Status save_partitioned(Run& run) {
   Model& m = work.model;
   const Partitioned& p = *run.partitioned;
   const PartitionStage::Options& options = run.options.partition;
-  const std::string name = last_part(without_suffix(run.options.output, ".onnx"));
+  const std::string name = last_part(without_suffix(run.options.output));
 
   std::vector<TypeOverride> whole_types = saved_types(run.options, work);
   SetModel out;
@@ -128,9 +130,14 @@ Status save_partitioned(Run& run) {
     return manifest_text(manifest);
   };
   set.read_list = read_manifest_files;  // without OUT, which the user named
+  const ExportSource source{run, manifest, p.parts, types};
+  Exports exports(source);
+  if (Status s = exports.plan(); !s) return s;
+  exports.join(set);
   const Result<SavedSet> saved = save_set(models, set);
   if (!saved) return saved.errors();
   report_files(set.list, *saved, run.report);
+  exports.report();
   run.report.partition->manifest = set.list;
   run.report.partition->network = manifest["network"]["id"].get<std::string>();
   return Done{};

@@ -39,6 +39,7 @@ MAY_INCLUDE = {
         "partition",
         "placement",
     ],
+    "exports": ["support", "ir", "onnx", "manifest"],
     "driver": [
         "support",
         "ir",
@@ -56,6 +57,7 @@ MAY_INCLUDE = {
         "partition",
         "placement",
         "manifest",
+        "exports",
         "devices",
     ],
 }

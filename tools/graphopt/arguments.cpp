@@ -2,6 +2,7 @@
 // form or with the names that are near it.
 #include "arguments.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -99,6 +100,27 @@ auto pass_names(Names& to, const char* option, bool explained = false) {
       if (item.ends_with(':'))
         refuse(option, item, "names no node", "write the name of a node or of one of its results after ':'");
       to.emplace_back(item);
+      if (comma == std::string_view::npos) return;
+      rest.remove_prefix(comma + 1);
+    }
+  };
+}
+
+// Forms of a partitioned model, separated by commas; repeated ones count once.
+auto exports(std::vector<Export>& to, const char* option) {
+  return [&to, option](const std::string& text) {
+    Names known;
+    for (const Export form : kExports) known.push_back(export_name(form));
+    to.clear();
+    std::string_view rest = text;
+    for (;;) {
+      const std::size_t comma = rest.find(',');
+      const std::string_view name = rest.substr(0, comma);
+      const auto at = std::ranges::find(known, name);
+      if (at == known.end())
+        refuse(option, name, "is not one of its values", suggest_names(name, known, "values"));
+      const Export form = kExports[static_cast<std::size_t>(at - known.begin())];
+      if (std::ranges::find(to, form) == to.end()) to.push_back(form);
       if (comma == std::string_view::npos) return;
       rest.remove_prefix(comma + 1);
     }
@@ -251,6 +273,8 @@ void add_partition_options(CLI::App& app, Options& o) {
           refuse("--manifest", text, "is not a file", "give the manifest a file in OUT's folder");
         p.manifest = text;
       });
+  add(app, kDevices, "--emit", "LIST", "also triton, ort-annotations, genai, onnx-stages (docs/exports.md)",
+      exports(p.exports, "--emit"));
 }
 
 void add_output_options(CLI::App& app, Options& o) {

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -222,6 +223,7 @@ Status check_partition(const Options& o) {
     if (p.connected) return alone("--connected");
     if (!p.manifest.empty()) return alone("--manifest");
     if (!p.parts) return alone("--parts never");
+    if (!p.exports.empty()) return alone("--emit");
     if (p.algorithm != PartitionAlgorithm::Grow) return alone("--partition-algorithm");
     return Done{};
   }
@@ -235,6 +237,18 @@ Status check_partition(const Options& o) {
   if (!o.output.empty() && p.parts && o.save.external_data == ExternalData::Never)
     return usage("--devices: the parts share their weights in a file, which --external-data never forbids",
                  "leave out --external-data never");
+  if (!p.exports.empty() && p.plan)
+    return usage("--emit asks for files, and --plan writes nothing", "leave out --plan, and give -o a file");
+  if (!p.exports.empty() && o.output.empty())
+    return usage("--emit: without -o nothing is written", "give -o a file, beside which the exports stand");
+  const auto emits = [&p](Export form) { return std::ranges::find(p.exports, form) != p.exports.end(); };
+  if (emits(Export::GenAi) && !p.parts)
+    return usage("--emit genai names the files of the parts, which --parts never leaves out",
+                 "leave out --parts never");
+  if (emits(Export::OnnxStages) && o.save.external_data == ExternalData::Never)
+    return usage(
+        "--emit onnx-stages shares the weights of OUT in a file, which --external-data never forbids",
+        "leave out --external-data never");
   if (!p.manifest.empty() && o.output.empty())
     return usage("--manifest: without -o no manifest is written", "give -o a file");
   return Done{};

@@ -33,12 +33,15 @@ Error refused(const std::string& file, std::string what, std::string remedy) {
 }  // namespace
 
 std::vector<OutputPath> output_paths(const Command& command) {
-  return {
+  std::vector<OutputPath> paths = {
       {"-o", command.options.output, true},
       {"--report", command.tool.report},
       {"--dot", command.tool.dot},
       {"--manifest", manifest_path(command.options)},
   };
+  for (const Export form : command.options.partition.exports)
+    paths.push_back({"--emit", export_path(command.options, form)});
+  return paths;
 }
 
 Status check_output_paths(const Command& command) {

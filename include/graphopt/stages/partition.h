@@ -2,6 +2,7 @@
 // run one after the other, and the files and the manifest that say so (docs/manifest.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,16 @@ enum class PartitionAlgorithm : std::uint8_t {
   Fewest,  // the fewest subgraphs: always with two devices, with more as far as a search goes
   Depth,   // neighbours of neighbouring depth join; for comparison
 };
+
+// Forms of a partitioned model for other programs (docs/exports.md).
+enum class Export : std::uint8_t {
+  Triton,          // OUT.triton: a model repository of Triton Inference Server
+  OrtAnnotations,  // OUT.layers.json: where ONNX Runtime puts the nodes of OUT
+  GenAi,           // OUT.genai: a decoder as a pipeline of onnxruntime-genai
+  OnnxStages,      // OUT.stages.onnx: OUT with the standard's pipeline stages
+};
+inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi,
+                                        Export::OnnxStages};
 
 struct PartitionStage {
   // Nodes whose layer_ann or pipeline stage begins with a text, or equals it, run on a device.
@@ -31,9 +42,10 @@ struct PartitionStage {
     // save time or for limits of a profile. Without rules the model names ids of profiles.
     bool given = false;
     std::vector<LayerRule> layers;
-    bool plan = false;     // only tell: nothing is annotated or written
-    bool parts = true;     // a file for each subgraph; false: OUT and the manifest only
-    std::string manifest;  // its path; empty: that of OUT with .manifest.json for .onnx
+    bool plan = false;            // only tell: nothing is annotated or written
+    bool parts = true;            // a file for each subgraph; false: OUT and the manifest only
+    std::string manifest;         // its path; empty: that of OUT with .manifest.json for .onnx
+    std::vector<Export> exports;  // written beside OUT; others that an earlier run wrote there go
   };
 
   struct Device {
@@ -72,5 +84,7 @@ struct PartitionStage {
 
 // Returns "grow", "fewest", "depth".
 std::string partition_algorithm_name(PartitionAlgorithm algorithm);
+// Returns "triton", "ort-annotations", "genai", "onnx-stages".
+std::string export_name(Export form);
 
 }  // namespace graphopt

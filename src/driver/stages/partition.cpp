@@ -37,7 +37,9 @@ partition::Options options_of(const PartitionStage::Options& o) {
 }
 
 bool writes_parts(const Options& options) {
-  return !options.output.empty() && !options.partition.plan && options.partition.parts;
+  const std::vector<Export>& exports = options.partition.exports;
+  return !options.output.empty() && !options.partition.plan &&
+         (options.partition.parts || std::ranges::find(exports, Export::Triton) != exports.end());
 }
 
 // What only Constant nodes hold would cross borders; as initializers each part has it for itself.

@@ -1,0 +1,71 @@
+#include "driver/export_folder.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "driver/run.h"
+#include "driver/saving.h"
+#include "exports/marker.h"
+#include "support/file.h"
+#include "support/sha256.h"
+
+namespace graphopt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestMarker = 1 << 16;
+
+}  // namespace
+
+bool FolderExport::is_ours() const {
+  std::error_code error;
+  const std::string marker = path_ + "/" + kMarkerFile;
+  if (!fs::is_directory(fs::symlink_status(path_, error))) return false;
+  if (!fs::is_regular_file(fs::symlink_status(marker, error))) return false;
+  const std::uintmax_t size = fs::file_size(marker, error);
+  if (error || size > kLargestMarker) return false;
+  const auto image = FileImage::open(marker);
+  return image && is_marker((*image)->bytes(), form());
+}
+
+bool FolderExport::is_unfinished() const { return OutputFolder::is_unfinished(path_); }
+
+Status FolderExport::stage(const SavedSet& saved, std::string_view list) {
+  Result<std::unique_ptr<OutputFolder>> folder = OutputFolder::open(path_);
+  if (!folder) return folder.errors();
+  folder_ = *std::move(folder);
+  if (Status s = fill(saved); !s) return s;
+  std::error_code none;
+  const std::string manifest = fs::relative(manifest_path(source_.run.options), path_, none).generic_string();
+  return write_text(kMarkerFile, marker_text(form(), manifest, sha256_hex(list)));
+}
+
+Status FolderExport::remove() {
+  Result<std::unique_ptr<OutputFolder>> folder = OutputFolder::open(path_);
+  if (!folder) return folder.errors();
+  return is_ours() ? (*folder)->remove() : Status(Done{});
+}
+
+Status FolderExport::write_text(const std::string& name, std::string_view text) {
+  files_.push_back({path_ + "/" + name, text.size()});
+  return folder_->write(name, text);
+}
+
+Status FolderExport::write_part(const std::string& name, std::size_t part,
+                                std::span<const TypeOverride> types) {
+  const Result<std::string> path = folder_->file(name);
+  if (!path) return path.errors();
+  SaveOptions options = save_options(source_.run.options.save);
+  options.path = *path;
+  options.part = &source_.parts[part];
+  options.types = types;
+  const Result<SavedFiles> saved = save_model(source_.run.work->model, options);
+  if (!saved) return saved.errors();
+  const std::string folder = folder_of(path_ + "/" + name) + "/";
+  files_.push_back({path_ + "/" + name, saved->bytes});
+  if (!saved->data_path.empty()) files_.push_back({folder + last_part(saved->data_path), saved->data_bytes});
+  return Done{};
+}
+
+}  // namespace graphopt

@@ -1,0 +1,45 @@
+// OUT.genai: the configuration of onnxruntime-genai (exports/genai.h). Its models are the parts of the set.
+#include <utility>
+
+#include "driver/export_folder.h"
+#include "driver/run.h"
+#include "exports/genai.h"
+#include "support/file.h"
+
+namespace graphopt {
+namespace {
+
+class GenaiExport : public FolderExport {
+ public:
+  using FolderExport::FolderExport;
+
+  Status plan() override {
+    Run& run = source_.run;
+    Result<GenaiConfig> made = genai_config(source_.manifest, run.work->model.file);
+    if (!made) return made.errors();
+    config_ = *std::move(made);
+    for (const std::string& text : config_.warnings)
+      run.warn(run.work->model.file + ": --emit genai: " + text);
+    return Done{};
+  }
+
+ protected:
+  std::string_view form() const override { return "genai"; }
+
+  Status fill(const SavedSet& saved) override {
+    std::vector<std::string> files;
+    for (const SetFile& model : saved.models) files.push_back("../" + last_part(model.name));
+    return write_text("genai_config.json", genai_text(config_, files));
+  }
+
+ private:
+  GenaiConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExportForm> genai_export(const ExportSource& source, std::string path) {
+  return std::make_unique<GenaiExport>(source, std::move(path));
+}
+
+}  // namespace graphopt

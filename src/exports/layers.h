@@ -1,0 +1,24 @@
+// OUT.layers.json: what ONNX Runtime needs to put the nodes of OUT on the devices of their subgraphs.
+//
+// Problem: the nodes of OUT name their subgraphs (metadata `layer_ann`); which device that is, ONNX Runtime
+// learns from a session option, and its execution providers from the caller. Method: both stand in one small
+// document, with the name and the SHA-256 of the OUT that they are for. docs/exports.md has each key.
+//
+//   "session_options": {"session.layer_assignment_settings": "npu(=s0,=s2); cpu(=s1)"}
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "support/output_set.h"
+
+namespace graphopt {
+
+// Returns the text. `out`: OUT, its name as seen from the folder of this document. Equal manifests give equal
+// bytes.
+std::string layers_text(const nlohmann::json& manifest, const SetFile& out);
+// Returns true if the text is one that layers_text made.
+bool is_layers_text(std::string_view text);
+
+}  // namespace graphopt

@@ -1,0 +1,30 @@
+#include "exports/marker.h"
+
+#include <nlohmann/json.hpp>
+
+#include "manifest/manifest.h"
+
+namespace graphopt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "graphopt.export";
+constexpr const char* kVersion = "1.0";
+
+}  // namespace
+
+std::string marker_text(std::string_view form, std::string_view manifest, std::string_view sha256) {
+  return manifest_text({{"format", kFormat},
+                        {"version", kVersion},
+                        {"form", form},
+                        {"manifest", {{"path", manifest}, {"sha256", sha256}}}});
+}
+
+bool is_marker(std::string_view text, std::string_view form) {
+  const json marker = json::parse(text, nullptr, false);
+  const auto format = marker.find("format"), of = marker.find("form");
+  return format != marker.end() && *format == kFormat && of != marker.end() && *of == form;
+}
+
+}  // namespace graphopt

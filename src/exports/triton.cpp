@@ -1,0 +1,265 @@
+#include "exports/triton.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "exports/text_proto.h"
+#include "support/output_set.h"
+
+namespace graphopt {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kOpen = -1;  // a dim of any extent
+
+// Element types of Triton's ONNX Runtime backend (the table "Datatypes" of its model configuration).
+constexpr std::array<std::pair<std::string_view, const char*>, 13> kTypes = {{{"BOOL", "TYPE_BOOL"},
+                                                                              {"UINT8", "TYPE_UINT8"},
+                                                                              {"UINT16", "TYPE_UINT16"},
+                                                                              {"UINT32", "TYPE_UINT32"},
+                                                                              {"UINT64", "TYPE_UINT64"},
+                                                                              {"INT8", "TYPE_INT8"},
+                                                                              {"INT16", "TYPE_INT16"},
+                                                                              {"INT32", "TYPE_INT32"},
+                                                                              {"INT64", "TYPE_INT64"},
+                                                                              {"FLOAT16", "TYPE_FP16"},
+                                                                              {"FLOAT", "TYPE_FP32"},
+                                                                              {"DOUBLE", "TYPE_FP64"},
+                                                                              {"STRING", "TYPE_STRING"}}};
+
+struct Port {
+  std::string name;
+  const char* type = nullptr;
+  std::vector<std::int64_t> dims;
+  bool optional = false;
+};
+
+struct Step {
+  std::string id, kind;
+  std::vector<Port> inputs, outputs;
+};
+
+std::string text_of(const json& object, const char* key) { return object.at(key).get<std::string>(); }
+
+class Maker {
+ public:
+  Maker(const json& manifest, std::string_view name, const std::string& file)
+      : manifest_(manifest), subgraphs_(manifest.at("subgraphs")), file_(file) {
+    out_.ensemble = plain_stem(name);
+    for (const json& v : manifest.at("network").at("inputs"))
+      (v.value("optional", false) ? defaults_ : inputs_).insert(text_of(v, "name"));
+  }
+
+  Result<TritonRepository> run() {
+    if (Status s = find_needed(); !s) return s.errors();
+    if (Status s = make_steps(); !s) return s.errors();
+    if (Status s = write(); !s) return s.errors();
+    return std::move(out_);
+  }
+
+ private:
+  Error refused(std::string what, std::string remedy) const {
+    return {
+        ErrorKind::Input, {file_, {}, {}, {}, {}}, "--emit triton: " + std::move(what), std::move(remedy)};
+  }
+
+  // The values that outputs of the network need, and the subgraphs that make them.
+  Status find_needed() {
+    std::set<std::string> made;
+    for (const json& subgraph : subgraphs_)
+      for (const json& v : subgraph.at("outputs")) made.insert(text_of(v, "name"));
+    for (const json& v : manifest_.at("network").at("outputs")) {
+      const std::string name = text_of(v, "name");
+      if (!made.contains(name)) {
+        const bool input = inputs_.contains(name) || defaults_.contains(name);
+        return refused("the output '" + name + "' is " + (input ? "an input" : "a constant") +
+                           ", and an ensemble can only give what a subgraph makes",
+                       "take it from the outputs of the model; a caller has its value without asking");
+      }
+      needed_.insert(name);
+    }
+    std::vector<std::size_t> kept;
+    for (std::size_t i = subgraphs_.size(); i-- > 0;) {
+      const json& subgraph = subgraphs_[i];
+      if (std::ranges::none_of(subgraph.at("outputs"), [this](const json& v) { return is_needed(v); }))
+        continue;
+      for (const json& v : subgraph.at("inputs"))
+        if (!defaults_.contains(text_of(v, "name"))) needed_.insert(text_of(v, "name"));
+      kept.push_back(i);
+    }
+    out_.subgraphs.assign(kept.rbegin(), kept.rend());
+    return Done{};
+  }
+
+  bool is_needed(const json& v) const { return needed_.contains(text_of(v, "name")); }
+
+  Status make_steps() {
+    std::map<std::string, std::string> kinds;
+    for (const json& device : manifest_.at("devices")) kinds[text_of(device, "id")] = text_of(device, "kind");
+    for (const std::size_t i : out_.subgraphs) {
+      const json& subgraph = subgraphs_[i];
+      Step step{text_of(subgraph, "id"), kinds[text_of(subgraph, "device")], {}, {}};
+      if (step.id == out_.ensemble)
+        return refused("the ensemble would have the name of the subgraph '" + step.id + "'",
+                       "give -o another name");
+      for (const json& v : subgraph.at("inputs")) {
+        Result<Port> port = port_of(v, step.id, true);
+        if (!port) return port.errors();
+        step.inputs.push_back(*std::move(port));
+      }
+      if (std::ranges::all_of(step.inputs, &Port::optional))
+        return refused("subgraph '" + step.id + "' has no inputs, and every step of an ensemble needs one",
+                       "fold it (-O1 or above, a higher --fold-limit), or let another device take its nodes");
+      for (const json& v : subgraph.at("outputs")) {
+        if (!is_needed(v)) continue;
+        Result<Port> port = port_of(v, step.id, false);
+        if (!port) return port.errors();
+        // Not even a name: graphopt does not know it.
+        if (std::ranges::any_of(v.at("type").at("shape"), &json::is_null)) {
+          if (unknown_++ == 0) first_unknown_ = "'" + port->name + "' of subgraph '" + step.id + "'";
+        }
+        step.outputs.push_back(*std::move(port));
+      }
+      if (step.kind != "cpu" && step.kind != "gpu") other_kinds_.insert(step.kind);
+      steps_.push_back(std::move(step));
+    }
+    return Done{};
+  }
+
+  Result<Port> port_of(const json& v, const std::string& subgraph, bool is_input) const {
+    Port port;
+    port.name = text_of(v, "name");
+    port.optional = is_input && defaults_.contains(port.name);
+    const std::string at = "'" + port.name + "' of subgraph '" + subgraph + "' ";
+    const std::string other = "keep it inside of a subgraph (another profile, or an atomic group of it)";
+    if (port.name.find('\0') != std::string::npos)
+      return refused("the name of " + at + "has a zero byte", "rename the value");
+    const json& type = v.at("type");
+    if (type.at("kind") != "tensor")
+      return refused(at + "is a " + text_of(type, "kind") + ", and Triton has tensors only", other);
+    const std::string dtype = text_of(type, "dtype");
+    const auto known = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, const char*>::first);
+    if (known == kTypes.end())
+      return refused(at + "is of type " + dtype + ", which Triton's ONNX Runtime backend does not have",
+                     other + ", or cast it there to a type that Triton has");
+    port.type = known->second;
+    const json& shape = type.at("shape");
+    if (shape.is_null())
+      return refused("the rank of " + at + "is not known, and Triton wants it",
+                     "state its shape in the model (onnx.helper.make_tensor_value_info)");
+    for (const json& d : shape) port.dims.push_back(d.is_number() ? d.get<std::int64_t>() : kOpen);
+    if (std::ranges::find(port.dims, 0) != port.dims.end())
+      return refused(at + "has a dim 0, which Triton does not allow", "leave that dim open, or " + other);
+    if (port.dims.empty()) {
+      if (is_input && dtype == "STRING")
+        return refused(at + "is a scalar of type STRING, which Triton cannot give to ONNX Runtime",
+                       "give it the shape [1]");
+      port.dims = {1};  // of a scalar: the backend takes and gives it so
+    }
+    return port;
+  }
+
+  Status write() {
+    for (const Step& step : steps_) out_.configs.emplace_back(step.id, config_of(step));
+    out_.configs.emplace_back(out_.ensemble, ensemble());
+    for (const std::string& kind : other_kinds_)
+      out_.warnings.push_back("Triton has instances on CPUs and GPUs only: subgraphs of kind '" + kind +
+                              "' are given to CPUs");
+    for (const std::string& name : inputs_)
+      if (!needed_.contains(name))
+        out_.warnings.push_back("no subgraph reads the input '" + name + "': the ensemble has no such input");
+    for (const std::string& name : defaults_)
+      out_.warnings.push_back("the input '" + name + "' has its default: an ensemble has no optional inputs");
+    if (unknown_ > 0)
+      out_.warnings.push_back("dims of " + std::to_string(unknown_) +
+                              " values at borders are not known, the first of them " + first_unknown_ +
+                              "; where ONNX Runtime knows more, Triton refuses the configuration: write the "
+                              "number that it names in place of -1");
+    return Done{};
+  }
+
+  static void write_port(TextProto& to, const char* field, const Port& port) {
+    to.open(field);
+    to.text("name", port.name);
+    to.word("data_type", port.type);
+    to.numbers("dims", port.dims);
+    if (port.optional) to.word("optional", "true");
+    to.close();
+  }
+
+  static std::string config_of(const Step& step) {
+    TextProto to;
+    to.text("name", step.id);
+    to.text("backend", "onnxruntime");
+    to.number("max_batch_size", 0);
+    for (const Port& port : step.inputs) write_port(to, "input", port);
+    for (const Port& port : step.outputs) write_port(to, "output", port);
+    to.open("instance_group");
+    to.word("kind", step.kind == "gpu" ? "KIND_GPU" : "KIND_CPU");
+    to.close();
+    return to.str();
+  }
+
+  // The steps' tensors are the network's, so their types are those of the ports.
+  std::string ensemble() const {
+    std::map<std::string_view, const Port*> read, made;
+    for (const Step& step : steps_) {
+      for (const Port& port : step.inputs) read.emplace(port.name, &port);
+      for (const Port& port : step.outputs) made.emplace(port.name, &port);
+    }
+    TextProto to;
+    to.text("name", out_.ensemble);
+    to.text("platform", "ensemble");
+    to.number("max_batch_size", 0);
+    for (const json& v : manifest_.at("network").at("inputs")) {
+      const std::string name = text_of(v, "name");
+      if (!defaults_.contains(name) && needed_.contains(name)) write_port(to, "input", *read.at(name));
+    }
+    for (const json& v : manifest_.at("network").at("outputs"))
+      write_port(to, "output", *made.at(text_of(v, "name")));
+    to.open("ensemble_scheduling");
+    for (const Step& step : steps_) {
+      to.open("step");
+      to.text("model_name", step.id);
+      to.number("model_version", -1);  // the latest
+      for (const Port& port : step.inputs)
+        if (!port.optional) write_map(to, "input_map", port.name);
+      for (const Port& port : step.outputs) write_map(to, "output_map", port.name);
+      to.close();
+    }
+    to.close();
+    return to.str();
+  }
+
+  static void write_map(TextProto& to, const char* field, const std::string& name) {
+    to.open(field);
+    to.text("key", name);
+    to.text("value", name);
+    to.close();
+  }
+
+  const json& manifest_;
+  const json& subgraphs_;
+  const std::string& file_;
+  std::set<std::string> inputs_, defaults_;  // of the network: without and with a default
+  std::set<std::string> needed_;             // values
+  std::set<std::string> other_kinds_;
+  std::size_t unknown_ = 0;  // outputs of steps with a dim that is not known
+  std::string first_unknown_;
+  std::vector<Step> steps_;
+  TritonRepository out_;
+};
+
+}  // namespace
+
+Result<TritonRepository> triton_repository(const json& manifest, std::string_view name,
+                                           const std::string& file) {
+  return Maker(manifest, name, file).run();
+}
+
+}  // namespace graphopt
