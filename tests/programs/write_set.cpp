@@ -7,12 +7,6 @@
 // models are OUT as it is there, so that the run reads what it replaces. With CALL the process is killed
 // (SIGKILL) before that of its system calls that change names or sync files, counted from 1. Prints the
 // number of these calls.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -20,56 +14,7 @@
 
 #include "onnx/reader.h"
 #include "onnx/set_writer.h"
-
-namespace {
-
-long calls = 0, last_call = 0;
-
-void count() {
-  if (++calls == last_call) static_cast<void>(std::raise(SIGKILL));
-}
-
-}  // namespace
-
-// These stand for the C library's in this program alone.
-extern "C" {
-int rename(const char* from, const char* to) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
-}
-int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_renameat, from_folder, from, to_folder, to));
-}
-int link(const char* from, const char* to) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
-}
-int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
-}
-int unlink(const char* path) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
-}
-int unlinkat(int folder, const char* path, int flags) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
-}
-int mkdir(const char* path, mode_t mode) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
-}
-int rmdir(const char* path) noexcept {
-  count();
-  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
-}
-int fsync(int fd) {
-  count();
-  return static_cast<int>(::syscall(SYS_fsync, fd));
-}
-}
+#include "programs/killed_calls.h"
 
 namespace graphopt {
 namespace {
