@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConfiguration = "graphopt";
-
 class StagesExport : public ExportForm {
  public:
   using ExportForm::ExportForm;

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "driver/partitioned.h"
+#include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
-#include "onnx/pipeline_stage.h"
 
 namespace graphopt {
 namespace {

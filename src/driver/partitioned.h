@@ -23,6 +23,9 @@ struct Work;
 inline constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device",
                                   kLayerKey = "layer_ann";
 
+// The id of the configuration in OUT.stages.onnx.
+inline constexpr const char* kConfiguration = "graphopt";
+
 struct Partitioned {
   std::vector<Profile> devices;  // from before load on, so that a mistake in a profile is told first
   std::string source_id;         // of the model as it was loaded; empty when no manifest is written

@@ -30,8 +30,19 @@ bool is_configuration(const Field& f, std::string_view id) {
          text_in(f.bytes, field::configuration::kName) == id;
 }
 
+// Returns whether there was one.
+bool erase_configuration(Model& m, std::string_view id) {
+  return std::erase_if(m.rest, [id](Bytes whole) { return is_configuration(wire::first_field(whole), id); }) >
+         0;
+}
+
+bool is_stage_of(const Field& f, std::string_view id) {
+  return f.number == nf::kDevices && f.kind == Kind::Length &&
+         text_in(f.bytes, field::devices::kConfigurationId) == id;
+}
+
 void set_configuration(Model& m, std::string_view id, std::span<const std::string> devices) {
-  std::erase_if(m.rest, [id](Bytes whole) { return is_configuration(wire::first_field(whole), id); });
+  erase_configuration(m, id);
   std::string content, whole;
   append_field(content, field::configuration::kName, id);
   wire::append_number(content, field::configuration::kDeviceCount, devices.size());
@@ -50,17 +61,70 @@ void set_pipeline_stages(Model& m, std::string_view id, std::span<const std::str
   for (const NodeStage& one : stages) {
     proto.clear();
     Fields fields(m.node(one.node).proto);
-    for (Field f; fields.next(f);) {
-      const bool old = f.number == nf::kDevices && f.kind == Kind::Length &&
-                       text_in(f.bytes, field::devices::kConfigurationId) == id;
-      if (!wire::in_ir(f) && !old) proto += f.whole;
-    }
+    for (Field f; fields.next(f);)
+      if (!wire::in_ir(f) && !is_stage_of(f, id)) proto += f.whole;
     entry.clear();
     append_field(entry, field::devices::kConfigurationId, id);
     wire::append_number(entry, field::devices::kPipelineStage, one.stage);
     append_field(proto, nf::kDevices, entry);
     m.set_bytes(one.node, m.keep(proto));
   }
+}
+
+void drop_pipeline_stages(Model& m, std::string_view id) {
+  if (!erase_configuration(m, id)) return;
+  std::string proto;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) {
+    proto.clear();
+    bool found = false;
+    Fields fields(m.node(n).proto);
+    for (Field f; fields.next(f);) {
+      if (is_stage_of(f, id)) found = true;
+      else if (!wire::in_ir(f)) proto += f.whole;
+    }
+    if (found) m.set_bytes(n, m.keep(proto));
+  }
+}
+
+std::optional<PipelineStage> pipeline_stage(const Model& m, NodeId n) {
+  Fields node(m.node(n).proto);
+  for (Field f; node.next(f);) {
+    if (f.number != field::node::kDevices || f.kind != Kind::Length) continue;
+    PipelineStage stage;
+    bool stated = false;
+    Fields configuration(f.bytes);
+    for (Field g; configuration.next(g);) {
+      if (g.number == field::devices::kConfigurationId && g.kind == Kind::Length)
+        stage.configuration = g.bytes;
+      if (g.number != field::devices::kPipelineStage || g.kind != Kind::Varint) continue;
+      stage.number = wire::as_int32(g);
+      stated = true;
+    }
+    if (stated) return stage;
+  }
+  return std::nullopt;
+}
+
+Configurations::Configurations(const Model& m) {
+  for (const Bytes bytes : m.rest) {
+    const Field f = wire::first_field(bytes);
+    if (f.number != field::model::kConfiguration || f.kind != Kind::Length) continue;
+    auto& [name, devices] = devices_.emplace_back();
+    Fields configuration(f.bytes);
+    for (Field g; configuration.next(g);) {
+      if (g.kind != Kind::Length) continue;
+      if (g.number == field::configuration::kName) name = g.bytes;
+      if (g.number == field::configuration::kDevice) devices.push_back(g.bytes);
+    }
+  }
+}
+
+std::string_view Configurations::device(PipelineStage stage) const {
+  for (const auto& [name, devices] : devices_)
+    if (name == stage.configuration && stage.number >= 0 &&
+        static_cast<std::size_t>(stage.number) < devices.size())
+      return devices[static_cast<std::size_t>(stage.number)];
+  return {};
 }
 
 bool has_configuration(std::string_view model, std::string_view id) {

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ir/model.h"
 
@@ -25,6 +28,28 @@ struct NodeStage {
 // version gets version 11. Linear in the nodes' bytes.
 void set_pipeline_stages(Model& m, std::string_view id, std::span<const std::string> devices,
                          std::span<const NodeStage> stages);
+
+// Removes the configuration of this id, and the stages of it that nodes of the main graph state.
+void drop_pipeline_stages(Model& m, std::string_view id);
+
+struct PipelineStage {
+  std::string_view configuration;  // a view of the model's bytes, as all texts here
+  std::int32_t number = 0;
+};
+
+// Returns the first stage that the node states.
+std::optional<PipelineStage> pipeline_stage(const Model& m, NodeId n);
+
+// The names of the devices that each configuration of a model lists.
+class Configurations {
+ public:
+  explicit Configurations(const Model& m);
+  // Returns the name at the stage's number; empty when the configuration has none there.
+  std::string_view device(PipelineStage stage) const;
+
+ private:
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> devices_;  // by configuration
+};
 
 // Returns true if the bytes are a ModelProto with a configuration of this id; false for anything else.
 bool has_configuration(std::string_view model, std::string_view id);

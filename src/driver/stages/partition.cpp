@@ -12,6 +12,7 @@
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
 #include "manifest/manifest.h"
+#include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
 #include "partition/partition.h"
 #include "placement/node_names.h"
@@ -248,7 +249,9 @@ void partition_json(const Report& r, Json& out) {
 
 void drop_old_partition(const Options& options, Work& work) {
   Model& m = work.model;
-  if (!any_wanted(options, &StageEntry::edits_nodes) || m.ir_version < kNodeMetadataIrVersion) return;
+  if (!any_wanted(options, &StageEntry::edits_nodes)) return;
+  drop_pipeline_stages(m, kConfiguration);
+  if (m.ir_version < kNodeMetadataIrVersion) return;
   std::vector<NodeText> marked;
   for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))
     if (node_metadata(m, n, kSubgraphKey)) marked.push_back({n, std::nullopt});
