@@ -14,6 +14,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 
 from lib import manifests  # noqa: E402
+from lib.profiles import profile  # noqa: E402
 
 HEAD = '<ir_version: 11, opset_import: ["" : 17]>\n'
 # Without borders: one Relu for two, x * w * w in one Mul, and no Transpose.
@@ -31,21 +32,6 @@ MIXED_DEVICES = {
     "y": "cpu",
     "z": "npu",
 }
-
-
-def profile(folder, *operators, name="npu", **more):
-    text = {
-        "format": "graphopt.device",
-        "version": "1.0",
-        "id": name,
-        "kind": "npu",
-        "profile": {"version": "1", "source": [{"document": "a test"}]},
-        "rules": [{"op": op} for op in operators],
-        **more,
-    }
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(text))
-    return path
 
 
 def model_of(text, layers=None, key="layer_ann"):

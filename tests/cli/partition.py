@@ -15,26 +15,12 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 
 from lib import manifests  # noqa: E402
+from lib.profiles import profile  # noqa: E402
 
 HEAD = '<ir_version: 10, opset_import: ["" : 17]>\n'
 FIG8 = """g (float[N,4] x, float[N,4] z) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> {
   va = Relu (x)  vb = Erf (va)  vc = Mul (vb, w)  ve = Sigmoid (z)  y = Add (vc, ve)
 }"""
-
-
-def profile(folder, *operators, name="npu", **more):
-    text = {
-        "format": "graphopt.device",
-        "version": "1.0",
-        "id": name,
-        "kind": "npu",
-        "profile": {"version": "1", "source": [{"document": "a test"}]},
-        "rules": [{"op": op} for op in operators],
-        **more,
-    }
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(text))
-    return path
 
 
 def cut(tool, folder, text, *words, devices=None, name="m", fails=None):
