@@ -23,7 +23,7 @@ std::string quoted(std::string_view value) {
 }  // namespace
 
 void TextProto::line(std::string_view name, std::string_view value) {
-  out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  out_.append(2 * depth_, ' ');
   out_ += name;
   out_ += value;
   out_ += '\n';

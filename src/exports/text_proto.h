@@ -4,6 +4,7 @@
 // Strings are escaped so that any bytes come back: printable ASCII as it is, the rest in octal.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,7 +27,7 @@ class TextProto {
   void line(std::string_view name, std::string_view value);
 
   std::string out_;
-  int depth_ = 0;
+  std::size_t depth_ = 0;
 };
 
 }  // namespace graphopt
