@@ -189,7 +189,13 @@ def main():
     whole = session_of(deployed.whole_model())
     given = dict(np.load(args.inputs)) if args.inputs else {}
     feeds = random_feeds(whole, given, extents, args.seed)
-    wanted = dict(zip((v.name for v in whole.get_outputs()), whole.run(None, feeds), strict=True))
+    try:
+        results = whole.run(None, feeds)
+    except Exception as e:  # the runtime has errors of its own
+        print(f"run_manifest: the whole model does not take random inputs: {str(e)[:300]}", file=sys.stderr)
+        print("  give open dims that fit together (--dim past=3 --dim total=5), or --inputs", file=sys.stderr)
+        return 2
+    wanted = dict(zip((v.name for v in whole.get_outputs()), results, strict=True))
     got = deployed.run(feeds)
     worst = 0.0
     for name, value in wanted.items():

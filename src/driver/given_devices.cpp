@@ -44,22 +44,34 @@ class Reader {
  private:
   std::optional<Assignment> device_of(NodeId n) {
     const auto layer = node_metadata(m_, n, kLayerKey);
-    if (layer) {
-      if (const auto by_rule = matched(*layer)) return by_rule;
-      if (options_.layers.empty()) {
-        if (const auto device = device_of_id(devices_, *layer)) return device;
-        if (const auto former = node_metadata(m_, n, kDeviceKey))
-          if (const auto device = device_of_id(devices_, *former)) return device;
-      }
-    }
-    const auto stage = pipeline_stage(m_, n);
-    if (stage) {
-      if (const auto by_rule = matched(std::to_string(stage->number))) return by_rule;
-      if (options_.layers.empty())
-        if (const auto device = device_of_id(devices_, configurations_.device(*stage))) return device;
-    }
+    const std::vector<PipelineStage> stages = pipeline_stages(m_, n);
+    if (const auto device = options_.layers.empty() ? named(n, layer, stages) : ruled(layer, stages))
+      return device;
     if (layer) note(std::string(*layer));
-    else if (stage) note(std::to_string(stage->number));
+    else if (!stages.empty()) note(std::to_string(stages.front().number));
+    return std::nullopt;
+  }
+
+  // The subgraphs of a former run may be named like devices of this one.
+  std::optional<Assignment> named(NodeId n, std::optional<std::string_view> layer,
+                                  std::span<const PipelineStage> stages) const {
+    const auto device = node_metadata(m_, n, kDeviceKey);
+    const bool former = device && (!layer || layer == node_metadata(m_, n, kSubgraphKey));
+    if (former)
+      if (const auto found = device_of_id(devices_, *device)) return found;
+    if (layer)
+      if (const auto found = device_of_id(devices_, *layer)) return found;
+    for (const PipelineStage& stage : stages)
+      if (const auto found = device_of_id(devices_, configurations_.device(stage))) return found;
+    return std::nullopt;
+  }
+
+  std::optional<Assignment> ruled(std::optional<std::string_view> layer,
+                                  std::span<const PipelineStage> stages) const {
+    if (layer)
+      if (const auto found = matched(*layer)) return found;
+    for (const PipelineStage& stage : stages)
+      if (const auto found = matched(std::to_string(stage.number))) return found;
     return std::nullopt;
   }
 

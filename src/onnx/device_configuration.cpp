@@ -86,7 +86,8 @@ void drop_pipeline_stages(Model& m, std::string_view id) {
   }
 }
 
-std::optional<PipelineStage> pipeline_stage(const Model& m, NodeId n) {
+std::vector<PipelineStage> pipeline_stages(const Model& m, NodeId n) {
+  std::vector<PipelineStage> out;
   Fields node(m.node(n).proto);
   for (Field f; node.next(f);) {
     if (f.number != field::node::kDevices || f.kind != Kind::Length) continue;
@@ -100,9 +101,9 @@ std::optional<PipelineStage> pipeline_stage(const Model& m, NodeId n) {
       stage.number = wire::as_int32(g);
       stated = true;
     }
-    if (stated) return stage;
+    if (stated) out.push_back(stage);
   }
-  return std::nullopt;
+  return out;
 }
 
 Configurations::Configurations(const Model& m) {

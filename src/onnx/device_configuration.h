@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,8 +36,8 @@ struct PipelineStage {
   std::int32_t number = 0;
 };
 
-// Returns the first stage that the node states.
-std::optional<PipelineStage> pipeline_stage(const Model& m, NodeId n);
+// Returns the stages that the node states, one for each configuration, in the order of the file.
+std::vector<PipelineStage> pipeline_stages(const Model& m, NodeId n);
 
 // The names of the devices that each configuration of a model lists.
 class Configurations {

@@ -61,6 +61,7 @@ std::size_t set_node_metadata(Model& m, std::string_view key, std::span<const No
   std::size_t changed = 0;
   for (const NodeText& entry : entries) {
     std::optional<std::string_view> now;
+    int stated = 0;
     proto.clear();
     Fields fields(m.node(entry.node).proto);
     for (Field f; fields.next(f);) {
@@ -68,11 +69,12 @@ std::size_t set_node_metadata(Model& m, std::string_view key, std::span<const No
       if (is_metadata(f))
         if (const Entry e = entry_of(f.bytes); e.key == key) {
           now = e.value;
+          ++stated;
           continue;
         }
       proto += f.whole;
     }
-    if (now == entry.text) continue;
+    if (now == entry.text && stated <= 1) continue;
     if (entry.text) {
       append_varint(proto, tag_of(nf::kMetadata));
       append_varint(proto, key_field.size() + field_size(entry.text->size()));

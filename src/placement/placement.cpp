@@ -18,6 +18,8 @@ using partition::GroupKind;
 using partition::Index;
 using partition::kNone;
 
+constexpr std::size_t kMostExplained = 1000;  // of overruled nodes
+
 GroupKind kind_of(AtomicKind kind) {
   switch (kind) {
     case AtomicKind::Qdq: return GroupKind::Quantization;
@@ -98,7 +100,7 @@ class Placer {
   void find_support() {
     const std::size_t host = devices_.size() - 1;
     std::vector<std::vector<Index>> lists(out_.nodes.size());
-    std::map<std::tuple<std::size_t, OpId, Refusal>, RefusedNodes> refused, overruled;
+    std::map<std::tuple<std::size_t, OpId, Refusal>, RefusedNodes> refused;
     for (std::size_t d = 0; d < host; ++d) {
       Support support(devices_[d], m_, inference_);
       const std::vector<Verdict> verdicts = support.check_all();
@@ -110,8 +112,12 @@ class Placer {
         if (given != kNotAssigned && given != d) continue;
         if (takes || given == d) lists[i].push_back(static_cast<Index>(d));
         if (takes) continue;
-        auto& entries = given == d ? overruled : refused;
-        RefusedNodes& entry = entries[{d, m_.node(n).op, verdict.refusal}];
+        if (given == d) {
+          const bool told = out_.overruled.size() < kMostExplained;
+          out_.overruled.push_back({n, d, told ? support.explain(n, verdict) : std::string()});
+          continue;
+        }
+        RefusedNodes& entry = refused[{d, m_.node(n).op, verdict.refusal}];
         if (entry.count++ > 0) continue;
         entry = {d, m_.node(n).op, verdict.refusal, n, support.explain(n, verdict), 1};
       }
@@ -123,13 +129,11 @@ class Placer {
       out_.problem.support_of.push_back(row->second);
     }
     for (auto& [key, entry] : refused) out_.refused.push_back(std::move(entry));
-    for (auto& [key, entry] : overruled) out_.overruled.push_back(std::move(entry));
-    for (auto* list : {&out_.refused, &out_.overruled})
-      std::ranges::sort(*list, [this](const RefusedNodes& a, const RefusedNodes& b) {
-        if (a.count != b.count) return a.count > b.count;
-        if (a.device != b.device) return a.device < b.device;
-        return out_.index[a.first.index()] < out_.index[b.first.index()];
-      });
+    std::ranges::sort(out_.refused, [this](const RefusedNodes& a, const RefusedNodes& b) {
+      if (a.count != b.count) return a.count > b.count;
+      if (a.device != b.device) return a.device < b.device;
+      return out_.index[a.first.index()] < out_.index[b.first.index()];
+    });
   }
 
   // Edges, values and weights. A node in a body reads for the node of the main graph that holds it.

@@ -38,6 +38,13 @@ struct RefusedNodes {
   std::uint64_t count = 0;
 };
 
+// A node that the model gives to a device whose profile refuses it.
+struct OverruledNode {
+  NodeId node;
+  std::size_t device = 0;
+  std::string detail;  // of the first ones: the nearest rule and what it asks for
+};
+
 struct Placement {
   partition::Problem problem;
   std::vector<NodeId> nodes;            // by the problem's number
@@ -47,7 +54,7 @@ struct Placement {
   std::vector<ValueId> values;        // by the problem's number: results that nodes read or that are outputs
   std::vector<bool> known_size;       // by the problem's number of a value: its bytes are a number
   std::vector<RefusedNodes> refused;  // most frequent first
-  std::vector<RefusedNodes> overruled;  // refused by the device that they are assigned to, in any case
+  std::vector<OverruledNode> overruled;  // in the order of the graph, for one device after the other
 
   // Returns the canonical rank of a node of the main graph.
   partition::Index rank_of(NodeId n) const { return problem.rank[index[n.index()]]; }

@@ -24,6 +24,7 @@ Refusals::~Refusals() {
 }
 
 void Refusals::note(std::string_view rule, NodeId n, std::string reason) {
+  if (m_.kind(n) == OpKind::Border) return;  // it is in no file, so nobody asks about it
   note({rule, n, {}, std::move(reason)}, n.index());
 }
 

@@ -35,7 +35,7 @@ MIXED_DEVICES = {
 
 
 def model_of(text, layers=None, key="layer_ann"):
-    """The model with each node named after its first result, and with the texts of `layers` at these nodes."""
+    """The model with each node named after its first result, and with the texts of `layers`."""
     model = parser.parse_model(HEAD + text)
     for n in model.graph.node:
         n.name = n.output[0]
@@ -45,7 +45,7 @@ def model_of(text, layers=None, key="layer_ann"):
 
 
 def cut(tool, folder, model, *words, devices=None, assignment="given", level="-O2"):
-    """The manifest of a run, checked against its files, and what the tool said. --check compares the whole."""
+    """The manifest of a run, checked against its files, and what the tool said."""
     (folder / "m.onnx").write_bytes(model.SerializeToString())
     devices = devices or profile(folder, "Relu", "Mul", "Transpose", "Neg", "Add", "Where", "Conv")
     options = ["--devices", devices, "--verify-each", level, "-o", folder / "out.onnx", "--check"]
@@ -79,7 +79,8 @@ def test_rewrites_within_a_device_happen(tool, folder):
     manifest, _ = cut(tool, folder, model_of(MIXED, dict.fromkeys(MIXED_DEVICES, "npu")))
     told = devices_of(manifest)
     expect(len(told) < 6 and set(told.values()) == {"npu"}, told)
-    text = """g (float[1,2,8,8] x) => (float[1,3,8,8] y) <float[3,2,1,1] w = {1, 2, 3, 4, 5, 6}, float[3,1,1] s = {2, 4, 8},
+    text = """g (float[1,2,8,8] x) => (float[1,3,8,8] y)
+      <float[3,2,1,1] w = {1, 2, 3, 4, 5, 6}, float[3,1,1] s = {2, 4, 8},
       float[3,1,1] t = {1, 2, 3}> {
       a = Conv (x, w)  b = Mul (a, s)  c = Add (b, t)  d = Relu (c)  y = Mul (d, d)
     }"""
@@ -153,7 +154,7 @@ def test_rules(tool, folder):
     again = "given=npu(=enc.1); npu(enc.0); cpu(=dec); cpu(enc)"
     expect(manifest["tool"]["options"]["assignment"] == again, manifest["tool"])
     manifest, said = cut(tool, folder, model, assignment="given='cpu(=enc.0)'", level="-O0")
-    expect("'enc.1' and 2 more name no device" in said, said)
+    expect("'enc.1' and 2 other texts name no device" in said, said)
     expect(devices_of(manifest)["a"] == "cpu" and devices_of(manifest)["d"] == "npu", devices_of(manifest))
 
 
@@ -201,7 +202,7 @@ def test_profiles_give_way(tool, folder):
     small = profile(folder, "Relu", min_nodes=3)
     manifest, said = cut(tool, folder, model_of(MIXED, layers), devices=small, level="-O0")
     expect(devices_of(manifest) == layers, devices_of(manifest))
-    expect("refuses Mul here (no rule for Mul)" in said, said)
+    expect("refuses this node that the model gives to it, and keeps (no rule for Mul)" in said, said)
     chain = profile(folder, "Relu", "Mul", "Add", atomic=[{"kind": "chain", "ops": ["Mul", "Mul"]}])
     manifest, _ = cut(tool, folder, model_of(MIXED, layers), devices=chain, level="-O0")
     expect(devices_of(manifest) == layers, devices_of(manifest))
@@ -212,7 +213,40 @@ def test_profiles_give_way(tool, folder):
     manifest, said = cut(tool, folder, model_of(text, layers), level="-O0")
     told = devices_of(manifest)
     expect(told["s"] == told["b"] == "cpu" and told["y"] == "npu", told)
-    expect("do not run on the device" in said, said)
+    expect("cannot run on the device" in said and "a sequence, an optional" in said, said)
+
+
+def test_which_text_counts(tool, folder):
+    """graphopt.device of a former run before a text that is its subgraph; without layer_ann, too. Of several
+    configurations the one that names a device. A text in a body and a second one of a node are not kept."""
+    model = model_of(MIXED, {n: "cpu" for n in MIXED_DEVICES})
+    for n in model.graph.node:
+        n.metadata_props.add(key="graphopt.subgraph", value="cpu")
+        n.metadata_props.add(key="graphopt.device", value=MIXED_DEVICES[n.name])
+    manifest, _ = cut(tool, folder, model, level="-O0")
+    expect(devices_of(manifest) == MIXED_DEVICES, devices_of(manifest))
+    model = model_of(MIXED, MIXED_DEVICES, key="graphopt.device")
+    manifest, _ = cut(tool, folder, model, level="-O0")
+    expect(devices_of(manifest) == MIXED_DEVICES, devices_of(manifest))
+    model = model_of(MIXED)
+    for name, devices in (("other", ["foo", "bar"]), ("mine", ["cpu", "npu"])):
+        model.configuration.add(name=name, num_devices=2).device.extend(devices)
+        for n in model.graph.node:
+            stage = int(MIXED_DEVICES[n.name] == "npu")
+            n.device_configurations.add(configuration_id=name, pipeline_stage=stage)
+    manifest, _ = cut(tool, folder, model, level="-O0")
+    expect(devices_of(manifest) == MIXED_DEVICES, devices_of(manifest))
+    text = """g (float[N] x, bool c) => (float[N] y) {
+      y = If (c) <then_branch = t () => (float[N] p) { p = Neg (x) },
+                  else_branch = e () => (float[N] q) { q = Erf (x) }>
+    }"""
+    model = model_of(text, {"y": "cpu"})
+    model.graph.node[0].metadata_props.add(key="layer_ann", value="s0")
+    model.graph.node[0].attribute[0].g.node[0].metadata_props.add(key="layer_ann", value="npu")
+    cut(tool, folder, model, assignment="given=cpu(s0)", level="-O0")
+    node = onnx.load(folder / "out.onnx").graph.node[0]
+    expect([p.value for p in node.metadata_props if p.key == "layer_ann"] == ["s0"], node.metadata_props)
+    expect(not node.attribute[0].g.node[0].metadata_props, node.attribute[0].g.node[0])
 
 
 def test_refused(tool, folder):
@@ -227,17 +261,21 @@ def test_refused(tool, folder):
     refused(tool(model, "--devices", devices, *given, "--plan"), INPUT, "the first names 'gpu0'")
     unknown = tool(model, "--devices", devices, "--assignment", "given=gpu(gpu0)", "--plan")
     refused(unknown, USAGE, "'gpu' is none of the devices npu, cpu")
-    for wrong in (
-        "",
-        "taken",
-        "given=",
-        "given=npu",
-        "given=npu()",
-        "given=npu(a,)",
-        "given=(a)",
-        "given=npu(a) cpu(b)",
-    ):
-        refused(tool(model, "--devices", devices, "--assignment", wrong, "--plan"), USAGE, "is not 'given'")
+    wrong = {
+        "": "is not 'given'",
+        "taken": "is not 'given'",
+        "given=": "no rule stands",
+        "given=npu": "no text stands in brackets at 'npu'",
+        "given=npu()": "a text is empty at 'npu()'",
+        "given=npu(a,)": "a text is empty",
+        "given=npu(=)": "a text is empty",
+        "given=(a)": "no device stands before '('",
+        "given=npu(a);;cpu(b)": "no device stands before '(' at ';cpu(b)'",
+        "given=npu(a) cpu(b)": "no ';' stands between two rules at 'cpu(b)'",
+        "given=npu(a))": "no ';' stands between two rules at ')'",
+    }
+    for text, said in wrong.items():
+        refused(tool(model, "--devices", devices, "--assignment", text, "--plan"), USAGE, said)
 
 
 def test_regions_of_a_former_run(tool, folder):

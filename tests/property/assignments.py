@@ -3,9 +3,9 @@
 
   assignments.py GRAPHOPT [--count N] [--seed S]
 
-Graph number i of a run is made from seed S + i (_graphs.py). Each node of the main graph gets layer_ann npu or
-cpu, in runs of a few nodes, or none. The model goes through the tool with --exact --assignment given and two
-devices, of which npu takes some operators only, and
+Graph number i of a run is made from seed S + i (_graphs.py). Each node of the main graph gets layer_ann npu
+or cpu, in runs of a few nodes, or none. The model goes through the tool with --exact --assignment given and
+two devices, of which npu takes some operators only, and
   the manifest is right (lib/manifests.py), and the parts give the bits of the original at five sizes; types
     and shapes alone where float16 crosses a border, and where the parts of the model as it is differ as well
   a node that is still there runs on the device that it names, unless the tool says that it cannot
@@ -132,7 +132,7 @@ def check_twice(tool, folder, seed):
             constants.update(n.output)
         else:
             kinds[devices[n.name]].append(n.op_type)
-    if "do not run on the device" not in done.stderr:
+    if "cannot run on the device" not in done.stderr:
         assert sorted(kinds["npu"]) == sorted(kinds["cpu"]), kinds
         assert {b["value"] for b in manifest["borders"]} <= constants, manifest["borders"]
 
@@ -179,7 +179,7 @@ def check(tool, folder, seed):
     assert not wrong, wrong[:3]
     manifest = json.loads(path.read_text())
     devices = {n: s["device"] for s in manifest["subgraphs"] for n in s["nodes"]}
-    if "do not run on the device" not in done.stderr:
+    if "cannot run on the device" not in done.stderr:
         moved = {n: d for n, d in told.items() if devices.get(n, d) != d}
         assert not moved, f"these nodes moved: {moved}"
         if len(told) == len(model.graph.node):

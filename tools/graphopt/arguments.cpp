@@ -251,15 +251,16 @@ void add_partition_options(CLI::App& app, Options& o) {
                                                                      {"depth", PartitionAlgorithm::Depth}}));
   add(app, kDevices, "--assignment", "given[=RULES]",
       "nodes run where the model says; RULES: npu(=s0,enc); cpu(=s1)", [&p](const std::string& text) {
-        const std::string_view given = "given";
-        const auto rules = text.starts_with("given=")
-                               ? parse_layers(std::string_view(text).substr(given.size() + 1))
-                               : std::vector<PartitionStage::LayerRule>();
-        if ((text != given && !text.starts_with("given=")) || !rules)
-          refuse("--assignment", text, "is not 'given' or 'given=RULES'",
-                 "write given, or given='npu(=s0,=s2); cpu(=s1)', with a text of layer_ann in brackets");
+        constexpr std::string_view kWithRules = "given=";
+        const char* remedy =
+            "write given, or given='npu(=s0,=s2); cpu(=s1)', with texts of layer_ann in brackets";
+        ParsedLayers layers;
+        if (text.starts_with(kWithRules))
+          layers = parse_layers(std::string_view(text).substr(kWithRules.size()));
+        else if (text != "given") layers.wrong = "is not 'given' or 'given=RULES'";
+        if (!layers.wrong.empty()) refuse("--assignment", text, layers.wrong, remedy);
         p.given = true;
-        p.layers = *rules;
+        p.layers = std::move(layers.rules);
       });
   flag(app, kDevices, "--connected", "no subgraph of an accelerator in several unconnected pieces",
        p.connected);

@@ -1,5 +1,6 @@
 #include "values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -97,34 +98,39 @@ std::optional<double> parse_tolerance(std::string_view text) {
   return number;
 }
 
-std::optional<std::vector<PartitionStage::LayerRule>> parse_layers(std::string_view text) {
+ParsedLayers parse_layers(std::string_view text) {
   text = trimmed(text);
   if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'') text = text.substr(1, text.size() - 2);
-  std::vector<PartitionStage::LayerRule> rules;
+  ParsedLayers out;
+  const auto wrong = [&out](std::string_view at, const std::string& what) {
+    out.wrong = what + " at '" + std::string(at) + "'";
+    return out;
+  };
   for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
     const std::size_t open = text.find('('), close = text.find(')');
+    const std::string_view device = trimmed(text.substr(0, std::min(open, close)));
+    if (device.empty() || device.find(';') != std::string_view::npos)
+      return wrong(text, "no device stands before '('");
     if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-      return std::nullopt;
-    const std::string_view device = trimmed(text.substr(0, open));
+      return wrong(text, "no text stands in brackets");
     std::string_view patterns = text.substr(open + 1, close - open - 1);
-    if (device.empty()) return std::nullopt;
     for (bool more = true; more;) {
       const std::size_t comma = patterns.find(',');
       more = comma != std::string_view::npos;
       std::string_view pattern = trimmed(patterns.substr(0, comma));
       const bool exact = pattern.starts_with('=');
       if (exact) pattern = trimmed(pattern.substr(1));
-      if (pattern.empty()) return std::nullopt;
-      rules.push_back({std::string(device), std::string(pattern), exact});
+      if (pattern.empty()) return wrong(text.substr(0, close + 1), "a text is empty");
+      out.rules.push_back({std::string(device), std::string(pattern), exact});
       if (more) patterns.remove_prefix(comma + 1);
     }
     text = trimmed(text.substr(close + 1));
     if (text.empty()) break;
-    if (!text.starts_with(';')) return std::nullopt;
+    if (!text.starts_with(';')) return wrong(text, "no ';' stands between two rules");
     text.remove_prefix(1);
   }
-  if (rules.empty()) return std::nullopt;
-  return rules;
+  if (out.rules.empty()) out.wrong = "no rule stands behind '='";
+  return out;
 }
 
 std::optional<ShapeOption> parse_shape(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +20,12 @@ std::optional<double> parse_seconds(std::string_view text);    // "10", "0.5", "
 std::optional<double> parse_tolerance(std::string_view text);  // "1e-4"; finite, not negative
 
 // "npu(=s0,enc); cpu(=s1)": a pattern behind '=' is a whole text, another one the beginning of texts. Blanks
-// around names and patterns do not count, nor do single quotes around all.
-std::optional<std::vector<PartitionStage::LayerRule>> parse_layers(std::string_view text);
+// around names and patterns do not count, nor do single quotes around all. `wrong`: what is, and where.
+struct ParsedLayers {
+  std::vector<PartitionStage::LayerRule> rules;
+  std::string wrong;
+};
+ParsedLayers parse_layers(std::string_view text);
 // "NAME=1,3,224,224"; -1 keeps a dim; "NAME=" is a scalar. The name may hold '='.
 std::optional<ShapeOption> parse_shape(std::string_view text);
 // "SYMBOL=4" or "SYMBOL=1..64", 0 <= LOW <= HIGH.

@@ -97,6 +97,11 @@ void annotate(Run& run, const Partitioned& p) {
   set_node_metadata(m, kSubgraphKey, subgraphs);
   set_node_metadata(m, kDeviceKey, devices);
   set_node_metadata(m, kLayerKey, subgraphs);
+  std::vector<NodeText> inside;  // nodes of bodies go with the node that holds them
+  for (std::size_t i = 0; i < m.node_count(); ++i)
+    if (const NodeId n{i}; m.alive(n) && m.node(n).graph != m.main() && m.ancestor_in(m.main(), n))
+      if (node_metadata(m, n, kLayerKey)) inside.push_back({n, std::nullopt});
+  set_node_metadata(m, kLayerKey, inside);
 }
 
 void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
@@ -137,33 +142,57 @@ void fill_refused(const Model& m, const Partitioned& p, PartitionStage::Report& 
                               std::string(refusal_name(r.refusal)), r.detail, r.count});
 }
 
+std::string and_more(std::size_t count) {
+  return count == 1 ? "" : " and " + std::to_string(count - 1) + " more";
+}
+
+// Why the partition did not leave a node on its device.
+std::string why_moved(const Partitioned& p, NodeId n) {
+  const partition::Index i = p.placement.index[n.index()];
+  for (const partition::Move& move : p.partition.moves) {
+    if (std::ranges::find(move.nodes, i) == move.nodes.end()) continue;
+    if (move.reason == partition::Reason::Memory) return "it does not fit into the device's memory";
+    switch (move.kind) {
+      case partition::GroupKind::NotTensor:
+        return "a sequence, an optional or a map, which no border can carry, is between it and a node of "
+               "another device";
+      case partition::GroupKind::UnknownRank:
+        return "a value of unknown rank, which no border can carry, is between it and a node of another "
+               "device";
+      default: break;
+    }
+  }
+  return "it must stay with nodes that another device takes";
+}
+
 // Counts the nodes that run where the model says, and tells which of them a profile refuses or cannot stay.
 void tell_given(Run& run, const Partitioned& p) {
   const Assignments& assigned = run.work->assigned;
   const Model& m = run.work->model;
-  std::uint64_t given = 0, moved = 0;
-  NodeId first_moved;
-  for (std::size_t s = 0; s < p.parts.size(); ++s)
-    for (const NodeId n : p.parts[s].nodes) {
-      const Assignment a = n.index() < assigned.size() ? assigned[n.index()] : kNotAssigned;
-      if (a == kNotAssigned) continue;
-      if (a == p.partition.devices[s]) ++given;
-      else if (moved++ == 0) first_moved = n;
+  const auto stays = [&](NodeId n) {
+    const partition::Index s = p.partition.subgraph_of[p.placement.index[n.index()]];
+    return assigned[n.index()] == p.partition.devices[s];
+  };
+  std::uint64_t given = 0;
+  std::vector<NodeId> moved;
+  for (const ModelPart& part : p.parts)
+    for (const NodeId n : part.nodes) {
+      if (n.index() >= assigned.size() || assigned[n.index()] == kNotAssigned) continue;
+      if (stays(n)) ++given;
+      else moved.push_back(n);
     }
   run.report.partition->given = given;
-  if (moved > 0)
-    run.warn(to_string(place_of(m, first_moved)) + ": --assignment given: this node and " +
-             std::to_string(moved - 1) +
-             " more do not run on the device that the model names: they must stay with nodes of another one, "
-             "or do not fit into its memory");
-  std::uint64_t refused = 0;
-  for (const RefusedNodes& r : p.placement.overruled) refused += r.count;
-  if (refused == 0) return;
-  const RefusedNodes& first = p.placement.overruled.front();
-  run.warn(to_string(place_of(m, first.first)) + ": --assignment given: the profile of " +
-           p.devices[first.device].id + " refuses " + operator_name(m, first.op) + " here (" + first.detail +
-           "), and profiles refuse " + std::to_string(refused - 1) +
-           " more nodes of their device; they stay");
+  const auto place = [&m](NodeId n) { return to_string(place_of(m, n)) + ": --assignment given: "; };
+  if (!moved.empty())
+    run.warn(place(moved[0]) + "this node" + and_more(moved.size()) +
+             " cannot run on the device that the model names: " + why_moved(p, moved[0]));
+  std::vector<const OverruledNode*> refused;
+  for (const OverruledNode& o : p.placement.overruled)
+    if (stays(o.node)) refused.push_back(&o);
+  if (refused.empty()) return;
+  const OverruledNode& first = *refused[0];
+  run.warn(place(first.node) + "the profile of " + p.devices[first.device].id + " refuses this node" +
+           and_more(refused.size()) + " that the model gives to it, and keeps (" + first.detail + ')');
 }
 
 Status run_partition(Run& run) {
