@@ -29,65 +29,79 @@ Assignment known(const Assignments& assignments, NodeId n) {
   return n.index() < assignments.size() ? assignments[n.index()] : kNotKnown;
 }
 
-// Returns what readers of v read from: the assignment of the node that makes it, or what a border says.
-template <class OfNode> Assignment source(const Model& m, ValueId v, OfNode of_node) {
-  const NodeId def = v ? m.value(v).def : NodeId{};
-  if (!def || m.kind(def) == OpKind::Constant) return kNotKnown;
-  if (m.kind(def) == OpKind::Border) return stated(m, def, kTo);
-  const NodeId top = in_main(m, def);
+// What is known of a model's nodes and inputs.
+struct Known {
+  const Model& m;
+  const InputReaders& inputs;
+  const Assignments& assignments;
+};
+
+// Returns what readers of v read from: the assignment of the node that makes it, what a border says, or whose
+// nodes read an input.
+template <class OfNode> Assignment source(const Known& k, ValueId v, OfNode of_node) {
+  if (!v) return kNotKnown;
+  const NodeId def = k.m.value(v).def;
+  if (!def) {
+    const auto input = k.inputs.find(v);
+    return input == k.inputs.end() ? kNotKnown : input->second;
+  }
+  if (k.m.kind(def) == OpKind::Constant) return kNotKnown;
+  if (k.m.kind(def) == OpKind::Border) return stated(k.m, def, kTo);
+  const NodeId top = in_main(k.m, def);
   return top ? of_node(top) : kNotKnown;
 }
 
-Assignment from_operands(const Model& m, const Assignments& assignments, NodeId n) {
-  for (std::size_t i = 0; i < m.input_count(n); ++i)
-    if (const Assignment a = source(m, m.input(n, i), [&](NodeId p) { return known(assignments, p); });
-        a != kNotKnown)
-      return a;
+Assignment from_operands(const Known& k, NodeId n) {
+  const auto of_node = [&](NodeId p) { return known(k.assignments, p); };
+  for (std::size_t i = 0; i < k.m.input_count(n); ++i)
+    if (const Assignment a = source(k, k.m.input(n, i), of_node); a != kNotKnown) return a;
   return kNotKnown;
 }
 
-Assignment from_readers(const Model& m, const Assignments& assignments, NodeId n) {
+Assignment from_readers(const Known& k, NodeId n) {
+  const Model& m = k.m;
   for (const ValueId v : m.outputs(n))
     for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
       const NodeId reader = in_main(m, m.user(u));
       if (!reader || m.is_return(reader)) continue;
       const Assignment a =
-          m.kind(reader) == OpKind::Border ? stated(m, reader, kFrom) : known(assignments, reader);
+          m.kind(reader) == OpKind::Border ? stated(m, reader, kFrom) : known(k.assignments, reader);
       if (a != kNotKnown) return a;
     }
   return kNotKnown;
 }
 
 // Returns what is known of a node of the main graph, or follows from what it is connected to.
-Assignment assignment_of(const Model& m, const Assignments& assignments, NodeId n) {
-  Assignment a = known(assignments, n);
-  if (a == kNotKnown) a = from_operands(m, assignments, n);
-  if (a == kNotKnown) a = from_readers(m, assignments, n);
+Assignment assignment_of(const Known& k, NodeId n) {
+  Assignment a = known(k.assignments, n);
+  if (a == kNotKnown) a = from_operands(k, n);
+  if (a == kNotKnown) a = from_readers(k, n);
   return a;
 }
 
-Assignment source_of(const Model& m, const Assignments& assignments, ValueId v) {
-  return source(m, v, [&](NodeId n) { return assignment_of(m, assignments, n); });
+Assignment source_of(const Known& k, ValueId v) {
+  return source(k, v, [&](NodeId n) { return assignment_of(k, n); });
 }
 
 // Returns the assignment whose values the node reads.
-Assignment reads_for(const Model& m, const Assignments& assignments, NodeId n) {
-  return m.kind(n) == OpKind::Border ? stated(m, n, kFrom) : assignment_of(m, assignments, n);
+Assignment reads_for(const Known& k, NodeId n) {
+  return k.m.kind(n) == OpKind::Border ? stated(k.m, n, kFrom) : assignment_of(k, n);
 }
 
 }  // namespace
 
-void inherit_assignments(const Model& m, Assignments& assignments) {
+void inherit_assignments(const Model& m, const InputReaders& inputs, Assignments& assignments) {
   assignments.resize(m.node_count(), kNotKnown);
+  const Known k{m, inputs, assignments};
   std::vector<NodeId> open;  // in the order of the graph
   for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))
     if (assignments[n.index()] == kNotKnown && m.kind(n) != OpKind::Border && m.kind(n) != OpKind::Constant)
       open.push_back(n);
   for (int sweep = 0; sweep < kSweeps && !open.empty(); ++sweep) {
     const std::size_t before = open.size();
-    for (const NodeId n : open) assignments[n.index()] = from_operands(m, assignments, n);
+    for (const NodeId n : open) assignments[n.index()] = from_operands(k, n);
     for (auto n = open.rbegin(); n != open.rend(); ++n)
-      if (assignments[n->index()] == kNotKnown) assignments[n->index()] = from_readers(m, assignments, *n);
+      if (assignments[n->index()] == kNotKnown) assignments[n->index()] = from_readers(k, *n);
     std::erase_if(open, [&](NodeId n) { return assignments[n.index()] != kNotKnown; });
     if (open.size() == before) break;
   }
@@ -95,7 +109,7 @@ void inherit_assignments(const Model& m, Assignments& assignments) {
 }
 
 AssignmentBorders::AssignmentBorders(Model& m, Assignments& assignments) : m_(m), assignments_(assignments) {
-  inherit_assignments(m, assignments);
+  inherit_assignments(m, {}, assignments);
   for (std::size_t i = 0; i < m.node_count(); ++i)  // a pass may move a node out of a body
     if (const NodeId n{i}; m.alive(n) && m.node(n).graph != m.main())
       if (const NodeId top = in_main(m, n)) assignments[i] = known(assignments, top);
@@ -124,7 +138,10 @@ void AssignmentBorders::insert(ValueId v) {
     r.uses.push_back(u);
   }
   const Assignment from = def ? known(assignments_, def) : kNotKnown;
-  if (!def && readers.size() < 2) return;
+  if (!def && readers.size() < 2) {
+    if (!readers.empty()) inputs_.emplace(v, readers.begin()->first);
+    return;
+  }
   readers.erase(from);
   const OpId op = m_.intern_op(OpKind::Border, kDomain, kName);
   const std::string name(m_.text(m_.value(v).name));
@@ -139,20 +156,22 @@ void AssignmentBorders::insert(ValueId v) {
 // What the use reads now and the reader itself are of one assignment, so either tells; a return node has
 // none.
 bool AssignmentBorders::may_read(const Model& m, UseId use, ValueId v) const {
-  const Assignment to = source_of(m, assignments_, v);
+  const Known k{m, inputs_, assignments_};
+  const Assignment to = source_of(k, v);
   if (to == kNotKnown) return true;
   const NodeId reader = in_main(m, m.user(use));
-  const Assignment now = source_of(m, assignments_, m.input(m.user(use), m.slot(use)));
+  const Assignment now = source_of(k, m.input(m.user(use), m.slot(use)));
   if (now != kNotKnown && now != to) return false;
   if (!reader || m.is_return(reader)) return true;
-  const Assignment of_reader = reads_for(m, assignments_, reader);
+  const Assignment of_reader = reads_for(k, reader);
   return of_reader == kNotKnown || of_reader == to;
 }
 
 void AssignmentBorders::node_added(NodeId n) {
   assignments_.resize(std::max(assignments_.size(), n.index() + std::size_t{1}), kNotKnown);
   const NodeId top = in_main(m_, n);
-  assignments_[n.index()] = top && top != n ? known(assignments_, top) : from_operands(m_, assignments_, n);
+  assignments_[n.index()] =
+      top && top != n ? known(assignments_, top) : from_operands({m_, inputs_, assignments_}, n);
 }
 
 // The readers of an output that stays read what it is a copy of.
@@ -164,7 +183,7 @@ void AssignmentBorders::read_operand(ValueId result, ValueId from) {
 }
 
 void AssignmentBorders::remove() {
-  inherit_assignments(m_, assignments_);
+  inherit_assignments(m_, inputs_, assignments_);
   const OpId identity = standard_op(m_, OpKind::Identity);
   for (std::size_t i = 0; i < m_.node_count(); ++i) {
     const NodeId n{i};

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/model.h"
@@ -30,9 +31,12 @@ inline constexpr Assignment kNotKnown = 0xFFFFFFFEu;     // made by a pass, conn
 // holds it.
 using Assignments = std::vector<Assignment>;
 
+// Inputs of the model that nodes of one assignment alone read: new nodes that read them are of it.
+using InputReaders = std::unordered_map<ValueId, Assignment>;
+
 // Gives each node of the main graph that is not known the assignment of what it is connected to; what stays
 // unknown is not assigned.
-void inherit_assignments(const Model& m, Assignments& assignments);
+void inherit_assignments(const Model& m, const InputReaders& inputs, Assignments& assignments);
 
 // From construction to remove() borders are in the model, and it has a use policy that asks `other` (may be
 // null) too. The caller sets that policy, since it lives as long as a run of the passes. Both references must
@@ -57,6 +61,7 @@ class AssignmentBorders final : public UsePolicy, public Listener {
 
   Model& m_;
   Assignments& assignments_;
+  InputReaders inputs_;
 };
 
 }  // namespace graphopt

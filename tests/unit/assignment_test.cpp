@@ -93,6 +93,19 @@ TEST(Assignment, NewNodesInheritFromWhatTheyAreConnectedTo) {
   EXPECT_EQ(c.assignments[by_reader.index()], kNotAssigned);
 }
 
+TEST(Assignment, AnInputTellsWhoseReadersItHad) {
+  Case c({{"y", 0}}, "g (float[N] x) => (float[N] y) { y = Neg (x) }");
+  Model& m = *c.model;
+  AssignmentBorders borders(m, c.assignments);
+  const NodeId old = c.node_of("y");
+  const ValueId x = c.value("x");
+  const NodeId made = m.add_node_like(m.main(), standard_op(m, OpKind::Abs), {&x, 1}, 1, "new", old);
+  m.replace_all_uses(c.value("y"), m.output(made, 0));
+  m.erase(old);
+  borders.remove();
+  EXPECT_EQ(c.assignments[made.index()], 0U);
+}
+
 TEST(Assignment, ABorderThatMadeAnOutputBecomesAnIdentity) {
   Case c({{"y", 0}, {"z", 1}},
          "g (float[N] x) => (float[N] y, float[N] z) { y = Identity (x)  z = Neg (x) }");
