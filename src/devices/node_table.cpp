@@ -1,7 +1,7 @@
 #include "devices/node_table.h"
 
-#include "devices/json_scan.h"
-#include "devices/json_walk.h"
+#include "support/json_scan.h"
+#include "support/json_walk.h"
 
 namespace graphopt {
 

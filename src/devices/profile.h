@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "ir/types.h"
+#include "support/int_range.h"
 
 namespace graphopt {
 
@@ -28,15 +28,6 @@ enum class ShapeNeed : std::uint8_t { Any, Bounded, Static };
 enum class Presence : std::uint8_t { Optional, Required, Absent };
 
 enum class ControlFlow : std::uint8_t { None, Whole };
-
-// Inclusive. An end that the file leaves open is the least or the greatest number.
-struct IntRange {
-  std::int64_t low = std::numeric_limits<std::int64_t>::min();
-  std::int64_t high = std::numeric_limits<std::int64_t>::max();
-
-  bool holds(std::int64_t i) const { return low <= i && i <= high; }
-  friend bool operator==(const IntRange&, const IntRange&) = default;
-};
 
 using ProfileNumber = std::variant<std::int64_t, double>;
 using ProfileScalar = std::variant<std::int64_t, double, std::string>;

@@ -7,8 +7,8 @@
 #include <array>
 #include <cctype>
 
-#include "devices/json_scan.h"
-#include "devices/json_walk.h"
+#include "support/json_scan.h"
+#include "support/json_walk.h"
 #include "support/sha256.h"
 
 namespace graphopt {

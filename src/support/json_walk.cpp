@@ -1,12 +1,12 @@
 // See json_walk.h.
-#include "devices/json_walk.h"
+#include "support/json_walk.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "devices/json_scan.h"
+#include "support/json_scan.h"
 #include "support/nearest.h"
 
 namespace graphopt {
@@ -57,10 +57,8 @@ std::string whole_number(std::int64_t least) {
 
 void JsonWalk::problem(const Path& path, const std::string& what, std::string remedy) {
   if (errors_.size() == kMaxErrors) return;
-  errors_.push_back({ErrorKind::Input,
-                     {file_, {}, {}, {}, {}},
-                     path.empty() ? what : path + ": " + what,
-                     std::move(remedy)});
+  errors_.push_back(
+      {kind_, {file_, {}, {}, {}, {}}, path.empty() ? what : path + ": " + what, std::move(remedy)});
 }
 
 void JsonWalk::refuse(const Json& found, const Path& path, const std::string& allowed) {
@@ -182,9 +180,9 @@ std::optional<IntRange> JsonWalk::range(const Json& j, const Path& path, std::in
   return std::nullopt;
 }
 
-std::optional<ProfileNumber> JsonWalk::number(const Json& j, const Path& path) {
-  if (const auto i = whole(j)) return ProfileNumber(*i);
-  if (j.is_number_float()) return ProfileNumber(j.get<double>());
+std::optional<JsonNumber> JsonWalk::number(const Json& j, const Path& path) {
+  if (const auto i = whole(j)) return JsonNumber(*i);
+  if (j.is_number_float()) return JsonNumber(j.get<double>());
   refuse(j, path, "a number; a whole one has 64 bits at most");
   return std::nullopt;
 }

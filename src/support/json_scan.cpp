@@ -1,5 +1,5 @@
 // See json_scan.h. The tokens come from nlohmann-json's event interface, which neither throws nor recurses.
-#include "devices/json_scan.h"
+#include "support/json_scan.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ using Json = nlohmann::ordered_json;
 
 class Scanner final : public nlohmann::json_sax<Json> {
  public:
-  Scanner(std::string_view text, const std::string& file, std::size_t depth)
-      : text_(text), file_(file), depth_(depth) {}
+  Scanner(std::string_view text, const std::string& file, std::size_t depth, ErrorKind kind)
+      : text_(text), file_(file), depth_(depth), kind_(kind) {}
 
   Errors errors;
 
@@ -69,7 +69,7 @@ class Scanner final : public nlohmann::json_sax<Json> {
   };
 
   void add(std::string what, std::string remedy) {
-    errors.push_back({ErrorKind::Input, {file_, {}, {}, {}, {}}, std::move(what), std::move(remedy)});
+    errors.push_back({kind_, {file_, {}, {}, {}, {}}, std::move(what), std::move(remedy)});
   }
   bool value() {
     if (!frames_.empty() && !frames_.back().object) ++frames_.back().index;
@@ -82,7 +82,7 @@ class Scanner final : public nlohmann::json_sax<Json> {
           frames_.back().object ? frames_.back().path : json_path(frames_.back().base, frames_.back().index);
     if (frames_.size() == depth_) {
       add(base.substr(0, 80) + fmt::format(": more than {} objects and lists are inside each other", depth_),
-          "a profile needs fewer than ten");
+          "no file of this kind needs more");
       return false;
     }
     value();
@@ -105,6 +105,7 @@ class Scanner final : public nlohmann::json_sax<Json> {
   std::string_view text_;
   const std::string& file_;
   std::size_t depth_;
+  ErrorKind kind_;
   std::vector<Frame> frames_;
 };
 
@@ -125,8 +126,8 @@ std::string json_path(const std::string& path, std::size_t index) {
   return path + '[' + std::to_string(index) + ']';
 }
 
-Errors scan_json(std::string_view text, const std::string& file, std::size_t depth) {
-  Scanner scanner(text, file, depth);
+Errors scan_json(std::string_view text, const std::string& file, std::size_t depth, ErrorKind kind) {
+  Scanner scanner(text, file, depth, kind);
   (void)Json::sax_parse(text, &scanner);
   return std::move(scanner.errors);
 }

@@ -6,17 +6,22 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "devices/profile.h"
 #include "graphopt/error.h"
+#include "support/int_range.h"
 
 namespace graphopt {
+
+using JsonNumber = std::variant<std::int64_t, double>;  // a whole number that int64 holds is one
 
 class JsonWalk {
  public:
@@ -29,7 +34,9 @@ class JsonWalk {
     bool required = false;
   };
 
-  explicit JsonWalk(std::string file) : file_(std::move(file)) {}
+  // `file` is for messages, `kind` that of all errors.
+  explicit JsonWalk(std::string file, ErrorKind kind = ErrorKind::Input)
+      : file_(std::move(file)), kind_(kind) {}
   const Errors& errors() const { return errors_; }
 
   // "PATH: WHAT"; an empty path is that of the whole.
@@ -56,7 +63,7 @@ class JsonWalk {
   // [low, high]; high may be null.
   std::optional<IntRange> range(const Json& j, const Path& path,
                                 std::int64_t least = std::numeric_limits<std::int64_t>::min());
-  std::optional<ProfileNumber> number(const Json& j, const Path& path);
+  std::optional<JsonNumber> number(const Json& j, const Path& path);
 
   // Functions that read a member into a variable, for tables of keys. A value that is refused leaves it.
   template <class T> Read to_integer(T& to, std::int64_t least) {
@@ -82,6 +89,7 @@ class JsonWalk {
 
  private:
   std::string file_;
+  ErrorKind kind_;
   Errors errors_;
 };
 
