@@ -46,10 +46,10 @@ class Worker:
             return crash
 
 
-def answers(prepare, arguments, tasks, jobs):
+def answers(prepare, arguments, tasks, jobs, limit=LIMIT):
     """(task, answer or Crash) in the order of the answers. prepare(*arguments) is a context manager that
     gives each process the function from task to answer. A task is taken when a process is free for it, and
-    ends as a Crash after LIMIT."""
+    ends as a Crash after `limit` seconds."""
     idle, busy, tasks = [Worker(prepare, arguments) for _ in range(jobs)], {}, iter(tasks)
     while True:
         while idle and (task := next(tasks, None)) is not None:
@@ -59,9 +59,9 @@ def answers(prepare, arguments, tasks, jobs):
         if not busy:
             break
         for w in busy.values():
-            if time.monotonic() - w.since > LIMIT:
+            if time.monotonic() - w.since > limit:
                 w.process.kill()  # its pipe ends
-        for pipe in mp.connection.wait(list(busy), timeout=LIMIT / 10):
+        for pipe in mp.connection.wait(list(busy), timeout=limit / 10):
             w = busy.pop(pipe)
             task, answer = w.task, w.take()
             yield task, answer
