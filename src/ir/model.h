@@ -323,6 +323,8 @@ class Model {
   NodeId add_node_like(GraphId g, OpId op, std::span<const ValueId> inputs, std::size_t n_outputs,
                        std::string_view base, NodeId before = {});
   void set_graph_outputs(GraphId g, std::span<const ValueId> outputs);
+  // States the type of an input of the main graph anew. The file's ValueInfo stays what it is.
+  void declare(ValueId input, TypeId type);
 
   void set_operand(NodeId n, std::size_t slot, ValueId v);
   void set_operands(NodeId n, std::span<const ValueId> operands);

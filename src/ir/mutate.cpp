@@ -262,6 +262,8 @@ NodeId Model::add_node_like(GraphId g, OpId op, std::span<const ValueId> inputs,
   return add_node(g, op, inputs, outs, before, {});
 }
 
+void Model::declare(ValueId input, TypeId type) { values_[input.index()].declared = type; }
+
 void Model::set_graph_outputs(GraphId g, std::span<const ValueId> outputs) {
   set_operands(graphs_[g.index()].ret, outputs);
 }
