@@ -85,14 +85,30 @@ enum class AxisWork : std::uint8_t {
   Blocks,  // DepthToSpace and SpaceToDepth: axes are cut and joined; only their inverse cancels them
 };
 
-// The effect of padding an input dim on the un-padded part of the outputs.
+// How padding an input at the end of an axis acts on the true part of the results: the rule of analysis that
+// an operator has (docs/buckets.md, src/specialize/padding). Operators of one rule differ in their numbers
+// alone.
 enum class PadRule : std::uint8_t {
-  Elementwise,  // none: an element of the output reads one element of each operand
-  ByAxis,       // depends on which axis is padded and where: elements move, axes are joined, cut or indexed
-  // none on other axes; on an axis that is summed or searched, the padding must be a neutral element
-  NeedsNeutral,
-  Shape,   // only dims are read: the un-padded extent must be known
-  Opaque,  // nothing is known
+  Elementwise,  // an element of the result reads one element of each operand, broadcast
+  Division,     // the same, and an integer divisor of 0 may end the program
+  Clip,
+  Cast,
+  Dropout,
+  Extents,  // reads extents alone: Shape, Size
+  // Whole axes, and elements in other places:
+  // clang-format off
+  Transpose, Squeeze, Unsqueeze, Expand, ConstantOfShape, Range, Tile, EyeLike, Trilu, Reshape, Concat, Split,
+  Slice, Pad, DepthSpace, ReverseSequence, Resize, CenterCropPad, BitCast,
+  // Elements chosen by numbers:
+  Gather, GatherElements, GatherND, Scatter, TensorScatter, OneHot, NonZero, GridSample,
+  // Sums and searches along axes, where padding must hold something neutral:
+  Reduce, Softmax, ArgExtreme, TopK, Cumulative, MatMul, Gemm, Einsum, Convolution, TransposedConvolution,
+  Pool, GlobalPool, LpNormalization, DynamicQuantize, Loss,
+  // Rows that are computed apart, whose own axes must not be padded:
+  Normalization, SkipNormalization, BatchNormalization, Recurrent, Quantize, Attention, RotaryEmbedding,
+  Apart,
+  // clang-format on
+  Opaque,  // nothing is known: no operand may be padded
 };
 
 enum class Purity : std::uint8_t {

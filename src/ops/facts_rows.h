@@ -136,6 +136,11 @@ struct Row {
     r.facts.writes.if_set = if_set;
     return r;
   }
+  consteval Row pads(PadRule rule) const {
+    Row r = *this;
+    r.facts.pad = rule;
+    return r;
+  }
   consteval Row commutes() const {
     Row r = *this;
     r.facts.commutative = true;
