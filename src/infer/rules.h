@@ -51,6 +51,7 @@ void unique(NodeContext& c);
 
 // rules_extension.cpp
 void tile(NodeContext& c);
+void center_crop_pad(NodeContext& c);
 void pad(NodeContext& c);
 void depth_to_space(NodeContext& c);
 void space_to_depth(NodeContext& c);
@@ -70,6 +71,7 @@ void resize(NodeContext& c);
 void roi_align(NodeContext& c);
 void non_max_suppression(NodeContext& c);
 void grid_sample(NodeContext& c);
+void col2im(NodeContext& c);
 
 // rules_matmul.cpp
 void matmul(NodeContext& c);

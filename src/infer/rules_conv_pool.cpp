@@ -127,9 +127,12 @@ bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& ou
 
 }  // namespace
 
+// QLinearConv: x, scale, zero point, w, scale, zero point, scale and zero point of the result, whose type it
+// has.
 void conv(NodeContext& c) {
-  const DType elem = c.kind == OpKind::ConvInteger ? DType::Int32 : c.elem(0);
-  const std::size_t weight = 1;
+  const bool quantized = c.kind == OpKind::QLinearConv;
+  const DType elem = quantized ? c.elem(7) : c.kind == OpKind::ConvInteger ? DType::Int32 : c.elem(0);
+  const std::size_t weight = quantized ? 3 : 1;
   if (c.rank(0) < 2) {
     if (c.ranked(weight) && elem != DType::Undefined) {
       Dims d(c.shape(weight).size());
@@ -324,6 +327,21 @@ void grid_sample(NodeContext& c) {
   c.same(x[0], grid[0]);
   Dims d{x[0], x[1]};
   d.insert(d.end(), grid.begin() + 1, grid.end() - 1);
+  c.tensor(0, c.elem(0), d);
+}
+
+// Columns of blocks, (batch, channels * elements of a block, blocks), become images.
+void col2im(NodeContext& c) {
+  const auto image = c.shape_operand(1);
+  const auto block = c.ints(2);
+  if (c.rank(0) != 3 || !image) return elem_only(c, c.elem(0));
+  const auto x = c.shape(0);
+  DimId elements = c.constant(1);
+  if (block)
+    for (const std::int64_t k : *block)
+      elements = elements && k >= 1 ? c.dims.mul(elements, c.constant(k)) : DimId{};
+  Dims d{x[0], block && elements && x[1] ? c.dims.exact_div(x[1], elements) : DimId{}};
+  for (const DimId e : *image) d.push_back(e && c.dims.range(e).low >= 0 ? e : DimId{});
   c.tensor(0, c.elem(0), d);
 }
 

@@ -54,6 +54,26 @@ void tile(NodeContext& c) {
   c.tensor(0, c.elem(0), d, value ? &*value : nullptr);
 }
 
+// The axes in `axes`, or all, get the extents of operand 1.
+void center_crop_pad(NodeContext& c) {
+  if (!c.ranked(0)) return c.elem_only(0, 0);
+  Dims d(c.shape(0).begin(), c.shape(0).end());
+  const auto wanted = c.shape_operand(1);
+  auto axes = c.attr_ints(names::axes);
+  if (!axes) {
+    axes = Ints(d.size());
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  if (!wanted || wanted->size() != axes->size()) return c.tensor(0, c.elem(0), Dims(d.size()));
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto k = NodeContext::axis((*axes)[i], c.rank(0));
+    if (!k) return c.tensor(0, c.elem(0), Dims(d.size()));
+    const DimId e = (*wanted)[i];
+    d[*k] = e && c.dims.range(e).low >= 0 ? e : DimId{};
+  }
+  c.tensor(0, c.elem(0), d);
+}
+
 void pad(NodeContext& c) {
   if (!c.ranked(0)) return c.elem_only(0, 0);
   const auto rank = c.shape(0).size();

@@ -66,6 +66,7 @@ constexpr Table make_table() {
   put(t, rules::gather_nd, K::GatherND);
   put(t, rules::transpose, K::Transpose);
   put(t, rules::tile, K::Tile);
+  put(t, rules::center_crop_pad, K::CenterCropPad);
   put(t, rules::pad, K::Pad);
   put(t, rules::depth_to_space, K::DepthToSpace);
   put(t, rules::space_to_depth, K::SpaceToDepth);
@@ -78,7 +79,7 @@ constexpr Table make_table() {
   put(t, rules::arg_extreme, K::ArgMax, K::ArgMin);
   put(t, rules::top_k, K::TopK);
   put(t, rules::cum_sum, K::CumSum, K::CumProd);
-  put(t, rules::conv, K::Conv, K::ConvInteger);
+  put(t, rules::conv, K::Conv, K::ConvInteger, K::QLinearConv);
   put(t, rules::conv_transpose, K::ConvTranspose);
   put(t, rules::pool, K::AveragePool, K::MaxPool, K::LpPool);
   put(t, rules::global_pool, K::GlobalAveragePool, K::GlobalLpPool, K::GlobalMaxPool);
@@ -86,6 +87,7 @@ constexpr Table make_table() {
   put(t, rules::roi_align, K::RoiAlign);
   put(t, rules::non_max_suppression, K::NonMaxSuppression);
   put(t, rules::grid_sample, K::GridSample);
+  put(t, rules::col2im, K::Col2Im);
   put(t, rules::matmul, K::MatMul, K::MatMulInteger);
   put(t, rules::gemm, K::Gemm);
   put(t, rules::einsum, K::Einsum);
