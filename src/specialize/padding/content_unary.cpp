@@ -1,0 +1,132 @@
+// What operators of one operand make of a content.
+#include <algorithm>
+#include <cmath>
+
+#include "specialize/padding/content.h"
+
+namespace graphopt {
+namespace {
+
+double sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
+
+// The result of a function that never falls. What it makes of the bounds holds for all numbers between them.
+template <class F> Content rising(const ContentMath& math, const Content& c, bool rounds, F f) {
+  const Content wide = rounds ? math.widened(c) : c;  // what the operand is off by may grow
+  const double low = f(math.low(wide)), high = f(math.high(wide));
+  if (std::isnan(low) || std::isnan(high)) return ContentMath::anything();
+  Content out = ContentMath::interval(low, high);
+  out.nan = c.nan;
+  out.infinite = c.infinite && (std::isinf(low) || std::isinf(high));
+  out.positive_infinite = c.infinite && std::isinf(high);
+  out.rounding = c.rounding;
+  // Such as the 0.5 of Sigmoid(0).
+  const bool exact = math.is_number(c) && std::fabs(low) <= 256 && std::floor(low * 4) == low * 4;
+  if (rounds && !exact) out.rounding = std::max(out.rounding, kRounding);
+  return out;
+}
+
+// A function that is finite wherever its operand is; `at_zero`: its value at 0, if that is 0.
+Content total(const ContentMath& math, const Content& c, bool zero_to_zero) {
+  if (zero_to_zero && math.is_zero(c)) return ContentMath::number(0);
+  Content out = c.finite() ? ContentMath::any_finite() : ContentMath::anything();
+  out.rounding = kRounding;
+  return out;
+}
+
+Content absolute(const ContentMath& math, const Content& c) {
+  const double low = math.low(c), high = math.high(c);
+  if (low >= 0) {
+    Content out = c;
+    out.mask = 0;
+    return out;
+  }
+  Content out = ContentMath::interval(high < 0 ? -high : 0, std::max(-low, high));
+  out.nan = c.nan;
+  out.infinite = out.positive_infinite = c.infinite;
+  out.rounding = c.rounding;
+  return out;
+}
+
+// Finite operands may give infinity: in float above 88, in Float16 above 11.
+Content growing(const ContentMath& math, OpKind kind, DType type, const Content& c) {
+  const double limit = type == DType::Float16 ? 11 : 88;
+  Content out = kind == OpKind::Exp ? rising(math, c, true, [](double v) { return std::exp(v); })
+                                    : total(math, c, kind == OpKind::Sinh);
+  if (kind == OpKind::Cosh && math.is_zero(c)) out = ContentMath::number(1);
+  if (math.high(c) > limit || (kind != OpKind::Exp && math.low(c) < -limit)) {
+    out.high = {kInfinity, {}};
+    out.infinite = out.positive_infinite = true;
+  }
+  return out;
+}
+
+}  // namespace
+
+Content unary_content(const ContentMath& math, OpKind kind, DType type, const Content& c) {
+  const auto up = [&](bool rounds, auto f) { return rising(math, c, rounds, f); };
+  const auto jump = [&](auto f) {
+    Content out = rising(math, math.widened(c), false, f);
+    out.rounding = 0;
+    return out;
+  };
+  switch (kind) {
+    case OpKind::Identity:
+    case OpKind::Border: return c;
+    case OpKind::Neg: return math.negate(c);
+    case OpKind::Abs: return absolute(math, c);
+    case OpKind::Not:
+      return math.is_zero(c) ? ContentMath::number(1)
+             : math.is(c, 1) ? ContentMath::number(0)
+                             : ContentMath::boolean();
+    case OpKind::Relu: {
+      Content out = math.maximum(c, ContentMath::number(0));
+      out.infinite = out.positive_infinite = c.infinite && math.high(c) == kInfinity;
+      return out;
+    }
+    case OpKind::Sigmoid: return up(true, [](double v) { return 1 / (1 + std::exp(-v)); });
+    case OpKind::Tanh: return up(true, [](double v) { return std::tanh(v); });
+    case OpKind::Erf: return up(true, [](double v) { return std::erf(v); });
+    case OpKind::Atan: return up(true, [](double v) { return std::atan(v); });
+    case OpKind::Asinh: return up(true, [](double v) { return std::asinh(v); });
+    case OpKind::Softplus: return up(true, [](double v) { return v > 500 ? v : std::log1p(std::exp(v)); });
+    case OpKind::Softsign:
+      return up(true, [](double v) { return std::isinf(v) ? sign(v) : v / (1 + std::fabs(v)); });
+    case OpKind::Floor: return jump([](double v) { return std::floor(v); });
+    case OpKind::Ceil: return jump([](double v) { return std::ceil(v); });
+    case OpKind::Round: return jump([](double v) { return std::nearbyint(v); });
+    case OpKind::Sign: return jump(sign);
+    case OpKind::Exp:
+    case OpKind::Sinh:
+    case OpKind::Cosh: return growing(math, kind, type, c);
+    case OpKind::Sqrt:
+      if (math.low(c) < 0) return ContentMath::anything();
+      return up(true, [](double v) { return std::sqrt(v); });
+    case OpKind::Log:
+      if (math.low(math.widened(c)) <= 0) return ContentMath::anything();
+      return up(true, [](double v) { return std::log(v); });
+    case OpKind::Reciprocal: return math.divide(ContentMath::number(1), c, false);
+    case OpKind::IsNaN: return c.nan ? ContentMath::boolean() : ContentMath::number(0);
+    case OpKind::IsInf: return c.finite() ? ContentMath::number(0) : ContentMath::boolean();
+    case OpKind::Sin: return total(math, c, true);
+    case OpKind::Cos:
+      if (math.is_zero(c)) return ContentMath::number(1);
+      return total(math, c, false);
+    case OpKind::HardSwish:
+    case OpKind::Mish:
+    case OpKind::LeakyRelu:
+    case OpKind::Elu:
+    case OpKind::Selu:
+    case OpKind::Celu:
+    case OpKind::Gelu:
+    case OpKind::Swish:
+    case OpKind::MsGelu:
+    case OpKind::MsQuickGelu: return total(math, c, true);
+    case OpKind::ThresholdedRelu:
+    case OpKind::Shrink:
+    case OpKind::HardSigmoid: return total(math, c, false);
+    case OpKind::BitwiseNot: return ContentMath::any_finite();
+    default: return ContentMath::anything();
+  }
+}
+
+}  // namespace graphopt

@@ -1,0 +1,179 @@
+// Contents: what an operation makes of numbers that operands can hold, the result's content allows.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "specialize/padding/content.h"
+
+namespace graphopt {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+class PaddingContent : public testing::Test {
+ protected:
+  DimPool dims;
+  ContentMath math{dims};
+  std::mt19937 random{7};
+
+  float pick(std::initializer_list<float> from) {
+    return from.begin()[std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
+  }
+
+  // Some numbers, and a content that allows them.
+  Content draw(std::vector<float>& numbers) {
+    const float a = pick({-1e9F, -1000, -3, -1, -0.5F, -0.0F, 0, 0.25F, 1, 2, 7, 1e-12F, 1e9F, 3.4e38F});
+    const float b = pick({a, a, -1000, -1, 0, 1, 5, 1e9F});
+    const float low = std::min(a, b), high = std::max(a, b);
+    Content c = ContentMath::interval(low, high);
+    numbers = {low, high, low / 2 + high / 2};
+    if (pick({0, 0, 0, 1}) == 1) {
+      c.nan = true;
+      numbers.push_back(kNaN);
+    }
+    if (pick({0, 0, 0, 1}) == 1) {
+      const float infinity = pick({kInf, -kInf});
+      if (infinity > 0) c.high = {kInfinity, {}};
+      else c.low = {-kInfinity, {}};
+      c.infinite = true;
+      c.positive_infinite = infinity > 0;
+      numbers.push_back(infinity);
+    }
+    return c;
+  }
+
+  // A result of float, computed in other orders and with contractions, may be off by a few roundings.
+  static bool allows(const ContentMath& math, const Content& c, float v) {
+    if (std::isnan(v)) return c.nan;
+    if (std::isinf(v)) return c.infinite && (v < 0 || c.positive_infinite);
+    const auto off = [&c](double bound) { return std::isfinite(bound) ? c.rounding * std::fabs(bound) : 0; };
+    return v >= math.low(c) - off(math.low(c)) && v <= math.high(c) + off(math.high(c));
+  }
+  // Sums and products of finite numbers are taken not to overflow.
+  static bool overflows(float v, std::initializer_list<float> operands) {
+    return std::isinf(v) &&
+           std::all_of(operands.begin(), operands.end(), [](float o) { return std::isfinite(o); });
+  }
+};
+
+TEST_F(PaddingContent, BinaryOperationsHoldTheirResults) {
+  struct Case {
+    const char* name;
+    std::function<Content(const Content&, const Content&)> content;
+    std::function<float(float, float)> value;
+  };
+  const auto compared = [this](OpKind kind) {
+    return [this, kind](const Content& a, const Content& b) { return math.compare(kind, a, b); };
+  };
+  const std::vector<Case> cases{
+      {"add", [this](auto& a, auto& b) { return math.add(a, b); }, [](float a, float b) { return a + b; }},
+      {"subtract", [this](auto& a, auto& b) { return math.subtract(a, b); },
+       [](float a, float b) { return a - b; }},
+      {"multiply", [this](auto& a, auto& b) { return math.multiply(a, b); },
+       [](float a, float b) { return a * b; }},
+      {"divide", [this](auto& a, auto& b) { return math.divide(a, b, false); },
+       [](float a, float b) { return a / b; }},
+      {"less", compared(OpKind::Less), [](float a, float b) { return a < b ? 1.0F : 0.0F; }},
+      {"greater or equal", compared(OpKind::GreaterOrEqual),
+       [](float a, float b) { return a >= b ? 1.0F : 0.0F; }},
+      {"equal", compared(OpKind::Equal), [](float a, float b) { return a == b ? 1.0F : 0.0F; }},
+      {"join", [this](auto& a, auto& b) { return math.join(a, b); }, [](float a, float) { return a; }},
+  };
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<float> x, y;
+    const Content a = draw(x), b = draw(y);
+    for (const Case& k : cases) {
+      const Content c = math.held(DType::Float, k.content(a, b));
+      for (const float u : x)
+        for (const float v : y) {
+          const float r = k.value(u, v);
+          if (overflows(r, {u, v}) && v != 0) continue;
+          ASSERT_TRUE(allows(math, c, r))
+              << k.name << " of " << u << " in " << math.text(a) << " and " << v << " in " << math.text(b)
+              << " is " << r << ", not in " << math.text(c);
+        }
+    }
+  }
+}
+
+TEST_F(PaddingContent, UnaryOperationsHoldTheirResults) {
+  struct Case {
+    OpKind kind;
+    float (*value)(float);
+  };
+  const std::array<Case, 14> cases{{
+      {OpKind::Relu, [](float v) { return v > 0           ? v
+                                          : std::isnan(v) ? v
+                                                          : 0; }},
+      {OpKind::Abs, [](float v) { return std::fabs(v); }},
+      {OpKind::Neg, [](float v) { return -v; }},
+      {OpKind::Exp, [](float v) { return std::exp(v); }},
+      {OpKind::Log, [](float v) { return std::log(v); }},
+      {OpKind::Sqrt, [](float v) { return std::sqrt(v); }},
+      {OpKind::Sigmoid, [](float v) { return 1 / (1 + std::exp(-v)); }},
+      {OpKind::Tanh, [](float v) { return std::tanh(v); }},
+      {OpKind::Floor, [](float v) { return std::floor(v); }},
+      {OpKind::Round, [](float v) { return std::nearbyint(v); }},
+      {OpKind::Reciprocal, [](float v) { return 1 / v; }},
+      {OpKind::Cos, [](float v) { return std::cos(v); }},
+      {OpKind::Sign, [](float v) { return v > 0   ? 1.0F
+                                          : v < 0 ? -1.0F
+                                                  : v; }},
+      {OpKind::Softplus,
+       [](float v) { return std::isinf(v) || v > 80 ? std::max(v, 0.0F) : std::log1p(std::exp(v)); }},
+  }};
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<float> x;
+    const Content a = draw(x);
+    for (const Case& k : cases) {
+      const Content c = math.held(DType::Float, unary_content(math, k.kind, DType::Float, a));
+      for (const float u : x) {
+        const float r = k.value(u);
+        ASSERT_TRUE(allows(math, c, r)) << static_cast<int>(k.kind) << " of " << u << " in " << math.text(a)
+                                        << " is " << r << ", not in " << math.text(c);
+      }
+    }
+  }
+}
+
+TEST_F(PaddingContent, PositionsAreComparedAsExpressions) {
+  const DimId s = dims.symbol("s", {4, 32}), slack = dims.symbol("s#", {0, 28}), one = dims.constant(1);
+  const Content truth = ContentMath::between(dims.constant(0), dims.sub(s, one));
+  const Content behind = ContentMath::between(s, dims.sub(dims.add(s, slack), one));
+  const Content length = ContentMath::between(s, s);
+  EXPECT_TRUE(math.is(math.compare(OpKind::Less, truth, length), 1));
+  EXPECT_TRUE(math.is_zero(math.compare(OpKind::Less, behind, length)));
+  EXPECT_FALSE(math.is_number(math.compare(OpKind::Less, behind, ContentMath::number(8))));
+}
+
+TEST_F(PaddingContent, WhatAnIntegerTypeDoesNotHoldHasWrapped) {
+  EXPECT_TRUE(math.is(math.held(DType::Int8, ContentMath::number(127)), 127));
+  EXPECT_FALSE(math.is_number(math.held(DType::Int8, ContentMath::number(128))));
+  EXPECT_EQ(math.low(math.held(DType::UInt8, ContentMath::interval(-1, 3))), -kInfinity);
+  EXPECT_TRUE(math.is(math.held(DType::Int64, ContentMath::number(-5)), -5));
+}
+
+TEST_F(PaddingContent, ACastToIntegersOfWhatIsRoundedMayJump) {
+  Content almost = ContentMath::interval(5.9999999, 6);
+  almost.rounding = kRounding;
+  const Content whole = math.cast(almost, DType::Float, DType::Int64);
+  EXPECT_EQ(math.low(whole), 5);
+  EXPECT_EQ(math.high(whole), 6);
+  EXPECT_EQ(math.low(math.cast(ContentMath::anything(), DType::Float, DType::Int32)), -kInfinity);
+  EXPECT_TRUE(math.is(math.cast(ContentMath::number(-1e9), DType::Float, DType::Float16), -kInfinity));
+}
+
+TEST_F(PaddingContent, AnAdditiveMaskStaysOne) {
+  const Content mask = ContentMath::number(-3.4028234663852886e38);
+  EXPECT_GE(math.mask_of(math.add(ContentMath::any_finite(), mask)), 1000);
+  EXPECT_EQ(math.mask_of(math.add(ContentMath::anything(), mask)), 0);  // NaN is not masked
+  EXPECT_EQ(math.mask_of(math.join(math.add(ContentMath::any_finite(), mask), ContentMath::number(0))), 0);
+}
+
+}  // namespace
+}  // namespace graphopt
