@@ -1,0 +1,201 @@
+// Elementwise operators: element i of the result is computed from element i of each operand, broadcast. So
+// the padding of the result is computed from the padding of the operands, if all lie the same way along an
+// axis or have extent 1 there.
+#include <algorithm>
+
+#include "ops/node_facts.h"
+#include "specialize/padding/rules.h"
+
+namespace graphopt::padding {
+
+AxisMask operand_region(const PaddedValue& operand, std::size_t r, AxisMask region) {
+  return region >> (r - operand.rank());
+}
+
+std::optional<std::vector<LayoutId>> broadcast(PaddingContext& c,
+                                               std::span<const PaddedValue* const> operands) {
+  std::size_t r = 0;
+  for (const PaddedValue* v : operands) r = std::max(r, v->rank());
+  std::vector<LayoutId> out;
+  for (std::size_t i = 0; i < r; ++i) {
+    LayoutId now;
+    for (const PaddedValue* v : operands) {
+      if (i + v->rank() < r) continue;
+      const LayoutId l = v->layouts[i + v->rank() - r];
+      if (!now || now == l || c.is_one(c.layouts.extent(now))) {
+        now = l;
+      } else if (c.is_one(c.layouts.extent(l))) {
+        continue;
+      } else if (!c.layouts.padded(now) && !c.layouts.padded(l)) {
+        // One of them may be 1 in a run. In both runs each has the same extent.
+        if (c.dims.value(c.layouts.extent(l))) now = l;
+      } else if (c.dims.equal(c.layouts.extent(now), c.layouts.extent(l)) == Tri::Yes) {
+        c.refuse("operands have different layouts of padding, " + c.layouts.text(now) + " and " +
+                     c.layouts.text(l) + ", on axis " + std::to_string(i),
+                 {.axis = static_cast<int>(i)});
+        return std::nullopt;
+      } else {
+        c.refuse("broadcasting relates the extents " + c.dims.print(c.layouts.extent(now)) + " and " +
+                     c.dims.print(c.layouts.extent(l)) + " on axis " + std::to_string(i) +
+                     ": one symbol is needed for both",
+                 {.axis = static_cast<int>(i)});
+        return std::nullopt;
+      }
+    }
+    out.push_back(now);
+  }
+  return out;
+}
+
+namespace {
+
+Content finite_or_anything(std::span<const Content> operands) {
+  return std::ranges::all_of(operands, [](const Content& o) { return o.finite(); })
+             ? ContentMath::any_finite()
+             : ContentMath::anything();
+}
+
+Content slope(const PaddingContext& c, std::span<const Content> o) {
+  return c.math.is_zero(o[0]) && o[1].finite() ? ContentMath::number(0) : finite_or_anything(o);
+}
+
+// n-ary operators; the first operand's type is that of the computation.
+Content content(PaddingContext& c, DType type, std::span<const Content> o) {
+  const ContentMath& math = c.math;
+  const auto all = [&](auto f) {
+    Content out = o[0];
+    for (std::size_t i = 1; i < o.size(); ++i) out = math.held(type, f(out, o[i]));
+    return out;
+  };
+  switch (c.kind) {
+    case OpKind::Add:
+    case OpKind::Sum: return all([&](const Content& a, const Content& b) { return math.add(a, b); });
+    case OpKind::Mean: {
+      Content sum = all([&](const Content& a, const Content& b) { return math.add(a, b); });
+      return math.divide(sum, ContentMath::number(static_cast<double>(o.size())), false);
+    }
+    case OpKind::Sub: return math.subtract(o[0], o[1]);
+    case OpKind::Mul: return math.multiply(o[0], o[1]);
+    case OpKind::Min: return all([&](const Content& a, const Content& b) { return math.minimum(a, b); });
+    case OpKind::Max: return all([&](const Content& a, const Content& b) { return math.maximum(a, b); });
+    case OpKind::And:
+    case OpKind::Or:
+    case OpKind::Xor: return math.logical(c.kind, o[0], o[1]);
+    case OpKind::Less:
+    case OpKind::LessOrEqual:
+    case OpKind::Greater:
+    case OpKind::GreaterOrEqual:
+    case OpKind::Equal: return math.compare(c.kind, o[0], o[1]);
+    case OpKind::Where: return math.select(o[0], o[1], o[2]);
+    case OpKind::Pow: return is_int(type) ? ContentMath::any_finite() : math.power(o[0], o[1]);
+    case OpKind::PRelu: return slope(c, o);
+    case OpKind::BitShift:
+    case OpKind::BitwiseAnd:
+    case OpKind::BitwiseOr:
+    case OpKind::BitwiseXor: return ContentMath::any_finite();
+    case OpKind::MsBiasGelu:
+    case OpKind::MsFastGelu: return finite_or_anything(o);
+    default: return o.size() == 1 ? unary_content(math, c.kind, type, o[0]) : ContentMath::anything();
+  }
+}
+
+}  // namespace
+
+bool elementwise(PaddingContext& c) {
+  if (facts_of(c.m, c.n).broadcast == Broadcast::LegacyAxis && c.attr(names::broadcast, 0) != 0)
+    return c.refuse("it broadcasts by an axis of its own");
+  std::vector<const PaddedValue*> operands;
+  for (std::size_t i = 0; i < c.input_count(); ++i)
+    if (c.has(i)) operands.push_back(&c.in(i));
+  auto l = broadcast(c, operands);
+  if (!l) return false;
+  const std::size_t r = l->size();
+  const DType type = operands[0]->type;
+  std::vector<Content> o(operands.size());
+  PaddedValue out = c.make(c.output_type(0), std::move(*l), [&](AxisMask region) {
+    for (std::size_t i = 0; i < o.size(); ++i)
+      o[i] = operands[i]->at(operand_region(*operands[i], r, region));
+    return content(c, type, o);
+  });
+  if (operands.size() == 1 && c.kind == OpKind::Identity) {
+    out = *operands[0];
+  }
+  return c.set(0, std::move(out));
+}
+
+// An integer division by a padding element that may be 0 may end the program. Of constants of a bucket it
+// cannot: the model accepts that extent.
+bool division(PaddingContext& c) {
+  const PaddedValue &a = c.in(0), &b = c.in(1);
+  const std::vector<const PaddedValue*> operands{&a, &b};
+  auto l = broadcast(c, operands);
+  if (!l) return false;
+  const std::size_t r = l->size();
+  const bool integers = !is_float(a.type);
+  bool traps = false;
+  PaddedValue out = c.make(c.output_type(0), std::move(*l), [&](AxisMask region) {
+    const Content &x = a.at(operand_region(a, r, region)), &y = b.at(operand_region(b, r, region));
+    const Content divisor = c.math.widened(y);
+    const bool may_be_zero = c.math.low(divisor) <= 0 && c.math.high(divisor) >= 0;
+    if (integers && may_be_zero) {
+      traps = traps || (region != 0 && !(a.pure && b.pure));
+      return ContentMath::any_finite();
+    }
+    if (c.kind == OpKind::Mod) {
+      return integers || (x.finite() && y.finite() && !may_be_zero) ? ContentMath::any_finite()
+                                                                    : ContentMath::anything();
+    }
+    return c.math.divide(x, y, integers);
+  });
+  if (traps) return c.refuse("an integer division by a padding element that may be 0 can end the program");
+  return c.set(0, std::move(out));
+}
+
+bool clip(PaddingContext& c) {
+  const PaddedValue& v = c.in(0);
+  std::optional<double> low, high;
+  bool known = true;
+  const auto bound = [&](std::size_t slot, NameId name) -> std::optional<double> {
+    if (c.has(slot)) {
+      const auto value = c.real(slot);
+      known = known && value.has_value() && !c.in(slot).is_padded(0);
+      return value;
+    }
+    if (const auto value = float_attr(c.m, c.n, name)) return static_cast<double>(*value);
+    return std::nullopt;
+  };
+  low = bound(1, names::min);
+  high = bound(2, names::max);
+  return c.set_result(v.layouts, [&](AxisMask region) {
+    Content out = v.at(region);
+    if (!known) return out.finite() ? ContentMath::any_finite() : ContentMath::anything();
+    if (low) out = c.math.maximum(out, ContentMath::number(*low));
+    if (high) out = c.math.minimum(out, ContentMath::number(*high));
+    const double least = c.math.low(out), most = c.math.high(out);
+    out.infinite = out.infinite && (std::isinf(least) || std::isinf(most));
+    out.positive_infinite = out.positive_infinite && std::isinf(most);
+    return out;
+  });
+}
+
+bool cast(PaddingContext& c) {
+  const PaddedValue& v = c.in(0);
+  const DType to = c.output_type(0);
+  if (to == DType::String || v.type == DType::String || to == DType::Undefined)
+    return c.refuse("a cast from or to strings is not analysed");
+  PaddedValue out =
+      c.make(to, v.layouts, [&](AxisMask region) { return c.math.cast(v.at(region), v.type, to); });
+  out.origin = v.origin;
+  return c.set(0, std::move(out));
+}
+
+bool dropout(PaddingContext& c) {
+  const PaddedValue& v = c.in(0);
+  if (c.has_output(1)) {
+    const bool ok = c.set(1, c.make(DType::Bool, v.layouts, [](AxisMask) { return ContentMath::boolean(); }));
+    if (!ok) return false;
+  }
+  return c.set(0, v);
+}
+
+}  // namespace graphopt::padding

@@ -1,0 +1,111 @@
+// Normalizations. Statistics over a padded axis include padding and divide by another count; along all other
+// axes rows are normalized one by one.
+#include <algorithm>
+
+#include "specialize/padding/rules.h"
+
+namespace graphopt::padding {
+namespace {
+
+// The axes of the operand that one statistic is over.
+std::optional<AxisMask> statistics_axes(PaddingContext& c, const PaddedValue& v) {
+  const std::size_t r = v.rank();
+  const AxisMask all = r >= kMaxPaddedRank ? ~AxisMask{0} : bit(r) - 1;
+  switch (c.kind) {
+    case OpKind::InstanceNormalization: return all & ~AxisMask{3};
+    case OpKind::GroupNormalization: return all & ~AxisMask{1};
+    case OpKind::LRN: return bit(1);
+    case OpKind::MeanVarianceNormalization: {
+      AxisMask mask = 0;
+      const auto list = c.attr_list(names::axes);
+      if (!list) return AxisMask{1 | 4 | 8};
+      for (const std::int64_t i : *list) {
+        const auto axis = normalize_axis(i, r);
+        if (!axis) return std::nullopt;
+        mask |= bit(static_cast<std::size_t>(*axis));
+      }
+      return mask;
+    }
+    default: {
+      const auto axis = normalize_axis(c.attr(names::axis, -1), r);
+      if (!axis) return std::nullopt;
+      return all & ~(bit(static_cast<std::size_t>(*axis)) - 1);
+    }
+  }
+}
+
+Content normalized(const Content& c) {
+  Content out = c.finite() ? ContentMath::any_finite() : ContentMath::anything();
+  out.rounding = kRounding;
+  return out;
+}
+
+}  // namespace
+
+bool normalization(PaddingContext& c) {
+  const PaddedValue& v = c.in(0);
+  const auto over = statistics_axes(c, v);
+  if (!over) return c.refuse("its axes are not known");
+  if ((*over & v.padded) != 0)
+    return c.refuse("its statistics over " + c.axis_text(v, *over) + " include padding",
+                    {.axis = std::countr_zero(*over & v.padded)});
+  for (std::size_t i = 1; i < c.input_count(); ++i)
+    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  for (std::size_t i = 1; i < c.output_count(); ++i) {
+    if (!c.has_output(i)) continue;
+    std::vector<LayoutId> l = v.layouts;
+    for (std::size_t k = 0; k < l.size(); ++k)
+      if ((*over >> k & 1u) != 0) l[k] = c.layouts.same(c.dims.constant(1));
+    if (!c.set(i, c.make(c.output_type(i), std::move(l), [&](AxisMask r) { return normalized(v.at(r)); })))
+      return false;
+  }
+  return c.set_result(v.layouts, [&](AxisMask r) { return normalized(v.at(r)); });
+}
+
+// Operand 0 plus operand 1, and then normalized over the last axis.
+bool skip_normalization(PaddingContext& c) {
+  if (c.kind == OpKind::MsEmbedLayerNormalization) return embedding(c);
+  const PaddedValue &v = c.in(0), &skip = c.in(1);
+  if (v.rank() == 0) return c.refuse("its operand is a scalar");
+  const std::vector<const PaddedValue*> operands{&v, &skip};
+  const auto l = broadcast(c, operands);
+  if (!l) return false;
+  for (std::size_t i = 2; i < c.input_count(); ++i)
+    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  if (c.layouts.padded(l->back()))
+    return c.refuse("its statistics over the last axis include padding",
+                    {.axis = static_cast<int>(l->size()) - 1});
+  const std::size_t r = l->size();
+  for (std::size_t i = 0; i < c.output_count(); ++i) {
+    if (!c.has_output(i)) continue;
+    if (i == 1 || i == 2) return c.refuse("its statistics are results");
+    const bool ok = c.set(i, c.make(c.output_type(i), *l, [&](AxisMask region) {
+      const bool finite =
+          v.at(operand_region(v, r, region)).finite() && skip.at(operand_region(skip, r, region)).finite();
+      return finite ? ContentMath::any_finite() : ContentMath::anything();
+    }));
+    if (!ok) return false;
+  }
+  return true;
+}
+
+bool lp_normalization(PaddingContext& c) {
+  const PaddedValue& v = c.in(0);
+  const auto axis = normalize_axis(c.attr(names::axis, -1), v.rank());
+  if (!axis) return c.refuse("its axis is not known");
+  const AxisMask over = bit(static_cast<std::size_t>(*axis));
+  if (const Content* bad = c.bad_padding(v, over, [&](const Content& p) { return c.math.is_zero(p); }))
+    return c.refuse_padding(0, over, *bad, "it sums over", 0);
+  return c.set_result(v.layouts, [&](AxisMask) { return ContentMath::anything(); });
+}
+
+bool batch_normalization(PaddingContext& c) {
+  const PaddedValue& v = c.in(0);
+  if (c.attr(names::training_mode, 0) != 0 || c.output_count() > 1)
+    return c.refuse("in training it uses the statistics of the batch");
+  if (c.attr(names::spatial, 1) == 0 && v.padded > 1) return c.refuse("its weights cover padded axes");
+  if (v.is_padded(1)) return c.refuse("its channels are padded", {.axis = 1});
+  return c.set_result(v.layouts, [&](AxisMask r) { return normalized(v.at(r)); });
+}
+
+}  // namespace graphopt::padding
