@@ -1,0 +1,243 @@
+#include "specialize/decision.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "specialize/bind.h"
+#include "specialize/map_dims.h"
+#include "specialize/marks/shape_filter.h"
+#include "support/nearest.h"
+
+namespace graphopt {
+namespace {
+
+Error usage(const Model& m, std::string what, std::string remedy) {
+  return {ErrorKind::Usage, {m.file, {}, {}, {}, {}}, std::move(what), std::move(remedy)};
+}
+
+std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\''; }
+
+ValueId find_input(const Model& m, std::string_view name) {
+  for (const ValueId v : m.graph_inputs(m.main()))
+    if (m.text(m.value(v).name) == name) return v;
+  return {};
+}
+
+bool is_used(const Model& m, DimId symbol) {
+  for (const DimId s : input_symbols(m))
+    if (s == symbol) return true;
+  return false;
+}
+
+double as_double(const MarkNumber& n) {
+  return std::visit([](auto v) { return static_cast<double>(v); }, n);
+}
+
+// A dim that a user names by its place: "x[1]".
+struct DimPlace {
+  ValueId input;
+  std::size_t axis = 0;
+};
+std::optional<DimPlace> place_of_name(const Model& m, std::string_view name) {
+  const std::size_t open = name.rfind('[');
+  if (name.empty() || name.back() != ']' || open == std::string_view::npos) return std::nullopt;
+  const ValueId v = find_input(m, name.substr(0, open));
+  const std::string_view digits = name.substr(open + 1, name.size() - open - 2);
+  if (!v || digits.empty() || digits.size() > 3 ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return DimPlace{v, static_cast<std::size_t>(std::stoul(std::string(digits)))};
+}
+
+std::optional<Error> name_place(Model& m, std::string_view name) {
+  if (const DimId s = m.dims.find_symbol(name); s && is_used(m, s)) return std::nullopt;
+  const auto place = place_of_name(m, name);
+  if (!place) return std::nullopt;  // unknown_names() speaks of it
+  const Type type = m.types[m.value(place->input).declared];
+  if (type.kind != TypeKind::Tensor || !type.has_rank || place->axis >= type.dims.size())
+    return usage(m, "--bucket " + std::string(name) + ": the input has no such dim",
+                 "name a dim of an input by its place, counted from 0, or by its symbol");
+  const DimId d = type.dims[place->axis];
+  if (d && m.dims.value(d))
+    return usage(m, "--bucket " + std::string(name) + ": this dim is always " + m.dims.print(d),
+                 "buckets are for dims that the model leaves open");
+  if (d)
+    return usage(m, "--bucket " + std::string(name) + ": this dim is called " + m.dims.print(d),
+                 "use that name, which stands for all dims that it occurs in");
+  std::vector<DimId> dims(type.dims.begin(), type.dims.end());
+  dims[place->axis] = m.dims.symbol(name);
+  m.declare(place->input, m.types.tensor(type.elem, dims));
+  return std::nullopt;
+}
+
+std::optional<Error> replace_name(Model& m, const DimRelation& relation) {
+  const DimId symbol = m.dims.find_symbol(relation.symbol);
+  std::vector<std::string> names;
+  for (const DimId s : input_symbols(m)) names.emplace_back(m.dims.symbol_name(s));
+  if (!symbol || !is_used(m, symbol))
+    return usage(m, "dims: the model's inputs have no symbol " + quoted(relation.symbol),
+                 suggest(relation.symbol, names, "symbols of the inputs"));
+  const Result<DimId> by =
+      parse_extent(m.dims, relation.expression, names, "symbols of the inputs", "dims." + relation.symbol);
+  if (!by) return by.error();
+  for (const DimId s : m.dims.symbols_of(*by))
+    if (s == symbol)
+      return usage(m, "dims: " + quoted(relation.symbol) + " is stated by itself",
+                   "state it by other symbols");
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    const TypeId old = m.value(v).declared;
+    const TypeId now = map_dims(m, old, [&](DimId d) { return m.dims.substitute(d, symbol, *by); });
+    if (now != old) m.declare(v, now);
+  }
+  return std::nullopt;
+}
+
+// "h//2" is a name of its own while no dim is called h. Marks for h say what it is.
+void read_names_as_expressions(Model& m, const BucketMarks& marks) {
+  bool is_new = false;
+  std::vector<DimId> symbols = input_symbols(m);
+  for (const BucketGroup& group : marks.groups)
+    for (const std::string& name : group.symbols) {
+      const bool is_known =
+          std::ranges::any_of(symbols, [&](DimId s) { return m.dims.symbol_name(s) == name; });
+      if (is_known || find_input(m, name.substr(0, name.find('[')))) continue;
+      m.dims.symbol(name);
+      is_new = true;
+    }
+  if (!is_new) return;
+  for (const DimId symbol : symbols) {
+    const std::string text(m.dims.symbol_name(symbol));
+    const bool is_marked = std::ranges::any_of(marks.groups, [&](const BucketGroup& g) {
+      return std::ranges::find(g.symbols, text) != g.symbols.end();
+    });
+    const DimId meant = is_marked ? DimId{} : m.dims.parse(text);
+    if (!meant || meant == symbol || m.dims.range(meant).low < 0) continue;
+    for (const ValueId v : m.graph_inputs(m.main())) {
+      const TypeId old = m.value(v).declared;
+      const TypeId now = map_dims(m, old, [&](DimId d) { return m.dims.substitute(d, symbol, meant); });
+      if (now != old) m.declare(v, now);
+    }
+  }
+}
+
+// Says what the promise of independent symbols contradicts.
+std::optional<Contamination> broken_promise(const Model& m, const BucketDecision& b,
+                                            const BucketMarks& marks) {
+  Contamination why;
+  if (m.dims.contradicted()) {
+    why.reason = "no run of the model has extents of these ranges: some of its nodes contradict each other";
+    return why;
+  }
+  for (std::size_t i = 0; i < b.symbols.size(); ++i) {
+    const DimId now = m.dims.canonical(b.symbols[i]);
+    const BucketGroup& group = marks.groups[b.lists[i].group];
+    if (now == b.symbols[i] && m.dims.range(now).low <= group.range.low &&
+        m.dims.range(now).high >= group.range.high)
+      continue;
+    const std::string name(m.dims.symbol_name(b.symbols[i]));
+    const Range takes = m.dims.range(now);
+    why.reason = now == b.symbols[i]
+                     ? "the model takes " + name + " from " + std::to_string(takes.low) +
+                           (takes.high < Range::kMax ? " to " + std::to_string(takes.high) : " on") +
+                           " only; more was promised"
+                     : "the model needs " + name + " = " + m.dims.print(now) +
+                           ", but they were promised to vary freely";
+    return why;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status prepare_symbols(Model& m, const BucketMarks& marks) {
+  read_names_as_expressions(m, marks);
+  for (const BucketGroup& group : marks.groups)
+    for (const std::string& name : group.symbols)
+      if (auto error = name_place(m, name)) return *error;
+  std::vector<std::string> symbols, inputs;
+  for (const DimId s : input_symbols(m)) symbols.emplace_back(m.dims.symbol_name(s));
+  for (const ValueId v : m.graph_inputs(m.main())) inputs.emplace_back(m.text(m.value(v).name));
+  Errors errors = unknown_names(marks, symbols, inputs);
+  if (!errors.empty()) return errors;
+  for (const DimRelation& relation : marks.dims)
+    if (auto error = replace_name(m, relation)) return *error;
+  return Done{};
+}
+
+InferOptions promised(const Model& m, const BucketMarks& marks) {
+  InferOptions out;
+  for (const DimId s : input_symbols(m)) {
+    const bool is_marked = std::ranges::any_of(marks.groups, [&](const BucketGroup& g) {
+      return std::ranges::find(g.symbols, m.dims.symbol_name(s)) != g.symbols.end();
+    });
+    if (!is_marked) out.ranges.push_back({std::string(m.dims.symbol_name(s)), {1, Range::kMax}});
+  }
+  for (const BucketGroup& group : marks.groups)
+    for (const std::string& name : group.symbols)
+      out.ranges.push_back({name, {group.range.low, group.range.high}});
+  return out;
+}
+
+Result<PaddingOptions> padding_options(const Model& m, const BucketMarks& marks) {
+  PaddingOptions out;
+  for (const BucketGroup& group : marks.groups)
+    for (const std::string& name : group.symbols)
+      if (!group.fixed)
+        out.symbols.push_back({m.dims.find_symbol(name), {group.range.low, group.range.high}});
+  for (const InputMark& mark : marks.inputs)
+    if (const ValueId v = find_input(m, mark.input); v && mark.values)
+      out.values[v] = {as_double(mark.values->first), as_double(mark.values->second)};
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    std::vector<std::string> names;
+    for (const DimId d : m.types[m.value(v).declared].dims)
+      if (d)
+        for (const DimId s : m.dims.symbols_of(d)) names.emplace_back(m.dims.symbol_name(s));
+    const Result<std::optional<MarkNumber>> pad = pad_of(marks, m.text(m.value(v).name), names);
+    if (!pad) return pad.errors();
+    if (*pad) out.pads[v] = {PadElement::Kind::Number, as_double(**pad)};
+  }
+  return out;
+}
+
+Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks) {
+  Result<std::vector<BucketSymbol>> lists = bucket_symbols(marks);
+  if (!lists) return lists.errors();
+  Result<PaddingOptions> options = padding_options(m, marks);
+  if (!options) return options.errors();
+  BucketDecision out;
+  out.lists = *std::move(lists);
+  for (const BucketSymbol& s : out.lists) out.symbols.push_back(m.dims.find_symbol(s.name));
+  out.choice = choose_padding(m, inference, *std::move(options));
+  if (const Contamination* refusal = out.choice.analysis->refusal()) out.refusal = *refusal;
+  else out.refusal = broken_promise(m, out, marks);
+  Result<BucketSet> buckets = make_buckets(marks, out.lists, m.dims, out.choice.analysis->divisibilities());
+  if (!buckets) return buckets.errors();
+  out.buckets = *std::move(buckets);
+  if (!out.refusal)
+    out.verdict = out.choice.analysis->assumptions().empty() ? Verdict::Proved : Verdict::Assumed;
+  return out;
+}
+
+std::vector<std::string> layouts_of(const PaddingAnalysis& analysis, ValueId v) {
+  std::vector<std::string> out;
+  for (const LayoutId l : analysis.value(v).layouts) out.push_back(analysis.layouts().text(l));
+  return out;
+}
+
+std::vector<OutputCut> cuts_of(const Model& m, const PaddingAnalysis& analysis) {
+  std::vector<OutputCut> out;
+  for (std::size_t i = 0; i < m.graph_output_count(m.main()); ++i) {
+    OutputCut cut{.output = m.graph_output(m.main(), i),
+                  .extents = {},
+                  .layouts = layouts_of(analysis, m.graph_output(m.main(), i))};
+    for (const LayoutId l : analysis.value(cut.output).layouts) {
+      const LayoutKind kind = analysis.layouts()[l].kind;
+      cut.is_prefix = cut.is_prefix && (kind == LayoutKind::Same || kind == LayoutKind::Prefix);
+      cut.extents.push_back(m.dims.print(analysis.layouts().extent(l)));
+    }
+    out.push_back(std::move(cut));
+  }
+  return out;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,72 @@
+// Whether a model may be compiled per bucket of shapes, and how its inputs are padded and its outputs cut.
+//
+// Problem: marks (marks/marks.h) say which sizes are wanted; the analysis (padding/analysis.h) says what
+// padding does. Together they give what a user and a loader need: lists of sizes, what each input is padded
+// with, the extent of each output as a formula of the true extents, and a verdict.
+// Method: the symbols of the marks are found among the model's inputs; an open dim without a name gets one
+// from its place ("x[1]"), and relations between names ("total = past + seq") replace the name. Then
+// inference runs with the promised ranges, and the analysis with the best padding (padding/search.h).
+//
+//   Model m = read.clone();
+//   prepare_symbols(m, marks);                    // x: [batch, seq]
+//   Inference inference(m, promised(m, marks));
+//   inference.run();
+//   Result<BucketDecision> b = decide(m, inference, marks);
+//   b->verdict == Verdict::Proved
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graphopt/error.h"
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "specialize/marks/buckets.h"
+#include "specialize/marks/marks.h"
+#include "specialize/padding/search.h"
+
+namespace graphopt {
+
+enum class Verdict : std::uint8_t {
+  Proved,   // for all declared inputs
+  Assumed,  // for inputs that meet the listed assumptions
+  Refused,
+};
+
+// Facts in ids of the model. `choice.analysis` refers to the model and the inference.
+struct BucketDecision {
+  Verdict verdict = Verdict::Refused;
+  std::vector<DimId> symbols;       // of the marks, in the order of the groups
+  std::vector<BucketSymbol> lists;  // by symbol
+  BucketSet buckets;                // empty where refused
+  PaddingChoice choice;
+  // None where not refused. A refusal of the whole has no node.
+  std::optional<Contamination> refusal;
+};
+
+// Gives places and relations of the marks to the model's inputs. ErrorKind::Usage for symbols, places, inputs
+// and names in relations that the model does not have.
+Status prepare_symbols(Model& m, const BucketMarks& marks);
+// Returns the options of inference: the ranges of the marks; other symbols of the inputs are at least 1,
+// since an empty tensor is for the model that all shapes can use. After prepare_symbols().
+InferOptions promised(const Model& m, const BucketMarks& marks);
+// Returns what the marks say to the analysis. After prepare_symbols(). ErrorKind::Usage for padding that
+// groups or ranges contradict.
+Result<PaddingOptions> padding_options(const Model& m, const BucketMarks& marks);
+// The model must have been prepared, and its inference have run with the promised ranges. ErrorKind::Usage
+// for marks that do not fit together.
+Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks);
+
+// The layouts of an axis that is cut, as texts, and whether each axis keeps its true elements at the front.
+struct OutputCut {
+  ValueId output;
+  std::vector<std::string> extents, layouts;
+  bool is_prefix = true;
+};
+std::vector<OutputCut> cuts_of(const Model& m, const PaddingAnalysis& analysis);
+// The layouts of the axes of an input, as texts.
+std::vector<std::string> layouts_of(const PaddingAnalysis& analysis, ValueId v);
+
+}  // namespace graphopt

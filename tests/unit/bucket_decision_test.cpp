@@ -1,0 +1,168 @@
+// Marks on a model: names that are places or expressions, verdicts, and what a verdict says of inputs and
+// outputs. What the rules of padding say is held by tests/equal/bucket_*.py.
+#include "specialize/decision.h"
+
+#include <gtest/gtest.h>
+
+#include "onnx/reader.h"
+#include "specialize/marks/parse_marks.h"
+
+namespace graphopt {
+namespace {
+
+struct Case {
+  Case(const std::string& text, std::vector<std::string> specs, std::vector<DimRelation> relations = {}) {
+    std::vector<Warning> warnings;
+    auto loaded =
+        load_model_from_memory("<ir_version: 10, opset_import: [\"\" : 21]>\n" + text, "case", "", warnings);
+    if (!loaded) {
+      ADD_FAILURE() << "not loaded: " << text;
+      return;
+    }
+    model = std::make_unique<Model>(std::move(*loaded));
+    Result<BucketMarks> parsed = parse_marks(specs, "");
+    if (!parsed) {
+      error = parsed.error();
+      return;
+    }
+    marks = *std::move(parsed);
+    marks.dims = std::move(relations);
+    if (Status ok = prepare_symbols(*model, marks); !ok) {
+      error = ok.error();
+      return;
+    }
+    inference.emplace(*model, promised(*model, marks));
+    inference->run();
+    Result<BucketDecision> decided = decide(*model, *inference, marks);
+    if (decided) decision = *std::move(decided);
+    else error = decided.error();
+  }
+  const PaddingAnalysis& analysis() const { return *decision.choice.analysis; }
+
+  std::unique_ptr<Model> model;
+  BucketMarks marks;
+  std::optional<Inference> inference;
+  BucketDecision decision;
+  Error error;
+};
+
+TEST(BucketDecision, AnInputIsPaddedWithAsLittleAsTheProofNeeds) {
+  const Case sum(
+      "g (float[b,s] x) => (float[b] y) <int64[1] a = {1}> { y = ReduceSum <keepdims = 0> (x, a) }",
+      {"s=4,8", "b=1,2"});
+  EXPECT_EQ(sum.decision.verdict, Verdict::Proved);
+  ASSERT_EQ(sum.decision.choice.inputs.size(), 1U);
+  EXPECT_EQ(sum.decision.choice.inputs[0].element.kind, PadElement::Kind::Number);
+  EXPECT_EQ(sum.decision.choice.inputs[0].element.number, 0);
+  EXPECT_EQ(sum.decision.buckets.size(), 4U);
+  const Case rows("g (float[b,s] x) => (float[b,s] y) { y = Relu (x) }", {"s=4,8"});
+  EXPECT_EQ(rows.decision.choice.inputs[0].element.kind, PadElement::Kind::Any);
+}
+
+TEST(BucketDecision, TargetsOfAMeanArePaddedWithTheIgnoredClass) {
+  const auto loss = [](const std::string& attributes) {
+    return "g (float[b,5] x, int64[b] t) => (float y) { y = SoftmaxCrossEntropyLoss <" + attributes +
+           "> (x, t) }";
+  };
+  const Case ignored(loss("ignore_index = -100"), {"b=4,8"});
+  ASSERT_EQ(ignored.decision.verdict, Verdict::Proved);
+  ASSERT_EQ(ignored.decision.choice.inputs.size(), 2U);
+  const PadElement target = ignored.decision.choice.inputs[1].element;
+  EXPECT_EQ(target.kind, PadElement::Kind::Number);
+  EXPECT_EQ(target.number, -100);
+  EXPECT_EQ(ignored.decision.choice.inputs[0].element.kind, PadElement::Kind::Any);
+  // Nothing is ignored: padding counts in the divisor.
+  EXPECT_EQ(Case(loss("ignore_index = 3, reduction = \"none\""), {"b=4,8"}).decision.verdict,
+            Verdict::Proved);
+  EXPECT_EQ(Case(loss("reduction = \"mean\""), {"b=4,8"}).decision.verdict, Verdict::Refused);
+}
+
+TEST(BucketDecision, ARefusalNamesTheFirstNodeAndWhatItNeeds) {
+  const Case c("g (float[s] x) => (float y) { a = Neg (x) [mean] y = ReduceMean <keepdims = 0> (a) }",
+               {"s=4,8"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Refused);
+  ASSERT_TRUE(c.decision.refusal);
+  EXPECT_EQ(c.model->text(c.model->node(c.decision.refusal->node).name), "mean");
+  EXPECT_EQ(c.decision.refusal->axis, 0);
+  EXPECT_EQ(c.decision.refusal->repair, Repair::TrueMean);
+}
+
+TEST(BucketDecision, AnOpenDimIsNamedByItsPlace) {
+  const Case c("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[0]=2,4"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved) << c.error.what;
+  EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[0])[0], "'x[0]'");
+  EXPECT_EQ(Case("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[1]=2,4"}).error.what,
+            "--bucket x[1]: this dim is always 4");
+  EXPECT_NE(
+      Case("g (float[n,4] x) => (float[n,4] y) { y = Relu (x) }", {"x[0]=2,4"}).error.what.find("called n"),
+      std::string::npos);
+  EXPECT_NE(Case("g (float[n,4] x) => (float[n,4] y) { y = Relu (x) }", {"x[7]=2,4"})
+                .error.what.find("no such dim"),
+            std::string::npos);
+}
+
+TEST(BucketDecision, UnknownSymbolsGetNearNames) {
+  const Case c("g (float[batch,4] x) => (float[batch,4] y) { y = Relu (x) }", {"batsh=2,4"});
+  EXPECT_EQ(c.error.kind, ErrorKind::Usage);
+  EXPECT_NE(c.error.remedy.find("'batch'"), std::string::npos) << c.error.what;
+}
+
+TEST(BucketDecision, ARelationReplacesANameThatTheExporterMadeUp) {
+  const std::string text = R"(g (float[p,4] cache, float[s,4] x, float[total,4] bias) => (float[m,4] y) {
+    all = Concat <axis = 0> (cache, x)
+    y = Add (all, bias)
+  })";
+  const std::vector<std::string> specs{"p=1..8:pow2", "s=1..8:pow2"};
+  EXPECT_EQ(Case(text, specs).decision.verdict, Verdict::Refused);
+  const Case c(text, specs, {{"total", "p + s"}});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved) << c.error.what;
+  EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[2])[0], "p ++ s");
+  const std::vector<OutputCut> cuts = cuts_of(*c.model, c.analysis());
+  EXPECT_FALSE(cuts[0].is_prefix);
+  EXPECT_EQ(cuts[0].extents[0], "p + s");
+  EXPECT_FALSE(Case(text, specs, {{"total", "p + q"}}).error.what.empty());
+  EXPECT_FALSE(Case(text, specs, {{"total", "total + s"}}).error.what.empty());
+}
+
+TEST(BucketDecision, SegmentsAreTriedInBothOrders) {
+  const Case c(R"(g (float[p,4] cache, float[s,4] x, float["s + p",4] bias) => (float[m,4] y) {
+    all = Concat <axis = 0> (x, cache)
+    y = Add (all, bias)
+  })",
+               {"p=1..8:pow2", "s=1..8:pow2"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[2])[0], "s ++ p");
+}
+
+TEST(BucketDecision, AMarkOfANameWithinNamesMakesThemExpressions) {
+  const Case c(R"(g (float["h//1"] x, float["h//2"] z) => (float["h//1"] y, float[k] w) {
+    y = Relu (x)
+    w = Neg (z)
+  })",
+               {"h=4..16:step=4"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved) << c.error.what;
+  EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[1])[0], "floor((h)/(2))");
+}
+
+TEST(BucketDecision, WhatWasPromisedMustHoldOfTheModel) {
+  const Case equal("g (float[s] x, float[t] z) => (float[s] y) { y = Add (x, z) }", {"s=2,4", "t=2,4"});
+  EXPECT_EQ(equal.decision.verdict, Verdict::Refused);
+  const Case table(
+      R"(g (float[s] x) => (float[s] y) <
+      float[8] table = {0, 1, 2, 3, 4, 5, 6, 7}, int64[1] zero = {0}, int64[1] axis = {0}> {
+    n = Shape <start = 0, end = 1> (x)
+    rows = Slice (table, zero, n, axis)
+    y = Add (x, rows)
+  })",
+      {"s=2..16:pow2"});
+  EXPECT_EQ(table.decision.verdict, Verdict::Refused);
+}
+
+TEST(BucketDecision, AFixedSymbolIsNotPadded) {
+  const Case c("g (float[s] x) => (float y) { y = ReduceMean <keepdims = 0> (x) }", {"s=4,8,fixed"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_TRUE(c.decision.choice.inputs.empty());
+}
+
+}  // namespace
+}  // namespace graphopt
