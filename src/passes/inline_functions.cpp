@@ -16,7 +16,8 @@
 // function leads back to itself, so each rewrite removes a call of the deepest nesting that there is. Left
 // alone: calls in functions, until those are replaced themselves; a body of other operator sets than the
 // graph of the call; a call that leaves out an operand which the body reads; attributes that are graphs;
-// nodes that overwrite an operand. --disable-pass=inline-functions keeps all functions.
+// nodes that overwrite an operand. inline-every-function does it wherever it can: for analyses that look into
+// no function; it is not in the list. --disable-pass=inline-functions keeps all functions.
 //
 //   h = local.Heads (x)                          =>      r = Reshape (x, s)
 //   y = Transpose <perm = [0, 1, 3, 2]> (h)              h = Transpose <perm = [0, 2, 1, 3]> (r)
@@ -33,6 +34,7 @@
 #include "ops/attributes.h"
 #include "ops/compose.h"
 #include "ops/node_facts.h"
+#include "passes/inline_functions.h"
 #include "passes/rule_pass.h"
 #include "support/known_names.h"
 
@@ -102,7 +104,8 @@ bool compose(const Inference& infer, const Model& m, NodeId upstream, NodeId dow
   return is_deformation(a) && is_deformation(b);
 }
 
-class InlineCall final : public Rule {
+// `kAlways`: whether it pays or not.
+template <bool kAlways> class InlineCall final : public Rule {
  public:
   static constexpr Counter kCounter{"inlined", "calls replaced by the function's body"};
   std::string_view name() const override { return "call"; }
@@ -117,7 +120,7 @@ class InlineCall final : public Rule {
     GraphId root = m.node(n).graph;
     while (m.graph(root).parent) root = m.graph(root).parent;
     if (m.graph(root).function) return c.no(n, "it is in a function, which is called itself");
-    return pays(c, n, body) && can_be_inlined(c, n, body);
+    return (kAlways || pays(c, n, body)) && can_be_inlined(c, n, body);
   }
 
   void apply(PassContext& c, NodeId n) override {
@@ -286,6 +289,13 @@ extern constinit const PassInfo inline_functions = {
     .summary = "replace calls of functions by their bodies where that helps",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<InlineCall>>};
+    .make = make_pass<RulePass<InlineCall<false>>>};
+
+extern constinit const PassInfo inline_every_function = {
+    .name = "inline-every-function",
+    .summary = "replace calls of functions by their bodies",
+    .exact = Exact::Yes,
+    .level = 1,
+    .make = make_pass<RulePass<InlineCall<true>>>};
 
 }  // namespace graphopt
