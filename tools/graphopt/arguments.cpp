@@ -189,6 +189,18 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
                });
 }
 
+// The library reads and checks them: it knows the forms, and files belong to it.
+void add_buckets(CLI::App& app, std::vector<std::string>& specs, std::string& file) {
+  add_repeated(app, kShapes, "--bucket", "SYMBOL=SIZES",
+               "sizes of a symbol: seq=16,32,64 or seq=16..512:pow2 (step=K, geo=Q, hist=FILE:K, max)",
+               [&specs](const std::string& text) { specs.push_back(text); });
+  add(app, kShapes, "--buckets", "FILE", "the same as JSON, with values of inputs and a filter",
+      [&file](const std::string& text) {
+        if (text.empty()) refuse("--buckets", text, "is not a file", "give a JSON file of buckets");
+        file = text;
+      });
+}
+
 void add_dim_names(CLI::App& app, DimNames& to) {
   add(app, kShapes, "--dim-names", "MEANING", "dims named 'a + b' on inputs: expressions (default) or opaque",
       chosen(to, "--dim-names",
@@ -348,6 +360,10 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
 
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
   add_dim_names(app, command.inspect.dim_names);
+  flag(app, kOutput, "--bucketable",
+       "tell whether the model can be compiled per bucket of shapes, and how inputs are then padded",
+       command.bucketable);
+  add_buckets(app, command.buckets.buckets, command.buckets.file);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
   add_limits(app, kTrust, command.tool);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "graphopt/buckets.h"
 #include "graphopt/devices.h"
 #include "graphopt/error.h"
 #include "graphopt/inspect.h"
@@ -33,6 +34,8 @@ struct Command {
   std::string text;           // Print: the text for stdout (--help, --version, --list-passes)
   Options options;            // Optimize
   InspectOptions inspect;     // Inspect
+  BucketableOptions buckets;  // Inspect with `bucketable`, beside `inspect`
+  bool bucketable = false;
   ReduceOptions reduce;       // Reduce
   DeviceCheckOptions device;  // CheckDevice
   bool json = false;

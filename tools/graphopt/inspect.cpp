@@ -89,11 +89,56 @@ std::string text_of(const Inspection& in) {
   return out;
 }
 
+std::string text_of(const Bucketability& b) {
+  std::string out = fmt::format("verdict: {}\n", b.verdict);
+  const Bucketability::Refusal& r = b.refused;
+  if (!r.reason.empty()) {
+    out += r.node.empty() ? std::string() : fmt::format("  node '{}' ({})\n", visible(r.node), visible(r.op));
+    out += fmt::format("  {}\n", visible(r.reason));
+    if (!r.repair.empty()) out += fmt::format("  a repair exists: {}\n", r.repair);
+  }
+  heading(out, fmt::format("buckets ({})", b.buckets));
+  for (const Bucketability::Symbol& s : b.symbols) {
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : s.sizes) sizes.push_back(std::to_string(size));
+    out += fmt::format("  {:<32} {}{}\n", visible(s.name), join(sizes), s.fixed ? "  (exactly)" : "");
+  }
+  heading(out, fmt::format("padded inputs ({})", b.inputs.size()));
+  for (const Bucketability::Input& i : b.inputs) {
+    const std::string element = i.pad_class == "any"      ? "anything"
+                                : i.pad_class == "finite" ? "anything finite"
+                                                          : fmt::format("{}", i.pad);
+    out += fmt::format("  {:<32} [{}]  with {}\n", visible(i.name), visible(join(i.layouts)), element);
+  }
+  if (!b.outputs.empty()) heading(out, fmt::format("outputs ({})", b.outputs.size()));
+  for (const Bucketability::Output& o : b.outputs)
+    out += fmt::format("  {:<32} [{}]{}\n", visible(o.name), visible(join(o.extents)),
+                       o.is_prefix ? "" : fmt::format("  lies as [{}]", visible(join(o.layouts))));
+  if (!b.constraints.empty()) heading(out, "sizes must satisfy");
+  for (const std::string& c : b.constraints) out += fmt::format("  {}\n", visible(c));
+  if (!b.assumptions.empty()) heading(out, fmt::format("assumed ({})", b.assumptions.size()));
+  for (const Bucketability::Assumption& a : b.assumptions)
+    out += fmt::format("  {:<32} {}\n", visible(a.node), visible(a.text));
+  return out;
+}
+
+int tell_bucketability(const Command& command, Console& console) {
+  BucketableOptions options = command.buckets;
+  options.model = command.inspect;
+  const Result<Bucketability> b = bucketable(options);
+  stop_watchdog();
+  console.finish();
+  if (!b) return fail(b.errors(), console);
+  const Status written = write_stdout(command.json ? to_json(*b) : text_of(*b));
+  return written ? 0 : fail(written.errors(), console);
+}
+
 }  // namespace
 
 int run_inspect(const Command& command, Console& console) {
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, command.inspect.input);
   console.begin("inspect");
+  if (command.bucketable) return tell_bucketability(command, console);
   const Result<Inspection> inspection = inspect(command.inspect);
   stop_watchdog();
   console.finish();
