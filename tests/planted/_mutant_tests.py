@@ -175,8 +175,8 @@ def replay(call, tool, number, work, limit):
             if text[:1] in (b"", b"{") or text.isascii():
                 text = without_times(text.decode(errors="replace")).encode()
             digest.update(text + b"\0")
-        for name in sorted(os.listdir(folder)):
-            data = Path(folder, name).read_bytes()
+        for path in sorted(p for p in Path(folder).rglob("*") if p.is_file()):
+            name, data = str(path.relative_to(folder)), path.read_bytes()
             if data[:1] == b"{":
                 text = data.decode(errors="replace").replace(folder, "FOLDER")
                 data = without_times(text).encode()
