@@ -37,7 +37,11 @@ class Extent:
         while left:
             t = left.pop()
             if isinstance(t, str):
-                found.add(t)
+                spelled = spells(t)
+                if spelled:
+                    left.append(spelled)
+                else:
+                    found.add(t)
             elif isinstance(t, tuple):
                 left.extend(t[1])
         return found
@@ -84,11 +88,19 @@ class Layout:
         return at
 
 
+def spells(name):
+    """The expression that a name is: "h//2" is one while the model has no dim h. None for a plain name."""
+    if name.replace("#", "").isidentifier():
+        return None
+    found = dim(name).tree
+    return None if found == name else found
+
+
 def evaluate(tree, extents):
     if isinstance(tree, int):
         return tree
     if isinstance(tree, str):
-        return extents[tree]
+        return extents[tree] if tree in extents or not spells(tree) else evaluate(spells(tree), extents)
     operation, inner = tree
     values = [evaluate(t, extents) for t in inner]
     if operation == "+":

@@ -47,7 +47,12 @@ def each(symbols, low, high):
 def marks(groups, values=None, **more):
     """The content of a --buckets file. `values`: {input: (low, high)} of true data."""
     inputs = {name: {"values": list(v)} for name, v in (values or {}).items()}
-    return {"groups": groups, **({"inputs": inputs} if inputs else {}), **more}
+    return {
+        "groups": groups,
+        "limit": {"count": 65536},
+        **({"inputs": inputs} if inputs else {}),
+        **more,
+    }
 
 
 def ask(tool, model, content, folder, stem="case"):

@@ -10,13 +10,13 @@ assumed, padded runs at drawn extents are compared with true ones (lib/padding.p
 value of the true run is NaN, or infinite without an infinite constant: the analysis assumes that there are
 none.
 
-PROGRAM MODEL BUCKETS.json prints a line of JSON for each value of the graph whose true elements it claims to
-be the true run's: {"value": name, "layout": [texts], "regions": [{"axes": [0, 2], "low": number, text or
-"-inf", "high": ..., "nan": bool, "inf": bool, "pinf": bool}]}, a region being the elements whose index is in
-the padding along just these axes, "s#" in a bound what is padded onto s. With --values, all these values
-become outputs: their true elements are compared, and what their regions hold with what is claimed. The pads
-are given in the file, drawn for each model; where a line {"inputs": {...}} says that they may be weaker,
-garbage takes their place.
+PROGRAM (graphopt_padding_values beside the tool, if it is there) MODEL BUCKETS.json prints a line of JSON for
+each value of the graph whose true elements it claims to be the true run's: {"value": name,
+"layout": [texts], "regions": [{"axes": [0, 2], "low": number, text or "-inf", "high": ..., "nan": bool,
+"inf": bool, "pinf": bool}]}, a region being the elements whose index is in the padding along just these axes,
+"s#" in a bound what is padded onto s. All these values become outputs: their true elements are compared, and
+what their regions hold with what is claimed. The pads are given in the file, drawn for each model; where a
+line {"inputs": {...}} says that they may be weaker, garbage takes their place.
 """
 
 import argparse
@@ -249,6 +249,9 @@ def main():
     p.add_argument("--values", type=executable, metavar="PROGRAM")
     p.add_argument("--keep", metavar="DIR", help="folder for models that fail")
     a = p.parse_args()
+    beside = pathlib.Path(a.tool).parent / "tests" / "graphopt_padding_values"
+    if a.values is None and beside.exists():
+        a.values = str(beside)
     if a.keep:
         pathlib.Path(a.keep).mkdir(parents=True, exist_ok=True)
     begin, counts = time.monotonic(), collections.Counter()
