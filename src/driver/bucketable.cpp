@@ -84,7 +84,7 @@ class Teller {
   // A node without a name is known by its first result.
   std::string name(NodeId n) const {
     if (!n) return {};
-    const std::string own(m_.text(m_.node(n).name));
+    std::string own(m_.text(m_.node(n).name));
     if (!own.empty()) return own;
     for (const ValueId v : m_.outputs(n))
       if (v) return name(v);

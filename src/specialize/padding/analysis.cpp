@@ -197,8 +197,8 @@ void PaddingAnalysis::read_constant(ValueId v) {
 }
 
 const PaddedValue& PaddingAnalysis::operand(ValueId v) {
-  static const PaddedValue kAbsent;
-  if (!v) return kAbsent;
+  static const PaddedValue absent;
+  if (!v) return absent;
   if (!known_[v.index()]) read_constant(v);  // an initializer, which has no node
   return values_[v.index()];
 }

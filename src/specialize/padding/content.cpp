@@ -261,6 +261,7 @@ Content ContentMath::divide(const Content& a, const Content& b, bool integers) c
 Content ContentMath::minimum(const Content& a, const Content& b) const {
   Content c = join(a, b);
   c.mask = 0;
+  if (c.nan) return c;  // kernels differ in whether NaN or the number comes back
   c.high = less_equal(a.high, b.high)   ? a.high
            : less_equal(b.high, a.high) ? b.high
                                         : Bound{std::min(high(a), high(b)), {}};
@@ -270,6 +271,7 @@ Content ContentMath::minimum(const Content& a, const Content& b) const {
 Content ContentMath::maximum(const Content& a, const Content& b) const {
   Content c = join(a, b);
   c.mask = 0;
+  if (c.nan) return c;
   c.low = less_equal(a.low, b.low)   ? b.low
           : less_equal(b.low, a.low) ? a.low
                                      : Bound{std::max(low(a), low(b)), {}};

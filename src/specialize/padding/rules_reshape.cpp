@@ -29,7 +29,7 @@ struct Leaf {
 class Matcher {
  public:
   Matcher(PaddingContext& c, const PaddedValue& v, std::vector<DimId> target)
-      : c_(c), v_(v), target_(std::move(target)) {
+      : c_(c), target_(std::move(target)) {
     for (std::size_t i = v.rank(); i-- > 0;) {
       const Layout& l = c.layouts[v.layouts[i]];
       if (l.kind != LayoutKind::Product) push({v.layouts[i], i});
@@ -116,7 +116,6 @@ class Matcher {
   }
 
   PaddingContext& c_;
-  const PaddedValue& v_;
   std::vector<DimId> target_;
   std::vector<Leaf> leaves_;  // the next one last
   int steps_ = 0;
