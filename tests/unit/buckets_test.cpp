@@ -213,8 +213,8 @@ TEST(Buckets, HolesAreThoseOfCountingShapes) {
                       (draw(0, 2) == 0 ? ",fixed" : ""));
     }
     // Falling, rising, with holes inside, and with a product.
-    const std::string bound = std::to_string(draw(0, 20)), a = "a",
-                      last = names[static_cast<std::size_t>(n - 1)];
+    const std::string bound = std::to_string(draw(0, 20)), a = "a";
+    const std::string& last = names[static_cast<std::size_t>(n - 1)];
     const Specs filters = {"",
                            a + "*" + last + " <= " + bound,
                            a + " + " + last + " >= " + bound,

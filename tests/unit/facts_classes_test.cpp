@@ -219,7 +219,8 @@ TEST(FactsClasses, BroadcastingChangesWithTheOpset) {
   EXPECT_EQ(facts(OpKind::Clip, 11).broadcast, Broadcast::FixedScalars);
   EXPECT_EQ(facts(OpKind::SwiGLU, 28).broadcast, Broadcast::None);
   for (const OpFacts& row : all_facts()) {
-    if (row.cls != OpClass::Nary || row.domain != "" || row.since < 8 || row.kind == OpKind::SwiGLU) continue;
+    if (row.cls != OpClass::Nary || !row.domain.empty() || row.since < 8 || row.kind == OpKind::SwiGLU)
+      continue;
     EXPECT_NE(row.broadcast, Broadcast::None) << label(row);
   }
 }

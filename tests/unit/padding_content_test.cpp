@@ -15,8 +15,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-class PaddingContent : public testing::Test {
- protected:
+struct PaddingContent : testing::Test {
   DimPool dims;
   ContentMath math{dims};
   std::mt19937 random{7};

@@ -6,8 +6,7 @@
 namespace graphopt {
 namespace {
 
-class PaddingLayout : public testing::Test {
- protected:
+struct PaddingLayout : testing::Test {
   DimPool dims;
   LayoutPool pool{dims};
   DimId b = dims.symbol("b", {1, 8}), s = dims.symbol("s", {1, 32}), p = dims.symbol("p", {0, 32});

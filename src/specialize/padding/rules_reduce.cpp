@@ -34,7 +34,8 @@ Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, Ax
   const ContentMath& math = c.math;
   switch (c.kind) {
     case OpKind::ReduceMax:
-    case OpKind::ReduceMin: return all.nan ? ContentMath::anything() : all;  // of NaN alone kernels make anything
+    case OpKind::ReduceMin:  // of NaN alone kernels make anything
+      return all.nan ? ContentMath::anything() : all;
     case OpKind::ReduceMean: {
       Content out = all.finite() ? all : ContentMath::anything();
       out.rounding = std::max(out.rounding, kRounding);
