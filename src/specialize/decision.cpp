@@ -131,6 +131,7 @@ std::optional<Contamination> broken_promise(const Model& m, const BucketDecision
   for (std::size_t i = 0; i < b.symbols.size(); ++i) {
     const DimId now = m.dims.canonical(b.symbols[i]);
     const BucketGroup& group = marks.groups[b.lists[i].group];
+    if (m.dims.is_constant(now, group.range.low) && group.range.low == group.range.high) continue;
     if (now == b.symbols[i] && m.dims.range(now).low <= group.range.low &&
         m.dims.range(now).high >= group.range.high)
       continue;

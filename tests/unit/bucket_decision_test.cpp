@@ -158,6 +158,62 @@ TEST(BucketDecision, WhatWasPromisedMustHoldOfTheModel) {
   EXPECT_EQ(table.decision.verdict, Verdict::Refused);
 }
 
+// Each of these gives other true elements, or an error, when it is padded (seen in ONNX Runtime).
+TEST(BucketDecision, WhatLooksSafeAndIsNotIsRefused) {
+  const std::vector<std::string> texts{
+      // An extent that shrinks as the symbol grows.
+      R"(g (float[s] y) => (float[k] z) <int64[1] n = {16}> {
+        e = Shape (y)  r = Sub (n, e)  c = ConstantOfShape (r)  z = Concat <axis = 0> (y, c) })",
+      R"(g (float[1,s] y) => (float[1,k] z) <int64[1] four = {4}, int64[1] one = {1}> {
+        e = Shape <start = 1, end = 2> (y)  m = Neg (e)  r = Mod (m, four)  t = Concat <axis = 0> (one, r)
+        c = ConstantOfShape (t)  z = Concat <axis = 1> (y, c) })",
+      // A cut at a position that depends on the extent, in an axis that does not.
+      R"(g (float[s] y, float[20] x) => (float[s] a, float[k] b) <int64[1] n = {20}> {
+        e = Shape (y)  r = Sub (n, e)
+        sizes = Concat <axis = 0> (e, r)  a, b = Split <axis = 0> (x, sizes) })",
+      // Rows of another entry of a merged axis.
+      R"(g (float[b,s,4] x, float[3,4] u) => (float[b,s,4] z) <
+        int64[2] m = {-1, 4}, int64[3,4] i = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}> {
+        e = Shape (x)  r = Reshape (x, m)
+        q = ScatterElements <axis = 1> (r, i, u)  z = Reshape (q, e) })",
+      // Integers that wrap in a narrower type.
+      R"(g (float[s] x, int64[2] ids) => (float[2] z) {
+        a = Cast <to = 3> (ids)  c = Cast <to = 7> (a)  z = Gather (x, c) })",
+      // The rank depends on the extent.
+      "g (float[s,1,4] x) => (float[k,4] z) { z = Squeeze (x) }",
+      // Elements without variance, normalized without an epsilon.
+      R"(g (float[s,3,2] x, float[s] w) => (float[6] z) <int64[2] m = {-1, 6}> {
+        y = MeanVarianceNormalization <axes = [1, 2]> (x)  f = Reshape (y, m)  z = MatMul (w, f) })",
+  };
+  for (const std::string& text : texts) {
+    const Case c(text, text.find("[b,") == std::string::npos
+                           ? std::vector<std::string>{"s=1..8:step=1"}
+                           : std::vector<std::string>{"s=2..8:step=1", "b=2..4:step=1"});
+    EXPECT_TRUE(c.error.what.empty()) << c.error.what << text;
+    EXPECT_EQ(c.decision.verdict, Verdict::Refused) << text;
+  }
+}
+
+// The least integer by -1 ends the program, as a division by 0 does.
+TEST(BucketDecision, DivisorsArePaddedWithWhatDivides) {
+  const Case c("g (int64[s] m) => (int64[s] z) <int64 x = {-9223372036854775808}> { z = Div (x, m) }",
+               {"s=2,4"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  ASSERT_EQ(c.decision.choice.inputs.size(), 1U);
+  EXPECT_EQ(c.decision.choice.inputs[0].element.kind, PadElement::Kind::Number);
+  EXPECT_EQ(c.decision.choice.inputs[0].element.number, 1);
+}
+
+TEST(BucketDecision, TheExtentOfABroadcastIsNotThatOfOneOperand) {
+  const Case c(R"(g (float[n] v, float[m] y, float[s] x) => (float[k] z, float[s] w) {
+    z = Add (v, y)
+    w = Relu (x)
+  })",
+               {"s=2,4"});
+  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_NE(cuts_of(*c.model, c.analysis())[0].extents[0], "n");
+}
+
 TEST(BucketDecision, AFixedSymbolIsNotPadded) {
   const Case c("g (float[s] x) => (float y) { y = ReduceMean <keepdims = 0> (x) }", {"s=4,8,fixed"});
   EXPECT_EQ(c.decision.verdict, Verdict::Proved);

@@ -106,7 +106,20 @@ DimId PaddingAnalysis::in_padded_run(DimId d) {
 LayoutId PaddingAnalysis::layout_of(DimId d) {
   d = dims_.canonical(d);
   if (!stable(d)) return {};
-  return bucketed(d) ? layouts_.prefix(d) : layouts_.same(d);
+  if (!bucketed(d)) return layouts_.same(d);
+  return grows(d) ? layouts_.prefix(d) : LayoutId{};
+}
+
+// "16 - s" is smaller in the padded run: what it holds there is no extension of what it holds in the true
+// one.
+bool PaddingAnalysis::grows(DimId d) {
+  const auto [at, fresh] = grows_.try_emplace(d, false);
+  if (fresh) {
+    const DimId padded = in_padded_run(d);
+    grows_[d] = padded && dims_.less_equal(d, padded) == Tri::Yes;
+    return grows_[d];
+  }
+  return at->second;
 }
 
 // A sum of several padded extents (a cache and new entries) is padded behind each of them.

@@ -94,7 +94,8 @@ class PaddingAnalysis {
   bool stable(DimId d) const;
   // Returns the extent of the padded run; none where it has no formula.
   DimId in_padded_run(DimId d);
-  // Returns the layout of an axis whose extent is d, and whose padding, if it has any, is at its end.
+  // Returns the layout of an axis whose extent is d, and whose padding, if it has any, is at its end; none
+  // where d has no formula, or may be less in the padded run.
   LayoutId layout_of(DimId d);
 
  private:
@@ -105,6 +106,8 @@ class PaddingAnalysis {
     GraphId graph;
   };
 
+  // Returns true if the extent of the padded run is no less.
+  bool grows(DimId d);
   void make_stable(DimId d);
   void start();
   void seed_input(ValueId v);
@@ -139,6 +142,7 @@ class PaddingAnalysis {
   mutable std::vector<std::uint8_t> kinds_;     // by dim: what bucketed() and stable() found
   std::vector<bool> stable_fresh_;              // by dim of a single symbol
   std::map<DimId, DimId> padded_;
+  std::map<DimId, bool> grows_;
   std::map<TensorId, Content> contents_;
   std::vector<Frame> frames_;
 };

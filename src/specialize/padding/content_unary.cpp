@@ -53,7 +53,8 @@ Content growing(const ContentMath& math, OpKind kind, DType type, const Content&
   Content out = kind == OpKind::Exp ? rising(math, c, true, [](double v) { return std::exp(v); })
                                     : total(math, c, kind == OpKind::Sinh);
   if (kind == OpKind::Cosh && math.is_zero(c)) out = ContentMath::number(1);
-  if (math.high(c) > limit || (kind != OpKind::Exp && math.low(c) < -limit)) {
+  const Content wide = math.widened(c);
+  if (math.high(wide) > limit || (kind != OpKind::Exp && math.low(wide) < -limit)) {
     out.high = {kInfinity, {}};
     out.infinite = out.positive_infinite = true;
   }
@@ -89,7 +90,8 @@ Content unary_content(const ContentMath& math, OpKind kind, DType type, const Co
     case OpKind::Atan: return up(true, [](double v) { return std::atan(v); });
     case OpKind::Asinh: return up(true, [](double v) { return std::asinh(v); });
     case OpKind::Softplus: return up(true, [](double v) { return v > 500 ? v : std::log1p(std::exp(v)); });
-    case OpKind::Softsign:
+    case OpKind::Softsign:  // of infinity ONNX Runtime gives NaN
+      if (!c.finite()) return ContentMath::anything();
       return up(true, [](double v) { return std::isinf(v) ? sign(v) : v / (1 + std::fabs(v)); });
     case OpKind::Floor: return jump([](double v) { return std::floor(v); });
     case OpKind::Ceil: return jump([](double v) { return std::ceil(v); });

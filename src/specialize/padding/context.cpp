@@ -224,9 +224,12 @@ bool PaddingContext::unknown_extent(std::size_t output, std::size_t axis) {
 bool PaddingContext::refuse_padding(std::size_t i, AxisMask axes, const Content& content,
                                     std::string_view does, double fill) {
   const PaddedValue& v = in(i);
+  const std::string_view least =
+      fill < 0 ? "the least number of its type" : "the greatest number of its type";
   Blame blame{.axis = std::countr_zero(axes & v.padded),
               .content = math.text(content),
-              .needs = math.text(ContentMath::number(fill)),
+              .needs = std::isinf(fill) && !is_float(v.type) ? std::string(least)
+                                                             : math.text(ContentMath::number(fill)),
               .repair = Repair::Mask,
               .fill = fill};
   Contamination::Place place{i, {}};

@@ -63,7 +63,9 @@ bool flat_index_rule(PaddingContext& c) {
   }
   if (c.in(0).linear.empty()) return false;
   const PaddedValue& v = c.in(0);
-  if (c.kind == OpKind::Identity || c.kind == OpKind::Cast) return c.set(0, v);
+  const bool keeps =
+      c.kind == OpKind::Identity || (c.kind == OpKind::Cast && c.output_type(0) == DType::Int64);
+  if (keeps) return c.set(0, v);
   if (c.kind != OpKind::Unsqueeze) return false;
   std::vector<IndexTerm> terms = v.linear;
   const auto axes = c.axes(v.rank() + 1);

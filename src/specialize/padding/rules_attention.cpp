@@ -53,6 +53,8 @@ class Attention {
       if (x->rank() != q_.rank() || (x->rank() != 3 && x->rank() != 4))
         return c_.refuse("its operands have other ranks than 3 and 4");
     at_ = axes_of_operand(q_);
+    if (c_.attr(names::left_window_size, -1) >= 0 || c_.attr(names::right_window_size, -1) >= 0)
+      return c_.refuse("with a window it is not analysed");
     has_past_ = c_.has(kPastKey);
     if (has_past_ != c_.has(kPastValue) || (has_past_ && c_.has(kLengths)))
       return c_.refuse("with a part of a cache, or with a cache and lengths, it is not analysed");

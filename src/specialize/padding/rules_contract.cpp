@@ -38,7 +38,10 @@ class Contractor {
     for (AxisMask s = 1; s < sets; ++s)
       if (!c_.math.is_zero(product(chosen(s)))) return refuse_sum(chosen(s));
     std::vector<LayoutId> l;
-    for (const char label : k_.result) l.push_back(layouts_[static_cast<unsigned char>(label)]);
+    for (const char label : k_.result) {
+      const bool is_either = either_.find(label) != std::string::npos;
+      l.push_back(is_either ? c_.stable_extent(0, l.size()) : layouts_[static_cast<unsigned char>(label)]);
+    }
     return c_.make(type, std::move(l), [&](AxisMask region) {
       std::string in;
       for (std::size_t i = 0; i < k_.result.size(); ++i)
@@ -66,7 +69,10 @@ class Contractor {
         LayoutId& now = layouts_[static_cast<unsigned char>(k_.labels[o][i])];
         const LayoutId l = v.layouts[i];
         if (!now || now == l || c_.is_one(c_.layouts.extent(now))) now = l;
-        else if (!c_.is_one(c_.layouts.extent(l)) && (c_.layouts.padded(l) || c_.layouts.padded(now)))
+        else if (c_.is_one(c_.layouts.extent(l))) continue;
+        else if (!c_.layouts.padded(l) && !c_.layouts.padded(now))
+          either_ += k_.labels[o][i];  // one of them may be 1 in a run
+        else
           return c_.refuse("it joins axes with different layouts of padding, " + c_.layouts.text(now) +
                            " and " + c_.layouts.text(l));
       }
@@ -132,7 +138,7 @@ class Contractor {
   PaddingContext& c_;
   const Contraction& k_;
   std::array<LayoutId, 256> layouts_{};
-  std::string summed_;
+  std::string summed_, either_;
 };
 
 // The labels of a matrix product of these ranks: k is summed over, capitals are batch axes.

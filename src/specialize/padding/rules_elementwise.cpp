@@ -2,6 +2,7 @@
 // the padding of the result is computed from the padding of the operands, if all lie the same way along an
 // axis or have extent 1 there.
 #include <algorithm>
+#include <cmath>
 
 #include "ops/node_facts.h"
 #include "specialize/padding/rules.h"
@@ -27,8 +28,12 @@ std::optional<std::vector<LayoutId>> broadcast(PaddingContext& c,
       } else if (c.is_one(c.layouts.extent(l))) {
         continue;
       } else if (!c.layouts.padded(now) && !c.layouts.padded(l)) {
-        // One of them may be 1 in a run. In both runs each has the same extent.
-        if (c.dims.value(c.layouts.extent(l))) now = l;
+        // One of them may be 1 in a run. In both runs each has the same extent, and so has the result.
+        now = c.dims.value(c.layouts.extent(l)).value_or(0) > 1 ? l : c.stable_extent(0, i);
+        if (!now) {
+          c.unknown_extent(0, i);
+          return std::nullopt;
+        }
       } else if (c.dims.equal(c.layouts.extent(now), c.layouts.extent(l)) == Tri::Yes) {
         c.refuse("operands have different layouts of padding, " + c.layouts.text(now) + " and " +
                      c.layouts.text(l) + ", on axis " + std::to_string(i),
@@ -123,8 +128,8 @@ bool elementwise(PaddingContext& c) {
   return c.set(0, std::move(out));
 }
 
-// An integer division by a padding element that may be 0 may end the program. Of constants of a bucket it
-// cannot: the model accepts that extent.
+// An integer division by a padding element that may be 0 may end the program, and so may that of the least
+// integer by -1. Of constants of a bucket it cannot: the model accepts that extent.
 bool division(PaddingContext& c) {
   const PaddedValue &a = c.in(0), &b = c.in(1);
   const std::vector<const PaddedValue*> operands{&a, &b};
@@ -137,7 +142,10 @@ bool division(PaddingContext& c) {
     const Content &x = a.at(operand_region(a, r, region)), &y = b.at(operand_region(b, r, region));
     const Content divisor = c.math.widened(y);
     const bool may_be_zero = c.math.low(divisor) <= 0 && c.math.high(divisor) >= 0;
-    if (integers && may_be_zero) {
+    const bool may_be_minus_one = c.math.low(divisor) <= -1 && c.math.high(divisor) >= -1;
+    const double least = is_signed_int(a.type) ? -std::ldexp(1, bits_of(a.type) - 1) : 0;
+    const bool may_overflow = may_be_minus_one && is_signed_int(a.type) && c.math.low(x) <= least;
+    if (integers && (may_be_zero || may_overflow)) {
       traps = traps || (region != 0 && !(a.pure && b.pure));
       return ContentMath::any_finite();
     }
@@ -147,7 +155,10 @@ bool division(PaddingContext& c) {
     }
     return c.math.divide(x, y, integers);
   });
-  if (traps) return c.refuse("an integer division by a padding element that may be 0 can end the program");
+  if (traps)
+    return c.refuse(
+        "an integer division in the padding, by what may be 0 or of the least integer by -1, can end the "
+        "program");
   return c.set(0, std::move(out));
 }
 
@@ -185,7 +196,10 @@ bool cast(PaddingContext& c) {
     return c.refuse("a cast from or to strings is not analysed");
   PaddedValue out =
       c.make(to, v.layouts, [&](AxisMask region) { return c.math.cast(v.at(region), v.type, to); });
-  out.origin = v.origin;
+  // A narrower type may wrap what the input holds.
+  const bool holds = to == v.type || (is_signed_int(to) && is_int(v.type) && bits_of(to) > bits_of(v.type)) ||
+                     (is_signed_int(to) && is_signed_int(v.type) && bits_of(to) >= bits_of(v.type));
+  if (holds) out.origin = v.origin;
   return c.set(0, std::move(out));
 }
 

@@ -218,6 +218,14 @@ bool scatter(PaddingContext& c) {
     if (!axis) return c.refuse("its axis is not known");
     first_axis = static_cast<std::size_t>(*axis);
   }
+  for (std::size_t i = 0; !tuples && i < data.rank(); ++i) {
+    if (i == first_axis) continue;
+    if (i >= index.rank() || i >= updates.rank()) return c.refuse("its operands have different ranks");
+    const bool shorter = c.layouts.is_prefix(data.layouts[i]) && !index.is_padded(i);
+    const bool differs = index.layouts[i] != data.layouts[i] && (data.is_padded(i) || index.is_padded(i));
+    if (differs && !shorter)
+      return c.refuse("its operands have different layouts of padding on axis " + std::to_string(i));
+  }
   if (index.padded != 0 || updates.padded != 0) {
     const AxisMask of_index = tuples ? index.padded & (bit(last) - 1) : index.padded;
     if (tuples && of_index == 0) {

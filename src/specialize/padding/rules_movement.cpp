@@ -54,6 +54,11 @@ bool split(PaddingContext& c) {
     parts.push_back(c.has_output(k) ? c.inferred(k, a) : LayoutId{});
     if (!parts.back()) return c.unknown_extent(k, a);
   }
+  const bool moves =
+      std::any_of(parts.begin(), parts.end() - 1, [&](LayoutId p) { return c.layouts.padded(p); });
+  if (!v.is_padded(a) && moves)
+    return c.refuse("it cuts axis " + std::to_string(a) + " at positions that depend on a padded extent",
+                    {.axis = static_cast<int>(a)});
   if (v.is_padded(a)) {
     const Layout& l = c.layouts[v.layouts[a]];
     const auto same_extent = [&](LayoutId x, LayoutId y) {
@@ -367,6 +372,8 @@ bool resize(PaddingContext& c) {
   const std::string_view transform =
       old ? "asymmetric" : c.attr_text(names::coordinate_transformation_mode, "half_pixel");
   const std::string_view rounding = old ? "floor" : c.attr_text(names::nearest_mode, "round_prefer_floor");
+  if (transform == "tf_crop_and_resize" && v.padded != 0)
+    return c.refuse("its samples are chosen by a part of the extent");
   bool changes = false;
   for (std::size_t i = 0; i < v.rank(); ++i) {
     const bool same =

@@ -34,8 +34,12 @@ std::optional<AxisMask> statistics_axes(PaddingContext& c, const PaddedValue& v)
   }
 }
 
-Content normalized(const Content& c) {
-  Content out = c.finite() ? ContentMath::any_finite() : ContentMath::anything();
+// Equal elements have no variance: without an epsilon they give 0 / 0.
+Content normalized(const PaddingContext& k, const Content& c) {
+  const bool divides_by_zero =
+      k.kind == OpKind::MeanVarianceNormalization ||
+      (k.kind == OpKind::LRN ? k.attr_real(names::bias, 1) <= 0 : k.attr_real(names::epsilon, 1e-5) <= 0);
+  Content out = c.finite() && !divides_by_zero ? ContentMath::any_finite() : ContentMath::anything();
   out.rounding = kRounding;
   return out;
 }
@@ -56,10 +60,10 @@ bool normalization(PaddingContext& c) {
     std::vector<LayoutId> l = v.layouts;
     for (std::size_t k = 0; k < l.size(); ++k)
       if ((*over >> k & 1u) != 0) l[k] = c.layouts.same(c.dims.constant(1));
-    if (!c.set(i, c.make(c.output_type(i), std::move(l), [&](AxisMask r) { return normalized(v.at(r)); })))
+    if (!c.set(i, c.make(c.output_type(i), std::move(l), [&](AxisMask r) { return normalized(c, v.at(r)); })))
       return false;
   }
-  return c.set_result(v.layouts, [&](AxisMask r) { return normalized(v.at(r)); });
+  return c.set_result(v.layouts, [&](AxisMask r) { return normalized(c, v.at(r)); });
 }
 
 // Operand 0 plus operand 1, and then normalized over the last axis.
@@ -101,11 +105,11 @@ bool lp_normalization(PaddingContext& c) {
 
 bool batch_normalization(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
-  if (c.attr(names::training_mode, 0) != 0 || c.output_count() > 1)
-    return c.refuse("in training it uses the statistics of the batch");
+  const bool trains = c.opset() < 7 ? c.attr(names::is_test, 0) == 0 : c.attr(names::training_mode, 0) != 0;
+  if (trains || c.output_count() > 1) return c.refuse("in training it uses the statistics of the batch");
   if (c.attr(names::spatial, 1) == 0 && v.padded > 1) return c.refuse("its weights cover padded axes");
   if (v.is_padded(1)) return c.refuse("its channels are padded", {.axis = 1});
-  return c.set_result(v.layouts, [&](AxisMask r) { return normalized(v.at(r)); });
+  return c.set_result(v.layouts, [&](AxisMask r) { return normalized(c, v.at(r)); });
 }
 
 }  // namespace graphopt::padding

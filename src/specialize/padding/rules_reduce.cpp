@@ -29,6 +29,13 @@ bool is_neutral(const PaddingContext& c, const Content& padding, const Content& 
   return c.math.is(padding, *neutral(c.kind));
 }
 
+// Returns whether no element of the padding comes before a true one in a search. What is chosen jumps, so
+// rounding counts.
+bool is_beyond(const PaddingContext& c, const Content& padding, const Content& truth, bool largest) {
+  const Content p = c.math.widened(padding), t = c.math.widened(truth);
+  return !p.nan && (largest ? c.math.less_equal(p.high, t.low) : c.math.less_equal(t.high, p.low));
+}
+
 Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, AxisMask over) {
   const Content all = c.join_over(v, base, over);
   const ContentMath& math = c.math;
@@ -48,7 +55,7 @@ Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, Ax
                     c.kind == OpKind::ReduceSumSquare;
   if (sums && math.is_zero(all)) return ContentMath::number(0);
   if (!all.finite()) return ContentMath::anything();
-  const bool not_negative = (sums && c.kind != OpKind::ReduceSum) || (sums && math.low(all) >= 0);
+  const bool not_negative = sums && (c.kind != OpKind::ReduceSum || math.low(all) >= 0);
   Content out = ContentMath::interval(not_negative ? 0 : -kInfinity, kInfinity);
   out.rounding = kRounding;
   return out;
@@ -79,6 +86,12 @@ bool reduce(PaddingContext& c) {
     const Content* bad =
         c.bad_padding(v, padded, [&](const Content& p) { return is_neutral(c, p, v.true_part()); });
     if (bad) return c.refuse_padding(0, padded, *bad, "it reduces", *fill);
+    const bool by_order = c.kind == OpKind::ReduceMax || c.kind == OpKind::ReduceMin;
+    for (std::size_t i = 0; by_order && i < v.rank(); ++i)
+      if ((padded >> i & 1u) != 0 && c.dims.range(c.extent(0, i)).low < 1)
+        return c.refuse("of no element it gives the neutral one, which the padding need not be: axis " +
+                            std::to_string(i) + " may be empty",
+                        {.axis = static_cast<int>(i)});
   }
   AxisMask all = 0;
   for (const std::size_t i : *over) all |= bit(i);
@@ -95,6 +108,8 @@ bool reduce(PaddingContext& c) {
     AxisMask base = 0;
     for (std::size_t i = 0; i < from.size(); ++i)
       if ((region >> i & 1u) != 0) base |= bit(from[i]);
+    if (all == 0)  // runtimes differ in whether it is an Identity
+      return v.at(base).finite() ? ContentMath::any_finite() : ContentMath::anything();
     return reduced(c, v, base & ~all, padded);
   });
 }
@@ -115,7 +130,7 @@ bool softmax(PaddingContext& c) {
     if (c.math.is(p, -kInfinity)) return true;
     if (c.kind == OpKind::Softmax && c.math.mask_of(p) >= 1000 && !p.nan && !p.positive_infinite)
       return masked = true;
-    return c.kind == OpKind::Hardmax && !p.nan && c.math.less_equal(p.high, v.true_part().low);
+    return c.kind == OpKind::Hardmax && is_beyond(c, p, v.true_part(), true);
   });
   if (bad) return c.refuse_padding(0, padded, *bad, "it normalizes over", -kInfinity);
   if (masked)
@@ -125,8 +140,8 @@ bool softmax(PaddingContext& c) {
     const AxisMask others = region & ~padded;
     if (others == region || (region & v.padded & ~padded) != 0) {
       const Content all = c.join_over(v, others, padded);
-      bool has_score = (region & v.padded) == 0;  // a row of minus infinity alone gives NaN
-      for_each_subset(padded, [&](AxisMask s) { has_score = has_score || !v.at(others | s).infinite; });
+      // A row of minus infinity alone gives NaN; the true part of the row has an element.
+      const bool has_score = (region & v.padded) == 0 || !v.at(others).infinite;
       const bool defined = !all.nan && !all.positive_infinite && has_score;
       if (c.kind == OpKind::LogSoftmax) {
         Content out = ContentMath::interval(-kInfinity, 0);
@@ -153,10 +168,8 @@ bool arg_extreme(PaddingContext& c) {
   const bool largest = c.kind == OpKind::ArgMax;
   if (v.is_padded(a)) {
     if (!c.layouts.is_prefix(v.layouts[a])) return c.refuse("padding within the axis moves the position");
-    const Content* bad = c.bad_padding(v, bit(a), [&](const Content& p) {
-      return !p.nan && (largest ? c.math.less_equal(p.high, v.true_part().low)
-                                : c.math.less_equal(v.true_part().high, p.low));
-    });
+    const Content* bad =
+        c.bad_padding(v, bit(a), [&](const Content& p) { return is_beyond(c, p, v.true_part(), largest); });
     if (bad) return c.refuse_padding(0, bit(a), *bad, "it searches", largest ? -kInfinity : kInfinity);
     if (c.attr(names::select_last_index, 0) != 0)
       return c.refuse("it takes the last of equal elements of a padded axis");
@@ -184,10 +197,8 @@ bool top_k(PaddingContext& c) {
   if (v.is_padded(a)) {
     if (!c.layouts.is_prefix(v.layouts[a])) return c.refuse("padding within the axis moves the position");
     const bool largest = c.attr(names::largest, 1) != 0;
-    const Content* bad = c.bad_padding(v, bit(a), [&](const Content& p) {
-      return !p.nan && (largest ? c.math.less_equal(p.high, v.true_part().low)
-                                : c.math.less_equal(v.true_part().high, p.low));
-    });
+    const Content* bad =
+        c.bad_padding(v, bit(a), [&](const Content& p) { return is_beyond(c, p, v.true_part(), largest); });
     if (bad) return c.refuse_padding(0, bit(a), *bad, "it searches", largest ? -kInfinity : kInfinity);
     if (c.attr(names::sorted, 1) == 0) return c.refuse("the order of its results is not defined");
     const bool all = c.dims.equal(k, n) == Tri::Yes;

@@ -28,9 +28,12 @@ bool squeeze(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
   auto removed = c.axes(v.rank());
   if (!removed) return c.refuse("its axes are not known");
-  if (removed->empty())
-    for (std::size_t i = 0; i < v.rank(); ++i)
-      if (c.is_one(c.extent(0, i))) removed->push_back(i);
+  const bool all_ones = removed->empty();
+  for (std::size_t i = 0; all_ones && i < v.rank(); ++i) {
+    if (c.is_one(c.extent(0, i))) removed->push_back(i);
+    else if (c.dims.equal(c.extent(0, i), c.dims.constant(1)) != Tri::No)
+      return c.refuse("it removes axis " + std::to_string(i) + " in runs in which its extent is 1");
+  }
   std::vector<std::size_t> from;
   for (std::size_t i = 0; i < v.rank(); ++i) {
     if (std::ranges::find(*removed, i) == removed->end()) from.push_back(i);
