@@ -160,7 +160,7 @@ Result<Bucketability> run(const BucketableOptions& options) {
 }
 
 Json number_of(double v) {
-  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  if (std::isinf(v)) return json_number(v);
   return std::floor(v) == v && std::fabs(v) < 1e15 ? Json(static_cast<std::int64_t>(v)) : Json(v);
 }
 

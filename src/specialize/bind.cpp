@@ -73,13 +73,6 @@ std::string text_of(const Bindings::Shape& s, const std::string& option) {
   return out;
 }
 
-ValueId find_input(const Model& m, std::string_view name) {
-  for (const ValueId v : m.graph_inputs(m.main())) {
-    if (m.text(m.value(v).name) == name) return v;
-  }
-  return {};
-}
-
 std::optional<Error> bind_shape(const Model& m, Bounds& bounds, const Bindings::Shape& s,
                                 const std::string& option) {
   const ValueId v = find_input(m, s.input);
@@ -138,6 +131,13 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
 }
 
 }  // namespace
+
+ValueId find_input(const Model& m, std::string_view name) {
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    if (m.text(m.value(v).name) == name) return v;
+  }
+  return {};
+}
 
 std::vector<DimId> input_symbols(const Model& m) {
   std::vector<DimId> out;

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graphopt/error.h"
@@ -45,6 +46,9 @@ Result<InferOptions> bind(const Model& model, const Bindings& bindings);
 
 // Returns true if a dim becomes a number, so that types of the saved model state it.
 bool specializes(const Bindings& bindings);
+
+// Returns the input of the main graph of that name; none when there is none.
+ValueId find_input(const Model& model, std::string_view name);
 
 // Returns the symbols of the main graph's inputs, in their order.
 std::vector<DimId> input_symbols(const Model& model);

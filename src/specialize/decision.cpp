@@ -17,12 +17,6 @@ Error usage(const Model& m, std::string what, std::string remedy) {
 
 std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\''; }
 
-ValueId find_input(const Model& m, std::string_view name) {
-  for (const ValueId v : m.graph_inputs(m.main()))
-    if (m.text(m.value(v).name) == name) return v;
-  return {};
-}
-
 bool is_used(const Model& m, DimId symbol) {
   for (const DimId s : input_symbols(m))
     if (s == symbol) return true;

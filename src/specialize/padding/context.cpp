@@ -1,6 +1,7 @@
 #include "specialize/padding/context.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/constants.h"
 #include "ops/node_facts.h"
@@ -67,6 +68,10 @@ std::optional<double> PaddingContext::splat(std::size_t i) const {
   if (const auto v = real_splat(m, t)) return v;
   if (const auto v = int_splat(m, t)) return static_cast<double>(*v);
   return std::nullopt;
+}
+
+double PaddingContext::zero_point(std::size_t i) const {
+  return has(i) ? splat(i).value_or(std::numeric_limits<double>::quiet_NaN()) : 0;
 }
 
 std::optional<std::vector<std::size_t>> PaddingContext::axes(std::size_t rank) const {
@@ -219,6 +224,12 @@ void PaddingContext::contaminate(std::size_t output) {
 bool PaddingContext::unknown_extent(std::size_t output, std::size_t axis) {
   return refuse("the extent of axis " + std::to_string(axis) + " of result " + std::to_string(output) +
                 " has no formula over the extents of the inputs");
+}
+
+bool PaddingContext::unpadded_from(std::size_t first, std::string_view what) {
+  for (std::size_t i = first; i < input_count(); ++i)
+    if (has(i) && in(i).padded != 0) return refuse("its " + std::string(what) + " padded");
+  return true;
 }
 
 bool PaddingContext::refuse_padding(std::size_t i, AxisMask axes, const Content& content,

@@ -40,6 +40,9 @@ class PaddingContext {
   std::optional<std::int64_t> number(std::size_t i) const;  // the only one
   std::optional<double> real(std::size_t i) const;          // the only element of a constant, of any type
   std::optional<double> splat(std::size_t i) const;         // equal elements of a constant, of any type
+  // Returns the zero point in an operand, 0 for an absent one; NaN, which no content is, where it is not
+  // known or differs along an axis.
+  double zero_point(std::size_t i) const;
   // Returns the axes of the node, normalized; nothing where they are not known.
   std::optional<std::vector<std::size_t>> axes(std::size_t rank) const;
   std::optional<std::size_t> axis(std::size_t rank) const;  // one
@@ -96,6 +99,8 @@ class PaddingContext {
   // States that a result is contaminated for the reason of the last refuse(), while others are not.
   void contaminate(std::size_t output);
   bool unknown_extent(std::size_t output, std::size_t axis);
+  // Returns true if no operand from `first` on is padded; else refuses: `what` they are.
+  bool unpadded_from(std::size_t first, std::string_view what);
   // Refuses because padding of these axes of operand i, which holds `content`, would be read; `fill` is what
   // may stand there.
   bool refuse_padding(std::size_t i, AxisMask axes, const Content& content, std::string_view does,

@@ -160,11 +160,6 @@ Contraction product_of(PaddingContext& c, std::size_t first, std::size_t second,
   return k;
 }
 
-double zero_point(const PaddingContext& c, std::size_t slot) {
-  if (!c.has(slot)) return 0;
-  return c.splat(slot).value_or(std::numeric_limits<double>::quiet_NaN());
-}
-
 }  // namespace
 
 bool matmul(PaddingContext& c) {
@@ -175,11 +170,11 @@ bool matmul(PaddingContext& c) {
   if (quantized) {
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{4}, std::size_t{5}})
       if (c.in(i).padded != 0) return c.refuse("a scale is padded");
-    k.zeros = {zero_point(c, 2), zero_point(c, 5)};
+    k.zeros = {c.zero_point(2), c.zero_point(5)};
   } else if (c.kind == OpKind::MatMulInteger) {
     for (const std::size_t i : {std::size_t{2}, std::size_t{3}})
       if (c.has(i) && c.in(i).padded != 0) return c.refuse("a zero point is padded");
-    k.zeros = {zero_point(c, 2), zero_point(c, 3)};
+    k.zeros = {c.zero_point(2), c.zero_point(3)};
   }
   auto out = Contractor(c, k).value(c.output_type(0));
   if (!out) return false;

@@ -10,8 +10,7 @@ bool packed_product(PaddingContext& c) {
   const PaddedValue& x = c.in(0);
   if (x.rank() == 0 || x.is_padded(x.rank() - 1))
     return c.refuse("its rows are padded", {.axis = static_cast<int>(x.rank()) - 1});
-  for (std::size_t i = 1; i < c.input_count(); ++i)
-    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  if (!c.unpadded_from(1, "weights are")) return false;
   std::vector<LayoutId> l = x.layouts;
   l.back() = c.inferred(0, l.size() - 1);
   if (!l.back()) return c.unknown_extent(0, l.size() - 1);
@@ -124,8 +123,7 @@ bool packed_attention(PaddingContext& c) {
     return c.refuse("padding of its keys takes part: it has no mask", {.axis = 1});
   }
   if (keys_padded) {
-    const Content all = c.join_over(x, 0, x.padded);
-    if (!all.finite()) return c.refuse("padding of its keys may not be finite", {.axis = 1});
+    if (!x.finite()) return c.refuse("padding of its keys may not be finite", {.axis = 1});
     const double filter = c.attr_real(c.m.names.intern("mask_filter_value"), -10000);
     if (filter > -1000) return c.refuse("its mask is too weak");
     c.assume(Assumption::Kind::MaskDominates,

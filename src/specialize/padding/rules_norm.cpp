@@ -53,8 +53,7 @@ bool normalization(PaddingContext& c) {
   if ((*over & v.padded) != 0)
     return c.refuse("its statistics over " + c.axis_text(v, *over) + " include padding",
                     {.axis = std::countr_zero(*over & v.padded)});
-  for (std::size_t i = 1; i < c.input_count(); ++i)
-    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  if (!c.unpadded_from(1, "weights are")) return false;
   for (std::size_t i = 1; i < c.output_count(); ++i) {
     if (!c.has_output(i)) continue;
     std::vector<LayoutId> l = v.layouts;
@@ -74,8 +73,7 @@ bool skip_normalization(PaddingContext& c) {
   const std::vector<const PaddedValue*> operands{&v, &skip};
   const auto l = broadcast(c, operands);
   if (!l) return false;
-  for (std::size_t i = 2; i < c.input_count(); ++i)
-    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  if (!c.unpadded_from(2, "weights are")) return false;
   if (c.layouts.padded(l->back()))
     return c.refuse("its statistics over the last axis include padding",
                     {.axis = static_cast<int>(l->size()) - 1});

@@ -6,8 +6,7 @@ namespace graphopt::padding {
 
 bool quantize(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
-  for (std::size_t i = 1; i < c.input_count(); ++i)
-    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its scale is padded");
+  if (!c.unpadded_from(1, "scale is")) return false;
   if (c.in(1).rank() > 1) return c.refuse("quantization by blocks is not analysed");
   const bool forward = c.kind == OpKind::QuantizeLinear;
   const std::optional<double> zero = c.has(2) ? c.splat(2) : std::optional<double>(0);

@@ -107,11 +107,6 @@ Content whole(const PaddingContext& c, const PaddedValue& x, AxisMask region) {
   return c.join_over(x, outer, x.padded & ~AxisMask{3});
 }
 
-double zero_point(const PaddingContext& c, std::size_t slot) {
-  if (!c.has(slot)) return 0;
-  return c.splat(slot).value_or(std::numeric_limits<double>::quiet_NaN());
-}
-
 std::optional<std::vector<std::int64_t>> kernel_of(PaddingContext& c, const PaddedValue& w) {
   std::vector<std::int64_t> kernel;
   for (std::size_t i = 2; i < w.rank(); ++i) {
@@ -128,13 +123,12 @@ bool convolution(PaddingContext& c) {
   const bool quantized = c.kind == OpKind::QLinearConv;
   const PaddedValue &x = c.in(0), &w = c.in(quantized ? 3 : 1);
   if (x.is_padded(1)) return c.refuse("its channels are padded", {.axis = 1});
-  for (std::size_t i = 1; i < c.input_count(); ++i)
-    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  if (!c.unpadded_from(1, "weights are")) return false;
   const auto kernel = kernel_of(c, w);
   if (!kernel) return c.refuse("the extents of its kernel are not known");
   const auto windows = windows_of(c, x, *kernel);
   if (!windows) return false;
-  const double zero = quantized ? zero_point(c, 2) : c.kind == OpKind::ConvInteger ? zero_point(c, 2) : 0;
+  const double zero = quantized ? c.zero_point(2) : c.kind == OpKind::ConvInteger ? c.zero_point(2) : 0;
   const AxisMask reads = reached(x, *windows);
   if (const Content* bad = c.bad_padding(x, reads, [&](const Content& p) { return c.math.is(p, zero); }))
     return c.refuse_padding(0, reads, *bad, "its last windows read", zero);
@@ -149,8 +143,7 @@ bool convolution(PaddingContext& c) {
 bool transposed_convolution(PaddingContext& c) {
   const PaddedValue &x = c.in(0), &w = c.in(1);
   if (x.is_padded(1)) return c.refuse("its channels are padded", {.axis = 1});
-  for (std::size_t i = 1; i < c.input_count(); ++i)
-    if (c.has(i) && c.in(i).padded != 0) return c.refuse("its weights are padded");
+  if (!c.unpadded_from(1, "weights are")) return false;
   const auto kernel = kernel_of(c, w);
   const std::string_view automatic = c.attr_text(names::auto_pad, "NOTSET");
   if (!kernel || kernel->size() + 2 != x.rank()) return c.refuse("the extents of its kernel are not known");

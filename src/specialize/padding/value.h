@@ -20,7 +20,7 @@ using AxisMask = std::uint32_t;  // a set of axes, a bit each
 inline constexpr int kMaxPaddedAxes = 6;
 inline constexpr std::size_t kMaxPaddedRank = 32;
 
-// What would make a node safe that reads padding (repairs.h).
+// What would make a node safe that reads padding.
 enum class Repair : std::uint8_t {
   None,
   Mask,         // select `fill` behind the true extent before the node
