@@ -146,6 +146,11 @@ class Teller {
 Result<Bucketability> run(const BucketableOptions& options) {
   Result<BucketMarks> marks = parse_marks(options.buckets, options.file);
   if (!marks) return marks.errors();
+  if (marks->groups.empty())
+    return Error{ErrorKind::Usage,
+                 {options.file, {}, {}, {}, {}},
+                 "--bucketable: no sizes are given",
+                 "add --bucket SYMBOL=SIZES, as in seq=16..512:pow2, or groups to the file of --buckets"};
   Result<ReadModel> read =
       read_for_view(options.model.input, options.model.external_root, options.model.dim_names);
   if (!read) return read.errors();

@@ -60,6 +60,22 @@ def test_wrong_words(tool, folder):
     refused(tool("inspect", path, "--jsn"), USAGE, "'--json'")
 
 
+def test_marks_of_buckets(tool, folder):
+    path, ask = saved(folder), ["inspect", "--bucketable"]
+    empty = folder / "empty.json"
+    empty.write_text('{"groups": []}')
+    for words, parts in [
+        ([*ask, path], ["no sizes are given", "--bucket SYMBOL=SIZES"]),
+        ([*ask, path, "--buckets", empty], ["empty.json", "no sizes are given"]),
+        (["inspect", path, "--bucket", "n=1,2"], ["without --bucketable", "add --bucketable"]),
+        ([*ask, path, "--buckets", folder / "none.json"], ["none.json", "no such file"]),
+        ([*ask, path, "--bucket", "zzz=1,2"], ["no symbol 'zzz'"]),
+        ([*ask, path, "--bucket", "n=8..4:pow2"], ["reversed", "4..8"]),
+    ]:
+        refused(tool(*words), USAGE, *parts)
+    refused(tool(*ask, folder / "none.onnx", "--bucket", "n=1,2"), INPUT, "none.onnx")
+
+
 def test_shapes_must_fit(tool, folder):
     two = helper.make_graph(
         [helper.make_node("Add", ["a", "b"], ["y"])],

@@ -147,6 +147,9 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
     command.text = version_text();
   } else if (command.inspect.input.empty()) {
     return usage("inspect: no model is named", "graphopt inspect IN, where IN is a file or '-'");
+  } else if (!command.bucketable && !(command.buckets.buckets.empty() && command.buckets.file.empty())) {
+    return usage("--bucket, --buckets: inspect asks nothing about sizes without --bucketable",
+                 "add --bucketable");
   } else {
     command.verb = Command::Verb::Inspect;
     command.inspect.process_ends = true;
