@@ -95,7 +95,6 @@ std::string text_of(const Bucketability& b) {
   if (!r.reason.empty()) {
     out += r.node.empty() ? std::string() : fmt::format("  node '{}' ({})\n", visible(r.node), visible(r.op));
     out += fmt::format("  {}\n", visible(r.reason));
-    if (!r.repair.empty()) out += fmt::format("  a repair exists: {}\n", r.repair);
   }
   heading(out, fmt::format("buckets ({})", b.buckets));
   for (const Bucketability::Symbol& s : b.symbols) {
