@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
-#include "ops/constants.h"
-#include "ops/fold.h"
 #include "ops/node_facts.h"
 #include "specialize/padding/context.h"
 #include "specialize/padding/linear.h"
-#include "support/half.h"
 
 namespace graphopt {
 namespace {
 
 enum : std::uint8_t { kAsked = 1, kBucketed = 2, kStable = 4 };
-constexpr FoldLimits kFoldLimits{std::uint64_t{1} << 22, std::uint64_t{1} << 24};
 
 bool is_deterministic(const Model& m, NodeId root) {
   return all_that_run_in(m, root, [&m](NodeId n) {
@@ -25,30 +21,12 @@ bool is_deterministic(const Model& m, NodeId root) {
   });
 }
 
-template <class T, class ToDouble> Content range_of(Bytes raw, ToDouble to_double) {
-  const std::size_t count = raw.size() / sizeof(T);
-  double low = kInfinity, high = -kInfinity;
-  bool nan = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    T element;
-    raw.copy(reinterpret_cast<char*>(&element), sizeof element, i * sizeof element);
-    const double v = to_double(element);
-    if (std::isnan(v)) nan = true;
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-  if (count == 0 || low > high) low = high = 0;
-  Content c = ContentMath::interval(low, high);
-  c.nan = nan;
-  c.infinite = std::isinf(low) || std::isinf(high);
-  c.positive_infinite = high == kInfinity;
-  return c;
-}
-
 }  // namespace
 
-PaddingAnalysis::PaddingAnalysis(Model& m, const Inference& inference, PaddingOptions options)
-    : m_(m),
+PaddingAnalysis::PaddingAnalysis(Model& m, const Inference& inference, PaddingOptions options,
+                                 std::shared_ptr<ConstantFacts> constants)
+    : constants_(constants ? std::move(constants) : std::make_shared<ConstantFacts>()),
+      m_(m),
       inference_(inference),
       options_(std::move(options)),
       dims_(m.dims),
@@ -100,7 +78,7 @@ DimId PaddingAnalysis::in_padded_run(DimId d) {
   DimId out = d;
   for (const auto& [symbol, padded] : slack_)
     if (out) out = dims_.substitute(out, symbol, padded);
-  return padded_[d] = out;
+  return at->second = out;
 }
 
 LayoutId PaddingAnalysis::layout_of(DimId d) {
@@ -114,12 +92,9 @@ LayoutId PaddingAnalysis::layout_of(DimId d) {
 // one.
 bool PaddingAnalysis::grows(DimId d) {
   const auto [at, fresh] = grows_.try_emplace(d, false);
-  if (fresh) {
-    const DimId padded = in_padded_run(d);
-    grows_[d] = padded && dims_.less_equal(d, padded) == Tri::Yes;
-    return grows_[d];
-  }
-  return at->second;
+  if (!fresh) return at->second;
+  const DimId padded = in_padded_run(d);
+  return at->second = padded && dims_.less_equal(d, padded) == Tri::Yes;
 }
 
 // A sum of several padded extents (a cache and new entries) is padded behind each of them.
@@ -150,45 +125,13 @@ LayoutId PaddingAnalysis::input_layout(DimId d) {
 
 // --- constants ---------------------------------------------------------------------------------------------
 
-Content PaddingAnalysis::content_of(TensorId t) {
-  const auto [at, fresh] = contents_.try_emplace(t, ContentMath::anything());
-  if (!fresh) return at->second;
-  const auto raw = payload_of(m_, t);
-  if (!raw) return at->second;
-  const auto plain = [](auto v) { return static_cast<double>(v); };
-  // A double that is not larger, or smaller, is not needed: bounds of 2^53 and more are never taken for
-  // exact.
-  switch (m_.tensor(t).dtype) {
-    case DType::Float: at->second = range_of<float>(*raw, plain); break;
-    case DType::Double: at->second = range_of<double>(*raw, plain); break;
-    case DType::Float16:
-      at->second = range_of<std::uint16_t>(*raw, [](std::uint16_t h) { return double{half_to_float(h)}; });
-      break;
-    case DType::BFloat16:
-      at->second =
-          range_of<std::uint16_t>(*raw, [](std::uint16_t h) { return double{bfloat16_to_float(h)}; });
-      break;
-    case DType::Bool:
-    case DType::UInt8: at->second = range_of<std::uint8_t>(*raw, plain); break;
-    case DType::Int8: at->second = range_of<std::int8_t>(*raw, plain); break;
-    case DType::UInt16: at->second = range_of<std::uint16_t>(*raw, plain); break;
-    case DType::Int16: at->second = range_of<std::int16_t>(*raw, plain); break;
-    case DType::UInt32: at->second = range_of<std::uint32_t>(*raw, plain); break;
-    case DType::Int32: at->second = range_of<std::int32_t>(*raw, plain); break;
-    case DType::UInt64: at->second = range_of<std::uint64_t>(*raw, plain); break;
-    case DType::Int64: at->second = range_of<std::int64_t>(*raw, plain); break;
-    default: break;
-  }
-  return at->second;
-}
-
 PaddedValue PaddingAnalysis::constant_value(TensorId t) {
   PaddedValue v;
   v.known = v.identical = v.pure = true;
   v.type = m_.tensor(t).dtype;
   v.constant = t;
   for (const std::int64_t d : m_.tensor(t).dims) v.layouts.push_back(layouts_.same(dims_.constant(d)));
-  v.contents.push_back(content_of(t));
+  v.contents.push_back(constants_->content(m_, t));
   return v;
 }
 
@@ -408,12 +351,12 @@ bool PaddingAnalysis::fold(NodeId n) {
     operands.push_back(v ? operand(v).constant : TensorId{});
     if (v && !operands.back()) return false;
   }
-  const Folded folded = graphopt::fold(m_, n, operands, kFoldLimits);
-  if (!folded) return false;
-  for (std::size_t i = 0; i < m_.output_count(n); ++i) {
+  const auto& results = constants_->folded(m_, n, operands);
+  if (!results) return false;
+  for (std::size_t i = 0; i < results->size(); ++i) {
     const ValueId v = m_.output(n, i);
-    if (!v || i >= folded.results.size()) continue;
-    values_[v.index()] = constant_value(m_.add_tensor(folded.results[i]));
+    if (!v || !(*results)[i]) continue;
+    values_[v.index()] = constant_value((*results)[i]);
     known_[v.index()] = true;
   }
   return true;
@@ -494,7 +437,6 @@ void PaddingAnalysis::visit(NodeId n) {
     contaminate(n, why);
     return;
   }
-  std::vector<ValueId> symbolic;
   bool done = false;
   bool is_pure = deterministic;
   for (std::size_t i = 0; i < m_.input_count(n); ++i) {

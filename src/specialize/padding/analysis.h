@@ -23,6 +23,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "specialize/marks/buckets.h"
+#include "specialize/padding/constants.h"
 #include "specialize/padding/value.h"
 
 namespace graphopt {
@@ -71,7 +73,9 @@ struct Assumption {
 // node. Both the model and its inference, which has run, must outlive this object.
 class PaddingAnalysis {
  public:
-  PaddingAnalysis(Model& m, const Inference& inference, PaddingOptions options);
+  // Analyses of one model may share what they know of its constants.
+  PaddingAnalysis(Model& m, const Inference& inference, PaddingOptions options,
+                  std::shared_ptr<ConstantFacts> constants = {});
 
   void run();
   // Before run(): returns true if the input has a padded axis.
@@ -124,9 +128,9 @@ class PaddingAnalysis {
   void contaminate(NodeId n, ContaminationId why);
   ContaminationId add(Contamination c);
   PaddedValue constant_value(TensorId t);
-  Content content_of(TensorId t);
   const PaddedValue& operand(ValueId v);
 
+  std::shared_ptr<ConstantFacts> constants_;
   Model& m_;
   const Inference& inference_;
   PaddingOptions options_;
@@ -143,7 +147,6 @@ class PaddingAnalysis {
   std::vector<bool> stable_fresh_;              // by dim of a single symbol
   std::map<DimId, DimId> padded_;
   std::map<DimId, bool> grows_;
-  std::map<TensorId, Content> contents_;
   std::vector<Frame> frames_;
 };
 

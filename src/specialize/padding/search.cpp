@@ -63,8 +63,9 @@ std::vector<std::vector<std::size_t>> combinations(std::span<const Elements> cho
 
 class Search {
  public:
-  Search(Model& m, const Inference& inference, PaddingOptions options)
-      : m_(m), inference_(inference), options_(std::move(options)) {}
+  Search(Model& m, const Inference& inference, PaddingOptions options,
+         std::shared_ptr<ConstantFacts> constants)
+      : m_(m), inference_(inference), options_(std::move(options)), constants_(std::move(constants)) {}
 
   PaddingChoice best() {
     find_inputs();
@@ -103,7 +104,7 @@ class Search {
       options.pads[inputs_[i]] = elements[i];
       out.inputs.push_back({inputs_[i], elements[i]});
     }
-    out.analysis = std::make_unique<PaddingAnalysis>(m_, inference_, std::move(options));
+    out.analysis = std::make_unique<PaddingAnalysis>(m_, inference_, std::move(options), constants_);
     out.analysis->run();
     return out;
   }
@@ -131,15 +132,17 @@ class Search {
   const Inference& inference_;
   PaddingOptions options_;
   std::vector<ValueId> inputs_;
+  std::shared_ptr<ConstantFacts> constants_;
 };
 
 }  // namespace
 
 PaddingChoice choose_padding(Model& m, const Inference& inference, PaddingOptions options) {
-  PaddingChoice first = Search(m, inference, options).best();
+  const auto constants = std::make_shared<ConstantFacts>();
+  PaddingChoice first = Search(m, inference, options, constants).best();
   if (!first.analysis->refusal() || !first.analysis->has_segments()) return first;
   options.last_segment_first = true;
-  PaddingChoice turned = Search(m, inference, std::move(options)).best();
+  PaddingChoice turned = Search(m, inference, std::move(options), constants).best();
   return turned.analysis->refusal() ? std::move(first) : std::move(turned);
 }
 
