@@ -2,8 +2,14 @@
 //
 // Ids are indices, so the arrays of a model are copied as they are. Lists of attributes, and texts made here,
 // lie in the arena of the model that made them: the clone keeps it alive and makes its own in another one.
+// What a tensor learns of its payload when it is first asked (the unpacked form, the hash) is written into the
+// tensor, so each model has tensors of its own; the payloads are shared. Then clones share nothing that anyone
+// writes, and threads may work on one clone each.
 
 #include "ir/model.h"
+
+#include <memory>
+
 #include "ir/model_state.h"
 
 namespace graphopt {
@@ -28,7 +34,12 @@ Model Model::clone() const {
   m.uses_ = uses_.clone();
   m.output_slots_ = output_slots_.clone();
   m.attrs_ = attrs_.clone();
-  m.tensors_ = tensors_;
+  const auto tensors = std::make_shared<Tensor[]>(tensors_.size());  // one allocation for all
+  m.tensors_.reserve(tensors_.size());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    tensors[static_cast<std::ptrdiff_t>(i)] = *tensors_[i];
+    m.tensors_.emplace_back(tensors, &tensors[static_cast<std::ptrdiff_t>(i)]);
+  }
   m.ops_ = ops_;
   m.functions_ = functions_;
   m.overwrites_ = overwrites_;

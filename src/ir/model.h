@@ -182,7 +182,9 @@ class Model {
   Model& operator=(Model&&) noexcept;
   // Returns a model with the same ids, without listeners and use policy. The two share weights, names and the
   // bytes of the file, which nothing changes; each owns its graphs and its dims, so that a symbol that is
-  // bound in one stays open in the other. Linear in the nodes and values, with the speed of copying memory.
+  // bound in one stays open in the other. They share nothing that anyone writes: threads may each work on a
+  // clone of their own, and clone one model at the same time while nobody uses it otherwise. Linear in the
+  // nodes and values, with the speed of copying memory.
   Model clone() const;
 
   // --- the file --------------------------------------------------------------------------------------------
@@ -419,7 +421,7 @@ class Model {
   LargeArray<Use> uses_;
   LargeArray<ValueId> output_slots_;
   LargeArray<Attr> attrs_;
-  std::vector<std::shared_ptr<Tensor>> tensors_;  // shared by clones
+  std::vector<std::shared_ptr<Tensor>> tensors_;  // shared with models that a Copier took them to
   std::vector<Op> ops_;
   std::vector<Function> functions_;
   std::vector<Listener*> listeners_;
