@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "graphopt/stages/buckets.h"
 #include "graphopt/stages/check.h"
 #include "graphopt/stages/clean_up.h"
 #include "graphopt/stages/infer.h"
@@ -13,13 +14,24 @@
 #include "graphopt/stages/partition.h"
 #include "graphopt/stages/regions.h"
 #include "graphopt/stages/save.h"
+#include "graphopt/stages/specialize.h"
 
 namespace graphopt {
 
-enum class Stage : std::uint8_t { Load, Infer, CleanUp, Regions, Partition, Check, Save };
+enum class Stage : std::uint8_t {
+  Load,
+  Infer,
+  Buckets,
+  CleanUp,
+  Specialize,
+  Regions,
+  Partition,
+  Check,
+  Save
+};
 
-// Returns "load", "infer", "clean-up", "regions", "partition", "check", "save": the names in reports and on
-// the terminal.
+// Returns "load", "infer", "buckets", "clean-up", "specialize", "regions", "partition", "check", "save": the
+// names in reports and on the terminal.
 std::string_view stage_name(Stage stage);
 
 // Returns true for a stage that writes files which outlive the run. From its begin on a run is not
@@ -29,6 +41,7 @@ bool writes_files(Stage stage);
 struct StageOptions {
   LoadStage::Options load;
   InferStage::Options infer;
+  BucketsStage::Options buckets;
   CleanUpStage::Options clean_up;
   RegionsStage::Options regions;
   PartitionStage::Options partition;
@@ -39,7 +52,9 @@ struct StageOptions {
 // Nothing: the stage did not run.
 struct StageReports {
   std::optional<InferStage::Report> infer;
+  std::optional<BucketsStage::Report> buckets;
   CleanUpStage::Report clean_up;
+  std::optional<SpecializeStage::Report> specialize;
   std::optional<RegionsStage::Report> regions;
   std::optional<PartitionStage::Report> partition;
   std::optional<CheckStage::Report> check;

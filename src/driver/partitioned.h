@@ -1,6 +1,7 @@
 // What the partition stage knows and save writes.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,16 +27,27 @@ inline constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey
 // The id of the configuration in OUT.stages.onnx.
 inline constexpr const char* kConfiguration = "graphopt";
 
-struct Partitioned {
-  std::vector<Profile> devices;  // from before load on, so that a mistake in a profile is told first
-  std::string source_id;         // of the model as it was loaded; empty when no manifest is written
+// How a model is cut for devices: OUT, or the model of a bucket.
+struct PartitionedModel {
   Placement placement;
   partition::Partition partition;
   std::vector<ModelPart> parts;  // by subgraph
 };
 
+struct Partitioned : PartitionedModel {
+  // From before load on, so that a mistake in a profile is told first. Without --devices the host alone.
+  std::vector<Profile> devices;
+  std::string source_id;  // of the model as it was loaded; empty when no manifest is written
+};
+
 // Reads the profiles into run.partitioned.
 Status open_devices(Run& run);
+// The same for a run that has buckets and no devices.
+void open_host(Run& run);
+// Cuts a model: nodes get unique names, and with --devices say in their metadata where they belong. Without
+// effect on anything but the model and `out`, so that threads may cut models of their own.
+Status partition_model(const Options& options, std::span<const Profile> devices, Work& work,
+                       PartitionedModel& out);
 // Reads which nodes name a device of the run into work.assigned, when the options ask for it. Before
 // drop_old_partition, which may remove the names. Returns the texts that name no device.
 Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work);
@@ -45,7 +57,7 @@ void drop_old_partition(const Options& options, Work& work);
 std::string draw_partition(const Model& m, const Inference& inference, const Partitioned& p);
 // Returns the path of OUT without .onnx: what the names of the other files begin with.
 std::string without_suffix(const std::string& output);
-// Saves OUT, the parts, the manifest and the exports as one set of files.
+// Saves OUT, the models of the buckets, the parts, the manifest and the exports as one set of files.
 Status save_partitioned(Run& run);
 
 }  // namespace graphopt

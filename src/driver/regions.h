@@ -19,6 +19,9 @@ struct Work;  // driver/run.h
 // when the model is loaded.
 void drop_old_regions(const Options& options, Work& work);
 
+// Writes the regions of the main graph in the form that the options name, and tells nothing.
+void write_regions(const Options& options, Work& work);
+
 nlohmann::ordered_json to_json(const std::vector<RegionsStage::Region>& regions);
 
 // Returns the regions of the main graph with the names of their values. Does not set `form` and `function`.

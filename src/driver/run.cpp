@@ -7,6 +7,7 @@
 
 #include "driver/original.h"
 #include "driver/partitioned.h"
+#include "driver/specialized.h"
 #include "driver/stages/stage.h"
 #include "graphopt/version.h"
 

@@ -18,6 +18,7 @@ namespace graphopt {
 
 struct OriginalModel;
 struct Partitioned;
+struct Specialized;
 
 // A model and its inference, which listens to the model: they move and are destroyed together.
 struct Work {
@@ -44,7 +45,8 @@ class Run {
   Report report;
   std::unique_ptr<Work> work;                // from load on
   std::unique_ptr<OriginalModel> original;   // from load on, when there is a check
-  std::unique_ptr<Partitioned> partitioned;  // when there are devices
+  std::unique_ptr<Partitioned> partitioned;  // when there are devices or buckets
+  std::unique_ptr<Specialized> specialized;  // when there are buckets
 
   void warn(std::string text);
   void add_limit(std::string_view name, std::uint64_t times);

@@ -1,16 +1,18 @@
-// A partitioned model on disk: OUT, a file for each subgraph, their weights, and the manifest that lists
-// them.
+// A partitioned model on disk: OUT, the models of its buckets, a file for each subgraph of these, their
+// weights, and the manifest that lists them.
+#include "driver/save_partitioned.h"
+
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <utility>
 
 #include "driver/exports.h"
-#include "driver/partitioned.h"
-#include "driver/run.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
+#include "driver/specialized.h"
 #include "graphopt/version.h"
-#include "manifest/manifest.h"
+#include "manifest/network_id.h"
 #include "onnx/set_writer.h"
 #include "support/file.h"
 
@@ -22,9 +24,14 @@ std::int64_t limited(std::uint64_t n) {
       std::min(n, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
 }
 
+// Without devices there is the host alone, and nothing to be cut.
+std::string algorithm_of(const Options& o) {
+  return o.partition.devices.empty() ? "none" : partition_algorithm_name(o.partition.algorithm);
+}
+
 std::map<std::string, ManifestOption> options_of(const Options& o) {
   std::map<std::string, ManifestOption> out;
-  out["algorithm"] = partition_algorithm_name(o.partition.algorithm);
+  out["algorithm"] = algorithm_of(o);
   out["connected"] = o.partition.connected;
   out["level"] = std::int64_t{o.clean_up.level};
   out["exact"] = o.clean_up.exact;
@@ -60,6 +67,63 @@ std::map<std::string, ManifestOption> options_of(const Options& o) {
   return out;
 }
 
+// One model of the set with its parts, in the form that the set's writer and the manifest take.
+struct SavedParts {
+  std::vector<std::vector<TypeOverride>> types;  // by part
+  std::vector<TypeOverride> stated;              // of all parts, then of the whole
+};
+
+// Models of buckets repeat all that is not in the data file, so smaller tensors go there. An entry that
+// refers to it takes some 100 bytes.
+constexpr std::uint64_t kBucketThreshold = 256;
+
+SaveOptions bucket_options(const Run& run) {
+  SaveOptions out = save_options(run.options.save);
+  out.external_threshold = std::min(out.external_threshold, kBucketThreshold);
+  return out;
+}
+
+// Adds the parts of a model to the set's models; they refer to `cut` and to the result, which must not move.
+void add_parts(const Run& run, Work& work, const PartitionedModel& cut,
+               std::span<const TypeOverride> whole_types, const std::string& name, const SaveOptions& options,
+               bool as_files, std::vector<SetModel>& models, SavedParts& out) {
+  PartTypes of_parts(work, whole_types);
+  for (const ModelPart& part : cut.parts) out.types.push_back(of_parts.of(part));
+  // Borders first: the whole model may state less of them.
+  for (const auto& of_part : out.types) out.stated.insert(out.stated.end(), of_part.begin(), of_part.end());
+  out.stated.insert(out.stated.end(), whole_types.begin(), whole_types.end());
+  for (std::size_t s = 0; as_files && s < cut.parts.size(); ++s) {
+    SetModel& model = models.emplace_back();
+    model.model = &work.model;
+    model.name = name + '.' + subgraph_name(s) + '.' + run.partitioned->devices[cut.partition.devices[s]].id;
+    model.options = options;
+    model.options.part = &cut.parts[s];
+    model.options.types = out.types[s];
+  }
+}
+
+// "b000", "b001": enough digits for all, three at least.
+std::string bucket_name(std::size_t i, std::size_t count) {
+  const std::string number = std::to_string(i);
+  const std::size_t digits = std::max<std::size_t>(3, std::to_string(count - 1).size());
+  return 'b' + std::string(digits - number.size(), '0') + number;
+}
+
+// The files of a model in the order in which they were added to the set.
+class SavedFilesOf {
+ public:
+  explicit SavedFilesOf(std::span<const SetFile> files) : rest_(files) {}
+  SetFile model() { return std::move(take(1).front()); }
+  std::vector<SetFile> take(std::size_t count) {
+    const auto first = rest_.first(count);
+    rest_ = rest_.subspan(count);
+    return {first.begin(), first.end()};
+  }
+
+ private:
+  std::span<const SetFile> rest_;
+};
+
 }  // namespace
 
 std::string without_suffix(const std::string& output) {
@@ -69,77 +133,131 @@ std::string without_suffix(const std::string& output) {
 
 std::string manifest_path(const Options& options) {
   const PartitionStage::Options& p = options.partition;
-  if (p.devices.empty() || p.plan || options.output.empty()) return {};
+  const bool has_buckets = options.buckets.asked() && !options.buckets.single;
+  if ((p.devices.empty() && !has_buckets) || p.plan || options.output.empty()) return {};
   return p.manifest.empty() ? without_suffix(options.output) + ".manifest.json" : p.manifest;
+}
+
+ManifestSource manifest_source(const Run& run, Work& work, const PartitionedModel& cut,
+                               std::span<const TypeOverride> types,
+                               std::span<const TypeOverride> whole_types) {
+  return {.model = work.model,
+          .inference = *work.inference,
+          .devices = run.partitioned->devices,
+          .placement = cut.placement,
+          .partition = cut.partition,
+          .parts = cut.parts,
+          .types = types,
+          .whole_types = whole_types,
+          .algorithm = algorithm_of(run.options),
+          .connected = run.options.partition.connected,
+          .version = {},
+          .options = {},
+          .source_id = {},
+          .hashes = nullptr};
 }
 
 Status save_partitioned(Run& run) {
   Work& work = *run.work;
-  Model& m = work.model;
   const Partitioned& p = *run.partitioned;
   const PartitionStage::Options& options = run.options.partition;
   const std::string name = last_part(without_suffix(run.options.output));
+  const bool has_devices = !options.devices.empty(), parts_as_files = has_devices && options.parts;
+  const std::span<BucketModel> buckets =
+      run.specialized ? std::span(run.specialized->models) : std::span<BucketModel>();
 
-  std::vector<TypeOverride> whole_types = saved_types(run.options, work);
+  const std::vector<TypeOverride> whole_types = saved_types(run.options, work);
   SetModel out;
-  out.model = &m;
+  out.model = &work.model;
   out.options = save_options(run.options.save);
   out.options.path = run.options.output;
   out.options.types = whole_types;
 
-  std::vector<std::vector<TypeOverride>> types;  // by part
-  PartTypes of_parts(work, whole_types);
-  for (const ModelPart& part : p.parts) types.push_back(of_parts.of(part));
   std::vector<SetModel> models;
-  for (std::size_t s = 0; options.parts && s < p.parts.size(); ++s) {
+  SavedParts of_out;
+  add_parts(run, work, p, whole_types, name, save_options(run.options.save), parts_as_files, models, of_out);
+  std::deque<SavedParts> of_buckets;  // a deque: models refer to its elements
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const std::string bucket = name + '.' + bucket_name(i, buckets.size());
     SetModel& model = models.emplace_back();
-    model.model = &m;
-    model.name = name + '.' + subgraph_name(s) + '.' + p.devices[p.partition.devices[s]].id;
-    model.options = save_options(run.options.save);
-    model.options.part = &p.parts[s];
-    model.options.types = types[s];
+    model.model = &buckets[i].work->model;
+    model.name = bucket;
+    model.options = bucket_options(run);
+    model.options.types = buckets[i].types;
+    add_parts(run, *buckets[i].work, buckets[i].cut, buckets[i].types, bucket, bucket_options(run),
+              parts_as_files, models, of_buckets.emplace_back());
   }
-  // Borders first: the whole model may state less of them.
-  std::vector<TypeOverride> stated;
-  for (const auto& of_part : types) stated.insert(stated.end(), of_part.begin(), of_part.end());
-  stated.insert(stated.end(), whole_types.begin(), whole_types.end());
 
-  nlohmann::json manifest = manifest_of({.model = m,
-                                         .inference = *work.inference,
-                                         .devices = p.devices,
-                                         .placement = p.placement,
-                                         .partition = p.partition,
-                                         .parts = p.parts,
-                                         .types = stated,
-                                         .whole_types = whole_types,
-                                         .algorithm = partition_algorithm_name(options.algorithm),
-                                         .connected = options.connected,
-                                         .version = std::string(version()),
-                                         .options = options_of(run.options),
-                                         .source_id = p.source_id});
+  PayloadHashes hashes;
+  ManifestSource source = manifest_source(run, work, p, of_out.stated, whole_types);
+  source.version = std::string(version());
+  source.options = options_of(run.options);
+  source.source_id = p.source_id;
+  source.hashes = &hashes;
+  nlohmann::json manifest = manifest_of(source);
+  if (run.specialized) {
+    manifest["buckets"] = buckets_json(*run.report.buckets);
+    nlohmann::json& entries = manifest["buckets"]["models"] = nlohmann::json::array();
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      BucketModel& b = buckets[i];
+      ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
+      one.hashes = &hashes;
+      nlohmann::json& entry = entries.emplace_back(bucket_model_of(one));
+      for (std::size_t k = 0; k < b.sizes.size(); ++k)
+        entry["at"][run.report.buckets->symbols[k].name] = b.sizes[k];
+    }
+    nlohmann::json& waste = manifest["buckets"]["waste"] = nlohmann::json::object();
+    for (const SpecializeStage::Waste& w : run.report.specialize->waste)
+      waste[w.symbol] = {
+          {"observed", w.observed}, {"elements", w.elements}, {"padded_elements", w.padded_elements}};
+  }
+
   SetOptions set;
   set.list = manifest_path(run.options);
   set.force = run.options.save.force;
   set.out = &out;
   // Weights stand in a file of their own where parts share them, or where they did so or are asked to.
   const ExternalData external = run.options.save.external_data;
-  set.out_shares_data = options.parts || external == ExternalData::Always ||
-                        (m.had_external_data && external != ExternalData::Never);
+  set.out_shares_data = parts_as_files || !buckets.empty() || external == ExternalData::Always ||
+                        (work.model.had_external_data && external != ExternalData::Never);
+  std::vector<ManifestFiles> bucket_files;
   set.write_list = [&](const SavedSet& saved) {
-    add_files(manifest, *saved.out_file, saved.models, saved.data);
+    SavedFilesOf files(saved.models);
+    const ManifestFiles whole{.model = *saved.out_file,
+                              .parts = files.take(parts_as_files ? p.parts.size() : 0),
+                              .is_one_part = !has_devices};
+    bucket_files.clear();
+    for (const BucketModel& bucket : buckets) {
+      ManifestFiles& of = bucket_files.emplace_back();
+      of.model = files.model();
+      of.parts = files.take(parts_as_files ? bucket.cut.parts.size() : 0);
+      of.is_one_part = !has_devices;
+    }
+    add_files(manifest, whole, bucket_files, saved.data);
+    if (run.specialized) {
+      manifest["buckets"]["fallback"] = whole.model.name;
+      manifest["buckets"]["data"] = saved.data ? nlohmann::json(saved.data->name) : nlohmann::json(nullptr);
+    }
     return manifest_text(manifest);
   };
   set.read_list = read_manifest_files;  // without OUT, which the user named
-  const ExportSource source{run, manifest, p.parts, types};
-  Exports exports(source);
+  const ExportSource export_source{run, manifest, p.parts, of_out.types};
+  Exports exports(export_source);
   if (Status s = exports.plan(); !s) return s;
   exports.join(set);
   const Result<SavedSet> saved = save_set(models, set);
   if (!saved) return saved.errors();
   report_files(set.list, *saved, run.report);
   exports.report();
-  run.report.partition->manifest = set.list;
-  run.report.partition->network = manifest["network"]["id"].get<std::string>();
+  for (std::size_t i = 0; i < bucket_files.size(); ++i) {
+    SpecializeStage::Model& told = run.report.specialize->models[i];
+    told.file = bucket_files[i].model.name;
+    told.bytes = bucket_files[i].model.bytes;
+  }
+  if (run.report.partition) {
+    run.report.partition->manifest = set.list;
+    run.report.partition->network = manifest["network"]["id"].get<std::string>();
+  }
   return Done{};
 }
 

@@ -20,7 +20,7 @@ using partition::Index;
 using partition::kNone;
 
 constexpr const char* kFormat = "graphopt.manifest";
-constexpr const char* kVersion = "1.0";
+constexpr const char* kVersion = "1.1";
 
 const char* kind_text(DeviceKind kind) {
   switch (kind) {
@@ -82,22 +82,45 @@ class Maker {
   }
 
   json run() {
-    NetworkIds ids(m_);
+    NetworkIds ids(m_, s_.hashes);
     json out = {{"format", kFormat}, {"version", kVersion}, {"tool", tool()}, {"network", network(ids)}};
     out["devices"] = devices();
+    out["buckets"] = json::object();
+    add_partition(out, ids);
+    out["groups"] = groups();
+    return out;
+  }
+
+  json bucket() {
+    NetworkIds ids(m_, s_.hashes);
+    json out = {{"nodes", s_.placement.nodes.size()}};
+    const auto peak = whole_peak();
+    out["peak_bytes"] = peak ? json(*peak) : json(nullptr);
+    add_partition(out, ids);
+    return out;
+  }
+
+  std::optional<std::uint64_t> whole_peak() {
+    ModelPart whole;
+    whole.nodes = in_order();
+    for (const ValueId v : m_.graph_inputs(m_.main())) whole.inputs.push_back(v);
+    for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i)
+      if (const ValueId v = m_.graph_output(m_.main(), i)) whole.outputs.push_back(v);
+    note_reads(whole);
+    return peak_of(whole);
+  }
+
+ private:
+  void add_partition(json& out, NetworkIds& ids) {
     out["partition"] = partition();
     json& subgraphs = out["subgraphs"] = json::array();
     for (std::size_t s = 0; s < p_.size(); ++s) subgraphs.push_back(subgraph(s, ids));
     for (std::size_t s = 0; s < p_.size(); ++s)  // readers are known when all subgraphs are
       subgraphs[s]["reference_count"] = readers_[s].size();
     out["borders"] = std::move(borders_);
-    out["groups"] = groups();
-    out["buckets"] = json::object();
     out["statistics"] = statistics();
-    return out;
   }
 
- private:
   std::string name_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
   std::string name_of(NodeId n) const { return std::string(m_.text(m_.node(n).name)); }
   const std::string& device(std::size_t i) const { return s_.devices[i].id; }
@@ -203,7 +226,8 @@ class Maker {
                 {"content", ids.content(part, stated_)},
                 {"weight_bytes", weight_bytes(part)},
                 {"components", components(part)},
-                {"peak_bytes", peak_bytes(part)}};
+                {"peak_bytes", {{"bytes", nullptr}}}};
+    if (const auto peak = peak_of(part)) out["peak_bytes"]["bytes"] = *peak;
     for (const NodeId n : part.nodes) out["nodes"].push_back(name_of(n));
     std::set<Index> depends;
     json& inputs = out["inputs"] = json::array();
@@ -300,8 +324,8 @@ class Maker {
   }
 
   // The most bytes of activations that are needed at once when the nodes run in their order: inputs of the
-  // part until their last reader, its outputs to the end. Null where a size is not a number.
-  json peak_bytes(const ModelPart& part) const {
+  // part until their last reader, its outputs to the end. None where a size is not a number.
+  std::optional<std::uint64_t> peak_of(const ModelPart& part) const {
     std::uint64_t now = 0, peak = 0;
     bool known = true;
     std::vector<std::uint64_t> freed(part.nodes.size());
@@ -322,7 +346,7 @@ class Maker {
       peak = std::max(peak, now);
       now -= freed[i];
     }
-    return {{"bytes", known ? json(peak) : json(nullptr)}};
+    return known ? std::optional(peak) : std::nullopt;
   }
 
   // Values of a subgraph that several of its nodes read: the front node's result is needed until the last of
@@ -421,23 +445,47 @@ class Maker {
   SizeSum border_;
 };
 
-json file_json(const SetFile& file, const char* role) {
-  return {{"path", file.name}, {"role", role}, {"sha256", file.sha256}, {"bytes", file.bytes}};
-}
+// The list of files; parts of equal bytes share one.
+class FileList {
+ public:
+  void add(const SetFile& file, const char* role) {
+    if (seen_.insert(file.name).second)
+      files_.push_back({{"path", file.name}, {"role", role}, {"sha256", file.sha256}, {"bytes", file.bytes}});
+  }
+  // Adds the files of one model, and names them in the subgraphs of its entry.
+  void add(const ManifestFiles& of, json& entry) {
+    add(of.model, "model");
+    for (std::size_t s = 0; s < of.parts.size(); ++s) {
+      entry["subgraphs"][s]["file"] = of.parts[s].name;
+      add(of.parts[s], "subgraph");
+    }
+    if (of.is_one_part)
+      for (json& subgraph : entry["subgraphs"]) subgraph["file"] = of.model.name;
+  }
+  json take() { return std::move(files_); }
+
+ private:
+  json files_ = json::array();
+  std::set<std::string> seen_;
+};
 
 }  // namespace
 
 json manifest_of(const ManifestSource& source) { return Maker(source).run(); }
+json bucket_model_of(const ManifestSource& source) { return Maker(source).bucket(); }
+std::optional<std::uint64_t> peak_bytes(const ManifestSource& source) { return Maker(source).whole_peak(); }
 
-void add_files(json& manifest, const SetFile& out, std::span<const SetFile> parts,
+void add_files(json& manifest, const ManifestFiles& out, std::span<const ManifestFiles> buckets,
                const std::optional<SetFile>& data) {
-  json& files = manifest["files"] = json::array({file_json(out, "model")});
-  std::set<std::string> seen;  // parts of equal bytes share a file
-  for (std::size_t s = 0; s < parts.size(); ++s) {
-    manifest["subgraphs"][s]["file"] = parts[s].name;
-    if (seen.insert(parts[s].name).second) files.push_back(file_json(parts[s], "subgraph"));
+  FileList files;
+  files.add(out, manifest);  // OUT comes first: that tells it from models of buckets
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    json& entry = manifest["buckets"]["models"][i];
+    entry["file"] = buckets[i].model.name;
+    files.add(buckets[i], entry);
   }
-  if (data) files.push_back(file_json(*data, "external_data"));
+  if (data) files.add(*data, "external_data");
+  manifest["files"] = files.take();
 }
 
 std::string manifest_text(const json& manifest) {
@@ -450,12 +498,15 @@ std::optional<std::vector<SetFile>> read_manifest_files(std::string_view text) {
   if (format == manifest.end() || *format != kFormat || files == manifest.end() || !files->is_array())
     return {};
   std::vector<SetFile> out;
+  bool seen_out = false;
   for (const json& file : *files) {
     const auto path = file.find("path"), role = file.find("role"), sha = file.find("sha256");
     if (path == file.end() || !path->is_string() || role == file.end() || sha == file.end() ||
         !sha->is_string())
       return {};
-    if (*role != "subgraph" && *role != "external_data") continue;
+    const bool is_model = *role == "model", is_out = is_model && !seen_out;
+    seen_out = seen_out || is_model;
+    if (is_out || (!is_model && *role != "subgraph" && *role != "external_data")) continue;
     out.push_back({path->get<std::string>(), 0, sha->get<std::string>()});
   }
   return out;

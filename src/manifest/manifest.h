@@ -18,6 +18,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "ir/part.h"
+#include "manifest/network_id.h"
 #include "onnx/writer.h"
 #include "partition/result.h"
 #include "placement/placement.h"
@@ -38,22 +39,37 @@ struct ManifestSource {
   std::span<const TypeOverride> types;        // that the parts state
   std::span<const TypeOverride> whole_types;  // that OUT states
 
-  std::string algorithm;  // "grow", "fewest", "depth", "given"
+  std::string algorithm;  // "grow", "fewest", "depth", "given"; "none" where the host alone is asked
   bool connected = false;
   std::string version;                            // of graphopt
   std::map<std::string, ManifestOption> options;  // those that change the result
   std::string source_id;                          // of the model as it was loaded; empty: not known
+  PayloadHashes* hashes = nullptr;                // shared by OUT and the models of its buckets
 };
 
-// Everything but files: they are written after it is known what stands in them.
+// Everything but files and buckets: they are known when all is written, resp. specialized.
 nlohmann::json manifest_of(const ManifestSource& source);
-// Adds OUT, the parts (by subgraph; empty: none were written) and their data file. Names are relative to the
-// manifest's folder.
-void add_files(nlohmann::json& manifest, const SetFile& out, std::span<const SetFile> parts,
+// The entry of a bucket's model in `buckets.models`, without `file` and `at`.
+nlohmann::json bucket_model_of(const ManifestSource& source);
+// Returns the most bytes of activations that a run of the whole model needs at once; none where a size is not
+// a number.
+std::optional<std::uint64_t> peak_bytes(const ManifestSource& source);
+
+// The files of one model: OUT, or a bucket's.
+struct ManifestFiles {
+  SetFile model;
+  // By subgraph. Without a file each, and with one subgraph that is the whole, this is the model's file.
+  std::vector<SetFile> parts;
+  bool is_one_part = false;
+};
+// Adds OUT, the models of the buckets in their order, and the data file. Names are relative to the manifest's
+// folder.
+void add_files(nlohmann::json& manifest, const ManifestFiles& out, std::span<const ManifestFiles> buckets,
                const std::optional<SetFile>& data);
 // Returns the text: sorted keys, one space of indent, a newline at the end.
 std::string manifest_text(const nlohmann::json& manifest);
-// Returns the files of subgraphs and external data that a manifest lists; nothing for a text that is none.
+// Returns the files that a manifest lists, without OUT, which the user named: subgraphs, models of buckets
+// and external data. Nothing for a text that is no manifest.
 std::optional<std::vector<SetFile>> read_manifest_files(std::string_view text);
 
 // Returns the name of the i-th subgraph: "s0", "s1" ...

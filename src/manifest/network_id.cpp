@@ -141,6 +141,7 @@ struct NetworkIds::State {
   std::unordered_set<NameId> domains;   // of the operators that were written
   std::vector<FunctionId> functions;    // in the order of the first calls
   std::unordered_set<FunctionId> called;
+  PayloadHashes* payloads = nullptr;
   Sha256* hash = nullptr;
   std::string buffer;
 };
@@ -148,18 +149,26 @@ struct NetworkIds::State {
 const std::string& NetworkIds::State::tensor_hash(TensorId t) {
   std::string& out = tensors[t.index()];
   if (!out.empty()) return out;
+  const std::vector<std::string>* strings = m.strings(t);
+  const auto raw = strings ? std::nullopt : m.raw(t);
   const Tensor& tensor = m.tensor(t);
+  // Small ones are hashed sooner than found.
+  constexpr std::size_t kShared = 1024;
+  std::string* known = payloads && raw && raw->size() >= kShared ? &payloads->of(tensor, *raw) : nullptr;
+  if (known && !known->empty()) return out = *known;
   Sha256 sha;
   sha.add("[\"" + enumerator(tensor.dtype) + "\", " +
           joined(tensor.dims, ", ", [](std::int64_t d) { return std::to_string(d); }) + "]");
   sha.add(std::string_view("\0", 1));
-  if (const std::vector<std::string>* strings = m.strings(t))
+  if (strings)
     sha.add(joined(*strings, ", ", [](const std::string& s) {
       return is_utf8(s) ? json_string(s, true) : "[\"" + hex_of(s) + "\"]";
     }));
-  else if (const auto raw = m.raw(t)) sha.add(*raw);
+  else if (raw) sha.add(*raw);
   else sha.add(tensor.proto);  // a payload that nothing can read
-  return out = sha.hex();
+  out = sha.hex();
+  if (known) *known = out;
+  return out;
 }
 
 // A value of an outer graph is wrapped once for each level between.
@@ -391,7 +400,9 @@ std::string NetworkIds::State::run(const View& view, const StatedTypes& stated) 
   return "sha256:" + sha.hex();
 }
 
-NetworkIds::NetworkIds(const Model& m) : s_(std::make_unique<State>(m)) {}
+NetworkIds::NetworkIds(const Model& m, PayloadHashes* shared) : s_(std::make_unique<State>(m)) {
+  s_->payloads = shared;
+}
 NetworkIds::~NetworkIds() = default;
 
 std::string NetworkIds::network(const StatedTypes& types) {

@@ -12,8 +12,11 @@
 //   x -> Relu -> y   has the id of   x -> Relu -> y with other node names, in a model with dead nodes
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "ir/model.h"
 #include "ir/part.h"
@@ -21,10 +24,22 @@
 
 namespace graphopt {
 
+// Hashes of payloads by the bytes that they view, for models that share weights. It holds no bytes: those of
+// the models must outlive it.
+class PayloadHashes {
+ public:
+  // Returns the place of the hash of a tensor with these bytes; empty where it is not known yet.
+  std::string& of(const Tensor& t, Bytes raw) { return hashes_[{raw.data(), raw.size(), t.dtype, t.dims}]; }
+
+ private:
+  std::map<std::tuple<const char*, std::size_t, DType, std::vector<std::int64_t>>, std::string> hashes_;
+};
+
 // Makes ids of one model and of its parts; payloads are hashed once. The model must not change meanwhile.
 class NetworkIds {
  public:
-  explicit NetworkIds(const Model& m);
+  // `shared`: hashes that other models made, and will make; null: none.
+  explicit NetworkIds(const Model& m, PayloadHashes* shared = nullptr);
   ~NetworkIds();
 
   // Returns "sha256:" and 64 digits. Names of inputs and outputs of the model and of symbols in their types

@@ -209,7 +209,7 @@ Result<BucketDecision> decide(Model& m, const Inference& inference, const Bucket
   if (!buckets) return buckets.errors();
   out.buckets = *std::move(buckets);
   if (!out.refusal)
-    out.verdict = out.choice.analysis->assumptions().empty() ? Verdict::Proved : Verdict::Assumed;
+    out.verdict = out.choice.analysis->assumptions().empty() ? BucketVerdict::Proved : BucketVerdict::Assumed;
   return out;
 }
 

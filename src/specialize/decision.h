@@ -12,7 +12,7 @@
 //   Inference inference(m, promised(m, marks));
 //   inference.run();
 //   Result<BucketDecision> b = decide(m, inference, marks);
-//   b->verdict == Verdict::Proved
+//   b->verdict == BucketVerdict::Proved
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@
 
 namespace graphopt {
 
-enum class Verdict : std::uint8_t {
+enum class BucketVerdict : std::uint8_t {
   Proved,   // for all declared inputs
   Assumed,  // for inputs that meet the listed assumptions
   Refused,
@@ -37,7 +37,7 @@ enum class Verdict : std::uint8_t {
 
 // Facts in ids of the model. `choice.analysis` refers to the model and the inference.
 struct BucketDecision {
-  Verdict verdict = Verdict::Refused;
+  BucketVerdict verdict = BucketVerdict::Refused;
   std::vector<DimId> symbols;       // of the marks, in the order of the groups
   std::vector<BucketSymbol> lists;  // by symbol
   BucketSet buckets;                // empty where refused

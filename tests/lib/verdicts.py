@@ -137,6 +137,8 @@ def read_inputs(data):
     pads = {}
     for name, i in data.items():
         kind = i["pad_class"]
+        if kind == "none":
+            continue
         if kind not in ("const", "finite", "any") or i.get("side", "end") != "end":
             raise ValueError(f"input {name}: {kind}, {i.get('side')}")
         value = i.get("pad", 0)

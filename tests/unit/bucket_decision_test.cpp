@@ -50,7 +50,7 @@ TEST(BucketDecision, AnInputIsPaddedWithAsLittleAsTheProofNeeds) {
   const Case sum(
       "g (float[b,s] x) => (float[b] y) <int64[1] a = {1}> { y = ReduceSum <keepdims = 0> (x, a) }",
       {"s=4,8", "b=1,2"});
-  EXPECT_EQ(sum.decision.verdict, Verdict::Proved);
+  EXPECT_EQ(sum.decision.verdict, BucketVerdict::Proved);
   ASSERT_EQ(sum.decision.choice.inputs.size(), 1U);
   EXPECT_EQ(sum.decision.choice.inputs[0].element.kind, PadElement::Kind::Number);
   EXPECT_EQ(sum.decision.choice.inputs[0].element.number, 0);
@@ -65,7 +65,7 @@ TEST(BucketDecision, TargetsOfAMeanArePaddedWithTheIgnoredClass) {
            "> (x, t) }";
   };
   const Case ignored(loss("ignore_index = -100"), {"b=4,8"});
-  ASSERT_EQ(ignored.decision.verdict, Verdict::Proved);
+  ASSERT_EQ(ignored.decision.verdict, BucketVerdict::Proved);
   ASSERT_EQ(ignored.decision.choice.inputs.size(), 2U);
   const PadElement target = ignored.decision.choice.inputs[1].element;
   EXPECT_EQ(target.kind, PadElement::Kind::Number);
@@ -73,14 +73,14 @@ TEST(BucketDecision, TargetsOfAMeanArePaddedWithTheIgnoredClass) {
   EXPECT_EQ(ignored.decision.choice.inputs[0].element.kind, PadElement::Kind::Any);
   // Nothing is ignored: padding counts in the divisor.
   EXPECT_EQ(Case(loss("ignore_index = 3, reduction = \"none\""), {"b=4,8"}).decision.verdict,
-            Verdict::Proved);
-  EXPECT_EQ(Case(loss("reduction = \"mean\""), {"b=4,8"}).decision.verdict, Verdict::Refused);
+            BucketVerdict::Proved);
+  EXPECT_EQ(Case(loss("reduction = \"mean\""), {"b=4,8"}).decision.verdict, BucketVerdict::Refused);
 }
 
 TEST(BucketDecision, ARefusalNamesTheFirstNodeAndWhatItNeeds) {
   const Case c("g (float[s] x) => (float y) { a = Neg (x) [mean] y = ReduceMean <keepdims = 0> (a) }",
                {"s=4,8"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Refused);
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Refused);
   ASSERT_TRUE(c.decision.refusal);
   EXPECT_EQ(c.model->text(c.model->node(c.decision.refusal->node).name), "mean");
   EXPECT_EQ(c.decision.refusal->axis, 0);
@@ -89,7 +89,7 @@ TEST(BucketDecision, ARefusalNamesTheFirstNodeAndWhatItNeeds) {
 
 TEST(BucketDecision, AnOpenDimIsNamedByItsPlace) {
   const Case c("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[0]=2,4"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved) << c.error.what;
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved) << c.error.what;
   EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[0])[0], "'x[0]'");
   EXPECT_EQ(Case("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[1]=2,4"}).error.what,
             "--bucket x[1]: this dim is always 4");
@@ -113,9 +113,9 @@ TEST(BucketDecision, ARelationReplacesANameThatTheExporterMadeUp) {
     y = Add (all, bias)
   })";
   const std::vector<std::string> specs{"p=1..8:pow2", "s=1..8:pow2"};
-  EXPECT_EQ(Case(text, specs).decision.verdict, Verdict::Refused);
+  EXPECT_EQ(Case(text, specs).decision.verdict, BucketVerdict::Refused);
   const Case c(text, specs, {{"total", "p + s"}});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved) << c.error.what;
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved) << c.error.what;
   EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[2])[0], "p ++ s");
   const std::vector<OutputCut> cuts = cuts_of(*c.model, c.analysis());
   EXPECT_FALSE(cuts[0].is_prefix);
@@ -130,7 +130,7 @@ TEST(BucketDecision, SegmentsAreTriedInBothOrders) {
     y = Add (all, bias)
   })",
                {"p=1..8:pow2", "s=1..8:pow2"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved);
   EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[2])[0], "s ++ p");
 }
 
@@ -140,13 +140,13 @@ TEST(BucketDecision, AMarkOfANameWithinNamesMakesThemExpressions) {
     w = Neg (z)
   })",
                {"h=4..16:step=4"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved) << c.error.what;
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved) << c.error.what;
   EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[1])[0], "floor((h)/(2))");
 }
 
 TEST(BucketDecision, WhatWasPromisedMustHoldOfTheModel) {
   const Case equal("g (float[s] x, float[t] z) => (float[s] y) { y = Add (x, z) }", {"s=2,4", "t=2,4"});
-  EXPECT_EQ(equal.decision.verdict, Verdict::Refused);
+  EXPECT_EQ(equal.decision.verdict, BucketVerdict::Refused);
   const Case table(
       R"(g (float[s] x) => (float[s] y) <
       float[8] table = {0, 1, 2, 3, 4, 5, 6, 7}, int64[1] zero = {0}, int64[1] axis = {0}> {
@@ -155,7 +155,7 @@ TEST(BucketDecision, WhatWasPromisedMustHoldOfTheModel) {
     y = Add (x, rows)
   })",
       {"s=2..16:pow2"});
-  EXPECT_EQ(table.decision.verdict, Verdict::Refused);
+  EXPECT_EQ(table.decision.verdict, BucketVerdict::Refused);
 }
 
 // Each of these gives other true elements, or an error, when it is padded (seen in ONNX Runtime).
@@ -190,7 +190,7 @@ TEST(BucketDecision, WhatLooksSafeAndIsNotIsRefused) {
                            ? std::vector<std::string>{"s=1..8:step=1"}
                            : std::vector<std::string>{"s=2..8:step=1", "b=2..4:step=1"});
     EXPECT_TRUE(c.error.what.empty()) << c.error.what << text;
-    EXPECT_EQ(c.decision.verdict, Verdict::Refused) << text;
+    EXPECT_EQ(c.decision.verdict, BucketVerdict::Refused) << text;
   }
 }
 
@@ -198,7 +198,7 @@ TEST(BucketDecision, WhatLooksSafeAndIsNotIsRefused) {
 TEST(BucketDecision, DivisorsArePaddedWithWhatDivides) {
   const Case c("g (int64[s] m) => (int64[s] z) <int64 x = {-9223372036854775808}> { z = Div (x, m) }",
                {"s=2,4"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved);
   ASSERT_EQ(c.decision.choice.inputs.size(), 1U);
   EXPECT_EQ(c.decision.choice.inputs[0].element.kind, PadElement::Kind::Number);
   EXPECT_EQ(c.decision.choice.inputs[0].element.number, 1);
@@ -210,13 +210,13 @@ TEST(BucketDecision, TheExtentOfABroadcastIsNotThatOfOneOperand) {
     w = Relu (x)
   })",
                {"s=2,4"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved);
   EXPECT_NE(cuts_of(*c.model, c.analysis())[0].extents[0], "n");
 }
 
 TEST(BucketDecision, AFixedSymbolIsNotPadded) {
   const Case c("g (float[s] x) => (float y) { y = ReduceMean <keepdims = 0> (x) }", {"s=4,8,fixed"});
-  EXPECT_EQ(c.decision.verdict, Verdict::Proved);
+  EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved);
   EXPECT_TRUE(c.decision.choice.inputs.empty());
 }
 

@@ -192,7 +192,7 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
 // The library reads and checks them: it knows the forms, and files belong to it.
 void add_buckets(CLI::App& app, std::vector<std::string>& specs, std::string& file) {
   add_repeated(app, kShapes, "--bucket", "SYMBOL=SIZES",
-               "sizes of a symbol: seq=16,32,64 or seq=16..512:pow2 (step=K, geo=Q, hist=FILE:K, max)",
+               "a model per size: seq=16,32,64 or seq=16..512:pow2 (step=K, geo=Q, hist=FILE:K, max)",
                [&specs](const std::string& text) { specs.push_back(text); });
   add(app, kShapes, "--buckets", "FILE", "the same as JSON, with values of inputs and a filter",
       [&file](const std::string& text) {
@@ -247,6 +247,23 @@ void add_shape_options(CLI::App& app, Options& o) {
   add_dim_names(app, o.load.dim_names);
   flag(app, kShapes, "--infer", "write the shapes that were found into value_info and outputs",
        o.infer.write_types);
+  add_buckets(app, o.buckets.marks, o.buckets.file);
+  std::vector<std::pair<std::string, BucketRequire>> requirements;
+  for (std::size_t i = 0; i < kBucketRequireNames.size(); ++i)
+    requirements.emplace_back(kBucketRequireNames[i], static_cast<BucketRequire>(i));
+  add(app, kShapes, "--bucket-require", "WHAT",
+      "padding is proved, assumed (default) or repaired to be harmless; or force",
+      [&o, requirements](const std::string& text) {
+        BucketRequire require = {};
+        chosen(require, "--bucket-require", requirements)(text);
+        o.buckets.require = require;
+      });
+  app.add_flag_callback(
+         "--bucket-repair", [&o] { o.buckets.require = BucketRequire::Repair; },
+         "the same as --bucket-require repair")
+      ->group(kShapes);
+  flag(app, kShapes, "--bucket-single", "one model that chooses the bucket, pads and cuts inside",
+       o.buckets.single);
 }
 
 void add_partition_options(CLI::App& app, Options& o) {

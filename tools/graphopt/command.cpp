@@ -26,6 +26,7 @@ constexpr std::string_view kExamples =
     "\nExamples:\n"
     "  graphopt model.onnx -o small.onnx --check       and compare the results of both\n"
     "  graphopt model.onnx --dim batch=1 --exact -o model.onnx\n"
+    "  graphopt model.onnx --bucket seq=16..512:pow2 --devices nnapi -o out.onnx\n"
     "  graphopt export.onnx -o - | my-compiler -       nothing but the model goes to stdout\n\n"
     "Exit status: 0 done, 1 usage, 2 unusable input, 3 check failed, 4 output not written, 5 limit\n"
     "reached, 70 internal error.\n";
@@ -221,13 +222,16 @@ Status check_partition(const Options& o) {
                  "give --devices the profiles, as in --devices npu,gpu.json; --list-devices lists them");
   };
   if (p.devices.empty()) {
+    const bool has_manifest = o.buckets.asked() && !o.buckets.single;
     if (p.plan) return alone("--plan");
     if (p.given) return alone("--assignment");
     if (p.connected) return alone("--connected");
-    if (!p.manifest.empty()) return alone("--manifest");
+    if (!p.manifest.empty() && !has_manifest) return alone("--manifest");
     if (!p.parts) return alone("--parts never");
     if (!p.exports.empty()) return alone("--emit");
     if (p.algorithm != PartitionAlgorithm::Grow) return alone("--partition-algorithm");
+    if (!p.manifest.empty() && o.output.empty())
+      return usage("--manifest: without -o no manifest is written", "give -o a file");
     return Done{};
   }
   if (o.stop_after < Stage::CleanUp)
@@ -254,6 +258,33 @@ Status check_partition(const Options& o) {
         "leave out --external-data never");
   if (!p.manifest.empty() && o.output.empty())
     return usage("--manifest: without -o no manifest is written", "give -o a file");
+  return Done{};
+}
+
+// What --bucket cannot be asked for together with, and what asks for nothing without it.
+Status check_buckets(const Options& o) {
+  const BucketsStage::Options& b = o.buckets;
+  if (!b.asked()) {
+    const char* alone = b.require ? "--bucket-require" : b.single ? "--bucket-single" : nullptr;
+    if (alone == nullptr) return Done{};
+    return usage(std::string(alone) + " is about buckets, and none are given",
+                 "give sizes, as in --bucket seq=16..512:pow2, or a file with --buckets");
+  }
+  if (o.stop_after < Stage::CleanUp)
+    return usage("--bucket makes models of the optimized one, and --stop-after ends before it is there",
+                 "leave out --stop-after; -O0 changes nothing");
+  if (b.single) {
+    if (!o.partition.devices.empty())
+      return usage("--bucket-single makes one model, and --devices cuts models into parts",
+                   "leave out --bucket-single: each bucket then has parts of its own");
+    return Done{};
+  }
+  if (o.output == "-")
+    return usage("--bucket writes several files, and -o - has no folder for them",
+                 "give -o a file, or --bucket-single for one model");
+  if (!o.output.empty() && o.save.external_data == ExternalData::Never)
+    return usage("--bucket: the models share their weights in a file, which --external-data never forbids",
+                 "leave out --external-data never, or give --bucket-single for one model");
   return Done{};
 }
 
@@ -291,6 +322,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
         "leave out --exact and give -O2 or -O3, or leave out --fold ort");
   } else if (const Status fits = check_partition(options); !fits) {
     return fits.errors();
+  } else if (const Status buckets_fit = check_buckets(options); !buckets_fit) {
+    return buckets_fit.errors();
   } else if (const Status apart = check_output_paths(command); !apart) {
     return apart.errors();
   } else {

@@ -51,6 +51,8 @@ std::string check_table(const CheckStage::Report& check);
 std::string partition_table(const PartitionStage::Report& partition, bool all);
 std::string plan_table(const PartitionStage::Report& partition);  // a line per subgraph
 // What the passes that `asked` names refused, and the moves that they kept (--explain).
+// A line per bucket, and what padding costs where lengths were observed. `all`: more than a screen of them.
+std::string bucket_table(const Report& report, bool all);
 std::string explain_table(const Report& report, const std::vector<std::string>& asked);
 std::string time_table(const Report& report);
 

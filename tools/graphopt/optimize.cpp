@@ -108,6 +108,7 @@ int run_optimize(const Command& command, Console& console) {
     else if (const Status said = write_stdout(table + plan_table(*report->partition)); !said)
       return fail(said.errors(), console);
   }
+  if (report->specialize) console.print(bucket_table(*report, console.wants(LogLevel::Info)));
   if (report->check) console.print(check_table(*report->check));
   if (!options.clean_up.explain.empty()) console.print(explain_table(*report, options.clean_up.explain));
   if (command.tool.time_passes) console.print(time_table(*report));

@@ -135,6 +135,38 @@ std::string plan_table(const PartitionStage::Report& p) {
   return out;
 }
 
+std::string bucket_table(const Report& report, bool all) {
+  const Bucketability& told = *report.buckets;
+  const SpecializeStage::Report& buckets = *report.specialize;
+  const bool has_devices = report.partition.has_value();
+  std::string sizes;
+  for (const Bucketability::Symbol& s : told.symbols) sizes += (sizes.empty() ? "" : ",") + visible(s.name);
+  std::string out = fmt::format("graphopt: {} buckets; that padding is harmless is {}\n",
+                                buckets.models.size(), told.verdict);
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}{}\n", "bucket: " + sizes, "nodes", "file", "peak memory",
+                     has_devices ? "   subgraphs" : "");
+  constexpr std::size_t kRows = 16;
+  for (std::size_t i = 0; i < buckets.models.size(); ++i) {
+    if (!all && i == kRows) {
+      out += fmt::format("    and {} more (-v shows all)\n", buckets.models.size() - i);
+      break;
+    }
+    const SpecializeStage::Model& m = buckets.models[i];
+    std::string at;
+    for (const std::int64_t size : m.sizes) at += (at.empty() ? "" : ",") + std::to_string(size);
+    out +=
+        fmt::format("  {:<32}{:>12}{:>12}{:>12}{}\n", "  " + at, m.nodes,
+                    m.bytes == 0 ? "" : size_text(m.bytes), m.peak_bytes ? size_text(*m.peak_bytes) : "open",
+                    has_devices ? fmt::format("{:>12}", m.subgraphs) : "");
+  }
+  for (const SpecializeStage::Waste& w : buckets.waste)
+    if (w.elements > 0)
+      out += fmt::format(
+          "  {:<32}{:>11.1f}%  for {} observed lengths\n", "padding of " + visible(w.symbol),
+          100.0 * (static_cast<double>(w.padded_elements) / static_cast<double>(w.elements) - 1), w.observed);
+  return out;
+}
+
 std::string check_table(const CheckStage::Report& check) {
   std::string out =
       fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);

@@ -1,10 +1,10 @@
 // clean-up: the passes have reached a fixed point; the verifier accepts the result.
+#include "driver/clean_up.h"
 #include "driver/explain.h"
 #include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/original.h"
 #include "driver/run.h"
-#include "driver/runtime_folding.h"
 #include "driver/stages/stage.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -38,20 +38,12 @@ void report_folding(Run& run, const RuntimeFolding& folding) {
 // A run with `moves` is the main one: it reports to the observer and to the log.
 Status run_passes(Run& run, Work& work, MoveLog* moves) {
   const CleanUpStage::Options& options = run.options.clean_up;
-  PipelineOptions o;
-  o.passes = options.passes;
-  o.disabled = options.disabled;
-  o.pass = {.fold_limit = options.fold_limit, .strictness = strictness_of(options.level, options.exact)};
-  const Result<std::unique_ptr<RuntimeFolding>> folding = runtime_folding(run.options);
-  if (!folding) return folding.errors();
-  if (*folding) o.added = {&kRuntimeFolding, folding->get()};
-  o.verify_each = options.verify_each;
-  o.rewrite_budget = work.rewrite_budget;
-  o.should_stop = [&run] { return run.out_of_time(); };
   std::uint64_t steps = 0;
-  o.moves = moves;
+  CleanUpHooks hooks;
+  hooks.should_stop = [&run] { return run.out_of_time(); };
+  hooks.moves = moves;
   if (moves) {
-    o.after_pass = [&](std::string_view pass, const Model& model, bool changed) {
+    hooks.after_pass = [&](std::string_view pass, const Model& model, bool changed) {
       run.observer.step(pass, ++steps, 0);
       if (run.observer.wants(LogLevel::Debug)) {
         run.observer.log(LogLevel::Debug,
@@ -61,22 +53,10 @@ Status run_passes(Run& run, Work& work, MoveLog* moves) {
         if (name == pass) run.observer.text(pass, print(model));
       }
     };
+    hooks.folded = [&run](const RuntimeFolding& folding) { report_folding(run, folding); };
   }
-  std::optional<AssignmentBorders> borders;
-  if (!work.assigned.empty()) {
-    borders.emplace(work.model, work.assigned);
-    work.inference->update();
-    o.policy = &*borders;
-  }
-  Result<PipelineReport> done = run_pipeline(work.model, *work.inference, o);
-  if (!done) return done.errors();
-  if (borders) {
-    borders->remove();
-    work.inference->run();
-  }
-  if (done->stopped == StopReason::Stopped) return run.stopped();
-  work.pipeline = *std::move(done);
-  if (moves && *folding) report_folding(run, **folding);
+  if (Status done = clean_up(run.options, work, hooks); !done) return done;
+  if (work.pipeline.stopped == StopReason::Stopped) return run.stopped();
   return Done{};
 }
 
@@ -172,6 +152,37 @@ void clean_up_json(const Report& report, Json& out) {
 }
 
 }  // namespace
+
+Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
+  PipelineOptions o;
+  o.passes = options.clean_up.passes;
+  o.disabled = options.clean_up.disabled;
+  o.pass = {.fold_limit = options.clean_up.fold_limit,
+            .strictness = strictness_of(options.clean_up.level, options.clean_up.exact)};
+  const Result<std::unique_ptr<RuntimeFolding>> folding = runtime_folding(options);
+  if (!folding) return folding.errors();
+  if (*folding) o.added = {&kRuntimeFolding, folding->get()};
+  o.verify_each = options.clean_up.verify_each;
+  o.rewrite_budget = work.rewrite_budget;
+  o.should_stop = hooks.should_stop;
+  o.moves = hooks.moves;
+  o.after_pass = hooks.after_pass;
+  std::optional<AssignmentBorders> borders;
+  if (!work.assigned.empty()) {
+    borders.emplace(work.model, work.assigned);
+    work.inference->update();
+    o.policy = &*borders;
+  }
+  Result<PipelineReport> done = run_pipeline(work.model, *work.inference, o);
+  if (!done) return done.errors();
+  if (borders) {
+    borders->remove();
+    work.inference->run();
+  }
+  work.pipeline = *std::move(done);
+  if (*folding && hooks.folded && work.pipeline.stopped != StopReason::Stopped) hooks.folded(**folding);
+  return Done{};
+}
 
 extern constinit const StageEntry clean_up_stage = {
     .stage = Stage::CleanUp,

@@ -56,11 +56,11 @@ Status take_constants_out(Work& work) {
 }
 
 // JSON is UTF-8, so the manifest cannot name what has another name.
-Status check_names(const Model& m, const Partitioned& p, const std::string& output) {
+Status check_names(const Model& m, const PartitionedModel& p, const std::string& output) {
   const auto refused = [&m](std::string_view what, std::string_view name) {
     return Error{ErrorKind::Input,
                  {m.file, {}, {}, {}, {}},
-                 "--devices: the name of " + std::string(what) + " '" + std::string(name) + "' is not UTF-8",
+                 "the name of " + std::string(what) + " '" + std::string(name) + "' is not UTF-8",
                  "rename it: a manifest is JSON, and cannot name it"};
   };
   if (!is_utf8(output)) return refused("the output file", output);
@@ -78,20 +78,16 @@ Status check_names(const Model& m, const Partitioned& p, const std::string& outp
   return Done{};
 }
 
-void annotate(Run& run, const Partitioned& p) {
-  Model& m = run.work->model;
-  if (m.ir_version < kNodeMetadataIrVersion) {
-    run.warn(m.file + ": --devices: nodes have metadata from IR version 10 on, and the model has " +
-             std::to_string(m.ir_version) + "; subgraphs and devices stand in the manifest only");
-    return;
-  }
+// Nodes have metadata from kNodeMetadataIrVersion on.
+void annotate(Model& m, std::span<const Profile> profiles, const PartitionedModel& p) {
+  if (m.ir_version < kNodeMetadataIrVersion) return;
   std::vector<std::string> names(p.partition.size());
   std::vector<NodeText> subgraphs, devices;
   for (std::size_t s = 0; s < p.parts.size(); ++s) {
     names[s] = subgraph_name(s);
     for (const NodeId n : p.parts[s].nodes) {
       subgraphs.push_back({n, names[s]});
-      devices.push_back({n, p.devices[p.partition.devices[s]].id});
+      devices.push_back({n, profiles[p.partition.devices[s]].id});
     }
   }
   set_node_metadata(m, kSubgraphKey, subgraphs);
@@ -197,33 +193,13 @@ void tell_given(Run& run, const Partitioned& p) {
 
 Status run_partition(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
-  Work& work = *run.work;
-  Model& m = work.model;
+  const Model& m = run.work->model;
   Partitioned& p = *run.partitioned;
-  if (Status s = take_constants_out(work); !s) return s;
-  if (!options.plan) name_nodes(m);
-  p.placement = place(m, *work.inference, p.devices, work.assigned);
-  const partition::Options how = options_of(options);
-  Result<partition::Partition> found = partition::partition(p.placement.problem, how);
-  if (!found) return found.errors();
-  p.partition = *std::move(found);
-#ifdef NDEBUG
-  const bool validates = run.options.clean_up.verify_each;
-#else
-  const bool validates = true;
-#endif
-  if (validates)
-    if (Status s = partition::validate(p.placement.problem, how, p.partition); !s) return s;
-  if (writes_parts(run.options) && p.partition.size() > kMostParts && !run.options.save.force)
-    return Error{ErrorKind::Usage,
-                 {m.file, {}, {}, {}, {}},
-                 "--devices: there would be " + std::to_string(p.partition.size()) +
-                     " subgraphs, each a file of its own",
-                 "give --parts never, another profile (min_nodes), or --force"};
-  p.parts = parts_of(m, p.placement, p.partition);
-  if (!run.options.output.empty())
-    if (Status s = check_names(m, p, run.options.output); !s) return s;
-  if (!options.plan) annotate(run, p);
+  if (Status s = partition_model(run.options, p.devices, *run.work, p); !s) return s;
+  if (options.devices.empty()) return Done{};  // a manifest is wanted, nothing is told
+  if (!options.plan && m.ir_version < kNodeMetadataIrVersion)
+    run.warn(m.file + ": --devices: nodes have metadata from IR version 10 on, and the model has " +
+             std::to_string(m.ir_version) + "; subgraphs and devices stand in the manifest only");
   PartitionStage::Report& report = run.report.partition.emplace();
   report.algorithm = partition_algorithm_name(options.algorithm);
   fill_report(m, p, report);
@@ -235,8 +211,7 @@ Status run_partition(Run& run) {
              std::to_string(*p.partition.host_ns) + " ns (a subgraph that cannot move may be the reason)");
   report.run_ns = p.partition.run_ns;
   report.host_ns = p.partition.host_ns;
-  if (run.options.regions.draw) report.drawing = draw_partition(m, *work.inference, p);
-  if (auto broken = verify(m)) return *broken;
+  if (run.options.regions.draw) report.drawing = draw_partition(m, *run.work->inference, p);
   run.report.after = count_model(m);
   return Done{};
 }
@@ -276,6 +251,38 @@ void partition_json(const Report& r, Json& out) {
 
 }  // namespace
 
+Status partition_model(const Options& options, std::span<const Profile> devices, Work& work,
+                       PartitionedModel& out) {
+  const PartitionStage::Options& asked = options.partition;
+  Model& m = work.model;
+  if (Status s = take_constants_out(work); !s) return s;
+  if (!asked.plan) name_nodes(m);
+  out.placement = place(m, *work.inference, devices, work.assigned);
+  const partition::Options how = options_of(asked);
+  Result<partition::Partition> found = partition::partition(out.placement.problem, how);
+  if (!found) return found.errors();
+  out.partition = *std::move(found);
+#ifdef NDEBUG
+  const bool validates = options.clean_up.verify_each;
+#else
+  const bool validates = true;
+#endif
+  if (validates)
+    if (Status s = partition::validate(out.placement.problem, how, out.partition); !s) return s;
+  if (writes_parts(options) && out.partition.size() > kMostParts && !options.save.force)
+    return Error{ErrorKind::Usage,
+                 {m.file, {}, {}, {}, {}},
+                 "--devices: there would be " + std::to_string(out.partition.size()) +
+                     " subgraphs, each a file of its own",
+                 "give --parts never, another profile (min_nodes), or --force"};
+  out.parts = parts_of(m, out.placement, out.partition);
+  if (!options.output.empty())
+    if (Status s = check_names(m, out, options.output); !s) return s;
+  if (!asked.plan && !asked.devices.empty()) annotate(m, devices, out);
+  if (auto broken = verify(m)) return *broken;
+  return Done{};
+}
+
 void drop_old_partition(const Options& options, Work& work) {
   Model& m = work.model;
   if (!any_wanted(options, &StageEntry::edits_nodes)) return;
@@ -304,6 +311,17 @@ Status open_devices(Run& run) {
   return Done{};
 }
 
+void open_host(Run& run) {
+  Profile host;
+  host.id = "cpu";
+  host.kind = DeviceKind::Cpu;
+  host.host = true;
+  host.control_flow = ControlFlow::Whole;
+  host.ep = "CPUExecutionProvider";
+  run.partitioned = std::make_unique<Partitioned>();
+  run.partitioned->devices.push_back(std::move(host));
+}
+
 std::string partition_algorithm_name(PartitionAlgorithm algorithm) {
   switch (algorithm) {
     case PartitionAlgorithm::Grow: return "grow";
@@ -313,17 +331,21 @@ std::string partition_algorithm_name(PartitionAlgorithm algorithm) {
   return "depth";
 }
 
-extern constinit const StageEntry partition_stage = {.stage = Stage::Partition,
-                                                     .name = "partition",
-                                                     .needs_types = true,
-                                                     .edits_nodes = true,
-                                                     .wanted =
-                                                         [](const Options& options) {
-                                                           return options.stop_after >= Stage::CleanUp &&
-                                                                  !options.partition.devices.empty();
-                                                         },
-                                                     .prepare = open_devices,
-                                                     .run = run_partition,
-                                                     .to_json = partition_json};
+extern constinit const StageEntry partition_stage = {
+    .stage = Stage::Partition,
+    .name = "partition",
+    .needs_types = true,
+    .edits_nodes = true,
+    .wanted =
+        [](const Options& options) {
+          return options.stop_after >= Stage::CleanUp &&
+                 (!options.partition.devices.empty() || !manifest_path(options).empty());
+        },
+    .prepare = [](Run& run) -> Status {
+      if (run.options.partition.devices.empty()) return Done{};  // the stage buckets opened the host
+      return open_devices(run);
+    },
+    .run = run_partition,
+    .to_json = partition_json};
 
 }  // namespace graphopt

@@ -74,7 +74,7 @@ Status run_regions(Run& run) {
 }
 
 Status repeat_regions(Run& run, Work& work) {
-  write_regions(work, run.options.regions.form, list_regions(work.model, *work.inference, work.model.main()));
+  write_regions(run.options, work);
   return Done{};
 }
 
@@ -86,6 +86,11 @@ void regions_json(const Report& r, Json& out) {
 }
 
 }  // namespace
+
+void write_regions(const Options& options, Work& work) {
+  if (options.regions.form == RegionForm::None) return;
+  write_regions(work, options.regions.form, list_regions(work.model, *work.inference, work.model.main()));
+}
 
 Json to_json(const std::vector<RegionsStage::Region>& regions) {
   const auto text = [](const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); };

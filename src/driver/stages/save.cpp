@@ -10,7 +10,7 @@ namespace graphopt {
 namespace {
 
 Status run_save(Run& run) {
-  if (run.partitioned && !run.options.partition.plan) return save_partitioned(run);
+  if (!manifest_path(run.options).empty()) return save_partitioned(run);
   const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
   SaveOptions o = save_options(run.options.save);
   o.path = run.options.output;

@@ -11,7 +11,6 @@
 // seen it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/stages/buckets.h"
 #include "support/int_range.h"
 
 namespace graphopt {
@@ -79,12 +79,6 @@ struct DimRelation {
   std::string symbol, expression;
   friend bool operator==(const DimRelation&, const DimRelation&) = default;
 };
-
-// What a bucketed model must have been proved to be; Repair: nodes that padding would disturb may be
-// repaired; Force: build whatever the analysis says.
-enum class BucketRequire : std::uint8_t { Proved, Assumed, Repair, Force };
-inline constexpr std::array<std::string_view, 4> kBucketRequireNames = {"proved", "assumed", "repair",
-                                                                        "force"};  // in that order
 
 struct BucketMarks {
   std::string file;  // of --buckets, for messages; empty: none

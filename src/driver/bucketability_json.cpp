@@ -1,0 +1,66 @@
+// A verdict about buckets as JSON: of inspect, of the report and of the manifest.
+#include <cmath>
+
+#include "driver/bucketing.h"
+#include "driver/json.h"
+#include "driver/specialized.h"
+
+namespace graphopt {
+namespace {
+
+Json number_of(double v) {
+  if (std::isinf(v)) return json_number(v);
+  return std::floor(v) == v && std::fabs(v) < 1e15 ? Json(static_cast<std::int64_t>(v)) : Json(v);
+}
+
+}  // namespace
+
+Json bucketability_json(const Bucketability& b) {
+  Json j;
+  j["verdict"] = b.verdict;
+  j["symbols"] = Json::object();
+  j["fixed"] = Json::array();
+  j["groups"] = b.groups;
+  j["ranges"] = Json::object();
+  for (const Bucketability::Symbol& s : b.symbols) {
+    j["symbols"][s.name] = s.sizes;
+    j["ranges"][s.name] = {s.low, s.high};
+    if (s.fixed) j["fixed"].push_back(s.name);
+  }
+  if (!b.where.empty()) j["where"] = b.where;
+  j["buckets"] = b.buckets;
+  j["inputs"] = Json::object();
+  for (const Bucketability::Input& i : b.inputs)
+    j["inputs"][i.name] = {
+        {"dims", i.layouts}, {"pad", number_of(i.pad)}, {"pad_class", i.pad_class}, {"side", "end"}};
+  for (const Bucketability::SizedInput& i : b.sized_inputs)
+    j["inputs"][i.name] = {{"dims", i.extents}, {"pad_class", "none"}};
+  j["extra_inputs"] = Json::array();
+  j["outputs"] = Json::object();
+  for (const Bucketability::Output& o : b.outputs)
+    j["outputs"][o.name] = {{"dims", o.extents}, {"cut", o.is_prefix ? Json("prefix") : Json(o.layouts)}};
+  j["constraints"] = b.constraints;
+  j["assumptions"] = Json::array();
+  for (const Bucketability::Assumption& a : b.assumptions)
+    j["assumptions"].push_back({{"node", a.node}, {"kind", a.kind}, {"text", a.text}});
+  if (b.verdict == "refused") {
+    Json r = {{"reason", b.refused.reason}};
+    if (!b.refused.node.empty()) r["node"] = b.refused.node;
+    if (!b.refused.op.empty()) r["operator"] = b.refused.op;
+    if (b.refused.axis >= 0) r["axis"] = b.refused.axis;
+    if (!b.refused.input.empty()) r["input"] = b.refused.input;
+    if (!b.refused.content.empty()) r["content"] = b.refused.content;
+    if (!b.refused.needs.empty()) r["needs"] = b.refused.needs;
+    if (!b.refused.repair.empty()) r["repair"] = b.refused.repair;
+    j["refused"] = std::move(r);
+  }
+  return j;
+}
+
+nlohmann::json buckets_json(const Bucketability& told) {
+  nlohmann::json out = bucketability_json(told);
+  out.erase("buckets");  // their number: that of the models
+  return out;
+}
+
+}  // namespace graphopt

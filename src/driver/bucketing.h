@@ -1,0 +1,43 @@
+// Marks of buckets on a model, and the verdict in the words of the public report: what `inspect --bucketable`
+// tells and the stages buckets and specialize work with.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphopt/error.h"
+#include "graphopt/stages/buckets.h"
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "specialize/decision.h"
+#include "specialize/marks/marks.h"
+
+namespace graphopt {
+
+// A model with its inference; they move and are destroyed together.
+struct PreparedModel {
+  Model model;
+  std::optional<Inference> inference;
+};
+
+// Reads the marks of the command line and of a file. ErrorKind::Usage where they name no sizes; `option` is
+// what asked for them.
+Result<BucketMarks> read_marks(const std::vector<std::string>& marks, const std::string& file,
+                               std::string_view option);
+
+// Returns the model with the symbols of the marks, every function call replaced by its body, and inference
+// run with the promised ranges. `bound`: what --dim and --shape say. ErrorKind::Usage where they speak of a
+// symbol that has marks.
+Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const BucketMarks& marks,
+                                                       const InferOptions& bound);
+
+// Returns the decision in words.
+Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks);
+
+nlohmann::ordered_json bucketability_json(const Bucketability& b);
+
+}  // namespace graphopt

@@ -1,0 +1,27 @@
+// The passes that the options choose, on one model: the whole one in the stage clean-up, each bucket's in
+// specialize, and those that --bisect makes anew.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "driver/run.h"
+#include "driver/runtime_folding.h"
+#include "graphopt/error.h"
+#include "graphopt/options.h"
+#include "rewrite/move_log.h"
+
+namespace graphopt {
+
+struct CleanUpHooks {
+  std::function<bool()> should_stop = {};  // as in PipelineOptions; asked by the thread that calls clean_up()
+  MoveLog* moves = nullptr;
+  std::function<void(std::string_view pass, const Model&, bool changed)> after_pass;
+  std::function<void(const RuntimeFolding&)> folded = {};  // what --fold ort did, when it was asked for
+};
+
+// Runs the passes to their fixed point; inference must have run. work.pipeline says how they ended, also when
+// should_stop ended them.
+Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks);
+
+}  // namespace graphopt

@@ -1,0 +1,169 @@
+// A model for each bucket, several at a time.
+//
+// Problem: a dozen or more models of the same graph are wanted, each with other numbers for its symbols, and
+// all passes have to run on each; loading, the analysis and the first clean-up are the same for all. Method:
+// the buckets are clones of the model that clean-up left, so that weights are shared and most rewrites are
+// done. Clones share nothing that anyone writes (Model::clone), so each thread takes the next bucket, binds
+// its symbols, runs the passes and cuts it. The thread that called waits, and tells progress: only it may
+// call the observer. Equal options give equal models, whatever the number of threads.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "driver/clean_up.h"
+#include "driver/regions.h"
+#include "driver/shapes.h"
+#include "driver/specialized.h"
+#include "driver/stages/stage.h"
+#include "ir/verify.h"
+#include "specialize/bind.h"
+#include "specialize/marks/buckets.h"
+#include "specialize/written_types.h"
+
+namespace graphopt {
+namespace {
+
+// So many milliseconds pass at most until the caller's wish to stop is seen.
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+class Specializer {
+ public:
+  Specializer(const Run& run, const Work& base, const Specialized& s) : run_(run), base_(base), s_(s) {}
+
+  Result<std::vector<BucketModel>> all() {
+    const std::size_t count = s_.decision.buckets.size();
+    models_.resize(count);
+    errors_.resize(count);
+    std::vector<std::thread> threads;
+    const std::size_t wanted =
+        std::min<std::size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+    for (std::size_t i = 0; i < wanted; ++i) threads.emplace_back([this] { work(); });
+    wait();
+    for (std::thread& t : threads) t.join();
+    for (std::optional<Errors>& e : errors_)
+      if (e) return *std::move(e);
+    if (stop_) return run_.stopped();
+    return std::move(models_);
+  }
+
+ private:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    for (std::size_t told = 0; done_ < models_.size();) {
+      changed_.wait_for(lock, kPoll);
+      const std::size_t done = done_;
+      lock.unlock();
+      if (done != told) run_.observer.step("bucket", done, models_.size());
+      told = done;
+      if (run_.out_of_time()) stop_ = true;
+      lock.lock();
+    }
+  }
+
+  void work() {
+    for (std::size_t i = next_++; i < models_.size(); i = next_++) {
+      if (!stop_ && i < first_failed_) {
+        if (Status made = guarded(i); !made) {
+          errors_[i] = made.errors();
+          std::size_t first = first_failed_;
+          while (i < first && !first_failed_.compare_exchange_weak(first, i)) {
+          }
+        }
+      }
+      const std::lock_guard lock(mutex_);
+      ++done_;
+      changed_.notify_one();
+    }
+  }
+
+  Status guarded(std::size_t i) {
+    try {
+      return make(i);
+    } catch (const std::bad_alloc&) {  // no exception may leave a thread
+      return Error{ErrorKind::Limit,
+                   {run_.options.input, {}, {}, {}, {}},
+                   "there is not enough memory for the models of the buckets; nothing was written",
+                   "give --max-memory more, or make fewer buckets"};
+    }
+  }
+
+  // Errors say which bucket it is.
+  Status make(std::size_t i) {
+    const auto sizes = s_.decision.buckets.at(i);
+    Status made = make_model(sizes, models_[i]);
+    if (made) return made;
+    Errors errors = made.errors();
+    for (Error& e : errors)
+      e.what = "bucket " + shape_text(s_.decision.buckets.symbols, sizes) + ": " + e.what;
+    return errors;
+  }
+
+  Status make_model(std::span<const std::int64_t> sizes, BucketModel& out) {
+    out.sizes.assign(sizes.begin(), sizes.end());
+    out.work = std::make_unique<Work>();
+    Work& work = *out.work;
+    work.file_ir_version = base_.file_ir_version;
+    work.model = base_.model.clone();
+    work.file_values = base_.file_values;
+    work.file_nodes = base_.file_nodes;
+    work.assigned = base_.assigned;
+    if (Status named = prepare_symbols(work.model, s_.marks); !named) return named;
+    Bindings bindings = bindings_of(run_.options.infer);
+    for (std::size_t k = 0; k < sizes.size(); ++k)
+      bindings.symbols.push_back({s_.decision.buckets.symbols[k].name, sizes[k], sizes[k]});
+    Result<InferOptions> bound = bind(work.model, bindings);
+    if (!bound) return bound.errors();
+    work.inference.emplace(work.model, *std::move(bound));
+    work.inference->run();
+    if (work.model.dims.contradicted())
+      return Error{ErrorKind::Input,
+                   {work.model.file, {}, {}, {}, {}},
+                   "no run of the model has these extents: its nodes contradict each other",
+                   "leave this size out, or say with 'where' which combinations are wanted"};
+    if (is_wanted(Stage::CleanUp, run_.options)) {
+      CleanUpHooks hooks;
+      hooks.should_stop = [this] { return stop_.load(); };
+      if (Status clean = clean_up(run_.options, work, hooks); !clean) return clean;
+      if (work.pipeline.stopped == StopReason::Stopped) return Done{};  // all() says so
+    }
+    write_regions(run_.options, work);
+    if (Status cut = partition_model(run_.options, run_.partitioned->devices, work, out.cut); !cut)
+      return cut;
+    out.types = written_types(work.model, *work.inference,
+                              {.specialized = true,
+                               .all = run_.options.infer.write_types,
+                               .passes_ran = is_wanted(Stage::CleanUp, run_.options),
+                               .file_values = work.file_values});
+    if (auto broken = verify(work.model)) return *broken;
+    return Done{};
+  }
+
+  const Run& run_;
+  const Work& base_;
+  const Specialized& s_;
+  std::vector<BucketModel> models_;            // each written by one thread
+  std::vector<std::optional<Errors>> errors_;  // the same
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> stop_ = false;
+  // Later buckets need not be made; earlier ones are, so that the error does not depend on threads.
+  std::atomic<std::size_t> first_failed_ = std::numeric_limits<std::size_t>::max();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t done_ = 0;  // guarded by mutex_
+};
+
+}  // namespace
+
+Result<std::vector<BucketModel>> specialize_models(const Run& run, const Work& base, const Specialized& s) {
+  return Specializer(run, base, s).all();
+}
+
+}  // namespace graphopt

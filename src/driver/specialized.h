@@ -1,0 +1,41 @@
+// What the stages buckets and specialize know and save writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "driver/bucketing.h"
+#include "driver/partitioned.h"
+#include "driver/run.h"
+#include "graphopt/error.h"
+#include "onnx/writer.h"
+#include "specialize/decision.h"
+#include "specialize/marks/marks.h"
+
+namespace graphopt {
+
+// The model of one bucket. `work` owns what the other members refer to.
+struct BucketModel {
+  std::vector<std::int64_t> sizes;  // in the order of the marks' symbols
+  std::unique_ptr<Work> work;
+  PartitionedModel cut;
+  std::vector<TypeOverride> types;  // that its file states
+};
+
+struct Specialized {
+  BucketMarks marks;                        // from before load on, so that a mistake in them is told first
+  std::unique_ptr<PreparedModel> prepared;  // as it was loaded, with the symbols of the marks
+  BucketDecision decision;                  // refers to `prepared`
+  std::vector<BucketModel> models;          // in lexicographic order of their sizes
+};
+
+// Makes the models of all buckets from `base`, several at a time: symbols bound, the passes of the options,
+// cut for the devices of the run. Errors of single buckets name the bucket.
+Result<std::vector<BucketModel>> specialize_models(const Run& run, const Work& base, const Specialized& s);
+
+// Returns the manifest's section `buckets` without its models.
+nlohmann::json buckets_json(const Bucketability& told);
+
+}  // namespace graphopt

@@ -1,0 +1,96 @@
+// buckets: it is known whether the model may run on padded inputs, how these are padded and outputs cut. A
+// model that may not ends the run here, before the passes.
+#include <string>
+
+#include "driver/json.h"
+#include "driver/shapes.h"
+#include "driver/specialized.h"
+#include "driver/stages/stage.h"
+#include "specialize/bind.h"
+
+namespace graphopt {
+namespace {
+
+Status open_buckets(Run& run) {
+  const BucketsStage::Options& options = run.options.buckets;
+  Result<BucketMarks> marks = read_marks(options.marks, options.file, "--buckets");
+  if (!marks) return marks.errors();
+  run.specialized = std::make_unique<Specialized>();
+  run.specialized->marks = *std::move(marks);
+  if (run.options.partition.devices.empty()) open_host(run);
+  return Done{};
+}
+
+BucketRequire required(const Run& run) {
+  if (run.options.buckets.require) return *run.options.buckets.require;
+  return run.specialized->marks.require.value_or(BucketRequire::Assumed);
+}
+
+// The model may not be padded, and no repair was asked for or helps.
+Error refused(const Model& m, const BucketDecision& d, const Bucketability& told, BucketRequire require) {
+  const Bucketability::Refusal& why = told.refused;
+  Place place = d.refusal->node ? place_of(m, d.refusal->node) : Place{m.file, {}, {}, {}, {}};
+  std::string what = "padded inputs would change the results: " + why.reason;
+  if (!why.content.empty())
+    what += " (the padding holds " + why.content + ", and would have to hold " + why.needs + ")";
+  const bool repairable = !why.repair.empty() && require != BucketRequire::Repair;
+  return {ErrorKind::Input, std::move(place), std::move(what),
+          repairable ? "--bucket-require repair mends such nodes; the model then takes true extents as inputs"
+                     : "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"};
+}
+
+Status judge(Run& run, const BucketDecision& d, const Bucketability& told) {
+  const Model& m = run.specialized->prepared->model;
+  const BucketRequire require = required(run);
+  if (d.verdict == BucketVerdict::Refused) {
+    const Error error = refused(m, d, told, require);
+    if (require != BucketRequire::Force) return error;
+    run.warn(to_string(error.place) + ": --bucket-require force: " + error.what);
+  }
+  if (d.verdict != BucketVerdict::Assumed) return Done{};
+  for (const Bucketability::Assumption& a : told.assumptions) {
+    if (require == BucketRequire::Proved)
+      return Error{
+          ErrorKind::Input,
+          {m.file, {}, a.node, {}, {}},
+          "--bucket-require proved: this is assumed and not proved: " + a.text,
+          a.kind == "indices-not-negative"
+              ? "say between which values the input's elements lie: 'values' in the file of --buckets"
+              : "--bucket-require assumed takes it, with a warning"};
+    run.warn(m.file + ": node '" + a.node + "': padding is harmless as long as " + a.text);
+  }
+  return Done{};
+}
+
+Status run_buckets(Run& run) {
+  Specialized& s = *run.specialized;
+  const Result<InferOptions> bound = bind(run.work->model, bindings_of(run.options.infer));
+  if (!bound) return bound.errors();
+  Result<std::unique_ptr<PreparedModel>> prepared = prepare_buckets(run.work->model.clone(), s.marks, *bound);
+  if (!prepared) return prepared.errors();
+  s.prepared = *std::move(prepared);
+  Result<BucketDecision> decision = decide(s.prepared->model, *s.prepared->inference, s.marks);
+  if (!decision) return decision.errors();
+  s.decision = *std::move(decision);
+  const Bucketability& told = run.report.buckets.emplace(tell(*s.prepared, s.decision, s.marks));
+  return judge(run, s.decision, told);
+}
+
+}  // namespace
+
+extern constinit const StageEntry buckets_stage = {
+    .stage = Stage::Buckets,
+    .name = "buckets",
+    .needs_types = true,
+    .wanted =
+        [](const Options& options) {
+          return options.stop_after >= Stage::CleanUp && options.buckets.asked();
+        },
+    .prepare = open_buckets,
+    .run = run_buckets,
+    .to_json =
+        [](const Report& r, Json& out) {
+          out["buckets"] = r.buckets ? Json(buckets_json(*r.buckets)) : Json(nullptr);
+        }};
+
+}  // namespace graphopt

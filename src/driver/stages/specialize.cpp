@@ -1,0 +1,94 @@
+// specialize: each bucket has a model of its own, optimized and cut like the whole.
+#include "driver/figures.h"
+#include "driver/json.h"
+#include "driver/save_partitioned.h"
+#include "driver/specialized.h"
+#include "driver/stages/stage.h"
+#include "manifest/manifest.h"
+
+namespace graphopt {
+namespace {
+
+// What padding adds for the lengths that were observed: sums over all of them.
+std::vector<SpecializeStage::Waste> waste_of(const Specialized& s) {
+  std::vector<SpecializeStage::Waste> out;
+  for (const BucketSymbol& symbol : s.decision.buckets.symbols) {
+    const BucketGroup& group = s.marks.groups[symbol.group];
+    if (group.lengths.empty()) continue;
+    SpecializeStage::Waste waste{.symbol = symbol.name};
+    for (const LengthCount& l : group.lengths) {
+      const auto size = std::ranges::lower_bound(symbol.values, l.length);
+      if (size == symbol.values.end()) continue;  // a filter left no bucket for it
+      const auto count = static_cast<std::uint64_t>(l.count);
+      waste.observed += count;
+      waste.elements += count * static_cast<std::uint64_t>(l.length);
+      waste.padded_elements += count * static_cast<std::uint64_t>(*size);
+    }
+    out.push_back(std::move(waste));
+  }
+  return out;
+}
+
+SpecializeStage::Model figures_of(const Run& run, BucketModel& bucket) {
+  SpecializeStage::Model out;
+  out.sizes = bucket.sizes;
+  out.nodes = count_model(bucket.work->model).nodes;
+  out.peak_bytes = peak_bytes(manifest_source(run, *bucket.work, bucket.cut, {}, {}));
+  const std::vector<Profile>& devices = run.partitioned->devices;
+  out.subgraphs = bucket.cut.partition.size();
+  out.accelerator_subgraphs = bucket.cut.partition.accelerator_count;
+  for (std::size_t i = 0; i < bucket.cut.parts.size(); ++i)
+    if (!devices[bucket.cut.partition.devices[i]].host)
+      out.accelerator_nodes += bucket.cut.parts[i].nodes.size();
+  return out;
+}
+
+Status run_specialize(Run& run) {
+  Specialized& s = *run.specialized;
+  Result<std::vector<BucketModel>> models = specialize_models(run, *run.work, s);
+  if (!models) return models.errors();
+  s.models = *std::move(models);
+  SpecializeStage::Report& report = run.report.specialize.emplace();
+  for (BucketModel& bucket : s.models) report.models.push_back(figures_of(run, bucket));
+  report.waste = waste_of(s);
+  return Done{};
+}
+
+void specialize_json(const Report& r, Json& out) {
+  Json& json = out["specialize"] = nullptr;
+  if (!r.specialize) return;
+  json = {{"models", Json::array()}, {"waste", Json::array()}};
+  for (const SpecializeStage::Model& m : r.specialize->models) {
+    Json one = {{"at", Json::object()},
+                {"nodes", m.nodes},
+                {"bytes", m.bytes},
+                {"peak_bytes", m.peak_bytes ? Json(*m.peak_bytes) : Json(nullptr)},
+                {"subgraphs", m.subgraphs},
+                {"accelerator_subgraphs", m.accelerator_subgraphs},
+                {"accelerator_nodes", m.accelerator_nodes},
+                {"file", m.file.empty() ? Json(nullptr) : Json(m.file)}};
+    for (std::size_t i = 0; i < m.sizes.size(); ++i) one["at"][r.buckets->symbols[i].name] = m.sizes[i];
+    json["models"].push_back(std::move(one));
+  }
+  for (const SpecializeStage::Waste& w : r.specialize->waste)
+    json["waste"].push_back({{"symbol", w.symbol},
+                             {"observed", w.observed},
+                             {"elements", w.elements},
+                             {"padded_elements", w.padded_elements}});
+}
+
+}  // namespace
+
+extern constinit const StageEntry specialize_stage = {.stage = Stage::Specialize,
+                                                      .name = "specialize",
+                                                      .needs_types = true,
+                                                      .edits_nodes = true,
+                                                      .wanted =
+                                                          [](const Options& options) {
+                                                            return options.stop_after >= Stage::CleanUp &&
+                                                                   options.buckets.asked();
+                                                          },
+                                                      .run = run_specialize,
+                                                      .to_json = specialize_json};
+
+}  // namespace graphopt
