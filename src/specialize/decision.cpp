@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "infer/multiply_adds.h"
 #include "specialize/bind.h"
 #include "specialize/map_dims.h"
 #include "specialize/marks/shape_filter.h"
@@ -142,6 +143,40 @@ std::optional<Contamination> broken_promise(const Model& m, const BucketDecision
   return std::nullopt;
 }
 
+// Returns the work of a run by the extent of one symbol: its multiplications, the other marked symbols being
+// as large as they get. Nothing where they have no formula or do not depend on it: then the length counts.
+class WorkBySymbol {
+ public:
+  WorkBySymbol(Model& m, const Inference& inference, const BucketMarks& marks)
+      : m_(m), count_(multiply_adds(m, inference).count) {
+    if (!count_) return;
+    for (const DimId s : m.dims.symbols_of(count_)) others_.push_back({s, 1});
+    for (const BucketGroup& group : marks.groups)
+      for (const std::string& name : group.symbols) set(others_, m.dims.find_symbol(name), group.range.high);
+  }
+
+  LengthWork of(std::string_view symbol) const {
+    const DimId s = m_.dims.find_symbol(symbol);
+    if (!s || !count_ || std::ranges::find(others_, s, &DimPool::Binding::symbol) == others_.end()) return {};
+    return [this, s, values = others_](std::int64_t length) mutable -> std::int64_t {
+      set(values, s, length);
+      const auto count = m_.dims.evaluate(count_, values);
+      // Not representable: too long for any other length to matter.
+      return count ? std::max<std::int64_t>(*count, 0) : std::int64_t{1} << 62;
+    };
+  }
+
+ private:
+  static void set(std::vector<DimPool::Binding>& values, DimId symbol, std::int64_t value) {
+    const auto at = std::ranges::find(values, symbol, &DimPool::Binding::symbol);
+    if (at != values.end()) at->value = value;
+  }
+
+  Model& m_;
+  DimId count_;
+  std::vector<DimPool::Binding> others_;
+};
+
 }  // namespace
 
 Status prepare_symbols(Model& m, const BucketMarks& marks) {
@@ -195,7 +230,11 @@ Result<PaddingOptions> padding_options(const Model& m, const BucketMarks& marks)
 }
 
 Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks) {
-  Result<std::vector<BucketSymbol>> lists = bucket_symbols(marks);
+  std::optional<WorkBySymbol> work;  // asked for by histograms alone
+  if (std::ranges::any_of(marks.groups, [](const BucketGroup& g) { return g.method == BucketMethod::Hist; }))
+    work.emplace(m, inference, marks);
+  Result<std::vector<BucketSymbol>> lists = bucket_symbols(
+      marks, [&work](std::string_view symbol) { return work ? work->of(symbol) : LengthWork(); });
   if (!lists) return lists.errors();
   Result<PaddingOptions> options = padding_options(m, marks);
   if (!options) return options.errors();

@@ -220,5 +220,28 @@ TEST(BucketDecision, AFixedSymbolIsNotPadded) {
   EXPECT_TRUE(c.decision.choice.inputs.empty());
 }
 
+// In a graph whose work is the square of the length, padding long lengths costs more.
+TEST(BucketDecision, ObservedLengthsAreWeighedByTheWorkOfTheModel) {
+  const auto list = [](const std::string& graph, std::vector<LengthCount> lengths) {
+    Case c(graph, {"s=1..10:max"});
+    BucketGroup& g = c.marks.groups[0];
+    g.method = BucketMethod::Hist;
+    g.most = 2;
+    g.lengths = std::move(lengths);
+    Result<BucketDecision> d = decide(*c.model, *c.inference, c.marks);
+    return d ? d->lists[0].values : std::vector<std::int64_t>();
+  };
+  const std::string linear = "g (float[s,4] x) => (float[s,4] y) { y = Relu (x) }";
+  const std::string quadratic =
+      "g (float[s,4] x) => (float[s,s] y) { t = Transpose <perm = [1, 0]> (x)  y = MatMul (x, t) }";
+  // By length: {3, 10} pads 40, {9, 10} pads 11 * 6 = 66. By the square: 40 * (100 - 81) = 760
+  // against 11 * (81 - 9) = 792.
+  EXPECT_EQ(list(linear, {{3, 11}, {9, 40}, {10, 1}}), (std::vector<std::int64_t>{3, 10}));
+  EXPECT_EQ(list(quadratic, {{3, 11}, {9, 40}, {10, 1}}), (std::vector<std::int64_t>{3, 10}));
+  // By length: {3, 10} pads 40, {9, 10} pads 7 * 6 = 42. By the square: 760 against 7 * 72 = 504.
+  EXPECT_EQ(list(linear, {{3, 7}, {9, 40}, {10, 1}}), (std::vector<std::int64_t>{3, 10}));
+  EXPECT_EQ(list(quadratic, {{3, 7}, {9, 40}, {10, 1}}), (std::vector<std::int64_t>{9, 10}));
+}
+
 }  // namespace
 }  // namespace graphopt
