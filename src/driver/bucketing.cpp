@@ -54,9 +54,9 @@ Result<InferOptions> join(const Model& m, InferOptions promises, const InferOpti
 class Teller {
  public:
   Teller(const PreparedModel& p, const BucketDecision& d, const BucketMarks& marks)
-      : m_(p.model), d_(d), marks_(marks) {}
+      : m_(p.model), inference_(*p.inference), d_(d), marks_(marks) {}
 
-  Bucketability all() {
+  Bucketability all(bool forced) {
     out_.verdict = verdict_name(d_.verdict);
     out_.where = marks_.where;
     out_.buckets = d_.buckets.size();
@@ -64,7 +64,7 @@ class Teller {
     inputs();
     sized_inputs();
     if (d_.refusal) refusal(*d_.refusal);
-    else outputs();
+    if (!d_.refusal || forced) outputs();
     return std::move(out_);
   }
 
@@ -115,9 +115,11 @@ class Teller {
 
   void outputs() {
     const PaddingAnalysis& a = *d_.choice.analysis;
-    for (OutputCut& cut : cuts_of(m_, a))
+    for (OutputCut& cut : cuts_of(m_, a)) {
+      if (!a.value(cut.output).known) cut = whole_extents(cut.output);
       out_.outputs.push_back(
           {name(cut.output), std::move(cut.extents), std::move(cut.layouts), cut.is_prefix});
+    }
     for (const Divisibility& d : a.divisibilities())
       out_.constraints.push_back("(" + m_.dims.print(d.extent) + ") mod " + std::to_string(d.divisor) +
                                  " == 0");
@@ -125,6 +127,14 @@ class Teller {
       out_.assumptions.push_back(
           {name(s.node),
            s.kind == Assumption::Kind::MaskDominates ? "mask-dominates" : "indices-not-negative", s.text});
+  }
+
+  // What inference knows where the analysis gave up: the formulas of the extents, not where elements lie.
+  OutputCut whole_extents(ValueId output) const {
+    OutputCut out{.output = output, .extents = {}, .layouts = {}};
+    for (const DimId d : inference_.type_of(output).dims)
+      out.extents.push_back(d ? m_.dims.print(d) : std::string("?"));
+    return out;
   }
 
   void refusal(const Contamination& c) {
@@ -143,6 +153,7 @@ class Teller {
   }
 
   const Model& m_;
+  const Inference& inference_;
   const BucketDecision& d_;
   const BucketMarks& marks_;
   Bucketability out_;
@@ -182,8 +193,9 @@ Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const Bucket
   return p;
 }
 
-Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks) {
-  return Teller(p, decision, marks).all();
+Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks,
+                   bool forced) {
+  return Teller(p, decision, marks).all(forced);
 }
 
 }  // namespace graphopt

@@ -35,8 +35,9 @@ Result<BucketMarks> read_marks(const std::vector<std::string>& marks, const std:
 Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const BucketMarks& marks,
                                                        const InferOptions& bound);
 
-// Returns the decision in words.
-Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks);
+// Returns the decision in words. `forced`: also what is known of the outputs of a model that was refused.
+Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks,
+                   bool forced = false);
 
 nlohmann::ordered_json bucketability_json(const Bucketability& b);
 

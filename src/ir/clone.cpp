@@ -2,9 +2,9 @@
 //
 // Ids are indices, so the arrays of a model are copied as they are. Lists of attributes, and texts made here,
 // lie in the arena of the model that made them: the clone keeps it alive and makes its own in another one.
-// What a tensor learns of its payload when it is first asked (the unpacked form, the hash) is written into the
-// tensor, so each model has tensors of its own; the payloads are shared. Then clones share nothing that anyone
-// writes, and threads may work on one clone each.
+// What a tensor learns of its payload when it is first asked (the unpacked form, the hash) is written into
+// the tensor, so each model has tensors of its own; the payloads are shared. Then clones share nothing that
+// anyone writes, and threads may work on one clone each.
 
 #include "ir/model.h"
 

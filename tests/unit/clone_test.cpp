@@ -42,12 +42,17 @@ TEST(Clone, IsTheSameModel) {
   EXPECT_EQ(copy.live_node_count(), m.live_node_count());
 }
 
-TEST(Clone, SharesWeights) {
+TEST(Clone, SharesTheBytesOfWeightsAndNothingThatIsWritten) {
   const Model m = load(kModel);
+  const TensorId read = m.value(named(m, "w")).tensor;
+  ASSERT_TRUE(m.raw(read));
   const Model copy = m.clone();
+  EXPECT_EQ(copy.raw(read)->data(), m.raw(read)->data());
   for (const char* name : {"w", "s"}) {
     const TensorId t = m.value(named(m, name)).tensor;
-    EXPECT_EQ(&m.tensor(t), &copy.tensor(t)) << name;
+    EXPECT_NE(&m.tensor(t), &copy.tensor(t)) << name;
+    copy.content_hash(t);
+    EXPECT_TRUE(copy.tensor(t).hash && !m.tensor(t).hash) << name;
   }
 }
 

@@ -192,7 +192,7 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
 // The library reads and checks them: it knows the forms, and files belong to it.
 void add_buckets(CLI::App& app, std::vector<std::string>& specs, std::string& file) {
   add_repeated(app, kShapes, "--bucket", "SYMBOL=SIZES",
-               "a model per size: seq=16,32,64 or seq=16..512:pow2 (step=K, geo=Q, hist=FILE:K, max)",
+               "a model per size: seq=16,32 or 16..512:pow2 (step=K, geo=Q, hist=FILE:K, max)",
                [&specs](const std::string& text) { specs.push_back(text); });
   add(app, kShapes, "--buckets", "FILE", "the same as JSON, with values of inputs and a filter",
       [&file](const std::string& text) {

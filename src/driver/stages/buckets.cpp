@@ -31,8 +31,6 @@ Error refused(const Model& m, const BucketDecision& d, const Bucketability& told
   const Bucketability::Refusal& why = told.refused;
   Place place = d.refusal->node ? place_of(m, d.refusal->node) : Place{m.file, {}, {}, {}, {}};
   std::string what = "padded inputs would change the results: " + why.reason;
-  if (!why.content.empty())
-    what += " (the padding holds " + why.content + ", and would have to hold " + why.needs + ")";
   const bool repairable = !why.repair.empty() && require != BucketRequire::Repair;
   return {ErrorKind::Input, std::move(place), std::move(what),
           repairable ? "--bucket-require repair mends such nodes; the model then takes true extents as inputs"
@@ -72,7 +70,8 @@ Status run_buckets(Run& run) {
   Result<BucketDecision> decision = decide(s.prepared->model, *s.prepared->inference, s.marks);
   if (!decision) return decision.errors();
   s.decision = *std::move(decision);
-  const Bucketability& told = run.report.buckets.emplace(tell(*s.prepared, s.decision, s.marks));
+  const Bucketability& told = run.report.buckets.emplace(
+      tell(*s.prepared, s.decision, s.marks, required(run) == BucketRequire::Force));
   return judge(run, s.decision, told);
 }
 
