@@ -163,8 +163,8 @@ Status save_partitioned(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
   const std::string name = last_part(without_suffix(run.options.output));
   const bool has_devices = !options.devices.empty(), parts_as_files = has_devices && options.parts;
-  const std::span<BucketModel> buckets =
-      run.specialized ? std::span(run.specialized->models) : std::span<BucketModel>();
+  const std::span<SpecializedModel> buckets =
+      run.specialized ? std::span(run.specialized->models) : std::span<SpecializedModel>();
 
   const std::vector<TypeOverride> whole_types = saved_types(run.options, work);
   SetModel out;
@@ -199,7 +199,7 @@ Status save_partitioned(Run& run) {
     manifest["buckets"] = buckets_json(*run.report.buckets);
     nlohmann::json& entries = manifest["buckets"]["models"] = nlohmann::json::array();
     for (std::size_t i = 0; i < buckets.size(); ++i) {
-      BucketModel& b = buckets[i];
+      SpecializedModel& b = buckets[i];
       ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
       one.hashes = &hashes;
       nlohmann::json& entry = entries.emplace_back(bucket_model_of(one));
@@ -227,7 +227,7 @@ Status save_partitioned(Run& run) {
                               .parts = files.take(parts_as_files ? p.parts.size() : 0),
                               .is_one_part = !has_devices};
     bucket_files.clear();
-    for (const BucketModel& bucket : buckets) {
+    for (const SpecializedModel& bucket : buckets) {
       ManifestFiles& of = bucket_files.emplace_back();
       of.model = files.model();
       of.parts = files.take(parts_as_files ? bucket.cut.parts.size() : 0);

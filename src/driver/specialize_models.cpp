@@ -38,7 +38,7 @@ class Specializer {
  public:
   Specializer(const Run& run, const Work& base, const Specialized& s) : run_(run), base_(base), s_(s) {}
 
-  Result<std::vector<BucketModel>> all() {
+  Result<std::vector<SpecializedModel>> all() {
     const std::size_t count = s_.decision.buckets.size();
     models_.resize(count);
     errors_.resize(count);
@@ -106,7 +106,7 @@ class Specializer {
     return errors;
   }
 
-  Status make_model(std::span<const std::int64_t> sizes, BucketModel& out) {
+  Status make_model(std::span<const std::int64_t> sizes, SpecializedModel& out) {
     out.sizes.assign(sizes.begin(), sizes.end());
     out.work = std::make_unique<Work>();
     Work& work = *out.work;
@@ -149,7 +149,7 @@ class Specializer {
   const Run& run_;
   const Work& base_;
   const Specialized& s_;
-  std::vector<BucketModel> models_;            // each written by one thread
+  std::vector<SpecializedModel> models_;       // each written by one thread
   std::vector<std::optional<Errors>> errors_;  // the same
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> stop_ = false;
@@ -162,7 +162,8 @@ class Specializer {
 
 }  // namespace
 
-Result<std::vector<BucketModel>> specialize_models(const Run& run, const Work& base, const Specialized& s) {
+Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Work& base,
+                                                        const Specialized& s) {
   return Specializer(run, base, s).all();
 }
 

@@ -17,7 +17,7 @@
 namespace graphopt {
 
 // The model of one bucket. `work` owns what the other members refer to.
-struct BucketModel {
+struct SpecializedModel {
   std::vector<std::int64_t> sizes;  // in the order of the marks' symbols
   std::unique_ptr<Work> work;
   PartitionedModel cut;
@@ -28,12 +28,13 @@ struct Specialized {
   BucketMarks marks;                        // from before load on, so that a mistake in them is told first
   std::unique_ptr<PreparedModel> prepared;  // as it was loaded, with the symbols of the marks
   BucketDecision decision;                  // refers to `prepared`
-  std::vector<BucketModel> models;          // in lexicographic order of their sizes
+  std::vector<SpecializedModel> models;     // in lexicographic order of their sizes
 };
 
 // Makes the models of all buckets from `base`, several at a time: symbols bound, the passes of the options,
 // cut for the devices of the run. Errors of single buckets name the bucket.
-Result<std::vector<BucketModel>> specialize_models(const Run& run, const Work& base, const Specialized& s);
+Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Work& base,
+                                                        const Specialized& s);
 
 // Returns the manifest's section `buckets` without its models.
 nlohmann::json buckets_json(const Bucketability& told);

@@ -29,7 +29,7 @@ std::vector<SpecializeStage::Waste> waste_of(const Specialized& s) {
   return out;
 }
 
-SpecializeStage::Model figures_of(const Run& run, BucketModel& bucket) {
+SpecializeStage::Model figures_of(const Run& run, SpecializedModel& bucket) {
   SpecializeStage::Model out;
   out.sizes = bucket.sizes;
   out.nodes = count_model(bucket.work->model).nodes;
@@ -45,11 +45,11 @@ SpecializeStage::Model figures_of(const Run& run, BucketModel& bucket) {
 
 Status run_specialize(Run& run) {
   Specialized& s = *run.specialized;
-  Result<std::vector<BucketModel>> models = specialize_models(run, *run.work, s);
+  Result<std::vector<SpecializedModel>> models = specialize_models(run, *run.work, s);
   if (!models) return models.errors();
   s.models = *std::move(models);
   SpecializeStage::Report& report = run.report.specialize.emplace();
-  for (BucketModel& bucket : s.models) report.models.push_back(figures_of(run, bucket));
+  for (SpecializedModel& bucket : s.models) report.models.push_back(figures_of(run, bucket));
   report.waste = waste_of(s);
   return Done{};
 }
