@@ -1,23 +1,29 @@
-// inline-if: replaces an If with a constant condition, or with two equal branches, by the branch that is
-// taken.
+// inline-if: replaces an If with a constant condition, with two equal branches, or with one whose result has
+// a rank that readers refuse, by the branch that is taken.
 //
 // Problem: exporters emit an If for what they could not decide (a Squeeze of a dim that may be 1); once
 // shapes are known the condition folds to a constant. The other branch is not only dead weight: with the
 // sharper shapes it may be ill-typed, and ONNX Runtime refuses a model with an ill-typed branch even if it is
 // never taken.
 // Two branches may also compute the same: they did differ before folding, or by an option that was not used.
+// And where inference cannot tell whether a dim is 1, what reads the result often can: a recurrence that gets
+// the squeezed operand or the whole one refuses the whole one, for its rank.
 // Method: branches are equal if their results are, node by node: the same operator and attributes, operands
-// that are one value from outside, equal constants or results of equal nodes. The nodes and initializers of
+// that are one value from outside, equal constants or results of equal nodes. A branch cannot be taken if the
+// ranks that its result may have are none of those that the readers of the If's result take
+// (passes/branch_ranks.h): recurrences take 3, Conv that of its weights. The nodes and initializers of
 // the taken branch move directly before the If; users of the If's
 // results read the branch's results, or, where these cannot take the name of an output, an Identity of them.
 // Exact: a constant condition takes the same branch in every run, equal branches compute the same, and a
-// branch has no state of its own. A
+// branch has no state of its own. A reader that refuses a rank stands in the graph of the If, and an output
+// depends on it, so a run that takes the other branch fails in the original. A
 // runtime packs constant weights of a node's own graph and of the graph around it, not those further out
 // (rewrite/constancy.h): where every bit is promised, a node that comes nearer to such a weight reads an
 // Identity of it, which is no constant.
 // Lowers: launches (the If). Ends: each rewrite removes an If and makes none.
 // Left alone: a condition that may differ between runs, an overridable one; equal branches with nodes that
-// have bodies, draw or are unknown; a branch that returns fewer
+// have bodies, draw or are unknown; a rank that only a reader in a body refuses, which may not run, or one
+// that both branches can give; a branch that returns fewer
 // results, or has a node whose kernel overwrites an operand unless its result is an output of the graph;
 // where every bit is promised, a branch that reads a parameter of the function, or a constant of the graph
 // around it, at an operand by which a kernel is chosen in ways that are not known.
@@ -34,6 +40,7 @@
 #include "ops/constants.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
+#include "passes/branch_ranks.h"
 #include "passes/rule_pass.h"
 #include "rewrite/constancy.h"
 #include "support/known_names.h"
@@ -218,13 +225,46 @@ class EqualBranches final : public InlineBranch {
   std::vector<std::pair<ValueId, ValueId>> todo_;
 };
 
+class RequiredRank final : public InlineBranch {
+ public:
+  static constexpr Counter kCounter{"ranks", "If nodes with one branch whose result has a rank that is read"};
+  std::string_view name() const override { return "required-rank"; }
+
+ private:
+  bool choose(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const GraphId then_branch = branch_of(m, n, names::then_branch);
+    const GraphId else_branch = branch_of(m, n, names::else_branch);
+    if (!then_branch || !else_branch) return c.no(n, "its branches are not known");
+    std::string_view reason = "its readers take a result of any rank";
+    for (std::size_t i = 0; i < m.output_count(n); ++i) {
+      const ValueId y = m.output(n, i);
+      const Ranks taken = y ? required_ranks(c, y) : kAnyRank;
+      if (taken == kAnyRank) continue;
+      const bool may_then = (ranks_of(c, then_branch, i) & taken) != 0;
+      const bool may_else = (ranks_of(c, else_branch, i) & taken) != 0;
+      reason =
+          may_then ? "both branches may give the rank that is read" : "no branch gives the rank that is read";
+      if (may_then == may_else) continue;
+      taken_ = may_then ? then_branch : else_branch;
+      return true;
+    }
+    return c.no(n, reason);
+  }
+
+  static Ranks ranks_of(const MatchContext& c, GraphId branch, std::size_t slot) {
+    return slot < c.model.graph_output_count(branch) ? possible_ranks(c, c.model.graph_output(branch, slot))
+                                                     : kAnyRank;
+  }
+};
+
 }  // namespace
 
 extern constinit const PassInfo inline_if = {
     .name = "inline-if",
-    .summary = "replace an If with a constant condition or equal branches by a branch",
+    .summary = "replace an If by the branch that it must take, or that equals the other one",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<ConstantCondition, EqualBranches>>};
+    .make = make_pass<RulePass<ConstantCondition, EqualBranches, RequiredRank>>};
 
 }  // namespace graphopt
