@@ -2,7 +2,10 @@
 //
 // Exact ones: sign and rounding functions, Sqrt and Reciprocal (correctly rounded), Relu and Clip (a
 // comparison and a choice: NaN and -0 pass through). Transcendental functions are computed in double and
-// rounded once: more precise than the runtime's kernels, but not the same bits.
+// rounded once: more precise than the runtime's kernels, but not the same bits. Those differ from the true
+// number by a few units of the result (Exp, Log, Erf) or of 1: of Sigmoid and Tanh the runtime evaluates a
+// rational function that stays the same beyond a limit, so Sigmoid(-77) is 0 there (docs/rounding.md has the
+// bounds, tests/equal/fold_against_ort.py holds both to them).
 #include <cmath>
 #include <limits>
 #include <numbers>

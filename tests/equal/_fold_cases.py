@@ -444,7 +444,7 @@ def unary(rng, add):
                 add(op, pick(rng, [6, 13]), [x])
             add("Round", 11, [x])
             add("Clip", 12, [x, np.asarray(t(pick(rng, [0.0, -0.0, -1]))), np.asarray(t(1))])
-            few = np.clip(np.nan_to_num(x.astype(np.float64), nan=0.5), -20, 20).astype(t)
+            few = np.clip(np.nan_to_num(x.astype(np.float64), nan=0.5), -110, 110).astype(t)
             for op in sorted(ONLY_ROUNDS):
                 add(op, 13, [np.abs(few) + t(0.1) if op == "Log" else few])
     add("Clip", 6, [numbers(rng, np.float32, shape_of(rng))], min=-1.0, max=2.5)
