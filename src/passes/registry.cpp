@@ -13,7 +13,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
     merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values,
-    unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles;
+    unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles, merge_slices;
 
 namespace {
 
@@ -42,6 +42,7 @@ constexpr const PassInfo* kPasses[] = {
                // apart
     &compose_layouts,     // beside compose, for the same reason
     &compose_selections,  // beside compose, for the same reason
+    &merge_slices,        // after compose, which makes Splits of Slices
     &drop_unused_outputs,
     &merge_bounds,  // after folding, which makes bounds constants, and before the searches, which move limits
                     // apart
