@@ -274,7 +274,7 @@ class ComposeConcats final : public ComposeRule {
     if (!q || axis_of(c, q) != axis || m.output_count(q) != m.input_count(n))
       return c.no(n, "no operand is a Concat along its axis, and the operands are not the parts of a Split");
     for (std::size_t i = 0; i < m.input_count(n); ++i)
-      if (m.input(n, i) != m.output(q, i) || m.is_fixed(m.input(n, i)))
+      if (!m.input(n, i) || m.input(n, i) != m.output(q, i) || m.is_fixed(m.input(n, i)))
         return c.no(n, "its operands are not all parts of a Split in their order");
     return replaces(c, n, m.input(q, 0));
   }
