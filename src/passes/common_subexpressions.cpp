@@ -108,6 +108,8 @@ class CommonSubexpressions final : public Pass {
       nodes_.insert(hash, n);
       return true;
     }
+    // A node without readers that is there already stays: dead-code has it.
+    if (std::ranges::none_of(m.outputs(n), [&m](ValueId v) { return v && m.use_count(v) > 0; })) return true;
     // The table has only the first of equal nodes: 10^5 equal outputs must not be compared with each other.
     if (!replaceable(m, n, *first)) {
       if (slot_of(m, n) != kNoOutput && slot_of(m, *first) != kNoOutput)
