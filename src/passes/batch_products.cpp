@@ -56,7 +56,8 @@ class BatchProduct final : public Rule {
       return c.no(n, "others read the rows as well");
     for (UseId u = m.first_use(found_.rows); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
-      const NodeId end = m.output_count(reader) == 1 ? m.single_user(m.output(reader, 0)) : NodeId{};
+      const ValueId made = m.output(reader, 0);
+      const NodeId end = made && m.output_count(reader) == 1 ? m.single_user(made) : NodeId{};
       Found other;
       if (m.slot(u) != 0 || !end || !reads_product(c.without_reasons(), end, other) ||
           other.product != reader)

@@ -57,8 +57,8 @@ class ShareRows final : public Rule {
       if (m.slot(u) != 0 || m.node(reader).graph != m.node(n).graph) continue;
       if (is_deformation(m.kind(reader)) && are_rows(c, m.output(reader, 0)) && can_be_read(m, reader))
         rows_ = reader;
-      const NodeId sum = m.kind(reader) == OpKind::MatMul ? m.single_user(m.output(reader, 0)) : NodeId{};
-      const NodeId end = sum && m.output_count(sum) == 1 ? m.single_user(m.output(sum, 0)) : NodeId{};
+      const NodeId sum = m.kind(reader) == OpKind::MatMul ? only_reader(m, reader) : NodeId{};
+      const NodeId end = sum ? only_reader(m, sum) : NodeId{};
       const auto other = end ? projection(quiet, end) : std::nullopt;
       projections += other && other->product == reader ? 1 : 0;
     }
@@ -90,12 +90,19 @@ class ShareRows final : public Rule {
     std::vector<std::int64_t> target;
   };
 
+  // Returns the only user of the node's only result.
+  static NodeId only_reader(const Model& m, NodeId n) {
+    const ValueId y = m.output(n, 0);
+    return y && m.output_count(n) == 1 ? m.single_user(y) : NodeId{};
+  }
+
   // Reads n as the end of a projection.
   static std::optional<Projection> projection(const MatchContext& c, NodeId n) {
     using namespace pattern;
     const Model& m = c.model;
     const ValueId s = m.input(n, 0), y = m.output(n, 0);
-    if (!s || !y || !is_deformation(m.kind(n)) || m.use_count(y) == 0 || m.single_user(s) != n)
+    if (!s || !y || !is_deformation(m.kind(n)) || m.use_count(y) == 0 || m.single_user(s) != n ||
+        !attributes_known(m, n))
       return std::nullopt;
     Projection p;
     const auto product = op(OpKind::MatMul, any(p.x), any(p.matrix)).single_use().bind(p.product);
