@@ -103,7 +103,8 @@ class BatchProduct final : public Rule {
     if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y))
       return c.no(out.product, "something else reads the product");
     if (m.opset(out.product) < 7 || m.opset(n) < 7) return c.no(out.product, "is of an opset below 7");
-    if (!attributes_known(m, out.product)) return c.no(out.product, "has attributes that are not known");
+    if (!attributes_known(m, out.product) || !attributes_known(m, n))
+      return c.no(out.product, "it or the deformation has attributes that are not known");
     const DType type = c.infer.dtype(p);
     if (type != DType::Float16 && type != DType::Float && type != DType::Double)
       return c.no(out.product, "MatMul has no kernel for the element type");
@@ -111,7 +112,8 @@ class BatchProduct final : public Rule {
     out.weight = m.input(out.product, 1);
     if (kind == OpKind::Gemm && !takes_gemm(c, out)) return false;
     const NodeId join = out.rows ? m.value(out.rows).def : NodeId{};
-    if (!join || !is_deformation(m.kind(join)) || m.node(join).graph != m.node(n).graph)
+    if (!join || !is_deformation(m.kind(join)) || m.node(join).graph != m.node(n).graph ||
+        !attributes_known(m, join))
       return c.no(out.product, "no deformation makes the rows");
     out.x = m.input(join, 0);
     if (!out.x || !out.weight || m.is_fixed(out.x) || m.constant_of(out.x))
@@ -184,8 +186,10 @@ class FreeProduct final : public Rule {
     product_ = p ? m.value(p).def : NodeId{};
     if (!y || !product_ || m.kind(product_) != OpKind::MatMul || m.use_count(y) == 0)
       return c.no(n, "its operand is no product");
-    if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y) || !attributes_known(m, product_))
+    if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y))
       return c.no(product_, "something else reads the product");
+    if (!attributes_known(m, product_) || !attributes_known(m, n))
+      return c.no(product_, "it or the deformation has attributes that are not known");
     const auto left = side(c, product_, 0), right = side(c, product_, 1);
     if (!left || !right) return c.no(product_, "a rank is not known");
     if (left->value == m.input(product_, 0) && right->value == m.input(product_, 1))
@@ -225,7 +229,9 @@ class FreeProduct final : public Rule {
     const auto dims = c.infer.dims(given);
     Side out{given, {dims.begin(), dims.end() - 2}};
     const NodeId d = m.value(given).def;
-    if (!d || !is_deformation(m.kind(d)) || m.node(d).graph != m.node(product).graph) return out;
+    if (!d || !is_deformation(m.kind(d)) || m.node(d).graph != m.node(product).graph ||
+        !attributes_known(m, d))
+      return out;
     const ValueId x = m.input(d, 0);
     if (!x || m.is_fixed(x) || m.constant_of(x) || !c.infer.has_rank(x)) return out;
     const auto from = c.infer.dims(x);

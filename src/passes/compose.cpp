@@ -79,7 +79,8 @@ class ComposeDeformations final : public ComposeRule {
     const ValueId x = m.input(n, 0), y = m.output(n, 0);
     if (!x || !y || m.use_count(y) == 0) return c.no(n, "nothing reads it");
     const NodeId q = m.value(x).def;
-    if (!q || !is_deformation(m.kind(q))) return c.no(n, "its operand is no deformation");
+    if (!q || !is_deformation(m.kind(q)) || !attributes_known(m, q) || !attributes_known(m, n))
+      return c.no(n, "its operand is no deformation, or an attribute is not known");
     from_ = m.input(q, 0);
     if (!from_ || m.constant_of(from_)) return c.no(n, "the first deformation is of a constant");
     if (m.is_fixed(x) || m.is_fixed(y) || m.is_fixed(from_)) return c.no(n, "a value must stay as it is");
@@ -441,7 +442,7 @@ class SlicesToSplit final : public Rule {
   static std::optional<AxisSlice> read(const MatchContext& c, NodeId n) {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0);
-    if (!m.output(n, 0) || !c.infer.has_rank(x)) return std::nullopt;
+    if (!m.output(n, 0) || !c.infer.has_rank(x) || !attributes_known(m, n)) return std::nullopt;
     const auto slice = axis_slice(m, n, c.infer.dims(x).size(), [&](std::size_t axis) {
       return extent(c, x, static_cast<std::int64_t>(axis));
     });

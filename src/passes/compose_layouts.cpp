@@ -53,13 +53,13 @@ class LayoutRule : public Rule {
     const auto axes = normalize_axes(*perm, perm->size());
     return axes && std::ranges::equal(*axes, *perm) ? axes : std::nullopt;
   }
-  // Returns the producer of n's data if only n reads it, in n's graph.
+  // Returns the producer of n's data if only n reads it, in n's graph, and the attributes of both are known.
   static NodeId only_source(const MatchContext& c, NodeId n) {
     const Model& m = c.model;
     const ValueId v = m.input(n, 0);
     const NodeId q = v ? m.value(v).def : NodeId{};
     const bool free = q && m.single_user(v) == n && !m.is_fixed(v) && m.node(q).graph == m.node(n).graph;
-    return free && attributes_known(m, q) ? q : NodeId{};
+    return free && attributes_known(m, q) && attributes_known(m, n) ? q : NodeId{};
   }
   // Returns the dims; nothing if one is not known.
   static std::optional<Dims> dims_of(const MatchContext& c, ValueId v) {

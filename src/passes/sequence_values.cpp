@@ -152,7 +152,7 @@ class CountParts final : public Rule {
     const ValueId y = m.output(n, 0), sequence = m.input(n, 0);
     const NodeId split = sequence ? m.value(sequence).def : NodeId{};
     if (!y || m.use_count(y) == 0 || !split || m.kind(split) != OpKind::SplitToSequence ||
-        !attributes_known(m, split))
+        !attributes_known(m, split) || !attributes_known(m, n))
       return false;
     const auto parts = count_parts(c, split);
     if (!parts) return c.no(n, "the number of parts is not known");
