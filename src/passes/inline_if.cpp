@@ -95,7 +95,7 @@ class InlineBranch : public Rule {
     }
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
-      if (!v || m.use_count(v) == 0) continue;
+      if (!v || (m.use_count(v) == 0 && !m.value(v).pinned)) continue;
       if (m.can_replace(v, results[i])) {
         m.replace_all_uses(v, results[i]);
       } else {
