@@ -43,6 +43,18 @@ def sources(only="", files=()):
     return {path: k for k, path in enumerate(found, 1) if only in path and (not files or path in files)}
 
 
+def included(path, seen=None):
+    """The headers of the repository that a source includes, itself or by another header, as paths."""
+    seen = set() if seen is None else seen
+    for name in re.findall(r'^#include "([^"]+)"', (ROOT / path).read_text(), re.M):
+        for folder in ("src", "include", Path(path).parent):
+            header = os.path.normpath(Path(folder) / name)
+            if header not in seen and (ROOT / header).is_file():
+                seen.add(header)
+                included(header, seen)
+    return seen
+
+
 class Schemata:
     """The sources with switches below `work`, and what is built of them."""
 
@@ -118,9 +130,10 @@ class Schemata:
             self.write(path)
         waiting = [p for p in self.sites if p.endswith(".cpp")]
         # Unit tests whose own copies of inline functions have no switches would not see those of headers.
-        if units and any(p.endswith(".h") for p in self.sites):
-            unit = ROOT / "tests/unit"
-            waiting += [p.relative_to(ROOT).as_posix() for p in sorted(unit.glob("*.cpp"))]
+        headers = {p for p in self.sites if p.endswith(".h")}
+        if units and headers:
+            found = (p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "tests/unit").glob("*.cpp")))
+            waiting += [p for p in found if included(p) & headers]
         compiled = list(waiting)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             for _ in range(12):

@@ -3,6 +3,7 @@
 
   mutants.py BUILD_DIR [--work DIR] [--count N] [--seed S]   tries N mutants (100) of each place
   mutants.py BUILD_DIR --again RESULTS.json                  tries again what survived there
+  mutants.py BUILD_DIR --place PLACE ...                     a sample of one place only (passes, infer, ...)
   mutants.py BUILD_DIR --only TEXT                           all mutants of the files whose path holds TEXT
   mutants.py BUILD_DIR --short                               few files, their golden cases; within a minute
   mutants.py BUILD_DIR --places                              the tool's own tests; builds nothing
@@ -290,7 +291,7 @@ def choose(schemata, a, equivalents):
     if a.only:
         return [schemata.number(s) for s in sites]
     chosen = []
-    for place in _mutant_build.PLACES:
+    for place in [a.place] if a.place else _mutant_build.PLACES:
         here = [s for s in sites if _mutant_build.place_of(s.file) == place]
         here.sort(key=lambda s: _sites.order(s, a.seed))
         chosen += [schemata.number(s) for s in here[: a.count]]
@@ -344,6 +345,7 @@ def main():
     p.add_argument("--seed", type=int, default=1, metavar="S")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     p.add_argument("--again", metavar="RESULTS.json")
+    p.add_argument("--place", choices=list(_mutant_build.PLACES))
     p.add_argument("--only", default="", metavar="TEXT")
     p.add_argument("--scripts", metavar="A,B", help="only these test scripts (default all; '' for none)")
     p.add_argument("--golden", default="", metavar="A,B", help="only golden cases whose path begins so")
@@ -356,7 +358,8 @@ def main():
     work = a.work or a.build / "mutants"
     work.mkdir(parents=True, exist_ok=True)
     equivalents = read_equivalents()
-    schemata = _mutant_build.Schemata(a.build, work, a.only, SHORT_FILES if a.short else ())
+    only = a.only or (f"src/{a.place}/" if a.place else "")
+    schemata = _mutant_build.Schemata(a.build, work, only, SHORT_FILES if a.short else ())
     schemata.make(a.jobs, units=not a.short)
     print(f"built with {len(schemata.all_sites())} switches, {time.time() - begin:.0f} s", flush=True)
     for s in schemata.dropped:
