@@ -229,7 +229,8 @@ Result<PaddingOptions> padding_options(const Model& m, const BucketMarks& marks)
   return out;
 }
 
-Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks) {
+Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks,
+                              std::map<ValueId, DimId> lengths) {
   std::optional<WorkBySymbol> work;  // asked for by histograms alone
   if (std::ranges::any_of(marks.groups, [](const BucketGroup& g) { return g.method == BucketMethod::Hist; }))
     work.emplace(m, inference, marks);
@@ -238,6 +239,7 @@ Result<BucketDecision> decide(Model& m, const Inference& inference, const Bucket
   if (!lists) return lists.errors();
   Result<PaddingOptions> options = padding_options(m, marks);
   if (!options) return options.errors();
+  options->lengths = std::move(lengths);
   BucketDecision out;
   out.lists = *std::move(lists);
   for (const BucketSymbol& s : out.lists) out.symbols.push_back(m.dims.find_symbol(s.name));

@@ -15,6 +15,7 @@
 //   b->verdict == BucketVerdict::Proved
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,9 +56,10 @@ InferOptions promised(const Model& m, const BucketMarks& marks);
 // Returns what the marks say to the analysis. After prepare_symbols(). ErrorKind::Usage for padding that
 // groups or ranges contradict.
 Result<PaddingOptions> padding_options(const Model& m, const BucketMarks& marks);
-// The model must have been prepared, and its inference have run with the promised ranges. ErrorKind::Usage
-// for marks that do not fit together.
-Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks);
+// The model must have been prepared, and its inference have run with the promised ranges. `lengths`: inputs
+// that carry the true extent of a symbol in every run. ErrorKind::Usage for marks that do not fit together.
+Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks,
+                              std::map<ValueId, DimId> lengths = {});
 
 // The layouts of an axis that is cut, as texts, and whether each axis keeps its true elements at the front.
 struct OutputCut {

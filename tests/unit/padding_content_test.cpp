@@ -150,6 +150,30 @@ TEST_F(PaddingContent, PositionsAreComparedAsExpressions) {
   EXPECT_FALSE(math.is_number(math.compare(OpKind::Less, behind, ContentMath::number(8))));
 }
 
+TEST_F(PaddingContent, TheLesserOfTwoExtentsIsOne) {
+  const DimId s = dims.symbol("s", {1, 9}), t = dims.symbol("t", {1, 9});
+  const Content a = ContentMath::between(s, s), b = ContentMath::between(t, t);
+  const Content least = math.minimum(a, b), greatest = math.maximum(a, b);
+  EXPECT_EQ(dims.equal(least.low.expression, dims.min(s, t)), Tri::Yes);
+  EXPECT_EQ(dims.equal(least.high.expression, dims.min(s, t)), Tri::Yes);
+  EXPECT_EQ(dims.equal(greatest.low.expression, dims.max(s, t)), Tri::Yes);
+  EXPECT_EQ(dims.equal(greatest.high.expression, dims.max(s, t)), Tri::Yes);
+  const Content at_least_3 = math.maximum(a, ContentMath::number(3));
+  EXPECT_EQ(dims.equal(at_least_3.low.expression, dims.max(s, dims.constant(3))), Tri::Yes);
+}
+
+TEST_F(PaddingContent, NothingIsBelowTheLeastNumberOfAType) {
+  const Content any = ContentMath::any_finite();
+  EXPECT_TRUE(math.is_at_most(ContentMath::number(-128), any, DType::Int8));
+  EXPECT_FALSE(math.is_at_most(ContentMath::number(-128), any, DType::Int16));
+  EXPECT_TRUE(math.is_at_most(ContentMath::number(0), any, DType::UInt8));
+  EXPECT_FALSE(math.is_at_most(ContentMath::number(0), any, DType::Float));
+  EXPECT_TRUE(math.is_at_most(ContentMath::number(-kInf), any, DType::Float));
+  EXPECT_TRUE(math.is_at_least(ContentMath::number(127), any, DType::Int8));
+  EXPECT_FALSE(math.is_at_least(ContentMath::number(9.3e18), any, DType::Int64));  // not the number itself
+  EXPECT_FALSE(math.is_at_least(ContentMath::number(kNaN), any, DType::Float));
+}
+
 TEST_F(PaddingContent, WhatAnIntegerTypeDoesNotHoldHasWrapped) {
   EXPECT_TRUE(math.is(math.held(DType::Int8, ContentMath::number(127)), 127));
   EXPECT_FALSE(math.is_number(math.held(DType::Int8, ContentMath::number(128))));

@@ -319,7 +319,7 @@ void PaddingAnalysis::set_identical(NodeId n) {
       if (const ValueId v = m_.input(n, i)) known_operands = known_operands && operand(v).known;
     if (!rule || !known_operands || !rule(c))
       for (const ValueId v : m_.outputs(n))
-        if (v) known_[v.index()] = false;
+        if (v && !set_symbolic(v, n)) known_[v.index()] = false;
   }
   for (const ValueId v : m_.outputs(n)) {
     if (!v) continue;

@@ -121,6 +121,16 @@ bool ContentMath::less(const Bound& a, const Bound& b) const {
   return high(a) < low(b);
 }
 
+bool ContentMath::is_at_most(const Content& padding, const Content& truth, DType type) const {
+  const bool is_least = is_int(type) && is(padding, limits_of(type).low);
+  return is_least || (!padding.nan && less_equal(padding.high, truth.low));
+}
+
+bool ContentMath::is_at_least(const Content& padding, const Content& truth, DType type) const {
+  const bool is_greatest = is_int(type) && bits_of(type) <= 32 && is(padding, limits_of(type).high);
+  return is_greatest || (!padding.nan && less_equal(truth.high, padding.low));
+}
+
 double ContentMath::mask_of(const Content& c) const {
   if (c.mask > 0) return c.mask;
   const double h = high(c);
@@ -158,6 +168,19 @@ Content ContentMath::join(const Content& a, const Content& b) const {
   c.rounding = std::max(a.rounding, b.rounding);
   c.mask = std::min(mask_of(a), mask_of(b));
   return c;
+}
+
+// The lesser and the greater of two integers as an expression; none unless one of them is one.
+DimId ContentMath::least(const Bound& a, const Bound& b) const {
+  if (!a.expression && !b.expression) return {};
+  const DimId x = expression(a), y = expression(b);
+  return x && y ? dims_.min(x, y) : DimId{};
+}
+
+DimId ContentMath::greatest(const Bound& a, const Bound& b) const {
+  if (!a.expression && !b.expression) return {};
+  const DimId x = expression(a), y = expression(b);
+  return x && y ? dims_.max(x, y) : DimId{};
 }
 
 DimId ContentMath::sum(const Bound& a, const Bound& b) const {
@@ -262,9 +285,10 @@ Content ContentMath::minimum(const Content& a, const Content& b) const {
   Content c = join(a, b);
   c.mask = 0;
   if (c.nan) return c;  // kernels differ in whether NaN or the number comes back
+  if (const DimId e = least(a.low, b.low)) c.low = {0, e};
   c.high = less_equal(a.high, b.high)   ? a.high
            : less_equal(b.high, a.high) ? b.high
-                                        : Bound{std::min(high(a), high(b)), {}};
+                                        : Bound{std::min(high(a), high(b)), least(a.high, b.high)};
   return c;
 }
 
@@ -272,9 +296,10 @@ Content ContentMath::maximum(const Content& a, const Content& b) const {
   Content c = join(a, b);
   c.mask = 0;
   if (c.nan) return c;
+  if (const DimId e = greatest(a.high, b.high)) c.high = {0, e};
   c.low = less_equal(a.low, b.low)   ? b.low
           : less_equal(b.low, a.low) ? a.low
-                                     : Bound{std::max(low(a), low(b)), {}};
+                                     : Bound{std::max(low(a), low(b)), greatest(a.low, b.low)};
   return c;
 }
 

@@ -68,6 +68,9 @@ class ContentMath {
   bool is_zero(const Content& c) const { return is(c, 0); }
   bool less_equal(const Bound& a, const Bound& b) const;
   bool less(const Bound& a, const Bound& b) const;
+  // No element of `padding` is above, or below, one of `truth`, both of this type; NaN is both.
+  bool is_at_most(const Content& padding, const Content& truth, DType type) const;
+  bool is_at_least(const Content& padding, const Content& truth, DType type) const;
   bool at_least(const Content& c, double v) const { return less_equal({v, {}}, c.low); }
   double mask_of(const Content& c) const;
   std::string text(const Content& c) const;
@@ -94,6 +97,8 @@ class ContentMath {
  private:
   // The two integers' sum as an expression; none unless one is an expression and both are integers.
   DimId sum(const Bound& a, const Bound& b) const;
+  DimId least(const Bound& a, const Bound& b) const;
+  DimId greatest(const Bound& a, const Bound& b) const;
   DimId expression(const Bound& b) const;  // of an integer; none for others
   double low(const Bound& b) const;
   double high(const Bound& b) const;

@@ -206,7 +206,6 @@ bool PaddingContext::refuse(std::string reason, Blame blame) {
               .content = std::move(blame.content),
               .needs = std::move(blame.needs),
               .repair = blame.repair,
-              .fill = blame.fill,
               .places = std::move(blame.places)};
   return false;
 }
@@ -241,9 +240,8 @@ bool PaddingContext::refuse_padding(std::size_t i, AxisMask axes, const Content&
               .content = math.text(content),
               .needs = std::isinf(fill) && !is_float(v.type) ? std::string(least)
                                                              : math.text(ContentMath::number(fill)),
-              .repair = Repair::Mask,
-              .fill = fill};
-  Contamination::Place place{i, {}};
+              .repair = Repair::Mask};
+  Contamination::Place place{i, {}, fill};
   for (std::size_t k = 0; k < v.rank(); ++k)
     if (((axes & v.padded) >> k & 1u) != 0) place.axes.push_back(static_cast<int>(k));
   blame.places.push_back(std::move(place));

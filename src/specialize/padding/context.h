@@ -91,7 +91,6 @@ class PaddingContext {
     int axis = -1;
     std::string content = {}, needs = {};
     Repair repair = Repair::None;
-    double fill = 0;
     std::vector<Contamination::Place> places = {};
   };
   bool refuse(std::string reason) { return refuse(std::move(reason), Blame{}); }

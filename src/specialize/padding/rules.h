@@ -37,6 +37,19 @@ bool reshape(PaddingContext& c);  // and Flatten
 bool concat(PaddingContext& c);
 bool split(PaddingContext& c);
 bool slice(PaddingContext& c);
+// What a Slice says, as attributes or as operands; one entry per cut axis.
+struct SliceBounds {
+  std::vector<DimId> starts, ends;
+  std::vector<std::int64_t> axes, steps;
+
+  struct Cut {
+    DimId begin, end;  // within 0 ... extent; none where the sign is not known
+    bool begin_from_end = false;
+  };
+  Cut cut(PaddingContext& c, std::size_t k, DimId extent) const;
+};
+// Nothing where they are not known as extents.
+std::optional<SliceBounds> slice_bounds(PaddingContext& c);
 bool pad(PaddingContext& c);
 bool depth_space(PaddingContext& c);
 bool reverse_sequence(PaddingContext& c);

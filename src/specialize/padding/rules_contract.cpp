@@ -4,6 +4,7 @@
 // factor is 0 and the others are finite. For integers, a factor counts from its zero point.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "specialize/padding/rules.h"
@@ -105,7 +106,8 @@ class Contractor {
     return !finite ? ContentMath::anything() : zero ? ContentMath::number(0) : ContentMath::any_finite();
   }
 
-  // The repair masks factors that are not finite, or else the first one that is padded.
+  // The repair masks factors that are not finite, or else the first one that is padded and whose zero is
+  // known.
   std::nullopt_t refuse_sum(std::string_view labels) {
     std::vector<std::size_t> not_finite, padded;
     std::string contents;
@@ -116,10 +118,15 @@ class Contractor {
       padded.push_back(o);
       if (!k_.operands[o]->at(mask).finite()) not_finite.push_back(o);
     }
-    if (not_finite.empty() && !padded.empty()) not_finite.push_back(padded.front());
+    if (not_finite.empty()) {
+      const auto known =
+          std::ranges::find_if(padded, [&](std::size_t o) { return !std::isnan(k_.zeros[o]); });
+      if (known != padded.end()) not_finite.push_back(*known);
+      else if (!padded.empty()) not_finite.push_back(padded.front());
+    }
     PaddingContext::Blame blame{.content = contents, .needs = "0", .repair = Repair::MaskProduct};
     for (const std::size_t o : not_finite) {
-      Contamination::Place place{k_.slots[o], {}};
+      Contamination::Place place{k_.slots[o], {}, k_.zeros[o]};
       const AxisMask mask = region(o, labels) & k_.operands[o]->padded;
       for (std::size_t i = 0; i < k_.operands[o]->rank(); ++i)
         if ((mask >> i & 1u) != 0) place.axes.push_back(static_cast<int>(i));

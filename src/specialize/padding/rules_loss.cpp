@@ -126,8 +126,7 @@ bool loss(PaddingContext& c) {
                  c.axis_text(t, bad) + " of its targets; that padding would have to be ignore_index",
              {.axis = std::countr_zero(bad),
               .content = c.math.text(t.at(bad)),
-              .needs = targets.ignored ? std::to_string(*targets.ignored) : "",
-              .fill = static_cast<double>(targets.ignored.value_or(0))});
+              .needs = targets.ignored ? std::to_string(*targets.ignored) : ""});
     c.contaminate(0);  // the log-probabilities are safe
     return true;
   }

@@ -128,12 +128,9 @@ DimId clamped(PaddingContext& c, DimId at, DimId extent) {
   return low ? c.dims.max(low, c.dims.constant(0)) : DimId{};
 }
 
-struct SliceBounds {
-  std::vector<DimId> starts, ends;
-  std::vector<std::int64_t> axes, steps;
-};
+}  // namespace
 
-std::optional<SliceBounds> bounds_of(PaddingContext& c) {
+std::optional<SliceBounds> slice_bounds(PaddingContext& c) {
   SliceBounds b;
   if (const auto starts = c.attr_list(names::starts)) {
     const auto ends = c.attr_list(names::ends);
@@ -165,13 +162,19 @@ std::optional<SliceBounds> bounds_of(PaddingContext& c) {
   return b;
 }
 
-}  // namespace
+SliceBounds::Cut SliceBounds::cut(PaddingContext& c, std::size_t k, DimId extent) const {
+  Cut out;
+  out.begin = clamped(c, position(c, starts[k], extent, out.begin_from_end), extent);
+  bool end_from_end = false;
+  out.end = clamped(c, position(c, ends[k], extent, end_from_end), extent);
+  return out;
+}
 
 // An axis may be cut in front at a position that is the same in both runs. What remains keeps its padding at
 // the end, unless it ends before the true extent does.
 bool slice(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
-  const auto bounds = bounds_of(c);
+  const auto bounds = slice_bounds(c);
   if (!bounds) return c.refuse("its bounds are not known as extents");
   std::vector<LayoutId> l = v.layouts;
   AxisMask mixed = 0;  // the padding of the result may hold true elements
@@ -189,9 +192,7 @@ bool slice(PaddingContext& c) {
     }
     if (step <= 0)
       return c.refuse("it reads " + c.axis_text(v, bit(a)) + " backwards, from its padded end", {.axis = at});
-    bool begin_from_end = false, end_from_end = false;
-    const DimId begin = clamped(c, position(c, bounds->starts[k], extent, begin_from_end), extent);
-    const DimId end = clamped(c, position(c, bounds->ends[k], extent, end_from_end), extent);
+    const auto [begin, end, begin_from_end] = bounds->cut(c, k, extent);
     if (!begin || !end) return c.refuse("the sign of its bounds is not known", {.axis = at});
     const Cut cut{a, begin, end, step};
     if (step == 1 && c.dims.is_constant(begin, 0) && c.dims.equal(end, extent) == Tri::Yes) continue;

@@ -34,6 +34,17 @@ std::optional<AxisMask> statistics_axes(PaddingContext& c, const PaddedValue& v)
   }
 }
 
+// Operators whose statistics repair/repair_statistics.cpp writes as masked sums.
+Repair repair_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::InstanceNormalization:
+    case OpKind::GroupNormalization:
+    case OpKind::LayerNormalization:
+    case OpKind::RMSNormalization: return Repair::TrueStatistics;
+    default: return Repair::None;
+  }
+}
+
 // Equal elements have no variance: without an epsilon they give 0 / 0.
 Content normalized(const PaddingContext& k, const Content& c) {
   const bool divides_by_zero =
@@ -52,7 +63,7 @@ bool normalization(PaddingContext& c) {
   if (!over) return c.refuse("its axes are not known");
   if ((*over & v.padded) != 0)
     return c.refuse("its statistics over " + c.axis_text(v, *over) + " include padding",
-                    {.axis = std::countr_zero(*over & v.padded)});
+                    {.axis = std::countr_zero(*over & v.padded), .repair = repair_of(c.kind)});
   if (!c.unpadded_from(1, "weights are")) return false;
   for (std::size_t i = 1; i < c.output_count(); ++i) {
     if (!c.has_output(i)) continue;

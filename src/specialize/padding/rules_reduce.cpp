@@ -24,8 +24,9 @@ std::optional<double> neutral(OpKind kind) {
 }
 
 bool is_neutral(const PaddingContext& c, const Content& padding, const Content& truth) {
-  if (c.kind == OpKind::ReduceMax) return !padding.nan && c.math.less_equal(padding.high, truth.low);
-  if (c.kind == OpKind::ReduceMin) return !padding.nan && c.math.less_equal(truth.high, padding.low);
+  const DType type = c.in(0).type;
+  if (c.kind == OpKind::ReduceMax) return c.math.is_at_most(padding, truth, type);
+  if (c.kind == OpKind::ReduceMin) return c.math.is_at_least(padding, truth, type);
   return c.math.is(padding, *neutral(c.kind));
 }
 
@@ -33,7 +34,8 @@ bool is_neutral(const PaddingContext& c, const Content& padding, const Content& 
 // rounding counts.
 bool is_beyond(const PaddingContext& c, const Content& padding, const Content& truth, bool largest) {
   const Content p = c.math.widened(padding), t = c.math.widened(truth);
-  return !p.nan && (largest ? c.math.less_equal(p.high, t.low) : c.math.less_equal(t.high, p.low));
+  const DType type = c.in(0).type;
+  return largest ? c.math.is_at_most(p, t, type) : c.math.is_at_least(p, t, type);
 }
 
 Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, AxisMask over) {
@@ -61,13 +63,6 @@ Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, Ax
   return out;
 }
 
-std::vector<Contamination::Place> place(const PaddedValue& v, AxisMask axes) {
-  Contamination::Place p{0, {}};
-  for (std::size_t i = 0; i < v.rank(); ++i)
-    if (((axes & v.padded) >> i & 1u) != 0) p.axes.push_back(static_cast<int>(i));
-  return {p};
-}
-
 }  // namespace
 
 bool reduce(PaddingContext& c) {
@@ -80,9 +75,8 @@ bool reduce(PaddingContext& c) {
   if (padded != 0) {
     const auto fill = neutral(c.kind);
     if (!fill)
-      return c.refuse(
-          "it divides by the padded count of " + c.axis_text(v, padded),
-          {.axis = std::countr_zero(padded), .repair = Repair::TrueMean, .places = place(v, padded)});
+      return c.refuse("it divides by the padded count of " + c.axis_text(v, padded),
+                      {.axis = std::countr_zero(padded), .repair = Repair::TrueMean});
     const Content* bad =
         c.bad_padding(v, padded, [&](const Content& p) { return is_neutral(c, p, v.true_part()); });
     if (bad) return c.refuse_padding(0, padded, *bad, "it reduces", *fill);

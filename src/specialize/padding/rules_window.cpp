@@ -186,13 +186,13 @@ bool pool(PaddingContext& c) {
   const bool up = std::ranges::any_of(*windows, [](const Window& w) { return w.rounds_up; });
   if (is_max) {
     const Content* bad = c.bad_padding(
-        x, reads, [&](const Content& p) { return !p.nan && c.math.less_equal(p.high, x.true_part().low); });
+        x, reads, [&](const Content& p) { return c.math.is_at_most(p, x.true_part(), x.type); });
     if (bad) return c.refuse_padding(0, reads, *bad, "its last windows read", -kInfinity);
   } else if (reads != 0) {
     const bool counts = c.kind == OpKind::AveragePool && c.attr(names::count_include_pad, 0) == 0;
     if (counts || up)
       return c.refuse("its last windows count padding of " + c.axis_text(x, reads) + " in the divisor",
-                      {.axis = std::countr_zero(reads)});
+                      {.axis = std::countr_zero(reads), .repair = up ? Repair::None : Repair::TrueMean});
     if (const Content* bad = c.bad_padding(x, reads, [&](const Content& p) { return c.math.is_zero(p); }))
       return c.refuse_padding(0, reads, *bad, "its last windows read", 0);
   }
@@ -225,15 +225,12 @@ bool global_pool(PaddingContext& c) {
   if (x.rank() < 2) return c.refuse("its operand has no spatial axes");
   const AxisMask spatial = x.padded & ~AxisMask{3};
   if (spatial != 0 && c.kind == OpKind::GlobalAveragePool) {
-    Contamination::Place place{0, {}};
-    for (std::size_t i = 2; i < x.rank(); ++i)
-      if (x.is_padded(i)) place.axes.push_back(static_cast<int>(i));
     return c.refuse("it divides by the padded count of " + c.axis_text(x, spatial),
-                    {.axis = std::countr_zero(spatial), .repair = Repair::TrueMean, .places = {place}});
+                    {.axis = std::countr_zero(spatial), .repair = Repair::TrueMean});
   }
   const bool is_max = c.kind == OpKind::GlobalMaxPool;
   const Content* bad = c.bad_padding(x, spatial, [&](const Content& p) {
-    return is_max ? !p.nan && c.math.less_equal(p.high, x.true_part().low) : c.math.is_zero(p);
+    return is_max ? c.math.is_at_most(p, x.true_part(), x.type) : c.math.is_zero(p);
   });
   if (bad) return c.refuse_padding(0, spatial, *bad, "it reduces", is_max ? -kInfinity : 0);
   std::vector<LayoutId> l{x.layouts[0], x.layouts[1]};

@@ -83,7 +83,8 @@ class Search {
       PaddingChoice tried = attempt(elements);
       const Contamination* refusal = tried.analysis->refusal();
       if (!refusal) return weakened(std::move(tried));
-      const bool hopeless = refusal->repair == Repair::TrueMean;  // no element changes a count
+      // No element changes a count.
+      const bool hopeless = refusal->repair == Repair::TrueMean || refusal->repair == Repair::TrueStatistics;
       if (!first.analysis) first = std::move(tried);
       if (hopeless) break;
     }

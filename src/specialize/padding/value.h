@@ -23,11 +23,12 @@ inline constexpr std::size_t kMaxPaddedRank = 32;
 // What would make a node safe that reads padding.
 enum class Repair : std::uint8_t {
   None,
-  Mask,         // select `fill` behind the true extent before the node
-  MaskProduct,  // the same for operands of a product
-  TrueMean,     // a masked sum divided by the true count
-  LastIndex,    // count from the true end
-  Lengths,      // give the recurrence its lengths
+  Mask,            // select `fill` behind the true extent before the node
+  MaskProduct,     // the same for operands of a product
+  TrueMean,        // a masked sum divided by the true count
+  TrueStatistics,  // normalize by masked sums and the true count
+  LastIndex,       // count from the true end
+  Lengths,         // give the recurrence its lengths
 };
 
 // Why a value cannot be trusted: the first node on its way that mixes padding into the true part.
@@ -37,10 +38,10 @@ struct Contamination {
   int axis = -1;  // of the operand; -1 where no single one is to blame
   std::string content = {}, needs = {};
   Repair repair = Repair::None;
-  double fill = 0;
   struct Place {
     std::size_t operand;
     std::vector<int> axes;
+    double fill = 0;  // what may stand there; an infinity: the number of an integer type nearest to it
   };
   std::vector<Place> places = {};  // operands and axes that the repair masks
 };
