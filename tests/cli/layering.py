@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "infer": ["support", "ir", "ops"],
     "onnx": ["support", "ir", "ops"],
     "rewrite": ["support", "ir", "ops", "infer"],
-    "specialize": ["support", "ir", "ops", "infer", "onnx"],
+    "specialize": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
     "draft": ["support", "ir", "ops", "infer", "rewrite"],
     "regions": ["support", "ir", "ops", "infer", "rewrite", "draft"],
     "devices": ["support", "ir", "ops", "infer"],
