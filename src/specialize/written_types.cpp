@@ -66,8 +66,10 @@ class WrittenTypes {
 
   TypeId of(ValueId v) const {
     const Value& value = model_.value(v);
-    if (value.is_input)
-      return options_.specialized && value.graph == model_.main() ? numbers_only(v) : TypeId{};
+    if (value.is_input && value.graph != model_.main()) return {};
+    // An input that was added is what it was declared to be: no file states it.
+    if (value.is_input && v.index() >= options_.file_values && value.info.empty()) return value.declared;
+    if (value.is_input) return options_.specialized ? numbers_only(v) : TypeId{};
     // A constant determines its type itself; what the file claims about it must not stay beside others.
     const bool constant = value.is_initializer || model_.constant_of(v).valid();
     if (constant && !refuted(v) && (!options_.all || value.info.empty())) return {};

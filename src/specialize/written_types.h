@@ -3,8 +3,9 @@
 // Problem: after binding (bind.h) and after passes, value_info and outputs of the file may be wrong, too
 // weak, or missing where a runtime needs them; what is still right should keep the file's own bytes. Method:
 // one decision per value. Numbers that follow from bound ones are written into the types of inputs, outputs
-// and value_info; claims that inference refuted are replaced; values that passes made get a type; all types,
-// when the user wants them. Names of dims are chosen so that none stands for two extents (dim_names.h).
+// and value_info; claims that inference refuted are replaced; values and inputs that were added get a type;
+// all types, when the user wants them. Names of dims are chosen so that none stands for two extents
+// (dim_names.h).
 #pragma once
 
 #include <cstddef>

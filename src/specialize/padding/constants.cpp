@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "ops/constants.h"
@@ -13,7 +14,16 @@ namespace graphopt {
 namespace {
 
 constexpr FoldLimits kFoldLimits{std::uint64_t{1} << 22, std::uint64_t{1} << 24};
-constexpr double kExactInteger = 9007199254740992.0;  // 2^53: from there on a double loses integers
+
+// Returns the number as a double; one further out where no double is that number.
+template <class Number> double outward(Number v, double towards) {
+  const double d = static_cast<double>(v);
+  if constexpr (std::is_integral_v<Number>) {
+    const double above = std::ldexp(1.0, std::numeric_limits<Number>::digits);
+    if (!(d < above) || static_cast<Number>(d) != v) return std::nextafter(d, towards);
+  }
+  return d;
+}
 
 // Elements may be unaligned, so they are copied, a block at a time.
 template <class T, class ToNumber> Content range_of(Bytes raw, ToNumber to_number) {
@@ -38,11 +48,7 @@ template <class T, class ToNumber> Content range_of(Bytes raw, ToNumber to_numbe
       any = true;
     }
   }
-  Content c = ContentMath::interval(static_cast<double>(low), static_cast<double>(high));
-  if (std::is_integral_v<Number> && std::fabs(c.low.number) >= kExactInteger)
-    c.low.number = std::nextafter(c.low.number, -kInfinity);
-  if (std::is_integral_v<Number> && std::fabs(c.high.number) >= kExactInteger)
-    c.high.number = std::nextafter(c.high.number, kInfinity);
+  Content c = ContentMath::interval(outward(low, -kInfinity), outward(high, kInfinity));
   c.nan = nan;
   c.infinite = std::isinf(c.low.number) || std::isinf(c.high.number);
   c.positive_infinite = c.high.number == kInfinity;
