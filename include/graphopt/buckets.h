@@ -14,6 +14,7 @@ struct BucketableOptions {
   InspectOptions model;
   std::vector<std::string> buckets;  // --bucket 'seq=16..512:pow2'
   std::string file;                  // --buckets FILE
+  bool repair = false;               // --bucket-repair: judge the model as repairs would make it
 };
 
 // ErrorKind::Usage for marks that are wrong or do not fit the model.

@@ -36,6 +36,9 @@ Json bucketability_json(const Bucketability& b) {
   for (const Bucketability::SizedInput& i : b.sized_inputs)
     j["inputs"][i.name] = {{"dims", i.extents}, {"pad_class", "none"}};
   j["extra_inputs"] = Json::array();
+  for (const Bucketability::ExtraInput& i : b.extra_inputs)
+    j["extra_inputs"].push_back(
+        {{"name", i.name}, {"symbol", i.symbol}, {"dtype", "int64"}, {"shape", Json::array()}});
   j["outputs"] = Json::object();
   for (const Bucketability::Output& o : b.outputs)
     j["outputs"][o.name] = {{"dims", o.extents}, {"cut", o.is_prefix ? Json("prefix") : Json(o.layouts)}};
@@ -52,8 +55,12 @@ Json bucketability_json(const Bucketability& b) {
     if (!b.refused.content.empty()) r["content"] = b.refused.content;
     if (!b.refused.needs.empty()) r["needs"] = b.refused.needs;
     if (!b.refused.repair.empty()) r["repair"] = b.refused.repair;
+    if (!b.refused.unrepaired.empty()) r["unrepaired"] = b.refused.unrepaired;
     j["refused"] = std::move(r);
   }
+  if (!b.repairs.empty()) j["repairs"] = Json::array();
+  for (const Bucketability::Repair& r : b.repairs)
+    j["repairs"].push_back({{"node", r.node}, {"operator", r.op}, {"kind", r.kind}, {"text", r.text}});
   return j;
 }
 

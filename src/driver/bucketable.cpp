@@ -1,4 +1,4 @@
-// bucketable(): loads, decides, and tells; it changes nothing.
+// bucketable(): loads, decides, repairs if that is wanted, and tells; it writes nothing.
 #include "graphopt/buckets.h"
 
 #include <memory>
@@ -19,10 +19,11 @@ Result<Bucketability> run(const BucketableOptions& options) {
   if (!read) return read.errors();
   Result<std::unique_ptr<PreparedModel>> p = prepare_buckets(std::move(read->model), *marks, {});
   if (!p) return p.errors();
-  Result<BucketDecision> decision = decide((*p)->model, *(*p)->inference, *marks);
-  if (!decision) return decision.errors();
-  Bucketability out = tell(**p, *decision, *marks);
-  decision->choice.analysis.reset();
+  const bool repairs = options.repair || marks->require == BucketRequire::Repair;
+  Result<Repaired> repaired = decide_or_repair(**p, *marks, repairs);
+  if (!repaired) return repaired.errors();
+  Bucketability out = tell(**p, *repaired, *marks);
+  repaired->decision.choice.analysis.reset();
   if (options.model.process_ends) (void)p->release();
   return out;
 }

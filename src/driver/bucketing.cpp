@@ -20,18 +20,6 @@ std::string_view verdict_name(BucketVerdict v) {
   return {};
 }
 
-std::string_view repair_name(Repair r) {
-  switch (r) {
-    case Repair::Mask: return "mask";
-    case Repair::MaskProduct: return "mask-product";
-    case Repair::TrueMean: return "true-mean";
-    case Repair::LastIndex: return "last-index";
-    case Repair::Lengths: return "lengths";
-    case Repair::None: break;
-  }
-  return {};
-}
-
 // Returns both; a symbol that has marks may not have a size of its own beside them.
 Result<InferOptions> join(const Model& m, InferOptions promises, const InferOptions& bound,
                           const BucketMarks& marks) {
@@ -53,8 +41,8 @@ Result<InferOptions> join(const Model& m, InferOptions promises, const InferOpti
 
 class Teller {
  public:
-  Teller(const PreparedModel& p, const BucketDecision& d, const BucketMarks& marks)
-      : m_(p.model), inference_(*p.inference), d_(d), marks_(marks) {}
+  Teller(const PreparedModel& p, const Repaired& r, const BucketMarks& marks)
+      : m_(p.model), inference_(*p.inference), r_(r), d_(r.decision), marks_(marks) {}
 
   Bucketability all(bool forced) {
     out_.verdict = verdict_name(d_.verdict);
@@ -65,6 +53,10 @@ class Teller {
     sized_inputs();
     if (d_.refusal) refusal(*d_.refusal);
     if (!d_.refusal || forced) outputs();
+    for (const RepairedNode& s : r_.steps)
+      out_.repairs.push_back({s.op, s.node, std::string(repair_name(s.kind)), s.text});
+    for (const LengthInput& l : r_.lengths)
+      out_.extra_inputs.push_back({name(l.input), std::string(m_.dims.symbol_name(l.symbol))});
     return std::move(out_);
   }
 
@@ -150,10 +142,12 @@ class Teller {
     r.content = c.content;
     r.needs = c.needs;
     r.repair = repair_name(c.repair);
+    r.unrepaired = r_.unrepaired;
   }
 
   const Model& m_;
   const Inference& inference_;
+  const Repaired& r_;
   const BucketDecision& d_;
   const BucketMarks& marks_;
   Bucketability out_;
@@ -193,9 +187,17 @@ Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const Bucket
   return p;
 }
 
-Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks,
-                   bool forced) {
-  return Teller(p, decision, marks).all(forced);
+Result<Repaired> decide_or_repair(PreparedModel& p, const BucketMarks& marks, bool repairs) {
+  if (repairs) return repair(p.model, *p.inference, marks);
+  Result<BucketDecision> decision = decide(p.model, *p.inference, marks);
+  if (!decision) return decision.errors();
+  Repaired out;
+  out.decision = *std::move(decision);
+  return out;
+}
+
+Bucketability tell(const PreparedModel& p, const Repaired& repaired, const BucketMarks& marks, bool forced) {
+  return Teller(p, repaired, marks).all(forced);
 }
 
 }  // namespace graphopt

@@ -13,8 +13,8 @@
 #include "graphopt/stages/buckets.h"
 #include "infer/infer.h"
 #include "ir/model.h"
-#include "specialize/decision.h"
 #include "specialize/marks/marks.h"
+#include "specialize/repair/repair.h"
 
 namespace graphopt {
 
@@ -35,8 +35,11 @@ Result<BucketMarks> read_marks(const std::vector<std::string>& marks, const std:
 Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const BucketMarks& marks,
                                                        const InferOptions& bound);
 
+// Decides. `repairs`: nodes that padding would disturb are repaired in place, as far as that helps.
+Result<Repaired> decide_or_repair(PreparedModel& p, const BucketMarks& marks, bool repairs);
+
 // Returns the decision in words. `forced`: also what is known of the outputs of a model that was refused.
-Bucketability tell(const PreparedModel& p, const BucketDecision& decision, const BucketMarks& marks,
+Bucketability tell(const PreparedModel& p, const Repaired& repaired, const BucketMarks& marks,
                    bool forced = false);
 
 nlohmann::ordered_json bucketability_json(const Bucketability& b);

@@ -55,7 +55,7 @@ struct Case {
       out += (out.empty() ? "" : ", ") + std::string(model->text(model->value(v).name));
     return out;
   }
-  Verdict verdict() const { return repaired.decision.verdict; }
+  BucketVerdict verdict() const { return repaired.decision.verdict; }
 
   std::unique_ptr<Model> model;
   BucketMarks marks;
@@ -65,7 +65,7 @@ struct Case {
 
 TEST(BucketRepair, ASafeModelStaysAsItIs) {
   const Case c("g (float[s] x) => (float[s] y) { y = Relu (x) }", {"s=2,4"});
-  EXPECT_EQ(c.verdict(), Verdict::Proved);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Proved);
   EXPECT_EQ(c.kinds(), "");
   EXPECT_EQ(c.inputs(), "x");
   EXPECT_EQ(c.count(OpKind::Range), 0U);
@@ -76,7 +76,7 @@ TEST(BucketRepair, AMeanDividesByTheTrueCount) {
       "g (float[b,s,3] x) => (float[b,3] y) <int64[1] a = {1}> "
       "{ [pool] y = ReduceMean <keepdims = 0> (x, a) }",
       {"s=2,4", "b=1,2"});
-  EXPECT_EQ(c.verdict(), Verdict::Proved);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Proved);
   EXPECT_EQ(c.kinds(), "true-mean pool");
   EXPECT_EQ(c.repaired.steps[0].op, "ReduceMean");
   EXPECT_EQ(c.inputs(), "x, true_len_s");
@@ -96,7 +96,7 @@ TEST(BucketRepair, MasksOfOneLayoutAreShared) {
     y = Conv <pads = [1,1,1,1]> (v, k, b)
   })",
       {"h=4,8", "w=4,8"});
-  EXPECT_EQ(c.verdict(), Verdict::Proved);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Proved);
   EXPECT_EQ(c.kinds(), "mask v, mask y");
   EXPECT_EQ(c.count(OpKind::Less), 2U);  // of h and of w
   EXPECT_EQ(c.count(OpKind::And), 1U);
@@ -111,7 +111,7 @@ TEST(BucketRepair, AMergedAxisIsMaskedByItsLayout) {
     y = ReduceSum (flat, a)
   })",
                {"s=2,4", "b=1,2"});
-  EXPECT_EQ(c.verdict(), Verdict::Proved);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Proved);
   EXPECT_EQ(c.kinds(), "mask y");
   EXPECT_EQ(c.count(OpKind::And), 1U);
   EXPECT_EQ(c.count(OpKind::Reshape), 2U);
@@ -120,10 +120,10 @@ TEST(BucketRepair, AMergedAxisIsMaskedByItsLayout) {
 TEST(BucketRepair, WhereAnOpsetHasNoMaskTheModelStaysRefused) {
   const std::string text = "g (float[s,3] x) => (float[1,3] y) { y = ReduceMean <axes = [0]> (x) }";
   const Case old(text, {"s=2,4"}, 10);
-  EXPECT_EQ(old.verdict(), Verdict::Refused);
+  EXPECT_EQ(old.verdict(), BucketVerdict::Refused);
   EXPECT_EQ(old.repaired.unrepaired, "opset 10 has no Range to make a mask of");
   EXPECT_EQ(old.inputs(), "x");
-  EXPECT_EQ(Case(text, {"s=2,4"}, 11).verdict(), Verdict::Proved);
+  EXPECT_EQ(Case(text, {"s=2,4"}, 11).verdict(), BucketVerdict::Proved);
 }
 
 TEST(BucketRepair, WhatHasNoRepairIsToldWithTheStepsSoFar) {
@@ -134,7 +134,7 @@ TEST(BucketRepair, WhatHasNoRepairIsToldWithTheStepsSoFar) {
     y = Reshape (m, to)
   })",
                {"s=2,4"});
-  EXPECT_EQ(c.verdict(), Verdict::Refused);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Refused);
   EXPECT_EQ(c.repaired.unrepaired, "no repair is known for this");
 }
 
@@ -143,7 +143,7 @@ TEST(BucketRepair, AnInputGetsANameThatIsFree) {
       "g (float[s] x, float[1] true_len_s) => (float[1] y) "
       "{ m = ReduceMean (x) y = Add (m, true_len_s) }",
       {"s=2,4"}, 13);
-  EXPECT_EQ(c.verdict(), Verdict::Proved);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Proved);
   ASSERT_EQ(c.repaired.lengths.size(), 1U);
   EXPECT_NE(c.model->text(c.model->value(c.repaired.lengths[0].input).name), "true_len_s");
 }
@@ -153,7 +153,7 @@ TEST(BucketRepair, ARecurrenceGetsItsLengths) {
     y, h = GRU <hidden_size = 3, direction = "bidirectional"> (x, w, r)
   })",
                {"t=2,4", "b=1,2"});
-  EXPECT_EQ(c.verdict(), Verdict::Proved);
+  EXPECT_EQ(c.verdict(), BucketVerdict::Proved);
   EXPECT_EQ(c.kinds(), "lengths y");
   EXPECT_EQ(c.inputs(), "x, w, r, true_len_t");  // the batch's own extent is enough
 }
@@ -162,11 +162,11 @@ TEST(BucketRepair, ASliceFromTheEndKeepsItsOtherCuts) {
   const Case c(R"(g (float[s,6] x) => (float[2,3] y)
     <int64[2] f = {-2, 1}, int64[2] t = {9223372036854775807, 4}> { y = Slice (x, f, t) })",
                {"s=3,4"});
-  EXPECT_EQ(c.verdict(), Verdict::Refused);  // a run of one element has no second one
+  EXPECT_EQ(c.verdict(), BucketVerdict::Refused);  // a run of one element has no second one
   const Case d(R"(g (float[s,6] x) => (float[2,3] y)
     <int64[2] f = {-2, 1}, int64[2] t = {9223372036854775807, 4}> { y = Slice (x, f, t) })",
                {"s=3..8:pow2"});
-  EXPECT_EQ(d.verdict(), Verdict::Proved) << d.repaired.unrepaired;
+  EXPECT_EQ(d.verdict(), BucketVerdict::Proved) << d.repaired.unrepaired;
   EXPECT_EQ(d.count(OpKind::Slice), 1U);
   EXPECT_EQ(d.count(OpKind::Gather), 1U);
 }

@@ -381,6 +381,9 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
        "tell whether the model can be compiled per bucket of shapes, and how inputs are then padded",
        command.bucketable);
   add_buckets(app, command.buckets.buckets, command.buckets.file);
+  flag(app, kShapes, "--bucket-repair",
+       "judge the model as repairs would make it, with the true extents as further inputs",
+       command.buckets.repair);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
   add_limits(app, kTrust, command.tool);

@@ -148,6 +148,8 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
     command.text = version_text();
   } else if (command.inspect.input.empty()) {
     return usage("inspect: no model is named", "graphopt inspect IN, where IN is a file or '-'");
+  } else if (!command.bucketable && command.buckets.repair) {
+    return usage("--bucket-repair: inspect repairs nothing without --bucketable", "add --bucketable");
   } else if (!command.bucketable && !(command.buckets.buckets.empty() && command.buckets.file.empty())) {
     return usage("--bucket, --buckets: inspect asks nothing about sizes without --bucketable",
                  "add --bucketable");

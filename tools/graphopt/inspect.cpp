@@ -95,6 +95,7 @@ std::string text_of(const Bucketability& b) {
   if (!r.reason.empty()) {
     out += r.node.empty() ? std::string() : fmt::format("  node '{}' ({})\n", visible(r.node), visible(r.op));
     out += fmt::format("  {}\n", visible(r.reason));
+    if (!r.unrepaired.empty()) out += fmt::format("  not repaired: {}\n", visible(r.unrepaired));
   }
   heading(out, fmt::format("buckets ({})", b.buckets));
   for (const Bucketability::Symbol& s : b.symbols) {
@@ -118,6 +119,12 @@ std::string text_of(const Bucketability& b) {
   if (!b.assumptions.empty()) heading(out, fmt::format("assumed ({})", b.assumptions.size()));
   for (const Bucketability::Assumption& a : b.assumptions)
     out += fmt::format("  {:<32} {}\n", visible(a.node), visible(a.text));
+  if (!b.repairs.empty()) heading(out, fmt::format("repairs ({})", b.repairs.size()));
+  for (const Bucketability::Repair& s : b.repairs)
+    out += fmt::format("  {:<32} {}: {}\n", visible(s.node), s.kind, visible(s.text));
+  if (!b.extra_inputs.empty()) heading(out, fmt::format("inputs that are added ({})", b.extra_inputs.size()));
+  for (const Bucketability::ExtraInput& i : b.extra_inputs)
+    out += fmt::format("  {:<32} int64 []  the true extent of {}\n", visible(i.name), visible(i.symbol));
   return out;
 }
 

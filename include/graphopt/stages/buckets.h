@@ -70,8 +70,20 @@ struct Bucketability {
     int axis = -1;         // of its operand; -1: none
     std::string input;     // the operand
     std::string reason, content, needs, repair;
+    std::string unrepaired;  // why it was not repaired; empty where repairs were not asked for
   };
   Refusal refused;
+
+  // Where repairs were asked for: what was done to nodes, in that order, and the inputs that this adds, an
+  // int64 without dims each, which carries the true extent of a symbol in every run.
+  struct Repair {
+    std::string op, node, kind, text;
+  };
+  std::vector<Repair> repairs;
+  struct ExtraInput {
+    std::string name, symbol;
+  };
+  std::vector<ExtraInput> extra_inputs;
 };
 
 struct BucketsStage {
