@@ -11,6 +11,9 @@ staying free, and then all are marked together. The range begins at the least ex
 WIDTH steps wide, of the record's multiple where it has one: the range promises more extents than the model
 takes then, and just the multiples are run.
 
+A refused configuration is asked about again with --bucket-repair; what is safe then is "repaired", and its
+repaired model runs padded against true runs of the model.
+
 Data are those of the record (lib/inputs.py). Where a mask is assumed to dominate, runs count whose true
 scores have an unmasked element in each row; if the record's masks leave rows without, they become all ones.
 The table has the model, the marked symbols, the verdict, the comparisons, and for a refusal its first reason.
@@ -32,7 +35,7 @@ import onnxruntime
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "property")]
 import _pool  # noqa: E402
-from lib import inputs, layouts, models, padding, verdicts  # noqa: E402
+from lib import inputs, layouts, models, padding, repairs, verdicts  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
 SHORT_BYTES = 3e6
@@ -136,14 +139,24 @@ class Subject:
 def examine(tool, subject, folder):
     """(verdict, comparisons, problems, notes)"""
     verdict = verdicts.ask(tool, subject.path, subject.marks(), folder)
+    rng, notes, make = np.random.default_rng(5), [], None
     if not verdict.safe:
-        return verdict, 0, [], []
-    rng, notes = np.random.default_rng(5), []
+        repaired = verdicts.ask(tool, subject.path, subject.marks(), folder, repair=True)
+        if not repaired.safe:
+            r = repaired.refused
+            if repaired.repairs:
+                notes.append(f"after {len(repaired.repairs)} repairs, {r.get('node')}: {r.get('reason')}")
+            notes.append(f"not repaired: {r.get('unrepaired')}")
+            return verdict, 0, [], notes
+        verdict = repaired
+        verdict.name = "repaired"
+        make = repairs.checker(repairs.make(tool, folder, path=subject.path))
+        notes.append(f"{len(verdict.repairs)} repairs, inputs {', '.join(verdict.extra_inputs)}")
     factor = HALF if has_half(subject.model) else 1
 
     def check():
         trials = padding.bindings(verdict, rng, PAIRS, subject.free, subject.legal)
-        options = {"excuse": True, "relations": subject.relations, "factor": factor}
+        options = {"excuse": True, "relations": subject.relations, "factor": factor, "make": make}
         return padding.check(subject.model, verdict, trials, subject.data, rng, **options)
 
     found = check()
@@ -211,7 +224,7 @@ def main():
             compared += count
             line = f"{tasks[k][0]:24} {','.join(tasks[k][2]):22} {verdict:8} {count:4}  {why[:150]}".rstrip()
             print("\n    ".join([line, *(f"note: {n}" for n in notes), *problems[:3]]), flush=True)
-    safe = counts.get("proved", 0) + counts.get("assumed", 0)
+    safe = counts.get("proved", 0) + counts.get("assumed", 0)  # without repairs
     told = ", ".join(f"{n} {v}" for v, n in sorted(counts.items()))
     print(f"{len(tasks)} configurations: {safe} safe ({told}), {compared} comparisons, {bad} bad")
     if safe < a.floor:

@@ -328,11 +328,11 @@ def cut_of(output, shape, whole, true, padded, known):
     return at
 
 
-def check(model, verdict, trials, feeds_for, rng, accept=lambda feeds: True, **options):
+def check(model, verdict, trials, feeds_for, rng, accept=lambda feeds: True, make=None, **options):
     """A Found over `trials`, pairs of extents. `feeds_for(true)` gives data, `accept` says whether the true
-    run counts; one that the model refuses does not."""
+    run counts; one that the model refuses does not. `make`: in place of Check."""
     try:
-        subject = Check(model, verdict, **options)
+        subject = (make or Check)(model, verdict, **options)
     except Exception as e:  # noqa: BLE001
         return Found(problems=[f"{type(e).__name__}: {' '.join(str(e).split())[:200]}"])
     total = Found()

@@ -55,8 +55,9 @@ def marks(groups, values=None, **more):
     }
 
 
-def ask(tool, model, content, folder, stem="case"):
-    """The verdict on a model, a path or ModelProto; files are written to the folder. Raises ToolFailed."""
+def ask(tool, model, content, folder, stem="case", repair=False):
+    """The verdict on a model, a path or ModelProto, or on what `repair` makes of it; files are written to the
+    folder. Raises ToolFailed."""
     if not isinstance(model, str):
         path = f"{folder}/{stem}.onnx"
         with open(path, "wb") as f:
@@ -66,6 +67,7 @@ def ask(tool, model, content, folder, stem="case"):
     with open(spec, "w", encoding="utf-8") as f:
         json.dump(content, f)
     command = [tool, "inspect", "--bucketable", model, "--buckets", spec, "--json"]
+    command += ["--bucket-repair"] if repair else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -100,6 +102,9 @@ class Verdict:
         else:
             self.conditions = [layouts.condition(c) for c in self.constraints]
         self.assumptions = data.get("assumptions") or []
+        self.repairs = data.get("repairs") or []
+        # {name: symbol} of inputs that carry true extents
+        self.extra_inputs = {i["name"]: i["symbol"] for i in data.get("extra_inputs") or []}
         if not self.safe:
             return
         for symbol in self.lists:

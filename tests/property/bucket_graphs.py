@@ -10,6 +10,8 @@ assumed, padded runs at drawn extents are compared with true ones (lib/padding.p
 value of the true run is NaN, or infinite without an infinite constant: the analysis assumes that there are
 none.
 
+Refused models are repaired (--bucket-repair). What is safe then is compared with true runs of the model, too.
+
 PROGRAM (graphopt_padding_values beside the tool, if it is there) MODEL BUCKETS.json prints a line of JSON for
 each value of the graph whose true elements it claims to be the true run's: {"value": name,
 "layout": [texts], "regions": [{"axes": [0, 2], "low": number, text or "-inf", "high": ..., "nan": bool,
@@ -39,7 +41,7 @@ import onnxruntime as ort
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 import _bucket_recipes  # noqa: E402
 import _pool  # noqa: E402
-from lib import layouts, padding, runs, verdicts  # noqa: E402
+from lib import layouts, padding, repairs, runs, verdicts  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
 DRAWN = 5  # pairs of extents
@@ -80,9 +82,9 @@ class Subject:
                 return False
         return True
 
-    def check(self, model, verdict, finite):
+    def check(self, model, verdict, finite, make=None):
         trials = padding.bindings(verdict, self.rng, DRAWN, self.recipe.free)
-        options = {"factor": FACTOR, "excuse": True, "relations": self.recipe.relations}
+        options = {"factor": FACTOR, "excuse": True, "relations": self.recipe.relations, "make": make}
         return padding.check(model, verdict, trials, self.data, self.rng, finite, **options)
 
     def text(self):
@@ -200,6 +202,20 @@ def check_values(subject, base, program, folder, finite, counts):
     ]
 
 
+def check_repaired(tool, subject, folder, finite, counts):
+    """Problems of what repairs make of a refused model."""
+    verdict = verdicts.ask(tool, subject.model, subject.recipe.marks(), folder, repair=True)
+    if not verdict.safe:
+        counts["partly repaired"] += bool(verdict.repairs)
+        return []
+    make = repairs.checker(repairs.make(tool, folder))
+    found = subject.check(subject.model, verdict, finite, make)
+    counts["repaired"] += 1
+    counts["comparisons"] += found.compared
+    counts["excused"] += found.excused
+    return [f"repaired by {[r['kind'] for r in verdict.repairs]}: {p}" for p in found.problems]
+
+
 def examine(tool, program, seed, folder, keep):
     """(counts, report)"""
     subject, counts = Subject(seed), collections.Counter()
@@ -217,6 +233,8 @@ def examine(tool, program, seed, folder, keep):
             counts["unmet"] += found.unmet
             counts["compared"] += bool(found.compared)
             problems += found.problems
+        else:
+            problems += check_repaired(tool, subject, folder, finite, counts)
         if program:
             problems += check_values(subject, verdict, program, folder, finite, counts)
     except (verdicts.ToolFailed, layouts.Unreadable, ValueError, KeyError) as e:
