@@ -19,6 +19,11 @@ void declare(Model& m, ValueId v, TypeId type) {
   m.mark_dirty(m.main());
 }
 
+void rename(Model& m, GraphId g, NameId name) {
+  ReaderAccess::graph(m, g).name = name;
+  m.mark_dirty(g);
+}
+
 void drop_infos(Model& m) {
   for (std::size_t i = 0; i < m.value_count(); ++i) {
     const ValueId v{i};

@@ -14,6 +14,8 @@ void set_tensor(Model& m, ValueId v, TensorId t);
 // States another type of an input of the main graph; what the file says of it is dropped. The writer needs
 // the same type as an override.
 void declare(Model& m, ValueId v, TypeId type);
+// A graph that was made has no name, which the standard asks for.
+void rename(Model& m, GraphId g, NameId name);
 // Drops value_info: what is stated of results that are no outputs.
 void drop_infos(Model& m);
 // Drops doc strings, metadata and annotations of the model and of its graphs.

@@ -35,11 +35,17 @@ class ShapeFilter {
   const std::string& text() const { return text_; }
   // Returns whether the comparison holds; none where a number leaves 64 bits or something is divided by 0.
   std::optional<bool> holds(std::span<const std::int64_t> sizes) const;
+  // The two sides, over the symbols of a pool of the filter's own, in the order in which sizes are given.
+  enum class Relation : std::uint8_t { Less, LessEqual, Greater, GreaterEqual, Equal };
+  const DimPool& pool() const { return pool_; }
+  std::span<const DimId> symbols() const { return symbols_; }
+  DimId left() const { return left_; }
+  DimId right() const { return right_; }
+  Relation relation() const { return relation_; }
   // Yes where it holds for all sizes in the box, No where it holds for none.
   Tri holds_in(std::span<const IntRange> box);
 
  private:
-  enum class Relation : std::uint8_t { Less, LessEqual, Greater, GreaterEqual, Equal };
   ShapeFilter() = default;
 
   std::string text_;
