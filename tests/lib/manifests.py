@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 import pathlib
+import sys
 
 import jsonschema
 import numpy as np
@@ -17,6 +18,8 @@ DTYPES = {number: name for name, number in TensorProto.DataType.items()}
 
 def runner():
     """examples/run_manifest.py as a module."""
+    if str(TOP / "examples") not in sys.path:  # for what it imports
+        sys.path.append(str(TOP / "examples"))
     spec = importlib.util.spec_from_file_location("run_manifest", TOP / "examples/run_manifest.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
