@@ -47,7 +47,55 @@ def problems(path, check_models=True):
     yield from structure(manifest, whole)
     yield from statistics(manifest)
     if check_models:
-        yield from files_of_parts(manifest, folder, whole)
+        wholes = {f["path"] for f in manifest["files"] if f["role"] == "model"}
+        yield from files_of_parts(manifest, folder, whole, wholes)
+    if manifest.get("buckets"):
+        yield from bucket_problems(manifest, folder, check_models)
+
+
+def bucket_problems(manifest, folder, check_models):
+    """What is wrong with the models of buckets, each of which has the keys of a manifest for itself."""
+    section = manifest["buckets"]
+    symbols = section["symbols"]
+    sizes = [[m["at"][s] for group in section["groups"] for s in group] for m in section["models"]]
+    if sizes != sorted(sizes) or any(a == b for a, b in zip(sizes, sizes[1:])):
+        yield "the models are not in the order of their sizes"
+    if any(n != sorted(set(n)) for n in symbols.values()):
+        yield "sizes are not ascending"
+    listed = {f["path"]: f["role"] for f in manifest["files"]}
+    named = {m["file"] for m in section["models"]} | {section["fallback"]}
+    if {p for p, role in listed.items() if role == "model"} != named:
+        yield "files of role model are not OUT and those of the buckets"
+    if section["data"] != next((p for p, role in listed.items() if role == "external_data"), None):
+        yield "data is not the file of the weights"
+    for m in section["models"]:
+        here = f"{m['file']}: "
+        if m["at"].keys() != symbols.keys() or any(n not in symbols[s] for s, n in m["at"].items()):
+            yield here + f"is for {m['at']}"
+        whole = onnx.load(folder / m["file"])
+        if m["nodes"] != sum(n.op_type != "Constant" for n in whole.graph.node):
+            yield here + f"has not {m['nodes']} nodes"
+        extra = [v["name"] for v in section["extra_inputs"]]
+        for kind, values in (("inputs", whole.graph.input), ("outputs", whole.graph.output)):
+            wanted = [v["name"] for v in manifest["network"][kind]]
+            if [v.name for v in values if v.name not in extra] != wanted:
+                yield here + f"has other {kind}"
+        own = {**m, "devices": manifest["devices"]}
+        for found in (structure(own, whole), statistics(own)):
+            yield from (here + text for text in found)
+        if check_models:
+            yield from (here + text for text in files_of_parts(own, folder, whole, named))
+
+
+def open_dims(model):
+    """The values of a model that have a dim without a number, or no known rank: {name: dims}."""
+    found = {}
+    for v in [*model.graph.input, *model.graph.output, *model.graph.value_info]:
+        tensor = v.type.tensor_type
+        dims = dims_of(tensor) if v.type.HasField("tensor_type") else None
+        if dims is None or not all(isinstance(d, int) for d in dims):
+            found[v.name] = dims
+    return found
 
 
 def structure(manifest, whole):
@@ -141,7 +189,8 @@ def statistics(manifest):
         yield "statistics.border is not the sum"
 
 
-def files_of_parts(manifest, folder, whole):
+def files_of_parts(manifest, folder, whole, wholes):
+    """`wholes`: the files of role model."""
     returned = {v.name for v in whole.graph.output}
     for s in manifest["subgraphs"]:
         if s["file"] is None:
@@ -152,7 +201,10 @@ def files_of_parts(manifest, folder, whole):
             yield f"{s['id']}: the part has other inputs"
         if [v.name for v in part.graph.output] != [p["name"] for p in s["outputs"]]:
             yield f"{s['id']}: the part has other outputs"
-        if [n.name for n in part.graph.node if n.name] != s["nodes"]:
+        names, listed = [n.name for n in part.graph.node if n.name], s["nodes"]
+        if s["file"] in wholes:  # a file of the whole, whose nodes are in an order of their own
+            names, listed = sorted(names), sorted(listed)
+        if names != listed:
             yield f"{s['id']}: the part has other nodes"
         for v, p in zip([*part.graph.input, *part.graph.output], [*s["inputs"], *s["outputs"]], strict=True):
             if type_json(v.type) != p["type"]:
