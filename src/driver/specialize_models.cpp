@@ -26,6 +26,7 @@
 #include "ir/verify.h"
 #include "specialize/bind.h"
 #include "specialize/marks/buckets.h"
+#include "specialize/single/single_model.h"
 #include "specialize/written_types.h"
 
 namespace graphopt {
@@ -36,10 +37,10 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 
 class Specializer {
  public:
-  Specializer(const Run& run, const Work& base, const Specialized& s) : run_(run), base_(base), s_(s) {}
+  Specializer(const Run& run, const Specialized& s) : run_(run), base_(s.base ? *s.base : *run.work), s_(s) {}
 
   Result<std::vector<SpecializedModel>> all() {
-    const std::size_t count = s_.decision.buckets.size();
+    const std::size_t count = s_.buckets().size();
     models_.resize(count);
     errors_.resize(count);
     std::vector<std::thread> threads;
@@ -97,12 +98,11 @@ class Specializer {
 
   // Errors say which bucket it is.
   Status make(std::size_t i) {
-    const auto sizes = s_.decision.buckets.at(i);
+    const auto sizes = s_.buckets().at(i);
     Status made = make_model(sizes, models_[i]);
     if (made) return made;
     Errors errors = made.errors();
-    for (Error& e : errors)
-      e.what = "bucket " + shape_text(s_.decision.buckets.symbols, sizes) + ": " + e.what;
+    for (Error& e : errors) e.what = "bucket " + shape_text(s_.buckets().symbols, sizes) + ": " + e.what;
     return errors;
   }
 
@@ -115,10 +115,11 @@ class Specializer {
     work.file_values = base_.file_values;
     work.file_nodes = base_.file_nodes;
     work.assigned = base_.assigned;
-    if (Status named = prepare_symbols(work.model, s_.marks); !named) return named;
+    if (!s_.base)  // which was prepared
+      if (Status named = prepare_symbols(work.model, s_.marks); !named) return named;
     Bindings bindings = bindings_of(run_.options.infer);
     for (std::size_t k = 0; k < sizes.size(); ++k)
-      bindings.symbols.push_back({s_.decision.buckets.symbols[k].name, sizes[k], sizes[k]});
+      bindings.symbols.push_back({s_.buckets().symbols[k].name, sizes[k], sizes[k]});
     Result<InferOptions> bound = bind(work.model, bindings);
     if (!bound) return bound.errors();
     work.inference.emplace(work.model, *std::move(bound));
@@ -162,9 +163,23 @@ class Specializer {
 
 }  // namespace
 
-Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Work& base,
-                                                        const Specialized& s) {
-  return Specializer(run, base, s).all();
+Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Specialized& s) {
+  return Specializer(run, s).all();
+}
+
+Result<Model> single_model(const Run& run, const Specialized& s) {
+  Result<DispatchPlan> plan =
+      plan_dispatch(s.prepared->model, *s.prepared->inference, s.repaired.decision, s.marks);
+  if (!plan) return plan.errors();
+  const Model& m = s.prepared->model;
+  for (const LengthInput& l : s.repaired.lengths) {
+    std::string name(m.text(m.value(l.input).name));
+    std::erase_if(plan->inputs, [&](const DispatchPlan::Input& i) { return i.name == name; });
+    plan->lengths.push_back({std::move(name), l.symbol});
+  }
+  std::vector<BucketModel> buckets;
+  for (const SpecializedModel& m : s.models) buckets.push_back({&m.work->model, m.sizes});
+  return single_model(run.work->model, *plan, buckets);
 }
 
 }  // namespace graphopt

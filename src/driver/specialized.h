@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "driver/bucketing.h"
@@ -11,8 +12,10 @@
 #include "driver/run.h"
 #include "graphopt/error.h"
 #include "onnx/writer.h"
-#include "specialize/decision.h"
+#include "placement/assignment.h"
+#include "runtime/inputs.h"
 #include "specialize/marks/marks.h"
+#include "specialize/repair/repair.h"
 
 namespace graphopt {
 
@@ -26,15 +29,24 @@ struct SpecializedModel {
 
 struct Specialized {
   BucketMarks marks;                        // from before load on, so that a mistake in them is told first
-  std::unique_ptr<PreparedModel> prepared;  // as it was loaded, with the symbols of the marks
-  BucketDecision decision;                  // refers to `prepared`
-  std::vector<SpecializedModel> models;     // in lexicographic order of their sizes
+  std::unique_ptr<PreparedModel> prepared;  // as it was loaded, with the symbols of the marks, and repaired
+  Assignments assigned;                     // as it was loaded
+  InputPlan plan;                           // inputs of promised extents, for --check
+  Repaired repaired;                        // refers to `prepared`
+  std::unique_ptr<Work>
+      base;  // what models are made of where OUT will not do: it is not repaired, calls functions
+  std::vector<SpecializedModel> models;  // in lexicographic order of their sizes
+  std::optional<Model> single;           // of --bucket-single: what is written for OUT
+
+  const BucketSet& buckets() const { return repaired.decision.buckets; }
 };
 
-// Makes the models of all buckets from `base`, several at a time: symbols bound, the passes of the options,
-// cut for the devices of the run. Errors of single buckets name the bucket.
-Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Work& base,
-                                                        const Specialized& s);
+// Makes the models of all buckets, several at a time: symbols bound, the passes of the options, cut for the
+// devices of the run. Errors of single buckets name the bucket.
+Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Specialized& s);
+
+// Returns one model that chooses the bucket, pads and cuts. The models have been made.
+Result<Model> single_model(const Run& run, const Specialized& s);
 
 // Returns the manifest's section `buckets` without its models.
 nlohmann::json buckets_json(const Bucketability& told);

@@ -166,7 +166,7 @@ void Checker::State::find_cases() {
   if (accepted.empty()) return;
   // Again on the usual binding: awkward values, overridden defaults, conditions reversed.
   const Binding& usual = accepted.front();
-  bool other_turn = try_case(usual, {.seed = 0, .turn = 1, .special = true});
+  bool other_turn = try_case(usual, {.seed = 0, .turn = 1, .special = options.special_values});
   if (has_defaults(*plan))
     other_turn |= try_case(usual, {.seed = 0, .turn = 1, .special = false, .feed_defaults = true});
   if (!other_turn && accepted.size() == 1) try_case(usual, {.seed = 0, .turn = 1});

@@ -28,7 +28,8 @@ namespace graphopt {
 struct CheckOptions {
   int seeds = 1;                    // input sets per binding
   std::optional<double> tolerance;  // for floating-point outputs, relative
-  std::string ort;  // --ort: the library, or a folder that contains it; empty: see runtime/ort.h
+  std::string ort;             // --ort: the library, or a folder that contains it; empty: see runtime/ort.h
+  bool special_values = true;  // also run on NaN, infinities, negative indices
 };
 
 struct OutputDifference {

@@ -279,6 +279,9 @@ Status check_buckets(const Options& o) {
     if (!o.partition.devices.empty())
       return usage("--bucket-single makes one model, and --devices cuts models into parts",
                    "leave out --bucket-single: each bucket then has parts of its own");
+    if (o.regions.form != RegionForm::None || o.regions.draw || o.infer.write_types)
+      return usage("--bucket-single writes branches, to which --regions, --dot and --infer do not apply",
+                   "leave them out, or leave out --bucket-single");
     return Done{};
   }
   if (o.output == "-")

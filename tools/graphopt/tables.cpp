@@ -168,8 +168,9 @@ std::string bucket_table(const Report& report, bool all) {
 }
 
 std::string check_table(const CheckStage::Report& check) {
-  std::string out =
-      fmt::format("graphopt: check: {}, {} runs, {}\n", check.verdict, check.runs, check.runtime);
+  std::string out = fmt::format(
+      "graphopt: check: {}, {} runs{}, {}\n", check.verdict, check.runs,
+      check.bucket_runs == 0 ? "" : fmt::format(", {} in buckets", check.bucket_runs), check.runtime);
   out += fmt::format("  {:<32}{:>12}{:>12}\n", "output", "max abs", "max rel");
   for (const CheckStage::Difference& d : check.outputs) {
     out += fmt::format("  {:<32}{:>12.3g}{:>12.3g}", visible(d.output), d.max_abs, d.max_rel);

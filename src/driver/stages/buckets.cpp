@@ -31,6 +31,7 @@ Error refused(const Model& m, const BucketDecision& d, const Bucketability& told
   const Bucketability::Refusal& why = told.refused;
   Place place = d.refusal->node ? place_of(m, d.refusal->node) : Place{m.file, {}, {}, {}, {}};
   std::string what = "padded inputs would change the results: " + why.reason;
+  if (!why.unrepaired.empty()) what += "; not repaired: " + why.unrepaired;
   const bool repairable = !why.repair.empty() && require != BucketRequire::Repair;
   return {ErrorKind::Input, std::move(place), std::move(what),
           repairable ? "--bucket-require repair mends such nodes; the model then takes true extents as inputs"
@@ -67,12 +68,14 @@ Status run_buckets(Run& run) {
   Result<std::unique_ptr<PreparedModel>> prepared = prepare_buckets(run.work->model.clone(), s.marks, *bound);
   if (!prepared) return prepared.errors();
   s.prepared = *std::move(prepared);
-  Result<BucketDecision> decision = decide(s.prepared->model, *s.prepared->inference, s.marks);
-  if (!decision) return decision.errors();
-  s.decision = *std::move(decision);
+  s.assigned = run.work->assigned;
+  if (run.original) s.plan = plan_inputs(s.prepared->model, *s.prepared->inference);
+  Result<Repaired> repaired = decide_or_repair(*s.prepared, s.marks, required(run) == BucketRequire::Repair);
+  if (!repaired) return repaired.errors();
+  s.repaired = *std::move(repaired);
   const Bucketability& told = run.report.buckets.emplace(
-      tell(*s.prepared, s.decision, s.marks, required(run) == BucketRequire::Force));
-  return judge(run, s.decision, told);
+      tell(*s.prepared, s.repaired, s.marks, required(run) == BucketRequire::Force));
+  return judge(run, s.repaired.decision, told);
 }
 
 }  // namespace

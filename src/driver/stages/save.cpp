@@ -4,6 +4,7 @@
 #include "driver/run.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
+#include "driver/specialized.h"
 #include "driver/stages/stage.h"
 
 namespace graphopt {
@@ -11,11 +12,13 @@ namespace {
 
 Status run_save(Run& run) {
   if (!manifest_path(run.options).empty()) return save_partitioned(run);
-  const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
+  const Model* single = run.specialized && run.specialized->single ? &*run.specialized->single : nullptr;
+  std::vector<TypeOverride> types;
+  if (!single) types = saved_types(run.options, *run.work);
   SaveOptions o = save_options(run.options.save);
   o.path = run.options.output;
   o.types = types;
-  const Result<SavedFiles> saved = save_model(run.work->model, o);
+  const Result<SavedFiles> saved = save_model(single ? *single : run.work->model, o);
   if (!saved) return saved.errors();
   report_files(*saved, run.report);
   return Done{};

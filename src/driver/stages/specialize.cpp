@@ -1,10 +1,13 @@
 // specialize: each bucket has a model of its own, optimized and cut like the whole.
+#include "driver/clean_up.h"
 #include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/save_partitioned.h"
+#include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
 #include "manifest/manifest.h"
+#include "specialize/bind.h"
 
 namespace graphopt {
 namespace {
@@ -12,7 +15,7 @@ namespace {
 // What padding adds for the lengths that were observed: sums over all of them.
 std::vector<SpecializeStage::Waste> waste_of(const Specialized& s) {
   std::vector<SpecializeStage::Waste> out;
-  for (const BucketSymbol& symbol : s.decision.buckets.symbols) {
+  for (const BucketSymbol& symbol : s.buckets().symbols) {
     const BucketGroup& group = s.marks.groups[symbol.group];
     if (group.lengths.empty()) continue;
     SpecializeStage::Waste waste{.symbol = symbol.name};
@@ -43,11 +46,47 @@ SpecializeStage::Model figures_of(const Run& run, SpecializedModel& bucket) {
   return out;
 }
 
+// OUT has no inputs of true extents, and a branch of an If calls no functions of the model.
+bool needs_base(const Run& run) {
+  const bool calls = run.work->model.function_count() > 0 && (run.options.buckets.single || run.original);
+  return !run.specialized->repaired.steps.empty() || calls;
+}
+
+// Makes the base of the buckets' models from the model as it was prepared.
+Status make_base(Run& run) {
+  Specialized& s = *run.specialized;
+  s.base = std::make_unique<Work>();
+  Work& base = *s.base;
+  base.file_ir_version = run.work->file_ir_version;
+  base.model = s.prepared->model.clone();
+  base.model.dims.forget();
+  base.file_values = run.work->file_values;
+  base.file_nodes = run.work->file_nodes;
+  base.assigned = s.assigned;
+  Result<InferOptions> bound = bind(base.model, bindings_of(run.options.infer));
+  if (!bound) return bound.errors();
+  base.inference.emplace(base.model, *std::move(bound));
+  base.inference->run();
+  if (!is_wanted(Stage::CleanUp, run.options)) return Done{};
+  CleanUpHooks hooks;
+  hooks.should_stop = [&run] { return run.out_of_time(); };
+  if (Status clean = clean_up(run.options, base, hooks); !clean) return clean;
+  return base.pipeline.stopped == StopReason::Stopped ? Status(run.stopped()) : Status(Done{});
+}
+
 Status run_specialize(Run& run) {
   Specialized& s = *run.specialized;
-  Result<std::vector<SpecializedModel>> models = specialize_models(run, *run.work, s);
+  if (needs_base(run))
+    if (Status made = make_base(run); !made) return made;
+  Result<std::vector<SpecializedModel>> models = specialize_models(run, s);
   if (!models) return models.errors();
   s.models = *std::move(models);
+  if (run.options.buckets.single) {
+    Result<Model> single = single_model(run, s);
+    if (!single) return single.errors();
+    s.single = *std::move(single);
+    run.report.after = count_model(*s.single);
+  }
   SpecializeStage::Report& report = run.report.specialize.emplace();
   for (SpecializedModel& bucket : s.models) report.models.push_back(figures_of(run, bucket));
   report.waste = waste_of(s);

@@ -29,7 +29,7 @@ namespace graphopt {
 // Values that all branches read: lists of int64.
 class TrueExtents {
  public:
-  TrueExtents(Emitter& out, DimPool& pool, std::function<ValueId(DimId)> symbol)
+  TrueExtents(NodeEmitter& out, DimPool& pool, std::function<ValueId(DimId)> symbol)
       : out_(out), pool_(pool), formulas_(out, pool, std::move(symbol)) {}
 
   DimPool& pool() { return pool_; }
@@ -39,7 +39,7 @@ class TrueExtents {
   ValueId counted(DimId extent);  // 0, 1, ..., extent - 1
 
  private:
-  Emitter& out_;
+  NodeEmitter& out_;
   DimPool& pool_;
   FormulaWriter formulas_;
   std::map<std::vector<DimId>, ValueId> lists_;
@@ -50,7 +50,7 @@ class TrueExtents {
 class BranchShapes {
  public:
   // `sizes`: of the bucket, in the order of the plan's symbols.
-  BranchShapes(const DispatchPlan& plan, TrueExtents& extents, Emitter& out,
+  BranchShapes(const DispatchPlan& plan, TrueExtents& extents, NodeEmitter& out,
                std::span<const std::int64_t> sizes)
       : plan_(plan), extents_(extents), out_(out), sizes_(sizes) {}
 
@@ -75,7 +75,7 @@ class BranchShapes {
 
   const DispatchPlan& plan_;
   TrueExtents& extents_;
-  Emitter& out_;
+  NodeEmitter& out_;
   std::span<const std::int64_t> sizes_;
   bool failed_ = false;
 };

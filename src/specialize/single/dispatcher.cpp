@@ -16,7 +16,7 @@ bool is_literal(DimPool& pool, DimId d) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const DispatchPlan& plan, DimPool& pool, Emitter& out, std::vector<ValueId> inputs)
+Dispatcher::Dispatcher(const DispatchPlan& plan, DimPool& pool, NodeEmitter& out, std::vector<ValueId> inputs)
     : plan_(plan), pool_(pool), out_(out), inputs_(std::move(inputs)), formulas_(out, pool, [this](DimId s) {
         const auto at = position_of(s);
         return at ? safe(static_cast<std::size_t>(*at)) : ValueId{};

@@ -24,7 +24,7 @@ class Dispatcher {
  public:
   // `inputs`: the values of plan.inputs in the main graph, into which nodes are written. The pool has the
   // plan's ids, and grows.
-  Dispatcher(const DispatchPlan& plan, DimPool& pool, Emitter& out, std::vector<ValueId> inputs);
+  Dispatcher(const DispatchPlan& plan, DimPool& pool, NodeEmitter& out, std::vector<ValueId> inputs);
 
   // Returns what cannot be written, as a text.
   std::optional<std::string> run();
@@ -61,7 +61,7 @@ class Dispatcher {
 
   const DispatchPlan& plan_;
   DimPool& pool_;
-  Emitter& out_;
+  NodeEmitter& out_;
   std::vector<ValueId> inputs_, shapes_;
   std::vector<Dim> dims_;
   ValueId all_dims_, symbols_, safe_symbols_, covered_, bucket_;

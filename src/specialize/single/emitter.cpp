@@ -5,48 +5,48 @@
 
 namespace graphopt {
 
-ValueId Emitter::add(OpKind kind, std::span<const ValueId> in, std::string_view base) {
+ValueId NodeEmitter::add(OpKind kind, std::span<const ValueId> in, std::string_view base) {
   const NodeId n = m_.add_node_like(graph_, standard_op(m_, kind), in, 1, base, before_);
   return m_.output(n, 0);
 }
 
-void Emitter::attribute(ValueId result, NameId name, std::int64_t i) {
+void NodeEmitter::attribute(ValueId result, NameId name, std::int64_t i) {
   m_.set_attr_int(m_.value(result).def, name, i);
 }
 
-ValueId Emitter::cast(ValueId x, DType to, std::string_view base) {
+ValueId NodeEmitter::cast(ValueId x, DType to, std::string_view base) {
   const ValueId y = add(OpKind::Cast, {x}, base);
   attribute(y, names::to, static_cast<std::int64_t>(to));
   return y;
 }
 
-ValueId Emitter::concat(std::span<const ValueId> parts, std::int64_t axis, std::string_view base) {
+ValueId NodeEmitter::concat(std::span<const ValueId> parts, std::int64_t axis, std::string_view base) {
   const ValueId y = add(OpKind::Concat, parts, base);
   attribute(y, names::axis, axis);
   return y;
 }
 
-ValueId Emitter::reduce(OpKind kind, ValueId x, std::string_view base) {
+ValueId NodeEmitter::reduce(OpKind kind, ValueId x, std::string_view base) {
   const ValueId y = add(kind, {x}, base);
   attribute(y, names::keepdims, 0);
   return y;
 }
 
-ValueId Emitter::slice(ValueId x, ValueId starts, ValueId ends, ValueId axes, std::string_view base) {
+ValueId NodeEmitter::slice(ValueId x, ValueId starts, ValueId ends, ValueId axes, std::string_view base) {
   return add(OpKind::Slice, {x, starts, ends, axes}, base);
 }
 
-ValueId Emitter::pick(ValueId list, std::span<const std::int64_t> positions, std::string_view base) {
+ValueId NodeEmitter::pick(ValueId list, std::span<const std::int64_t> positions, std::string_view base) {
   return add(OpKind::Gather, {list, ints(positions)}, base);
 }
 
-ValueId Emitter::gather(ValueId x, ValueId positions, std::int64_t axis, std::string_view base) {
+ValueId NodeEmitter::gather(ValueId x, ValueId positions, std::int64_t axis, std::string_view base) {
   const ValueId y = add(OpKind::Gather, {x, positions}, base);
   attribute(y, names::axis, axis);
   return y;
 }
 
-ValueId Emitter::ints(std::span<const std::int64_t> list) {
+ValueId NodeEmitter::ints(std::span<const std::int64_t> list) {
   const auto [at, fresh] = lists_.try_emplace({list.begin(), list.end()}, ValueId{});
   if (fresh) at->second = constant(m_.make_int64s(list), "bucket_numbers");
   return at->second;

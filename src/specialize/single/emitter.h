@@ -23,9 +23,9 @@ namespace graphopt {
 // The first opset that has each of these operators in the form in which they are written.
 inline constexpr std::int64_t kDispatchOpset = 11;
 
-class Emitter {
+class NodeEmitter {
  public:
-  Emitter(Model& m, GraphId g) : m_(m), graph_(g) {}
+  NodeEmitter(Model& m, GraphId g) : m_(m), graph_(g) {}
 
   Model& model() { return m_; }
   GraphId graph() const { return graph_; }
@@ -65,7 +65,7 @@ class Emitter {
 class FormulaWriter {
  public:
   // `symbol` returns the value of a symbol, none for one that it does not know; it is asked once.
-  FormulaWriter(Emitter& out, DimPool& pool, std::function<ValueId(DimId)> symbol)
+  FormulaWriter(NodeEmitter& out, DimPool& pool, std::function<ValueId(DimId)> symbol)
       : out_(out), pool_(pool), symbol_(std::move(symbol)) {}
 
   // Returns none for a formula with another symbol, and where an operand of a call may leave 64 bits.
@@ -78,7 +78,7 @@ class FormulaWriter {
   bool bounded(DimId d) const;
   ValueId known(DimId symbol);
 
-  Emitter& out_;
+  NodeEmitter& out_;
   DimPool& pool_;
   std::function<ValueId(DimId)> symbol_;
   std::map<DimId, ValueId> known_;

@@ -46,10 +46,10 @@ class Builder {
   std::optional<Error> bucket_tree(GraphId g, const Dispatcher& dispatcher);
   std::optional<Error> bucket_branch(std::size_t b, GraphId g, const Dispatcher& dispatcher,
                                      TrueExtents& extents);
-  std::optional<Error> bucket_inputs(const Model& bucket, Copier& copy, BranchShapes& shapes, Emitter& out,
-                                     const Dispatcher& dispatcher, TrueExtents& extents);
+  std::optional<Error> bucket_inputs(const Model& bucket, Copier& copy, BranchShapes& shapes,
+                                     NodeEmitter& out, const Dispatcher& dispatcher, TrueExtents& extents);
   std::optional<Error> bucket_constants(const Model& bucket, Copier& copy, GraphId g);
-  void set_outputs(Emitter& out, std::vector<ValueId> values);
+  void set_outputs(NodeEmitter& out, std::vector<ValueId> values);
   std::string_view name(ValueId v) const { return m_.text(m_.value(v).name); }
   ValueId main_input(std::string_view name) const {
     const auto at = inputs_.find(name);
@@ -139,7 +139,7 @@ void Builder::set_branches(NodeId n, GraphId then_branch, GraphId else_branch) {
 }
 
 // Runtimes want each output of a branch to be the result of a node in it, and each once.
-void Builder::set_outputs(Emitter& out, std::vector<ValueId> values) {
+void Builder::set_outputs(NodeEmitter& out, std::vector<ValueId> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const NodeId def = m_.value(values[i]).def;
     const bool is_own = def && m_.node(def).graph == out.graph() && m_.kind(def) != OpKind::Constant;
@@ -157,7 +157,7 @@ std::optional<Error> Builder::dispatch() {
     if (!inputs.back())
       return problem(ErrorKind::Internal, dynamic_, "the dynamic model has no input '" + in.name + "'");
   }
-  Emitter main(m_, m_.main());
+  NodeEmitter main(m_, m_.main());
   Dispatcher dispatcher(plan_, pool_, main, std::move(inputs));
   if (const auto what = dispatcher.run())
     return problem(ErrorKind::Usage, dynamic_, *what, std::string(kSeparately));
@@ -182,14 +182,14 @@ void Builder::dynamic_branch(GraphId g) {
     copy.map(v, outputs.back());
   }
   for (NodeId n = dynamic_.first_node(dynamic_.main()); n; n = dynamic_.next_node(n)) copy.node(n, g);
-  Emitter out(m_, g);
+  NodeEmitter out(m_, g);
   set_outputs(out, std::move(outputs));
 }
 
 // --- the buckets -------------------------------------------------------------------------------------------
 
 std::optional<Error> Builder::bucket_tree(GraphId g, const Dispatcher& dispatcher) {
-  Emitter shared(m_, g);
+  NodeEmitter shared(m_, g);
   TrueExtents extents(shared, pool_, [&](DimId s) {
     const auto at = dispatcher.position_of(s);
     return at ? shared.pick(dispatcher.symbols(), std::span(&*at, 1), "bucket_symbol") : ValueId{};
@@ -207,7 +207,7 @@ std::optional<Error> Builder::bucket_tree(GraphId g, const Dispatcher& dispatche
       continue;
     }
     const std::size_t middle = part.low + (part.high - part.low) / 2;
-    Emitter out(m_, part.graph);
+    NodeEmitter out(m_, part.graph);
     const ValueId bound = out.constant(m_.make_int64(static_cast<std::int64_t>(middle)), "bucket_middle");
     const std::vector<ValueId> below{out.add(OpKind::Less, {dispatcher.bucket(), bound}, "bucket_below")};
     const NodeId n =
@@ -230,7 +230,7 @@ std::optional<Error> Builder::bucket_branch(std::size_t b, GraphId g, const Disp
                                             TrueExtents& extents) {
   const Model& bucket = *buckets_[b].model;
   if (auto error = import_domains(bucket)) return error;
-  Emitter out(m_, g);
+  NodeEmitter out(m_, g);
   BranchShapes shapes(plan_, extents, out, buckets_[b].at);
   Copier copy(bucket, m_);
   if (auto error = bucket_inputs(bucket, copy, shapes, out, dispatcher, extents)) return error;
@@ -258,7 +258,7 @@ std::optional<Error> Builder::bucket_branch(std::size_t b, GraphId g, const Disp
 }
 
 std::optional<Error> Builder::bucket_inputs(const Model& bucket, Copier& copy, BranchShapes& shapes,
-                                            Emitter& out, const Dispatcher& dispatcher,
+                                            NodeEmitter& out, const Dispatcher& dispatcher,
                                             TrueExtents& extents) {
   for (const ValueId v : bucket.graph_inputs(bucket.main())) {
     const std::string_view own = bucket.text(bucket.value(v).name);
