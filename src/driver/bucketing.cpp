@@ -7,6 +7,7 @@
 #include "passes/inline_functions.h"
 #include "passes/pipeline.h"
 #include "specialize/marks/parse_marks.h"
+#include "specialize/marks/shape_filter.h"
 
 namespace graphopt {
 namespace {
@@ -46,7 +47,9 @@ class Teller {
 
   Bucketability all(bool forced) {
     out_.verdict = verdict_name(d_.verdict);
-    out_.where = marks_.where;
+    if (!marks_.where.empty())
+      if (const auto filter = ShapeFilter::parse(marks_.where, d_.lists, marks_.dims))
+        out_.where = filter->canonical();
     out_.buckets = d_.buckets.size();
     symbols();
     inputs();

@@ -112,6 +112,7 @@ class Specializer {
     Work& work = *out.work;
     work.file_ir_version = base_.file_ir_version;
     work.model = base_.model.clone();
+    work.model.dims.forget();  // it may have learned from --dim that a symbol is a number
     work.file_values = base_.file_values;
     work.file_nodes = base_.file_nodes;
     work.assigned = base_.assigned;

@@ -262,7 +262,7 @@ class RequiredRank final : public InlineBranch {
 
 extern constinit const PassInfo inline_if = {
     .name = "inline-if",
-    .summary = "replace an If by the branch that it must take, or that equals the other one",
+    .summary = "replace an If by a branch that it must take or that equals the other",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<ConstantCondition, EqualBranches, RequiredRank>>};

@@ -192,7 +192,7 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
 // The library reads and checks them: it knows the forms, and files belong to it.
 void add_buckets(CLI::App& app, std::vector<std::string>& specs, std::string& file) {
   add_repeated(app, kShapes, "--bucket", "SYMBOL=SIZES",
-               "a model per size: seq=16,32 or 16..512:pow2 (step=K, geo=Q, hist=FILE:K, max)",
+               "models by size: 16,32 or 16..512:pow2 (step=K geo=Q hist=FILE:K max)",
                [&specs](const std::string& text) { specs.push_back(text); });
   add(app, kShapes, "--buckets", "FILE", "the same as JSON, with values of inputs and a filter",
       [&file](const std::string& text) {
@@ -252,7 +252,7 @@ void add_shape_options(CLI::App& app, Options& o) {
   for (std::size_t i = 0; i < kBucketRequireNames.size(); ++i)
     requirements.emplace_back(kBucketRequireNames[i], static_cast<BucketRequire>(i));
   add(app, kShapes, "--bucket-require", "WHAT",
-      "padding is proved, assumed (default) or repaired to be harmless; or force",
+      "proved, assumed (default) or repair: padding is harmless; or force",
       [&o, requirements](const std::string& text) {
         BucketRequire require = {};
         chosen(require, "--bucket-require", requirements)(text);

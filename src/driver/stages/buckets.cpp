@@ -63,9 +63,11 @@ Status judge(Run& run, const BucketDecision& d, const Bucketability& told) {
 
 Status run_buckets(Run& run) {
   Specialized& s = *run.specialized;
-  const Result<InferOptions> bound = bind(run.work->model, bindings_of(run.options.infer));
+  Model model = run.work->model.clone();
+  model.dims.forget();  // what infer learned of --dim: symbols are to be found by their names
+  const Result<InferOptions> bound = bind(model, bindings_of(run.options.infer));
   if (!bound) return bound.errors();
-  Result<std::unique_ptr<PreparedModel>> prepared = prepare_buckets(run.work->model.clone(), s.marks, *bound);
+  Result<std::unique_ptr<PreparedModel>> prepared = prepare_buckets(std::move(model), s.marks, *bound);
   if (!prepared) return prepared.errors();
   s.prepared = *std::move(prepared);
   s.assigned = run.work->assigned;

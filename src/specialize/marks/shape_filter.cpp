@@ -132,6 +132,20 @@ Result<ShapeFilter> ShapeFilter::parse(std::string_view text, std::span<const Bu
   return out;
 }
 
+std::string ShapeFilter::canonical() const {
+  const auto sign = [this] {
+    switch (relation_) {
+      case Relation::Less: return " < ";
+      case Relation::LessEqual: return " <= ";
+      case Relation::Greater: return " > ";
+      case Relation::GreaterEqual: return " >= ";
+      case Relation::Equal: break;
+    }
+    return " == ";
+  };
+  return pool_.print(left_) + sign() + pool_.print(right_);
+}
+
 std::optional<bool> ShapeFilter::holds(std::span<const std::int64_t> sizes) const {
   std::vector<DimPool::Binding> binding;
   for (std::size_t i = 0; i < symbols_.size(); ++i) binding.push_back({symbols_[i], sizes[i]});

@@ -32,7 +32,9 @@ class ShapeFilter {
   static Result<ShapeFilter> parse(std::string_view text, std::span<const BucketSymbol> symbols,
                                    std::span<const DimRelation> dims);
 
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return text_; }  // as the user wrote it
+  // The same in the grammar of src/ir/dim.h, over symbols that have buckets alone.
+  std::string canonical() const;
   // Returns whether the comparison holds; none where a number leaves 64 bits or something is divided by 0.
   std::optional<bool> holds(std::span<const std::int64_t> sizes) const;
   // The two sides, over the symbols of a pool of the filter's own, in the order in which sizes are given.
