@@ -6,6 +6,7 @@
 #include <charconv>
 #include <list>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include <onnx/defs/operator_sets.h>
@@ -16,6 +17,7 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "infer/context.h"
+#include "infer/refused_constants.h"
 #include "infer/schema_version.h"
 #include "ops/node_facts.h"
 
@@ -306,7 +308,7 @@ class Context final : public onnx::InferenceContext {
 };
 
 // Returns false if the function throws.
-bool succeeds(const onnx::InferenceFunction& infer, Context& context) {
+bool succeeds(const onnx::InferenceFunction& infer, onnx::InferenceContext& context) {
   try {
     infer(context);
     return true;
@@ -315,23 +317,17 @@ bool succeeds(const onnx::InferenceFunction& infer, Context& context) {
   }
 }
 
-}  // namespace
+// onnx's functions, made on first use.
+struct SchemaFunctions {
+  explicit SchemaFunctions(const Model& model) : m(model) {}
 
-int schema_version(std::string_view domain, std::string_view name, std::int64_t imported) {
-  int best = 0;
-  for (const SchemaEntry& e : kSchemas)
-    if (e.version > best && e.version <= imported && e.name == name && e.domain == domain) best = e.version;
-  return best;
-}
-
-struct OnnxRules::State {
   struct Function {
     const onnx::OpSchema* schema = nullptr;
     onnx::InferenceFunction infer;  // empty: onnx has no function
     std::vector<bool> required;     // which operands a node must have
   };
 
-  Model& m;
+  const Model& m;
   std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
   std::unordered_map<SchemaKey, Function, SchemaHash> functions;
   std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
@@ -358,13 +354,90 @@ struct OnnxRules::State {
   }
 };
 
+// A node as a runtime sees it when it loads a model in which one more value is a constant: only what is a
+// constant has elements.
+class LoadContext final : public onnx::InferenceContext {
+ public:
+  LoadContext(const Model& m, const Inference& infer, NodeId n, const onnx::OpSchema& schema,
+              const AssumedConstant& assumed)
+      : m_(m), n_(n), inputs_(m.input_count(n)), tensors_(m.input_count(n)), outputs_(m.output_count(n)) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const ValueId v = m.input(n, i);
+      if (!v) continue;
+      if (v != assumed.value) {
+        to_proto(m, infer.type_of(v), inputs_[i]);
+        if (const TensorId t = m.constant_of(v))
+          if (const auto raw = m.raw(t); raw && m.tensor(t).elements <= kMaxConstant)
+            fill(tensors_[i].emplace(), m.tensor(t).dtype, m.tensor(t).dims, *raw);
+        continue;
+      }
+      inputs_[i].mutable_tensor_type()->set_elem_type(static_cast<int>(assumed.type));
+      auto* shape = inputs_[i].mutable_tensor_type()->mutable_shape();
+      for (const std::int64_t d : assumed.dims) shape->add_dim()->set_dim_value(d);
+      fill(tensors_[i].emplace(), assumed.type, assumed.dims, assumed.raw);
+    }
+    for (const Attr& a : m.attrs(n))
+      if (onnx::AttributeProto proto; to_proto(m, a, m.text(a.name), proto))
+        attributes_.emplace(m.text(a.name), std::move(proto));
+    for (const auto& [name, attribute] : schema.attributes())
+      if (attribute.default_value.type() != onnx::AttributeProto::UNDEFINED)
+        attributes_.emplace(name, attribute.default_value);
+  }
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    const auto it = attributes_.find(name);
+    return it == attributes_.end() ? nullptr : &it->second;
+  }
+  std::size_t getNumInputs() const override { return inputs_.size(); }
+  const onnx::TypeProto* getInputType(std::size_t i) const override {
+    return hasInput(i) ? &inputs_.at(i) : nullptr;
+  }
+  bool hasInput(std::size_t i) const override { return m_.input(n_, i).valid(); }
+  const onnx::TensorProto* getInputData(std::size_t i) const override {
+    return i < tensors_.size() && tensors_[i] ? &*tensors_[i] : nullptr;
+  }
+  const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
+  const onnx::TensorShapeProto* getSymbolicInput(std::size_t) const override { return nullptr; }
+  std::size_t getNumOutputs() const override { return outputs_.size(); }
+  onnx::TypeProto* getOutputType(std::size_t i) override { return &outputs_.at(i); }
+  bool hasOutput(std::size_t i) override { return m_.output(n_, i).valid(); }
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
+
+ private:
+  static void fill(onnx::TensorProto& t, DType type, std::span<const std::int64_t> dims, Bytes raw) {
+    t.set_data_type(static_cast<int>(type));
+    for (const std::int64_t d : dims) t.add_dims(d);
+    t.set_raw_data(raw.data(), raw.size());
+  }
+
+  const Model& m_;
+  const NodeId n_;
+  std::vector<onnx::TypeProto> inputs_;
+  std::vector<std::optional<onnx::TensorProto>> tensors_;
+  std::vector<onnx::TypeProto> outputs_;
+  std::unordered_map<std::string, onnx::AttributeProto> attributes_;
+};
+
+}  // namespace
+
+int schema_version(std::string_view domain, std::string_view name, std::int64_t imported) {
+  int best = 0;
+  for (const SchemaEntry& e : kSchemas)
+    if (e.version > best && e.version <= imported && e.name == name && e.domain == domain) best = e.version;
+  return best;
+}
+
+struct OnnxRules::State : SchemaFunctions {
+  using SchemaFunctions::SchemaFunctions;
+};
+
 OnnxRules::OnnxRules(Model& model) : s_(std::make_unique<State>(model)) {}
 OnnxRules::~OnnxRules() = default;
 
 void OnnxRules::infer(NodeContext& c) {
   // The functions throw on models that are wrong and on input that they do not expect: then nothing is known.
   try {
-    State::Function& f = s_->find(c.m.node(c.n).op, c.opset());
+    SchemaFunctions::Function& f = s_->find(c.m.node(c.n).op, c.opset());
     if (!f.infer) return;
     // A runtime refuses a node without a required operand. Many functions read the type of an operand without
     // asking whether it is there, and known.
@@ -389,6 +462,55 @@ void OnnxRules::infer(NodeContext& c) {
     }
   } catch (const std::exception&) {
     return;
+  }
+}
+
+struct RefusedConstants::State {
+  State(const Model& model, const Inference& inference) : m(model), infer(inference), functions(model) {}
+
+  const Model& m;
+  const Inference& infer;
+  SchemaFunctions functions;
+};
+
+RefusedConstants::RefusedConstants(const Model& model, const Inference& infer)
+    : s_(std::make_unique<State>(model, infer)) {}
+RefusedConstants::~RefusedConstants() = default;
+
+bool RefusedConstants::refuses(const AssumedConstant& constant) const {
+  for (UseId u = s_->m.first_use(constant.value); u; u = s_->m.next_use(u))
+    if (refuses_at(s_->m.user(u), constant)) return true;
+  return false;
+}
+
+bool RefusedConstants::may_read(const Model& m, UseId use, ValueId v) const {
+  const TensorId t = v ? m.constant_of(v) : TensorId{};
+  const NodeId reader = m.user(use);
+  if (!t || m.is_return(reader) || m.node(reader).graph == m.main()) return true;
+  const Tensor& tensor = m.tensor(t);
+  const ValueId old = m.input(reader, m.slot(use));
+  if (!old || m.constant_of(old) || tensor.elements > kMaxConstant) return true;
+  const auto raw = m.raw(t);
+  return !raw || !refuses_at(reader, {old, tensor.dtype, tensor.dims, *raw});
+}
+
+bool RefusedConstants::refuses_at(NodeId reader, const AssumedConstant& constant) const {
+  const Model& m = s_->m;
+  // Bodies of the node itself would have to be inferred, and a call's attributes are known at the call alone.
+  if (m.is_return(reader) || m.node(reader).graph == m.main()) return false;
+  if (facts_of(m, reader).purity == Purity::ControlFlow) return false;
+  if (std::ranges::any_of(m.attrs(reader), [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; }))
+    return false;
+  try {
+    const SchemaFunctions::Function& f =
+        s_->functions.find(m.node(reader).op, static_cast<int>(m.opset(reader)));
+    bool complete = f.schema != nullptr && f.infer;
+    for (std::size_t i = 0; i < f.required.size(); ++i) complete &= !f.required[i] || m.input(reader, i);
+    if (!complete) return false;
+    LoadContext context(m, s_->infer, reader, *f.schema, constant);
+    return !succeeds(f.infer, context);
+  } catch (const std::exception&) {
+    return true;
   }
 }
 

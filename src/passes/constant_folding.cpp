@@ -12,7 +12,9 @@
 // Ends: each rewrite removes a node and makes none.
 // Left alone: quantization (a dequantized weight is larger than its source, and runtimes need the pair),
 // results that are outputs of subgraphs (ONNX Runtime requires that nodes inside compute them), random and
-// unknown operators, pinned values; where every bit is promised, operands that a runtime would pack as
+// unknown operators, pinned values; a result with which a node in a body cannot be right, such as a window of
+// an empty list of lengths: the body may never run, but a runtime that knows the number refuses it when it
+// loads the model; where every bit is promised, operands that a runtime would pack as
 // constants (rewrite/constancy.h).
 //
 //   s = Shape (x)            with x float[2,3]
@@ -21,6 +23,7 @@
 #include <array>
 #include <utility>
 
+#include "infer/refused_constants.h"
 #include "ops/constants.h"
 #include "ops/fold.h"
 #include "ops/node_facts.h"
@@ -65,6 +68,8 @@ void make_constants(Model& m, NodeId n, std::span<const TensorId> results) {
 
 class FoldConstant final : public Rule {
  public:
+  explicit FoldConstant(RefusedConstants& refused) : refused_constants_(refused) {}
+
   std::string_view name() const override { return "constant"; }
   std::span<const OpKind> roots() const override { return {}; }
 
@@ -89,6 +94,7 @@ class FoldConstant final : public Rule {
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
     if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
+    if (folded_ && breaks_a_body(c, n)) return c.no(n, "a body that may not run would not load");
     return covers_uses(m, n) ||
            c.no(n, folded_.refusal == FoldRefusal::TooBig        ? "the result is too large"
                    : folded_.refusal == FoldRefusal::BadOperands ? "the operator does not accept its operands"
@@ -121,6 +127,17 @@ class FoldConstant final : public Rule {
     return true;
   }
 
+  bool breaks_a_body(const MatchContext& c, NodeId n) {
+    for (std::size_t i = 0; i < c.model.output_count(n) && i < folded_.results.size(); ++i) {
+      const ValueId v = c.model.output(n, i);
+      const Tensor& t = folded_.results[i];
+      if (v && t.ready && t.dtype != DType::String && refused_constants_.refuses({v, t.dtype, t.dims, t.raw}))
+        return true;
+    }
+    return false;
+  }
+
+  RefusedConstants& refused_constants_;
   std::vector<TensorId> operands_;
   Folded folded_;
   NodeId refused_;
@@ -130,7 +147,8 @@ class FoldKnown final : public Rule {
  public:
   // `constant` is tried before this rule at every node, so a node that it found broken is not folded here
   // either.
-  explicit FoldKnown(const FoldConstant& constant) : constant_(constant) {}
+  FoldKnown(const FoldConstant& constant, RefusedConstants& refused)
+      : constant_(constant), refused_constants_(refused) {}
 
   std::string_view name() const override { return "known"; }
   std::span<const OpKind> roots() const override { return {}; }
@@ -153,6 +171,8 @@ class FoldKnown final : public Rule {
         return c.no(n, "the graph's opset has no constants of this type");
       auto raw = int_payload(s->dtype, *numbers);
       if (!raw) return c.no(n, "the type does not hold one of the numbers");
+      if (refused_constants_.refuses({v, s->dtype, s->dims, *raw}))
+        return c.no(n, "a body that may not run would not load");
       results_.back() = {s->dtype, s->dims, std::move(*raw)};
     }
     return true;
@@ -173,14 +193,16 @@ class FoldKnown final : public Rule {
     std::string raw;
   };
   const FoldConstant& constant_;
+  RefusedConstants& refused_constants_;
   std::vector<Known> results_;
 };
 
 class ConstantFolding final : public Pass {
  public:
   bool run(PassContext& c) override {
-    FoldConstant constant;
-    FoldKnown known(constant);
+    RefusedConstants refused(c.model, c.infer);
+    FoldConstant constant(refused);
+    FoldKnown known(constant, refused);
     Rule* const rules[] = {&constant, &known};
     const bool changed = apply_rules(c, rules) > 0;
     counters_[0].value += constant.applied;

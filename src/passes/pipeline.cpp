@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "hoist/draft_store.h"
+#include "infer/refused_constants.h"
 #include "infer/verify.h"
 #include "ir/verify.h"
 #include "rewrite/constancy.h"
@@ -77,14 +78,20 @@ struct Both final : UsePolicy {
   const UsePolicy* second;
 };
 
-// Keeps packed operands what they are, constants or not, where every bit is promised.
+// Keeps bodies as a runtime loads them and, where every bit is promised, packed operands what they are,
+// constants or not.
 class ConstancyPolicy {
  public:
   ConstancyPolicy(Model& model, const Inference& infer, const PipelineOptions& options)
-      : model_(model), infer_(infer), constancy_(infer), both_{&constancy_, options.policy} {
-    model_.set_use_policy(options.policy);
+      : model_(model),
+        infer_(infer),
+        refused_(model, infer),
+        constancy_(infer),
+        given_{&refused_, options.policy},
+        both_{&constancy_, options.policy != nullptr ? static_cast<const UsePolicy*>(&given_) : &refused_} {
+    model_.set_use_policy(both_.second);
     if (!keeps_bits(options.pass.strictness)) return;
-    model_.set_use_policy(options.policy ? static_cast<const UsePolicy*>(&both_) : &constancy_);
+    model_.set_use_policy(&both_);
     if (options.verify_each) record_.emplace(model_, infer_);
   }
   ~ConstancyPolicy() { model_.set_use_policy(nullptr); }
@@ -96,8 +103,9 @@ class ConstancyPolicy {
  private:
   Model& model_;
   const Inference& infer_;
+  const RefusedConstants refused_;
   const KeepConstancy constancy_;
-  const Both both_;
+  const Both given_, both_;
   std::optional<ConstancyRecord> record_;
 };
 

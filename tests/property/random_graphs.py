@@ -13,8 +13,10 @@ Graph number i of a run is made from seed S + i (tests/property/_graphs.py) and 
   with a dim fixed, where it has one: the same results at that size
   with -O0 --infer: every type, number and expression that is written holds in the runs
 and it must not gain nodes. Each graph runs at five bindings of its symbols, without the runtime's own
-optimizations; where the original does not run, nothing is compared. A failing graph is made small, written to
-DIR and printed with its seed.
+optimizations; where the original does not run, nothing is compared. Where they differ and the original has
+float16 values, ONNX Runtime may have left out one of them: the results may also be those of the original with
+all values as outputs, which makes it keep them. A failing graph is made small, written to DIR and printed with
+its seed.
 """
 
 import argparse
@@ -93,6 +95,16 @@ def same(a, b, rtol):
         return rtol > 0 and np.allclose(a, b, rtol, rtol)
 
 
+def types_of(model):
+    """Element types that the inputs, initializers and Casts of the main graph name."""
+    g = model.graph
+    return (
+        {i.type.tensor_type.elem_type for i in g.input}
+        | {i.data_type for i in g.initializer}
+        | {a.i for n in g.node if n.op_type == "Cast" for a in n.attribute if a.name == "to"}
+    )
+
+
 class Failure(Exception):
     """kind: what went wrong, in a word; a shrunk graph must fail by the same kind."""
 
@@ -119,9 +131,27 @@ class Checker:
             raise Failure(f"status {done.returncode}", f"{' '.join(options)}: {done.stderr.strip()[:400]}")
         return target
 
+    def with_halves(self, feeds):
+        """Results of the original with all values of the main graph as outputs; [] where it has no float16.
+
+        ONNX Runtime computes what has no kernel in half precision in float32 between casts, and leaves out a
+        Cast to float16 in front of them: infinity becomes an integer's own number (seed 70810)."""
+        model = onnx.load(self.source)
+        if onnx.TensorProto.FLOAT16 not in types_of(model):
+            return []
+        outputs = {o.name for o in model.graph.output}
+        model.graph.output.extend(
+            helper.make_empty_tensor_value_info(o)
+            for n in model.graph.node
+            for o in n.output
+            if o and o not in outputs
+        )
+        results = run(model, feeds)
+        return [] if isinstance(results, str) else results
+
     def compare(self, before, target, feeds, rtol, what):
         """rtol None: types and extents alone."""
-        after = run(target.read_bytes(), feeds)
+        after, halves = run(target.read_bytes(), feeds), None
         if isinstance(after, str):
             raise Failure(f"{what}: not loaded", after[:300])
         for k, (a, b) in enumerate(zip(before, after)):
@@ -133,7 +163,11 @@ class Checker:
                 if rtol is None and a[name].dtype == b[name].dtype and a[name].shape == b[name].shape:
                     continue
                 half = a[name].dtype == np.float16
-                if rtol is None or not same(a[name], b[name], max(rtol, HALF) if half else rtol):
+                tolerance = rtol if rtol is None else max(rtol, HALF) if half else rtol
+                if rtol is None or not same(a[name], b[name], tolerance):
+                    halves = self.with_halves(feeds) if rtol is not None and halves is None else halves
+                    if halves and halves[k] and same(halves[k][name], b[name], tolerance):
+                        continue
                     raise Failure(
                         f"{what}: differs",
                         f"size {k}, output {name}: {a[name].dtype}{a[name].shape} {a[name].ravel()[:6]} -> "
