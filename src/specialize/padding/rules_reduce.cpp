@@ -80,7 +80,8 @@ bool reduce(PaddingContext& c) {
     const Content* bad =
         c.bad_padding(v, padded, [&](const Content& p) { return is_neutral(c, p, v.true_part()); });
     if (bad) return c.refuse_padding(0, padded, *bad, "it reduces", *fill);
-    const bool by_order = c.kind == OpKind::ReduceMax || c.kind == OpKind::ReduceMin;
+    const bool by_order =
+        c.kind == OpKind::ReduceMax || c.kind == OpKind::ReduceMin || c.kind == OpKind::ReduceLogSumExp;
     for (std::size_t i = 0; by_order && i < v.rank(); ++i)
       if ((padded >> i & 1u) != 0 && c.dims.range(c.extent(0, i)).low < 1)
         return c.refuse("of no element it gives the neutral one, which the padding need not be: axis " +
@@ -108,8 +109,9 @@ bool reduce(PaddingContext& c) {
   });
 }
 
-// Padding of minus infinity takes no part. So does, under an assumption, a finite score under an additive
-// mask of at most -1000: exp(-104) is 0 in float, and no row of scores spreads over 900.
+// Padding of minus infinity takes no part in a row that has a true element. So does, under an assumption, a
+// finite score under an additive mask of at most -1000: exp(-104) is 0 in float, and no row of scores spreads
+// over 900.
 bool softmax(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
   const bool to_end = c.opset() < 13;
@@ -130,6 +132,9 @@ bool softmax(PaddingContext& c) {
   if (masked)
     c.assume(Assumption::Kind::MaskDominates,
              "the additive mask outweighs the scores, and every row keeps an unmasked element");
+  bool may_be_empty = false;  // then all of a row is padding: equal scores, or minus infinity alone
+  for (std::size_t i = first; i < v.rank(); ++i)
+    may_be_empty = may_be_empty || ((padded >> i & 1u) != 0 && c.dims.range(c.extent(0, i)).low < 1);
   return c.set_result(v.layouts, [&](AxisMask region) {
     const AxisMask others = region & ~padded;
     if (others == region || (region & v.padded & ~padded) != 0) {
@@ -149,6 +154,7 @@ bool softmax(PaddingContext& c) {
       out.rounding = kRounding;
       return out;
     }
+    if (may_be_empty) return ContentMath::anything();
     return ContentMath::number(c.kind == OpKind::LogSoftmax ? -kInfinity : 0);
   });
 }
