@@ -185,14 +185,22 @@ class Attention {
 
   bool hidden() {
     if (!c_.layouts.padded(keys_)) return true;
-    const auto is_finite = [&](const PaddedValue& x, std::size_t axis) {
-      return !x.is_padded(axis) || padding_of(c_, x, axis).finite();
+    std::vector<Contamination::Place> not_finite;
+    const auto require_finite = [&](std::size_t slot, std::size_t axis) {
+      const PaddedValue& x = c_.in(slot);
+      if (x.is_padded(axis) && !padding_of(c_, x, axis).finite())
+        not_finite.push_back({slot, {static_cast<int>(axis)}, 0});
     };
-    const bool finite = is_finite(k_, at_.sequence) && is_finite(v_, at_.sequence) &&
-                        (!has_past_ || (is_finite(past_key(), 2) && is_finite(past_value(), 2)));
-    if (!finite)
-      return c_.refuse("padding of its keys or values may not be finite",
-                       {.axis = static_cast<int>(at_.sequence)});
+    require_finite(kKey, at_.sequence);
+    require_finite(kValue, at_.sequence);
+    if (has_past_) require_finite(kPastKey, 2);
+    if (has_past_) require_finite(kPastValue, 2);
+    if (!not_finite.empty())
+      return c_.refuse(
+          "padding of its keys or values may not be finite",
+          {.axis = not_finite.front().axes.front(), .repair = Repair::Mask, .places = std::move(not_finite)});
+    if (c_.dims.range(c_.layouts.extent(keys_)).low < 1)
+      return c_.refuse("it may have no keys: with padding alone no score is defined");
     if (c_.has(kLengths) && c_.layouts.is_prefix(keys_)) return true;
     const bool past_is_padded = has_past_ && c_.layouts.padded(past_key().layouts[2]);
     if (causal_ && !c_.has(kLengths) && !past_is_padded && c_.layouts.is_prefix(new_keys_) &&
@@ -208,6 +216,10 @@ class Attention {
                   "the additive mask outweighs the scores, and every row keeps an unmasked element");
         return true;
       }
+      const std::size_t last = m.rank() - 1;
+      if (m.is_padded(last))
+        return c_.refuse_padding(kMask, bit(last), p, "its mask does not hide keys: it reads",
+                                 m.type == DType::Bool ? 0 : -kInfinity);
     }
     const std::size_t where = past_is_padded && !k_.is_padded(at_.sequence) ? kPastKey : kKey;
     const std::size_t axis = where == kKey ? at_.sequence : 2;

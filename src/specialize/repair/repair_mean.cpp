@@ -87,6 +87,7 @@ bool true_mean(RepairContext& r) {
   std::ranges::sort(over);
   const AxisMask padded = r.c.padded_among(x, over);
   const DimId count = r.count_of(over);
+  if (r.model.dims.range(count).low < 1) return r.refuse("kernels differ in what the mean of nothing is");
   if (std::string why = r.no_extent(count); !why.empty()) return r.refuse(why);
   if (std::string why = r.masks.obstacle(r.c, 0, padded, 0); !why.empty()) return r.refuse(why);
   r.text = "it divides by the true count " + r.model.dims.print(count);

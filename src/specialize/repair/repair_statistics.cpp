@@ -85,6 +85,7 @@ class Statistics {
     count_ = r_.count_of(over_);
     if (groups_ > 0) count_ = r_.model.dims.mul(count_, r_.model.dims.constant(channels_ / groups_));
     if (std::string why = r_.no_extent(count_); !why.empty()) return r_.refuse(why);
+    if (r_.model.dims.range(count_).low < 1) return r_.refuse("it may normalize nothing");
     if (std::string why = r_.masks.obstacle(r_.c, 0, padded, 0); !why.empty()) return r_.refuse(why);
     if (r_.here.opset() < 13 && r_.sum_type() != r_.c.in(0).type && r_.c.in(0).type == DType::BFloat16)
       return r_.refuse("before opset 13 nothing is cast from bfloat16");
