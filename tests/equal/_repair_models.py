@@ -193,6 +193,42 @@ CASES = [
         SB,
         ["mask"],
     ),
+    *(
+        Case(
+            f"attention_operator_{t}",
+            model(
+                f"""g (float[1,2,s,4] x, {t}[1,1,s,s] m) => (float[1,2,s,4] y) {{
+  k = Cos (x)  {make}  y = Attention (x, k, k, mask)
+}}""",
+                23,
+            ),
+            S,
+            ["mask"],
+        )
+        for t, make in (("bool", "mask = Equal (m, m)"), ("float", "mask = Cos (m)"))
+    ),
+    Case(  # a query that is padding has no key: what comes of it is not finite
+        "attention_operator_twice",
+        model(
+            """g (float[1,2,s,4] x, bool[1,1,s,s] m) => (float[1,2,s,4] y) {
+  a = Attention (x, x, x, m)  y = Attention (x, a, a, m)
+}""",
+            23,
+        ),
+        S,
+        ["mask"],
+    ),
+    Case(  # with nothing in the cache, scores of padding alone are not defined: they are replaced, too
+        "attention_to_a_cache_that_may_be_empty",
+        model(
+            """g (float[2,8] x, float[p,8] cache) => (float[2,8] y) {
+  turned = Transpose <perm = [1, 0]> (cache)  scores = MatMul (x, turned)
+  w = Softmax <axis = -1> (scores)  y = MatMul (w, cache)
+}"""
+        ),
+        {"p": "0..8:step=4"},
+        ["mask", "mask-product"],
+    ),
     Case(
         "attention_to_a_cache",
         model(

@@ -5,10 +5,11 @@ original, in ONNX Runtime.
   bucket_repairs.py GRAPHOPT [--only NAME ...]
 
 The cases are the refused vectors of tests/vectors/buckets and the models of _repair_models.py. Of a vector
-the same steps are required at the same nodes, the same inputs, and pads that ask for no more than the recorded
-ones; BETTER names those that the reference implementation cannot repair. Of a model its kinds of repair, or
-that it stays refused, and why. Then the repaired model runs padded at DRAWN extents with each fill that its
-pads allow, and at the true extents, where it has to give the original's bits unless it says that it rounds.
+the same steps are required at the same nodes, the same inputs, and pads that ask for no more than the
+recorded ones; BETTER names those that the reference implementation cannot repair. Of a model its kinds of
+repair, or that it stays refused, and why. Then the repaired model runs padded at DRAWN extents with each fill
+that its pads allow, and at the true extents, where it has to give the original's bits unless it says that it
+rounds.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx.checker
 import onnx.parser
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
@@ -63,6 +65,7 @@ def unlike_recorded(case, verdict):
 def compared(tool, model, verdict, ranges, values, folder):
     """(comparisons, problems) of the repaired model."""
     repaired = repairs.make(tool, folder)
+    onnx.checker.check_model(repaired)
     names = {n for v in padding.inputs_of(model) for d in padding.dims_of(v) for n in d.names()}
     free = dict.fromkeys(sorted(names - set(ranges)), FREE)
     rng = np.random.default_rng(3)

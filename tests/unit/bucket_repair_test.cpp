@@ -90,7 +90,8 @@ TEST(BucketRepair, AMeanDividesByTheTrueCount) {
 
 TEST(BucketRepair, MasksOfOneLayoutAreShared) {
   const Case c(
-      R"(g (float[1,1,h,w] x) => (float[1,1,h,w] y) <float[1,1,3,3] k = {1,2,3,4,5,6,7,8,9}, float[1] b = {1}> {
+      R"(g (float[1,1,h,w] x) => (float[1,1,h,w] y)
+    <float[1,1,3,3] k = {1,2,3,4,5,6,7,8,9}, float[1] b = {1}> {
     u = Conv <pads = [1,1,1,1]> (x, k, b)
     v = Conv <pads = [1,1,1,1]> (u, k, b)
     y = Conv <pads = [1,1,1,1]> (v, k, b)
