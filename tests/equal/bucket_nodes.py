@@ -14,6 +14,8 @@ expression on their names. The counts:
 
   safe               the verdict is proved or assumed, and every padded run gave the true results
   unsound            the verdict is proved or assumed, and one did not: bad
+  repaired           refused, and what --bucket-repair makes of it is safe: its padded runs gave the true
+                     results of the case, and it has no other results for true data
   refused-confirmed  refused, and padding by zeros changes results or is an error
   refused-same       refused, and padding by zeros changes nothing here (--reasons prints them)
   failed             the tool crashed or printed no verdict: bad
@@ -41,7 +43,7 @@ from onnx import numpy_helper
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "property")]
 import _pool  # noqa: E402
-from lib import backend_cases, padding, runs, verdicts  # noqa: E402
+from lib import backend_cases, padding, repairs, runs, verdicts  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
 SHARE = 12  # the short form takes one case in so many
@@ -175,9 +177,9 @@ class Marked:
                 yield {SYMBOL: n}, {SYMBOL: self.extent + 3}
                 yield {SYMBOL: n}, {SYMBOL: n + 1}
 
-    def verdict(self, tool, folder):
+    def verdict(self, tool, folder, repair=False):
         content = verdicts.marks([verdicts.each(SYMBOL, *self.range)], self.values)
-        return verdicts.ask(tool, self.model, content, folder)
+        return verdicts.ask(tool, self.model, content, folder, repair=repair)
 
     def same_with_zeros(self, session, trials):
         """Whether zeros at the end change nothing: a refusal that a better rule might lift."""
@@ -202,8 +204,13 @@ def examine(tool, subject, folder, rng):
     if isinstance(session, str):
         return session, 0, ""
     trials = list(subject.trials(session))
+    make = None
     try:
         verdict = subject.verdict(tool, folder)
+        if not verdict.safe:
+            repaired = subject.verdict(tool, folder, repair=True)
+            if repaired.safe:
+                verdict, make = repaired, repairs.checker(repairs.make(tool, folder))
     except verdicts.ToolFailed as e:
         return "failed", 0, str(e)
     if not verdict.safe:
@@ -213,13 +220,18 @@ def examine(tool, subject, folder, rng):
     kept = [t for t in trials if all(map(verdict.admits, t))]
     if not kept:
         return "safe, but no extents to run", 0, ""
-    found = padding.check(subject.model, verdict, kept, lambda true: subject.cut(true[SYMBOL]), rng)
+
+    def data(true):
+        return subject.cut(true[SYMBOL])
+
+    found = padding.check(subject.model, verdict, kept, data, rng, make=make)
     if found.problems:
         pads = {name: f"{p.kind} {p.value}" for name, p in verdict.pads.items()}
-        return "unsound", found.compared, f"{verdict.name}, pads {pads}: {found.problems[0]}"
+        how = [r["kind"] for r in verdict.repairs] or verdict.name
+        return "unsound", found.compared, f"{how}, pads {pads}: {found.problems[0]}"
     if not found.compared:
         return "unsound", 0, "nothing was compared"
-    return "safe", found.compared, verdict.name
+    return "repaired" if make else "safe", found.compared, verdict.name
 
 
 def subjects(case, node, feeds):
@@ -254,7 +266,15 @@ def answering(tool, cases):
         yield answer
 
 
-COUNTED = ("safe", "refused-confirmed", "refused-same", "unsound", "failed", "safe, but no extents to run")
+COUNTED = (
+    "safe",
+    "repaired",
+    "refused-confirmed",
+    "refused-same",
+    "unsound",
+    "failed",
+    "safe, but no extents to run",
+)
 
 
 def main():
@@ -286,7 +306,7 @@ def main():
                 print(f"{what:10} {name}: {text}", flush=True)
     total = sum(counts[c] for c in COUNTED)
     safe = counts["safe"] + counts["safe, but no extents to run"]
-    line = [f"{counts[k]} {k}" for k in ("refused-confirmed", "refused-same", "unsound", "failed")]
+    line = [f"{counts[k]} {k}" for k in COUNTED[1:-1]]
     print(f"{total} cases: {safe} safe, {', '.join(line)}")
     somewhere, never = operators["safe"], operators["refused"] - operators["safe"]
     print(
