@@ -1,11 +1,11 @@
 // Writes the single model of a model and marks, for tests/equal/bucket_single.py.
 //
-//   graphopt_bucket_single IN MARKS OUT
+//   graphopt_bucket_single IN MARKS OUT DYNAMIC
 //
 // MARKS is a file of --buckets. The model is loaded, prepared, analysed and decided on as for --bucketable;
 // then the dynamic model and a clone of it for each bucket are cleaned up by the passes of the default level,
-// and OUT is the model that dispatches between them. An error is printed as the command line prints it, and
-// the exit status is its kind.
+// OUT is the model that dispatches between them, and DYNAMIC the dynamic model alone. An error is printed as
+// the command line prints it, and the exit status is its kind.
 #include <cstdio>
 #include <deque>
 #include <memory>
@@ -45,7 +45,14 @@ Status inline_functions(Model& model, Inference& inference) {
   return done ? Status(Done{}) : Status(done.errors());
 }
 
-Status run(const char* in, const char* marks_file, const char* out_file) {
+Status save(const Model& model, const char* path) {
+  SaveOptions options;
+  options.path = path;
+  const Result<SavedFiles> saved = save_model(model, options);
+  return saved ? Status(Done{}) : Status(saved.errors());
+}
+
+Status run(const char* in, const char* marks_file, const char* out_file, const char* dynamic_file) {
   std::vector<Warning> warnings;
   Result<Model> loaded = load_model({in, {}, 0, true}, warnings);
   if (!loaded) return loaded.errors();
@@ -81,21 +88,19 @@ Status run(const char* in, const char* marks_file, const char* out_file) {
   Result<Model> single = single_model(dynamic, *plan, buckets);
   if (!single) return single.errors();
   if (auto broken = verify(*single)) return *std::move(broken);
-  SaveOptions options;
-  options.path = out_file;
-  const Result<SavedFiles> saved = save_model(*single, options);
-  return saved ? Status(Done{}) : Status(saved.errors());
+  if (Status ok = save(*single, out_file); !ok) return ok;
+  return save(dynamic, dynamic_file);
 }
 
 }  // namespace
 }  // namespace graphopt
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s IN MARKS OUT\n", argv[0]);
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: %s IN MARKS OUT DYNAMIC\n", argv[0]);
     return 1;
   }
-  const graphopt::Status done = graphopt::run(argv[1], argv[2], argv[3]);
+  const graphopt::Status done = graphopt::run(argv[1], argv[2], argv[3], argv[4]);
   if (done) return 0;
   for (const graphopt::Error& e : done.errors()) std::fprintf(stderr, "%s\n", to_string(e).c_str());
   return static_cast<int>(done.error().kind);
