@@ -176,8 +176,9 @@ TEST_P(PassNeighbours, PinnedValuesStay) {
       const Model m = rewritten(given, [v](Model& x) { ReaderAccess::value(x, v).pinned = true; });
       ASSERT_TRUE(m.alive(v));
       EXPECT_EQ(named(m, v), named(given.model, v));
-      if (!is_one_of(GetParam(), kReadDirectly))
+      if (!is_one_of(GetParam(), kReadDirectly)) {
         EXPECT_LE(m.use_count(v), given.model.use_count(v)) << "more nodes read it than before";
+      }
     }
   }
 }

@@ -27,8 +27,8 @@ struct CheckStage {
     std::string verdict;                  // "same"; a check that found anything else ends the run
     std::string runtime;                  // "ONNX Runtime 1.31.1"
     std::uint64_t runs = 0, skipped = 0;  // input sets: compared; not accepted by the original
-    std::uint64_t bucket_runs = 0;        // the same of models of buckets, padded and cut
     std::vector<Difference> outputs;      // the largest difference of each output over all runs
+    std::uint64_t bucket_runs = 0;        // input sets: compared with models of buckets, padded and cut
   };
 };
 
