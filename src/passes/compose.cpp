@@ -225,7 +225,7 @@ std::optional<std::int64_t> axis_of(const MatchContext& c, NodeId n) {
 
 // Returns whether v may vanish together with its producer: one use, which is its graph's.
 bool private_value(const Model& m, ValueId v, NodeId user) {
-  return v && m.use_count(v) == 1 && !m.is_fixed(v) && m.user(m.first_use(v)) == user;
+  return m.use_count(v) == 1 && !m.is_fixed(v) && m.user(m.first_use(v)) == user;
 }
 
 class ComposeConcats final : public ComposeRule {

@@ -74,10 +74,11 @@ class CopyCount {
   std::int64_t once() const { return lists_; }        // for all copies together
 
  private:
-  // A sequence whose elements are known, and so what follows from constant positions in it.
+  // Whether a value from outside of the body is a sequence whose elements are known, and so what follows from
+  // constant positions in it.
   bool is_list(ValueId v) const {
     const NodeId def = m_.value(v).def;
-    if (!def || m_.inside(m_.value(v).graph, f_.body)) return false;
+    if (!def) return false;
     return m_.kind(def) == OpKind::SequenceEmpty || m_.kind(def) == OpKind::SequenceConstruct;
   }
   bool is_known(ValueId v) const {
