@@ -99,6 +99,12 @@ TEST(PassesLeaveAlone, PinnedValues) {
          y = Mul (a, b)
        })",
        {"a", "b"}},
+      {"compose",
+       R"(g (float[2,4] x) => (float[2,4] y) <int64[1] a = {0}> {
+         u = Unsqueeze (x, a)
+         y = Squeeze (u, a)
+       })",
+       {"x", "u", "y"}},
       {"drop-unused-outputs",
        R"(g (float[2,4] x, float[4] s) => (float[2,4] y) {
          y, mean = LayerNormalization (x, s)
@@ -133,6 +139,19 @@ TEST(PassesLeaveAlone, ConstantsWhoseContentIsNotAvailable) {
         given, name,
         unread(DType::Float, name[0] < 't' ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{2, 2}));
     EXPECT_EQ(rewrites(given, "merge-matmuls"), 0u) << name;
+  }
+  for (const auto& [name, dims] : std::vector<std::pair<const char*, std::vector<std::int64_t>>>{
+           {"w", {2, 1, 2}}, {"b", {2}}, {"k", {}}}) {
+    constexpr const char* kScaled = R"(g (float[1,1,4] x) => (float[1,2,3] y)
+      <float[2,1,2] w = {1, 2, 3, 4}, float[2] b = {1, 2}, float k = {2}>
+      {
+        c = Conv (x, w, b)
+        y = Mul (c, k)
+      })";
+    EXPECT_EQ(rewrites(kScaled, "fold-affine"), 1u);
+    InferCase given(kScaled);
+    replace(given, name, unread(DType::Float, dims));
+    EXPECT_EQ(rewrites(given, "fold-affine"), 0u) << name;
   }
   for (const char* name : {"t0", "t1", "t4"}) {
     InferCase given(kTables);
