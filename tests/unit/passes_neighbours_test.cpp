@@ -168,6 +168,10 @@ class PassNeighbours : public testing::TestWithParam<const PassInfo*> {
 constexpr std::string_view kReadDirectly[] = {"inline-functions", "unroll-loops", "sequence-values",
                                               "sequence-idioms"};
 
+// They write regions of the graph anew: equal values take the place of operands, and each may be read by more
+// nodes. What a search may not do is held by tests of its moves.
+constexpr std::string_view kSearches[] = {"hoist-reshape", "aggregate-elementwise"};
+
 TEST_P(PassNeighbours, PinnedValuesStay) {
   for (const GoldenCase& given : cases_) {
     for (const ValueId v : values_of(given.model)) {
@@ -176,7 +180,7 @@ TEST_P(PassNeighbours, PinnedValuesStay) {
       const Model m = rewritten(given, [v](Model& x) { ReaderAccess::value(x, v).pinned = true; });
       ASSERT_TRUE(m.alive(v));
       EXPECT_EQ(named(m, v), named(given.model, v));
-      if (!is_one_of(GetParam(), kReadDirectly)) {
+      if (!is_one_of(GetParam(), kReadDirectly) && !is_one_of(GetParam(), kSearches)) {
         EXPECT_LE(m.use_count(v), given.model.use_count(v)) << "more nodes read it than before";
       }
     }
@@ -207,7 +211,7 @@ constexpr std::string_view kByResults[] = {"dead-code",    "drop-identity",     
                                            "merge-tables", "common-subexpressions", "constant-shapes"};
 
 TEST_P(PassNeighbours, NodesWithUnknownAttributesAreOpaque) {
-  if (is_one_of(GetParam(), kByResults)) return;
+  if (is_one_of(GetParam(), kByResults) || is_one_of(GetParam(), kSearches)) return;
   for (const GoldenCase& given : cases_) {
     Model known = given.model.clone();
     Inference infer(known, {});
