@@ -473,6 +473,19 @@ struct RefusedConstants::State {
   SchemaFunctions functions;
 };
 
+namespace {
+
+bool may_be_refused(const Model& m, NodeId reader) {
+  // What fails in the main graph fails in every run; but onnx's windows refuse lengths that kernels take.
+  if (m.is_return(reader)) return false;
+  if (m.node(reader).graph == m.main() && rule_for(m.kind(reader)) != nullptr) return false;
+  // Bodies of the node itself would have to be inferred, and a call's attributes are known at the call alone.
+  return facts_of(m, reader).purity != Purity::ControlFlow &&
+         std::ranges::none_of(m.attrs(reader), [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; });
+}
+
+}  // namespace
+
 RefusedConstants::RefusedConstants(const Model& model, const Inference& infer)
     : s_(std::make_unique<State>(model, infer)) {}
 RefusedConstants::~RefusedConstants() = default;
@@ -486,7 +499,7 @@ bool RefusedConstants::refuses(const AssumedConstant& constant) const {
 bool RefusedConstants::may_read(const Model& m, UseId use, ValueId v) const {
   const TensorId t = v ? m.constant_of(v) : TensorId{};
   const NodeId reader = m.user(use);
-  if (!t || m.is_return(reader) || m.node(reader).graph == m.main()) return true;
+  if (!t || !may_be_refused(m, reader)) return true;
   const Tensor& tensor = m.tensor(t);
   const ValueId old = m.input(reader, m.slot(use));
   if (!old || m.constant_of(old) || tensor.elements > kMaxConstant) return true;
@@ -496,11 +509,7 @@ bool RefusedConstants::may_read(const Model& m, UseId use, ValueId v) const {
 
 bool RefusedConstants::refuses_at(NodeId reader, const AssumedConstant& constant) const {
   const Model& m = s_->m;
-  // Bodies of the node itself would have to be inferred, and a call's attributes are known at the call alone.
-  if (m.is_return(reader) || m.node(reader).graph == m.main()) return false;
-  if (facts_of(m, reader).purity == Purity::ControlFlow) return false;
-  if (std::ranges::any_of(m.attrs(reader), [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; }))
-    return false;
+  if (!may_be_refused(m, reader)) return false;
   try {
     const SchemaFunctions::Function& f =
         s_->functions.find(m.node(reader).op, static_cast<int>(m.opset(reader)));

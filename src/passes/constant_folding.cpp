@@ -12,9 +12,8 @@
 // Ends: each rewrite removes a node and makes none.
 // Left alone: quantization (a dequantized weight is larger than its source, and runtimes need the pair),
 // results that are outputs of subgraphs (ONNX Runtime requires that nodes inside compute them), random and
-// unknown operators, pinned values; a result with which a node in a body cannot be right, such as a window of
-// an empty list of lengths: the body may never run, but a runtime that knows the number refuses it when it
-// loads the model; where every bit is promised, operands that a runtime would pack as
+// unknown operators, pinned values; a result with which a runtime would refuse a node at load, though it may
+// never run (infer/refused_constants.h); where every bit is promised, operands that a runtime would pack as
 // constants (rewrite/constancy.h).
 //
 //   s = Shape (x)            with x float[2,3]
@@ -94,7 +93,7 @@ class FoldConstant final : public Rule {
     folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
     if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
-    if (folded_ && breaks_a_body(c, n)) return c.no(n, "a body that may not run would not load");
+    if (folded_ && breaks_a_reader(c, n)) return c.no(n, "a node that reads the result would not load");
     return covers_uses(m, n) ||
            c.no(n, folded_.refusal == FoldRefusal::TooBig        ? "the result is too large"
                    : folded_.refusal == FoldRefusal::BadOperands ? "the operator does not accept its operands"
@@ -127,7 +126,7 @@ class FoldConstant final : public Rule {
     return true;
   }
 
-  bool breaks_a_body(const MatchContext& c, NodeId n) {
+  bool breaks_a_reader(const MatchContext& c, NodeId n) {
     for (std::size_t i = 0; i < c.model.output_count(n) && i < folded_.results.size(); ++i) {
       const ValueId v = c.model.output(n, i);
       const Tensor& t = folded_.results[i];
@@ -172,7 +171,7 @@ class FoldKnown final : public Rule {
       auto raw = int_payload(s->dtype, *numbers);
       if (!raw) return c.no(n, "the type does not hold one of the numbers");
       if (refused_constants_.refuses({v, s->dtype, s->dims, *raw}))
-        return c.no(n, "a body that may not run would not load");
+        return c.no(n, "a node that reads the result would not load");
       results_.back() = {s->dtype, s->dims, std::move(*raw)};
     }
     return true;
