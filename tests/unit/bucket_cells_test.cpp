@@ -1,14 +1,11 @@
-// The table that a dispatcher looks buckets up in, against choose_bucket(), and formulas read back from the
-// pool of dims, against what the pool computes.
+// The table that a dispatcher looks buckets up in, against choose_bucket().
 #include "specialize/single/bucket_cells.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "specialize/marks/parse_marks.h"
-#include "specialize/single/formula.h"
 
 namespace graphopt {
 namespace {
@@ -79,72 +76,6 @@ TEST(BucketCells, FiltersAndConstraintsLeaveCellsToOtherBuckets) {
   EXPECT_EQ(Sizes(even.at(0).begin(), even.at(0).end()), (Sizes{1, 4}));
   expect_same(even);
   expect_same(set_of({"a=1,2,3,4", "b=1,2,3,4", "c=2,4"}, "", {{"a*b + c", 2}}));
-}
-
-// --- formulas ----------------------------------------------------------------------------------------------
-
-std::int64_t value_of(const Formula& f, std::span<const DimPool::Binding> binding) {
-  const auto floor_div = [](std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-  };
-  if (f.kind == Formula::Kind::Number) return f.number;
-  if (f.kind == Formula::Kind::Symbol) {
-    for (const auto& [symbol, value] : binding)
-      if (symbol == f.dim) return value;
-    ADD_FAILURE() << "a symbol that nobody bound";
-    return 0;
-  }
-  std::int64_t all = value_of(f.parts[0], binding);
-  for (std::size_t i = 1; i < f.parts.size(); ++i) {
-    const std::int64_t v = value_of(f.parts[i], binding);
-    switch (f.kind) {
-      case Formula::Kind::Sum: all += v; break;
-      case Formula::Kind::Product: all *= v; break;
-      case Formula::Kind::FloorDiv: all = floor_div(all, v); break;
-      case Formula::Kind::Min: all = std::min(all, v); break;
-      default: all = std::max(all, v); break;
-    }
-  }
-  return all;
-}
-
-TEST(BucketFormula, TreesHaveTheValuesOfTheExpressions) {
-  std::mt19937 random(7);
-  const auto below = [&](std::size_t n) {
-    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
-  };
-  DimPool pool;
-  std::vector<DimId> dims;
-  for (const char* name : {"a", "b", "x[1]", "it's"}) dims.push_back(pool.symbol(name, {1, 50}));
-  const std::vector<DimId> symbols = dims;
-  for (const std::int64_t n : {0, 1, 2, 3, 7, -1, -5}) dims.push_back(pool.constant(n));
-  for (int i = 0; i < 3000; ++i) {
-    const DimId a = dims[below(dims.size())], b = dims[below(dims.size())];
-    DimId made;
-    switch (below(7)) {
-      case 0: made = pool.add(a, b); break;
-      case 1: made = pool.sub(a, b); break;
-      case 2: made = pool.mul(a, b); break;
-      case 3: made = pool.floor_div(a, pool.constant(static_cast<std::int64_t>(1 + below(5)))); break;
-      case 4: made = pool.floor_div(a, symbols[below(symbols.size())]); break;
-      case 5: made = pool.min(a, b); break;
-      default: made = pool.max(a, b); break;
-    }
-    if (!made || pool.print(made).size() > 400) continue;
-    if (dims.size() < 60) dims.push_back(made);
-    else dims[11 + below(49)] = made;
-    const auto tree = formula_of(pool, made);
-    ASSERT_TRUE(tree) << pool.print(made);
-    for (int k = 0; k < 3; ++k) {
-      std::vector<DimPool::Binding> binding;
-      for (const DimId s : symbols) binding.push_back({s, static_cast<std::int64_t>(1 + below(50))});
-      const auto expected = pool.evaluate(made, binding);
-      if (!expected || std::abs(*expected) > (std::int64_t{1} << 40)) continue;
-      ASSERT_EQ(value_of(*tree, binding), *expected) << pool.print(made);
-    }
-  }
-  EXPECT_FALSE(formula_of(pool, pool.add(dims[0], pool.fresh())));
-  EXPECT_FALSE(formula_of(pool, DimId{}));
 }
 
 }  // namespace

@@ -91,13 +91,12 @@ DimId Dispatcher::solved(DimId extent, DimId symbol, DimId seen) {
     return {};
   }
   // floor((factor*symbol + rest)/(divisor)) + other
-  const std::optional<Formula> f = formula_of(pool_, extent);
-  if (!f) return {};
-  const std::span<const Formula> terms =
-      f->kind == Formula::Kind::Sum ? std::span(f->parts) : std::span(&*f, 1);
-  for (const Formula& t : terms) {
-    if (t.kind != Formula::Kind::FloorDiv) continue;
-    const DimId above = t.parts[0].dim, divisor = t.parts[1].dim;
+  const auto terms = terms_of(pool_, extent);
+  if (!terms) return {};
+  for (const DimProduct& t : *terms) {
+    if (t.coefficient != 1 || t.factors.size() != 1) continue;
+    if (t.factors[0].kind != DimFactor::Kind::FloorDiv) continue;
+    const DimId above = t.factors[0].operands[0], divisor = t.factors[0].operands[1];
     const DimId other = pool_.sub(extent, pool_.floor_div(above, divisor));
     const auto has_symbol = [&](DimId d) {
       return !d || std::ranges::count(pool_.symbols_of(d), symbol) > 0;

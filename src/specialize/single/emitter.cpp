@@ -74,44 +74,46 @@ ValueId FormulaWriter::known(DimId symbol) {
   return at->second;
 }
 
-// Sums and products wrap; where the result fits in 64 bits, it is right whatever wrapped on the way. Operands
-// of calls must fit.
-ValueId FormulaWriter::tree(const Formula& f) {
-  using Kind = Formula::Kind;
-  if (f.kind == Kind::Number) return out_.ints({f.number});
-  if (f.kind == Kind::Symbol) return known(f.dim);
-  if (const auto at = known_.find(f.dim); at != known_.end()) return at->second;
-  ValueId all;
-  for (std::size_t i = 0; i < f.parts.size(); ++i) {
-    const Formula& part = f.parts[i];
-    const bool is_call = f.kind != Kind::Sum && f.kind != Kind::Product;
-    if (is_call && !bounded(part.dim)) return {};
-    const ValueId v = tree(part);
-    if (!v) return {};
-    if (i == 0) {
-      all = v;
-    } else if (f.kind == Kind::FloorDiv) {
-      const bool positive = part.kind == Kind::Number && part.number > 0;
-      all = floor_div(all, v, pool_.range(f.parts[0].dim).low >= 0, positive);
-    } else if (f.kind == Kind::Min || f.kind == Kind::Max) {
-      const ValueId less = out_.add(OpKind::Less, {all, v}, "bucket_less");
-      all = f.kind == Kind::Min ? out_.add(OpKind::Where, {less, all, v}, "bucket_least")
-                                : out_.add(OpKind::Where, {less, v, all}, "bucket_greatest");
-    } else {
-      all = out_.add(f.kind == Kind::Sum ? OpKind::Add : OpKind::Mul, {all, v}, "bucket_extent");
-    }
+ValueId FormulaWriter::factor(const DimFactor& f) {
+  using Kind = DimFactor::Kind;
+  if (f.kind == Kind::Symbol) return known(f.self);
+  if (const auto at = known_.find(f.self); at != known_.end()) return at->second;
+  std::vector<ValueId> in;
+  for (const DimId d : f.operands) {
+    in.push_back(bounded(d) ? value(d) : ValueId{});
+    if (!in.back()) return {};
   }
-  return all;
+  if (f.kind == Kind::FloorDiv) {
+    const bool positive = pool_.value(f.operands[1]).value_or(0) > 0;
+    return floor_div(in[0], in[1], pool_.range(f.operands[0]).low >= 0, positive);
+  }
+  const ValueId less = out_.add(OpKind::Less, {in[0], in[1]}, "bucket_less");
+  return f.kind == Kind::Min ? out_.add(OpKind::Where, {less, in[0], in[1]}, "bucket_least")
+                             : out_.add(OpKind::Where, {less, in[1], in[0]}, "bucket_greatest");
 }
 
+// Sums and products wrap; where the result fits in 64 bits, it is right whatever wrapped on the way. Operands
+// of calls must fit.
 ValueId FormulaWriter::value(DimId d) {
   if (!d) return {};
   d = pool_.canonical(d);
   if (const auto at = known_.find(d); at != known_.end()) return at->second;
-  const std::optional<Formula> f = formula_of(pool_, d);
-  const ValueId v = f ? tree(*f) : ValueId{};
-  if (v) known_.insert_or_assign(d, v);
-  return v;
+  const auto terms = terms_of(pool_, d);
+  if (!terms) return {};
+  ValueId sum;
+  for (const DimProduct& t : *terms) {
+    ValueId product;
+    if (t.coefficient != 1 || t.factors.empty()) product = out_.ints({t.coefficient});
+    for (const DimFactor& f : t.factors) {
+      const ValueId v = factor(f);
+      if (!v) return {};
+      product = product ? out_.add(OpKind::Mul, {product, v}, "bucket_extent") : v;
+    }
+    sum = sum ? out_.add(OpKind::Add, {sum, product}, "bucket_extent") : product;
+  }
+  if (!sum) sum = out_.ints({0});
+  known_.insert_or_assign(d, sum);
+  return sum;
 }
 
 }  // namespace graphopt

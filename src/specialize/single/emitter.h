@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "ir/dim_terms.h"
 #include "ir/model.h"
-#include "specialize/single/formula.h"
 
 namespace graphopt {
 
@@ -61,7 +61,7 @@ class NodeEmitter {
   std::map<std::vector<std::int64_t>, ValueId> lists_;
 };
 
-// Writes each formula once. All values are lists of one int64.
+// Writes each formula once. All values are lists of one int64. Calls nest as deep as the pool allows.
 class FormulaWriter {
  public:
   // `symbol` returns the value of a symbol, none for one that it does not know; it is asked once.
@@ -74,7 +74,7 @@ class FormulaWriter {
   ValueId floor_div(ValueId a, ValueId b, bool nonnegative, bool positive);
 
  private:
-  ValueId tree(const Formula& f);
+  ValueId factor(const DimFactor& f);
   bool bounded(DimId d) const;
   ValueId known(DimId symbol);
 
