@@ -181,7 +181,8 @@ def show(row):
     print(
         f"  {'size':24}{kib(row['own'])} its own file; {kib(row['data'])} weights, "
         f"{kib(row['buckets'])} models ({kib(row['largest_bucket'])} each at most), "
-        f"{kib(row['manifest'])} manifest, {kib(row['out'])} OUT: {(extra + row['data']) / row['own']:.3f} of its own file"
+        f"{kib(row['manifest'])} manifest, {kib(row['out'])} OUT: "
+        f"{(extra + row['data']) / row['own']:.3f} of its own file"
     )
     for kind, text in (("padded", "pad, run, cut / OUT"), ("bare", "run / OUT")):
         ratios = [r[kind] / r["dynamic"] for r in rows]
