@@ -2,7 +2,7 @@
 
 A site is one of
   and      an operand of a chain of &&; dropped, it counts as true whatever it is
-  or       an operand of a chain of ||; dropped, it counts as false
+  or       an operand of a chain of ||; dropped, it counts as false; not c.no(...), which is false in any case
   guard    `if (...)` in front of `return false`, `return {}`, `continue`, `break` and the like, without an
            else; dropped, it never leaves
   not      a `!`; dropped, the operand counts as it is
@@ -169,6 +169,9 @@ def chains(source):
                     first = operand(source, first - 2, -1)
                 while source.word(last + 1) == "&&" and is_logical(source, last + 1):
                     last = operand(source, last + 2, 1)
+            refusal = w == "||" and source.joined(first, first + 3) == "c . no ("
+            if refusal and source.partner.get(first + 3) == last:
+                continue  # it gives a reason and returns false, which dropping it does, too
             if first <= last:
                 found.add(("and" if w == "&&" else "or", first, last))
     return found

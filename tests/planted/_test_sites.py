@@ -32,12 +32,14 @@ void Draft::undo(const Change& c) {
   }
   link(x);
 }
+bool refuses(NodeId n) { return c.no(n, "p (q)") || n == 7 || c.no(n, "r"); }
 void other() { c.same(a, b); a.b = c; undone = roll_back(); T reset(x); }
 """
 
 EXPECTED = {
     ("or", "! x", "f"),
     ("or", "n < 2", "f"),
+    ("or", "n == 7", "refuses"),
     ("not", "! x", "f"),
     ("guard", "! x || n < 2", "f"),
     ("and", "n == 3", "f"),
