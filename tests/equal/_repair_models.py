@@ -76,6 +76,16 @@ CASES = [
         {"p": "2..8:pow2", "s": "1..8:pow2"},
         ["true-mean"],
     ),
+    Case(  # what is not padded counts, too: its extent comes from an input that has no padding
+        "mean_of_joined_with_open_cache",
+        model(
+            """g (float[p,3] x, float[s,3] z) => (float[1,3] y) <int64[1] a = {0}> {
+  all = Concat <axis = 0> (x, z)  e = Exp (all)  y = ReduceMean (e, a)
+}"""
+        ),
+        {"s": "1..8:pow2"},
+        ["true-mean"],
+    ),
     Case(
         "mean_after_strides",
         model(

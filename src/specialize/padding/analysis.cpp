@@ -311,7 +311,12 @@ void PaddingAnalysis::set_identical(NodeId n) {
   for (std::size_t i = 0; i < m_.input_count(n); ++i)
     if (const ValueId v = m_.input(n, i)) is_pure = is_pure && operand(v).pure;
   for (const Attr& a : m_.attrs(n)) is_pure = is_pure && a.graphs.empty();
-  if (!fold(n)) {
+  bool is_number = true;  // an extent, or what is computed from extents: its formula says all
+  for (const ValueId v : m_.outputs(n)) {
+    const SymbolicTensor* t = v ? inference_.symbolic(v) : nullptr;
+    if (v && !(t && t->elements.size() == 1 && set_symbolic(v, n))) is_number = false;
+  }
+  if (!is_number && !fold(n)) {
     PaddingContext c(*this, n);
     const PaddingRule rule = padding_rule(facts_of(m_, n).pad);
     bool known_operands = true;

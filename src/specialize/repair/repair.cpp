@@ -35,8 +35,7 @@ class Repairer {
       inference_.run();
     }
     out_.lengths.assign(extents_.lengths().begin(), extents_.lengths().end());
-    if (!out_.decision.refusal)
-      if (auto error = mistake()) return *std::move(error);
+    if (!out_.decision.refusal) refuse_unproved();
     return std::move(out_);
   }
 
@@ -93,16 +92,18 @@ class Repairer {
     return any;
   }
 
-  // The run on true data must be that of the original: masks select all there, and numbers are the extents.
-  std::optional<Error> mistake() const {
+  // The run on true data must be that of the original, which the proof about two runs of the repaired model
+  // does not say: masks select all there, and numbers are the extents.
+  void refuse_unproved() {
     const PaddingAnalysis& analysis = *out_.decision.choice.analysis;
     const auto extent = extents_.mistake(analysis);
-    if (!extent && !masks_.mistaken(analysis)) return std::nullopt;
-    return Error{ErrorKind::Internal,
-                 {m_.file, {}, {}, {}, {}},
-                 extent ? "a repair computes another number than the true extent " + *extent
-                        : "a mask of a repair hides true elements",
-                 {}};
+    if (!extent && !masks_.mistaken(analysis)) return;
+    Contamination why;
+    why.reason = extent ? "a repair computes a number that is not proved to be the true extent " + *extent
+                        : "a mask of a repair is not proved to show all true elements";
+    out_.decision.refusal = std::move(why);
+    out_.decision.verdict = BucketVerdict::Refused;
+    stuck("the repaired model may differ from the original on true data");
   }
 
   Model& m_;
