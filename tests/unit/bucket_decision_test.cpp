@@ -59,6 +59,14 @@ TEST(BucketDecision, AnInputIsPaddedWithAsLittleAsTheProofNeeds) {
   EXPECT_EQ(rows.decision.choice.inputs[0].element.kind, PadElement::Kind::Any);
 }
 
+TEST(BucketDecision, AnInputWhoseDimHasNoNameIsPaddedAsTheModelNeedsIt) {
+  const Case product("g (float[2,s] x, float[?,3] w) => (float[2,3] y) { y = MatMul (x, w) }", {"s=4,8"});
+  ASSERT_EQ(product.decision.verdict, BucketVerdict::Proved);
+  ASSERT_EQ(product.decision.choice.inputs.size(), 2U);
+  EXPECT_EQ(layouts_of(product.analysis(), product.decision.choice.inputs[1].input),
+            (std::vector<std::string>{"s", "3"}));
+}
+
 TEST(BucketDecision, TargetsOfAMeanArePaddedWithTheIgnoredClass) {
   const auto loss = [](const std::string& attributes) {
     return "g (float[b,5] x, int64[b] t) => (float y) { y = SoftmaxCrossEntropyLoss <" + attributes +

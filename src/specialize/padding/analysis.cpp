@@ -172,6 +172,14 @@ ContaminationId PaddingAnalysis::add(Contamination c) {
 
 // --- the walk ----------------------------------------------------------------------------------------------
 
+// Two symbols that the model takes for equal stay two: what needs them equal is found. A dim that has no name
+// is what the model needs it to be.
+DimId PaddingAnalysis::dim_of_input(ValueId v, std::size_t axis) const {
+  const Type& type = m_.types[m_.value(v).declared];
+  const DimId declared = axis < type.dims.size() ? type.dims[axis] : DimId{};
+  return declared && dims_.linked(declared) ? declared : inference_.dims(v)[axis];
+}
+
 void PaddingAnalysis::seed_input(ValueId v) {
   PaddedValue& out = values_[v.index()];
   known_[v.index()] = true;
@@ -184,9 +192,7 @@ void PaddingAnalysis::seed_input(ValueId v) {
   }
   out.known = inference_.dims(v).size() <= kMaxPaddedRank;
   for (std::size_t i = 0; i < inference_.dims(v).size(); ++i) {
-    // Two symbols that the model takes for equal stay two: what needs them equal is found.
-    const DimId declared = i < type.dims.size() ? type.dims[i] : DimId{};
-    const DimId d = declared && dims_.linked(declared) ? declared : inference_.dims(v)[i];
+    const DimId d = dim_of_input(v, i);
     for (const DimId s : dims_.symbols_of(d)) make_stable(s);
     out.layouts.push_back(input_layout(d));
     if (out.layouts.back() && layouts_.padded(out.layouts.back()) && i < kMaxPaddedRank) out.padded |= bit(i);
@@ -216,9 +222,10 @@ void PaddingAnalysis::seed_input(ValueId v) {
 }
 
 bool PaddingAnalysis::is_padded_input(ValueId v) const {
-  const Type& type = m_.types[m_.value(v).declared];
-  if (type.kind != TypeKind::Tensor) return false;
-  return std::ranges::any_of(type.dims, [this](DimId d) { return bucketed(d); });
+  if (m_.types[m_.value(v).declared].kind != TypeKind::Tensor || !inference_.has_rank(v)) return false;
+  for (std::size_t i = 0; i < inference_.dims(v).size(); ++i)
+    if (bucketed(dim_of_input(v, i))) return true;
+  return false;
 }
 
 bool PaddingAnalysis::has_segments() const {

@@ -114,6 +114,7 @@ class PaddingAnalysis {
   bool grows(DimId d);
   void make_stable(DimId d);
   void start();
+  DimId dim_of_input(ValueId v, std::size_t axis) const;
   void seed_input(ValueId v);
   LayoutId input_layout(DimId d);
   void visit(NodeId n);

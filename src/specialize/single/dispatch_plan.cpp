@@ -102,16 +102,21 @@ class Planner {
     const Type& type = m_.types[m_.value(v).declared];
     if (type.kind != TypeKind::Tensor || !type.has_rank) return std::nullopt;
     DispatchPlan::Input in{name(v), type.elem, {type.dims.begin(), type.dims.end()}, {}, 0};
+    auto axes = places(v);
+    const bool is_padded = !axes || std::ranges::any_of(*axes, &AxisPlace::padded);
+    // An extent that is stated nowhere may be known all the same, from what the model does with it.
+    for (std::size_t i = 0; axes && i < std::min(in.dims.size(), axes->size()); ++i)
+      if (!in.dims[i] && m_.dims.linked((*axes)[i].extent)) in.dims[i] = (*axes)[i].extent;
     for (const DimId d : in.dims)
       if (d)
         for (const DimId s : m_.dims.symbols_of(d))
           if (!is_marked(s) && std::ranges::find(plan_.others, s) == plan_.others.end())
             plan_.others.push_back(s);
-    const auto padded = std::ranges::find(decision_.choice.inputs, v, &PaddingChoice::Input::input);
-    if (padded != decision_.choice.inputs.end()) {
-      auto axes = places(v);
-      // What may be anything finite may be 0.
-      const bool is_number = padded->element.kind == PadElement::Kind::Number;
+    if (is_padded) {
+      const auto padded = std::ranges::find(decision_.choice.inputs, v, &PaddingChoice::Input::input);
+      // What may be anything finite may be 0, and so is what nobody chose an element for.
+      const bool is_number =
+          padded != decision_.choice.inputs.end() && padded->element.kind == PadElement::Kind::Number;
       in.pad = is_number ? padded->element.number : 0;
       const bool fits = axes && pad_element(type.elem, in.pad) &&
                         std::ranges::all_of(*axes, [](const AxisPlace& a) { return is_flat(a); });
