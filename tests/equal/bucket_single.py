@@ -165,13 +165,6 @@ OWN = {
         {"s": "2..16:step=4"},
         {},
     ),
-    # The model says what the file does not.
-    "unnamed": (
-        17,
-        "g (float[2,s] x, float[?,3] w) => (float[2,3] y) { y = MatMul (x, w) }",
-        {"s": "1..9:pow2"},
-        {},
-    ),
     "one_bucket": (17, "g (float[b,s] x) => (float[b,s] y) { y = Exp (x) }", {"s": "2..9:max"}, {}),
     "old_opset": (10, "g (float[s] x) => (float[s] y) { y = Relu (x) }", {"s": "1..9:pow2"}, {}),
     "sequence": (
