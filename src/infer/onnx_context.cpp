@@ -481,7 +481,8 @@ bool may_be_refused(const Model& m, NodeId reader) {
   if (m.node(reader).graph == m.main() && rule_for(m.kind(reader)) != nullptr) return false;
   // Bodies of the node itself would have to be inferred, and a call's attributes are known at the call alone.
   return facts_of(m, reader).purity != Purity::ControlFlow &&
-         std::ranges::none_of(m.attrs(reader), [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; });
+         std::ranges::none_of(m.attrs(reader),
+                              [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; });
 }
 
 }  // namespace
