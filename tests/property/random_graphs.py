@@ -14,9 +14,9 @@ Graph number i of a run is made from seed S + i (tests/property/_graphs.py) and 
   with -O0 --infer: every type, number and expression that is written holds in the runs
 and it must not gain nodes. Each graph runs at five bindings of its symbols, without the runtime's own
 optimizations; where the original does not run, nothing is compared. Where they differ and the original has
-float16 values, ONNX Runtime may have left out one of them: the results may also be those of the original with
-all values as outputs, which makes it keep them. A failing graph is made small, written to DIR and printed with
-its seed.
+float16 values, ONNX Runtime may have left out one of them: the results may also be those of the original
+with all values as outputs, which makes it keep them. A failing graph is made small, written to DIR and
+printed with its seed.
 """
 
 import argparse
