@@ -35,15 +35,21 @@ std::optional<std::string_view> within(std::string_view text, std::string_view n
 std::optional<DimFactor> factor(DimPool& dims, std::string_view text) {
   DimFactor out;
   out.self = dims.parse(text);
+  struct Call {
+    std::string_view name, between;
+    DimFactor::Kind kind;
+  };
+  constexpr Call kCalls[] = {{"floor(", "/", DimFactor::Kind::FloorDiv},
+                             {"min(", ", ", DimFactor::Kind::Min},
+                             {"max(", ", ", DimFactor::Kind::Max}};
   std::optional<std::string_view> inner;
-  std::string_view between = ", ";
-  if ((inner = within(text, "floor("))) {
-    out.kind = DimFactor::Kind::FloorDiv;
-    between = "/";
-  } else if ((inner = within(text, "min("))) {
-    out.kind = DimFactor::Kind::Min;
-  } else if ((inner = within(text, "max("))) {
-    out.kind = DimFactor::Kind::Max;
+  std::string_view between;
+  for (const Call& call : kCalls) {
+    inner = within(text, call.name);
+    if (!inner) continue;
+    out.kind = call.kind;
+    between = call.between;
+    break;
   }
   if (inner) {
     const std::size_t cut =
