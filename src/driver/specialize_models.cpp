@@ -15,6 +15,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -46,7 +47,12 @@ class Specializer {
     std::vector<std::thread> threads;
     const std::size_t wanted =
         std::min<std::size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
-    for (std::size_t i = 0; i < wanted; ++i) threads.emplace_back([this] { work(); });
+    threads.reserve(wanted);
+    try {
+      while (threads.size() < wanted) threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // --max-memory may leave no room for a stack
+      if (threads.empty()) work();
+    }
     wait();
     for (std::thread& t : threads) t.join();
     for (std::optional<Errors>& e : errors_)

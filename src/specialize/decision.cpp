@@ -123,6 +123,18 @@ std::optional<Contamination> broken_promise(const Model& m, const BucketDecision
     why.reason = "no run of the model has extents of these ranges: some of its nodes contradict each other";
     return why;
   }
+  // A default has one size, and a model that states another one is not loaded.
+  for (const ValueId v : m.graph_inputs(m.main())) {
+    if (!m.value(v).is_initializer) continue;
+    for (const DimId d : m.types[m.value(v).declared].dims)
+      for (const DimId s : d ? m.dims.symbols_of(d) : std::vector<DimId>())
+        if (std::ranges::find(b.symbols, s) != b.symbols.end()) {
+          why.reason = "input '" + std::string(m.text(m.value(v).name)) +
+                       "' has a default, which has one size, and " + std::string(m.dims.symbol_name(s)) +
+                       " in its type";
+          return why;
+        }
+  }
   for (std::size_t i = 0; i < b.symbols.size(); ++i) {
     const DimId now = m.dims.canonical(b.symbols[i]);
     const BucketGroup& group = marks.groups[b.lists[i].group];
@@ -256,7 +268,8 @@ Result<BucketDecision> decide(Model& m, const Inference& inference, const Bucket
 
 std::vector<std::string> layouts_of(const PaddingAnalysis& analysis, ValueId v) {
   std::vector<std::string> out;
-  for (const LayoutId l : analysis.value(v).layouts) out.push_back(analysis.layouts().text(l));
+  for (const LayoutId l : analysis.value(v).layouts)
+    out.push_back(l ? analysis.layouts().text(l) : std::string("?"));
   return out;
 }
 
@@ -267,6 +280,10 @@ std::vector<OutputCut> cuts_of(const Model& m, const PaddingAnalysis& analysis) 
                   .extents = {},
                   .layouts = layouts_of(analysis, m.graph_output(m.main(), i))};
     for (const LayoutId l : analysis.value(cut.output).layouts) {
+      if (!l) {  // of an input that is refused and an output, too
+        cut.extents.emplace_back("?");
+        continue;
+      }
       const LayoutKind kind = analysis.layouts()[l].kind;
       cut.is_prefix = cut.is_prefix && (kind == LayoutKind::Same || kind == LayoutKind::Prefix);
       cut.extents.push_back(m.dims.print(analysis.layouts().extent(l)));

@@ -268,6 +268,17 @@ def test_a_filter_names_nothing_unknown(tool, folder):
     expect(taken.choose({"past": 4, "seq": 4}) is None, where)
 
 
+def test_little_memory(tool, folder):
+    """A thread for which there is no room is not started; the run ends with its status, or does it alone."""
+    path = folder / "m.onnxtxt"
+    path.write_text(
+        '<ir_version: 10, opset_import: ["" : 21]>\ng (float[s] x) => (float[s] y) { y = Relu (x) }'
+    )
+    for limit in (4, 8, 12, 16, 24):
+        done = tool(path, "--bucket", "s=2,4,8", "-q", "-o", folder / "o.onnx", "--max-memory", f"{limit}M")
+        expect(done.returncode in (0, 5), limit, done.returncode, done.stderr)
+
+
 def test_waste(tool, folder):
     """Ten lengths of 3, one of 9 and one of 16: two buckets at most are 3 and 16, so 9 costs 7 more."""
     (folder / "lengths.txt").write_text("3 10\n9\n16\n")

@@ -251,5 +251,23 @@ TEST(BucketDecision, ObservedLengthsAreWeighedByTheWorkOfTheModel) {
   EXPECT_EQ(list(quadratic, {{3, 7}, {9, 40}, {10, 1}}), (std::vector<std::int64_t>{9, 10}));
 }
 
+// 16 - s is less in the padded run; s - s//2 is not, though a part of the sum is negative.
+TEST(BucketDecision, AnExtentOfAnInputMustGrowWithTheSymbol) {
+  const std::string graph =
+      "g (float[s,2] x, float[t,2] z) => (float[s,2] y, float[t,2] v) { y = Relu (x)  v = Exp (z) }";
+  EXPECT_EQ(Case(graph, {"s=3,6"}, {{"t", "16 - s"}}).decision.verdict, BucketVerdict::Refused);
+  EXPECT_EQ(Case(graph, {"s=3,6"}, {{"t", "s % 3"}}).decision.verdict, BucketVerdict::Refused);
+  const Case half(graph, {"s=3,6"}, {{"t", "s - s//2"}});
+  ASSERT_EQ(half.decision.verdict, BucketVerdict::Proved);
+  EXPECT_EQ(layouts_of(half.analysis(), half.decision.choice.inputs[1].input)[0], "-floor((s)/(2)) + s");
+}
+
+TEST(BucketDecision, ADefaultHasOneSize) {
+  const Case c("g (float[s,2] x, float[s,2] z) => (float[s,2] y) <float[1,2] z = {1, 2}> { y = Add (x, z) }",
+               {"s=2,4"});
+  ASSERT_EQ(c.decision.verdict, BucketVerdict::Refused);
+  EXPECT_NE(c.decision.refusal->reason.find("default"), std::string::npos) << c.decision.refusal->reason;
+}
+
 }  // namespace
 }  // namespace graphopt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/dim_terms.h"
 #include "ops/node_facts.h"
 #include "specialize/padding/context.h"
 #include "specialize/padding/linear.h"
@@ -97,26 +98,22 @@ bool PaddingAnalysis::grows(DimId d) {
   return at->second = padded && dims_.less_equal(d, padded) == Tri::Yes;
 }
 
-// A sum of several padded extents (a cache and new entries) is padded behind each of them.
+// A sum of several padded extents (a cache and new entries) is padded behind each of them. Each part must be
+// an extent, and grow; where one does not, the sum as a whole must.
 LayoutId PaddingAnalysis::input_layout(DimId d) {
   if (!bucketed(d)) return layouts_.same(d);
   if (dims_.is_symbol(d)) return layouts_.prefix(d);
-  const std::string text = dims_.print(d);
+  const LayoutId whole = dims_.range(d).low >= 0 && grows(d) ? layouts_.prefix(d) : LayoutId{};
+  const auto products = terms_of(dims_, d);
+  if (!products) return whole;
   std::vector<DimId> terms;
-  int depth = 0;
-  bool quoted = false;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size()) {
-      if (text[i] == '\'') quoted = !quoted;
-      depth += !quoted && text[i] == '(' ? 1 : !quoted && text[i] == ')' ? -1 : 0;
-      if (quoted || depth > 0 || text.compare(i, 3, " + ") != 0) continue;
-    }
-    terms.push_back(dims_.parse(std::string_view(text).substr(begin, i - begin)));
-    if (!terms.back()) return layouts_.prefix(d);
-    begin = i + 3;
+  for (const DimProduct& p : *products) {
+    DimId term = dims_.constant(p.coefficient);
+    for (const DimFactor& f : p.factors) term = term ? dims_.mul(term, f.self) : DimId{};
+    if (!term || dims_.range(term).low < 0 || (bucketed(term) && !grows(term))) return whole;
+    terms.push_back(term);
   }
-  if (std::ranges::count_if(terms, [this](DimId t) { return bucketed(t); }) < 2) return layouts_.prefix(d);
+  if (std::ranges::count_if(terms, [this](DimId t) { return bucketed(t); }) < 2) return whole;
   if (options_.last_segment_first) std::ranges::reverse(terms);
   std::vector<LayoutId> parts;
   for (const DimId t : terms) parts.push_back(bucketed(t) ? layouts_.prefix(t) : layouts_.same(t));
@@ -200,9 +197,11 @@ void PaddingAnalysis::seed_input(ValueId v) {
   }
   if (std::popcount(out.padded) > kMaxPaddedAxes) out.known = false;
   if (!out.known) {
+    const bool shrinks = !std::ranges::all_of(out.layouts, &LayoutId::valid);
     out.bad = add({.node = {},
                    .reason = "input '" + std::string(m_.text(m_.value(v).name)) +
-                             "' has more padded axes than are followed"});
+                             (shrinks ? "' has an extent that may be less in the padded run"
+                                      : "' has more padded axes than are followed")});
     return;
   }
   Content content = out.type == DType::Bool ? ContentMath::boolean() : ContentMath::any_finite();
