@@ -66,15 +66,7 @@ class Teller {
  private:
   std::string name(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
 
-  // A node without a name is known by its first result.
-  std::string name(NodeId n) const {
-    if (!n) return {};
-    std::string own(m_.text(m_.node(n).name));
-    if (!own.empty()) return own;
-    for (const ValueId v : m_.outputs(n))
-      if (v) return name(v);
-    return {};
-  }
+  std::string name(NodeId n) const { return label_of(m_, n); }
 
   void symbols() {
     for (const BucketGroup& g : marks_.groups) out_.groups.push_back(g.symbols);

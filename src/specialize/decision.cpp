@@ -266,6 +266,15 @@ Result<BucketDecision> decide(Model& m, const Inference& inference, const Bucket
   return out;
 }
 
+std::string label_of(const Model& m, NodeId n) {
+  if (!n) return {};
+  std::string own(m.text(m.node(n).name));
+  if (!own.empty()) return own;
+  for (const ValueId v : m.outputs(n))
+    if (v) return std::string(m.text(m.value(v).name));
+  return {};
+}
+
 std::vector<std::string> layouts_of(const PaddingAnalysis& analysis, ValueId v) {
   std::vector<std::string> out;
   for (const LayoutId l : analysis.value(v).layouts)

@@ -68,6 +68,8 @@ struct OutputCut {
   bool is_prefix = true;
 };
 std::vector<OutputCut> cuts_of(const Model& m, const PaddingAnalysis& analysis);
+// Returns the name of a node; one without a name is known by its first result. Empty for none.
+std::string label_of(const Model& m, NodeId n);
 // The layouts of the axes of an input, as texts.
 std::vector<std::string> layouts_of(const PaddingAnalysis& analysis, ValueId v);
 

@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxSteps = 1000;
 
-std::string name_of(const Model& m, NodeId n) {
-  std::string own(m.text(m.node(n).name));
-  if (!own.empty()) return own;
-  for (const ValueId v : m.outputs(n))
-    if (v) return std::string(m.text(m.value(v).name));
-  return {};
-}
-
 class Repairer {
  public:
   Repairer(Model& m, Inference& inference, const BucketMarks& marks, std::span<const PaddedSymbol> padded)
@@ -62,7 +54,7 @@ class Repairer {
       return stuck("it needs more than " + std::to_string(kMaxSteps) + " repairs");
     if (!is_new(why)) return stuck("it has been repaired, which did not suffice");
     RepairContext r(m_, inference_, extents_, masks_, *out_.decision.choice.analysis, why);
-    RepairedNode done{name_of(m_, why.node), std::string(m_.text(m_.op(why.node).type)), why.repair, {}};
+    RepairedNode done{label_of(m_, why.node), std::string(m_.text(m_.op(why.node).type)), why.repair, {}};
     if (!apply(r)) return stuck(r.text);
     done.text = r.text;
     out_.steps.push_back(std::move(done));
