@@ -203,6 +203,8 @@ Status save_partitioned(Run& run) {
       ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
       one.hashes = &hashes;
       nlohmann::json& entry = entries.emplace_back(bucket_model_of(one));
+      const std::optional<std::uint64_t> peak = run.report.specialize->models[i].peak_bytes;
+      entry["peak_bytes"] = peak ? nlohmann::json(*peak) : nlohmann::json(nullptr);
       for (std::size_t k = 0; k < b.sizes.size(); ++k)
         entry["at"][run.report.buckets->symbols[k].name] = b.sizes[k];
     }

@@ -94,8 +94,6 @@ class Maker {
   json bucket() {
     NetworkIds ids(m_, s_.hashes);
     json out = {{"nodes", s_.placement.nodes.size()}};
-    const auto peak = whole_peak();
-    out["peak_bytes"] = peak ? json(*peak) : json(nullptr);
     add_partition(out, ids);
     return out;
   }

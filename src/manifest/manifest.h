@@ -49,7 +49,7 @@ struct ManifestSource {
 
 // Everything but files and buckets: they are known when all is written, resp. specialized.
 nlohmann::json manifest_of(const ManifestSource& source);
-// The entry of a bucket's model in `buckets.models`, without `file` and `at`.
+// The entry of a bucket's model in `buckets.models`, without `file`, `at` and `peak_bytes`.
 nlohmann::json bucket_model_of(const ManifestSource& source);
 // Returns the most bytes of activations that a run of the whole model needs at once; none where a size is not
 // a number.
