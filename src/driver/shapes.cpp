@@ -14,13 +14,25 @@ Bindings bindings_of(const InferStage::Options& options) {
   return out;
 }
 
-std::vector<TypeOverride> saved_types(const Options& options, Work& work) {
-  if (!work.inference) return {};
+namespace {
+
+std::vector<TypeOverride> types_of(const Options& options, Work& work, bool specialized) {
   return written_types(work.model, *work.inference,
-                       {.specialized = specializes(bindings_of(options.infer)),
+                       {.specialized = specialized,
                         .all = options.infer.write_types,
                         .passes_ran = is_wanted(Stage::CleanUp, options),
                         .file_values = work.file_values});
+}
+
+}  // namespace
+
+std::vector<TypeOverride> saved_types(const Options& options, Work& work) {
+  if (!work.inference) return {};
+  return types_of(options, work, specializes(bindings_of(options.infer)));
+}
+
+std::vector<TypeOverride> saved_types_of_bound(const Options& options, Work& work) {
+  return types_of(options, work, true);
 }
 
 PartTypes::PartTypes(Work& work, std::span<const TypeOverride> saved)

@@ -19,6 +19,8 @@ Bindings bindings_of(const InferStage::Options& options);
 // Returns the types that the saved model states in place of those in the file; none where inference did not
 // run. Call it after the passes.
 std::vector<TypeOverride> saved_types(const Options& options, Work& work);
+// The same of a model whose symbols were bound otherwise than by these options, too.
+std::vector<TypeOverride> saved_types_of_bound(const Options& options, Work& work);
 
 // The types that models of parts state. Making it is linear in the model, of() in the part, up to sorting.
 class PartTypes {

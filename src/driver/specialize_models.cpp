@@ -28,7 +28,6 @@
 #include "specialize/bind.h"
 #include "specialize/marks/buckets.h"
 #include "specialize/single/single_model.h"
-#include "specialize/written_types.h"
 
 namespace graphopt {
 namespace {
@@ -114,13 +113,8 @@ class Specializer {
 
   Status make_model(std::span<const std::int64_t> sizes, SpecializedModel& out) {
     out.sizes.assign(sizes.begin(), sizes.end());
-    out.work = std::make_unique<Work>();
+    out.work = work_beside(base_, base_.model);
     Work& work = *out.work;
-    work.file_ir_version = base_.file_ir_version;
-    work.model = base_.model.clone();
-    work.model.dims.forget();  // it may have learned from --dim that a symbol is a number
-    work.file_values = base_.file_values;
-    work.file_nodes = base_.file_nodes;
     work.assigned = base_.assigned;
     if (!s_.base)  // which was prepared
       if (Status named = prepare_symbols(work.model, s_.marks); !named) return named;
@@ -145,11 +139,7 @@ class Specializer {
     write_regions(run_.options, work);
     if (Status cut = partition_model(run_.options, run_.partitioned->devices, work, out.cut); !cut)
       return cut;
-    out.types = written_types(work.model, *work.inference,
-                              {.specialized = true,
-                               .all = run_.options.infer.write_types,
-                               .passes_ran = is_wanted(Stage::CleanUp, run_.options),
-                               .file_values = work.file_values});
+    out.types = saved_types_of_bound(run_.options, work);
     if (auto broken = verify(work.model)) return *broken;
     return Done{};
   }
@@ -169,6 +159,16 @@ class Specializer {
 };
 
 }  // namespace
+
+std::unique_ptr<Work> work_beside(const Work& work, const Model& model) {
+  auto out = std::make_unique<Work>();
+  out->file_ir_version = work.file_ir_version;
+  out->model = model.clone();
+  out->model.dims.forget();  // symbols that --dim made numbers are to be found by their names
+  out->file_values = work.file_values;
+  out->file_nodes = work.file_nodes;
+  return out;
+}
 
 Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Specialized& s) {
   return Specializer(run, s).all();

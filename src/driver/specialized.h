@@ -41,6 +41,10 @@ struct Specialized {
   const BucketSet& buckets() const { return repaired.decision.buckets; }
 };
 
+// Returns a clone of a model that was made of the same file as that of `work`. Its dims know nothing of a
+// run, and its inference has to be made.
+std::unique_ptr<Work> work_beside(const Work& work, const Model& model);
+
 // Makes the models of all buckets, several at a time: symbols bound, the passes of the options, cut for the
 // devices of the run. Errors of single buckets name the bucket.
 Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Specialized& s);

@@ -55,13 +55,8 @@ bool needs_base(const Run& run) {
 // Makes the base of the buckets' models from the model as it was prepared.
 Status make_base(Run& run) {
   Specialized& s = *run.specialized;
-  s.base = std::make_unique<Work>();
+  s.base = work_beside(*run.work, s.prepared->model);
   Work& base = *s.base;
-  base.file_ir_version = run.work->file_ir_version;
-  base.model = s.prepared->model.clone();
-  base.model.dims.forget();
-  base.file_values = run.work->file_values;
-  base.file_nodes = run.work->file_nodes;
   base.assigned = s.assigned;
   Result<InferOptions> bound = bind(base.model, bindings_of(run.options.infer));
   if (!bound) return bound.errors();
