@@ -340,11 +340,8 @@ def tasks_of(a, work):
         cases = json.loads((vectors.FOLDER / "buckets/cases.json").read_text(encoding="utf-8"))
         tasks = [(examine_vector, case["id"], case) for case in cases]
     paths = models.filled(dict.fromkeys([*names, *(DEVICE_MODELS if not a.only else [])]), work)
-    for name in names:
-        for symbols in bucket_models.configurations(records[name]):
-            if set(symbols) <= bucket_models.marked_names(paths[name]):
-                title = f"{name:24} {','.join(symbols)}"
-                tasks.append((examine_model, title, (name, paths[name], symbols)))
+    for task in bucket_models.tasks_of({name: paths[name] for name in names}):
+        tasks.append((examine_model, f"{task[0]:24} {','.join(task[2])}", task))
     for name in [n for n in DEVICE_MODELS if n in paths]:
         for device in static_profiles():
             task = (name, paths[name], list(records[name]["symbols"])), device

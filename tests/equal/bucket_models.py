@@ -53,6 +53,17 @@ def configurations(record):
     return [[s] for s in symbols] + ([symbols] if len(symbols) > 1 else [])
 
 
+def tasks_of(paths):
+    """(name, path, symbols) of each configuration whose symbols the file names. `paths`: {name: path}."""
+    records = models.records()
+    return [
+        (name, path, symbols)
+        for name, path in paths.items()
+        for symbols in configurations(records[name])
+        if set(symbols) <= marked_names(path)
+    ]
+
+
 def range_of(symbol):
     """(low, high, step) of a symbol of a record."""
     step = symbol.get("multiple", 1)
@@ -208,12 +219,7 @@ def main():
         records = models.records()
         names = models.chosen(a.only, lambda r: r["filled_bytes"] <= bound and r["symbols"])
         names.sort(key=lambda n: records[n]["filled_bytes"])
-        tasks = [
-            (name, path, symbols)
-            for name, path in models.filled(names, work).items()
-            for symbols in configurations(records[name])
-            if set(symbols) <= marked_names(path)
-        ]
+        tasks = tasks_of(models.filled(names, work))
         counts, bad, compared = {}, 0, 0
         for k, found in _pool.answers(answering, (a.tool, tasks), range(len(tasks)), a.jobs, LIMIT):
             if isinstance(found, _pool.Crash):

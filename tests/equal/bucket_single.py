@@ -38,7 +38,7 @@ from onnx import TensorProto, helper
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "property"), str(TESTS / "equal")]
 import _pool  # noqa: E402
-from bucket_models import HALF, Subject, configurations, has_half, marked_names  # noqa: E402
+from bucket_models import HALF, Subject, has_half, tasks_of  # noqa: E402
 from lib import compare, layouts, models, padding, vectors, verdicts  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
@@ -512,12 +512,7 @@ def main():
         if real or not a.only:
             real = models.chosen(real, lambda r: r["filled_bytes"] <= bound and r["symbols"])
         real.sort(key=lambda n: records[n]["filled_bytes"])
-        tasks += [
-            (name, path, symbols)
-            for name, path in models.filled(real, work).items()
-            for symbols in configurations(records[name])
-            if set(symbols) <= marked_names(path)
-        ]
+        tasks += tasks_of(models.filled(real, work))
         bad = safe = 0
         for k, found in _pool.answers(answering, (a.tool, tasks, draws), range(len(tasks)), a.jobs, LIMIT):
             said, problems = ("", [found.text]) if isinstance(found, _pool.Crash) else found
