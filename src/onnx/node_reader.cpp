@@ -117,7 +117,22 @@ OpId GraphReader::fitting_op(const ParsedNode& parsed, GraphId g) {
   if (fits(parsed.inputs, row.min_inputs, row.max_inputs) &&
       fits(parsed.outputs, row.min_outputs, row.max_outputs))
     return parsed.op;
+  return opaque(op);
+}
+
+OpId GraphReader::opaque(const Op& op) {
   return m_.intern_op(OpKind::Opaque, m_.text(op.domain), m_.text(op.type), m_.text(op.overload));
+}
+
+// Makes a node opaque that has an attribute which its operator does not have: what it does is not what the
+// fact table states. Checks of runtimes refuse such a node.
+void GraphReader::hide_unknown_attributes(NodeId n) {
+  const Op op = m_.op(m_.node(n).op);
+  if (op.kind == OpKind::FunctionCall) return;
+  const OpFacts& row = facts_of(m_, n);
+  if (row.kind != op.kind) return;  // an operator of no row, or of a newer opset than the table has
+  const auto known = [&](const Attr& a) { return find_attribute(row, m_.text(a.name)) != nullptr; };
+  if (!std::ranges::all_of(m_.attrs(n), known)) m_.set_op(n, opaque(op));
 }
 
 // The meaning of an operator depends on the version of its domain, so the version must be given. Nothing
@@ -175,6 +190,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
     return;
   }
   read_attributes(parsed, n, budget);
+  hide_unknown_attributes(n);
   if (const std::uint64_t written = written_operands(m_, n)) m_.set_overwrites(n, written);
   if (parsed.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
 }
