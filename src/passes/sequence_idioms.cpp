@@ -234,9 +234,6 @@ class SplitDirectly final : public Rule {
     const Model& m = c.model;
     first_.assign(lengths_.size(), NodeId{});
     others_.clear();
-    const auto fixed = [&](NodeId r) {
-      return m.is_graph_output(m.output(r, 0)) || m.is_fixed(m.output(r, 0));
-    };
     for (const NodeId r : readers_) {
       const auto position = int_operand(m, r, 1);
       const auto part = position && position->size() == 1 ? normalize_axis(position->front(), lengths_.size())
@@ -247,10 +244,12 @@ class SplitDirectly final : public Rule {
         first_[at] = r;
         continue;
       }
-      if (fixed(r) && fixed(first_[at])) return c.no(n, "two outputs would be one part");
-      others_.emplace_back(fixed(r) ? std::exchange(first_[at], r) : r, at);
+      others_.emplace_back(m.is_graph_output(m.output(r, 0)) ? std::exchange(first_[at], r) : r, at);
     }
-    return true;
+    return std::ranges::all_of(others_, [&](const auto& other) {
+      return m.can_replace(m.output(other.first, 0), m.output(first_[other.second], 0)) ||
+             c.no(n, "two outputs would be one part, or a value must stay as it is");
+    });
   }
 
   std::vector<NodeId> readers_;
