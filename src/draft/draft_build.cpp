@@ -221,7 +221,9 @@ void DraftBuilder::read_transpose(Draft& d, DraftNode& node) const {
   if (has_attr(m, node.origin, names::perm) && given) perm.assign(given->begin(), given->end());
   else
     for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
-  if (!x || perm.size() != rank || !normalize_axes(perm, rank)) node.node_class = NodeClass::Other;
+  const ShapeId y = d.shape(out_[0]);
+  if (!x || (y && d.shapes().rank(y) != rank) || perm.size() != rank || !normalize_axes(perm, rank))
+    node.node_class = NodeClass::Other;
   else node.list = d.intern_list(std::move(perm));
 }
 
@@ -231,7 +233,13 @@ void DraftBuilder::read_concat_or_split(const Draft& d, DraftNode& node) const {
   const ShapeId whole = d.shape(split ? in_[0] : out_[0]);
   const auto axis =
       whole ? normalize_axis(given.value_or(split ? 0 : 1), d.shapes().rank(whole)) : std::nullopt;
-  if (!axis || std::ranges::find(in_, DValue{}) != in_.end()) node.node_class = NodeClass::Other;
+  // A model may contradict itself, so that a part has another rank than the whole.
+  const auto fits = [&](DValue part) {
+    const ShapeId shape = part ? d.shape(part) : ShapeId{};
+    return !shape || d.shapes().rank(shape) == d.shapes().rank(whole);
+  };
+  const bool odd = std::ranges::find(in_, DValue{}) != in_.end();
+  if (!axis || odd || !std::ranges::all_of(split ? out_ : in_, fits)) node.node_class = NodeClass::Other;
   else node.axis = static_cast<std::uint32_t>(*axis);
 }
 
@@ -241,7 +249,7 @@ void DraftBuilder::read_slice(const Draft& d, DraftNode& node) const {
   const NodeId n = node.origin;
   node.node_class = NodeClass::Other;
   const ShapeId x = d.shape(in_[0]), y = d.shape(out_[0]);
-  if (!x || !y) return;
+  if (!x || !y || d.shapes().rank(x) != d.shapes().rank(y)) return;  // a model may contradict itself
   const auto extent = [&](std::size_t axis) { return d.shapes().number(d.shapes().dims(x)[axis]); };
   const auto slice = axis_slice(m, n, d.shapes().rank(x), extent);
   if (!slice || (slice->step != 1 && d.shapes().number(d.shapes().dims(y)[slice->axis]) != 1)) return;
@@ -259,7 +267,8 @@ void DraftBuilder::read_gather(const Draft& d, DraftNode& node) const {
   const auto index = int_operand(m, n, 1);
   if (!x || !index || index->size() != 1 || d.shapes().rank(d.shape(in_[1])) != 0) return;
   const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), d.shapes().rank(x));
-  if (!axis) return;
+  const ShapeId y = d.shape(out_[0]);
+  if (!axis || (y && d.shapes().rank(y) + 1 != d.shapes().rank(x))) return;
   const auto extent = d.shapes().number(d.shapes().dims(x)[static_cast<std::size_t>(*axis)]);
   if (!extent || (*index)[0] < -*extent || (*index)[0] >= *extent) return;
   node.node_class = NodeClass::Gather;
