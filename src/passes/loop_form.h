@@ -31,6 +31,9 @@ struct LoopForm {
 // later: before, it worked on a batch.
 std::optional<LoopForm> loop_form(const Model& m, NodeId n);
 
+// Returns true if something needs a result of a node: a consumer, or what names it from outside of the graph.
+inline bool is_read(const Model& m, ValueId v) { return v && (m.use_count(v) > 0 || m.value(v).pinned); }
+
 // Returns what `v` is a copy of: looks through the Identity nodes of its own graph.
 ValueId copied_value(const Model& m, ValueId v);
 

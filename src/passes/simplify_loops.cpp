@@ -43,8 +43,6 @@ namespace {
 constexpr OpKind kLoop[] = {OpKind::Loop};
 constexpr OpKind kLoops[] = {OpKind::Loop, OpKind::Scan};
 
-bool is_read(const Model& m, ValueId v) { return v && (m.use_count(v) > 0 || m.value(v).pinned); }
-
 void set_returned(Model& m, GraphId body, std::size_t slot, ValueId v) {
   m.set_operand(m.graph(body).ret, slot, v);
 }

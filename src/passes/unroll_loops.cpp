@@ -205,7 +205,7 @@ class UnrollLoop final : public Rule {
     const OpId identity = standard_op(m, OpKind::Identity);
     for (std::size_t i = 0; i < form_.carried; ++i) {
       const ValueId result = m.output(n, i);
-      if (!result || m.use_count(result) == 0) continue;
+      if (!is_read(m, result)) continue;
       if (m.can_replace(result, carried[i])) {
         m.replace_all_uses(result, carried[i]);
       } else {
@@ -314,7 +314,7 @@ class UnrollLoop final : public Rule {
     const Model& m = c.model;
     for (std::size_t k = 0; k < form_.scan_out; ++k) {
       const ValueId result = m.output(n, form_.carried + k);
-      if (!result || m.use_count(result) == 0) continue;
+      if (!is_read(m, result)) continue;
       if (trips_ == 0) return c.no(n, "the dims of an empty stack are the body's declaration");
       if (trips_ == 1 || m.node(n).graph == m.main()) continue;
       const ValueId v = form_.returned(m, form_.carried + k);
@@ -333,7 +333,7 @@ class UnrollLoop final : public Rule {
     if (trips_ <= 1) return true;
     std::int64_t made = trips_ * count.remaining() + count.once();
     for (std::size_t k = 0; k < form_.scan_out; ++k)
-      if (const ValueId v = m.output(n, form_.carried + k); v && m.use_count(v) > 0) made += trips_ + 1;
+      if (is_read(m, m.output(n, form_.carried + k))) made += trips_ + 1;
     return made <= count.nodes() + 1 || c.no(n, "the iterations would be more nodes than the loop");
   }
 
@@ -355,7 +355,7 @@ class UnrollLoop final : public Rule {
   void stack(Model& m, NodeId n, std::size_t k, std::vector<ValueId> entries) const {
     const std::size_t slot = form_.carried + k;
     const ValueId result = m.output(n, slot);
-    if (!result || m.use_count(result) == 0) return;
+    if (!is_read(m, result)) return;
     const GraphId graph = m.node(n).graph;
     const std::string base = name_of(m, result) + "_entry";
     const std::int64_t axes[] = {form_.scan ? out_axes_[k] : 0};

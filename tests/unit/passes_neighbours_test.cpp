@@ -188,6 +188,26 @@ TEST_P(PassNeighbours, PinnedValuesStay) {
   }
 }
 
+TEST_P(PassNeighbours, PinnedValuesStayThoughNothingReadsThem) {
+  for (const GoldenCase& given : cases_) {
+    for (const NodeId n : nodes_of(given.model)) {
+      if (given.model.node(n).graph != given.model.main()) continue;
+      for (std::size_t i = 0; i < given.model.output_count(n); ++i) {
+        const ValueId v = given.model.output(n, i);
+        Model probe = given.model.clone();
+        if (!v || !unread(probe, v)) continue;
+        SCOPED_TRACE(given.name + ": " + named(given.model, v));
+        const Model m = rewritten(given, [v](Model& x) {
+          unread(x, v);
+          ReaderAccess::value(x, v).pinned = true;
+        });
+        ASSERT_TRUE(m.alive(v));
+        EXPECT_EQ(named(m, v), named(given.model, v));
+      }
+    }
+  }
+}
+
 // Left out: nodes of which inference says what they give, whatever makes it, those that a rule takes with an
 // If or a Loop, and copies.
 bool stands_by_itself(const Model& m, const Inference& infer, NodeId n) {
