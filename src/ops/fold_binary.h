@@ -5,28 +5,29 @@
 
 namespace graphopt::folding {
 
+// Makes the result of two operands that broadcast; nothing to walk where `rows` is empty afterwards.
+FoldRefusal begin_binary(FoldRun& r, DType type, const Operand& a, const Operand& b, Buffer& out,
+                         std::optional<RowWalk<2>>& rows);
+
 // out = op(a, b) for all elements; A and R are Elem types. op(x, y, result) returns false where the result is
 // not defined.
 template <class A, class R, class Op>
 FoldRefusal binary(FoldRun& r, const Operand& a, const Operand& b, Buffer& out, Op op) {
-  if (a.dtype != b.dtype) return kBad;
-  const std::optional<Dims> dims = broadcast_dims(a.dims, b.dims);
-  if (!dims) return kBad;
-  if (const FoldRefusal no = r.make(R::kType, *dims, out); no != kDone) return no;
-  if (out.elements == 0) return kDone;
+  std::optional<RowWalk<2>> rows;
+  if (const FoldRefusal no = begin_binary(r, R::kType, a, b, out, rows); no != kDone) return no;
   char* const to = out.data();
-  const bool fine = for_each_row<2>(
-      {*dims, {broadcast_strides(a.dims, *dims), broadcast_strides(b.dims, *dims)}},
-      [&](std::int64_t at, const auto& offset, const auto& step, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          typename R::Value v{};
-          if (!op(A::get(a.data, offset[0] + i * step[0]), A::get(b.data, offset[1] + i * step[1]), v))
-            return false;
-          R::put(to, at + i, v);
-        }
-        return true;
-      });
-  return fine ? kDone : kBad;
+  while (rows && rows->next()) {
+    // Copies: the compiler cannot know that the result does not lie over the walk.
+    const std::int64_t at = rows->out, count = rows->count;
+    const auto offsets = rows->offsets, steps = rows->steps;
+    for (std::int64_t i = 0; i < count; ++i) {
+      typename R::Value v{};
+      if (!op(A::get(a.data, offsets[0] + i * steps[0]), A::get(b.data, offsets[1] + i * steps[1]), v))
+        return kBad;
+      R::put(to, at + i, v);
+    }
+  }
+  return kDone;
 }
 
 // Applies it to the node's two operands and emits the result.

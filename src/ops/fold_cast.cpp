@@ -34,20 +34,21 @@ FoldRefusal cast_to(FoldRun& r, DType to) {
   const auto with_any = [](DType t, auto f) {
     return t == DType::Bool ? f(Elem<DType::Bool>{}) : with_number(t, f);
   };
-  return with_any(data.dtype, [&](auto from) {
+  Buffer out;
+  const auto begin = [&] { return r.make(to, Dims(data.dims.begin(), data.dims.end()), out); };
+  const FoldRefusal result = with_any(data.dtype, [&](auto from) {
     return with_any(to, [&](auto target) {
-      Buffer out;
-      if (const FoldRefusal no = r.make(to, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
-        return no;
+      if (const FoldRefusal no = begin(); no != kDone) return no;
       for (std::int64_t i = 0; i < data.elements; ++i) {
         typename decltype(target)::Value v;
         if (!convert(from.get(data.data, i), v)) return kBad;
         target.put(out.data(), i, v);
       }
-      r.emit(0, std::move(out));
       return kDone;
     });
   });
+  if (result == kDone) r.emit(0, std::move(out));
+  return result;
 }
 
 }  // namespace

@@ -109,54 +109,34 @@ template <std::size_t N> struct Strided {
   Dims dims;
   std::array<Dims, N> strides;
   std::array<std::int64_t, N> start = {};
-
-  // Drops dims of extent 1 and merges neighbours that every operand traverses with one stride.
-  void simplify() {
-    std::size_t w = 0;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (dims[d] == 1) continue;
-      bool merge = w > 0;
-      for (std::size_t k = 0; merge && k < N; ++k) merge = strides[k][w - 1] == strides[k][d] * dims[d];
-      if (merge) {
-        dims[w - 1] *= dims[d];
-        for (std::size_t k = 0; k < N; ++k) strides[k][w - 1] = strides[k][d];
-      } else {
-        dims[w] = dims[d];
-        for (std::size_t k = 0; k < N; ++k) strides[k][w] = strides[k][d];
-        ++w;
-      }
-    }
-    dims.resize(w);
-    for (Dims& s : strides) s.resize(w);
-  }
 };
 
-// Calls f(out, offsets, steps, count) for each innermost row: `count` elements from index `out` on, operand
-// k's at offsets[k], offsets[k] + steps[k], ... f returns false to stop; so does for_each_row then.
+// The innermost rows, one after another: `count` elements from index `out` on, operand k's at offsets[k],
+// offsets[k] + steps[k], ... Compiled for up to three operands, once for all kernels.
+template <std::size_t N> class RowWalk {
+ public:
+  explicit RowWalk(Strided<N> walked);
+  // Goes to the first row, then to the next; returns false after the last.
+  bool next();
+
+  std::int64_t out = 0, count = 1;
+  std::array<std::int64_t, N> offsets = {}, steps = {};
+
+ private:
+  Strided<N> walked_;
+  Dims index_;  // of the dims around the row
+  bool begun_ = false;
+};
+extern template class RowWalk<1>;
+extern template class RowWalk<2>;
+extern template class RowWalk<3>;
+
+// Calls f(out, offsets, steps, count) for each row. f returns false to stop; so does for_each_row then.
 template <std::size_t N, class F> bool for_each_row(Strided<N> s, F f) {
-  for (const std::int64_t d : s.dims)
-    if (d == 0) return true;
-  s.simplify();
-  std::array<std::int64_t, N> steps = {};
-  std::int64_t count = 1;
-  const std::size_t outer = s.dims.empty() ? 0 : s.dims.size() - 1;
-  if (!s.dims.empty()) {
-    count = s.dims[outer];
-    for (std::size_t k = 0; k < N; ++k) steps[k] = s.strides[k][outer];
-  }
-  Dims index(outer, 0);
-  std::array<std::int64_t, N> offsets = s.start;
-  for (std::int64_t out = 0;; out += count) {
-    if (!f(out, offsets, steps, count)) return false;
-    std::size_t d = outer;
-    for (; d > 0; --d) {
-      for (std::size_t k = 0; k < N; ++k) offsets[k] += s.strides[k][d - 1];
-      if (++index[d - 1] < s.dims[d - 1]) break;
-      index[d - 1] = 0;
-      for (std::size_t k = 0; k < N; ++k) offsets[k] -= s.strides[k][d - 1] * s.dims[d - 1];
-    }
-    if (d == 0) return true;
-  }
+  RowWalk<N> rows(std::move(s));
+  while (rows.next())
+    if (!f(rows.out, rows.offsets, rows.steps, rows.count)) return false;
+  return true;
 }
 
 // --- elements ----------------------------------------------------------------------------------------------

@@ -12,21 +12,14 @@ using Bool = Elem<DType::Bool>;
 FoldRefusal equal_strings(FoldRun& r) {
   const Operand& a = r.in(0);
   const Operand& b = r.in(1);
-  if (b.dtype != DType::String) return kBad;
-  const std::optional<Dims> dims = broadcast_dims(a.dims, b.dims);
-  if (!dims) return kBad;
   Buffer out;
-  if (const FoldRefusal no = r.make(DType::Bool, *dims, out); no != kDone) return no;
-  if (out.elements > 0) {
-    for_each_row<2>({*dims, {broadcast_strides(a.dims, *dims), broadcast_strides(b.dims, *dims)}},
-                    [&](std::int64_t at, const auto& offset, const auto& step, std::int64_t count) {
-                      for (std::int64_t i = 0; i < count; ++i)
-                        Bool::put(out.data(), at + i,
-                                  (*a.strings)[static_cast<std::size_t>(offset[0] + i * step[0])] ==
-                                      (*b.strings)[static_cast<std::size_t>(offset[1] + i * step[1])]);
-                      return true;
-                    });
-  }
+  std::optional<RowWalk<2>> rows;
+  if (const FoldRefusal no = begin_binary(r, DType::Bool, a, b, out, rows); no != kDone) return no;
+  while (rows && rows->next())
+    for (std::int64_t i = 0; i < rows->count; ++i)
+      Bool::put(out.data(), rows->out + i,
+                (*a.strings)[static_cast<std::size_t>(rows->offsets[0] + i * rows->steps[0])] ==
+                    (*b.strings)[static_cast<std::size_t>(rows->offsets[1] + i * rows->steps[1])]);
   r.emit(0, std::move(out));
   return kDone;
 }
