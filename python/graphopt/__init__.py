@@ -1,0 +1,54 @@
+"""Makes ONNX models smaller and faster.
+
+    import graphopt
+
+    path, report = graphopt.optimize("in.onnx", "out.onnx", dims={"batch": 1}, check=True)
+    data, report = graphopt.optimize(data)       # bytes in, bytes out
+    model, report = graphopt.optimize(model)     # an onnx.ModelProto in, a new one out
+    print(report.before.nodes, "->", report.after.nodes)
+
+Every function runs the tool `graphopt` that is installed with this module, as a process of its own: a limit
+or a damaged model never takes the caller along. Sizes are in bytes, times in seconds. What can go wrong is a
+subclass of GraphoptError, one for each exit status of the tool.
+"""
+
+from graphopt._api import check, inspect, optimize, version
+from graphopt._errors import (
+    CheckFailed,
+    GraphoptError,
+    InputError,
+    InternalError,
+    LimitError,
+    OutputError,
+    Problem,
+    UsageError,
+)
+from graphopt._options import InspectOptions, Options
+from graphopt._process import binary
+from graphopt._report import Check, CheckedOutput, Figures, Inspection, PassRun, Report, Value, WrittenFile
+
+__all__ = [
+    "Check",
+    "CheckFailed",
+    "CheckedOutput",
+    "Figures",
+    "GraphoptError",
+    "InputError",
+    "InspectOptions",
+    "Inspection",
+    "InternalError",
+    "LimitError",
+    "Options",
+    "OutputError",
+    "PassRun",
+    "Problem",
+    "Report",
+    "UsageError",
+    "Value",
+    "WrittenFile",
+    "binary",
+    "check",
+    "inspect",
+    "optimize",
+    "version",
+]
