@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The man page and the completions say what --help says: every option of every verb is in each of them.
+
+shell_files.py GRAPHOPT
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tools" / "packaging"))
+
+import option_list  # noqa: E402
+import shell_files  # noqa: E402
+
+BASH = """
+. share/bash-completion/completions/graphopt
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _graphopt
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def expect(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(map(str, what)))
+
+
+def completed(folder, *words):
+    """What bash offers for the last word of a command line."""
+    done = subprocess.run(
+        ["bash", "-c", BASH, "-", "graphopt", *words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    expect(done.stderr == "", done.stderr)
+    return done.stdout.split()
+
+
+def test_options_are_read(binary, folder):
+    """No option of --help is lost in reading it: each line that begins with '-' is one."""
+    for verb in option_list.VERBS:
+        lines = [x for x in option_list.help_text(binary, verb).splitlines() if x.startswith("  -")]
+        options = option_list.parse(option_list.help_text(binary, verb))
+        expect(len(lines) == len(options) > 5, verb, len(lines), len(options))
+        for line, option in zip(lines, options):
+            shown = line.split()[0].rstrip(",").split("[")[0]
+            expect(shown in (option.short, option.long) or option.name == "-O", line, option)
+            expect(line.endswith(option.text) and option.text[:1] not in " -[", line, option)
+    for wrong in ("People:\n  -x\n", "People:\n  no option\n"):
+        try:
+            option_list.parse(wrong)
+        except ValueError:
+            continue
+        raise AssertionError(f"read: {wrong}")
+
+
+def test_man_page(binary, folder):
+    text = (folder / "share/man/man1/graphopt.1").read_text()
+    for verb, options in option_list.options_of(binary).items():
+        for option in options:
+            for name in (option.short, option.long):
+                expect(
+                    not name or f"\\fB{shell_files.roff(name)}\\fR" in text, "not in the page:", verb, option
+                )
+    for part in (
+        ".SH NAME",
+        ".SH SYNOPSIS",
+        ".SH EXAMPLES",
+        '.SH "EXIT STATUS"',
+        "\\fB70\\fR\ninternal error",
+    ):
+        expect(part in text, part)
+    if shutil.which("man"):
+        env = {**os.environ, "MANROFFSEQ": "", "MANWIDTH": "100", "LC_ALL": "C"}
+        done = subprocess.run(
+            ["man", "--warnings", "-l", folder / "share/man/man1/graphopt.1"],
+            capture_output=True,
+            text=True,
+            env=env,
+        )
+        expect(done.returncode == 0 and done.stderr == "", done.stderr)
+
+
+def test_bash(binary, folder):
+    for verb, options in option_list.options_of(binary).items():
+        offered = completed(folder, *verb, *(["m.onnx"] if not verb else []), "-")
+        expect(set(offered) == set(shell_files.words_of_options(options)), verb, offered)
+    expect(completed(folder, "a.onnx", "--passes", "dead-code,drop-i") == ["dead-code,drop-identity"])
+    expect(completed(folder, "a.onnx", "--fold", "=", "na") == ["native"])
+    expect(completed(folder, "a.onnx", "--fold", "o") == ["ort"])
+    expect("nnapi" in completed(folder, "a.onnx", "--devices", ""))
+    expect(completed(folder, "insp") == ["inspect"])
+    expect(completed(folder, "devices", "") == ["check"])
+    expect(completed(folder, "devices", "check", "nna") == ["nnapi"])
+    (folder / "some.onnx").touch()
+    expect(completed(folder, "so") == ["some.onnx"] and completed(folder, "a", "-o", "so") == ["some.onnx"])
+
+
+def test_zsh_and_fish(binary, folder):
+    zsh = (folder / "share/zsh/site-functions/_graphopt").read_text()
+    fish = (folder / "share/fish/vendor_completions.d/graphopt.fish").read_text()
+    for options in option_list.options_of(binary).values():
+        for option in options:
+            end = "-[" if option.name == "-O" else "=-[" if option.optional else "=[" if option.value else "["
+            expect(f"{option.name}{end}" in zsh, "not in zsh:", option)
+            expect(
+                f" -l {option.long[2:]} " in fish if option.long else " -s O " in fish, "not in fish:", option
+            )
+    for shell, words, file in (
+        ("zsh", ["-n"], "share/zsh/site-functions/_graphopt"),
+        ("fish", ["--no-execute"], "share/fish/vendor_completions.d/graphopt.fish"),
+    ):
+        if shutil.which(shell):
+            done = subprocess.run([shell, *words, folder / file], capture_output=True, text=True)
+            expect(done.returncode == 0 and done.stderr == "", shell, done.stderr)
+
+
+def test_choices(binary, folder):
+    """The tool takes each value that the completions offer, and no list is of an option that is gone."""
+    known = {option.name for options in option_list.options_of(binary).values() for option in options}
+    for name, values in option_list.CHOICES.items():
+        expect(name in known, name, "is no option")
+        for value in values:
+            # Without a model the run fails; what counts is which words it refuses.
+            done = subprocess.run([binary, f"{name}={value}"], capture_output=True, text=True)
+            expect(
+                "is not one of its values" not in done.stderr and "no model is named" in done.stderr,
+                done.stderr,
+            )
+        done = subprocess.run([binary, f"{name}=nothing-like-it"], capture_output=True, text=True)
+        expect("no model is named" not in done.stderr, name, "takes anything")
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as top:
+        folder = pathlib.Path(top)
+        shell_files.write(sys.argv[1], folder)
+        tests = [(n, f) for n, f in globals().items() if n.startswith("test_")]
+        for name, test in tests:
+            try:
+                test(sys.argv[1], folder)
+            except Exception:
+                failed += 1
+                print(f"FAILED {name}\n{traceback.format_exc()}")
+    print(f"{len(tests) - failed} of {len(tests)} passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
