@@ -1,7 +1,8 @@
 // ONNX Runtime, opened at run time: everything but --check and --fold ort works without it.
 //
-// Searched in this order: the path that the user gave (--ort), $GRAPHOPT_ORT, the system's libonnxruntime.so,
-// the Python wheel in the cache that tools/setup fills. Any version from 1.21 on is accepted: the C API is
+// Searched in this order: the path that the user gave (--ort), $GRAPHOPT_ORT; then the Python package onnxruntime
+// in the environments $VIRTUAL_ENV and $CONDA_PREFIX, and in those of each python3 on $PATH; then the system's
+// libonnxruntime.so, and the wheel in the cache that tools/setup fills. Any version from 1.21 on is accepted: the C API is
 // versioned, and the headers are those of 1.21. A place that the user named must work; only the others are
 // tried in turn.
 #pragma once
@@ -22,7 +23,7 @@ namespace graphopt {
 
 class Runtime {
  public:
-  // ErrorKind::CheckFailed when there is none. `path`: --ort; empty to search. A folder is searched for the
+  // ErrorKind::NotChecked when there is none. `path`: --ort; empty to search. A folder is searched for the
   // library.
   static Result<std::shared_ptr<Runtime>> open(const std::string& path);
   ~Runtime();
@@ -40,11 +41,17 @@ class Runtime {
   std::unique_ptr<State> s_;
 };
 
+struct SessionSettings {
+  bool optimize = false;  // with all of ONNX Runtime's own optimizations, or none
+  int threads = 0;        // of one operator; 0: one for each core
+};
+
 // A loaded model. Errors contain ONNX Runtime's message, shortened to one line.
 class RuntimeSession {
  public:
   static Result<std::unique_ptr<RuntimeSession>> load(std::shared_ptr<Runtime> runtime,
-                                                      const ModelSource& model, bool optimize);
+                                                      const ModelSource& model,
+                                                      SessionSettings settings = {});
   ~RuntimeSession();
   RuntimeSession(const RuntimeSession&) = delete;
   RuntimeSession& operator=(const RuntimeSession&) = delete;

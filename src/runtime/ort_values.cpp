@@ -17,9 +17,56 @@ namespace {
 
 constexpr std::size_t kMessageLength = 300;
 
+// Returns the index behind "FILE.cc:LINE FUNCTION(PARAMETERS) ", of which `dot` is the point, or npos when the
+// text there is something else.
+std::size_t end_of_source_place(std::string_view text, std::size_t dot) {
+  std::size_t at = text.find(':', dot);
+  if (at == std::string_view::npos || at - dot > 4) return std::string_view::npos;
+  const std::string_view ending = text.substr(dot, at - dot);
+  if (ending != ".cc" && ending != ".h" && ending != ".cpp" && ending != ".hpp") return std::string_view::npos;
+  const std::size_t digits = ++at;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+  if (at == digits) return std::string_view::npos;
+  while (at < text.size() && text[at] == ' ') ++at;
+  // A signature follows, if its name is qualified: "onnxruntime::common::Status onnxruntime::Foo::Bar(int) const".
+  const std::size_t open = text.find('(', at);
+  if (open == std::string_view::npos || text.substr(at, open - at).find("::") == std::string_view::npos) return at;
+  int depth = 0;
+  std::size_t end = open;
+  for (; end < text.size(); ++end) {
+    if (text[end] == '(') ++depth;
+    if (text[end] == ')' && --depth == 0) break;
+  }
+  if (end == text.size()) return at;
+  at = end + 1;
+  if (text.substr(at).starts_with(" const")) at += std::string_view(" const").size();
+  while (at < text.size() && text[at] == ' ') ++at;
+  return at;
+}
+
+// Drops the places in ONNX Runtime's sources that its messages name: they say nothing to its users.
+std::string without_source_places(std::string_view text) {
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.', dot + 1)) {
+    const std::size_t end = end_of_source_place(text, dot);
+    if (end == std::string_view::npos) continue;
+    const std::size_t path = text.find_last_of(" :\n", dot);
+    const std::size_t start = path == std::string_view::npos ? 0 : path + 1;
+    if (start < begin) continue;
+    out += text.substr(begin, start - begin);
+    begin = end;
+    dot = end == 0 ? 0 : end - 1;
+  }
+  out += text.substr(begin);
+  return out;
+}
+
 }  // namespace
 
-std::string shorten(std::string_view text) {
+std::string shorten(std::string_view message) {
+  const std::string without = without_source_places(message);
+  std::string_view text = without;
   if (const auto at = text.find("Exception during initialization: "); at != std::string_view::npos)
     text.remove_prefix(at + std::string_view("Exception during initialization: ").size());
   std::string line;
