@@ -13,9 +13,10 @@ namespace graphopt {
 enum class ErrorKind : std::uint8_t {
   Usage = 1,        // a wrong option, name or value on the command line
   Input = 2,        // the model cannot be used
-  CheckFailed = 3,  // --check found a difference, or could not be carried out
+  CheckFailed = 3,  // --check found a difference
   Output = 4,       // the result could not be written
   Limit = 5,        // --timeout or --max-memory was reached
+  NotChecked = 6,   // ONNX Runtime was to run the model, and is not there or does not run it
   Internal = 70,    // a defect of graphopt
 };
 

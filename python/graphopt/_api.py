@@ -134,8 +134,8 @@ def optimize(model: Any, output: Any = None, **options: Any) -> Tuple[Any, Repor
     and models of any size pass. Bytes are copied twice. A ModelProto of 2 GiB or more passes through a
     temporary folder, and needs three times its size in memory.
 
-    UsageError: an option or a value that cannot be. InputError: the model cannot be used. CheckFailed: with
-    `check`. OutputError: the result could not be written. LimitError: `timeout` or `max_memory` was reached.
+    UsageError: an option or a value that cannot be. InputError: the model cannot be used. CheckFailed,
+    NotChecked: with `check`. OutputError: the result could not be written. LimitError: `timeout` or `max_memory` was reached.
     TypeError: an option that does not exist. FileNotFoundError: the tool itself is not there.
     """
     with ExitStack() as resources:
@@ -167,8 +167,8 @@ def check(model: "Model", seeds: int = 1, **options: "Unpack[Options]") -> Repor
 
     seeds: how many sets of random inputs, 1 to 1000. The comparison is in `Report.check`.
 
-    CheckFailed: they differ, or there is no ONNX Runtime, an older one than the tool asks for (its text says
-    which), or one that does not run the model. Else as `optimize`.
+    CheckFailed: they differ. NotChecked: there is no ONNX Runtime, an older one than the tool asks for (its
+    text says which), or one that does not run the model. Else as `optimize`.
     """
     given: Dict[str, Any] = dict(options)
     given.setdefault("check", seeds)

@@ -76,7 +76,7 @@ class InputError(GraphoptError):
 
 
 class CheckFailed(GraphoptError):
-    """Status 3: the results differ, or ONNX Runtime is absent, too old, or does not run the model."""
+    """Status 3: the optimized model does not compute the same. Nothing was written."""
 
 
 class OutputError(GraphoptError):
@@ -85,6 +85,10 @@ class OutputError(GraphoptError):
 
 class LimitError(GraphoptError):
     """Status 5: `timeout` or `max_memory` was reached."""
+
+
+class NotChecked(GraphoptError):
+    """Status 6: the models could not be compared: ONNX Runtime is absent, too old, or does not run the model."""
 
 
 class InternalError(GraphoptError):
@@ -97,6 +101,7 @@ _CLASSES: Dict[int, Type[GraphoptError]] = {
     3: CheckFailed,
     4: OutputError,
     5: LimitError,
+    6: NotChecked,
 }
 
 

@@ -113,8 +113,10 @@ class Options(InspectOptions, total=False):
     """Check, and name the pass and the rewrite that breaks the model."""
     verify_each: bool
     """Verify the tool's own data after every pass."""
+    keep_bad: Path
+    """A model that does not compute the same is written here."""
     ort: Path
-    """ONNX Runtime's library (default: $GRAPHOPT_ORT, the installed package onnxruntime, the system's)."""
+    """ONNX Runtime's library or Python package (default: $GRAPHOPT_ORT, the installed package, the system's)."""
     report: Path
     """Also write the report to this file."""
     dot: Path
@@ -221,7 +223,7 @@ def is_talkative(options: Mapping[str, Any]) -> bool:
 def files_of(options: Mapping[str, Any]) -> List[str]:
     """Returns the values that may be files, as an error names them."""
     out: List[str] = []
-    for name in ("report", "dot", "manifest", "ort", "buckets", "devices"):
+    for name in ("report", "dot", "manifest", "keep_bad", "ort", "buckets", "devices"):
         value: Optional[Any] = options.get(name)
         if isinstance(value, (str, os.PathLike)):
             out += [_text(value), *_text(value).split(",")]

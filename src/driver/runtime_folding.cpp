@@ -206,7 +206,7 @@ bool RuntimeFolding::run(PassContext& c) {
   const auto compute = [&]() -> Result<std::vector<HostValue>> {
     if (Status done = saved.save(m, border_types(m, c.infer, part), folder_, &part); !done)
       return done.errors();
-    auto session = RuntimeSession::load(runtime_, saved.source(), false);
+    auto session = RuntimeSession::load(runtime_, saved.source());
     if (!session) return session.errors();
     return (*session)->run({});
   };

@@ -55,7 +55,7 @@ Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> typ
   folder_ = folder;
   bytes_.clear();
   if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
-    return Error{ErrorKind::CheckFailed,
+    return Error{ErrorKind::NotChecked,
                  {model.file, {}, {}, {}, {}},
                  "the model to be run has " + std::to_string(writer.size()) +
                      " bytes, more than ONNX Runtime takes in one range",

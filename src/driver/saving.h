@@ -28,7 +28,7 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
 class SavedInMemory {
  public:
   // `folder`: the folder of the model's external data; references into it are kept. `part`: only this part is
-  // saved. ErrorKind::CheckFailed when the model exceeds the size of one message.
+  // saved. ErrorKind::NotChecked when the model exceeds the size of one message.
   Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
               const ModelPart* part = nullptr);
   ModelSource source() const { return {{}, bytes_, folder_}; }  // valid until the next save

@@ -4,9 +4,11 @@
 // An output passes when type, shape and the positions of NaN and infinities agree, and
 //   - integers, Bool, strings: every element is equal;
 //   - floats: the largest difference, divided by the largest finite magnitude of the original's output, is at
-//     most the tolerance (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2, or the given one);
-//   - or at most three times the difference that the original itself shows between ONNX Runtime without and
-//     with its own optimizations, when that is below 0.05 (`noise`: ties of ArgMax, steps of quantization).
+//     most the tolerance: the given one, or that of the coarsest float type among the output and what nodes
+//     inside of the model give (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2);
+//   - or at most three times the difference that the original shows against itself in ONNX Runtime with all of
+//     its own optimizations, or with one thread, when that is below 0.05 (`noise`: ties of ArgMax, steps of
+//     quantization, sums in another order).
 // For an output that differs between two runs of the original (random operators) only type and shape count.
 //
 // Nothing here throws or prints. ONNX Runtime's types stay in the .cpp files.
@@ -36,7 +38,7 @@ struct OutputDifference {
   std::string output;
   double max_abs = 0;   // largest difference of two elements
   double max_rel = 0;   // floats: relative to the largest magnitude; others: share of unequal elements
-  double noise = 0;     // the original's own difference, where it was measured
+  double noise = 0;     // the original's own difference, measured where max_rel is above the tolerance
   bool random = false;  // differs between two runs of the original: type and shape only
   bool ok = true;
   std::string problem;  // the reason, when it is more than a number: "shape [2,3] became [3,2]"
@@ -81,7 +83,7 @@ class Checker {
 CheckReport check_models(const ModelSource& original, const ModelSource& optimized, const InputPlan& plan,
                          const CheckOptions& options);
 
-// Returns ErrorKind::CheckFailed with `file` as its place; nothing when the verdict is Same.
+// Returns ErrorKind::CheckFailed, or NotChecked, with `file` as its place; nothing when the verdict is Same.
 std::optional<Error> to_error(const CheckReport& report, std::string file);
 
 }  // namespace graphopt

@@ -63,7 +63,7 @@ std::string index_text(const std::vector<std::int64_t>& dims, std::size_t flat, 
   return fmt::format("[{}]", fmt::join(index, ","));
 }
 
-Distance compare_floats(const HostValue& a, const HostValue& b, std::optional<double> tolerance) {
+Distance compare_floats(const HostValue& a, const HostValue& b, Tolerance tolerance) {
   const HostValue *x = &a, *y = &b;
   HostValue parts[2];
   std::size_t per_element = 1;
@@ -104,7 +104,7 @@ Distance compare_floats(const HostValue& a, const HostValue& b, std::optional<do
     d.max_abs = std::max(d.max_abs, std::fabs(p - q));
   }
   d.max_rel = d.max_abs > 0 ? d.max_abs / std::max(scale, kSmallestScale) : 0;
-  d.within = d.max_rel <= tolerance.value_or(default_tolerance(a.dtype));
+  d.within = d.max_rel <= tolerance.of(a.dtype);
   if (nans + infinities > 0) {
     d.within = false;
     d.problem = fmt::format("{} NaN and {} infinities differ, first at {}", nans, infinities,
@@ -191,7 +191,7 @@ double default_tolerance(DType t) {
 }
 
 // Sequences of maps of tensors is as deep as a runtime goes, so the recursion is bounded.
-Distance compare_values(const HostValue& a, const HostValue& b, std::optional<double> tolerance) {
+Distance compare_values(const HostValue& a, const HostValue& b, Tolerance tolerance) {
   Distance worst;
   worst.problem = compare_outside(a, b);
   if (!worst.problem.empty()) {

@@ -1,6 +1,7 @@
 // The difference between two results, by the rules in runtime/check.h.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -18,8 +19,16 @@ struct Distance {
 // Returns 0 for types whose elements must be equal.
 double default_tolerance(DType t);
 
-Distance compare_values(const HostValue& original, const HostValue& optimized,
-                        std::optional<double> tolerance);
+// What floats of an output may differ by, relative to its largest magnitude.
+struct Tolerance {
+  std::optional<double> given;        // whatever the types are
+  DType inside = DType::Undefined;    // the coarsest float type of the model's values, which rounded on the way
+  double of(DType output) const {
+    return given.value_or(std::max(default_tolerance(output), default_tolerance(inside)));
+  }
+};
+
+Distance compare_values(const HostValue& original, const HostValue& optimized, Tolerance tolerance);
 // Compares only type and shape. Returns a sentence that describes the difference, or "".
 std::string compare_types(const HostValue& original, const HostValue& optimized);
 

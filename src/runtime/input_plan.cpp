@@ -11,6 +11,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "runtime/compare.h"
+
 namespace graphopt {
 namespace {
 
@@ -107,6 +109,7 @@ class Planner {
     join_past_and_present();
     classify_rest();
     p_.takes_specials = takes_specials();
+    p_.coarsest_float = coarsest_float();
     return std::move(plan_);
   }
 
@@ -243,6 +246,19 @@ class Planner {
       last = p_.dims.add(past, present);
       std::erase_if(p_.symbols, [&](const PlannedSymbol& s) { return s.id == old; });
     }
+  }
+
+  // Weights of fewer digits that are cast before anything is computed count too, by the result of their Cast
+  // alone: what nodes give is what was rounded on the way.
+  DType coarsest_float() const {
+    DType coarsest = DType::Undefined;
+    for (std::size_t i = 0; i < m_.node_count(); ++i) {
+      const NodeId n{i};
+      if (!m_.alive(n) || m_.is_return(n)) continue;
+      for (const ValueId v : m_.outputs(n))
+        if (v && default_tolerance(infer_.dtype(v)) > default_tolerance(coarsest)) coarsest = infer_.dtype(v);
+    }
+    return coarsest;
   }
 
   // --- special values --------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ struct InputPlan::State {
   // Returns true if floats may be huge, NaN or infinite: not where they become coordinates, sizes or numbers
   // of iterations.
   bool takes_specials = true;
+  DType coarsest_float = DType::Undefined;  // of what nodes give; Undefined when none gives floats
 };
 
 }  // namespace graphopt

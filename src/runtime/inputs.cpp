@@ -422,6 +422,8 @@ bool has_defaults(const InputPlan& plan) {
   return std::ranges::any_of(plan.state().inputs, &PlannedInput::has_default);
 }
 
+DType coarsest_float(const InputPlan& plan) { return plan.state().coarsest_float; }
+
 std::vector<Binding> candidate_bindings(const InputPlan& plan) {
   std::vector<Binding> out;
   for (const Attempt& attempt : kAttempts) {

@@ -50,6 +50,9 @@ InputPlan plan_inputs(const Model& model, const Inference& infer);
 // Returns true if a caller may override initializers.
 bool has_defaults(const InputPlan& plan);
 
+// Returns the float type with the fewest digits among those of the nodes' results; Undefined without floats.
+DType coarsest_float(const InputPlan& plan);
+
 // Returns bindings of the plan's symbols, the most likely legal one first. Each has every symbol once.
 std::vector<Binding> candidate_bindings(const InputPlan& plan);
 

@@ -22,7 +22,7 @@ namespace {
 void ORT_API_CALL drop_message(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
 
 Error check_error(std::string what, std::string remedy) {
-  return {.kind = ErrorKind::CheckFailed, .place = {}, .what = std::move(what), .remedy = std::move(remedy)};
+  return {.kind = ErrorKind::NotChecked, .place = {}, .what = std::move(what), .remedy = std::move(remedy)};
 }
 
 constexpr const char* kHowToGetOne =
@@ -140,7 +140,8 @@ RuntimeSession::~RuntimeSession() = default;
 const std::vector<std::string>& RuntimeSession::outputs() const { return s_->outputs; }
 
 Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Runtime> runtime,
-                                                             const ModelSource& model, bool optimize) {
+                                                             const ModelSource& model,
+                                                             SessionSettings settings) {
   std::unique_ptr<RuntimeSession> made(new RuntimeSession);
   made->s_ = std::make_unique<State>(std::move(runtime));
   State& s = *made->s_;
@@ -153,8 +154,10 @@ Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Run
     if (!failed) failed = failure(api, call());
   };
   step([&] {
-    return api.SetSessionGraphOptimizationLevel(options.get(), optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
+    return api.SetSessionGraphOptimizationLevel(options.get(),
+                                                settings.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
   });
+  step([&] { return api.SetIntraOpNumThreads(options.get(), settings.threads); });
   step([&] { return api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_FATAL); });
   // Waiting threads that spin would take time from whatever else runs during a build.
   step([&] {

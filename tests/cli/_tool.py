@@ -10,7 +10,7 @@ import traceback
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-USAGE, INPUT, CHECK, OUTPUT, LIMIT = 1, 2, 3, 4, 5
+USAGE, INPUT, CHECK, OUTPUT, LIMIT, NOT_CHECKED = 1, 2, 3, 4, 5, 6
 
 
 class Tool:

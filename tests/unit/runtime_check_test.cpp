@@ -201,8 +201,23 @@ TEST_F(Check, AnOperatorThatTheRuntimeLacksIsNotChecked) {
   EXPECT_EQ(r.why.find('\n'), std::string::npos);
   const auto e = to_error(r, "in.onnx");
   ASSERT_TRUE(e.has_value());
-  EXPECT_EQ(e->kind, ErrorKind::CheckFailed);
+  EXPECT_EQ(e->kind, ErrorKind::NotChecked);
   EXPECT_FALSE(e->remedy.empty());
+}
+
+// What rounds to float16 on the way cannot be held to the digits of its float32 output.
+TEST_F(Check, TheCoarsestTypeInsideDecidesWhatIsEqual) {
+  const std::string half =
+      "g (float[n] x) => (float[n] y) { h = Cast <to = 10> (x)\n s = Mul(h, h)\n t = Mul(s, h)\n y = Cast <to = "
+      "1> (t) }";
+  const std::string cube = "g (float[n] x) => (float[n] y) { s = Mul(x, x)\n y = Mul(s, x) }";
+  const CheckReport r = compare(half, cube);
+  EXPECT_EQ(r.verdict, Verdict::Same) << r.why;
+  ASSERT_EQ(r.worst.size(), 1u);
+  EXPECT_GT(r.worst[0].max_rel, 1e-4);
+  EXPECT_EQ(compare(half, cube, {.tolerance = 1e-4, .ort = {}}).verdict, Verdict::Different);
+  expect_different(half, "g (float[n] x) => (float[n] y) { y = Mul(x, x) }", "y");
+  expect_different(cube, half, "y");  // nothing rounds in the original
 }
 
 TEST_F(Check, AModelThatNoInputSuitsIsNotChecked) {

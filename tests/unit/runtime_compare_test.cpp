@@ -80,13 +80,13 @@ TEST(CompareValues, ToleranceIsByTypeUnlessGiven) {
   EXPECT_FALSE(pair(DType::Float16, 5e-2));
   EXPECT_TRUE(pair(DType::BFloat16, 2e-2));
   EXPECT_FALSE(pair(DType::BFloat16, 1e-1));
-  EXPECT_TRUE(compare_values(floats({1}), floats({1.4f}), 0.5).within);
-  EXPECT_FALSE(compare_values(floats({1}), floats({1.0001f}), 1e-6).within);
+  EXPECT_TRUE(compare_values(floats({1}), floats({1.4f}), {0.5}).within);
+  EXPECT_FALSE(compare_values(floats({1}), floats({1.0001f}), {1e-6}).within);
 }
 
 TEST(CompareValues, AToleranceIsForFloatsOnly) {
-  EXPECT_FALSE(compare_values(int64s({100}), int64s({101}), 0.5).within);
-  EXPECT_FALSE(compare_values(strings({"a"}), strings({"b"}), 2.0).within);
+  EXPECT_FALSE(compare_values(int64s({100}), int64s({101}), {0.5}).within);
+  EXPECT_FALSE(compare_values(strings({"a"}), strings({"b"}), {2.0}).within);
 }
 
 TEST(CompareValues, NaNMustStandAtTheSamePlaces) {
@@ -175,7 +175,7 @@ TEST(CompareValues, SequencesMapsOptionals) {
   EXPECT_EQ(compare_values(HostValue{}, one, {}).problem, "an empty optional became a sequence");
   // A wrong key is not excused by values that are further apart but within the tolerance.
   const HostValue map = list(K::Map, {strings({"a", "b"}), floats({1, 2})});
-  EXPECT_FALSE(compare_values(map, list(K::Map, {strings({"a", "c"}), floats({1, 3})}), 1.0).within);
+  EXPECT_FALSE(compare_values(map, list(K::Map, {strings({"a", "c"}), floats({1, 3})}), {1.0}).within);
   EXPECT_FALSE(compare_types(one, two).empty());
   EXPECT_TRUE(compare_types(two, list(K::Sequence, {floats({7}), floats({8})})).empty());
 }
