@@ -29,6 +29,8 @@ class Observer {
   }
   // The model's text after each pass in Options::print_after.
   virtual void text(std::string_view pass, std::string_view model) { (void)pass, (void)model; }
+  // The run ends with errors, which the report holds: figures are those that were found before.
+  virtual void failed(const Report& report) { (void)report; }
   virtual bool stop_requested() { return false; }  // returning true ends the run with ErrorKind::Limit
 };
 

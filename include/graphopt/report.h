@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graphopt/error.h"
 #include "graphopt/stages.h"
 
 namespace graphopt {
@@ -46,6 +47,7 @@ struct Report : StageReports {
   std::vector<Limit> limits;
 
   std::vector<std::string> warnings;
+  Errors errors;  // empty but in the report of a run that failed (Observer::failed)
 };
 
 std::string to_json(const Report& report);

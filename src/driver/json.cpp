@@ -63,6 +63,12 @@ std::string to_json(const Report& r) {
   for (const StageEntry* stage : all_stages())
     if (stage->to_json) stage->to_json(r, out);
   out["warnings"] = r.warnings;
+  Json& errors = out["errors"] = Json::array();
+  for (const Error& e : r.errors)
+    errors.push_back({{"status", static_cast<int>(e.kind)},
+                      {"place", to_string(e.place)},
+                      {"what", e.what},
+                      {"remedy", e.remedy}});
   return json_text(out);
 }
 

@@ -25,17 +25,21 @@ Run::~Run() {
   if (options.process_ends) (void)work.release();  // freeing 10^6 nodes one by one is wasted time here
 }
 
-Result<Report> Run::all() {
+Status Run::all() {
   report.version = version();
   report.input = options.input;
   report.output = options.output;
+  const auto timed = [this](Status status) {
+    report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    return status;
+  };
   for (const StageEntry* stage : all_stages())
     if (stage->prepare && stage->wanted(options))
-      if (const Status ready = stage->prepare(*this); !ready) return ready.errors();
+      if (Status ready = stage->prepare(*this); !ready) return timed(ready.errors());
   bool writing = false;
   for (const StageEntry* stage : all_stages()) {
     if (!stage->wanted(options)) continue;
-    if (!writing && out_of_time()) return stopped();
+    if (!writing && out_of_time()) return timed(stopped());
     writing = writing || stage->writes_files;
     observer.stage(stage->stage);
     const Clock::time_point begin = Clock::now();
@@ -45,10 +49,9 @@ Result<Report> Run::all() {
     if (observer.wants(LogLevel::Debug)) {
       observer.log(LogLevel::Debug, std::string(stage->name) + ": " + std::to_string(seconds) + " s");
     }
-    if (!done) return done.errors();
+    if (!done) return timed(done.errors());
   }
-  report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  return std::move(report);
+  return timed(Done{});
 }
 
 void Run::warn(std::string text) {
@@ -76,7 +79,13 @@ Error Run::stopped() const {
 
 Result<Report> optimize(const Options& options, Observer& observer) {
   try {
-    return Run(options, observer).all();
+    Run run(options, observer);
+    if (const Status done = run.all(); !done) {
+      run.report.errors = done.errors();
+      observer.failed(run.report);
+      return done.errors();
+    }
+    return std::move(run.report);
   } catch (const std::bad_alloc&) {
     return Error{ErrorKind::Limit,
                  {options.input, {}, {}, {}, {}},

@@ -38,7 +38,7 @@ class Run {
  public:
   Run(const Options& options, Observer& observer);
   ~Run();
-  Result<Report> all();
+  Status all();  // fills the report in as far as it comes
 
   const Options& options;
   Observer& observer;

@@ -1,9 +1,10 @@
 """--check on models that need legal inputs, and its message where it cannot run: nothing is written then,
-status 3.
+status 6; what is left of a model that differs: status 3.
 
 That it sees a wrong weight, operand, branch or size is tested in tests/unit/runtime_check_test.cpp, where two
 models can be compared; here both sides come from the tool itself, which is right."""
 
+import json
 import pathlib
 import sys
 
@@ -11,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from _tool import CHECK, expect, main, model
+from _tool import CHECK, NOT_CHECKED, expect, main, model
 
 
 def info(name, kind, dims):
@@ -133,7 +134,7 @@ def test_without_a_runtime(tool, folder):
         (["--ort", path], {}),
     ]:
         done = tool(path, "-o", out, "--force", "--check", *words, env=env)
-        expect(done.returncode == CHECK, words, env, done.returncode, done.stderr)
+        expect(done.returncode == NOT_CHECKED, words, env, done.returncode, done.stderr)
         expect("ONNX Runtime" in done.stderr and "\n  help: " in done.stderr, done.stderr)
         expect("--ort" in done.stderr and "GRAPHOPT_ORT" in done.stderr, "no way out is named:", done.stderr)
         expect(out.read_bytes() == b"as it was", "something was written")
@@ -154,6 +155,95 @@ def test_the_environment_names_the_runtime(tool, folder):
     expect(done.returncode == 0, done.stderr)
 
 
+def test_the_runtime_of_a_python_environment(tool, folder):
+    """The package's folder may be named; else active environments are searched, and that of python3."""
+    path = folder / "m.onnx"
+    onnx.save(model(), path)
+    package = library().parents[1]
+    packages = folder / "env" / "lib" / "python3.99" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "onnxruntime").symlink_to(package)
+    (folder / "env" / "bin").mkdir()
+    (folder / "env" / "bin" / "python3").touch()
+    nowhere = {"GRAPHOPT_CACHE": str(folder), "HOME": str(folder), "PATH": "/nonexistent", "GRAPHOPT_ORT": ""}
+    nowhere |= {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "LD_LIBRARY_PATH": ""}
+    done = tool(path, "--check", env=nowhere)
+    if done.returncode == 0:
+        print("the system has a runtime of its own: the search is not tested")
+        return
+    expect(done.returncode == NOT_CHECKED and "ONNX Runtime was not found" in done.stderr, done.stderr)
+    env = str(folder / "env")
+    for words, more in [
+        (["--ort", package], {}),
+        ([], {"VIRTUAL_ENV": env}),
+        ([], {"CONDA_PREFIX": env}),
+        ([], {"PATH": f"relative::/nonexistent:{env}/bin"}),
+    ]:
+        done = tool(path, "--check", *words, env=nowhere | more)
+        expect(done.returncode == 0, words, more, done.stderr)
+
+
+def normalized():
+    """A Conv and a BatchNormalization, which folding rounds."""
+    rng = np.random.default_rng(7)
+    names = ("scale", "bias", "mean", "var")
+    weights = [numpy_helper.from_array(rng.uniform(0.5, 2, 4).astype(np.float32), n) for n in names]
+    weights.append(numpy_helper.from_array(rng.standard_normal((4, 3, 3, 3)).astype(np.float32), "w"))
+    return make(
+        [
+            helper.make_node("Conv", ["x", "w"], ["c"]),
+            helper.make_node("BatchNormalization", ["c", *names], ["y"]),
+        ],
+        [info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [info("y", TensorProto.FLOAT, [1, 4, 6, 6])],
+        weights,
+    )
+
+
+def test_what_a_failed_check_leaves(tool, folder):
+    """The report with the differences, and with --keep-bad the model itself; OUT is not written."""
+    report, bad = folder / "report.json", folder / "bad.onnx"
+    words = ("--check", "--check-tolerance", "0", "--report", report)
+    done, out = run(tool, folder, normalized(), *words)
+    expect(done.returncode == CHECK and not out.exists() and not bad.exists(), done.stderr)
+    said = json.loads(report.read_text())
+    expect(said["check"]["verdict"] == "different" and said["check"]["runs"] > 0, said["check"])
+    expect([o["ok"] for o in said["check"]["outputs"]] == [False], said["check"])
+    expect(said["errors"][0]["status"] == CHECK and "differs by" in said["errors"][0]["what"], said["errors"])
+    done, out = run(tool, folder, normalized(), *words, "--keep-bad", bad)
+    expect(done.returncode == CHECK and not out.exists(), done.stderr)
+    expect(str(bad) in done.stderr, done.stderr)
+    expect([n.op_type for n in onnx.load(bad).graph.node] == ["Conv"], "not the optimized model")
+    # Of a right model nothing is kept, and its report has no errors.
+    bad.unlink()
+    done, out = run(tool, folder, normalized(), "--check", "--report", report, "--keep-bad", bad)
+    expect(done.returncode == 0 and out.exists() and not bad.exists(), done.stderr)
+    expect(json.loads(report.read_text())["errors"] == [], report.read_text())
+
+
+def test_the_report_of_a_check_that_could_not_run(tool, folder):
+    report = folder / "report.json"
+    done, _ = run(tool, folder, model(), "--check", "--report", report, "--ort", "/nonexistent")
+    expect(done.returncode == NOT_CHECKED, done.stderr)
+    said = json.loads(report.read_text())
+    expect(said["check"]["verdict"] == "not checked", said["check"])
+    expect(said["errors"][0]["status"] == NOT_CHECKED and said["errors"][0]["remedy"], said["errors"])
+
+
+def test_messages_of_the_runtime_name_no_place_in_its_sources(tool, folder):
+    m = make(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [info("x", TensorProto.FLOAT, ["n", "k"])],
+        [info("y", TensorProto.FLOAT, ["n", 2])],
+        [numpy_helper.from_array(np.zeros((5, 2), np.float32), "w")],
+    )
+    m.opset_import[0].version = 99
+    done, _ = run(tool, folder, m, "--check")
+    expect(done.returncode == NOT_CHECKED, done.stderr)
+    expect("onnxruntime_src" not in done.stderr and ".cc:" not in done.stderr, done.stderr)
+    expect("opset" in done.stderr, done.stderr)
+
+
 def test_an_operator_that_the_runtime_lacks(tool, folder):
     m = make(
         [helper.make_node("Mystery", ["x"], ["y"], domain="custom")],
@@ -161,7 +251,7 @@ def test_an_operator_that_the_runtime_lacks(tool, folder):
         [info("y", TensorProto.FLOAT, ["n"])],
     )
     done, out = run(tool, folder, m, "--check")
-    expect(done.returncode == CHECK, done.returncode, done.stderr)
+    expect(done.returncode == NOT_CHECKED, done.returncode, done.stderr)
     expect("Mystery" in done.stderr, done.stderr)
     expect(len(done.stderr.splitlines()) <= 4, "the runtime's own log came through:", done.stderr)
     expect(not out.exists(), "something was written")

@@ -337,7 +337,9 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
   flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model",
        o.check.bisect);
   flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.clean_up.verify_each);
-  add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library (default: $GRAPHOPT_ORT, then the system's)",
+  add(app, kTrust, "--keep-bad", "FILE", "write a model that does not compute the same here",
+      [&o](const std::string& text) { o.check.keep_bad = text; });
+  add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library or Python package (default: searched for)",
       [&o](const std::string& text) { o.check.ort = text; });
   add_limits(app, kTrust, tool);
 }

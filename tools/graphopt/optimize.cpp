@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 
 #include "handlers.h"
@@ -28,9 +29,14 @@ class Watched final : public Observer {
     console_.step(what, done, total);
   }
   void text(std::string_view pass, std::string_view model) override { console_.text(pass, model); }
+  void failed(const Report& report) override { failed_ = report; }
+
+  // The report of a run that failed, if there is one.
+  const std::optional<Report>& failed() const { return failed_; }
 
  private:
   Console& console_;
+  std::optional<Report> failed_;
 };
 
 // A file written besides the model: the option that requests it, its name, the first characters of such a
@@ -100,7 +106,13 @@ int run_optimize(const Command& command, Console& console) {
   const Result<Report> report = optimize(options, observer);
   stop_watchdog();
   console.finish();
-  if (!report) return fail(report.errors(), console);
+  if (!report) {
+    // What was found until then helps whoever looks for the cause; the run's own errors decide the status.
+    if (observer.failed() && !report_file.path.empty())
+      if (const Status saved = save(report_file, to_json(*observer.failed())); !saved)
+        (void)fail(saved.errors(), console);
+    return fail(report.errors(), console);
+  }
   console.print(before_after_table(*report, console.wants(LogLevel::Info)));
   if (report->partition) {
     const std::string table = partition_table(*report->partition, console.wants(LogLevel::Info));

@@ -37,6 +37,7 @@ std::vector<OutputPath> output_paths(const Command& command) {
       {"-o", command.options.output, true},
       {"--report", command.tool.report},
       {"--dot", command.tool.dot},
+      {"--keep-bad", command.options.check.keep_bad},
       {"--manifest", manifest_path(command.options)},
   };
   for (const Export form : command.options.partition.exports)

@@ -14,7 +14,8 @@ struct CheckStage {
     std::optional<double> tolerance;
     // A failed check is followed by a search for the rewrite that caused it; implies a check.
     bool bisect = false;
-    std::string ort;  // ONNX Runtime's library; empty: searched for
+    std::string ort;       // ONNX Runtime's library, or a folder with it; empty: searched for
+    std::string keep_bad;  // a model that does not compute the same is written here; empty: nowhere
   };
 
   struct Difference {
@@ -24,7 +25,7 @@ struct CheckStage {
     std::string problem;
   };
   struct Report {
-    std::string verdict;                  // "same"; a check that found anything else ends the run
+    std::string verdict;                  // "same"; of a run that failed "different" or "not checked"
     std::string runtime;                  // "ONNX Runtime 1.31.1"
     std::uint64_t runs = 0, skipped = 0;  // input sets: compared; not accepted by the original
     std::vector<Difference> outputs;      // the largest difference of each output over all runs

@@ -14,7 +14,8 @@ namespace {
 
 CheckStage::Report figures_of(const CheckReport& check) {
   CheckStage::Report out;
-  out.verdict = "same";
+  constexpr const char* kVerdicts[] = {"same", "different", "not checked"};
+  out.verdict = kVerdicts[static_cast<std::size_t>(check.verdict)];
   out.runtime = check.runtime;
   for (const CheckRun& run : check.runs) ++(run.skipped.empty() ? out.runs : out.skipped);
   for (const OutputDifference& d : check.worst) {
@@ -93,7 +94,21 @@ Status check_buckets(Run& run) {
   return e;
 }
 
-// A check that cannot run counts as failed: the user who requested it must learn of it.
+// Writes the model that does not compute the same where the user wants it.
+Status keep_bad(Run& run) {
+  if (run.options.check.keep_bad.empty()) return Done{};
+  const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
+  SaveOptions o = save_options(run.options.save);
+  o.path = run.options.check.keep_bad;
+  o.types = types;
+  const Result<SavedFiles> saved = save_model(run.work->model, o);
+  if (!saved) return saved.errors();
+  report_files(*saved, run.report);
+  run.observer.log(LogLevel::Warning, "--keep-bad: the wrong model is in " + o.path);
+  return Done{};
+}
+
+// A check that cannot run ends the run as well: the user who requested it must learn of it.
 Status run_check(Run& run) {
   const CheckStage::Options& options = run.options.check;
   const OriginalModel& original = *run.original;
@@ -104,12 +119,12 @@ Status run_check(Run& run) {
       !saved)
     return saved.errors();
   const CheckReport report = checker.check(result.source());
-  if (report.verdict == CheckReport::Verdict::Same) {
-    run.report.check = figures_of(report);
+  run.report.check = figures_of(report);
+  if (report.verdict == CheckReport::Verdict::Same)
     return run.specialized ? check_buckets(run) : Status(Done{});
-  }
-  if (report.verdict == CheckReport::Verdict::NotRun || !options.bisect)
-    return *to_error(report, run.options.input);
+  if (report.verdict == CheckReport::Verdict::NotRun) return *to_error(report, run.options.input);
+  if (Status kept = keep_bad(run); !kept) return kept;
+  if (!options.bisect) return *to_error(report, run.options.input);
   run.observer.log(LogLevel::Info, "the results differ: " + report.why + "; looking for the rewrite");
   return find_culprit(run, checker);
 }
