@@ -95,16 +95,33 @@ void MessageWriter::write_constant_node(ValueId v, std::uint32_t number) {
 
 // --- nodes -------------------------------------------------------------------------------------------------
 
+namespace {
+
+constexpr std::string_view kSpelledStandard = "ai.onnx";
+
+bool spells_standard_domain(Bytes node) {
+  Fields fields(node);
+  for (Field f; fields.next(f);)
+    if (f.number == nf::kDomain && f.bytes == kSpelledStandard) return true;
+  return false;
+}
+
+}  // namespace
+
 void MessageWriter::write_node(NodeId n, std::uint32_t number) {
   const Node& node = m_.node(n);
-  bool changed = node.dirty || node.proto.empty();
+  // ONNX Runtime reads "ai.onnx" as "" in the main graph alone: a node that was moved or copied into a body
+  // or function has to lose that spelling.
+  const Graph& around = m_.graph(node.graph);
+  const bool keeps_spelling = !around.parent && !around.function;
+  bool changed = node.dirty || node.proto.empty() || (!keeps_spelling && spells_standard_domain(node.proto));
   if (!changed && every_subgraph_)
     changed = !std::ranges::all_of(m_.attrs(n), [this](const Attr& a) { return attribute_unchanged(a); });
   if (!changed) return w_.field_bytes(number, node.proto);
   const std::uint64_t end = w_.size();
   const Op& op = m_.op(n);
   std::vector<Field> kept;
-  // Texts that are the same keep their spelling, including "ai.onnx" and present but empty ones.
+  // Texts that are the same keep their spelling, including present but empty ones.
   Field name, domain, overload;
   Fields fields(node.proto);
   for (Field f; fields.next(f);) {
@@ -114,9 +131,10 @@ void MessageWriter::write_node(NodeId n, std::uint32_t number) {
     else if (f.number == nf::kDomain) domain = f;
     else if (f.number == nf::kOverload) overload = f;
   }
-  const auto text = [this](std::uint32_t field_number, const Field& old, NameId now) {
+  const auto text = [this, keeps_spelling](std::uint32_t field_number, const Field& old, NameId now) {
     const std::string_view wanted = now ? m_.text(now) : std::string_view{};
-    const bool standard = field_number == nf::kDomain && old.bytes == "ai.onnx" && wanted.empty();
+    const bool standard =
+        keeps_spelling && field_number == nf::kDomain && old.bytes == kSpelledStandard && wanted.empty();
     if (!old.whole.empty() && (old.bytes == wanted || standard)) w_.raw(old.whole);
     else if (!wanted.empty()) w_.field_copy(field_number, wanted);
   };

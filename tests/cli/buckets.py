@@ -309,6 +309,25 @@ def test_assumptions(tool, folder):
     expect(done.returncode == 0, "the command line does not go before the file", done.stderr)
 
 
+# --- one model for all shapes -------------------------------------------------------------------------------
+
+
+def test_single_with_a_spelled_domain(tool, folder):
+    """ONNX Runtime takes "ai.onnx" for the standard domain in the main graph, and in no branch."""
+    text = "g (float[batch,seq] x) => (float[batch,seq] y) { r = Relu (x)  e = Erf (r)  y = Sigmoid (e) }"
+    path = source_of(folder, text)
+    model = onnx.load(path)
+    for node in model.graph.node:
+        node.domain = "ai.onnx"
+    onnx.save(model, path)
+    done = tool(path, "--bucket", "seq=4,8", "--bucket-single", "-o", folder / "s.onnx")
+    expect(done.returncode == 0, done.stderr)
+    single, whole = (manifests.runner().session_of(folder / name) for name in ("s.onnx", "m.onnx"))
+    for seq in (3, 8, 9):
+        x = np.arange(2 * seq, dtype=np.float32).reshape(2, seq)
+        expect(np.array_equal(single.run(None, {"x": x})[0], whole.run(None, {"x": x})[0]), seq)
+
+
 # --- refused models -----------------------------------------------------------------------------------------
 
 
