@@ -155,6 +155,31 @@ std::optional<Contamination> broken_promise(const Model& m, const BucketDecision
   return std::nullopt;
 }
 
+// Says which index counts beyond its axis in a bucket: the promise has extents that the model does not take.
+// Symbols without buckets count as their least value.
+std::optional<Contamination> outside_of_axis(Model& m, const BucketDecision& b) {
+  for (const IndexLimit& limit : b.choice.analysis->index_limits()) {
+    const DimId over = m.dims.sub(limit.reach, limit.extent);
+    if (!over || m.dims.range(over).high <= 0) continue;
+    std::vector<DimPool::Binding> extents;
+    for (const DimId s : m.dims.symbols_of(over)) extents.push_back({s, m.dims.range(s).low});
+    for (std::size_t k = 0; k < b.buckets.size(); ++k) {
+      for (std::size_t i = 0; i < b.symbols.size(); ++i) {
+        const auto at = std::ranges::find(extents, b.symbols[i], &DimPool::Binding::symbol);
+        if (at != extents.end()) at->value = b.buckets.at(k)[i];
+      }
+      if (m.dims.evaluate(over, extents).value_or(0) <= 0) continue;
+      Contamination why;
+      why.node = limit.node;
+      why.reason = "the model takes " + m.dims.print(limit.reach) + " up to " + m.dims.print(limit.extent) +
+                   " only, where the axis ends that it chooses from; more was promised: " +
+                   shape_text(b.buckets.symbols, b.buckets.at(k));
+      return why;
+    }
+  }
+  return std::nullopt;
+}
+
 // Returns the work of a run by the extent of one symbol: its multiplications, the other marked symbols being
 // as large as they get. Nothing where they have no formula or do not depend on it: then the length counts.
 class WorkBySymbol {
@@ -261,6 +286,7 @@ Result<BucketDecision> decide(Model& m, const Inference& inference, const Bucket
   Result<BucketSet> buckets = make_buckets(marks, out.lists, m.dims, out.choice.analysis->divisibilities());
   if (!buckets) return buckets.errors();
   out.buckets = *std::move(buckets);
+  if (!out.refusal) out.refusal = outside_of_axis(m, out);
   if (!out.refusal)
     out.verdict = out.choice.analysis->assumptions().empty() ? BucketVerdict::Proved : BucketVerdict::Assumed;
   return out;

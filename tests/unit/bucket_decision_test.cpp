@@ -95,6 +95,39 @@ TEST(BucketDecision, ARefusalNamesTheFirstNodeAndWhatItNeeds) {
   EXPECT_EQ(c.decision.refusal->repair, Repair::TrueMean);
 }
 
+// Positions 0 .. s - 1 (plus 2) of a table of 16 rows.
+TEST(BucketDecision, ATableOfPositionsThatEndsBeforeTheRangeIsSeen) {
+  const auto embedding = [](const std::string& index) {
+    return R"(g (int64[b,s] ids, int64[b] z) => (float[b,s,k] y)
+      <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64 end = {15}, int64[1] front = {0}, int64[1] rows = {16}> {
+      n = Shape <start = 1> (ids)  m = Squeeze (n)
+      r = Range (zero, m, one)  u = Unsqueeze (r, front)
+      plus = Add (two, u)
+      clipped = Min (u, end)
+      all = Shape (ids)  whole = Expand (u, all)
+      table = ConstantOfShape (rows)
+      e = Gather (table, )" +
+           index + R"()
+      f = Unsqueeze (e, two)
+      y = Identity (f)
+    })";
+  };
+  const auto reason = [&](const std::string& index, const std::string& marks) {
+    const Case c(embedding(index), {marks});
+    EXPECT_EQ(c.decision.verdict == BucketVerdict::Refused, c.decision.refusal.has_value()) << c.error.what;
+    return c.decision.refusal ? c.decision.refusal->reason : std::string();
+  };
+  EXPECT_EQ(reason("u", "s=4,16"), "");
+  EXPECT_EQ(
+      reason("u", "s=4,17"),
+      "the model takes s up to 16 only, where the axis ends that it chooses from; more was promised: s=17");
+  EXPECT_EQ(reason("whole", "s=4,16"), "");
+  EXPECT_NE(reason("whole", "s=4,17").find("takes s up to 16"), std::string::npos);
+  EXPECT_EQ(reason("clipped", "s=4,17"), "");
+  EXPECT_EQ(reason("plus", "s=4,14"), "");
+  EXPECT_NE(reason("plus", "s=4,15").find("takes s + 2 up to 16"), std::string::npos);
+}
+
 TEST(BucketDecision, AnOpenDimIsNamedByItsPlace) {
   const Case c("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[0]=2,4"});
   EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved) << c.error.what;

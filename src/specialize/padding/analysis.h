@@ -69,6 +69,13 @@ struct Assumption {
   std::string text;
 };
 
+// An index counts up to `reach`, along an axis of `extent` entries: the model runs where no index is outside.
+struct IndexLimit {
+  NodeId node;
+  DimId reach;  // of the greatest index, which occurs, the count up to it
+  DimId extent;
+};
+
 // Facts about all values of one model under one set of paddings. The model grows symbols and tensors, but no
 // node. Both the model and its inference, which has run, must outlive this object.
 class PaddingAnalysis {
@@ -89,6 +96,8 @@ class PaddingAnalysis {
   const Contamination* contamination(const PaddedValue& v) const;
   std::span<const Assumption> assumptions() const { return assumptions_; }
   std::span<const Divisibility> divisibilities() const { return divisibilities_; }
+  // What the model accepts apart from the ranges of symbols: whoever promised more is to be told.
+  std::span<const IndexLimit> index_limits() const { return index_limits_; }
   const LayoutPool& layouts() const { return layouts_; }
   const ContentMath& math() const { return math_; }
   // Returns true if the extent differs between the runs.
@@ -143,6 +152,7 @@ class PaddingAnalysis {
   std::vector<Contamination> contaminations_;
   std::vector<Assumption> assumptions_;
   std::vector<Divisibility> divisibilities_;
+  std::vector<IndexLimit> index_limits_;
   std::vector<std::pair<DimId, DimId>> slack_;  // symbol, symbol + slack
   mutable std::vector<std::uint8_t> kinds_;     // by dim: what bucketed() and stable() found
   std::vector<bool> stable_fresh_;              // by dim of a single symbol

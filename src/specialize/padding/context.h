@@ -107,6 +107,7 @@ class PaddingContext {
   const Contamination& refusal() const { return refusal_; }
   void assume(Assumption::Kind assumption, std::string text);
   void need_divisible(DimId expression, std::int64_t divisor);
+  void note_index(DimId reach, DimId extent) { a.index_limits_.push_back({n, reach, extent}); }
 
   // --- regions ---------------------------------------------------------------------------------------------
   AxisMask padded_among(const PaddedValue& v, std::span<const std::size_t> axes) const;

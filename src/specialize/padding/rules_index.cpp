@@ -3,17 +3,62 @@
 // An index that is the same in both runs names the same element if its axis is not padded, or is padded at
 // its end and the index counts from the front. An index that stands in padding may name anything, but must be
 // in range, or the runtime fails. An index that depends on extents alone is in range in the padded run, too,
-// since the model accepts that extent.
+// since the model accepts that extent; where it is seen to count beyond the axis, it is left to the verdict
+// which extents were promised.
 #include <algorithm>
 #include <map>
 
+#include "ops/node_facts.h"
 #include "specialize/padding/rules.h"
 
 namespace graphopt::padding {
 namespace {
 
+constexpr int kMaxSteps = 16;  // from an index back to the Range that it comes from
+
+// Returns true if the greatest element of an index is the bound that its content states: it is a Range in
+// other places, of another type, or plus a number. (A bound of other values may be one that none attains.)
+bool attains_its_bound(const PaddingContext& c, ValueId v) {
+  for (int i = 0; i < kMaxSteps; ++i) {
+    const NodeId n = v ? c.m.value(v).def : NodeId{};
+    if (!n) return false;
+    const PadRule rule = facts_of(c.m, n).pad;
+    std::size_t next = 0;
+    switch (rule) {
+      case PadRule::Range: return true;
+      case PadRule::Transpose:
+      case PadRule::Squeeze:
+      case PadRule::Unsqueeze:
+      case PadRule::Expand:
+      case PadRule::Reshape:
+      case PadRule::Cast: break;
+      case PadRule::Elementwise: {
+        const OpKind kind = c.m.kind(n);
+        if (kind == OpKind::Identity) break;
+        const auto is_number = [&](std::size_t k) {
+          return c.math.is_number(c.a.value(c.m.input(n, k)).true_part());
+        };
+        if (kind == OpKind::Add && is_number(0)) next = 1;
+        else if ((kind != OpKind::Add && kind != OpKind::Sub) || !is_number(1)) return false;
+        break;
+      }
+      default: return false;
+    }
+    v = c.m.input(n, next);
+  }
+  return false;
+}
+
+// Notes how far an index counts that depends on extents alone.
+void note_reach(PaddingContext& c, const PaddedValue& index, ValueId v, DimId extent) {
+  const DimId last = index.true_part().high.expression;
+  if (!last || !extent || !attains_its_bound(c, v)) return;
+  if (const DimId reach = c.dims.add(last, c.dims.constant(1))) c.note_index(reach, extent);
+}
+
 // Returns false, after refuse(), unless the index may choose along `axis` of the data.
-bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, const PaddedValue& index) {
+bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, const PaddedValue& index,
+               ValueId index_value) {
   const LayoutId l = data.layouts[axis];
   const DimId extent = c.layouts.extent(l);
   const int at = static_cast<int>(axis);
@@ -32,7 +77,10 @@ bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, con
                                                          "' are not negative");
     }
   }
-  if (index.pure) return true;
+  if (index.pure) {
+    note_reach(c, index, index_value, extent);
+    return true;
+  }
   const DimId most = c.a.in_padded_run(extent);
   const DimId least = most ? c.dims.neg(most) : DimId{};
   const Bound high{0, most ? c.dims.sub(most, c.dims.constant(1)) : DimId{}};
@@ -140,7 +188,7 @@ bool gather(PaddingContext& c) {
   if (!axis) return c.refuse("its axis is not known");
   const auto a = static_cast<std::size_t>(*axis);
   if (!index.linear.empty()) return gather_flat(c, data, index, a);
-  if (!may_index(c, data, a, index)) return false;
+  if (!may_index(c, data, a, index, c.m.input(c.n, 1))) return false;
   const GatherShape shape{a, index.rank()};
   return c.set_result(gathered(data, index, a), [&](AxisMask region) {
     const auto [base, at] = shape.split(region);
@@ -160,7 +208,7 @@ bool gather_elements(PaddingContext& c) {
     if ((data.is_padded(i) && !shorter) || index.is_padded(i))
       return c.refuse("its operands have different layouts of padding on axis " + std::to_string(i));
   }
-  if (!may_index(c, data, a, index)) return false;
+  if (!may_index(c, data, a, index, c.m.input(c.n, 1))) return false;
   return c.set_result(index.layouts, [&](AxisMask region) {
     const AxisMask base = region & data.padded & ~bit(a);
     return region == 0 ? data.true_part() : c.join_over(data, base, bit(a));
@@ -183,7 +231,7 @@ bool gather_nd(PaddingContext& c) {
   if (index.components.size() == k)
     for (std::size_t i = 0; i < k; ++i) parts[i] = &c.a.value(index.components[i]);
   for (std::size_t i = 0; i < k; ++i)
-    if (!may_index(c, data, batch + i, *parts[i])) return false;
+    if (!may_index(c, data, batch + i, *parts[i], {})) return false;
   const std::size_t q = index.rank() - 1;
   std::vector<LayoutId> l(index.layouts.begin(), index.layouts.end() - 1);
   l.insert(l.end(), data.layouts.begin() + static_cast<std::ptrdiff_t>(batch + k), data.layouts.end());
@@ -243,7 +291,7 @@ bool scatter(PaddingContext& c) {
     }
   }
   for (std::size_t i = 0; i < count; ++i)
-    if (!may_index(c, data, first_axis + i, index)) return false;
+    if (!may_index(c, data, first_axis + i, index, tuples ? ValueId{} : c.m.input(c.n, 1))) return false;
   Content written = c.join_over(updates, 0, updates.padded);
   const bool replaces = c.attr_text(names::reduction, "none") == "none";
   return c.set_result(data.layouts, [&](AxisMask region) {
