@@ -50,7 +50,7 @@ Result<pid_t> start(const std::string& command) {
   sigset_t plain;
   sigemptyset(&plain);
   posix_spawnattr_setsigmask(&spawn.attributes, &plain);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGBUS}) sigaddset(&plain, signal);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGBUS}) sigaddset(&plain, signal);
   posix_spawnattr_setsigdefault(&spawn.attributes, &plain);
   posix_spawnattr_setpgroup(&spawn.attributes, 0);
   posix_spawnattr_setflags(&spawn.attributes,

@@ -95,6 +95,7 @@ void install_handlers(const std::string& input) {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, nullptr);
+  ::sigaction(SIGXFSZ, &ignore, nullptr);  // a write beyond ulimit -f then fails with EFBIG
 }
 
 void note_interrupts() {
