@@ -224,6 +224,11 @@ class Buckets:
         section = manifest["buckets"]
         self.models, self.sizes, self.fixed = section["models"], section["symbols"], set(section["fixed"])
         self.ranges, self.extra = section["ranges"], section["extra_inputs"]
+        # Other symbols are at least 1: an empty tensor is for the model that all shapes can use.
+        self.others = {
+            s: (max(b["min"], 1), math.inf if b["max"] is None else b["max"])
+            for s, b in manifest["network"]["symbols"].items()
+        }
         texts = [*section["constraints"], *([section["where"]] if section.get("where") else [])]
         self.conditions = [condition(t) for t in texts]
         self.inputs = section["inputs"]
@@ -272,7 +277,8 @@ class Buckets:
         """The model that a request of these extents takes; None: the fallback."""
         if not set(self.sizes) <= set(true) or not all(holds(true) for holds in self.conditions):
             return None
-        if any(not low <= true[s] <= high for s, (low, high) in self.ranges.items()):
+        ranges = {**dict.fromkeys(true, (1, math.inf)), **self.others, **self.ranges}
+        if any(not low <= true.get(s, low) <= high for s, (low, high) in ranges.items()):
             return None
 
         def fits(at):

@@ -203,6 +203,29 @@ def test_devices(tool, folder):
     expect(not list(folder.glob("*.npu.*")), "a part was written")
 
 
+def test_free_symbols_of_no_size(tool, folder):
+    """Symbols without buckets are at least 1 in a bucket: what is empty runs as OUT does. So does what is
+    outside of a range that --dim promised."""
+    for words, wanted in (((), {0: None, 1: 4, 5: 4}), (("--dim", "batch=2..4"), {1: None, 2: 4, 5: None})):
+        manifest, done = made(tool, folder, "--bucket", "seq=4,8", *words)
+        deployed = manifests.runner().Deployed(folder / "out.manifest.json")
+        for batch, size in wanted.items():
+            feeds = {"x": np.ones((batch, 3, 64), np.float32), "ids": np.zeros((batch, 3), np.int64)}
+            bucket, true = deployed.bucket_of(feeds)
+            expect((bucket and bucket["at"]["seq"]) == size, words, true, bucket)
+            expect(deployed.run(feeds)["y"].shape == (batch, 3, 64), batch)
+
+
+def test_tolerance_goes_by_what_is_inside(tool, folder):
+    text = """g (float[batch,seq] x) => (float[batch,seq] y) {
+      h = Cast <to = %d> (x)  r = Exp (h)  y = Cast <to = 1> (r)
+    }"""
+    for element, tolerance in ((10, 4e-3), (16, 3e-2), (11, 2e-4)):
+        made(tool, folder, "--bucket", "seq=4", text=text % element)
+        found = manifests.runner().padded_tolerance(folder / "out.onnx")
+        expect(found == tolerance, element, found)
+
+
 def test_a_manifest_elsewhere(tool, folder):
     (folder / "models").mkdir()
     path = folder / "list.json"
