@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import onnx
-from _tool import INPUT, USAGE, expect, main, refused
+from _tool import CHECK, INPUT, USAGE, expect, main, refused
 from onnx import numpy_helper, parser
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -349,6 +349,24 @@ def test_single_with_a_spelled_domain(tool, folder):
     for seq in (3, 8, 9):
         x = np.arange(2 * seq, dtype=np.float32).reshape(2, seq)
         expect(np.array_equal(single.run(None, {"x": x})[0], whole.run(None, {"x": x})[0]), seq)
+
+
+# --- --check ------------------------------------------------------------------------------------------------
+
+
+def test_a_check_that_fails_in_buckets(tool, folder):
+    """Sums over padding round otherwise, and OUT does not: neither OUT nor a pass is blamed."""
+    text = "g (float[batch,seq] x) => (float[batch,1] y) <int64[1] a = {1}> { y = ReduceSum (x, a) }"
+    path = source_of(folder, text)
+    words = (path, "--bucket", "seq=32,64", "--check", "--check-tolerance", "0", "-o", folder / "out.onnx")
+    other = "'--dim 'seq=32' --bisect' in place of the buckets"
+    for more in ((), ("--bisect",), ("--bisect", "--bucket-single")):
+        done = tool(*words, *more)
+        refused(done, CHECK, "the models of the buckets do not compute the same: output 'y'", other)
+        for wrong in ("optimized model", "--disable-pass", "broken by"):
+            expect(wrong not in done.stderr, done.stderr)
+        expect(("--bisect does not search here" in done.stderr) == bool(more), done.stderr)
+    expect(set(files_in(folder)) == {"m.onnx"}, "something was written")
 
 
 # --- refused models -----------------------------------------------------------------------------------------

@@ -62,6 +62,17 @@ Status find_culprit(Run& run, Checker& checker) {
   return *to_error(found->check, run.options.input);
 }
 
+// What --bisect can search is the rewrites of a model without buckets: OUT's, or those of its sizes alone.
+std::string bucket_remedy(const Run& run) {
+  const Bucketability& told = *run.report.buckets;
+  std::string dims;
+  for (const Bucketability::Symbol& s : told.symbols)
+    dims += "--dim '" + s.name + '=' + std::to_string(s.sizes.front()) + "' ";
+  return "nothing was written; OUT computes the same, so that it is padding or a rewrite for fixed sizes" +
+         std::string(run.options.check.bisect ? ", which --bisect does not search here" : "") + ": '" + dims +
+         "--bisect' in place of the buckets searches the rewrites of one size";
+}
+
 // The models of the buckets together: one model that chooses, pads and cuts, on shapes that were promised.
 // NaN, infinities and negative indices are outside of what padding was proved for.
 Status check_buckets(Run& run) {
@@ -90,7 +101,12 @@ Status check_buckets(Run& run) {
     return Done{};
   }
   Error e = *to_error(report, run.options.input);
-  e.what = "the models of the buckets: " + e.what;
+  if (report.verdict == CheckReport::Verdict::NotRun) {
+    e.what = "the models of the buckets: " + e.what;
+    return e;
+  }
+  e.what = "the models of the buckets do not compute the same: " + report.why;
+  e.remedy = bucket_remedy(run);
   return e;
 }
 
