@@ -331,7 +331,9 @@ def main():
     parser.add_argument("--requests", type=int, default=DRAWN_REQUESTS, metavar="N", help="to be drawn (4)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--tolerance", type=float, help="of the largest element (default: 0; where inputs are padded by type: float 2e-4)"
+        "--tolerance",
+        type=float,
+        help="of the largest element (default: 0; where inputs are padded by type: float 2e-4)",
     )
     args = parser.parse_args()
     chosen = {}

@@ -32,7 +32,8 @@ Result<InferOptions> join(const Model& m, InferOptions promises, const InferOpti
       return Error{ErrorKind::Usage,
                    {m.file, {}, {}, {}, {}},
                    "'" + given.symbol + "' has a size by --dim or --shape and sizes by --bucket",
-                   "leave one of them out: --bucket " + given.symbol + "=N makes models of that size"};
+                   "leave one of them out: --bucket " + given.symbol + '=' +
+                       std::to_string(given.range.high) + " makes models of that size"};
     std::erase_if(promises.ranges, [&](const InferOptions::DimRange& r) { return r.symbol == given.symbol; });
     promises.ranges.push_back(given);
   }

@@ -41,6 +41,9 @@ struct Specialized {
   const BucketSet& buckets() const { return repaired.decision.buckets; }
 };
 
+// How sure padding has to be harmless: what the options say, else the file of marks.
+BucketRequire required(const Run& run);
+
 // Returns a clone of a model that was made of the same file as that of `work`. Its dims know nothing of a
 // run, and its inference has to be made.
 std::unique_ptr<Work> work_beside(const Work& work, const Model& model);

@@ -150,6 +150,8 @@ std::optional<Contamination> broken_promise(const Model& m, const BucketDecision
                            " only; more was promised"
                      : "the model needs " + name + " = " + m.dims.print(now) +
                            ", but they were promised to vary freely";
+    why.remedy = now == b.symbols[i] ? "promise no more: sizes and 'min' within that range"
+                                     : "say so with 'dims' in the file of --buckets, or mark one of them";
     return why;
   }
   return std::nullopt;
@@ -174,6 +176,7 @@ std::optional<Contamination> outside_of_axis(Model& m, const BucketDecision& b) 
       why.reason = "the model takes " + m.dims.print(limit.reach) + " up to " + m.dims.print(limit.extent) +
                    " only, where the axis ends that it chooses from; more was promised: " +
                    shape_text(b.buckets.symbols, b.buckets.at(k));
+      why.remedy = "let the range end there: the model does not run on more";
       return why;
     }
   }

@@ -549,5 +549,63 @@ def test_table(tool, folder):
     expect("    and 4 more (-v shows all)" in done.stderr.splitlines(), done.stderr)
 
 
+def test_wordings(tool, folder):
+    """Numbers, names and remedies are those of the run."""
+    path = source_of(folder)
+    one = tool(path, "--bucket", "seq=4", "-o", folder / "out.onnx")
+    expect("graphopt: 1 bucket; padding" in one.stderr, one.stderr)
+    done = tool(path, "--bucket", "seq=4,8", "--dim", "seq=6", "-o", folder / "out.onnx")
+    refused(done, USAGE, "--bucket seq=6 makes models of that size")
+    alone = tool(path, "--bucket-repair", "-o", folder / "out.onnx")
+    refused(alone, USAGE, "--bucket-repair (--bucket-require repair) is about buckets, and none are given")
+    refused(tool(source_of(folder, MEAN), *SIZES), INPUT, "--bucket-repair may mend such nodes")
+
+
+def test_equal_assumptions_are_one_warning(tool, folder):
+    body = MASKED[MASKED.index("k = Transpose") :]
+    names = {"k": "k2", "s": "s2", "n": "n2", "b": "b2", "u": "u2", "a": "a2", "p": "p2", "y": "z"}
+    second = re.sub(r"\b[a-z]\b", lambda m: names.get(m[0], m[0]), body).replace("attend", "again")
+    text = MASKED.replace("=> (float[batch,seq,4] y)", "=> (float[batch,seq,4] y, float[batch,seq,4] z)")
+    text = text[: text.rindex("}")] + second
+    manifest, done = made(tool, folder, *SIZES, text=text)
+    expect(
+        [a["node"] for a in manifest["buckets"]["assumptions"]] == ["attend", "again"], manifest["buckets"]
+    )
+    lines = [line for line in done.stderr.splitlines() if "warning" in line]
+    expect(len(lines) == 1 and "node 'attend' and 1 more: padding is harmless" in lines[0], lines)
+
+
+def test_the_least_size_of_a_window(tool, folder):
+    text = """g (float[1,1,h,8] x, float[1,1,5,1] w) => (float[1,1,k,8] y) {
+      p = MaxPool <kernel_shape = [2, 1], strides = [2, 1]> (x)  [conv] y = Conv (p, w)
+    }"""
+    path = source_of(folder, text)
+    refused(tool(path, "--bucket", "h=16,32"), INPUT, "(MaxPool)", "a window of 2", "'h=...,min=2'")
+    refused(tool(path, "--bucket", "h=16,32,min=2"), INPUT, "'conv'", "a window of 5", "'h=...,min=10'")
+    made(tool, folder, "--bucket", "h=16,32,min=10", text=text)
+
+
+def test_a_model_that_takes_less(tool, folder):
+    """Positions of a table that ends; the remedy speaks of the range."""
+    text = """g (float[batch,seq] x) => (float[seq] y)
+      <int64 zero = {0}, int64 one = {1}, int64[1] n = {6}> {
+      t = ConstantOfShape (n)  s = Shape <start = 1> (x)  m = Squeeze (s)
+      r = Range (zero, m, one)  [look] y = Gather (t, r)
+    }"""
+    path = source_of(folder, text)
+    done = tool(path, "--bucket", "seq=4,8", "-o", folder / "out.onnx")
+    refused(done, INPUT, "node 'look' (Gather)", "takes seq up to 6 only", "seq=8", "let the range end there")
+    made(tool, folder, "--bucket", "seq=4,6", text=text)
+
+
+def test_no_single_model_by_force(tool, folder):
+    path = source_of(folder, MEAN)
+    words = ("--bucket-require", "force", "--bucket-single", "-o", folder / "out.onnx")
+    refused(tool(path, *SIZES, *words), USAGE, "leaves nothing proved", "leave out --bucket-single")
+    expect(set(files_in(folder)) == {"m.onnx"}, "something was written")
+    done = tool(path, "--bucket", "batch=1,2", *words)
+    expect(done.returncode == 0, done.stderr)
+
+
 if __name__ == "__main__":
     sys.exit(main(globals()))

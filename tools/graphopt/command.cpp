@@ -267,7 +267,10 @@ Status check_partition(const Options& o) {
 Status check_buckets(const Options& o) {
   const BucketsStage::Options& b = o.buckets;
   if (!b.asked()) {
-    const char* alone = b.require ? "--bucket-require" : b.single ? "--bucket-single" : nullptr;
+    const char* alone = b.require == BucketRequire::Repair ? "--bucket-repair (--bucket-require repair)"
+                        : b.require                        ? "--bucket-require"
+                        : b.single                         ? "--bucket-single"
+                                                           : nullptr;
     if (alone == nullptr) return Done{};
     return usage(std::string(alone) + " is about buckets, and none are given",
                  "give sizes, as in --bucket seq=16..512:pow2, or a file with --buckets");

@@ -141,7 +141,8 @@ std::string bucket_table(const Report& report, bool all) {
   const bool has_devices = report.partition.has_value();
   std::string sizes;
   for (const Bucketability::Symbol& s : told.symbols) sizes += (sizes.empty() ? "" : ",") + visible(s.name);
-  std::string out = fmt::format("graphopt: {} buckets; padding is {} to be harmless\n", buckets.models.size(),
+  std::string out = fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n", buckets.models.size(),
+                                buckets.models.size() == 1 ? "" : "s",
                                 told.verdict == "refused" ? "not known" : told.verdict);
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}{}\n", "bucket: " + sizes, "nodes", "file", "peak memory",
                      has_devices ? "   subgraphs" : "");

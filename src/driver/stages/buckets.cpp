@@ -1,6 +1,10 @@
 // buckets: it is known whether the model may run on padded inputs, how these are padded and outputs cut. A
 // model that may not ends the run here, before the passes.
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "driver/json.h"
 #include "driver/shapes.h"
@@ -21,11 +25,6 @@ Status open_buckets(Run& run) {
   return Done{};
 }
 
-BucketRequire required(const Run& run) {
-  if (run.options.buckets.require) return *run.options.buckets.require;
-  return run.specialized->marks.require.value_or(BucketRequire::Assumed);
-}
-
 // The model may not be padded, and no repair was asked for or helps.
 Error refused(const Model& m, const BucketDecision& d, const Bucketability& told, BucketRequire require) {
   const Bucketability::Refusal& why = told.refused;
@@ -34,8 +33,23 @@ Error refused(const Model& m, const BucketDecision& d, const Bucketability& told
   if (!why.unrepaired.empty()) what += "; not repaired: " + why.unrepaired;
   const bool repairable = !why.repair.empty() && require != BucketRequire::Repair;
   return {ErrorKind::Input, std::move(place), std::move(what),
-          repairable ? "--bucket-require repair mends such nodes; the model then takes true extents as inputs"
-                     : "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"};
+          repairable ? "--bucket-repair may mend such nodes; the model then takes true extents as inputs"
+          : !d.refusal->remedy.empty()
+              ? d.refusal->remedy
+              : "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"};
+}
+
+// One warning for each text: layers of a model assume the same.
+void warn_of_assumptions(Run& run, const std::string& file,
+                         std::span<const Bucketability::Assumption> assumptions) {
+  std::map<std::string_view, std::size_t> count;
+  for (const Bucketability::Assumption& a : assumptions) ++count[a.text];
+  for (const Bucketability::Assumption& a : assumptions) {
+    const std::size_t n = std::exchange(count[a.text], 0);
+    if (n == 0) continue;
+    const std::string more = n > 1 ? " and " + std::to_string(n - 1) + " more" : std::string();
+    run.warn(file + ": node '" + a.node + '\'' + more + ": padding is harmless as long as " + a.text);
+  }
 }
 
 Status judge(Run& run, const BucketDecision& d, const Bucketability& told) {
@@ -44,20 +58,25 @@ Status judge(Run& run, const BucketDecision& d, const Bucketability& told) {
   if (d.verdict == BucketVerdict::Refused) {
     const Error error = refused(m, d, told, require);
     if (require != BucketRequire::Force) return error;
+    if (run.options.buckets.single)
+      return Error{ErrorKind::Usage, error.place,
+                   "--bucket-single pads and cuts as was proved, and --bucket-require force leaves nothing "
+                   "proved: " +
+                       told.refused.reason,
+                   "leave out --bucket-single: force then writes a model for each bucket"};
     run.warn(to_string(error.place) + ": --bucket-require force: " + error.what);
   }
   if (d.verdict != BucketVerdict::Assumed) return Done{};
-  for (const Bucketability::Assumption& a : told.assumptions) {
-    if (require == BucketRequire::Proved)
-      return Error{
-          ErrorKind::Input,
-          {m.file, {}, a.node, {}, {}},
-          "--bucket-require proved: this is assumed and not proved: " + a.text,
-          a.kind == "indices-not-negative"
-              ? "say between which values the input's elements lie: 'values' in the file of --buckets"
-              : "--bucket-require assumed takes it, with a warning"};
-    run.warn(m.file + ": node '" + a.node + "': padding is harmless as long as " + a.text);
+  if (require == BucketRequire::Proved && !told.assumptions.empty()) {
+    const Bucketability::Assumption& a = told.assumptions.front();
+    return Error{ErrorKind::Input,
+                 {m.file, {}, a.node, {}, {}},
+                 "--bucket-require proved: this is assumed and not proved: " + a.text,
+                 a.kind == "indices-not-negative"
+                     ? "say between which values the input's elements lie: 'values' in the file of --buckets"
+                     : "--bucket-require assumed takes it, with a warning"};
   }
+  warn_of_assumptions(run, m.file, told.assumptions);
   return Done{};
 }
 
@@ -81,6 +100,11 @@ Status run_buckets(Run& run) {
 }
 
 }  // namespace
+
+BucketRequire required(const Run& run) {
+  if (run.options.buckets.require) return *run.options.buckets.require;
+  return run.specialized->marks.require.value_or(BucketRequire::Assumed);
+}
 
 extern constinit const StageEntry buckets_stage = {
     .stage = Stage::Buckets,

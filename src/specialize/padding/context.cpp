@@ -206,7 +206,8 @@ bool PaddingContext::refuse(std::string reason, Blame blame) {
               .content = std::move(blame.content),
               .needs = std::move(blame.needs),
               .repair = blame.repair,
-              .places = std::move(blame.places)};
+              .places = std::move(blame.places),
+              .remedy = std::move(blame.remedy)};
   return false;
 }
 

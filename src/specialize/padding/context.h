@@ -92,6 +92,7 @@ class PaddingContext {
     std::string content = {}, needs = {};
     Repair repair = Repair::None;
     std::vector<Contamination::Place> places = {};
+    std::string remedy = {};
   };
   bool refuse(std::string reason) { return refuse(std::move(reason), Blame{}); }
   bool refuse(std::string reason, Blame blame);

@@ -18,6 +18,22 @@ struct Window {
   bool rounds_up = false;
 };
 
+// Says from which size on an extent is `least` or more.
+std::string least_size(const PaddingContext& c, DimId extent, std::int64_t least) {
+  constexpr std::int64_t kMost = 4096;
+  const std::vector<DimId> symbols = c.dims.symbols_of(extent);
+  std::int64_t size = symbols.size() == 1 ? c.dims.range(symbols[0]).low + 1 : kMost;
+  const auto is_less = [&](std::int64_t n) {
+    return c.dims.evaluate(extent, std::vector<DimPool::Binding>{{symbols[0], n}}).value_or(least) < least;
+  };
+  while (size < kMost && is_less(size)) ++size;
+  std::string out = "say from which size on the model runs: 'min' in the mark of the symbol";
+  if (size < kMost)
+    out +=
+        ", as in '" + std::string(c.dims.symbol_name(symbols[0])) + "=...,min=" + std::to_string(size) + "'";
+  return out;
+}
+
 std::optional<std::vector<Window>> windows_of(PaddingContext& c, const PaddedValue& x,
                                               std::span<const std::int64_t> kernel) {
   const std::size_t n = kernel.size();
@@ -67,7 +83,7 @@ std::optional<std::vector<Window>> windows_of(PaddingContext& c, const PaddedVal
       if (extent.low + begin + w.end < w.reach) {
         c.refuse("a window of " + std::to_string(w.reach) + " may exceed the extent of axis " +
                      std::to_string(i + 2),
-                 {.axis = at});
+                 {.axis = at, .remedy = least_size(c, c.extent(0, i + 2), w.reach - begin - w.end)});
         return std::nullopt;
       }
       if (up && w.end + w.stride > w.reach) {

@@ -44,6 +44,7 @@ struct Contamination {
     double fill = 0;  // what may stand there; an infinity: the number of an integer type nearest to it
   };
   std::vector<Place> places = {};  // operands and axes that the repair masks
+  std::string remedy = {};         // what helps; empty where nothing special does
 };
 using ContaminationId = Id<struct ContaminationTag>;
 
