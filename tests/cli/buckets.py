@@ -311,6 +311,13 @@ def test_waste(tool, folder):
     wanted = {"seq": {"observed": 12, "elements": 55, "padded_elements": 62}}
     expect(section["waste"] == wanted, section["waste"])
     expect("padding of seq" in done.stderr and "12.7%  for 12 observed lengths" in done.stderr, done.stderr)
+    rows = [line.split() for line in done.stderr.splitlines()]
+    expect(["3", "83.3%"] in [[r[0], r[-1]] for r in rows if r], done.stderr)  # 10 of 12
+    expect(["16", "16.7%"] in [[r[0], r[-1]] for r in rows if r], done.stderr)
+    words = ("--bucket", f"seq=1..16:hist={folder}/lengths.txt:2", "--bucket", "batch=1,2")
+    manifest, done = made(tool, folder, *words)
+    rows = [line.split() for line in done.stderr.splitlines()]
+    expect(["16,2", "16.7%"] in [[r[0], r[-1]] for r in rows if r], done.stderr)
 
 
 def test_assumptions(tool, folder):

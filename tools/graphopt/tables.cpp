@@ -135,17 +135,37 @@ std::string plan_table(const PartitionStage::Report& p) {
   return out;
 }
 
+namespace {
+
+// Returns the share of the observed lengths that a bucket takes, in percent. Symbols vary independently, so
+// shares of several histograms multiply.
+double share_of(const Report& report, const SpecializeStage::Model& bucket) {
+  double share = 100;
+  for (const SpecializeStage::Waste& w : report.specialize->waste)
+    for (std::size_t k = 0; k < bucket.sizes.size(); ++k) {
+      const Bucketability::Symbol& s = report.buckets->symbols[k];
+      if (s.name != w.symbol || w.observed == 0) continue;
+      const auto at = static_cast<std::size_t>(std::ranges::find(s.sizes, bucket.sizes[k]) - s.sizes.begin());
+      if (at < w.by_size.size())
+        share *= static_cast<double>(w.by_size[at]) / static_cast<double>(w.observed);
+    }
+  return share;
+}
+
+}  // namespace
+
 std::string bucket_table(const Report& report, bool all) {
   const Bucketability& told = *report.buckets;
   const SpecializeStage::Report& buckets = *report.specialize;
   const bool has_devices = report.partition.has_value();
   std::string sizes;
   for (const Bucketability::Symbol& s : told.symbols) sizes += (sizes.empty() ? "" : ",") + visible(s.name);
-  std::string out = fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n", buckets.models.size(),
-                                buckets.models.size() == 1 ? "" : "s",
+  std::string out = fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n",
+                                buckets.models.size(), buckets.models.size() == 1 ? "" : "s",
                                 told.verdict == "refused" ? "not known" : told.verdict);
-  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}{}\n", "bucket: " + sizes, "nodes", "file", "peak memory",
-                     has_devices ? "   subgraphs" : "");
+  const bool has_shares = !buckets.waste.empty();
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}{}{}\n", "bucket: " + sizes, "nodes", "file", "peak memory",
+                     has_devices ? "   subgraphs" : "", has_shares ? "     lengths" : "");
   constexpr std::size_t kRows = 16;
   for (std::size_t i = 0; i < buckets.models.size(); ++i) {
     if (!all && i == kRows) {
@@ -156,9 +176,10 @@ std::string bucket_table(const Report& report, bool all) {
     std::string at;
     for (const std::int64_t size : m.sizes) at += (at.empty() ? "" : ",") + std::to_string(size);
     out +=
-        fmt::format("  {:<32}{:>12}{:>12}{:>12}{}\n", "  " + at, m.nodes,
+        fmt::format("  {:<32}{:>12}{:>12}{:>12}{}{}\n", "  " + at, m.nodes,
                     m.bytes == 0 ? "" : size_text(m.bytes), m.peak_bytes ? size_text(*m.peak_bytes) : "open",
-                    has_devices ? fmt::format("{:>12}", m.subgraphs) : "");
+                    has_devices ? fmt::format("{:>12}", m.subgraphs) : "",
+                    has_shares ? fmt::format("{:>11.1f}%", share_of(report, m)) : "");
   }
   for (const SpecializeStage::Waste& w : buckets.waste)
     if (w.elements > 0)

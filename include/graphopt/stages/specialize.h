@@ -25,6 +25,7 @@ struct SpecializeStage {
     std::string symbol;
     std::uint64_t observed = 0;  // how many lengths
     std::uint64_t elements = 0, padded_elements = 0;
+    std::vector<std::uint64_t> by_size;  // how many lengths take each size of the symbol
   };
   struct Report {
     std::vector<Model> models;  // in the order of their sizes

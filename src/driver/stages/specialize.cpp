@@ -18,12 +18,15 @@ std::vector<SpecializeStage::Waste> waste_of(const Specialized& s) {
   for (const BucketSymbol& symbol : s.buckets().symbols) {
     const BucketGroup& group = s.marks.groups[symbol.group];
     if (group.lengths.empty()) continue;
-    SpecializeStage::Waste waste{.symbol = symbol.name};
+    SpecializeStage::Waste waste;
+    waste.symbol = symbol.name;
+    waste.by_size.assign(symbol.values.size(), 0);
     for (const LengthCount& l : group.lengths) {
       const auto size = std::ranges::lower_bound(symbol.values, l.length);
       if (size == symbol.values.end()) continue;  // a filter left no bucket for it
       const auto count = static_cast<std::uint64_t>(l.count);
       waste.observed += count;
+      waste.by_size[static_cast<std::size_t>(size - symbol.values.begin())] += count;
       waste.elements += count * static_cast<std::uint64_t>(l.length);
       waste.padded_elements += count * static_cast<std::uint64_t>(*size);
     }
