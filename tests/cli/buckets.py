@@ -605,6 +605,14 @@ def test_a_model_that_takes_less(tool, folder):
     made(tool, folder, "--bucket", "seq=4,6", text=text)
 
 
+def test_an_output_that_no_manifest_can_name(tool, folder):
+    path = source_of(folder)
+    out = bytes(folder / "o") + b"\xff.onnx"
+    done = tool(path, *SIZES, "-o", out.decode(errors="surrogateescape"))
+    refused(done, INPUT, "the name of the output file")
+    expect("bucket seq" not in done.stderr, done.stderr)
+
+
 def test_no_single_model_by_force(tool, folder):
     path = source_of(folder, MEAN)
     words = ("--bucket-require", "force", "--bucket-single", "-o", folder / "out.onnx")

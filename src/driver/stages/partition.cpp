@@ -56,14 +56,14 @@ Status take_constants_out(Work& work) {
 }
 
 // JSON is UTF-8, so the manifest cannot name what has another name.
-Status check_names(const Model& m, const PartitionedModel& p, const std::string& output) {
-  const auto refused = [&m](std::string_view what, std::string_view name) {
-    return Error{ErrorKind::Input,
-                 {m.file, {}, {}, {}, {}},
-                 "the name of " + std::string(what) + " '" + std::string(name) + "' is not UTF-8",
-                 "rename it: a manifest is JSON, and cannot name it"};
-  };
-  if (!is_utf8(output)) return refused("the output file", output);
+Error no_text(const std::string& file, std::string_view what, std::string_view name) {
+  return {ErrorKind::Input,
+          {file, {}, {}, {}, {}},
+          "the name of " + std::string(what) + " '" + std::string(name) + "' is not UTF-8",
+          "rename it: a manifest is JSON, and cannot name it"};
+}
+
+Status check_names(const Model& m, const PartitionedModel& p) {
   std::vector<ValueId> named;
   const auto inputs = m.graph_inputs(m.main());
   named.assign(inputs.begin(), inputs.end());
@@ -74,7 +74,7 @@ Status check_names(const Model& m, const PartitionedModel& p, const std::string&
     named.insert(named.end(), part.outputs.begin(), part.outputs.end());
   }
   for (const ValueId v : named)
-    if (v && !is_utf8(m.text(m.value(v).name))) return refused("the value", m.text(m.value(v).name));
+    if (v && !is_utf8(m.text(m.value(v).name))) return no_text(m.file, "the value", m.text(m.value(v).name));
   return Done{};
 }
 
@@ -277,7 +277,7 @@ Status partition_model(const Options& options, std::span<const Profile> devices,
                  "give --parts never, another profile (min_nodes), or --force"};
   out.parts = parts_of(m, out.placement, out.partition);
   if (!options.output.empty())
-    if (Status s = check_names(m, out, options.output); !s) return s;
+    if (Status s = check_names(m, out); !s) return s;
   if (!asked.plan && !asked.devices.empty()) annotate(m, devices, out);
   if (auto broken = verify(m)) return *broken;
   return Done{};
@@ -342,6 +342,8 @@ extern constinit const StageEntry partition_stage = {
                  (!options.partition.devices.empty() || !manifest_path(options).empty());
         },
     .prepare = [](Run& run) -> Status {
+      const std::string& output = run.options.output;
+      if (!is_utf8(output)) return no_text(run.options.input, "the output file", output);
       if (run.options.partition.devices.empty()) return Done{};  // the stage buckets opened the host
       return open_devices(run);
     },
