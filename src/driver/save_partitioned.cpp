@@ -29,7 +29,8 @@ std::string algorithm_of(const Options& o) {
   return o.partition.devices.empty() ? "none" : partition_algorithm_name(o.partition.algorithm);
 }
 
-std::map<std::string, ManifestOption> options_of(const Options& o) {
+std::map<std::string, ManifestOption> options_of(const Run& run) {
+  const Options& o = run.options;
   std::map<std::string, ManifestOption> out;
   out["algorithm"] = algorithm_of(o);
   out["connected"] = o.partition.connected;
@@ -45,6 +46,13 @@ std::map<std::string, ManifestOption> options_of(const Options& o) {
     for (const PartitionStage::LayerRule& r : o.partition.layers)
       rules += (rules.size() == 5 ? "=" : "; ") + r.device + '(' + (r.exact ? "=" : "") + r.text + ')';
     out["assignment"] = std::move(rules);
+  }
+  if (o.buckets.asked()) {
+    std::string marks;  // which have commas of their own
+    for (const std::string& mark : o.buckets.marks) marks += (marks.empty() ? "" : "; ") + mark;
+    if (!marks.empty()) out["bucket"] = std::move(marks);
+    if (!o.buckets.file.empty()) out["buckets"] = o.buckets.file;
+    out["bucket_require"] = std::string(kBucketRequireNames[static_cast<std::size_t>(required(run))]);
   }
   std::vector<std::string> dims, shapes;
   for (const DimOption& d : o.infer.dims)
@@ -191,7 +199,7 @@ Status save_partitioned(Run& run) {
   PayloadHashes hashes;
   ManifestSource source = manifest_source(run, work, p, of_out.stated, whole_types);
   source.version = std::string(version());
-  source.options = options_of(run.options);
+  source.options = options_of(run);
   source.source_id = p.source_id;
   source.hashes = &hashes;
   nlohmann::json manifest = manifest_of(source);

@@ -226,6 +226,20 @@ def test_tolerance_goes_by_what_is_inside(tool, folder):
         expect(found == tolerance, element, found)
 
 
+def test_options_in_the_manifest(tool, folder):
+    manifest, done = made(tool, folder, *SIZES, "--bucket-require", "proved")
+    options = {k: v for k, v in manifest["tool"]["options"].items() if k.startswith("bucket")}
+    expect(options == {"bucket": "seq=4,8,16; batch=1,2", "bucket_require": "proved"}, options)
+    path = buckets_file(folder, groups=[group("seq", 4, 8)], require="repair")
+    manifest, done = made(tool, folder, "--buckets", path)
+    options = {k: v for k, v in manifest["tool"]["options"].items() if k.startswith("bucket")}
+    expect(options == {"buckets": str(path), "bucket_require": "repair"}, options)
+    alone = folder / "alone.onnx"
+    done = tool(folder / "m.onnx", "--devices", profile(folder, "Relu"), "-o", alone)
+    options = json.loads((folder / "alone.manifest.json").read_text())["tool"]["options"]
+    expect(done.returncode == 0 and not any(k.startswith("bucket") for k in options), options)
+
+
 def test_a_manifest_elsewhere(tool, folder):
     (folder / "models").mkdir()
     path = folder / "list.json"
