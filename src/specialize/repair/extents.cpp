@@ -10,7 +10,13 @@ constexpr int kMaxDepth = 16;  // of calls within calls
 }  // namespace
 
 ExtentValues::ExtentValues(Model& m, const Inference& inference, std::span<const PaddedSymbol> padded)
-    : m_(m), inference_(inference), front_(Emitter::in_front(m, "bucket")) {
+    : m_(m),
+      inference_(inference),
+      front_(Emitter::in_front(m, "bucket")),
+      of_true_run_(front_, m.dims, FormulaWriter::Form::Number,
+                   [this](DimId s) { return symbol_value(s, ExtentOf::TrueRun); }),
+      of_this_run_(front_, m.dims, FormulaWriter::Form::Number,
+                   [this](DimId s) { return symbol_value(s, ExtentOf::ThisRun); }) {
   for (const PaddedSymbol& s : padded) padded_.push_back(s.symbol);
 }
 
@@ -79,56 +85,19 @@ ValueId ExtentValues::symbol_value(DimId symbol, ExtentOf run) {
   return front_.node(OpKind::Gather, {shape, front_.number(at.axis)}, "extent");
 }
 
-ValueId ExtentValues::factor_value(const DimFactor& f, ExtentOf run) {
-  if (f.kind == DimFactor::Kind::Symbol) return value(f.self, run);
-  std::vector<ValueId> operands;
-  for (const DimId d : f.operands) operands.push_back(value(d, run));
-  const OpKind kind = f.kind == DimFactor::Kind::FloorDiv ? OpKind::Div
-                      : f.kind == DimFactor::Kind::Min    ? OpKind::Min
-                                                          : OpKind::Max;
-  return front_.node(kind, operands, "extent");
-}
-
 ValueId ExtentValues::value(DimId extent, ExtentOf run) {
-  extent = m_.dims.canonical(extent);
-  const auto known = values_.find({extent, run});
-  if (known != values_.end()) return known->second;
-  ValueId out;
-  if (const auto n = m_.dims.value(extent)) {
-    out = front_.number(*n);
-  } else if (m_.dims.is_symbol(extent)) {
-    out = symbol_value(extent, run);
-  } else {
-    std::vector<DimProduct> terms = *terms_of(m_.dims, extent);
-    // What is added comes first, so that an expression never begins with a difference.
-    std::ranges::stable_partition(terms, [](const DimProduct& t) { return t.coefficient > 0; });
-    for (const DimProduct& t : terms) {
-      ValueId product;
-      for (const DimFactor& f : t.factors) {
-        const ValueId next = factor_value(f, run);
-        product = product ? front_.node(OpKind::Mul, {product, next}, "extent") : next;
-      }
-      const std::int64_t size = t.coefficient < 0 ? -t.coefficient : t.coefficient;
-      if (!product) product = front_.number(size);
-      else if (size != 1) product = front_.node(OpKind::Mul, {product, front_.number(size)}, "extent");
-      if (!out && t.coefficient < 0) out = front_.number(0);
-      out = !out ? product
-                 : front_.node(t.coefficient > 0 ? OpKind::Add : OpKind::Sub, {out, product}, "extent");
-    }
-  }
-  values_.emplace(std::pair{extent, run}, out);
-  return out;
+  return (run == ExtentOf::TrueRun ? of_true_run_ : of_this_run_).value(extent);
 }
 
 std::optional<std::string> ExtentValues::mistake(const PaddingAnalysis& analysis) const {
-  for (const auto& [key, v] : values_) {
-    if (key.second != ExtentOf::TrueRun || m_.dims.value(key.first)) continue;
+  for (const auto& [extent, v] : of_true_run_.written()) {
+    if (m_.dims.value(extent)) continue;
     const PaddedValue& p = analysis.value(v);
     const auto is_extent = [&](const Bound& b) {
-      return b.expression && m_.dims.equal(b.expression, key.first) == Tri::Yes;
+      return b.expression && m_.dims.equal(b.expression, extent) == Tri::Yes;
     };
     if (!p.known || p.bad || !is_extent(p.true_part().low) || !is_extent(p.true_part().high))
-      return m_.dims.print(key.first);
+      return m_.dims.print(extent);
   }
   return std::nullopt;
 }

@@ -13,18 +13,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "infer/infer.h"
 #include "ir/dim_terms.h"
 #include "ir/model.h"
+#include "specialize/emitter.h"
+#include "specialize/formula_writer.h"
 #include "specialize/padding/analysis.h"
-#include "specialize/repair/emit.h"
 
 namespace graphopt {
 
@@ -40,6 +39,8 @@ class ExtentValues {
  public:
   // Both must outlive this object.
   ExtentValues(Model& m, const Inference& inference, std::span<const PaddedSymbol> padded);
+  ExtentValues(const ExtentValues&) = delete;  // writers of formulas refer to it
+  ExtentValues& operator=(const ExtentValues&) = delete;
 
   // Returns why the extent cannot be computed; empty where it can.
   std::string obstacle(DimId extent, ExtentOf run) const;
@@ -60,7 +61,6 @@ class ExtentValues {
   std::optional<DimPlace> place_of(DimId symbol) const;
   ValueId symbol_value(DimId symbol, ExtentOf run);
   ValueId length_of(DimId symbol);
-  ValueId factor_value(const DimFactor& f, ExtentOf run);
   std::string obstacle(const DimFactor& f, ExtentOf run, int depth) const;
   std::string obstacle(DimId extent, ExtentOf run, int depth) const;
 
@@ -69,7 +69,7 @@ class ExtentValues {
   std::vector<DimId> padded_;
   Emitter front_;
   std::vector<LengthInput> lengths_;
-  std::map<std::pair<DimId, ExtentOf>, ValueId> values_;
+  FormulaWriter of_true_run_, of_this_run_;
 };
 
 }  // namespace graphopt

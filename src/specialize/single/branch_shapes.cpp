@@ -46,7 +46,7 @@ ValueId TrueExtents::list(std::span<const DimId> extents) {
     parts.push_back(value(d));
     if (!parts.back()) return {};
   }
-  return at->second = parts.size() == 1 ? parts[0] : out_.concat(parts, 0, "bucket_extents");
+  return at->second = parts.size() == 1 ? parts[0] : out_.concat(parts, 0, "extents");
 }
 
 ValueId TrueExtents::counted(DimId extent) {
@@ -56,11 +56,11 @@ ValueId TrueExtents::counted(DimId extent) {
   if (!end) return {};
   Model& m = out_.model();
   if (!zero_) {
-    zero_ = out_.constant(m.make_int64(0), "bucket_zero");
-    one_ = out_.constant(m.make_int64(1), "bucket_one");
+    zero_ = out_.constant(m.make_int64(0), "zero");
+    one_ = out_.constant(m.make_int64(1), "one");
   }
-  const ValueId scalar = out_.add(OpKind::Reshape, {end, out_.ints({})}, "bucket_end");
-  return at->second = out_.add(OpKind::Range, {zero_, scalar, one_}, "bucket_positions");
+  const ValueId scalar = out_.node(OpKind::Reshape, {end, out_.numbers({})}, "end");
+  return at->second = out_.node(OpKind::Range, {zero_, scalar, one_}, "positions");
 }
 
 // --- extents of the bucket ---------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ DimId BranchShapes::in_bucket(DimId extent) {
 
 ValueId BranchShapes::padded_extent(DimId extent) {
   const DimId d = in_bucket(extent);
-  if (const auto number = d ? extents_.pool().value(d) : std::nullopt) return out_.ints({*number});
+  if (const auto number = d ? extents_.pool().value(d) : std::nullopt) return out_.numbers({*number});
   return needed(extents_.value(d));
 }
 
@@ -88,14 +88,14 @@ ValueId BranchShapes::filling(ValueId element, ValueId shape, std::size_t rank, 
   mask[axis] = '\1';
   const std::int64_t length = static_cast<std::int64_t>(rank);
   const ValueId here =
-      out_.constant(m.make_tensor(DType::Bool, std::span(&length, 1), std::move(mask)), "bucket_axis");
-  return out_.add(OpKind::Expand, {element, out_.add(OpKind::Where, {here, amount, shape}, "bucket_filling")},
-                  "bucket_filling");
+      out_.constant(m.make_tensor(DType::Bool, std::span(&length, 1), std::move(mask)), "axis");
+  return out_.node(OpKind::Expand, {element, out_.node(OpKind::Where, {here, amount, shape}, "filling")},
+                   "filling");
 }
 
 ValueId BranchShapes::with_segments(const AxisPlace& place, ValueId x, ValueId shape, std::size_t rank,
                                     std::size_t axis, ValueId element) {
-  const ValueId axes = out_.ints({static_cast<std::int64_t>(axis)});
+  const ValueId axes = out_.numbers({static_cast<std::int64_t>(axis)});
   std::vector<ValueId> pieces;
   DimId begin = extents_.pool().constant(0);
   for (const AxisPlace& part : place.parts) {
@@ -104,14 +104,14 @@ ValueId BranchShapes::with_segments(const AxisPlace& place, ValueId x, ValueId s
     const ValueId length = needed(extents_.value(part.extent));
     begin = end;
     if (failed_) return x;
-    pieces.push_back(out_.slice(x, from, to, axes, "bucket_segment"));
+    pieces.push_back(out_.slice(x, from, to, axes, "segment"));
     if (!part.padded) continue;
     const ValueId whole = padded_extent(part.extent);
     if (failed_) return x;
-    const ValueId amount = out_.add(OpKind::Sub, {whole, length}, "bucket_amount");
+    const ValueId amount = out_.node(OpKind::Sub, {whole, length}, "amount");
     pieces.push_back(filling(element, shape, rank, axis, amount));
   }
-  return out_.concat(pieces, static_cast<std::int64_t>(axis), "bucket_segments");
+  return out_.concat(pieces, static_cast<std::int64_t>(axis), "segments");
 }
 
 ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueId shape) {
@@ -121,8 +121,8 @@ ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueI
     if (const DimId d = input.dims[i] ? in_bucket(input.dims[i]) : DimId{})
       fixed[i] = extents_.pool().value(d).value_or(0);
   const ValueId element =
-      input.axes.empty() ? ValueId{} : out_.constant(element_of(out_.model(), input), "bucket_pad");
-  const auto shape_again = [&] { shape = out_.add(OpKind::Shape, {x}, "bucket_shape"); };
+      input.axes.empty() ? ValueId{} : out_.constant(element_of(out_.model(), input), "pad");
+  const auto shape_again = [&] { shape = out_.node(OpKind::Shape, {x}, "shape"); };
   std::vector<std::size_t> axes;
   for (std::size_t i = 0; i < input.axes.size(); ++i) {
     if (!input.axes[i].padded) continue;
@@ -143,29 +143,29 @@ ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueI
     const bool is_known = std::ranges::all_of(
         axes, [&](std::size_t i) { return extents_.pool().value(in_bucket(input.dims[i])).has_value(); });
     for (std::size_t i = 0; i < rank && !is_known; ++i)
-      wanted.push_back(at_end[i] != 0 ? padded_extent(input.dims[i]) : out_.ints({0}));
+      wanted.push_back(at_end[i] != 0 ? padded_extent(input.dims[i]) : out_.numbers({0}));
     if (failed_) return x;
-    const ValueId target = is_known ? out_.ints(numbers) : out_.concat(wanted, 0, "bucket_wanted");
-    ValueId amounts = out_.add(OpKind::Sub, {target, shape}, "bucket_amounts");
-    if (axes.size() < rank) amounts = out_.add(OpKind::Mul, {amounts, out_.ints(at_end)}, "bucket_amounts");
-    const ValueId zeros = out_.ints(std::vector<std::int64_t>(rank, 0));
-    const ValueId pads = out_.concat(std::vector<ValueId>{zeros, amounts}, 0, "bucket_pads");
-    x = out_.add(OpKind::Pad, {x, pads, element}, "bucket_padded");
+    const ValueId target = is_known ? out_.numbers(numbers) : out_.concat(wanted, 0, "wanted");
+    ValueId amounts = out_.node(OpKind::Sub, {target, shape}, "amounts");
+    if (axes.size() < rank) amounts = out_.node(OpKind::Mul, {amounts, out_.numbers(at_end)}, "amounts");
+    const ValueId zeros = out_.numbers(std::vector<std::int64_t>(rank, 0));
+    const ValueId pads = out_.concat(std::vector<ValueId>{zeros, amounts}, 0, "pads");
+    x = out_.node(OpKind::Pad, {x, pads, element}, "padded");
   } else {
     for (const std::size_t axis : axes) {
       const std::int64_t position = static_cast<std::int64_t>(axis);
       const ValueId whole = padded_extent(input.dims[axis]);
       if (failed_) return x;
-      const ValueId amount = out_.add(
-          OpKind::Sub, {whole, out_.pick(shape, std::span(&position, 1), "bucket_extent")}, "bucket_amount");
+      const ValueId amount =
+          out_.node(OpKind::Sub, {whole, out_.pick(shape, std::span(&position, 1), "extent")}, "amount");
       x = out_.concat(std::vector<ValueId>{x, filling(element, shape, rank, axis, amount)}, position,
-                      "bucket_padded");
+                      "padded");
       if (axis != axes.back()) shape_again();
     }
   }
   // A 0 in the target is the extent of x there, which is right for an extent that is 0, too.
   if (std::ranges::all_of(fixed, [](std::int64_t d) { return d == 0; })) return x;
-  return out_.add(OpKind::Reshape, {x, out_.ints(fixed)}, "bucket_" + input.name);
+  return out_.node(OpKind::Reshape, {x, out_.numbers(fixed)}, "bucket_" + input.name);
 }
 
 // --- outputs -----------------------------------------------------------------------------------------------
@@ -184,10 +184,9 @@ ValueId BranchShapes::positions(const AxisPlace& place) {
       if (i > 0) {
         const ValueId whole = padded_extent(part.extent);
         if (failed_) return {};
-        const ValueId column = out_.add(OpKind::Reshape, {all, out_.ints({-1, 1})}, "bucket_positions");
-        p = out_.add(OpKind::Add, {out_.add(OpKind::Mul, {column, whole}, "bucket_positions"), p},
-                     "bucket_positions");
-        p = out_.add(OpKind::Reshape, {p, out_.ints({-1})}, "bucket_positions");
+        const ValueId column = out_.node(OpKind::Reshape, {all, out_.numbers({-1, 1})}, "positions");
+        p = out_.node(OpKind::Add, {out_.node(OpKind::Mul, {column, whole}, "positions"), p}, "positions");
+        p = out_.node(OpKind::Reshape, {p, out_.numbers({-1})}, "positions");
       }
       all = p;
       continue;
@@ -195,12 +194,12 @@ ValueId BranchShapes::positions(const AxisPlace& place) {
     if (i > 0) {
       const ValueId from = padded_extent(begin);
       if (failed_) return {};
-      p = out_.add(OpKind::Add, {p, from}, "bucket_positions");
+      p = out_.node(OpKind::Add, {p, from}, "positions");
     }
     pieces.push_back(p);
     begin = extents_.pool().add(begin, part.extent);
   }
-  return is_product ? all : out_.concat(pieces, 0, "bucket_positions");
+  return is_product ? all : out_.concat(pieces, 0, "positions");
 }
 
 ValueId BranchShapes::cut(const DispatchPlan::Output& output, ValueId y) {
@@ -215,13 +214,13 @@ ValueId BranchShapes::cut(const DispatchPlan::Output& output, ValueId y) {
     const ValueId end = needed(extents_.list(ends));
     if (failed_) return y;
     const std::vector<std::int64_t> zeros(axes.size(), 0);
-    y = out_.slice(y, out_.ints(zeros), end, out_.ints(axes), "bucket_cut");
+    y = out_.slice(y, out_.numbers(zeros), end, out_.numbers(axes), "cut");
   }
   for (std::size_t i = 0; i < output.axes.size(); ++i) {
     if (!output.axes[i].padded || is_at_front(output.axes[i])) continue;
     const ValueId at = positions(output.axes[i]);
     if (failed_) return y;
-    y = out_.gather(y, at, static_cast<std::int64_t>(i), "bucket_cut");
+    y = out_.gather(y, at, static_cast<std::int64_t>(i), "cut");
   }
   return y;
 }

@@ -21,16 +21,17 @@
 #include <utility>
 #include <vector>
 
+#include "specialize/emitter.h"
+#include "specialize/formula_writer.h"
 #include "specialize/single/dispatch_plan.h"
-#include "specialize/single/emitter.h"
 
 namespace graphopt {
 
 // Values that all branches read: lists of int64.
 class TrueExtents {
  public:
-  TrueExtents(NodeEmitter& out, DimPool& pool, std::function<ValueId(DimId)> symbol)
-      : out_(out), pool_(pool), formulas_(out, pool, std::move(symbol)) {}
+  TrueExtents(Emitter& out, DimPool& pool, std::function<ValueId(DimId)> symbol)
+      : out_(out), pool_(pool), formulas_(out, pool, FormulaWriter::Form::List, std::move(symbol)) {}
 
   DimPool& pool() { return pool_; }
   // Each returns none where a formula cannot be written.
@@ -39,7 +40,7 @@ class TrueExtents {
   ValueId counted(DimId extent);  // 0, 1, ..., extent - 1
 
  private:
-  NodeEmitter& out_;
+  Emitter& out_;
   DimPool& pool_;
   FormulaWriter formulas_;
   std::map<std::vector<DimId>, ValueId> lists_;
@@ -50,7 +51,7 @@ class TrueExtents {
 class BranchShapes {
  public:
   // `sizes`: of the bucket, in the order of the plan's symbols.
-  BranchShapes(const DispatchPlan& plan, TrueExtents& extents, NodeEmitter& out,
+  BranchShapes(const DispatchPlan& plan, TrueExtents& extents, Emitter& out,
                std::span<const std::int64_t> sizes)
       : plan_(plan), extents_(extents), out_(out), sizes_(sizes) {}
 
@@ -75,7 +76,7 @@ class BranchShapes {
 
   const DispatchPlan& plan_;
   TrueExtents& extents_;
-  NodeEmitter& out_;
+  Emitter& out_;
   std::span<const std::int64_t> sizes_;
   bool failed_ = false;
 };

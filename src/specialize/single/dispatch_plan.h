@@ -16,6 +16,9 @@
 
 namespace graphopt {
 
+// Of a model that dispatches: from this opset on, all operators that are written have the same form.
+inline constexpr std::int64_t kDispatchOpset = 11;
+
 // A layout (padding/layout.h) with what it is made of.
 struct AxisPlace {
   LayoutKind kind = LayoutKind::Same;

@@ -7,7 +7,7 @@
 namespace graphopt {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using List = std::vector<std::int64_t>;
 
 bool is_literal(DimPool& pool, DimId d) {
   const auto v = pool.value(d);
@@ -16,8 +16,12 @@ bool is_literal(DimPool& pool, DimId d) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const DispatchPlan& plan, DimPool& pool, NodeEmitter& out, std::vector<ValueId> inputs)
-    : plan_(plan), pool_(pool), out_(out), inputs_(std::move(inputs)), formulas_(out, pool, [this](DimId s) {
+Dispatcher::Dispatcher(const DispatchPlan& plan, DimPool& pool, Emitter& out, std::vector<ValueId> inputs)
+    : plan_(plan),
+      pool_(pool),
+      out_(out),
+      inputs_(std::move(inputs)),
+      formulas_(out, pool, FormulaWriter::Form::List, [this](DimId s) {
         const auto at = position_of(s);
         return at ? safe(static_cast<std::size_t>(*at)) : ValueId{};
       }) {
@@ -32,7 +36,7 @@ std::optional<std::int64_t> Dispatcher::position_of(DimId symbol) const {
 
 ValueId Dispatcher::safe(std::size_t symbol) {
   const auto position = static_cast<std::int64_t>(symbol);
-  return out_.pick(safe_symbols_, std::span(&position, 1), "bucket_symbol");
+  return out_.pick(safe_symbols_, std::span(&position, 1), "symbol");
 }
 
 std::optional<std::string> Dispatcher::run() {
@@ -57,14 +61,14 @@ void Dispatcher::join_shapes() {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::vector<DimId>& dims = plan_.inputs[i].dims;
     if (std::ranges::all_of(dims, [this](DimId d) { return !d || is_literal(pool_, d); })) continue;
-    shapes_[i] = out_.add(OpKind::Shape, {inputs_[i]}, "bucket_shape");
+    shapes_[i] = out_.node(OpKind::Shape, {inputs_[i]}, "shape");
     parts.push_back(shapes_[i]);
     for (const DimId d : dims) {
       if (d && !is_literal(pool_, d)) dims_.push_back({pool_.canonical(d), position});
       ++position;
     }
   }
-  if (!parts.empty()) all_dims_ = parts.size() == 1 ? parts[0] : out_.concat(parts, 0, "bucket_dims");
+  if (!parts.empty()) all_dims_ = parts.size() == 1 ? parts[0] : out_.concat(parts, 0, "dims");
 }
 
 // --- the symbols -------------------------------------------------------------------------------------------
@@ -111,26 +115,26 @@ DimId Dispatcher::solved(DimId extent, DimId symbol, DimId seen) {
 
 std::optional<std::string> Dispatcher::find_symbols() {
   std::vector<ValueId> values(ids_.size());
-  Numbers places(ids_.size(), -1);
+  List places(ids_.size(), -1);
   for (std::size_t i = 0; i < ids_.size(); ++i) {
-    if (const auto v = pool_.value(ids_[i])) values[i] = out_.ints({*v});
+    if (const auto v = pool_.value(ids_[i])) values[i] = out_.numbers({*v});
     const auto alone = std::ranges::find(dims_, ids_[i], &Dim::extent);
     if (values[i] || alone == dims_.end()) continue;
     alone->is_source = true;
     places[i] = alone->position;
   }
   if (std::ranges::all_of(places, [](std::int64_t p) { return p >= 0; })) {
-    symbols_ = out_.pick(all_dims_, places, "bucket_symbols");
+    symbols_ = out_.pick(all_dims_, places, "symbols");
     return std::nullopt;
   }
   std::vector<std::pair<DimId, std::int64_t>> seen;  // symbols of the pool for entries of the list
-  FormulaWriter raw(out_, pool_, [&](DimId s) {
+  FormulaWriter raw(out_, pool_, FormulaWriter::Form::List, [&](DimId s) {
     if (const auto at = position_of(s)) return values[static_cast<std::size_t>(*at)];
     const auto at = std::ranges::find(seen, s, &std::pair<DimId, std::int64_t>::first);
-    return at == seen.end() ? ValueId{} : out_.pick(all_dims_, std::span(&at->second, 1), "bucket_extent");
+    return at == seen.end() ? ValueId{} : out_.pick(all_dims_, std::span(&at->second, 1), "extent");
   });
   for (std::size_t i = 0; i < ids_.size(); ++i)
-    if (places[i] >= 0) values[i] = out_.pick(all_dims_, std::span(&places[i], 1), "bucket_symbol");
+    if (places[i] >= 0) values[i] = out_.pick(all_dims_, std::span(&places[i], 1), "symbol");
   for (bool found = true; found;) {
     found = false;
     for (const Dim& dim : dims_) {
@@ -148,14 +152,14 @@ std::optional<std::string> Dispatcher::find_symbols() {
   }
   for (std::size_t i = 0; i < ids_.size(); ++i)
     if (!values[i]) return "the shapes of the inputs do not say what " + pool_.print(ids_[i]) + " is";
-  symbols_ = values.size() == 1 ? values[0] : out_.concat(values, 0, "bucket_symbols");
+  symbols_ = values.size() == 1 ? values[0] : out_.concat(values, 0, "symbols");
   return std::nullopt;
 }
 
 // --- what was promised -------------------------------------------------------------------------------------
 
 void Dispatcher::find_ranges() {
-  Numbers lows, below, above;
+  List lows, below, above;
   for (const BucketSymbol& s : plan_.buckets.symbols) {
     lows.push_back(s.fixed ? s.values.front() : s.range.low);
     above.push_back(std::min(s.range.high, s.values.back()) + 1);
@@ -165,16 +169,16 @@ void Dispatcher::find_ranges() {
     above.push_back(kMaxInputExtent + 1);
   }
   for (const std::int64_t low : lows) below.push_back(low - 1);
-  const ValueId within = out_.add(OpKind::And,
-                                  {out_.add(OpKind::Less, {out_.ints(below), symbols_}, "bucket_least"),
-                                   out_.add(OpKind::Less, {symbols_, out_.ints(above)}, "bucket_greatest")},
-                                  "bucket_within");
+  const ValueId within = out_.node(OpKind::And,
+                                   {out_.node(OpKind::Less, {out_.numbers(below), symbols_}, "least"),
+                                    out_.node(OpKind::Less, {symbols_, out_.numbers(above)}, "greatest")},
+                                   "within");
   conditions_.push_back(within);
-  safe_symbols_ = out_.add(OpKind::Where, {within, symbols_, out_.ints(lows)}, "bucket_symbols");
+  safe_symbols_ = out_.node(OpKind::Where, {within, symbols_, out_.numbers(lows)}, "symbols");
 }
 
 bool Dispatcher::check_dims() {
-  Numbers again, symbols, stated;
+  List again, symbols, stated;
   std::vector<ValueId> formulas;
   for (const Dim& dim : dims_) {
     if (dim.is_source) continue;
@@ -188,10 +192,10 @@ bool Dispatcher::check_dims() {
     if (!formulas.back()) return false;
   }
   if (!again.empty())
-    require_equal(out_.pick(all_dims_, again, "bucket_dims"), out_.pick(symbols_, symbols, "bucket_symbols"));
+    require_equal(out_.pick(all_dims_, again, "dims"), out_.pick(symbols_, symbols, "symbols"));
   if (!stated.empty()) {
-    const ValueId all = formulas.size() == 1 ? formulas[0] : out_.concat(formulas, 0, "bucket_extents");
-    require_equal(out_.pick(all_dims_, stated, "bucket_dims"), all);
+    const ValueId all = formulas.size() == 1 ? formulas[0] : out_.concat(formulas, 0, "extents");
+    require_equal(out_.pick(all_dims_, stated, "dims"), all);
   }
   return true;
 }
@@ -205,7 +209,7 @@ bool Dispatcher::check_filter() {
     const BucketSymbol& s = plan_.buckets.symbols[i];
     (void)pool.assert_range(filter.symbols()[i], {s.range.low, s.range.high});
   }
-  FormulaWriter formulas(out_, pool, [&](DimId s) {
+  FormulaWriter formulas(out_, pool, FormulaWriter::Form::List, [&](DimId s) {
     for (std::size_t i = 0; i < filter.symbols().size(); ++i)
       if (filter.symbols()[i] == s) return safe(i);
     return ValueId{};
@@ -223,14 +227,14 @@ bool Dispatcher::check_filter() {
   }
   if (filter.relation() == Relation::Greater || filter.relation() == Relation::GreaterEqual) std::swap(a, b);
   if (filter.relation() == Relation::LessEqual || filter.relation() == Relation::GreaterEqual)
-    b = out_.add(OpKind::Add, {b, out_.ints({1})}, "bucket_where");
-  conditions_.push_back(out_.add(OpKind::Less, {a, b}, "bucket_where"));
+    b = out_.node(OpKind::Add, {b, out_.numbers({1})}, "where");
+  conditions_.push_back(out_.node(OpKind::Less, {a, b}, "where"));
   return true;
 }
 
 // A shape that does not meet them is one that the model refuses, and the dynamic graph says so.
 bool Dispatcher::check_multiples() {
-  Numbers divisors;
+  List divisors;
   std::vector<ValueId> extents;
   for (const Divisibility& d : plan_.multiples) {
     const std::vector<DimId> symbols = pool_.symbols_of(d.extent);
@@ -244,8 +248,8 @@ bool Dispatcher::check_multiples() {
     if (!extents.back()) return false;
   }
   if (extents.empty()) return true;
-  const ValueId all = extents.size() == 1 ? extents[0] : out_.concat(extents, 0, "bucket_extents");
-  require_equal(out_.add(OpKind::Mod, {all, out_.ints(divisors)}, "bucket_rest"), out_.ints({0}));
+  const ValueId all = extents.size() == 1 ? extents[0] : out_.concat(extents, 0, "extents");
+  require_equal(out_.node(OpKind::Mod, {all, out_.numbers(divisors)}, "rest"), out_.numbers({0}));
   return true;
 }
 
@@ -253,11 +257,10 @@ void Dispatcher::check_fixed() {
   for (std::size_t i = 0; i < plan_.buckets.symbols.size(); ++i) {
     const BucketSymbol& s = plan_.buckets.symbols[i];
     if (!s.fixed || s.values.size() == 1) continue;  // one size is a range
-    const ValueId equal = out_.add(OpKind::Equal, {out_.ints(s.values), safe(i)}, "bucket_equal");
-    const ValueId number = out_.cast(equal, DType::Int32, "bucket_equal");
-    const ValueId any =
-        out_.cast(out_.reduce(OpKind::ReduceMax, number, "bucket_any"), DType::Bool, "bucket_any");
-    conditions_.push_back(out_.add(OpKind::Reshape, {any, out_.ints({1})}, "bucket_any"));
+    const ValueId equal = out_.node(OpKind::Equal, {out_.numbers(s.values), safe(i)}, "equal");
+    const ValueId number = out_.cast(equal, DType::Int32, "equal");
+    const ValueId any = out_.cast(out_.reduce(OpKind::ReduceMax, number, "any"), DType::Bool, "any");
+    conditions_.push_back(out_.node(OpKind::Reshape, {any, out_.numbers({1})}, "any"));
   }
 }
 
@@ -266,24 +269,23 @@ void Dispatcher::check_fixed() {
 void Dispatcher::find_bucket() {
   const BucketCells cells = cells_of(plan_.buckets);
   if (cells.buckets.size() == 1) return;
-  const ValueId each = out_.pick(safe_symbols_, cells.symbols, "bucket_each");
-  const ValueId less = out_.add(OpKind::Less, {out_.ints(cells.sizes), each}, "bucket_less");
-  const ValueId steps = out_.add(
-      OpKind::Mul, {out_.cast(less, DType::Int64, "bucket_less"), out_.ints(cells.strides)}, "bucket_steps");
-  bucket_ = out_.reduce(OpKind::ReduceSum, steps, "bucket_cell");
+  const ValueId each = out_.pick(safe_symbols_, cells.symbols, "each");
+  const ValueId less = out_.node(OpKind::Less, {out_.numbers(cells.sizes), each}, "less");
+  const ValueId steps =
+      out_.node(OpKind::Mul, {out_.cast(less, DType::Int64, "less"), out_.numbers(cells.strides)}, "steps");
+  bucket_ = out_.reduce(OpKind::ReduceSum, steps, "cell");
   if (cells.is_plain) return;
-  bucket_ = out_.gather(out_.ints(cells.buckets), bucket_, 0, "bucket");
+  bucket_ = out_.gather(out_.numbers(cells.buckets), bucket_, 0, "chosen");
   if (std::ranges::find(cells.buckets, -1) == cells.buckets.end()) return;
-  const ValueId list = out_.add(OpKind::Reshape, {bucket_, out_.ints({1})}, "bucket");
-  conditions_.push_back(out_.add(OpKind::Less, {out_.ints({-1}), list}, "bucket_found"));
+  const ValueId list = out_.node(OpKind::Reshape, {bucket_, out_.numbers({1})}, "chosen");
+  conditions_.push_back(out_.node(OpKind::Less, {out_.numbers({-1}), list}, "found"));
 }
 
 ValueId Dispatcher::joined_conditions() {
-  const ValueId all =
-      conditions_.size() == 1 ? conditions_[0] : out_.concat(conditions_, 0, "bucket_conditions");
+  const ValueId all = conditions_.size() == 1 ? conditions_[0] : out_.concat(conditions_, 0, "conditions");
   const ValueId least =
-      out_.reduce(OpKind::ReduceMin, out_.cast(all, DType::Int32, "bucket_conditions"), "bucket_conditions");
-  return out_.cast(least, DType::Bool, "bucket_covered");
+      out_.reduce(OpKind::ReduceMin, out_.cast(all, DType::Int32, "conditions"), "conditions");
+  return out_.cast(least, DType::Bool, "covered");
 }
 
 }  // namespace graphopt

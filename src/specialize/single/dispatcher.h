@@ -14,9 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "specialize/emitter.h"
+#include "specialize/formula_writer.h"
 #include "specialize/single/bucket_cells.h"
 #include "specialize/single/dispatch_plan.h"
-#include "specialize/single/emitter.h"
 
 namespace graphopt {
 
@@ -24,7 +25,7 @@ class Dispatcher {
  public:
   // `inputs`: the values of plan.inputs in the main graph, into which nodes are written. The pool has the
   // plan's ids, and grows.
-  Dispatcher(const DispatchPlan& plan, DimPool& pool, NodeEmitter& out, std::vector<ValueId> inputs);
+  Dispatcher(const DispatchPlan& plan, DimPool& pool, Emitter& out, std::vector<ValueId> inputs);
 
   // Returns what cannot be written, as a text.
   std::optional<std::string> run();
@@ -56,12 +57,12 @@ class Dispatcher {
   // The symbol in its range.
   ValueId safe(std::size_t symbol);
   void require_equal(ValueId a, ValueId b) {
-    conditions_.push_back(out_.add(OpKind::Equal, {a, b}, "bucket_equal"));
+    conditions_.push_back(out_.node(OpKind::Equal, {a, b}, "equal"));
   }
 
   const DispatchPlan& plan_;
   DimPool& pool_;
-  NodeEmitter& out_;
+  Emitter& out_;
   std::vector<ValueId> inputs_, shapes_;
   std::vector<Dim> dims_;
   ValueId all_dims_, symbols_, safe_symbols_, covered_, bucket_;

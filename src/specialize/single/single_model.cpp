@@ -46,10 +46,10 @@ class Builder {
   std::optional<Error> bucket_tree(GraphId g, const Dispatcher& dispatcher);
   std::optional<Error> bucket_branch(std::size_t b, GraphId g, const Dispatcher& dispatcher,
                                      TrueExtents& extents);
-  std::optional<Error> bucket_inputs(const Model& bucket, Copier& copy, BranchShapes& shapes,
-                                     NodeEmitter& out, const Dispatcher& dispatcher, TrueExtents& extents);
+  std::optional<Error> bucket_inputs(const Model& bucket, Copier& copy, BranchShapes& shapes, Emitter& out,
+                                     const Dispatcher& dispatcher, TrueExtents& extents);
   std::optional<Error> bucket_constants(const Model& bucket, Copier& copy, GraphId g);
-  void set_outputs(NodeEmitter& out, std::vector<ValueId> values);
+  void set_outputs(Emitter& out, std::vector<ValueId> values);
   std::string_view name(ValueId v) const { return m_.text(m_.value(v).name); }
   ValueId main_input(std::string_view name) const {
     const auto at = inputs_.find(name);
@@ -139,13 +139,13 @@ void Builder::set_branches(NodeId n, GraphId then_branch, GraphId else_branch) {
 }
 
 // Runtimes want each output of a branch to be the result of a node in it, and each once.
-void Builder::set_outputs(NodeEmitter& out, std::vector<ValueId> values) {
+void Builder::set_outputs(Emitter& out, std::vector<ValueId> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const NodeId def = m_.value(values[i]).def;
     const bool is_own = def && m_.node(def).graph == out.graph() && m_.kind(def) != OpKind::Constant;
     if (!is_own || std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
                        values.begin() + static_cast<std::ptrdiff_t>(i))
-      values[i] = out.add(OpKind::Identity, {values[i]}, name(results_[i]));
+      values[i] = out.node(OpKind::Identity, {values[i]}, name(results_[i]));
   }
   m_.set_graph_outputs(out.graph(), values);
 }
@@ -157,7 +157,7 @@ std::optional<Error> Builder::dispatch() {
     if (!inputs.back())
       return problem(ErrorKind::Internal, dynamic_, "the dynamic model has no input '" + in.name + "'");
   }
-  NodeEmitter main(m_, m_.main());
+  Emitter main = Emitter::at_end(m_, m_.main(), "bucket");
   Dispatcher dispatcher(plan_, pool_, main, std::move(inputs));
   if (const auto what = dispatcher.run())
     return problem(ErrorKind::Usage, dynamic_, *what, std::string(kSeparately));
@@ -182,17 +182,17 @@ void Builder::dynamic_branch(GraphId g) {
     copy.map(v, outputs.back());
   }
   for (NodeId n = dynamic_.first_node(dynamic_.main()); n; n = dynamic_.next_node(n)) copy.node(n, g);
-  NodeEmitter out(m_, g);
+  Emitter out = Emitter::at_end(m_, g, "bucket");
   set_outputs(out, std::move(outputs));
 }
 
 // --- the buckets -------------------------------------------------------------------------------------------
 
 std::optional<Error> Builder::bucket_tree(GraphId g, const Dispatcher& dispatcher) {
-  NodeEmitter shared(m_, g);
+  Emitter shared = Emitter::at_end(m_, g, "bucket");
   TrueExtents extents(shared, pool_, [&](DimId s) {
     const auto at = dispatcher.position_of(s);
-    return at ? shared.pick(dispatcher.symbols(), std::span(&*at, 1), "bucket_symbol") : ValueId{};
+    return at ? shared.pick(dispatcher.symbols(), std::span(&*at, 1), "symbol") : ValueId{};
   });
   struct Part {
     std::size_t low, high;
@@ -207,9 +207,9 @@ std::optional<Error> Builder::bucket_tree(GraphId g, const Dispatcher& dispatche
       continue;
     }
     const std::size_t middle = part.low + (part.high - part.low) / 2;
-    NodeEmitter out(m_, part.graph);
-    const ValueId bound = out.constant(m_.make_int64(static_cast<std::int64_t>(middle)), "bucket_middle");
-    const std::vector<ValueId> below{out.add(OpKind::Less, {dispatcher.bucket(), bound}, "bucket_below")};
+    Emitter out = Emitter::at_end(m_, part.graph, "bucket");
+    const ValueId bound = out.constant(m_.make_int64(static_cast<std::int64_t>(middle)), "middle");
+    const std::vector<ValueId> below{out.node(OpKind::Less, {dispatcher.bucket(), bound}, "below")};
     const NodeId n =
         m_.add_node_like(part.graph, standard_op(m_, OpKind::If), below, results_.size(), "bucket_output");
     if (part.graph == g) shared.put_before(n);
@@ -230,7 +230,7 @@ std::optional<Error> Builder::bucket_branch(std::size_t b, GraphId g, const Disp
                                             TrueExtents& extents) {
   const Model& bucket = *buckets_[b].model;
   if (auto error = import_domains(bucket)) return error;
-  NodeEmitter out(m_, g);
+  Emitter out = Emitter::at_end(m_, g, "bucket");
   BranchShapes shapes(plan_, extents, out, buckets_[b].at);
   Copier copy(bucket, m_);
   if (auto error = bucket_inputs(bucket, copy, shapes, out, dispatcher, extents)) return error;
@@ -258,7 +258,7 @@ std::optional<Error> Builder::bucket_branch(std::size_t b, GraphId g, const Disp
 }
 
 std::optional<Error> Builder::bucket_inputs(const Model& bucket, Copier& copy, BranchShapes& shapes,
-                                            NodeEmitter& out, const Dispatcher& dispatcher,
+                                            Emitter& out, const Dispatcher& dispatcher,
                                             TrueExtents& extents) {
   for (const ValueId v : bucket.graph_inputs(bucket.main())) {
     const std::string_view own = bucket.text(bucket.value(v).name);
@@ -269,7 +269,7 @@ std::optional<Error> Builder::bucket_inputs(const Model& bucket, Copier& copy, B
       ValueId number = extents.value(length->symbol);
       if (!number || type.kind != TypeKind::Tensor || type.dims.size() > 1)
         return problem(ErrorKind::Internal, dynamic_, fmt::format("'{}' cannot hold an extent", own));
-      if (type.dims.empty()) number = out.add(OpKind::Reshape, {number, out.ints({})}, own);
+      if (type.dims.empty()) number = out.node(OpKind::Reshape, {number, out.numbers({})}, own);
       if (type.elem != DType::Int64) number = out.cast(number, type.elem, own);
       copy.map(v, number);
       continue;
