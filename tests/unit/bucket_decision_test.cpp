@@ -99,7 +99,8 @@ TEST(BucketDecision, ARefusalNamesTheFirstNodeAndWhatItNeeds) {
 TEST(BucketDecision, ATableOfPositionsThatEndsBeforeTheRangeIsSeen) {
   const auto embedding = [](const std::string& index) {
     return R"(g (int64[b,s] ids, int64[b] z) => (float[b,s,k] y)
-      <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64 end = {15}, int64[1] front = {0}, int64[1] rows = {16}> {
+      <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64 end = {15},
+       int64[1] front = {0}, int64[1] rows = {16}> {
       n = Shape <start = 1> (ids)  m = Squeeze (n)
       r = Range (zero, m, one)  u = Unsqueeze (r, front)
       plus = Add (two, u)
