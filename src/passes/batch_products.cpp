@@ -102,7 +102,7 @@ class BatchProduct final : public Rule {
     if (kind != OpKind::MatMul && kind != OpKind::Gemm) return false;
     if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y))
       return c.no(out.product, "something else reads the product");
-    if (m.opset(out.product) < 7 || m.opset(n) < 7) return c.no(out.product, "is of an opset below 7");
+    if (m.opset(n) < 7) return c.no(out.product, "is of an opset below 7");
     if (!attributes_known(m, out.product) || !attributes_known(m, n))
       return c.no(out.product, "it or the deformation has attributes that are not known");
     const DType type = c.infer.dtype(p);
@@ -225,7 +225,7 @@ class FreeProduct final : public Rule {
   static std::optional<Side> side(const MatchContext& c, NodeId product, std::size_t slot) {
     const Model& m = c.model;
     const ValueId given = m.input(product, slot);
-    if (!given || !c.infer.has_rank(given) || c.infer.dims(given).size() < 2) return std::nullopt;
+    if (c.infer.dims(given).size() < 2) return std::nullopt;
     const auto dims = c.infer.dims(given);
     Side out{given, {dims.begin(), dims.end() - 2}};
     const NodeId d = m.value(given).def;
@@ -233,7 +233,7 @@ class FreeProduct final : public Rule {
         !attributes_known(m, d))
       return out;
     const ValueId x = m.input(d, 0);
-    if (!x || m.is_fixed(x) || m.constant_of(x) || !c.infer.has_rank(x)) return out;
+    if (!x || m.is_fixed(x) || m.constant_of(x)) return out;
     const auto from = c.infer.dims(x);
     if (from.size() == 1) {
       // [K] as [1, K] on the left, or as [K, 1] on the right.

@@ -219,7 +219,7 @@ std::optional<std::int64_t> axis_of(const MatchContext& c, NodeId n) {
   const Model& m = c.model;
   const bool split = m.kind(n) == OpKind::Split;
   const ValueId whole = split ? m.input(n, 0) : m.output(n, 0);
-  if (!whole || !c.infer.has_rank(whole) || !attributes_known(m, n)) return std::nullopt;
+  if (!attributes_known(m, n)) return std::nullopt;
   return normalize_axis(int_attr(m, n, names::axis).value_or(split ? 0 : 1), c.infer.dims(whole).size());
 }
 
@@ -407,7 +407,8 @@ class SlicesToSplit final : public Rule {
     slices_.clear();
     for (UseId u = m.first_use(x); u; u = m.next_use(u)) {
       const NodeId s = m.user(u);
-      if (m.slot(u) != 0 || m.kind(s) != OpKind::Slice || m.node(s).graph != m.node(n).graph) continue;
+      // As another operand than the first x is no constant, and read() refuses the Slice.
+      if (m.kind(s) != OpKind::Slice || m.node(s).graph != m.node(n).graph) continue;
       const auto other = read(c, s);
       if (!other || other->axis != own->axis) continue;
       if (slices_.empty() && s != n) return c.no(n, "another Slice of the value is asked first");
@@ -442,7 +443,7 @@ class SlicesToSplit final : public Rule {
   static std::optional<AxisSlice> read(const MatchContext& c, NodeId n) {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0);
-    if (!m.output(n, 0) || !c.infer.has_rank(x) || !attributes_known(m, n)) return std::nullopt;
+    if (!attributes_known(m, n)) return std::nullopt;
     const auto slice = axis_slice(m, n, c.infer.dims(x).size(), [&](std::size_t axis) {
       return extent(c, x, static_cast<std::int64_t>(axis));
     });

@@ -58,7 +58,7 @@ class LayoutRule : public Rule {
     const Model& m = c.model;
     const ValueId v = m.input(n, 0);
     const NodeId q = v ? m.value(v).def : NodeId{};
-    const bool free = q && m.single_user(v) == n && !m.is_fixed(v) && m.node(q).graph == m.node(n).graph;
+    const bool free = q && m.single_user(v) == n && !m.is_fixed(v);
     return free && attributes_known(m, q) && attributes_known(m, n) ? q : NodeId{};
   }
   // Returns the dims; nothing if one is not known.

@@ -72,7 +72,7 @@ class SelectionRule : public Rule {
     const NodeId q = x ? m.value(x).def : NodeId{};
     if (!q || !y || m.kind(q) != kind || m.use_count(y) == 0) return {};
     const bool free = m.single_user(x) == n && !m.is_fixed(x) && !m.is_fixed(y) && m.input(q, 0) &&
-                      !m.is_fixed(m.input(q, 0)) && m.node(q).graph == m.node(n).graph;
+                      !m.is_fixed(m.input(q, 0));
     // ONNX Runtime's Gather does not copy all strings of a row.
     const bool copies = c.infer.dtype(y) != DType::String && c.infer.dtype(y) != DType::Undefined;
     return free && copies && attributes_known(m, q) && attributes_known(m, n) ? q : NodeId{};
@@ -165,7 +165,7 @@ class IndexRule : public SelectionRule {
   static std::optional<std::int64_t> axis_of(const MatchContext& c, NodeId n) {
     const ValueId x = c.model.input(n, 0);
     const auto axis = int_attr(c.model, n, names::axis);
-    return axis && c.infer.has_rank(x) ? normalize_axis(*axis, c.infer.dims(x).size()) : std::nullopt;
+    return axis ? normalize_axis(*axis, c.infer.dims(x).size()) : std::nullopt;
   }
 
   ValueId from_;
@@ -295,8 +295,7 @@ class ScatterAll final : public ReplaceRule {
     ValueId limit, column;
     const auto range = op(OpKind::Range, scalar(0), any(limit), scalar(1)).outer();
     const auto counted = op(OpKind::Unsqueeze, range).and_more().outer().bind(column);
-    if (!indices || !matches(c.without_reasons(), indices, counted) || !c.infer.has_rank(column))
-      return false;
+    if (!indices || !matches(c.without_reasons(), indices, counted)) return false;
     const SymbolicTensor* last = c.infer.symbolic(limit);
     const auto dims = c.infer.dims(column);
     return last != nullptr && last->elements.size() == 1 && last->elements[0] &&

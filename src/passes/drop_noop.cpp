@@ -169,7 +169,7 @@ class DropEmptyPart final : public Rule {
   // elements whatever its other dims.
   static bool is_empty(const MatchContext& c, ValueId v, std::span<const DimId> result, std::size_t axis) {
     const Model& m = c.model;
-    if (!v || !c.infer.has_rank(v) || c.infer.dims(v).size() != result.size()) return false;
+    if (c.infer.dims(v).size() != result.size()) return false;
     const auto dims = c.infer.dims(v);
     for (std::size_t i = 0; i < dims.size(); ++i)
       if (i == axis ? !m.dims.is_constant(dims[i], 0) : m.dims.equal(dims[i], result[i]) != Tri::Yes)
@@ -226,7 +226,6 @@ class DropExpand final : public SkipRule {
       bool given = false;
       for (std::size_t i = 0; i < m.input_count(user) && !given; ++i) {
         const ValueId v = m.input(user, i) == e ? x : m.input(user, i);
-        if (!v || !c.infer.has_rank(v)) continue;
         const std::span<const DimId> d = c.infer.dims(v);
         given = place <= d.size() && m.dims.equal(d[d.size() - place], wanted) == Tri::Yes;
       }

@@ -233,7 +233,7 @@ class FoldAffine : public Rule {
       old = std::move(*list);
     }
     std::vector<double> offset = a.map.offset;
-    if (!downstream && !offset.empty()) {
+    if (!downstream) {
       auto sums = summed_offset(m, p_.weight, offset);
       if (!sums) return c.no(n, "the weight cannot be read");
       for (double& sum : *sums) sum *= p_.alpha;
@@ -283,8 +283,7 @@ class FoldAffine : public Rule {
   bool may_become_gemm(const MatchContext& c) const {
     const Tensor& w = c.model.tensor(p_.weight.tensor);
     const ValueId x = c.model.input(p_.node, 0);
-    return w.dims.size() == 2 && w.dtype != DType::Float16 && c.infer.has_rank(x) &&
-           c.infer.dims(x).size() == 2;
+    return w.dims.size() == 2 && w.dtype != DType::Float16 && c.infer.dims(x).size() == 2;
   }
 
   bool grows_little(const MatchContext& c, const MapNode& a, std::int64_t bias_elements) const {
@@ -321,11 +320,9 @@ class FoldDownstream final : public FoldAffine {
     if (!product_of(m, m.input(n, 0)) && !product_of(m, m.input(n, 1)))
       return c.no(n, "no product makes its operand");
     if (!read_map(c, n, a)) return false;
-    const NodeId product = product_of(m, a.x);
-    if (!product) return c.no(n, "no product makes its operand");
+    const NodeId product = product_of(m, a.x);  // of the two, since constants have no such producer
     if (m.single_user(a.x) != n || m.is_fixed(a.x))
       return c.no(n, "something else reads the result of the product");
-    if (m.node(product).graph != m.node(n).graph) return c.no(n, "the product is in another graph");
     if (!read_product(c, n, product, p_)) return false;
     // The rank of a MatMul follows from its operand. It is 1 or more.
     const std::size_t weight_rank = m.tensor(p_.weight.tensor).dims.size();
@@ -335,7 +332,7 @@ class FoldDownstream final : public FoldAffine {
       if (rank == 0) return c.no(n, "the rank of the product is not known");
       axis = rank - 1;
     }
-    if (!is_along(a, rank, axis, p_.weight.results()) || (a.normalizes && rank < 2))
+    if (!is_along(a, rank, axis, p_.weight.results()))
       return c.no(n, "its constant is not one number per channel of the product");
     return compute(c, n, a, true);
   }
@@ -385,8 +382,8 @@ class FoldUpstream final : public FoldAffine {
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
     const ValueId y = m.output(n, 0);
-    const std::size_t constant = m.kind(n) != OpKind::BatchNormalization && !m.constant_of(m.input(n, 1));
-    rewrite(m, m.input(n, constant));
+    // Of a BatchNormalization operand 1 is a constant, and the data comes first.
+    rewrite(m, m.input(n, m.constant_of(m.input(n, 1)) ? 0 : 1));
     if (m.use_count(y) == 0) m.erase(n);
   }
 

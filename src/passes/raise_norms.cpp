@@ -65,7 +65,7 @@ std::optional<std::vector<std::int64_t>> axes_in(const MatchContext& c, NodeId r
   const Model& m = c.model;
   const ValueId x = m.input(reduction, 0);
   const auto written = axes_of(m, reduction);
-  if (!written || written->empty() || !c.infer.has_rank(x)) return std::nullopt;
+  if (!written || written->empty()) return std::nullopt;
   auto axes = normalize_axes(*written, c.infer.dims(x).size());
   if (axes) std::ranges::sort(*axes);
   return axes;
@@ -91,7 +91,7 @@ bool is_positive_in_calls(const Model& m, NodeId n, NameId attribute) {
   const bool by_default = f && is_positive(m.function(f).defaults, false);
   for (std::uint32_t i = 0; i < m.node_count(); ++i) {
     const NodeId call{i};
-    if (!m.alive(call) || m.kind(call) != OpKind::FunctionCall || m.op(call).function != f) continue;
+    if (!m.alive(call) || m.op(call).function != f) continue;
     if (!is_positive(m.attrs(call), by_default)) return false;
   }
   return f.valid();
@@ -191,10 +191,10 @@ class RaiseNormalization : public RaiseRule {
     const Model& m = c.model;
     const ValueId r = m.output(last_, 0);
     const NodeId reader = m.single_user(r);
-    if (!reader || m.is_fixed(r) || m.node(reader).graph != m.node(last_).graph) return {};
+    if (!reader || m.is_fixed(r)) return {};
     ValueId other;
     if (!matches(c.without_reasons(), reader, op(kind, same(r), any(other)))) return {};
-    if (!c.infer.has_rank(other) || c.infer.dtype(other) != c.infer.dtype(x_)) return {};
+    if (c.infer.dtype(other) != c.infer.dtype(x_)) return {};
     const bool fits = std::ranges::equal(c.infer.dims(other), row_,
                                          [&](DimId a, DimId b) { return c.dims.equal(a, b) == Tri::Yes; });
     if (!fits) return {};

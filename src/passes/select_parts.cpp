@@ -40,15 +40,13 @@ std::optional<std::vector<std::optional<std::int64_t>>> parts_along(const MatchC
   const Model& m = c.model;
   const ValueId y = m.output(concat, 0);
   const auto written = int_attr(m, concat, names::axis);
-  if (!y || !written || !c.infer.has_rank(y) || !attributes_known(m, concat) ||
-      normalize_axis(*written, c.infer.dims(y).size()) != axis)
+  if (!written || !attributes_known(m, concat) || normalize_axis(*written, c.infer.dims(y).size()) != axis)
     return std::nullopt;
   std::vector<std::optional<std::int64_t>> out;
   for (std::size_t i = 0; i < m.input_count(concat); ++i) {
     const ValueId part = m.input(concat, i);
     // ONNX Runtime takes an operand without elements whatever its rank.
-    if (!part || !c.infer.has_rank(part) || c.infer.dims(part).size() != c.infer.dims(y).size())
-      return std::nullopt;
+    if (c.infer.dims(part).size() != c.infer.dims(y).size()) return std::nullopt;
     out.push_back(extent(c, part, axis));
   }
   return out;
@@ -144,10 +142,9 @@ class SliceOfConcat final : public Rule {
     if (!parts) return c.no(n, "the Concat has another axis");
     if (!count_from_front(range_, extent(c, x, range_.axis)))
       return c.no(n, "the start or end counts from an end that is not known");
-    const auto whole = extent(c, x, range_.axis);
     const auto first = place_of(*parts, range_.start);
     const auto last = range_.end > range_.start ? place_of(*parts, range_.end - 1) : std::nullopt;
-    if (!first || !last || first->part != last->part || (whole && range_.end > *whole))
+    if (!first || !last || first->part != last->part)
       return c.no(n, "the entries are not those of one operand");
     from_ = m.input(q, first->part);
     range_.start = first->index;
@@ -197,7 +194,7 @@ class ConcatOfGathers final : public Rule {
       if (!from || !at || (i > 0 && from != m.input(first_, 0)) || m.is_fixed(from))
         return c.no(n, "the Gathers read several values");
       if (i == 0) first_ = g;
-      if (!c.infer.has_rank(at) || c.infer.dims(at).size() != 1 || !c.infer.has_rank(from) ||
+      if (c.infer.dims(at).size() != 1 || !c.infer.has_rank(from) ||
           c.infer.dtype(at) != c.infer.dtype(m.input(first_, 1)))
         return c.no(n, "the indices are no lists of one type");
       const std::size_t rank = c.infer.dims(from).size();

@@ -10,7 +10,7 @@ namespace graphopt {
 std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n) {
   const Model& m = c.model;
   const ValueId x = m.input(n, 0);
-  if (!x || !c.infer.has_rank(x) || !attributes_known(m, n)) return std::nullopt;
+  if (!attributes_known(m, n)) return std::nullopt;
   std::optional<std::vector<std::int64_t>> starts, ends, steps;
   if (m.opset(n) >= 10) {
     starts = int_operand(m, n, 1);
@@ -40,8 +40,7 @@ std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n) {
 }
 
 std::optional<std::int64_t> extent(const MatchContext& c, ValueId v, std::int64_t axis) {
-  if (!v || !c.infer.has_rank(v)) return std::nullopt;
-  const auto dims = c.infer.dims(v);
+  const auto dims = c.infer.dims(v);  // none where the rank is not known
   const auto at = static_cast<std::size_t>(axis);
   return at < dims.size() && dims[at] ? c.model.dims.value(dims[at]) : std::nullopt;
 }

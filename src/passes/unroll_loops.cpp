@@ -238,7 +238,6 @@ class UnrollLoop final : public Rule {
     std::optional<std::int64_t> trips;
     for (std::size_t i = 0; i < form_.scan_in; ++i) {
       const ValueId x = m.input(n, form_.carried + i);
-      if (!c.infer.has_rank(x)) return {};
       const auto axis = normalize_axis(in_axes_[i], c.infer.dims(x).size());
       if (!axis || !c.dims.is_constant(c.infer.dims(x)[static_cast<std::size_t>(*axis)], 1)) return {};
       in_axes_[i] = *axis;
@@ -267,13 +266,13 @@ class UnrollLoop final : public Rule {
     // A number or condition of rank 1, which some runtimes accept.
     for (std::size_t i = 0; i < form_.first_input; ++i) {
       const Type& t = m.types[m.value(m.graph_inputs(form_.body)[i]).declared];
-      if (t.kind == TypeKind::Tensor && t.has_rank && !t.dims.empty())
+      if (t.kind == TypeKind::Tensor && !t.dims.empty())
         return c.no(n, "the iteration is numbered by a vector");
     }
     if (trips_ == 0) return true;
     const GraphId graph = m.node(n).graph;
-    if (!form_.scan &&
-        (!m.can_hold_constant(graph, DType::Int64) || !m.can_hold_constant(graph, DType::Bool)))
+    // One that holds numbers of this type holds conditions, too.
+    if (!form_.scan && !m.can_hold_constant(graph, DType::Int64))
       return c.no(n, "the graph cannot hold the number of an iteration");
     std::vector<GraphId> graphs{form_.body};
     while (!graphs.empty()) {
