@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from _tool import CHECK, NOT_CHECKED, expect, main, model
+from _tool import CHECK, NOT_CHECKED, USAGE, expect, main, model, refused
 
 
 def info(name, kind, dims):
@@ -219,6 +219,12 @@ def test_what_a_failed_check_leaves(tool, folder):
     done, out = run(tool, folder, normalized(), "--check", "--report", report, "--keep-bad", bad)
     expect(done.returncode == 0 and out.exists() and not bad.exists(), done.stderr)
     expect(json.loads(report.read_text())["errors"] == [], report.read_text())
+
+
+def test_options_of_a_check_want_one(tool, folder):
+    onnx.save(model(), folder / "m.onnx")
+    for words in (["--check-tolerance", "0.1"], ["--keep-bad", folder / "bad.onnx"]):
+        refused(tool(folder / "m.onnx", *words), USAGE, words[0], "no check was asked for", "add --check")
 
 
 def test_the_report_of_a_check_that_could_not_run(tool, folder):

@@ -328,6 +328,11 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
         "--fold ort takes what ONNX Runtime computes here and now, and --exact and levels below -O2 "
         "keep every bit",
         "leave out --exact and give -O2 or -O3, or leave out --fold ort");
+  } else if (options.check.seeds == 0 && !options.check.bisect &&
+             (options.check.tolerance || !options.check.keep_bad.empty())) {
+    return usage(std::string(options.check.tolerance ? "--check-tolerance" : "--keep-bad") +
+                     ": no check was asked for",
+                 "add --check, or --bisect");
   } else if (const Status fits = check_partition(options); !fits) {
     return fits.errors();
   } else if (const Status buckets_fit = check_buckets(options); !buckets_fit) {

@@ -73,6 +73,19 @@ std::string bucket_remedy(const Run& run) {
          "--bisect' in place of the buckets searches the rewrites of one size";
 }
 
+// Writes a model that does not compute the same where the user wants it.
+Status keep_bad(Run& run, const Model& model, std::span<const TypeOverride> types) {
+  if (run.options.check.keep_bad.empty()) return Done{};
+  SaveOptions o = save_options(run.options.save);
+  o.path = run.options.check.keep_bad;
+  o.types = types;
+  const Result<SavedFiles> saved = save_model(model, o);
+  if (!saved) return saved.errors();
+  report_files(*saved, run.report);
+  run.observer.log(LogLevel::Warning, "--keep-bad: the wrong model is in " + o.path);
+  return Done{};
+}
+
 // The models of the buckets together: one model that chooses, pads and cuts, on shapes that were promised.
 // NaN, infinities and negative indices are outside of what padding was proved for.
 Status check_buckets(Run& run) {
@@ -92,36 +105,24 @@ Status check_buckets(Run& run) {
                    .tolerance = options.tolerance,
                    .ort = options.ort,
                    .special_values = false});
+  const Model& model = made ? **made : *run.specialized->single;
   SavedInMemory result;
-  if (Status saved = result.save(made ? **made : *run.specialized->single, {}, original.folder); !saved)
-    return saved.errors();
+  if (Status saved = result.save(model, {}, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   if (report.verdict == CheckReport::Verdict::Same) {
     run.report.check->bucket_runs = figures_of(report).runs;
     return Done{};
   }
+  run.report.check = figures_of(report);
   Error e = *to_error(report, run.options.input);
   if (report.verdict == CheckReport::Verdict::NotRun) {
     e.what = "the models of the buckets: " + e.what;
     return e;
   }
+  if (Status kept = keep_bad(run, model, {}); !kept) return kept;
   e.what = "the models of the buckets do not compute the same: " + report.why;
   e.remedy = bucket_remedy(run);
   return e;
-}
-
-// Writes the model that does not compute the same where the user wants it.
-Status keep_bad(Run& run) {
-  if (run.options.check.keep_bad.empty()) return Done{};
-  const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
-  SaveOptions o = save_options(run.options.save);
-  o.path = run.options.check.keep_bad;
-  o.types = types;
-  const Result<SavedFiles> saved = save_model(run.work->model, o);
-  if (!saved) return saved.errors();
-  report_files(*saved, run.report);
-  run.observer.log(LogLevel::Warning, "--keep-bad: the wrong model is in " + o.path);
-  return Done{};
 }
 
 // A check that cannot run ends the run as well: the user who requested it must learn of it.
@@ -130,16 +131,15 @@ Status run_check(Run& run) {
   const OriginalModel& original = *run.original;
   Checker checker(original.source(), original.plan,
                   {.seeds = std::max(1, options.seeds), .tolerance = options.tolerance, .ort = options.ort});
+  const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
   SavedInMemory result;
-  if (Status saved = result.save(run.work->model, saved_types(run.options, *run.work), original.folder);
-      !saved)
-    return saved.errors();
+  if (Status saved = result.save(run.work->model, types, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   run.report.check = figures_of(report);
   if (report.verdict == CheckReport::Verdict::Same)
     return run.specialized ? check_buckets(run) : Status(Done{});
   if (report.verdict == CheckReport::Verdict::NotRun) return *to_error(report, run.options.input);
-  if (Status kept = keep_bad(run); !kept) return kept;
+  if (Status kept = keep_bad(run, run.work->model, types); !kept) return kept;
   if (!options.bisect) return *to_error(report, run.options.input);
   run.observer.log(LogLevel::Info, "the results differ: " + report.why + "; looking for the rewrite");
   return find_culprit(run, checker);
