@@ -8,6 +8,7 @@
 #include "onnx/external.h"
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"
+#include "onnx/other_formats.h"
 #include "onnx/problems.h"
 #include "onnx/text.h"
 #include "onnx/wire.h"
@@ -64,12 +65,13 @@ bool split_model(Bytes bytes, Model& m, ModelParts& parts, Problems& problems) {
                               std::to_string(bytes.size()) + ")";
     if (has_version || parts.has_graph)
       problems.add({}, std::string("it is cut off or damaged: ") + fields.what() + where, kDamaged);
-    else
+    else if (!is_other_format(bytes, problems))
       problems.add({}, std::string("it is not an ONNX model: ") + fields.what() + where,
                    "give a model in ONNX format, binary or text");
     return false;
   }
   if (!parts.has_graph) {
+    if (!has_version && is_other_format(bytes, problems)) return false;
     problems.add({}, has_version ? "the model has no graph" : "it is not an ONNX model: it holds no graph",
                  "give a model in ONNX format, binary or text");
     return false;

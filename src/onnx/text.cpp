@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "onnx/other_formats.h"
+
 namespace graphopt {
 namespace {
 
@@ -77,6 +79,7 @@ bool text_to_binary(std::string_view text, Problems& problems, std::string& bina
   } catch (const std::exception& e) {
     what = std::string("a number in it does not fit its type (") + e.what() + ")";
   }
+  if (is_other_format(text, problems)) return false;
   problems.add({}, "it begins like ONNX text, but is not right: " + what, remedy);
   return false;
 }

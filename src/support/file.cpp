@@ -14,8 +14,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
+
+#include "support/nearest.h"
 
 namespace graphopt {
 namespace {
@@ -44,6 +50,26 @@ struct Listed {
 std::atomic<Listed*> first_listed{nullptr};
 std::mutex list_lock;
 
+// Returns the remedy for a path that is not there: files of the same folder with a similar name.
+std::string near_files(const std::string& path) {
+  constexpr std::size_t kMostEntries = 4096;
+  namespace fs = std::filesystem;
+  const fs::path given(path), folder = given.parent_path();
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator it(folder.empty() ? fs::path(".") : folder, failed), end;
+       !failed && it != end && names.size() < kMostEntries; it.increment(failed))
+    names.push_back(it->path().filename().string());
+  if (failed && !folder.empty()) return "check the path: there is no folder '" + folder.string() + "'";
+  std::ranges::sort(names);  // the order in a folder is that of its file system
+  std::string out;
+  for (const std::string& name : nearest(given.filename().string(), names)) {
+    out += out.empty() ? "did you mean '" : "' or '";
+    out += (folder / name).string();
+  }
+  return out.empty() ? "check the path" : out + "'?";
+}
+
 Error input_error(const std::string& path, int error) {
   Error e{ErrorKind::Input, {}, {}, {}};
   e.place.file = path;
@@ -51,7 +77,7 @@ Error input_error(const std::string& path, int error) {
     case ENOENT:
     case ENOTDIR:
       e.what = "there is no such file";
-      e.remedy = "check the path";
+      e.remedy = near_files(path);
       break;
     case EACCES:
     case EPERM:

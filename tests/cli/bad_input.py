@@ -1,10 +1,18 @@
 """Models that cannot be used: the documented status, a message that names file and remedy, and nothing
 written."""
 
+import bz2
+import gzip
+import io
+import lzma
 import os
+import pathlib
+import pickle
 import resource
 import subprocess
 import sys
+import tarfile
+import zipfile
 
 import numpy as np
 import onnx
@@ -482,6 +490,56 @@ def test_no_such_files(tool, folder):
         expect(done.returncode == status, words, done.returncode, done.stderr)
         expect("\n  help: " in done.stderr and all(p in done.stderr for p in parts), words, done.stderr)
     expect(os.listdir(folder) == ["m.onnx"], os.listdir(folder))
+
+
+def test_near_names_of_a_file_that_is_not_there(tool, folder):
+    saved(folder, plain(), "resnet50.onnx")
+    for name, parts in [
+        ("resnet5.onnx", [f"did you mean '{folder / 'resnet50.onnx'}'?"]),
+        ("quite_another.bin", ["check the path"]),
+        (pathlib.Path("no") / "resnet50.onnx", [f"there is no folder '{folder / 'no'}'"]),
+    ]:
+        done = tool("-q", folder / name)
+        expect(done.returncode == INPUT and all(p in done.stderr for p in parts), name, done.stderr)
+    done = tool("-q", "resnet5.onnx", cwd=folder)
+    expect("did you mean 'resnet50.onnx'?" in done.stderr, "in the current folder", done.stderr)
+
+
+def test_files_of_other_formats(tool, folder):
+    """They are named as what they are, with the way to a model."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("m"), io.BytesIO())
+    array = io.BytesIO()
+    np.save(array, np.zeros(3))
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as z:
+        z.writestr("archive/data.pkl", b"x")
+    head = b"\x1c\0\0\0"
+    for data, what, help_ in [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n", "Git LFS", "git lfs pull"),
+        (archive.getvalue(), "PyTorch", "torch.onnx.export"),
+        (pickle.dumps({"a": 1}, protocol=2), "pickle", "torch.onnx.export"),
+        (array.getvalue(), "NumPy", "give the model"),
+        (gzip.compress(plain().SerializeToString()), "gzip", "gunzip -c"),
+        (lzma.compress(b"x"), "xz", "xz -dc"),
+        (bz2.compress(b"x"), "bzip2", "bzip2 -dc"),
+        (b"\x28\xb5\x2f\xfd\x24\0\0", "Zstandard", "zstd -dc"),
+        (packed.getvalue(), "tar", "unpack"),
+        (b"\n<!DOCTYPE html><html><body>404</body></html>", "web page", "raw content"),
+        (b"<HTML>", "web page", "raw content"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5", "tf2onnx"),
+        (head + b"TFL3" + b"\0" * 9, "TensorFlow Lite", "tf2onnx"),
+        (head + b"ORTM" + b"\0" * 9, ".ort", "made of"),
+        (b"GGUF\3\0\0\0", "GGUF", "ONNX format"),
+        (b"\x40\0\0\0\0\0\0\0" + b'{"__metadata__":{}}', "safetensors", "ONNX format"),
+        (b'{"ir_version": 8}', "JSON", "ONNX format"),
+        (b"ir_version: 8\ngraph { }\n", "protobuf's text form", "binary form"),
+        (b"\xff\xff", "not an ONNX model", "binary or text"),
+    ]:
+        path = folder / "bad.onnx"
+        path.write_bytes(data)
+        refused(tool("-q", path), what, [what, help_])
 
 
 def test_truncation(tool, folder):
