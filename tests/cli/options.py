@@ -1,6 +1,8 @@
 """The command line: wrong words are answered with near ones, and every option does what --help says."""
 
 import os
+import pathlib
+import re
 import sys
 import time
 
@@ -8,6 +10,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from _tool import INPUT, OUTPUT, USAGE, dims, expect, main, refused, saved
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_wrong_words(tool, folder):
@@ -42,7 +46,13 @@ def test_wrong_words(tool, folder):
         (["--dim", "batch=5..2"], ["SYMBOL=N"]),
         (["--dim", "batch=-1"], ["SYMBOL=N"]),
         (["--dim", "batch=99999999999999999999"], ["SYMBOL=N"]),
-        (["second.onnx"], ["'second.onnx' is a second model"]),
+        (["second.onnx"], ["'second.onnx' is a second model", f"graphopt {path} -o second.onnx"]),
+        (["--overwrite-input-shape", "x:1,3"], ["'--overwrite-input-shape'", "--shape NAME=1,3,224,224"]),
+        (["--input-shapes=x:1,3"], ["'--input-shapes'", "--dim SYMBOL=1"]),
+        (["--save-as-external-data"], ["--external-data always"]),
+        (["--skip-fuse-bn"], ["--disable-pass fold-affine"]),
+        (["--model-check"], ["--check compares"]),
+        (["--passes", "drop-noop, ,dead-code"], ["'' is not a pass"]),
         (["--report", "-", "-o", "-"], ["stdout"]),
         (["--dot", "-", "-o", "-"], ["stdout"]),
         (["--dot", "d", "--report", "d"], ["same file"]),
@@ -58,6 +68,25 @@ def test_wrong_words(tool, folder):
     refused(tool("inspct", "m"), USAGE, "unknown subcommand 'inspct'", "did you mean 'inspect'?")
     refused(tool("inspect"), USAGE, "no model is named")
     refused(tool("inspect", path, "--jsn"), USAGE, "'--json'")
+
+
+def test_hints_for_people_from_other_tools(tool, folder):
+    """Each pass and option that a hint names is there."""
+    text = (ROOT / "tools" / "graphopt" / "peer_options.cpp").read_text()
+    options, passes = tool("--help").stdout.decode(), tool("--list-passes").stdout.decode()
+    named = re.findall(r"(--[a-z-]+|-O\d)(?: (always|[a-z]+(?:-[a-z]+)+))?", text.split("kShape", 1)[1])
+    own = [(o, value) for o, value in named if f'{{"{o}"' not in text]
+    expect(len(own) > 10, own)
+    for option, value in own:
+        expect(option in options or option.startswith("-O"), option)
+        expect(option != "--disable-pass" or not value or value in passes, value)
+
+
+def test_blanks_in_lists(tool, folder):
+    done = tool(
+        saved(folder), "--passes", " drop-identity , dead-code", "--explain", "drop-identity, all", "-q"
+    )
+    expect(done.returncode == 0, done.stderr)
 
 
 def test_marks_of_buckets(tool, folder):

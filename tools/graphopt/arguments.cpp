@@ -83,16 +83,27 @@ auto bytes(std::uint64_t& to, const char* option) {
   return parsed(to, option, "is not a size", "give bytes, as in 4096, 64K, 2M or 1G", parse_bytes);
 }
 
+// Calls f for each item of a list that is separated by commas, without the blanks around it.
+template <class F> void for_each_item(std::string_view list, F f) {
+  constexpr std::string_view kBlanks = " \t";
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    std::string_view item = list.substr(0, comma);
+    item.remove_prefix(std::min(item.find_first_not_of(kBlanks), item.size()));
+    item = item.substr(0, item.find_last_not_of(kBlanks) + 1);
+    f(item);
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 // Pass names, separated by commas. `explained`: also "all", and each may be followed by ":NODE".
 auto pass_names(Names& to, const char* option, bool explained = false) {
   return [&to, option, explained](const std::string& text) {
     Names known;
     if (explained) known.emplace_back("all");
     for (const PassDescription& pass : list_passes()) known.emplace_back(pass.name);
-    std::string_view rest = text;
-    for (;;) {
-      const std::size_t comma = rest.find(',');
-      const std::string_view item = rest.substr(0, comma);
+    for_each_item(text, [&](std::string_view item) {
       const std::string_view name = explained ? item.substr(0, item.find(':')) : item;
       if (std::find(known.begin(), known.end(), name) == known.end()) {
         refuse(option, name, "is not a pass", suggest_names(name, known, "passes"));
@@ -100,9 +111,7 @@ auto pass_names(Names& to, const char* option, bool explained = false) {
       if (item.ends_with(':'))
         refuse(option, item, "names no node", "write the name of a node or of one of its results after ':'");
       to.emplace_back(item);
-      if (comma == std::string_view::npos) return;
-      rest.remove_prefix(comma + 1);
-    }
+    });
   };
 }
 
@@ -112,18 +121,13 @@ auto exports(std::vector<Export>& to, const char* option) {
     Names known;
     for (const Export form : kExports) known.push_back(export_name(form));
     to.clear();
-    std::string_view rest = text;
-    for (;;) {
-      const std::size_t comma = rest.find(',');
-      const std::string_view name = rest.substr(0, comma);
+    for_each_item(text, [&](std::string_view name) {
       const auto at = std::ranges::find(known, name);
       if (at == known.end())
         refuse(option, name, "is not one of its values", suggest_names(name, known, "values"));
       const Export form = kExports[static_cast<std::size_t>(at - known.begin())];
       if (std::ranges::find(to, form) == to.end()) to.push_back(form);
-      if (comma == std::string_view::npos) return;
-      rest.remove_prefix(comma + 1);
-    }
+    });
   };
 }
 

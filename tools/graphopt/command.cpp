@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "graphopt/version.h"
 #include "output_paths.h"
+#include "peer_options.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -67,6 +68,8 @@ std::vector<std::string> words(int argc, const char* const* argv, int first) {
 
 Error unknown_option(const CLI::App& app, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
+  if (const std::string_view own = own_form(name); !own.empty())
+    return usage("unknown option '" + name + "'", std::string(own));
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& one : option->get_lnames()) names.push_back("--" + one);
@@ -89,7 +92,8 @@ Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, 
     return usage("unknown subcommand '" + input + "'", remedy);
   }
   return usage("'" + rest.front() + "' is a second model beside '" + input + "'",
-               "give one model; the output is named with -o");
+               "give one model; if '" + rest.front() + "' is where the result goes: graphopt " + input +
+                   " -o " + rest.front());
 }
 
 // Converts CLI11's errors, such as "--shape: 1 required NAME=N,... missing"; all of them pass here.

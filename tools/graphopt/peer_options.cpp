@@ -1,0 +1,67 @@
+// Options as those tools list them: onnxsim 0.4 and 0.8, onnxslim 0.1, onnxoptimizer 0.4, ONNX Runtime's
+// convert_onnx_models_to_ort and optimizer scripts.
+#include "peer_options.h"
+
+#include <algorithm>
+
+namespace graphopt::tool {
+namespace {
+
+struct PeerOption {
+  std::string_view option, own;
+};
+
+constexpr std::string_view kShape =
+    "--shape NAME=1,3,224,224 fixes an input's shape, --dim SYMBOL=1 a symbol";
+constexpr std::string_view kCheck = "--check compares both models in ONNX Runtime";
+constexpr std::string_view kExternal = "--external-data always puts the weights into a file of their own";
+constexpr std::string_view kPasses = "--disable-pass NAME leaves a pass out; --list-passes shows them all";
+constexpr std::string_view kFolding =
+    "--disable-pass constant-folding leaves it out; --fold-limit bounds its results";
+constexpr std::string_view kLevels = "-O0 to -O3 choose what runs; --exact keeps every bit";
+
+constexpr PeerOption kOptions[] = {
+    {"--check-n", kCheck},
+    {"--disable-shape-inference", "types and shapes are inferred without being written; --infer writes them"},
+    {"--dynamic-input-shape", "dynamic dims stay dynamic by themselves"},
+    {"--fixed_point", "passes run until none changes anything"},
+    {"--fixed-point", "passes run until none changes anything"},
+    {"--input-shape", kShape},
+    {"--input-shapes", kShape},
+    {"--input_shape", kShape},
+    {"--model-check", kCheck},
+    {"--model-check-inputs", kCheck},
+    {"--no-constant-folding", kFolding},
+    {"--no-large-tensor", "--fold-limit 64K, the default, bounds what one folded constant may add"},
+    {"--no-shape-infer", "types and shapes are inferred without being written; --infer writes them"},
+    {"--optimization-level", kLevels},
+    {"--optimization_level", kLevels},
+    {"--opt_level", kLevels},
+    {"--overwrite-input-shape", kShape},
+    {"--print_all_passes", "--list-passes shows them"},
+    {"--print_fuse_elimination_passes", "--list-passes shows them"},
+    {"--save-as-external-data", kExternal},
+    {"--save_as_external_data", kExternal},
+    {"--size-threshold", "--external-threshold is the size from which weights go into their file"},
+    {"--skip-constant-folding", kFolding},
+    {"--skip-fuse-bn",
+     "--disable-pass fold-affine keeps BatchNormalization apart; --exact every rounding rewrite"},
+    {"--skip-fusion-patterns", kPasses},
+    {"--skip-optimization", kPasses},
+    {"--skip-optimizations", kPasses},
+    {"--skip-optimizer", kPasses},
+    {"--skip-shape-inference", "types and shapes are inferred without being written; --infer writes them"},
+    {"--skip_fusion_patterns", kPasses},
+    {"--tensor-size-threshold", "--fold-limit bounds what one folded constant may add"},
+    {"--test-input-shape", kShape},
+    {"--use_external_data_format", kExternal},
+};
+
+}  // namespace
+
+std::string_view own_form(std::string_view option) {
+  const auto* at = std::ranges::find(kOptions, option, &PeerOption::option);
+  return at == std::end(kOptions) ? std::string_view{} : at->own;
+}
+
+}  // namespace graphopt::tool
