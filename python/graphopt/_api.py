@@ -135,7 +135,8 @@ def optimize(model: Any, output: Any = None, **options: Any) -> Tuple[Any, Repor
     temporary folder, and needs three times its size in memory.
 
     UsageError: an option or a value that cannot be. InputError: the model cannot be used. CheckFailed,
-    NotChecked: with `check`. OutputError: the result could not be written. LimitError: `timeout` or `max_memory` was reached.
+    NotChecked: with `check`. OutputError: the result could not be written. LimitError: `timeout` or
+    `max_memory` was reached.
     TypeError: an option that does not exist. FileNotFoundError: the tool itself is not there.
     """
     with ExitStack() as resources:

@@ -88,7 +88,7 @@ class LimitError(GraphoptError):
 
 
 class NotChecked(GraphoptError):
-    """Status 6: the models could not be compared: ONNX Runtime is absent, too old, or does not run the model."""
+    """Status 6: nothing was compared: ONNX Runtime is absent, too old, or does not run the model."""
 
 
 class InternalError(GraphoptError):

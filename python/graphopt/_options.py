@@ -116,7 +116,7 @@ class Options(InspectOptions, total=False):
     keep_bad: Path
     """A model that does not compute the same is written here."""
     ort: Path
-    """ONNX Runtime's library or Python package (default: $GRAPHOPT_ORT, the installed package, the system's)."""
+    """ONNX Runtime's library or Python package (default: $GRAPHOPT_ORT, the installed one, the system's)."""
     report: Path
     """Also write the report to this file."""
     dot: Path

@@ -12,8 +12,7 @@ template <std::size_t N> void simplify(Strided<N>& s) {
   for (std::size_t d = 0; d < s.dims.size(); ++d) {
     if (s.dims[d] == 1) continue;
     bool merge = w > 0;
-    for (std::size_t k = 0; merge && k < N; ++k)
-      merge = s.strides[k][w - 1] == s.strides[k][d] * s.dims[d];
+    for (std::size_t k = 0; merge && k < N; ++k) merge = s.strides[k][w - 1] == s.strides[k][d] * s.dims[d];
     if (merge) {
       s.dims[w - 1] *= s.dims[d];
       for (std::size_t k = 0; k < N; ++k) s.strides[k][w - 1] = s.strides[k][d];

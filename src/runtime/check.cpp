@@ -200,7 +200,7 @@ void Checker::State::judge(OutputDifference& d, const HostValue& was, const Host
     }
 
   if (!noisy) measure_noise(feeds);
-  bool moved = false;  // the runtime's own choices move NaN and infinities, or other elements that must be equal
+  bool moved = false;  // the runtime's own choices move NaN and infinities, too
   for (const std::vector<HostValue>& results : *noisy)
     if (const HostValue* other = find(results, index)) {
       const Distance noise = compare_values(was, *other, tolerance);

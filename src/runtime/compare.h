@@ -21,8 +21,8 @@ double default_tolerance(DType t);
 
 // What floats of an output may differ by, relative to its largest magnitude.
 struct Tolerance {
-  std::optional<double> given;        // whatever the types are
-  DType inside = DType::Undefined;    // the coarsest float type of the model's values, which rounded on the way
+  std::optional<double> given;      // whatever the types are
+  DType inside = DType::Undefined;  // the coarsest float type of the model's values, which rounded on the way
   double of(DType output) const {
     return given.value_or(std::max(default_tolerance(output), default_tolerance(inside)));
   }

@@ -1,10 +1,10 @@
 // ONNX Runtime, opened at run time: everything but --check and --fold ort works without it.
 //
-// Searched in this order: the path that the user gave (--ort), $GRAPHOPT_ORT; then the Python package onnxruntime
-// in the environments $VIRTUAL_ENV and $CONDA_PREFIX, and in those of each python3 on $PATH; then the system's
-// libonnxruntime.so, and the wheel in the cache that tools/setup fills. Any version from 1.21 on is accepted: the C API is
-// versioned, and the headers are those of 1.21. A place that the user named must work; only the others are
-// tried in turn.
+// Searched in this order: the path that the user gave (--ort), $GRAPHOPT_ORT; then the Python package
+// onnxruntime in the environments $VIRTUAL_ENV and $CONDA_PREFIX, and in those of each python3 on $PATH; then
+// the system's libonnxruntime.so, and the wheel in the cache that tools/setup fills. Any version from 1.21 on
+// is accepted: the C API is versioned, and the headers are those of 1.21. A place that the user named must
+// work; only the others are tried in turn.
 #pragma once
 
 #include <cstdint>

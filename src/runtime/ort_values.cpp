@@ -17,20 +17,22 @@ namespace {
 
 constexpr std::size_t kMessageLength = 300;
 
-// Returns the index behind "FILE.cc:LINE FUNCTION(PARAMETERS) ", of which `dot` is the point, or npos when the
-// text there is something else.
+// Returns the index behind "FILE.cc:LINE FUNCTION(PARAMETERS) ", of which `dot` is the point, or npos when
+// the text there is something else.
 std::size_t end_of_source_place(std::string_view text, std::size_t dot) {
   std::size_t at = text.find(':', dot);
   if (at == std::string_view::npos || at - dot > 4) return std::string_view::npos;
   const std::string_view ending = text.substr(dot, at - dot);
-  if (ending != ".cc" && ending != ".h" && ending != ".cpp" && ending != ".hpp") return std::string_view::npos;
+  if (ending != ".cc" && ending != ".h" && ending != ".cpp" && ending != ".hpp")
+    return std::string_view::npos;
   const std::size_t digits = ++at;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
   if (at == digits) return std::string_view::npos;
   while (at < text.size() && text[at] == ' ') ++at;
-  // A signature follows, if its name is qualified: "onnxruntime::common::Status onnxruntime::Foo::Bar(int) const".
+  // A signature follows, if its name is qualified: "Status onnxruntime::Foo::Bar(int) const".
   const std::size_t open = text.find('(', at);
-  if (open == std::string_view::npos || text.substr(at, open - at).find("::") == std::string_view::npos) return at;
+  if (open == std::string_view::npos || text.substr(at, open - at).find("::") == std::string_view::npos)
+    return at;
   int depth = 0;
   std::size_t end = open;
   for (; end < text.size(); ++end) {

@@ -51,7 +51,8 @@ TEST(Reader, SymbolsOfInputsAndClaimsOfOutputs) {
   EXPECT_EQ(m->dims.value(y.dims[1]), 3);
 }
 
-// Whatever a pass knows of an operator it knows by its kind, so the reader tells what no pass may look through.
+// Whatever a pass knows of an operator it knows by its kind, so the reader tells what no pass may look
+// through.
 TEST(Reader, NodesWithUnknownAttributesAreOpaque) {
   const auto kinds = [](const std::string& graph) {
     Result<Model> m = load(parse(std::string(kHeader) + graph));
@@ -62,16 +63,18 @@ TEST(Reader, NodesWithUnknownAttributesAreOpaque) {
   };
   EXPECT_EQ(kinds("g (float[2] x) => (float[2] y) { a = Cast <to = 1> (x) b = Identity (a) y = Relu (b) }"),
             (std::vector{OpKind::Cast, OpKind::Identity, OpKind::Relu}));
-  EXPECT_EQ(kinds("g (float[2] x) => (float[2] y) { a = Cast <to = 1, odd = 1> (x) b = Identity <odd = 1> (a) "
-                  "y = Relu <odd = 1> (b) }"),
-            (std::vector{OpKind::Opaque, OpKind::Opaque, OpKind::Opaque}));
+  EXPECT_EQ(
+      kinds("g (float[2] x) => (float[2] y) { a = Cast <to = 1, odd = 1> (x) b = Identity <odd = 1> (a) "
+            "y = Relu <odd = 1> (b) }"),
+      (std::vector{OpKind::Opaque, OpKind::Opaque, OpKind::Opaque}));
   // `saturate` is an attribute of Cast from opset 19 on; constants and bodies are no exception.
   EXPECT_EQ(kinds("g (bool c, float[2] x) => (float[2] y) { k = Constant <value_float = 1., odd = 1> () "
                   "y = If <odd = 1, then_branch = t () => (p) { p = Relu (x) }, "
                   "else_branch = e () => (q) { q = Identity (x) }> (c) }"),
             (std::vector{OpKind::Opaque, OpKind::Opaque}));
-  Result<Model> old = load(parse("<ir_version: 8, opset_import: [\"\" : 13]>"
-                                 "g (float[2] x) => (float[2] y) { y = Cast <to = 1, saturate = 1> (x) }"));
+  Result<Model> old =
+      load(parse("<ir_version: 8, opset_import: [\"\" : 13]>"
+                 "g (float[2] x) => (float[2] y) { y = Cast <to = 1, saturate = 1> (x) }"));
   ASSERT_TRUE(old.ok());
   EXPECT_EQ(old->kind(old->first_node(old->main())), OpKind::Opaque);
 }

@@ -208,7 +208,8 @@ TEST_F(Check, AnOperatorThatTheRuntimeLacksIsNotChecked) {
 // What rounds to float16 on the way cannot be held to the digits of its float32 output.
 TEST_F(Check, TheCoarsestTypeInsideDecidesWhatIsEqual) {
   const std::string half =
-      "g (float[n] x) => (float[n] y) { h = Cast <to = 10> (x)\n s = Mul(h, h)\n t = Mul(s, h)\n y = Cast <to = "
+      "g (float[n] x) => (float[n] y) { h = Cast <to = 10> (x)\n s = Mul(h, h)\n t = Mul(s, h)\n y = Cast "
+      "<to = "
       "1> (t) }";
   const std::string cube = "g (float[n] x) => (float[n] y) { s = Mul(x, x)\n y = Mul(s, x) }";
   const CheckReport r = compare(half, cube);
