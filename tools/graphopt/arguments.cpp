@@ -325,26 +325,41 @@ void add_output_options(CLI::App& app, Options& o) {
   flag(app, kOutput, "--force", "write over a write-protected file, or to a terminal", o.save.force);
 }
 
+namespace {
+
+void add_tolerance(CLI::App& app, std::optional<double>& to) {
+  add(app, kTrust, "--check-tolerance", "REL", "largest difference, relative (default by type: float 1e-4)",
+      parsed(to, "--check-tolerance", "is not a tolerance", "give a number as in 1e-4; 0 wants equal values",
+             [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
+}
+
+void add_runtime(CLI::App& app, std::string& to) {
+  add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library or Python package (default: searched for)",
+      [&to](const std::string& text) { to = text; });
+}
+
+// A number of input sets that may be as large as a person waits for.
+auto seeds(int& to, const char* option) {
+  return [&to, option](const std::string& text) {
+    const auto number = parse_integer(text);
+    if (!number || *number < 1 || *number > 1000)
+      refuse(option, text, "is not a number of seeds", std::string("give 1 to 1000, as in ") + option + "=3");
+    to = static_cast<int>(*number);
+  };
+}
+
+}  // namespace
+
 void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
   add(app, kTrust, "--check", "SEEDS", "compare before and after in ONNX Runtime (default: 1 seed)",
-      [&o](const std::string& text) {
-        const auto seeds = parse_integer(text);
-        if (!seeds || *seeds < 1 || *seeds > 1000) {
-          refuse("--check", text, "is not a number of seeds", "give 1 to 1000, as in --check=3");
-        }
-        o.check.seeds = static_cast<int>(*seeds);
-      });
-  add(app, kTrust, "--check-tolerance", "REL", "largest difference, relative (default by type: float 1e-4)",
-      parsed(o.check.tolerance, "--check-tolerance", "is not a tolerance",
-             "give a number as in 1e-4; 0 wants equal values",
-             [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
+      seeds(o.check.seeds, "--check"));
+  add_tolerance(app, o.check.tolerance);
   flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model",
        o.check.bisect);
   flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.clean_up.verify_each);
   add(app, kTrust, "--keep-bad", "FILE", "write a model that does not compute the same here",
       [&o](const std::string& text) { o.check.keep_bad = text; });
-  add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library or Python package (default: searched for)",
-      [&o](const std::string& text) { o.check.ort = text; });
+  add_runtime(app, o.check.ort);
   add_limits(app, kTrust, tool);
 }
 
@@ -392,6 +407,25 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
        command.buckets.repair);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
+  add_limits(app, kTrust, command.tool);
+  flag(app, kPeople, "--version", "print the version and end", requests.version);
+  flag(app, kPeople, "-h,--help", "print this and end", requests.help);
+}
+
+void add_compare_options(CLI::App& app, Command& command, Requests& requests) {
+  CompareOptions& o = command.compare;
+  o.check.seeds = 1;
+  add(app, kTrust, "--seeds", "N", "input sets of each binding of the symbols (default 1)",
+      seeds(o.check.seeds, "--seeds"));
+  app.add_flag_function(
+         "--figures-only", [&o](std::int64_t) { o.check.seeds = 0; },
+         "run neither model; compare figures alone")
+      ->group(kTrust);
+  add_tolerance(app, o.check.tolerance);
+  add_runtime(app, o.check.ort);
+  add_dim_names(app, o.load.dim_names);
+  flag(app, kOutput, "-v,--verbose", "show all kinds of operators", command.all);
+  add_external_root(app, o.load.external_root);
   add_limits(app, kTrust, command.tool);
   flag(app, kPeople, "--version", "print the version and end", requests.version);
   flag(app, kPeople, "-h,--help", "print this and end", requests.help);

@@ -27,6 +27,7 @@ void add_output_options(CLI::App& app, Options& options);
 void add_trust_options(CLI::App& app, Options& options, ToolOptions& tool);
 void add_people_options(CLI::App& app, Options& options, ToolOptions& tool, Requests& requests);
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests);
+void add_compare_options(CLI::App& app, Command& command, Requests& requests);
 void add_reduce_options(CLI::App& app, Command& command, Requests& requests);
 void add_device_options(CLI::App& app, Command& command, Requests& requests);
 

@@ -1,5 +1,5 @@
 // Converts the words of the command line to a Command. Options may come before and after IN; a first word
-// 'inspect', 'reduce' or 'devices' is a subcommand (a file of that name is ./inspect).
+// 'inspect', 'compare', 'reduce' or 'devices' is a subcommand (a file of that name is ./inspect).
 #include "command.h"
 
 #include <sys/stat.h>
@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kUsage =
     "Usage: graphopt IN [-o OUT] [options]      optimize a model; without -o only report\n"
     "       graphopt inspect IN [--json]        show what is in a model\n"
+    "       graphopt compare A B                figures of two models, and whether their results agree\n"
     "       graphopt reduce IN --test CMD -o OUT   make a failing model small\n"
     "       graphopt devices check PROFILE IN   what a device takes of a model, and why not all\n\n"
     "Makes ONNX models smaller and faster. IN and OUT may be '-' (stdin, stdout); OUT may be IN.\n";
@@ -30,7 +31,7 @@ constexpr std::string_view kExamples =
     "  graphopt model.onnx --bucket seq=16..512:pow2 --devices nnapi -o out.onnx\n"
     "  graphopt export.onnx -o - | my-compiler -       nothing but the model goes to stdout\n\n"
     "Exit status: 0 done, 1 usage, 2 unusable input, 3 check failed, 4 output not written, 5 limit\n"
-    "reached, 70 internal error.\n";
+    "reached, 6 not checked, 70 internal error.\n";
 constexpr std::string_view kReduceUsage =
     "Usage: graphopt reduce IN --test CMD -o OUT [options]\n\n"
     "Makes a model small while CMD ends with the status that it has on IN: for a wrong result or a crash.\n";
@@ -42,6 +43,14 @@ constexpr std::string_view kReduceExamples =
 constexpr std::string_view kInspectUsage =
     "Usage: graphopt inspect IN [--json]\n\n"
     "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n";
+
+constexpr std::string_view kCompareUsage =
+    "Usage: graphopt compare A B [options]\n\n"
+    "Shows what two models hold, and runs both in ONNX Runtime, where one is found, on inputs that A "
+    "takes.\n";
+constexpr std::string_view kCompareExamples =
+    "\nExit status: 0 the results agree, or none were compared; 3 they differ; 6 ONNX Runtime does not run "
+    "A.\n";
 
 constexpr std::string_view kDevicesUsage =
     "Usage: graphopt devices check PROFILE IN [-v] [--json]\n\n"
@@ -85,7 +94,7 @@ Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, 
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
   }
-  const std::vector<std::string> verbs = {"inspect", "reduce", "devices"};
+  const std::vector<std::string> verbs = {"inspect", "compare", "reduce", "devices"};
   struct stat unused = {};
   const std::string remedy = suggest_names(input, verbs, "subcommands");
   if (::stat(input.c_str(), &unused) != 0 && remedy.starts_with("did you mean")) {
@@ -160,6 +169,29 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
   } else {
     command.verb = Command::Verb::Inspect;
     command.inspect.process_ends = true;
+  }
+  return command;
+}
+
+Result<Command> parse_compare(int argc, const char* const* argv) {
+  Command command;
+  Requests requests;
+  CompareOptions& options = command.compare;
+  CLI::App app;
+  app.set_help_flag("");
+  add_compare_options(app, command, requests);
+  app.add_option("A", options.first);
+  if (auto done = split(app, options.second, words(argc, argv, 2)); !done) return done.errors();
+  if (requests.help) {
+    command.text = help_text(app, kCompareUsage, kCompareExamples);
+  } else if (requests.version) {
+    command.text = version_text();
+  } else if (options.first.empty() || options.second.empty()) {
+    return usage("compare: two models are wanted", "graphopt compare A B");
+  } else if (options.first == "-" && options.second == "-") {
+    return usage("compare: both models are stdin", "give one of them as a file");
+  } else {
+    command.verb = Command::Verb::Compare;
   }
   return command;
 }
@@ -360,6 +392,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     return command;
   }
   if (argc > 1 && std::string_view(argv[1]) == "inspect") return parse_inspect(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "compare") return parse_compare(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "reduce") return parse_reduce(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "devices") return parse_devices(argc, argv);
   return parse_optimize(argc, argv);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graphopt/buckets.h"
+#include "graphopt/compare.h"
 #include "graphopt/devices.h"
 #include "graphopt/error.h"
 #include "graphopt/inspect.h"
@@ -29,7 +30,7 @@ struct ToolOptions {
 };
 
 struct Command {
-  enum class Verb : std::uint8_t { Print, Optimize, Inspect, Reduce, CheckDevice };
+  enum class Verb : std::uint8_t { Print, Optimize, Inspect, Reduce, Compare, CheckDevice };
   Verb verb = Verb::Print;
   std::string text;           // Print: the text for stdout (--help, --version, --list-passes)
   Options options;            // Optimize
@@ -37,15 +38,17 @@ struct Command {
   BucketableOptions buckets;  // Inspect with `bucketable`, beside `inspect`
   bool bucketable = false;
   ReduceOptions reduce;       // Reduce
+  CompareOptions compare;     // Compare
   DeviceCheckOptions device;  // CheckDevice
   bool json = false;
-  bool all = false;  // CheckDevice: each node
+  bool all = false;  // CheckDevice: each node; Compare: each kind of operators
   ToolOptions tool;
 
   const std::string& input() const {
     switch (verb) {
       case Verb::Inspect: return inspect.input;
       case Verb::Reduce: return reduce.input;
+      case Verb::Compare: return compare.first;
       case Verb::CheckDevice: return device.input;
       default: return options.input;
     }

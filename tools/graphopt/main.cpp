@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   switch (command->verb) {
     case Command::Verb::Inspect: return run_inspect(*command, console);
     case Command::Verb::Reduce: return run_reduce(*command, console);
+    case Command::Verb::Compare: return run_compare(*command, console);
     case Command::Verb::CheckDevice: return run_check_device(*command, console);
     default: return run_optimize(*command, console);
   }

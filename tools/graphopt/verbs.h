@@ -12,6 +12,7 @@ namespace graphopt::tool {
 
 int run_optimize(const Command& command, Console& console);
 int run_inspect(const Command& command, Console& console);
+int run_compare(const Command& command, Console& console);
 int run_reduce(const Command& command, Console& console);
 int run_check_device(const Command& command, Console& console);
 

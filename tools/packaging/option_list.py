@@ -7,6 +7,7 @@ from dataclasses import dataclass
 VERBS = {
     (): "optimize a model",
     ("inspect",): "show what is in a model",
+    ("compare",): "compare two models in figures and results",
     ("reduce",): "make a failing model small",
     ("devices", "check"): "what a device takes of a model, and why not all",
 }

@@ -118,6 +118,8 @@ def all_options(verbs):
     return list(seen.values())
 
 
+FIRSTS = " ".join(verb[0] for verb in VERBS if verb)
+
 BASH = """\
 # bash completion for graphopt; written by tools/packaging/shell_files.py.
 _graphopt() {
@@ -135,7 +137,7 @@ _graphopt() {
 @VERBS@
       esac ;;
     *)
-      [ "$COMP_CWORD" -gt 1 ] || COMPREPLY=($(compgen -W 'inspect reduce devices' -- "$word"))
+      [ "$COMP_CWORD" -gt 1 ] || COMPREPLY=($(compgen -W '@FIRSTS@' -- "$word"))
       [ "${COMP_WORDS[1]}" != devices ] || [ "$COMP_CWORD" -ne 2 ] || {
         COMPREPLY=($(compgen -W check -- "$word")); return; }
       [ "${COMP_WORDS[1]}" != devices ] || [ "$COMP_CWORD" -ne 3 ] ||
@@ -173,7 +175,7 @@ def bash(verbs, passes, devices):
             f"        {verb[0] if verb else '*'}) COMPREPLY=($(compgen -W '{words}' -- \"$word\")) ;;"
         )
     text = BASH.replace("@CASES@", "\n".join(cases)).replace("@VERBS@", "\n".join(verb_cases))
-    return text.replace("@DEVICES@", " ".join(devices))
+    return text.replace("@FIRSTS@", FIRSTS).replace("@DEVICES@", " ".join(devices))
 
 
 def zsh(verbs, passes, devices):
@@ -210,7 +212,7 @@ def zsh(verbs, passes, devices):
         rest = {
             "devices": "'1:verb:(devices)' '2:verb:(check)' "
             f"'3:profile:({' '.join(devices)})' '4:model:_files'",
-            "": "'1:model or verb:{_alternative \"verbs:verb:(inspect reduce devices)\" files:model:_files}'",
+            "": f"'1:model or verb:{{_alternative \"verbs:verb:({FIRSTS})\" files:model:_files}}'",
         }.get(verb[0] if verb else "", f"'1:verb:({verb[0] if verb else ''})' '2:model:_files'")
         specs = " \\\n      ".join(spec(option).replace("\n", " \\\n  ") for option in options)
         out.append(f"  {verb[0] if verb else '*'})\n    _arguments \\\n      {specs} \\\n      {rest} ;;")
@@ -222,7 +224,6 @@ def fish(verbs, passes, devices):
     def quoted(text):
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
-    firsts = "inspect reduce devices"
     out = ["# Written by tools/packaging/shell_files.py."]
     for verb, text in VERBS.items():
         if verb:
@@ -230,7 +231,7 @@ def fish(verbs, passes, devices):
     out.append("complete -c graphopt -n '__fish_seen_subcommand_from devices' -a check")
     for verb, options in verbs.items():
         seen = (
-            f"__fish_seen_subcommand_from {verb[0]}" if verb else f"not __fish_seen_subcommand_from {firsts}"
+            f"__fish_seen_subcommand_from {verb[0]}" if verb else f"not __fish_seen_subcommand_from {FIRSTS}"
         )
         for option in options:
             line = f"complete -c graphopt -n '{seen}'"

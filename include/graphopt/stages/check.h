@@ -26,6 +26,7 @@ struct CheckStage {
   };
   struct Report {
     std::string verdict;                  // "same"; of a run that failed "different" or "not checked"
+    std::string why;                      // of any other verdict than "same", one line
     std::string runtime;                  // "ONNX Runtime 1.31.1"
     std::uint64_t runs = 0, skipped = 0;  // input sets: compared; not accepted by the original
     std::vector<Difference> outputs;      // the largest difference of each output over all runs

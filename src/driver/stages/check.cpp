@@ -1,5 +1,6 @@
 // check: original and result run in ONNX Runtime and are compared; --bisect traces a difference to a rewrite.
 #include "runtime/check.h"
+#include "driver/check_figures.h"
 #include "driver/json.h"
 #include "driver/original.h"
 #include "driver/run.h"
@@ -11,18 +12,6 @@
 
 namespace graphopt {
 namespace {
-
-CheckStage::Report figures_of(const CheckReport& check) {
-  CheckStage::Report out;
-  constexpr const char* kVerdicts[] = {"same", "different", "not checked"};
-  out.verdict = kVerdicts[static_cast<std::size_t>(check.verdict)];
-  out.runtime = check.runtime;
-  for (const CheckRun& run : check.runs) ++(run.skipped.empty() ? out.runs : out.skipped);
-  for (const OutputDifference& d : check.worst) {
-    out.outputs.push_back({d.output, d.max_abs, d.max_rel, d.noise, d.random, d.ok, d.problem});
-  }
-  return out;
-}
 
 Status find_culprit(Run& run, Checker& checker) {
   std::unique_ptr<Work> work;
@@ -110,10 +99,10 @@ Status check_buckets(Run& run) {
   if (Status saved = result.save(model, {}, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   if (report.verdict == CheckReport::Verdict::Same) {
-    run.report.check->bucket_runs = figures_of(report).runs;
+    run.report.check->bucket_runs = check_figures(report).runs;
     return Done{};
   }
-  run.report.check = figures_of(report);
+  run.report.check = check_figures(report);
   Error e = *to_error(report, run.options.input);
   if (report.verdict == CheckReport::Verdict::NotRun) {
     e.what = "the models of the buckets: " + e.what;
@@ -135,7 +124,7 @@ Status run_check(Run& run) {
   SavedInMemory result;
   if (Status saved = result.save(run.work->model, types, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
-  run.report.check = figures_of(report);
+  run.report.check = check_figures(report);
   if (report.verdict == CheckReport::Verdict::Same)
     return run.specialized ? check_buckets(run) : Status(Done{});
   if (report.verdict == CheckReport::Verdict::NotRun) return *to_error(report, run.options.input);

@@ -1,0 +1,18 @@
+// See check_figures.h.
+#include "driver/check_figures.h"
+
+namespace graphopt {
+
+CheckStage::Report check_figures(const CheckReport& check) {
+  CheckStage::Report out;
+  constexpr const char* kVerdicts[] = {"same", "different", "not checked"};
+  out.verdict = kVerdicts[static_cast<std::size_t>(check.verdict)];
+  out.why = check.why;
+  out.runtime = check.runtime;
+  for (const CheckRun& run : check.runs) ++(run.skipped.empty() ? out.runs : out.skipped);
+  for (const OutputDifference& d : check.worst)
+    out.outputs.push_back({d.output, d.max_abs, d.max_rel, d.noise, d.random, d.ok, d.problem});
+  return out;
+}
+
+}  // namespace graphopt
