@@ -199,6 +199,7 @@ void Checker::State::judge(OutputDifference& d, const HostValue& was, const Host
       return;
     }
 
+  if (options.tolerance) return;  // what the user allows, and no more
   if (!noisy) measure_noise(feeds);
   bool moved = false;  // the runtime's own choices move NaN and infinities, too
   for (const std::vector<HostValue>& results : *noisy)

@@ -74,7 +74,7 @@ def test_hints_for_people_from_other_tools(tool, folder):
     """Each pass and option that a hint names is there."""
     text = (ROOT / "tools" / "graphopt" / "peer_options.cpp").read_text()
     options, passes = tool("--help").stdout.decode(), tool("--list-passes").stdout.decode()
-    named = re.findall(r"(--[a-z-]+|-O\d)(?: (always|[a-z]+(?:-[a-z]+)+))?", text.split("kShape", 1)[1])
+    named = re.findall(r"(--[a-z_-]+|-O\d)(?: (always|[a-z]+(?:-[a-z]+)+))?", text.split("kShape", 1)[1])
     own = [(o, value) for o, value in named if f'{{"{o}"' not in text]
     expect(len(own) > 10, own)
     for option, value in own:

@@ -184,7 +184,7 @@ def test_nothing_is_needed(tool, folder):
 def test_invalid_original(tool, folder):
     """A model that onnx's checker refuses is reduced all the same."""
     made = model()
-    made.graph.node[1].attribute.append(helper.make_attribute("never_heard_of", 1))
+    made.graph.node[-1].attribute.append(helper.make_attribute("never_heard_of", 1))
     path, out = saved(folder, made), folder / "out.onnx"
     done = tool("reduce", path, "--test", "grep -q never_heard_of", "-o", out)
     small = onnx.load(out)
