@@ -6,10 +6,9 @@
 //   - floats: the largest difference, divided by the largest finite magnitude of the original's output, is at
 //     most the tolerance: the given one, or that of the coarsest float type among the output and what nodes
 //     inside of the model give (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2);
-//   - or, without a given tolerance, at most three times the difference that the original shows against itself in ONNX Runtime with all
-//   of
-//     its own optimizations, or with one thread, when that is below 0.05 (`noise`: ties of ArgMax, steps of
-//     quantization, sums in another order).
+//   - or, without a given tolerance, at most three times the difference that the original shows against
+//     itself in ONNX Runtime with all of its own optimizations, or with one thread, when that is below 0.05
+//     (`noise`: ties of ArgMax, steps of quantization, sums in another order).
 // For an output that differs between two runs of the original (random operators) only type and shape count.
 //
 // Nothing here throws or prints. ONNX Runtime's types stay in the .cpp files.

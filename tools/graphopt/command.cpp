@@ -52,7 +52,8 @@ constexpr std::string_view kCompareExamples =
     "\nExamples:\n"
     "  graphopt compare model.onnx small.onnx\n"
     "  graphopt compare model.onnx small.onnx --check-tolerance 0 --seeds 5\n\n"
-    "Exit status: 0 the results agree, or none were compared; 3 they differ; 6 ONNX Runtime does not run A.\n";
+    "Exit status: 0 the results agree, or none were compared; 3 they differ; 6 ONNX Runtime does not run "
+    "A.\n";
 
 constexpr std::string_view kDevicesUsage =
     "Usage: graphopt devices check PROFILE IN [-v] [--json]\n\n"
