@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ std::size_t end_of_source_place(std::string_view text, std::size_t dot) {
   if (end == text.size()) return at;
   at = end + 1;
   if (text.substr(at).starts_with(" const")) at += std::string_view(" const").size();
+  if (text.substr(at).starts_with(" [with "))  // the arguments of a template
+    at = std::min(text.find(']', at), text.size() - 1) + 1;
   while (at < text.size() && text[at] == ' ') ++at;
   return at;
 }
@@ -58,7 +61,7 @@ std::string without_source_places(std::string_view text) {
     if (start < begin) continue;
     out += text.substr(begin, start - begin);
     begin = end;
-    dot = end == 0 ? 0 : end - 1;
+    dot = end - 1;
   }
   out += text.substr(begin);
   return out;

@@ -44,6 +44,14 @@ def test_models_that_differ(tool, folder):
     done = tool("compare", a, c, "--ort", library())
     expect(done.returncode == CHECK and "c.onnx: " in done.stderr, done.returncode, done.stderr)
     expect("fails to run" in done.stderr or "not the optimized one" in done.stderr, done.stderr)
+    # What ONNX Runtime says of an input that is not fed names a function in its sources, with a template.
+    other = helper.make_tensor_value_info("other", TensorProto.FLOAT, ["n"])
+    shown = helper.make_tensor_value_info("y", TensorProto.INT64, [1])
+    graph = helper.make_graph([helper.make_node("Shape", ["other"], ["y"])], "g", [other], [shown])
+    m = helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 20)])
+    done = tool("compare", a, saved(folder, m, "d.onnx"), "--ort", library())
+    expect(done.returncode == CHECK and "Missing Input: other" in done.stderr, done.stderr)
+    expect("onnxruntime::" not in done.stderr, done.stderr)
 
 
 def test_without_a_runtime(tool, folder):
