@@ -12,7 +12,6 @@
 #include "driver/reading.h"
 #include "infer/infer.h"
 #include "runtime/check.h"
-#include "runtime/ort.h"
 
 namespace graphopt {
 namespace {
@@ -59,16 +58,13 @@ Result<Comparison> compare_files(const CompareOptions& options, Observer& observ
   out.figures.before = first->figures;
   out.figures.after = second->figures;
   if (run) {
-    const auto runtime = Runtime::open(options.check.ort);
-    if (!runtime && options.check.ort.empty()) {
-      out.not_run = runtime.error().what;
-    } else {
-      const CheckReport report = check_models(
-          first->file->source(), second->file->source(), first->file->plan,
-          {.seeds = options.check.seeds, .tolerance = options.check.tolerance, .ort = options.check.ort});
-      if (report.verdict == CheckReport::Verdict::NotRun) return *to_error(report, options.first);
-      out.figures.check = check_figures(report);
-    }
+    const CheckReport report = check_models(
+        first->file->source(), second->file->source(), first->file->plan,
+        {.seeds = options.check.seeds, .tolerance = options.check.tolerance, .ort = options.check.ort});
+    const bool found = !report.runtime.empty();
+    if (report.verdict != CheckReport::Verdict::NotRun) out.figures.check = check_figures(report);
+    else if (!found && options.check.ort.empty()) out.not_run = report.why;
+    else return *to_error(report, options.first);
   }
   out.figures.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return out;

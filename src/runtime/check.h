@@ -59,7 +59,7 @@ struct CheckReport {
   Verdict verdict = Verdict::NotRun;
   std::string why;      // one line: the first difference, or why nothing was compared
   std::string remedy;   // for NotRun
-  std::string runtime;  // "ONNX Runtime 1.31.1"
+  std::string runtime;  // "ONNX Runtime 1.31.1"; empty when none was opened
   std::vector<CheckRun> runs;
   std::vector<OutputDifference> worst;  // per output, over all runs: what the tool prints
 };
