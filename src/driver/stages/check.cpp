@@ -98,11 +98,12 @@ Status check_buckets(Run& run) {
   SavedInMemory result;
   if (Status saved = result.save(model, {}, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
+  CheckStage::Report figures = check_figures(report);
   if (report.verdict == CheckReport::Verdict::Same) {
-    run.report.check->bucket_runs = check_figures(report).runs;
+    run.report.check->bucket_runs = figures.runs;
     return Done{};
   }
-  run.report.check = check_figures(report);
+  run.report.check = std::move(figures);
   Error e = *to_error(report, run.options.input);
   if (report.verdict == CheckReport::Verdict::NotRun) {
     e.what = "the models of the buckets: " + e.what;
