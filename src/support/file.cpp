@@ -62,12 +62,9 @@ std::string near_files(const std::string& path) {
     names.push_back(it->path().filename().string());
   if (failed && !folder.empty()) return "check the path: there is no folder '" + folder.string() + "'";
   std::ranges::sort(names);  // the order in a folder is that of its file system
-  std::string out;
-  for (const std::string& name : nearest(given.filename().string(), names)) {
-    out += out.empty() ? "did you mean '" : "' or '";
-    out += (folder / name).string();
-  }
-  return out.empty() ? "check the path" : out + "'?";
+  std::vector<std::string> near = nearest(given.filename().string(), names);
+  for (std::string& name : near) name = (folder / name).string();
+  return near.empty() ? "check the path" : did_you_mean(near);
 }
 
 Error input_error(const std::string& path, int error) {

@@ -95,20 +95,21 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   return nearest(word, views(names), count);
 }
 
-std::string suggest(std::string_view word, std::span<const std::string_view> names, std::string_view kind) {
-  const std::vector<std::string> near = nearest(word, names);
-  std::string out;
-  if (!near.empty()) {
-    out = "did you mean ";
-    for (std::size_t i = 0; i < near.size(); ++i) {
-      if (i > 0) out += i + 1 == near.size() ? " or " : ", ";
-      out += '\'' + near[i] + '\'';
-    }
-    return out + '?';
+std::string did_you_mean(std::span<const std::string> names) {
+  if (names.empty()) return {};
+  std::string out = "did you mean ";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += i + 1 == names.size() ? " or " : ", ";
+    out += '\'' + names[i] + '\'';
   }
+  return out + '?';
+}
+
+std::string suggest(std::string_view word, std::span<const std::string_view> names, std::string_view kind) {
+  if (std::string near = did_you_mean(nearest(word, names)); !near.empty()) return near;
   if (names.empty()) return "there are no " + std::string(kind);
   constexpr std::size_t kLine = 90;
-  out = std::string(kind) + ": ";
+  std::string out = std::string(kind) + ": ";
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += ", ";
     if (i > 0 && out.size() + names[i].size() > kLine)

@@ -20,6 +20,9 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> names,
                                  std::size_t count = 3);
 
+// Returns "did you mean 'a', 'b' or 'c'?"; "" without names.
+std::string did_you_mean(std::span<const std::string> names);
+
 // Returns the remedy for an unknown name: "did you mean 'a' or 'b'?"; when none is near: "KIND: a, b, c" (or
 // "there are no KIND"), cut after one line of names. `kind` is a plural: "passes", "inputs of the model".
 std::string suggest(std::string_view word, std::span<const std::string_view> names, std::string_view kind);
