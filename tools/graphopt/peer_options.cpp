@@ -18,14 +18,18 @@ constexpr std::string_view kExternal = "--external-data always puts the weights 
 constexpr std::string_view kPasses = "--disable-pass NAME leaves a pass out; --list-passes shows them all";
 constexpr std::string_view kFolding =
     "--disable-pass constant-folding leaves it out; --fold-limit bounds its results";
+constexpr std::string_view kInference =
+    "types and shapes are inferred without being written; --infer writes them";
+constexpr std::string_view kFixpoint = "passes run until none changes anything";
+constexpr std::string_view kList = "--list-passes shows them";
 constexpr std::string_view kLevels = "-O0 to -O3 choose what runs; --exact keeps every bit";
 
 constexpr PeerOption kOptions[] = {
     {"--check-n", kCheck},
-    {"--disable-shape-inference", "types and shapes are inferred without being written; --infer writes them"},
+    {"--disable-shape-inference", kInference},
     {"--dynamic-input-shape", "dynamic dims stay dynamic by themselves"},
-    {"--fixed_point", "passes run until none changes anything"},
-    {"--fixed-point", "passes run until none changes anything"},
+    {"--fixed_point", kFixpoint},
+    {"--fixed-point", kFixpoint},
     {"--input-shape", kShape},
     {"--input-shapes", kShape},
     {"--input_shape", kShape},
@@ -33,13 +37,13 @@ constexpr PeerOption kOptions[] = {
     {"--model-check-inputs", kCheck},
     {"--no-constant-folding", kFolding},
     {"--no-large-tensor", "--fold-limit 64K, the default, bounds what one folded constant may add"},
-    {"--no-shape-infer", "types and shapes are inferred without being written; --infer writes them"},
+    {"--no-shape-infer", kInference},
     {"--optimization-level", kLevels},
     {"--optimization_level", kLevels},
     {"--opt_level", kLevels},
     {"--overwrite-input-shape", kShape},
-    {"--print_all_passes", "--list-passes shows them"},
-    {"--print_fuse_elimination_passes", "--list-passes shows them"},
+    {"--print_all_passes", kList},
+    {"--print_fuse_elimination_passes", kList},
     {"--save-as-external-data", kExternal},
     {"--save_as_external_data", kExternal},
     {"--size-threshold", "--external-threshold is the size from which weights go into their file"},
@@ -50,7 +54,7 @@ constexpr PeerOption kOptions[] = {
     {"--skip-optimization", kPasses},
     {"--skip-optimizations", kPasses},
     {"--skip-optimizer", kPasses},
-    {"--skip-shape-inference", "types and shapes are inferred without being written; --infer writes them"},
+    {"--skip-shape-inference", kInference},
     {"--skip_fusion_patterns", kPasses},
     {"--tensor-size-threshold", "--fold-limit bounds what one folded constant may add"},
     {"--test-input-shape", kShape},
