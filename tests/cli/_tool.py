@@ -4,11 +4,13 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import traceback
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib.cases import run_cases  # noqa: E402
 
 USAGE, INPUT, CHECK, OUTPUT, LIMIT, NOT_CHECKED = 1, 2, 3, 4, 5, 6
 
@@ -103,15 +105,4 @@ def kept(tool, path, out, *words, **how):
 
 def main(namespace):
     """Runs every function test_* of a script with (tool, an empty folder)."""
-    tool = Tool(sys.argv[1])
-    failed = 0
-    tests = [(n, f) for n, f in namespace.items() if n.startswith("test_")]
-    for name, test in tests:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(tool, pathlib.Path(folder))
-            except Exception:
-                failed += 1
-                print(f"FAILED {name}\n{traceback.format_exc()}")
-    print(f"{len(tests) - failed} of {len(tests)} passed")
-    return 1 if failed else 0
+    return run_cases(namespace, Tool(sys.argv[1]))

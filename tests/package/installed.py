@@ -20,10 +20,13 @@ import sys
 import tarfile
 import tempfile
 import time
-import traceback
 import zipfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests"))
+
+from lib.cases import run_cases  # noqa: E402
+
 MODEL = TOP / "examples" / "model.onnxtxt"
 wheel = tarball = None
 # Options of --help that are no keywords: docs/python.md says why.
@@ -356,22 +359,12 @@ def prepare(binary, folder):
 def main():
     installed = "--installed" in sys.argv
     os.environ.pop("GRAPHOPT_BINARY", None)
-    failed = 0
     with tempfile.TemporaryDirectory() as top:
         command = sys.argv[1] if installed else prepare(sys.argv[1], pathlib.Path(top))
         import graphopt
 
         expect(os.path.samefile(graphopt.binary(), command), graphopt.binary(), "is not", command)
-        tests = [(n, f) for n, f in globals().items() if n.startswith("test_")]
-        for name, test in tests:
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    test(command, pathlib.Path(folder))
-                except Exception:
-                    failed += 1
-                    print(f"FAILED {name}\n{traceback.format_exc()}")
-    print(f"{len(tests) - failed} of {len(tests)} passed")
-    return 1 if failed else 0
+        return run_cases(globals(), command)
 
 
 if __name__ == "__main__":

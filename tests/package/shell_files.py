@@ -10,13 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP / "tools" / "packaging"))
+sys.path[:0] = [str(TOP / "tools" / "packaging"), str(TOP / "tests")]
 
 import option_list  # noqa: E402
 import shell_files  # noqa: E402
+from lib.cases import run_cases  # noqa: E402
 
 BASH = """
 . share/bash-completion/completions/graphopt
@@ -135,19 +135,9 @@ def test_choices(binary, folder):
 
 
 def main():
-    failed = 0
-    with tempfile.TemporaryDirectory() as top:
-        folder = pathlib.Path(top)
-        shell_files.write(sys.argv[1], folder)
-        tests = [(n, f) for n, f in globals().items() if n.startswith("test_")]
-        for name, test in tests:
-            try:
-                test(sys.argv[1], folder)
-            except Exception:
-                failed += 1
-                print(f"FAILED {name}\n{traceback.format_exc()}")
-    print(f"{len(tests) - failed} of {len(tests)} passed")
-    return 1 if failed else 0
+    with tempfile.TemporaryDirectory() as folder:
+        shell_files.write(sys.argv[1], pathlib.Path(folder))
+        return run_cases(globals(), sys.argv[1], folder=folder)
 
 
 if __name__ == "__main__":
