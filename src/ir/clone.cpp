@@ -44,6 +44,7 @@ Model Model::clone() const {
   m.functions_ = functions_;
   m.overwrites_ = overwrites_;
   m.live_nodes_ = live_nodes_;
+  m.live_of_kind_ = live_of_kind_;
   m.suffixes_ = suffixes_;
   *m.op_index_ = *op_index_;
   return m;

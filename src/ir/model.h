@@ -15,6 +15,7 @@
 // Ids of erased nodes and values are never reused; alive() returns false for them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -208,6 +209,9 @@ class Model {
   std::size_t value_count() const { return values_.size(); }
   std::size_t tensor_count() const { return tensors_.size(); }
   std::size_t live_node_count() const { return live_nodes_; }
+  // Returns how many live nodes have the kind, in all graphs: a pass that starts from no operator of the
+  // model need not walk it.
+  std::size_t live_node_count(OpKind k) const { return live_of_kind_[static_cast<std::size_t>(k)]; }
 
   const Graph& graph(GraphId g) const { return graphs_[g.index()]; }
   const Node& node(NodeId n) const { return nodes_[n.index()]; }
@@ -428,6 +432,7 @@ class Model {
   const UsePolicy* policy_ = nullptr;
   bool overwrites_ = false;  // whether a node has operands that it writes
   std::size_t live_nodes_ = 0;
+  std::array<std::size_t, static_cast<std::size_t>(OpKind::Count)> live_of_kind_{};
   struct Arena;
   std::shared_ptr<Arena> arena_;  // kept alive by clones, which have an arena of their own
   std::unordered_map<NameId, std::uint32_t> suffixes_;  // fresh_name: the next number to try

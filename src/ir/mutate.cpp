@@ -69,6 +69,7 @@ void Model::link_node(NodeId n, GraphId g, NodeId before) {
   (before ? nodes_[before.index()].prev : graph.last) = n;
   ++graph.node_count;
   ++live_nodes_;
+  ++live_of_kind_[static_cast<std::size_t>(node.kind)];
   const std::uint64_t low = node.prev ? nodes_[node.prev.index()].order : 0;
   if (!before) {
     node.order = low + kKeyGap;
@@ -86,6 +87,7 @@ void Model::unlink_node(NodeId n) {
   node.prev = node.next = {};
   --graph.node_count;
   --live_nodes_;
+  --live_of_kind_[static_cast<std::size_t>(node.kind)];
 }
 
 void Model::move_before(NodeId n, NodeId before) {
@@ -322,8 +324,11 @@ void Model::set_bytes(NodeId n, Bytes proto) {
 }
 
 void Model::set_op(NodeId n, OpId op) {
-  nodes_[n.index()].op = op;
-  nodes_[n.index()].kind = ops_[op.index()].kind;
+  Node& node = nodes_[n.index()];
+  node.op = op;
+  --live_of_kind_[static_cast<std::size_t>(node.kind)];
+  node.kind = ops_[op.index()].kind;
+  ++live_of_kind_[static_cast<std::size_t>(node.kind)];
   touch(n);
   tell([n](Listener& l) { l.node_changed(n); });
 }

@@ -3,6 +3,7 @@
 
 #include "ir/verify.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ class Verifier {
   std::optional<Error> run() {
     for (std::uint32_t g = 0; g < m_.graph_count() && !error_; ++g)
       if (m_.graph(GraphId{g}).alive) check_graph(GraphId{g});
+    check_counts();
     for (std::uint32_t v = 0; v < m_.value_count() && !error_; ++v) check_value(ValueId{v});
     return std::move(error_);
   }
@@ -43,6 +45,7 @@ class Verifier {
       order = node.order;
       prev = n;
       ++count;
+      ++of_kind_[static_cast<std::size_t>(node.kind)];
       check_operands(n);
       check_results(n);
       for (const Attr& a : m_.attrs(n))
@@ -57,6 +60,16 @@ class Verifier {
     for (const ValueId v : graph.inputs)
       if (m_.value(v).graph != g || !m_.value(v).is_input || m_.value(v).def)
         return fail(place_of(m_, g), "input " + name(v) + " has a definition");
+  }
+
+  void check_counts() {
+    std::size_t live = 0;
+    for (std::size_t k = 0; k < of_kind_.size(); ++k) {
+      live += of_kind_[k];
+      if (m_.live_node_count(static_cast<OpKind>(k)) != of_kind_[k])
+        return fail({}, "the count of nodes of one operator is wrong");
+    }
+    if (m_.live_node_count() != live) fail({}, "the count of nodes is wrong");
   }
 
   void check_operands(NodeId n) {
@@ -104,6 +117,7 @@ class Verifier {
   }
 
   const Model& m_;
+  std::array<std::size_t, static_cast<std::size_t>(OpKind::Count)> of_kind_{};  // live nodes
   std::optional<Error> error_;
 };
 

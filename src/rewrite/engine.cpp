@@ -1,6 +1,7 @@
 #include "rewrite/engine.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -105,7 +106,10 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
 
   Worklist work(m);
   DeadSweeper dead(m);
-  for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
+  const bool wanted = std::ranges::any_of(
+      std::views::iota(std::size_t{0}, by_kind.size()),
+      [&](std::size_t k) { return !by_kind[k].empty() && m.live_node_count(static_cast<OpKind>(k)) > 0; });
+  for (std::uint32_t g = 0; wanted && g < m.graph_count(); ++g) {
     if (!m.graph(GraphId{g}).alive) continue;
     for (NodeId n = m.first_node(GraphId{g}); n; n = m.next_node(n))
       if (!by_kind[static_cast<std::size_t>(m.kind(n))].empty()) work.push(n);

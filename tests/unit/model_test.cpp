@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "ir/print.h"
@@ -64,6 +65,28 @@ TEST(Model, ReplacingAnOutputKeepsItsName) {
   s.m.erase(s.m.value(y).def);
   EXPECT_SOUND(s.m);
   EXPECT_EQ(s.m.live_node_count(), 1u);
+}
+
+TEST(Model, CountsItsNodesByKind) {
+  Small s;
+  const ValueId a = s.node(s.relu, {s.x}, "a");
+  const ValueId b = s.node(s.add, {a, a}, "b");
+  const ValueId c = s.node(s.relu, {b}, "c");
+  s.outputs({c});
+  const auto counts = [&s] {
+    return std::array{s.m.live_node_count(OpKind::Relu), s.m.live_node_count(OpKind::Add)};
+  };
+  using Counts = std::array<std::size_t, 2>;
+  EXPECT_EQ(counts(), (Counts{2, 1}));
+  s.m.set_op(s.m.value(b).def, s.add);
+  EXPECT_EQ(counts(), (Counts{2, 1}));
+  s.m.set_operands(s.m.value(b).def, std::array{a});
+  s.m.set_op(s.m.value(b).def, s.relu);
+  EXPECT_EQ(counts(), (Counts{3, 0}));
+  s.outputs({b});
+  s.m.erase(s.m.value(c).def);
+  EXPECT_EQ(counts(), (Counts{2, 0}));
+  EXPECT_SOUND(s.m);
 }
 
 TEST(Model, InterfaceNamesAreNotGivenAway) {
