@@ -1,5 +1,6 @@
 #include "driver/original.h"
 
+#include "driver/given_inputs.h"
 #include "onnx/problems.h"
 #include "onnx/text.h"
 #include "support/file.h"
@@ -10,9 +11,12 @@ std::string data_folder(const std::string& input) { return input == "-" ? "." : 
 
 Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& options,
                                                            std::vector<Warning>& warnings) {
+  Result<GivenInputs> given = read_given_inputs(options.check.inputs);
+  if (!given) return given.errors();
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
   if (!image) return image.errors();
   auto out = std::make_unique<OriginalModel>();
+  out->given = *std::move(given);
   out->path = options.input;
   out->external_root = options.load.external_root;
   out->dim_expressions = options.load.dim_names == DimNames::Expressions;

@@ -30,6 +30,7 @@ struct OriginalModel {
   std::string bytes;
   std::string binary;  // the binary form of a model in text syntax
   InputPlan plan;      // made before the passes
+  GivenInputs given;   // of --check-input
 };
 
 }  // namespace graphopt

@@ -202,7 +202,7 @@ bool RuntimeFolding::run(PassContext& c) {
   const ConstantPart constant(c, stay_);
   if (constant.targets().empty()) return false;
   const ModelPart part = constant.part();
-  SavedInMemory saved;
+  SavedForRuntime saved;
   const auto compute = [&]() -> Result<std::vector<HostValue>> {
     if (Status done = saved.save(m, border_types(m, c.infer, part), folder_, &part); !done)
       return done.errors();

@@ -1,7 +1,8 @@
 #include "driver/saving.h"
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <system_error>
 
 #include "onnx/data_writer.h"
@@ -26,7 +27,8 @@ void report_files(const SavedFiles& saved, Report& report) {
   report.after.bytes = saved.bytes + saved.data_bytes;
   std::vector<SaveStage::File>& files = report.save.files;
   files.push_back({saved.path, saved.bytes});
-  if (!saved.data_path.empty()) files.push_back({saved.data_path, saved.data_bytes});
+  if (!saved.data_path.empty()) files.push_back({saved.data_path, saved.data_bytes - saved.kept_bytes});
+  report.save.kept = {saved.kept_data, saved.kept_bytes};
 }
 
 void report_files(const std::string& list, const SavedSet& saved, Report& report) {
@@ -42,8 +44,10 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
   }
 }
 
-Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
-                           const ModelPart* part) {
+Status SavedForRuntime::save(const Model& model, std::span<const TypeOverride> types,
+                             const std::string& folder, const ModelPart* part) {
+  remove_files();
+  bytes_.clear();
   SaveOptions options;
   // nothing is written there: the path determines where data files are found
   options.path = folder + "/model";
@@ -53,17 +57,47 @@ Status SavedInMemory::save(const Model& model, std::span<const TypeOverride> typ
   MessageWriter writer(model, options, plan);
   const std::vector<wire::ByteRange> ranges = writer.ranges();
   folder_ = folder;
-  bytes_.clear();
-  if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
-    return Error{ErrorKind::NotChecked,
-                 {model.file, {}, {}, {}, {}},
-                 "the model to be run has " + std::to_string(writer.size()) +
-                     " bytes, more than ONNX Runtime takes in one range",
-                 "keep the weights in external data, or leave out what runs it (--check)"};
-  }
+  if (writer.size() > largest_) return save_files(model, std::move(options));
   bytes_.reserve(writer.size());
   for (const wire::ByteRange& range : ranges) bytes_.append(range.data, range.size);
   return Done{};
+}
+
+Status SavedForRuntime::save_files(const Model& model, SaveOptions options) {
+  const char* system = std::getenv("TMPDIR");
+  std::string folder = !room_.empty() ? room_ : system != nullptr && *system != '\0' ? system : "/tmp";
+  folder += "/.graphopt-check-XXXXXX";
+  if (::mkdtemp(folder.data()) == nullptr) {
+    Error e = write_error(folder, room_.empty() ? folder_of(folder) : room_, errno);
+    e.what = "the model that is to be run exceeds 2 GiB and needs a file: " + e.what;
+    return e;
+  }
+  noted_.emplace_back(folder);
+  files_.push_back(folder);
+  options.path = folder + "/model.onnx";
+  options.external = SaveOptions::External::Always;
+  const Result<SavedFiles> saved = save_model(model, options);
+  if (!saved) return saved.errors();
+  for (const std::string& file : {saved->path, saved->data_path}) {
+    if (file.empty()) continue;
+    noted_.emplace_back(file);
+    files_.push_back(file);
+  }
+  path_ = saved->path;
+  folder_.clear();
+  return Done{};
+}
+
+// The folder is the first of the files.
+void SavedForRuntime::remove_files() {
+  std::error_code ignored;
+  for (; !files_.empty(); files_.pop_back()) std::filesystem::remove(files_.back(), ignored);
+  noted_.clear();
+  path_.clear();
+}
+
+std::string room_for_runtime(const std::string& output) {
+  return output.empty() || output == "-" ? std::string() : folder_of(output);
 }
 
 }  // namespace graphopt

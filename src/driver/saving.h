@@ -1,10 +1,14 @@
 // How models are saved: the options of the user in those of the writer, what was written in the report, and a
-// model in memory in the form that ONNX Runtime loads, for --check and --fold ort, which run models before
-// anything is written.
+// model in the form that ONNX Runtime loads, for --check and --fold ort, which run models before anything is
+// written.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graphopt/error.h"
 #include "graphopt/report.h"
@@ -13,6 +17,7 @@
 #include "onnx/set_writer.h"
 #include "onnx/writer.h"
 #include "runtime/model_source.h"
+#include "support/temporary_files.h"
 
 namespace graphopt {
 
@@ -25,16 +30,40 @@ SaveOptions save_options(const SaveStage::Options& options);
 void report_files(const SavedFiles& saved, Report& report);
 void report_files(const std::string& list, const SavedSet& saved, Report& report);
 
-class SavedInMemory {
+// A model in the form that ONNX Runtime loads: in memory, or, when it exceeds one message, in a folder of
+// temporary files, which end with this object and with the process.
+class SavedForRuntime {
  public:
-  // `folder`: the folder of the model's external data; references into it are kept. `part`: only this part is
-  // saved. ErrorKind::NotChecked when the model exceeds the size of one message.
+  // The largest message that protobuf takes, and so a range of memory that ONNX Runtime loads.
+  static constexpr std::uint64_t kLargest = std::numeric_limits<std::int32_t>::max();
+
+  // `room`: a folder in which a large model is written; empty: that of the system ($TMPDIR, /tmp).
+  explicit SavedForRuntime(std::string room = {}, std::uint64_t largest = kLargest)
+      : room_(std::move(room)), largest_(largest) {}
+  ~SavedForRuntime() { remove_files(); }
+  SavedForRuntime(const SavedForRuntime&) = delete;
+  SavedForRuntime& operator=(const SavedForRuntime&) = delete;
+
+  // `folder`: the folder of the model's external data; references into it are kept where the model fits into
+  // memory. `part`: only this part is saved. ErrorKind::Output when a file cannot be written.
   Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
               const ModelPart* part = nullptr);
-  ModelSource source() const { return {{}, bytes_, folder_}; }  // valid until the next save
+  ModelSource source() const { return {path_, bytes_, folder_}; }  // valid until the next save
 
  private:
+  Status save_files(const Model& model, SaveOptions options);
+  void remove_files();
+
+  std::string room_;
+  std::uint64_t largest_;
   std::string bytes_, folder_;
+  std::string path_;  // of the model, when it is in files
+  std::vector<std::string> files_;
+  std::vector<TemporaryName> noted_;  // for signal handlers: the files, and their folder
 };
+
+// Returns the folder in which a run may write a model for ONNX Runtime: OUT's, where there must be room for
+// such a model anyway; empty without one.
+std::string room_for_runtime(const std::string& output);
 
 }  // namespace graphopt

@@ -98,8 +98,7 @@ bool Checker::State::prepare_runtime() {
   refused.runtime = "ONNX Runtime " + runtime->version();
   auto loaded = RuntimeSession::load(runtime, original);
   if (!loaded) {
-    refused.why =
-        fmt::format("{} does not load the original model: {}", refused.runtime, loaded.error().what);
+    refused.why = fmt::format("{} does not load {}: {}", refused.runtime, options.first, loaded.error().what);
     refused.remedy = "this model cannot be checked here; without --check it is written unchecked";
     return false;
   }
@@ -115,10 +114,13 @@ bool Checker::State::prepare() {
   ready = !cases.empty();
   if (!ready) {
     refused.runs = skipped;
-    refused.why = fmt::format("{} does not run the original model on any inputs that were made for it{}{}",
-                              refused.runtime, skipped.empty() ? "" : ": ",
-                              skipped.empty() ? "" : skipped.front().skipped);
-    refused.remedy = "give sizes that the model takes with --shape or --dim";
+    const bool own = !options.given.empty();
+    refused.why = fmt::format("{} does not run {} on {}{}{}", refused.runtime, options.first,
+                              own ? "the given inputs" : "any inputs that were made for it",
+                              skipped.empty() ? "" : ": ", skipped.empty() ? "" : skipped.front().skipped);
+    refused.remedy =
+        own ? "give --check-input what the model takes"
+            : "give sizes that the model takes with --shape or --dim, or inputs with --check-input";
   }
   return ready;
 }
@@ -132,7 +134,7 @@ bool Checker::State::try_case(const Binding& binding, InputStyle style) {
                .skipped = {},
                .broken = {},
                .outputs = {}};
-  const auto feeds = make_inputs(*plan, binding, style);
+  const auto feeds = make_inputs(*plan, binding, style, options.given);
   if (!feeds) {
     run.skipped = "a dimension is negative or unknown, or the inputs are too large";
     skipped.push_back(std::move(run));
@@ -155,7 +157,12 @@ bool Checker::State::try_case(const Binding& binding, InputStyle style) {
 }
 
 void Checker::State::find_cases() {
-  const std::vector<Binding> candidates = candidate_bindings(*plan);
+  std::vector<Binding> candidates;
+  for (Binding& candidate : candidate_bindings(*plan)) {
+    candidate = bound_by(*plan, options.given, std::move(candidate));
+    const auto same = [&](const Binding& other) { return to_string(other) == to_string(candidate); };
+    if (std::ranges::none_of(candidates, same)) candidates.push_back(std::move(candidate));
+  }
   std::vector<Binding> accepted;
   for (std::size_t i = 0; i < candidates.size() && accepted.size() < kWantedBindings; ++i) {
     if (i >= kPatience && accepted.size() >= kEnoughBindings) break;
@@ -166,7 +173,7 @@ void Checker::State::find_cases() {
       try_case(candidates[i],
                {.seed = static_cast<std::uint64_t>(seed), .turn = turn + static_cast<unsigned>(seed)});
   }
-  if (accepted.empty()) return;
+  if (accepted.empty() || !options.given.empty()) return;
   // Again on the usual binding: awkward values, overridden defaults, conditions reversed.
   const Binding& usual = accepted.front();
   bool other_turn = try_case(usual, {.seed = 0, .turn = 1, .special = options.special_values});
@@ -230,7 +237,7 @@ void Checker::State::compare_case(RuntimeSession& second, const Case& c, CheckRu
   run.special = c.style.special;
   again.reset();
   noisy.reset();
-  const auto feeds = make_inputs(*plan, c.binding, c.style);  // cannot fail: it worked before
+  const auto feeds = make_inputs(*plan, c.binding, c.style, options.given);  // cannot fail: it worked before
   if (!feeds) return;
   std::vector<HostValue> fresh;
   const std::vector<HostValue>* results = &c.results;
@@ -276,7 +283,7 @@ CheckReport Checker::check(const ModelSource& optimized) {
   report.verdict = CheckReport::Verdict::Different;
   auto loaded = RuntimeSession::load(s.runtime, optimized);
   if (!loaded) {
-    report.why = fmt::format("{} loads the original model but not the optimized one: {}", report.runtime,
+    report.why = fmt::format("{} loads {} but not {}: {}", report.runtime, s.options.first, s.options.second,
                              loaded.error().what);
     return report;
   }
@@ -288,7 +295,7 @@ CheckReport Checker::check(const ModelSource& optimized) {
     if (!run.skipped.empty()) continue;
     ++compared;
     if (!run.broken.empty() && bad++ == 0)
-      report.why = fmt::format("the optimized model fails to run ({}): {}", describe(run), run.broken);
+      report.why = fmt::format("{} fails to run ({}): {}", s.options.second, describe(run), run.broken);
     for (const OutputDifference& d : run.outputs) {
       if (!d.ok && bad++ == 0) report.why = fmt::format("{} ({})", describe(d), describe(run));
       const auto same = [&](const OutputDifference& w) { return w.output == d.output; };
@@ -302,7 +309,7 @@ CheckReport Checker::check(const ModelSource& optimized) {
   if (bad > 1) report.why += fmt::format(", and {} more", bad - 1);
   if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
   if (report.verdict == CheckReport::Verdict::NotRun)
-    report.why = "the original model ran once but not again";
+    report.why = std::string(s.options.first) + " ran once but not again";
   return report;
 }
 

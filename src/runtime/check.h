@@ -32,6 +32,8 @@ struct CheckOptions {
   std::optional<double> tolerance;  // for floating-point outputs, relative
   std::string ort;             // --ort: the library, or a folder that contains it; empty: see runtime/ort.h
   bool special_values = true;  // also run on NaN, infinities, negative indices
+  std::string_view first = "the original model", second = "the optimized model";  // for messages
+  GivenInputs given = {};  // in place of drawn values, in every run; then there are no special values
 };
 
 struct OutputDifference {

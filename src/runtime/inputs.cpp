@@ -15,6 +15,7 @@
 #include "runtime/random.h"
 #include "support/checked.h"
 #include "support/half.h"
+#include "support/nearest.h"
 
 namespace graphopt {
 namespace {
@@ -130,8 +131,9 @@ constexpr std::string_view kNumerals[] = {"1", "-3", "2.5", "0", "1e2", "7"};
 
 class Drawer {
  public:
-  Drawer(const InputPlan::State& plan, const Binding& binding, InputStyle style, std::uint64_t max_bytes)
-      : plan_(plan), style_(style), left_(max_bytes) {
+  Drawer(const InputPlan::State& plan, const Binding& binding, InputStyle style, const GivenInputs& given,
+         std::uint64_t max_bytes)
+      : plan_(plan), given_(given), style_(style), left_(max_bytes) {
     for (const PlannedSymbol& s : plan.symbols)
       for (const DimBinding& b : binding)
         if (b.symbol == s.name) bound_.push_back({s.id, b.value});
@@ -141,6 +143,10 @@ class Drawer {
     std::vector<NamedValue> out;
     std::size_t conditions = 0;
     for (const PlannedInput& input : plan_.inputs) {
+      if (const auto own = std::ranges::find(given_, input.name, &NamedValue::name); own != given_.end()) {
+        out.push_back(*own);
+        continue;
+      }
       if (input.has_default && !style_.feed_defaults) continue;
       RandomStream random(input.name, style_.seed);
       turn_ = style_.turn +
@@ -404,6 +410,7 @@ class Drawer {
   }
 
   const InputPlan::State& plan_;
+  const GivenInputs& given_;
   InputStyle style_;
   std::uint64_t left_;
   std::vector<DimPool::Binding> bound_;
@@ -440,9 +447,61 @@ std::vector<Binding> candidate_bindings(const InputPlan& plan) {
   return out;
 }
 
+Status fits(const InputPlan& plan, const GivenInputs& given) {
+  const auto wrong = [](std::string what, std::string remedy) {
+    return Error{ErrorKind::Usage, {}, "--check-input: " + std::move(what), std::move(remedy)};
+  };
+  for (const NamedValue& value : given) {
+    const auto input = std::ranges::find(plan.state().inputs, value.name, &PlannedInput::name);
+    if (input == plan.state().inputs.end()) {
+      std::vector<std::string> names;
+      for (const PlannedInput& known : plan.state().inputs) names.push_back(known.name);
+      return wrong(fmt::format("the model has no input '{}'", value.name),
+                   suggest(value.name, names, "inputs"));
+    }
+    if (std::ranges::find(given, value.name, &NamedValue::name) != given.begin() + (&value - given.data()))
+      return wrong(fmt::format("input '{}' is given twice", value.name), "give each input once");
+    const PlannedTensor& t = input->tensor;
+    if (input->kind != TypeKind::Tensor)
+      return wrong(fmt::format("input '{}' is no tensor, and a file holds tensors alone", value.name),
+                   "leave it out: it is drawn");
+    if (value.value.dtype != t.dtype)
+      return wrong(fmt::format("input '{}' takes {}, and the file holds {}", value.name, dtype_name(t.dtype),
+                               dtype_name(value.value.dtype)),
+                   "convert the array with astype before it is saved");
+    const std::vector<std::int64_t>& dims = value.value.dims;
+    bool same = t.rank || dims.size() == t.dims.size();
+    for (std::size_t i = 0; same && i < t.dims.size(); ++i) {
+      const auto extent = t.dims[i] ? plan.state().dims.evaluate(t.dims[i], {}) : std::nullopt;
+      same = !extent || *extent == dims[i];
+    }
+    if (same) continue;
+    std::string wanted, found;
+    for (const DimId d : t.dims) wanted += (wanted.empty() ? "" : ",") + plan.state().dims.print(d);
+    for (const std::int64_t d : dims) found += (found.empty() ? "" : ",") + std::to_string(d);
+    return wrong(fmt::format("input '{}' takes [{}], and the file holds [{}]", value.name, wanted, found),
+                 "give an array of a shape that the input takes");
+  }
+  return Done{};
+}
+
+Binding bound_by(const InputPlan& plan, const GivenInputs& given, Binding binding) {
+  for (const NamedValue& value : given) {
+    const auto input = std::ranges::find(plan.state().inputs, value.name, &PlannedInput::name);
+    if (input == plan.state().inputs.end()) continue;
+    const std::vector<DimId>& dims = input->tensor.dims;
+    for (std::size_t i = 0; i < dims.size() && i < value.value.dims.size(); ++i)
+      for (const PlannedSymbol& s : plan.state().symbols)
+        for (DimBinding& b : binding)
+          if (s.id == dims[i] && b.symbol == s.name) b.value = value.value.dims[i];
+  }
+  return binding;
+}
+
 std::optional<std::vector<NamedValue>> make_inputs(const InputPlan& plan, const Binding& binding,
-                                                   InputStyle style, std::uint64_t max_bytes) {
-  return Drawer(plan.state(), binding, style, max_bytes).draw();
+                                                   InputStyle style, const GivenInputs& given,
+                                                   std::uint64_t max_bytes) {
+  return Drawer(plan.state(), binding, style, given, max_bytes).draw();
 }
 
 }  // namespace graphopt

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "graphopt/error.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "runtime/host_value.h"
@@ -70,9 +71,20 @@ struct InputStyle {
   bool feed_defaults = false;  // initializers that are inputs get a value other than their default
 };
 
-// Returns nothing when a dim cannot be evaluated or is negative, or when the inputs would exceed `max_bytes`.
+// Values of the user's own for some of the inputs (--check-input), in place of drawn ones.
+using GivenInputs = std::vector<NamedValue>;
+
+// ErrorKind::Usage when a value does not fit the plan: no input of that name, another element type or rank,
+// another extent of a dim that is a number.
+Status fits(const InputPlan& plan, const GivenInputs& given);
+
+// Returns the binding with the sizes that the given values show: a dim that is one symbol has its extent.
+Binding bound_by(const InputPlan& plan, const GivenInputs& given, Binding binding);
+
+// Returns the given values and draws the others. Returns nothing when a dim of those cannot be evaluated or
+// is negative, or when they would exceed `max_bytes`.
 std::optional<std::vector<NamedValue>> make_inputs(const InputPlan& plan, const Binding& binding,
-                                                   InputStyle style,
+                                                   InputStyle style, const GivenInputs& given = {},
                                                    std::uint64_t max_bytes = std::uint64_t{1} << 30);
 
 }  // namespace graphopt

@@ -66,7 +66,7 @@ inline std::optional<Model> load(std::string_view bytes) {
 }
 
 inline std::string saved(const Model& model) {
-  SavedInMemory memory;
+  SavedForRuntime memory;
   const Status done = memory.save(model, {}, "/nonexistent");
   if (!done) defect("not saved: " + to_string(done.error()));
   return std::string(memory.source().bytes);

@@ -262,8 +262,8 @@ TEST(Inputs, TooLargeIsRefusedNotAllocated) {
   ASSERT_EQ(p.problem, "");
   EXPECT_FALSE(make_inputs(p.plan, candidate_bindings(p.plan).at(0), {}).has_value());
   Planned q("g (float[1024, 1024] x) => (float y) { y = Identity(x) }");
-  EXPECT_FALSE(make_inputs(q.plan, candidate_bindings(q.plan).at(0), {}, 1 << 20).has_value());
-  EXPECT_TRUE(make_inputs(q.plan, candidate_bindings(q.plan).at(0), {}, 1 << 22).has_value());
+  EXPECT_FALSE(make_inputs(q.plan, candidate_bindings(q.plan).at(0), {}, {}, 1 << 20).has_value());
+  EXPECT_TRUE(make_inputs(q.plan, candidate_bindings(q.plan).at(0), {}, {}, 1 << 22).has_value());
 }
 
 }  // namespace

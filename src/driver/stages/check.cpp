@@ -15,7 +15,7 @@ namespace {
 
 Status find_culprit(Run& run, Checker& checker) {
   std::unique_ptr<Work> work;
-  SavedInMemory saved;
+  SavedForRuntime saved(room_for_runtime(run.options.output));
   std::uint64_t steps = 0;
   const auto make = [&](std::uint64_t budget) -> Result<BisectStep> {
     if (run.out_of_time()) return run.stopped();
@@ -93,9 +93,10 @@ Status check_buckets(Run& run) {
                   {.seeds = std::max(1, options.seeds),
                    .tolerance = options.tolerance,
                    .ort = options.ort,
-                   .special_values = false});
+                   .special_values = false,
+                   .given = original.given});
   const Model& model = made ? **made : *run.specialized->single;
-  SavedInMemory result;
+  SavedForRuntime result(room_for_runtime(run.options.output));
   if (Status saved = result.save(model, {}, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   CheckStage::Report figures = check_figures(report);
@@ -120,9 +121,12 @@ Status run_check(Run& run) {
   const CheckStage::Options& options = run.options.check;
   const OriginalModel& original = *run.original;
   Checker checker(original.source(), original.plan,
-                  {.seeds = std::max(1, options.seeds), .tolerance = options.tolerance, .ort = options.ort});
+                  {.seeds = std::max(1, options.seeds),
+                   .tolerance = options.tolerance,
+                   .ort = options.ort,
+                   .given = original.given});
   const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
-  SavedInMemory result;
+  SavedForRuntime result(room_for_runtime(run.options.output));
   if (Status saved = result.save(run.work->model, types, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   run.report.check = check_figures(report);

@@ -45,9 +45,9 @@ Status run_infer(Run& run) {
     if (work.model.alive(ValueId{v})) ++report.values;
   }
   report_claims(run);
-  if (run.original)
-    run.original->plan = plan_inputs(work.model, *work.inference);  // passes may remove what it reads
-  return Done{};
+  if (!run.original) return Done{};
+  run.original->plan = plan_inputs(work.model, *work.inference);  // passes may remove what it reads
+  return fits(run.original->plan, run.original->given);
 }
 
 void infer_json(const Report& r, Json& out) {
