@@ -22,6 +22,7 @@ struct CompareOptions {
 // and `check` how their results differ, inputs being drawn for the first one.
 struct Comparison {
   Report figures;
+  std::vector<std::string> interface;  // inputs and outputs that one model has alone, a line for each kind
   std::string not_run;  // why no results were compared, when no ONNX Runtime was found and none was named
 };
 

@@ -18,6 +18,7 @@ int run_compare(const Command& command, Console& console) {
   if (!found) return fail(found.errors(), console);
   const Report& figures = found->figures;
   std::string out = before_after_table(figures, command.all);
+  for (const std::string& line : found->interface) out += "graphopt: " + visible(line) + '\n';
   if (figures.check) out += check_table(*figures.check);
   if (!found->not_run.empty()) out += fmt::format("graphopt: results are not compared: {}\n", found->not_run);
   if (const Status written = write_stdout(out); !written) return fail(written.errors(), console);
