@@ -46,6 +46,26 @@ struct Inspection {
   ModelFigures figures;
   std::uint64_t model_bytes = 0, external_bytes = 0, weight_bytes = 0;
 
+  // Weights: initializers and constants, of bodies and functions, too.
+  std::uint64_t parameters = 0;  // their elements
+  struct WeightType {
+    std::string type;  // "float"
+    std::uint64_t tensors = 0, elements = 0, bytes = 0;
+  };
+  std::vector<WeightType> weight_types;  // by bytes, the most first
+  struct Weight {
+    std::string name, type;  // type: "float[768,3072]"
+    std::uint64_t bytes = 0;
+  };
+  static constexpr std::size_t kLargest = 10;
+  std::vector<Weight> largest;  // at most kLargest weights with a name, by bytes
+
+  // Multiplications with addition that one run takes, as a formula over the symbols of the inputs; empty
+  // where it has none. Nodes that multiply, but of whose extents nothing is known, are counted in
+  // `uncounted`.
+  std::string multiply_adds;
+  std::uint64_t uncounted = 0;
+
   struct Function {
     std::string name;  // "domain::name", with ":overload" when there is one
     std::uint64_t nodes = 0;

@@ -37,6 +37,14 @@ void add_first_results(const Model& m, std::vector<Wish>& wishes) {
   }
 }
 
+// Only a name of the file names a node: '#3' and "of 'x'" are for messages.
+std::string node_name(const RefusedMove& r) {
+  const Place& p = r.place;
+  const bool named = !p.node.empty() && p.node.front() != '#' && !p.node.starts_with("of '");
+  const std::string& name = named ? p.node : r.value;
+  return p.graph.empty() ? name : p.graph + '/' + name;
+}
+
 }  // namespace
 
 std::vector<std::string> explained_passes(const CleanUpStage::Options& options) {
@@ -62,8 +70,8 @@ std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Mode
              (w.nodes.empty() || w.nodes.contains(r.place.node) || w.nodes.contains(r.value));
     });
     if (asked)
-      out.push_back(
-          {r.pass, std::string(r.kind), r.reason, to_string(r.place), r.value, std::string(r.limit)});
+      out.push_back({r.pass, std::string(r.kind), r.reason, to_string(r.place), node_name(r), r.place.op,
+                     r.value, std::string(r.limit)});
   }
   return out;
 }

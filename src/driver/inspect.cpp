@@ -1,6 +1,8 @@
 // inspect(): loads, infers and reports; it changes nothing.
 #include "graphopt/inspect.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <new>
 
@@ -8,6 +10,7 @@
 #include "driver/reading.h"
 #include "driver/regions.h"
 #include "infer/infer.h"
+#include "infer/multiply_adds.h"
 #include "ir/type_text.h"
 #include "onnx/wire.h"
 #include "regions/region_functions.h"
@@ -27,6 +30,8 @@ struct Inspector {
   void interface();
   void symbols();
   void weights();
+  void largest();
+  void work();
   void functions();
   void shapes();
   void unknown_operators();
@@ -76,11 +81,51 @@ void Inspector::symbols() {
 }
 
 void Inspector::weights() {
+  std::map<DType, Inspection::WeightType> types;
   for (std::size_t i = 0; i < model.tensor_count(); ++i) {
     const Tensor& t = model.tensor(TensorId{i});
-    const auto size = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements));
-    if (size) out.weight_bytes += *size;
+    const auto elements = static_cast<std::uint64_t>(t.elements);
+    const std::uint64_t bytes = raw_size(t.dtype, elements).value_or(0);  // strings have no size of their own
+    out.weight_bytes += bytes;
+    out.parameters += elements;
+    Inspection::WeightType& type = types[t.dtype];
+    ++type.tensors;
+    type.elements += elements;
+    type.bytes += bytes;
   }
+  for (auto& [dtype, type] : types) {
+    type.type = dtype_name(dtype);
+    out.weight_types.push_back(std::move(type));
+  }
+  std::ranges::stable_sort(out.weight_types, std::greater{}, &Inspection::WeightType::bytes);
+}
+
+void Inspector::largest() {
+  std::vector<std::pair<std::uint64_t, ValueId>> found;
+  for (std::size_t i = 0; i < model.value_count(); ++i) {
+    const Value& value = model.value(ValueId{i});
+    if (!value.alive || !value.tensor) continue;
+    const Tensor& t = model.tensor(value.tensor);
+    if (const auto bytes = raw_size(t.dtype, static_cast<std::uint64_t>(t.elements)); bytes && *bytes > 0)
+      found.emplace_back(*bytes, ValueId{i});
+  }
+  const auto most = found.begin() + static_cast<std::ptrdiff_t>(std::min(Inspection::kLargest, found.size()));
+  std::ranges::partial_sort(found, most, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  for (auto it = found.begin(); it != most; ++it) {
+    const Tensor& t = model.tensor(model.value(it->second).tensor);
+    std::string type = std::string(dtype_name(t.dtype)) + "[";
+    for (const std::int64_t d : t.dims) type += (type.back() == '[' ? "" : ",") + std::to_string(d);
+    out.largest.push_back({name(it->second), type + "]", it->first});
+  }
+}
+
+// Called after all that reads types: it interns expressions.
+void Inspector::work() {
+  const MultiplyAdds found = multiply_adds(model, *inference);
+  if (found.count) out.multiply_adds = model.dims.print(found.count);
+  out.uncounted = found.unknown;
 }
 
 void Inspector::functions() {
@@ -158,10 +203,12 @@ Result<Inspection> run(const InspectOptions& options) {
   inspector->interface();
   inspector->symbols();
   inspector->weights();
+  inspector->largest();
   inspector->functions();
   inspector->shapes();
   inspector->unknown_operators();
   inspector->problems(read->warnings);
+  inspector->work();
   inspector->regions();
   Inspection out = std::move(inspector->out);
   if (options.process_ends) (void)inspector.release();

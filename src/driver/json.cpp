@@ -90,6 +90,15 @@ std::string to_json(const Inspection& in) {
   out["model_bytes"] = in.model_bytes;
   out["external_bytes"] = in.external_bytes;
   out["weight_bytes"] = in.weight_bytes;
+  out["parameters"] = in.parameters;
+  Json& types = out["weight_types"] = Json::array();
+  for (const auto& t : in.weight_types)
+    types.push_back({{"type", t.type}, {"tensors", t.tensors}, {"elements", t.elements}, {"bytes", t.bytes}});
+  Json& largest = out["largest_weights"] = Json::array();
+  for (const auto& w : in.largest)
+    largest.push_back({{"name", w.name}, {"type", w.type}, {"bytes", w.bytes}});
+  out["multiply_adds"] = in.multiply_adds.empty() ? Json() : Json(in.multiply_adds);
+  out["uncounted_nodes"] = in.uncounted;
   Json& functions = out["functions"] = Json::array();
   for (const auto& f : in.functions) functions.push_back({{"name", f.name}, {"nodes", f.nodes}});
   out["regions"] = to_json(in.regions.regions);

@@ -20,74 +20,128 @@ std::string join(const std::vector<std::string>& parts) {
 
 void heading(std::string& out, std::string_view text) { out += fmt::format("\n{}\n", text); }
 
-void add_values(std::string& out, std::string_view title, const std::vector<Inspection::Value>& values) {
-  if (values.empty()) return;
-  heading(out, fmt::format("{} ({})", title, values.size()));
-  for (const Inspection::Value& v : values) {
-    out += fmt::format("  {:<32} {}{}\n", visible(v.name), visible(v.type),
-                       v.has_default ? "  (has a default)" : "");
+// What a person reads: lists are cut to a few lines unless all is asked for.
+class InspectionText {
+ public:
+  InspectionText(const Inspection& in, bool all, bool regions) : in_(in), all_(all) {
+    head();
+    values("inputs", in.inputs);
+    values("outputs", in.outputs);
+    symbols();
+    weights();
+    operators();
+    functions();
+    if (regions) add_regions();
+    unknown_operators();
+    problems();
   }
-}
+  const std::string& text() const { return out_; }
 
-void add_operators(std::string& out, const ModelFigures& figures) {
-  std::vector<std::pair<std::string, std::uint64_t>> operators(figures.operators.begin(),
-                                                               figures.operators.end());
-  std::stable_sort(operators.begin(), operators.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  heading(out, fmt::format("operators ({} nodes, {} subgraphs, {} Constant nodes, {} initializers)",
-                           figures.nodes, figures.subgraphs, figures.constants, figures.initializers));
-  for (const auto& [name, n] : operators) out += fmt::format("  {:<32} {:>8}\n", visible(name), n);
-}
+ private:
+  static constexpr std::size_t kMost = 12;
 
-void add_regions(std::string& out, const RegionsStage::Report& regions) {
-  constexpr std::size_t kMost = 20;
-  heading(out, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
-  for (std::size_t i = 0; i < std::min(kMost, regions.regions.size()); ++i) {
-    const RegionsStage::Region& r = regions.regions[i];
-    std::vector<std::string> members = r.members;
-    for (std::string& member : members)
-      if (member == r.anchor) member = '[' + member + ']';  // mark the anchor
-    out += fmt::format("  {:<32} {}\n", r.anchor.empty() ? "elementwise" : visible(r.kind),
-                       visible(join(members)));
+  template <class Items, class Line> void list(const Items& items, Line line) {
+    std::size_t shown = 0;
+    for (const auto& item : items) {
+      if (!all_ && shown == kMost && items.size() > kMost + 1) {
+        out_ += fmt::format("  ... and {} more (-v shows all)\n", items.size() - kMost);
+        return;
+      }
+      out_ += "  " + line(item) + '\n';
+      ++shown;
+    }
   }
-  if (regions.regions.size() > kMost)
-    out += fmt::format("  ... and {} more; --json has all\n", regions.regions.size() - kMost);
-}
+  void row(std::string_view name, std::string_view text) { out_ += fmt::format("  {:<32} {}\n", name, text); }
 
-std::string text_of(const Inspection& in) {
-  std::string out = fmt::format("{}: {}, IR version {}", visible(in.file), in.format, in.ir_version);
-  if (!in.producer.empty())
-    out += fmt::format(", made by {} {}", visible(in.producer), visible(in.producer_version));
-  out += '\n';
-  std::vector<std::string> opsets;
-  for (const auto& o : in.opsets) opsets.push_back(fmt::format("{} {}", visible(o.domain), o.version));
-  out += fmt::format("  {:<32} {}\n", "opsets", join(opsets));
-  out += fmt::format("  {:<32} {} bytes\n", "model file", in.model_bytes);
-  if (in.external_bytes > 0) out += fmt::format("  {:<32} {} bytes\n", "external data", in.external_bytes);
-  out += fmt::format("  {:<32} {} bytes\n", "weights", in.weight_bytes);
-  out += fmt::format("  {:<32} {} values: {} with a rank, {} with dims in numbers and symbols\n",
-                     "shapes found", in.shapes.values, in.shapes.ranked, in.shapes.linked);
-  add_values(out, "inputs", in.inputs);
-  add_values(out, "outputs", in.outputs);
-  if (!in.symbols.empty()) {
-    heading(out, fmt::format("symbols ({})", in.symbols.size()));
-    for (const auto& s : in.symbols)
-      out += fmt::format("  {:<32} in {}\n", visible(s.name), visible(join(s.inputs)));
+  void head() {
+    out_ = fmt::format("{}: {}, IR version {}", visible(in_.file), in_.format, in_.ir_version);
+    if (!in_.producer.empty())
+      out_ += fmt::format(", made by {} {}", visible(in_.producer), visible(in_.producer_version));
+    out_ += '\n';
+    std::vector<std::string> opsets;
+    for (const auto& o : in_.opsets) opsets.push_back(fmt::format("{} {}", visible(o.domain), o.version));
+    row("opsets", join(opsets));
+    row("nodes", fmt::format("{}, and {} Constant nodes, {} initializers, {} subgraphs", in_.figures.nodes,
+                             in_.figures.constants, in_.figures.initializers, in_.figures.subgraphs));
+    row("model file", size_text(in_.model_bytes));
+    if (in_.external_bytes > 0) row("external data", size_text(in_.external_bytes));
+    row("parameters", fmt::format("{}, {}", in_.parameters, size_text(in_.weight_bytes)));
+    row("multiply-adds",
+        (in_.multiply_adds.empty() ? "no formula" : visible(in_.multiply_adds)) +
+            (in_.uncounted == 0 ? "" : fmt::format(", without {} nodes of unknown shapes", in_.uncounted)));
+    row("shapes found", fmt::format("{} values: {} with a rank, {} with dims in numbers and symbols",
+                                    in_.shapes.values, in_.shapes.ranked, in_.shapes.linked));
   }
-  add_operators(out, in.figures);
-  if (!in.functions.empty()) {
-    heading(out, fmt::format("functions ({})", in.functions.size()));
-    for (const auto& f : in.functions) out += fmt::format("  {:<32} {:>8} nodes\n", visible(f.name), f.nodes);
+  void values(std::string_view title, const std::vector<Inspection::Value>& values) {
+    if (values.empty()) return;
+    heading(out_, fmt::format("{} ({})", title, values.size()));
+    list(values, [](const Inspection::Value& v) {
+      return fmt::format("{:<32} {}{}", visible(v.name), visible(v.type),
+                         v.has_default ? "  (has a default)" : "");
+    });
   }
-  add_regions(out, in.regions);
-  if (!in.opaque.empty()) {
-    heading(out, "operators that graphopt knows nothing about; they stay as they are");
-    for (const auto& o : in.opaque) out += fmt::format("  {:<32} {:>8}\n", visible(o.name), o.nodes);
+  void symbols() {
+    if (in_.symbols.empty()) return;
+    heading(out_, fmt::format("symbols ({})", in_.symbols.size()));
+    list(in_.symbols, [](const Inspection::Symbol& s) {
+      return fmt::format("{:<32} in {}", visible(s.name), visible(join(s.inputs)));
+    });
   }
-  heading(out, in.problems.empty() ? "problems: none" : fmt::format("problems ({})", in.problems.size()));
-  for (const std::string& problem : in.problems) out += "  " + visible(problem) + '\n';
-  return out;
-}
+  void weights() {
+    if (in_.weight_types.empty()) return;
+    heading(out_, "weights by type, and the largest");
+    list(in_.weight_types, [](const Inspection::WeightType& t) {
+      return fmt::format("{:<32} {:>12}   {} elements in {} tensors", t.type, size_text(t.bytes), t.elements,
+                         t.tensors);
+    });
+    constexpr std::size_t kShown = 5;
+    for (std::size_t i = 0; i < in_.largest.size() && (all_ || i < kShown); ++i)
+      out_ += fmt::format("    {:<30} {:>12}   {}\n", visible(in_.largest[i].name),
+                          size_text(in_.largest[i].bytes), in_.largest[i].type);
+  }
+  void operators() {
+    std::vector<std::pair<std::string, std::uint64_t>> operators(in_.figures.operators.begin(),
+                                                                 in_.figures.operators.end());
+    std::stable_sort(operators.begin(), operators.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    heading(out_, fmt::format("operators ({})", operators.size()));
+    list(operators, [](const auto& o) { return fmt::format("{:<32} {:>8}", visible(o.first), o.second); });
+  }
+  void functions() {
+    if (in_.functions.empty()) return;
+    heading(out_, fmt::format("functions ({})", in_.functions.size()));
+    list(in_.functions, [](const Inspection::Function& f) {
+      return fmt::format("{:<32} {:>8} nodes", visible(f.name), f.nodes);
+    });
+  }
+  void add_regions() {
+    const RegionsStage::Report& regions = in_.regions;
+    heading(out_, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
+    list(regions.regions, [](const RegionsStage::Region& r) {
+      std::vector<std::string> members = r.members;
+      for (std::string& member : members)
+        if (member == r.anchor) member = '[' + member + ']';  // mark the anchor
+      return fmt::format("{:<32} {}", r.anchor.empty() ? "elementwise" : visible(r.kind),
+                         visible(join(members)));
+    });
+  }
+  void unknown_operators() {
+    if (in_.opaque.empty()) return;
+    heading(out_, "operators that graphopt knows nothing about; they stay as they are");
+    list(in_.opaque, [](const Inspection::OpaqueOperator& o) {
+      return fmt::format("{:<32} {:>8}", visible(o.name), o.nodes);
+    });
+  }
+  void problems() {
+    heading(out_,
+            in_.problems.empty() ? "problems: none" : fmt::format("problems ({})", in_.problems.size()));
+    list(in_.problems, [](const std::string& problem) { return visible(problem); });
+  }
+
+  const Inspection& in_;
+  bool all_;
+  std::string out_;
+};
 
 std::string text_of(const Bucketability& b) {
   std::string out = fmt::format("verdict: {}\n", b.verdict);
@@ -149,7 +203,9 @@ int run_inspect(const Command& command, Console& console) {
   stop_watchdog();
   console.finish();
   if (!inspection) return fail(inspection.errors(), console);
-  const Status written = write_stdout(command.json ? to_json(*inspection) : text_of(*inspection));
+  const Status written = write_stdout(
+      command.json ? to_json(*inspection)
+                   : for_terminal(InspectionText(*inspection, command.all, command.regions).text()));
   return written ? 0 : fail(written.errors(), console);
 }
 

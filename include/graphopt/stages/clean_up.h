@@ -55,9 +55,10 @@ struct CleanUpStage {
     Cost before, after;
   };
   // What the passes in Options::explain refused in their last run. `kind`: the kind of move, or the name of
-  // the rule. `value`: the first result of the node at that place, or the initializer.
+  // the rule. `value`: the first result of the node at that place, or the initializer. `node`: its name, of
+  // one in a body with the body's path before it, or `value` where it has none. `op`: its operator.
   struct Refused {
-    std::string pass, kind, reason, place, value;
+    std::string pass, kind, reason, place, node, op, value;
     std::string limit;  // of reason "limit": the name of the limit, as in Report::limits; else empty
   };
   // What FoldWith::Ort did.

@@ -136,8 +136,13 @@ void clean_up_json(const Report& report, Json& out) {
     costs.push_back({{"graph", c.graph}, {"before", cost(c.before)}, {"after", cost(c.after)}});
   Json& explain = out["explain"] = Json::array();
   for (const CleanUpStage::Refused& e : r.explain) {
-    explain.push_back(
-        {{"pass", e.pass}, {"kind", e.kind}, {"reason", e.reason}, {"place", e.place}, {"value", e.value}});
+    explain.push_back({{"pass", e.pass},
+                       {"kind", e.kind},
+                       {"reason", e.reason},
+                       {"place", e.place},
+                       {"node", e.node},
+                       {"op", e.op},
+                       {"value", e.value}});
     if (!e.limit.empty()) explain.back()["limit"] = e.limit;
   }
   Json& fold = out["fold"] = nullptr;
