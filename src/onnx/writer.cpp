@@ -58,7 +58,11 @@ Status ModelOutput::write() {
   }
   saved_.path = options_.path;
   saved_.bytes = message->size();
-  saved_.data_kept = plan_->keeps();
+  saved_.kept_bytes = plan_->kept_bytes();
+  if (plan_->keeps()) {
+    saved_.kept_data = locations(m_, *plan_);
+    std::erase(saved_.kept_data, plan_->file_name());
+  }
   saved_.data_bytes = plan_->data_bytes() + plan_->kept_bytes();
   if (plan_->has_data() && !shares_) {
     if (Status s = plan_->write(target(), data_file_); !s) return s;

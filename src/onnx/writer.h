@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "graphopt/error.h"
 #include "ir/model.h"
@@ -48,9 +49,10 @@ struct SaveOptions {
 struct SavedFiles {
   std::string path;  // as given
   std::uint64_t bytes = 0;
-  std::string data_path;         // empty when no data file was written
-  std::uint64_t data_bytes = 0;  // external data to which the model refers, written now or kept
-  bool data_kept = false;        // it refers to data files that already existed
+  std::string data_path;               // empty when no data file was written
+  std::uint64_t data_bytes = 0;        // external data to which the model refers, written now or kept
+  std::vector<std::string> kept_data;  // locations of data files that already existed and are referred to
+  std::uint64_t kept_bytes = 0;        // of data_bytes: what is in those
 };
 
 Result<SavedFiles> save_model(const Model& model, const SaveOptions& options);

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -80,6 +81,37 @@ def test_false_claims(tool, folder):
     expect(tool(path, "-q", "-o", folder / "o.onnx").stderr == "", "-q is not quiet")
 
 
+def test_written_files(tool, folder):
+    """What was written and where weights stay; sizes of a column have one unit."""
+    m = model()
+    m.graph.initializer.append(numpy_helper.from_array(np.ones((300, 400), np.float32), "big"))
+    m.graph.node.append(helper.make_node("Shape", ["big"], ["s"]))
+    m.graph.output.append(helper.make_tensor_value_info("s", TensorProto.INT64, [2]))
+    m.graph.node.append(helper.make_node("MatMul", ["p", "big"], ["q"]))
+    m.graph.input.append(helper.make_tensor_value_info("p", TensorProto.FLOAT, ["n", 300]))
+    m.graph.output.append(helper.make_tensor_value_info("q", TensorProto.FLOAT, ["n", 400]))
+    path = folder / "m.onnx"
+    onnx.save_model(m, path, save_as_external_data=True, location="m.data", size_threshold=1024)
+    report = folder / "r.json"
+    text = tool(path, "-o", folder / "o.onnx", "--report", report).stderr
+    expect("468.8 KiB of weights stay in m.data: keep it beside the model" in text, text)
+    kept = json.loads(report.read_text())["kept_data"]
+    expect(kept == {"files": ["m.data"], "bytes": 480000}, kept)
+    size = next(line for line in text.splitlines() if line.startswith("  size, "))
+    expect(re.match(r"  size, KiB +\d+\.\d +\d+\.\d( +[-+]\d+\.\d)?$", size), size)
+    (folder / "other").mkdir()
+    own = folder / "other" / "o.onnx"
+    text = tool(path, "-o", own, "--external-data", "always", "--report", report).stderr
+    expect("weights stay" not in text, text)
+    r = json.loads(report.read_text())
+    expect(r["kept_data"] == {"files": [], "bytes": 0}, r["kept_data"])
+    expect(
+        [f["bytes"] for f in r["files"]] == [pathlib.Path(f["path"]).stat().st_size for f in r["files"]], r
+    )
+    for f in r["files"]:
+        expect(f["path"] in text, text)
+
+
 def test_inspect(tool, folder):
     path = saved(folder)
     done = tool("inspect", path, "--json")
@@ -93,6 +125,9 @@ def test_inspect(tool, folder):
     expect(
         i["model_bytes"] == path.stat().st_size and i["external_bytes"] == 0 and i["weight_bytes"] == 24, i
     )
+    expect(i["parameters"] == 6 and i["multiply_adds"] == "0" and i["uncounted_nodes"] == 0, i)
+    expect(i["weight_types"] == [{"type": "float", "tensors": 2, "elements": 6, "bytes": 24}], i)
+    expect(i["largest_weights"] == [{"name": n, "type": "float[3]", "bytes": 12} for n in ("w", "half")], i)
     expect(i["shapes"] == {"values": 4, "ranked": 4, "linked": 4}, i["shapes"])
     expect(i["problems"] == [] and i["unknown_operators"] == [] and i["functions"] == [], i)
     text = tool("inspect", path).stdout.decode()

@@ -243,8 +243,8 @@ def test_in_and_out(tool, folder):
     original = path.read_bytes()
     out = folder / "o.onnx"
     done = tool(path)
-    expect(done.returncode == 0 and done.stdout == b"", "dry run:", done.stderr)
-    expect("nothing is written" in done.stderr and "Identity" in done.stderr, done.stderr)
+    expect(done.returncode == 0 and done.stderr == "", "dry run:", done.stderr)
+    expect(b"nothing is written" in done.stdout and b"Identity" in done.stdout, done.stdout)
     expect(
         path.read_bytes() == original and sorted(p.name for p in folder.iterdir()) == ["m.onnx"],
         "a dry run wrote",

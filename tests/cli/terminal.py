@@ -1,18 +1,24 @@
 """Messages, color and the progress bar, on a terminal and off it."""
 
+import fcntl
 import os
 import pty
+import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
-from _tool import OUTPUT, USAGE, expect, main, model, saved
+from onnx import helper
+
+from _tool import OUTPUT, USAGE, expect, long_model, main, model, saved
 
 
 def test_messages(tool, folder):
     path = saved(folder)
     done = tool(path, "--time-passes")
-    expect("clean-up" in done.stderr and "drop-identity" in done.stderr, done.stderr)
+    expect(b"clean-up" in done.stdout and b"drop-identity" in done.stdout, done.stdout)
     done = tool(path, "--print-after", "drop-identity")
     expect("# after drop-identity" in done.stderr and "Relu" in done.stderr, done.stderr)
     expect("debug:" in tool(path, "-vv").stderr and "debug:" not in tool(path, "-v").stderr)
@@ -68,7 +74,76 @@ def test_progress(tool, folder):
         expect((b"\r\x1b[Kload     [" in text) == shown, words, text)
         if shown:
             bar, _, rest = text.rpartition(b"\r\x1b[K")
-            expect(b"[" not in rest and b"graphopt: - -> " in rest, "the bar was left on the screen:", text)
+            expect(rest == b"", "the bar was left on the screen:", text)
+
+
+def test_where_the_tables_go(tool, folder):
+    """To stdout when nothing is written there, and else to stderr."""
+    path, out = saved(folder), folder / "o.onnx"
+    for words, on_stdout in [
+        ([], True),
+        (["--time-passes", "--explain", "all"], True),
+        (["--report", folder / "r.json"], True),
+        (["--report", "-"], False),
+        (["--dot", "-"], False),
+        (["-o", out], False),
+        (["-o", "-"], False),
+        (["--devices", "nnapi", "--plan"], True),
+        (["--devices", "nnapi", "--plan", "--report", "-"], False),
+    ]:
+        done = tool(path, *words)
+        expect(done.returncode == 0, words, done.stderr)
+        expect((b"graphopt: " in done.stdout) == on_stdout, words, done.stdout)
+        expect(("graphopt: " in done.stderr) != on_stdout, words, done.stderr)
+        quiet = tool(path, "-q", *words)
+        expect(quiet.stderr == "", words, quiet.stderr)
+        expect("--plan" in words or b"graphopt: " not in quiet.stdout, words, quiet.stdout)
+
+
+def test_a_reader_that_goes_away(tool, folder):
+    """What prints text then ends like other tools in a pipe: by SIGPIPE, without a word."""
+    path, report = saved(folder, long_model(2000)), folder / "r.json"
+    for words in (
+        [path, "--explain", "all", "--time-passes", "--report", report],
+        ["inspect", "-v", path],
+        ["--help"],
+        ["--list-passes"],
+    ):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([tool.binary, *map(str, words)], stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        expect(done.returncode == -signal.SIGPIPE and done.stderr == b"", words, done)
+    expect(report.exists(), "the report was given up with the tables")
+
+
+def test_inspect_fits(tool, folder):
+    """Long lists are cut, and on a terminal lines are, too."""
+    many = [helper.make_node("Relu", ["y"], [f"z{i}"]) for i in range(40)]
+    m = model(many)
+    m.graph.output.extend(helper.make_tensor_value_info(f"z{i}", 1, ["batch", 3]) for i in range(40))
+    m.graph.input[0].name = m.graph.node[0].input[0] = "ein sehr langer Name \u00fc " * 8
+    path = saved(folder, m)
+    text = tool("inspect", path).stdout.decode()
+    expect("outputs (41)" in text and "... and 29 more (-v shows all)" in text and "z38" not in text, text)
+    expect("regions" not in text, text)
+    expect("z38" in tool("inspect", path, "-v").stdout.decode())
+    expect("regions (" in tool("inspect", path, "--regions").stdout.decode())
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
+    child = subprocess.Popen([tool.binary, "inspect", str(path)], stdout=slave, stderr=subprocess.PIPE)
+    os.close(slave)
+    shown = b""
+    try:
+        while chunk := os.read(master, 65536):
+            shown += chunk
+    except OSError:
+        pass
+    os.close(master)
+    expect(child.wait(20) == 0)
+    lines = shown.decode().splitlines()
+    expect(max(map(len, lines)) == 70, max(map(len, lines)))
+    expect(any(line.endswith("...") and "\u00fc" in line for line in lines), lines)
 
 
 def test_terminal_output(tool, folder):

@@ -172,7 +172,7 @@ TEST_F(Sharing, OutHasItsWeightsInTheDataFileOfTheSet) {
   const std::string bytes = read(path("net.onnx"));
   EXPECT_EQ(listed, sha256_hex(bytes) + " " + std::to_string(bytes.size()));
   EXPECT_EQ(saved.out->data_path, "");
-  EXPECT_FALSE(saved.out->data_kept);
+  EXPECT_TRUE(saved.out->kept_data.empty());
   const auto before = folder();
   save({{&a, {}, "net.s0"}, own}, sharing(beside, out));
   EXPECT_EQ(folder(), before);

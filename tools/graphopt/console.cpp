@@ -1,7 +1,9 @@
 #include "console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,6 +38,29 @@ std::string visible(std::string_view text) {
     } else {
       out += c;
     }
+  }
+  return out;
+}
+
+std::string for_terminal(std::string text) {
+  winsize size = {};
+  constexpr std::size_t kLeast = 40;
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < kLeast)
+    return text;
+  constexpr std::string_view kCut = "...";
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    // Columns are counted in characters: bytes that continue one of UTF-8 take no room.
+    std::size_t columns = 0, cut = begin, at = begin;
+    for (; at < end && columns <= size.ws_col; ++at) {
+      if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
+      if (++columns <= size.ws_col - kCut.size() + 1) cut = at;
+    }
+    if (columns > size.ws_col) out.append(text, begin, cut - begin).append(kCut);
+    else out.append(text, begin, end - begin);
+    out += '\n';
+    begin = end + 1;
   }
   return out;
 }

@@ -1,7 +1,9 @@
-// The output for the user: all of it goes to stderr. stdout has only what was requested.
+// The output for the user that accompanies a run: all of it goes to stderr. stdout has only what was
+// requested.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +19,11 @@ class Progress;  // progress.h
 // Returns `text` with its control characters escaped: names come from files, and a hostile one must not drive
 // a terminal.
 std::string visible(std::string_view text);
+
+// Returns `text` for stdout: on a terminal, lines that are wider end with "...".
+std::string for_terminal(std::string text);
+// "512 B", "26.8 MiB"
+std::string size_text(std::uint64_t bytes);
 
 // The user's view of a run: log lines, progress, texts of models.
 class Console final : public Observer {
@@ -46,13 +53,15 @@ class Console final : public Observer {
 
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);
+// What was written, and which data files of the input are still needed; "" when nothing was.
+std::string files_table(const Report& report, bool all);
 std::string check_table(const CheckStage::Report& check);
 // Devices, borders, and what fell to a lower device and why; `all`: every kind of it.
 std::string partition_table(const PartitionStage::Report& partition, bool all);
 std::string plan_table(const PartitionStage::Report& partition);  // a line per subgraph
-// What the passes that `asked` names refused, and the moves that they kept (--explain).
 // A line per bucket, and what padding costs where lengths were observed. `all`: more than a screen of them.
 std::string bucket_table(const Report& report, bool all);
+// What the passes that `asked` names refused, and the moves that they kept (--explain).
 std::string explain_table(const Report& report, const std::vector<std::string>& asked);
 std::string time_table(const Report& report);
 

@@ -1,5 +1,6 @@
 // graphopt: the tool. It includes only the library's public headers.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@ Status write_stdout(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written) return Done{};
+  if (errno == EPIPE) end_by(SIGPIPE);  // as other tools end when head has seen enough
   return Error{ErrorKind::Output, in_file("stdout"),
                std::string("could not be written: ") + std::strerror(errno),
                "see whether its reader has ended or its disk is full"};

@@ -93,6 +93,31 @@ std::string drawing_of(const Report& report) {
   return report.regions ? report.regions->drawing : std::string{};
 }
 
+// All tables of a run that went well.
+std::string tables_of(const Command& command, const Report& report, bool all) {
+  const Options& options = command.options;
+  std::string out = before_after_table(report, all);
+  if (report.partition) out += partition_table(*report.partition, all);
+  if (report.partition && options.partition.plan) out += plan_table(*report.partition);
+  if (report.specialize) out += bucket_table(report, all);
+  if (report.check) out += check_table(*report.check);
+  out += files_table(report, all);
+  if (!options.clean_up.explain.empty()) out += explain_table(report, options.clean_up.explain);
+  if (command.tool.time_passes) out += time_table(report);
+  return out;
+}
+
+// Without -o the tables are what the run was started for: they go to stdout, unless a report or a drawing
+// does. Else they accompany the files, and go to stderr.
+Status tell(const Command& command, const Report& report, Console& console) {
+  const std::string text = tables_of(command, report, console.wants(LogLevel::Info));
+  const bool is_result =
+      command.options.output.empty() && command.tool.report != "-" && command.tool.dot != "-";
+  if (!is_result) console.print(text);
+  else if (!command.tool.quiet || command.options.partition.plan) return write_stdout(text);
+  return Done{};
+}
+
 }  // namespace
 
 int run_optimize(const Command& command, Console& console) {
@@ -113,22 +138,11 @@ int run_optimize(const Command& command, Console& console) {
         (void)fail(saved.errors(), console);
     return fail(report.errors(), console);
   }
-  console.print(before_after_table(*report, console.wants(LogLevel::Info)));
-  if (report->partition) {
-    const std::string table = partition_table(*report->partition, console.wants(LogLevel::Info));
-    if (!options.partition.plan) console.print(table);
-    else if (const Status said = write_stdout(table + plan_table(*report->partition)); !said)
-      return fail(said.errors(), console);
-  }
-  if (report->specialize) console.print(bucket_table(*report, console.wants(LogLevel::Info)));
-  if (report->check) console.print(check_table(*report->check));
-  if (!options.clean_up.explain.empty()) console.print(explain_table(*report, options.clean_up.explain));
-  if (command.tool.time_passes) console.print(time_table(*report));
-  if (const Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report));
-      !saved)
-    return fail(saved.errors(), console);
-  if (const Status saved = save(drawing, drawing_of(*report)); !saved) return fail(saved.errors(), console);
-  return 0;
+  // The tables come last: a reader that goes away early, as head does, ends the process.
+  Status saved = save(report_file, report_file.path.empty() ? std::string{} : to_json(*report));
+  if (saved) saved = save(drawing, drawing_of(*report));
+  if (const Status said = tell(command, *report, console); saved && !said) saved = said.errors();
+  return saved ? 0 : fail(saved.errors(), console);
 }
 
 }  // namespace graphopt::tool

@@ -10,14 +10,37 @@
 namespace graphopt::tool {
 namespace {
 
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 10000) return fmt::format("{} B", bytes);
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 9999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return fmt::format("{:.{}f} {}", value, value < 99.95 ? 1 : 0, kUnits[unit]);
+struct Unit {
+  const char* name;
+  double bytes;
+};
+
+// Returns the largest unit in which this many bytes are at least 10 of it: three digits are then told.
+Unit unit_of(std::uint64_t bytes) {
+  constexpr Unit kUnits[] = {{"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}};
+  for (const Unit& unit : kUnits)
+    if (static_cast<double>(bytes) >= 10 * unit.bytes) return unit;
+  return {"B", 1};
 }
+
+std::string in_unit(std::uint64_t bytes, const Unit& unit) {
+  return fmt::format("{:.{}f}", static_cast<double>(bytes) / unit.bytes, unit.bytes > 1 ? 1 : 0);
+}
+
+// The unit of a column: that of its smallest number that is not zero.
+class ColumnUnit {
+ public:
+  void add(std::uint64_t bytes) {
+    if (bytes > 0 && (smallest_ == 0 || bytes < smallest_)) smallest_ = bytes;
+  }
+  std::string text(std::uint64_t bytes) const { return in_unit(bytes, unit_of(smallest_)); }
+  std::string title(std::string_view name) const {
+    return fmt::format("{}, {}", name, unit_of(smallest_).name);
+  }
+
+ private:
+  std::uint64_t smallest_ = 0;
+};
 
 std::string change_text(std::uint64_t before, std::uint64_t after) {
   if (before == after) return "";
@@ -32,6 +55,18 @@ struct Row {
 
 void add_row(std::string& out, const std::string& name, std::uint64_t before, std::uint64_t after) {
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", name, before, after, change_text(before, after));
+}
+
+// The size of the files, in one unit; `after` 0: nothing was written.
+void add_size_row(std::string& out, std::uint64_t before, std::uint64_t after) {
+  ColumnUnit unit;
+  unit.add(before);
+  unit.add(after);
+  const std::string change = after == 0 || before == after ? ""
+                             : after > before              ? "+" + unit.text(after - before)
+                                                           : "-" + unit.text(before - after);
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", unit.title("size"), unit.text(before),
+                     after == 0 ? "" : unit.text(after), change);
 }
 
 // Operators of both models, largest change first.
@@ -61,6 +96,11 @@ std::string target_text(const Report& report) {
 
 }  // namespace
 
+std::string size_text(std::uint64_t bytes) {
+  const Unit unit = unit_of(bytes);
+  return in_unit(bytes, unit) + ' ' + unit.name;
+}
+
 std::string before_after_table(const Report& report, bool all_operators) {
   std::string out = fmt::format("graphopt: {} -> {}, {:.3f} s\n", visible(report.input), target_text(report),
                                 report.seconds);
@@ -79,12 +119,7 @@ std::string before_after_table(const Report& report, bool all_operators) {
     add_row(out, "Constant nodes", report.before.constants, report.after.constants);
   }
   add_row(out, "initializers", report.before.initializers, report.after.initializers);
-  if (report.after.bytes > 0) {
-    out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "size", size_text(report.before.bytes),
-                       size_text(report.after.bytes), change_text(report.before.bytes, report.after.bytes));
-  } else {
-    out += fmt::format("  {:<32}{:>12}\n", "size", size_text(report.before.bytes));
-  }
+  add_size_row(out, report.before.bytes, report.after.bytes);
   if (all_operators && !report.limits.empty()) {
     out += "  stopped by a limit:";
     for (const Report::Limit& l : report.limits)
@@ -92,6 +127,27 @@ std::string before_after_table(const Report& report, bool all_operators) {
     out += '\n';
   }
   return out;
+}
+
+std::string files_table(const Report& report, bool all) {
+  const std::vector<SaveStage::File>& files = report.save.files;
+  ColumnUnit unit;
+  for (const SaveStage::File& f : files) unit.add(f.bytes);
+  constexpr std::size_t kRows = 12;
+  std::string out = files.empty() ? "" : fmt::format("  {:<56}{:>12}\n", "written", unit.title("size"));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!all && i == kRows) {
+      out += fmt::format("    and {} more (-v shows all)\n", files.size() - i);
+      break;
+    }
+    out += fmt::format("    {:<54}{:>12}\n", visible(files[i].path), unit.text(files[i].bytes));
+  }
+  const SaveStage::KeptData& kept = report.save.kept;
+  if (kept.locations.empty()) return out;
+  std::string names;
+  for (const std::string& location : kept.locations) names += (names.empty() ? "" : ", ") + visible(location);
+  return out + fmt::format("  {} of weights stay in {}: keep {} beside the model\n", size_text(kept.bytes),
+                           names, kept.locations.size() == 1 ? "it" : "them");
 }
 
 std::string partition_table(const PartitionStage::Report& p, bool all) {
@@ -164,8 +220,14 @@ std::string bucket_table(const Report& report, bool all) {
                                 buckets.models.size(), buckets.models.size() == 1 ? "" : "s",
                                 told.verdict == "refused" ? "not known" : told.verdict);
   const bool has_shares = !buckets.waste.empty();
-  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}{}{}\n", "bucket: " + sizes, "nodes", "file", "peak memory",
-                     has_devices ? "   subgraphs" : "", has_shares ? "     lengths" : "");
+  ColumnUnit file, peak;
+  for (const SpecializeStage::Model& m : buckets.models) {
+    file.add(m.bytes);
+    peak.add(m.peak_bytes.value_or(0));
+  }
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>18}{}{}\n", "bucket: " + sizes, "nodes", file.title("file"),
+                     peak.title("peak memory"), has_devices ? "   subgraphs" : "",
+                     has_shares ? "     lengths" : "");
   constexpr std::size_t kRows = 16;
   for (std::size_t i = 0; i < buckets.models.size(); ++i) {
     if (!all && i == kRows) {
@@ -176,8 +238,8 @@ std::string bucket_table(const Report& report, bool all) {
     std::string at;
     for (const std::int64_t size : m.sizes) at += (at.empty() ? "" : ",") + std::to_string(size);
     out +=
-        fmt::format("  {:<32}{:>12}{:>12}{:>12}{}{}\n", "  " + at, m.nodes,
-                    m.bytes == 0 ? "" : size_text(m.bytes), m.peak_bytes ? size_text(*m.peak_bytes) : "open",
+        fmt::format("  {:<32}{:>12}{:>12}{:>18}{}{}\n", "  " + at, m.nodes,
+                    m.bytes == 0 ? "" : file.text(m.bytes), m.peak_bytes ? peak.text(*m.peak_bytes) : "open",
                     has_devices ? fmt::format("{:>12}", m.subgraphs) : "",
                     has_shares ? fmt::format("{:>11.1f}%", share_of(report, m)) : "");
   }
@@ -214,18 +276,50 @@ bool names_pass(const std::string& item, const std::string& pass) {
   return name == pass || name == "all";
 }
 
+// A table whose columns are as wide as what they hold; the last one ends the line.
+using Lines = std::vector<std::vector<std::string>>;
+
+std::string in_columns(const Lines& lines, std::size_t indent) {
+  constexpr std::size_t kMost = 40;  // a longer text does not make the others' column wider
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t i = 0; i < line.size(); ++i)
+      if (line[i].size() <= kMost) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string out;
+  for (const auto& line : lines) {
+    out.append(indent, ' ');
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) out += fmt::format("{:<{}}  ", line[i], widths[i]);
+    out += line.back() + '\n';
+  }
+  return out;
+}
+
 // The candidates of one pass. Kept moves are shown where all nodes are asked for.
 std::string explain_pass(const Report& report, const std::string& pass, bool all_nodes) {
-  std::string out;
+  constexpr std::size_t kIndent = 4;
+  Lines lines;
   for (const CleanUpStage::Move& m : report.clean_up.moves)
     if (m.pass == pass && all_nodes)
-      out += fmt::format("    kept     {:<16} {}: {}, {} -> {}, {}\n", m.kind, visible(m.place),
-                         m.before.compute, m.before.free + m.before.deform, m.after.compute,
-                         m.after.free + m.after.deform);
+      lines.push_back(
+          {m.kind, visible(m.place),
+           fmt::format("computing nodes {} -> {}, others {} -> {}", m.before.compute, m.after.compute,
+                       m.before.free + m.before.deform, m.after.free + m.after.deform)});
+  std::string out;
+  if (!lines.empty()) {
+    lines.insert(lines.begin(), {"kept", "at", "cost"});
+    out += in_columns(lines, kIndent);
+  }
+  lines.clear();
   for (const CleanUpStage::Refused& e : report.clean_up.explain)
     if (e.pass == pass)
-      out += fmt::format("    refused  {:<16} {} ('{}'): {}{}\n", e.kind, visible(e.place), visible(e.value),
-                         visible(e.reason), e.limit.empty() ? "" : ": " + e.limit);
+      lines.push_back({e.kind, visible(e.op), visible(e.node.empty() ? e.value : e.node),
+                       visible(e.reason) + (e.limit.empty() ? "" : ": " + e.limit)});
+  if (!lines.empty()) {
+    lines.insert(lines.begin(), {"refused", "operator", "node", "reason"});
+    out += in_columns(lines, kIndent);
+  }
   return out;
 }
 

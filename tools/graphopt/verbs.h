@@ -19,7 +19,8 @@ int run_check_device(const Command& command, Console& console);
 // Returns the table of --list-devices.
 std::string devices_text(const std::vector<DeviceListing>& devices);
 
-// Prints everything to stdout. ErrorKind::Output when it cannot be written.
+// Prints everything to stdout. ErrorKind::Output when it cannot be written; when the reader has closed the
+// pipe, the process ends without a word by SIGPIPE.
 Status write_stdout(std::string_view text);
 // Prints all errors and returns the status of the first.
 int fail(const Errors& errors, Console& console);

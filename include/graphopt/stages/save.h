@@ -24,8 +24,14 @@ struct SaveStage {
     std::string path;
     std::uint64_t bytes = 0;
   };
+  // Weights of the written model that stay in data files which were there before the run.
+  struct KeptData {
+    std::vector<std::string> locations;  // relative to OUT's folder
+    std::uint64_t bytes = 0;
+  };
   struct Report {
     std::vector<File> files;  // all that stages of the run wrote; OUT first, of a set of files its list
+    KeptData kept;
   };
 };
 

@@ -27,6 +27,7 @@ Status run_save(Run& run) {
 void save_json(const Report& r, Json& out) {
   Json& files = out["files"] = Json::array();
   for (const SaveStage::File& f : r.save.files) files.push_back({{"path", f.path}, {"bytes", f.bytes}});
+  out["kept_data"] = {{"files", r.save.kept.locations}, {"bytes", r.save.kept.bytes}};
 }
 
 }  // namespace
