@@ -43,8 +43,16 @@ struct PassDescription {
   std::string_view name, summary;
   bool exact = false;
   int level = 0;  // the pass runs from this level on
+  int rounds_from =
+      0;  // the level from which on it may round; 0: never, as with CleanUpStage::Options::exact
 };
 std::vector<PassDescription> list_passes();
+
+// What each level does to results, in the words of --help, --list-passes and docs/rounding.md.
+struct LevelDescription {
+  std::string_view option, text;  // "-O1"
+};
+std::span<const LevelDescription> list_levels();
 
 // Returns the remedy for an unknown name: "did you mean 'a' or 'b'?", or the existing names. kind: a plural.
 std::string suggest_names(std::string_view word, std::span<const std::string> names, std::string_view kind);

@@ -9,9 +9,21 @@ namespace graphopt {
 std::vector<PassDescription> list_passes() {
   std::vector<PassDescription> out;
   for (const PassInfo* pass : all_passes()) {
-    out.push_back({pass->name, pass->summary, pass->exact == Exact::Yes, pass->level});
+    const bool exact = pass->exact == Exact::Yes;
+    out.push_back({pass->name, pass->summary, exact, pass->level, exact ? pass->rounds_from : pass->level});
   }
   return out;
+}
+
+std::span<const LevelDescription> list_levels() {
+  static constexpr LevelDescription kLevels[] = {
+      {"-O0", "load and save: no pass runs"},
+      {"-O1", "every bit of the results stays as it is"},
+      {"-O2", "default: floats may round otherwise, as sums in another order do; nothing is assumed"},
+      {"-O3", "rounds more, and assumes that indices are inside their tables"},
+      {"--exact", "every bit stays, and nothing is assumed, whatever the level"},
+  };
+  return kLevels;
 }
 
 std::string suggest_names(std::string_view word, std::span<const std::string> names, std::string_view kind) {

@@ -224,6 +224,7 @@ extern constinit const PassInfo constant_folding = {.name = "constant-folding",
                                                     .summary = "evaluate what is the same in every run",
                                                     .exact = Exact::Yes,
                                                     .level = 1,
-                                                    .make = make_pass<ConstantFolding>};
+                                                    .make = make_pass<ConstantFolding>,
+                                                    .rounds_from = 2};
 
 }  // namespace graphopt

@@ -338,6 +338,7 @@ extern constinit const PassInfo fold_pads = {
     .summary = "make a Pad the padding of the Conv or pooling that reads it",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<PadOfPad, PadIntoWindow>>};
+    .make = make_pass<RulePass<PadOfPad, PadIntoWindow>>,
+    .rounds_from = 2};
 
 }  // namespace graphopt

@@ -333,6 +333,7 @@ extern constinit const PassInfo merge_bounds = {
     .summary = "make one Clip of Relu, Clip, Min and Max in a row",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<NeedlessLimit, MergeLimits>>};
+    .make = make_pass<RulePass<NeedlessLimit, MergeLimits>>,
+    .rounds_from = 2};
 
 }  // namespace graphopt

@@ -160,6 +160,7 @@ extern constinit const PassInfo merge_factors = {
     .summary = "make one of two constant factors, or terms, in a row",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<MergeFactors>>};
+    .make = make_pass<RulePass<MergeFactors>>,
+    .rounds_from = 2};
 
 }  // namespace graphopt

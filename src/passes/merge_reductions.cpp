@@ -179,9 +179,10 @@ class MergeReductions final : public Rule {
 
 extern constinit const PassInfo merge_reductions = {
     .name = "merge-reductions",
-    .summary = "drop reductions over axes of extent 1, make one of two in a row",
+    .summary = "drop reductions over extent 1, make one of two in a row",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<DropUnit, MergeReductions>>};
+    .make = make_pass<RulePass<DropUnit, MergeReductions>>,
+    .rounds_from = 2};
 
 }  // namespace graphopt

@@ -32,6 +32,7 @@ struct PassInfo {
   Exact exact;
   int level;  // runs from -O<level> on
   std::unique_ptr<Pass> (*make)();
+  int rounds_from = 0;  // an exact pass: the level from which on some of its rules round; 0: none does
   bool search = false;  // expensive on any graph: waits until the passes before it reach a fixed point
 };
 

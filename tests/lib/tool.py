@@ -40,7 +40,7 @@ def rounding_passes(binary):
 
 def listed_passes(binary):
     done = subprocess.run([binary, "--list-passes"], capture_output=True, text=True, check=True)
-    rows = [line.split() for line in done.stdout.splitlines()]
+    rows = [line.split() for line in done.stdout.split("\n\n")[0].splitlines()]  # the levels follow
     if not rows or any(len(row) < 4 or row[2] not in ("exact", "rounds") for row in rows):
         raise RuntimeError(f"--list-passes prints something else:\n{done.stdout}")
     return rows

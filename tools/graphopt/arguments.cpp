@@ -333,6 +333,12 @@ void add_tolerance(CLI::App& app, std::optional<double>& to) {
              [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
 }
 
+void add_given_inputs(CLI::App& app, std::vector<std::string>& to) {
+  add_repeated(app, kTrust, "--check-input", "NAME=FILE",
+               "an input of your own for the check: .npy, or .npz of several",
+               [&to](const std::string& text) { to.push_back(text); });
+}
+
 void add_runtime(CLI::App& app, std::string& to) {
   add(app, kTrust, "--ort", "PATH", "ONNX Runtime's library or Python package (default: searched for)",
       [&to](const std::string& text) { to = text; });
@@ -354,6 +360,7 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
   add(app, kTrust, "--check", "SEEDS", "compare before and after in ONNX Runtime (default: 1 seed)",
       seeds(o.check.seeds, "--check"));
   add_tolerance(app, o.check.tolerance);
+  add_given_inputs(app, o.check.inputs);
   flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model",
        o.check.bisect);
   flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.clean_up.verify_each);
@@ -402,6 +409,8 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
        "tell whether the model can be compiled per bucket of shapes, and how inputs are then padded",
        command.bucketable);
   add_buckets(app, command.buckets.buckets, command.buckets.file);
+  flag(app, kOutput, "--regions", "list the regions in which elementwise nodes would run", command.regions);
+  flag(app, kOutput, "-v,--verbose", "show whole lists", command.all);
   flag(app, kShapes, "--bucket-repair",
        "judge the model as repairs would make it, with the true extents as further inputs",
        command.buckets.repair);
@@ -422,6 +431,7 @@ void add_compare_options(CLI::App& app, Command& command, Requests& requests) {
          "run neither model; compare figures alone")
       ->group(kTrust);
   add_tolerance(app, o.check.tolerance);
+  add_given_inputs(app, o.check.inputs);
   add_runtime(app, o.check.ort);
   add_dim_names(app, o.load.dim_names);
   flag(app, kOutput, "-v,--verbose", "show all kinds of operators", command.all);

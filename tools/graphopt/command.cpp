@@ -140,15 +140,29 @@ Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> w
 
 std::string version_text() { return "graphopt " + std::string(version()) + '\n'; }
 
+// What the levels do, for the ends of --help and --list-passes.
+std::string levels_text() {
+  constexpr std::size_t kColumn = 12;
+  std::string out = "\nLevels (docs/rounding.md says which passes round, and by how much):\n";
+  for (const LevelDescription& level : list_levels()) {
+    std::string line = "  " + std::string(level.option);
+    line.resize(kColumn, ' ');
+    out += line + std::string(level.text) + '\n';
+  }
+  return out;
+}
+
 std::string passes_text() {
   std::string out;
   for (const PassDescription& pass : list_passes()) {
     std::string line(pass.name);
     line.resize(std::max<std::size_t>(line.size() + 1, 26), ' ');
     line += "-O" + std::to_string(pass.level) + (pass.exact ? "  exact   " : "  rounds  ");
-    out += line + std::string(pass.summary) + '\n';
+    out += line + std::string(pass.summary);
+    if (pass.exact && pass.rounds_from > 0) out += "; -O" + std::to_string(pass.rounds_from) + " rounds";
+    out += '\n';
   }
-  return out;
+  return out + levels_text();
 }
 
 Result<Command> parse_inspect(int argc, const char* const* argv) {
@@ -349,7 +363,7 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
   add_people_options(app, options, command.tool, requests);
   if (auto done = split(app, options.input, words(argc, argv, 1)); !done) return done.errors();
   if (requests.help) {
-    command.text = help_text(app, kUsage, kExamples);
+    command.text = help_text(app, kUsage, levels_text() + std::string(kExamples));
   } else if (requests.version) {
     command.text = version_text();
   } else if (requests.list_passes) {
@@ -368,8 +382,10 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
         "keep every bit",
         "leave out --exact and give -O2 or -O3, or leave out --fold ort");
   } else if (options.check.seeds == 0 && !options.check.bisect &&
-             (options.check.tolerance || !options.check.keep_bad.empty())) {
-    return usage(std::string(options.check.tolerance ? "--check-tolerance" : "--keep-bad") +
+             (options.check.tolerance || !options.check.keep_bad.empty() || !options.check.inputs.empty())) {
+    return usage(std::string(options.check.tolerance          ? "--check-tolerance"
+                             : options.check.keep_bad.empty() ? "--check-input"
+                                                              : "--keep-bad") +
                      ": no check was asked for",
                  "add --check, or --bisect");
   } else if (const Status fits = check_partition(options); !fits) {

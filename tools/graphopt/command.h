@@ -41,7 +41,8 @@ struct Command {
   CompareOptions compare;     // Compare
   DeviceCheckOptions device;  // CheckDevice
   bool json = false;
-  bool all = false;  // CheckDevice: each node; Compare: each kind of operators
+  bool all = false;      // CheckDevice: each node; Compare: each kind of operators; Inspect: whole lists
+  bool regions = false;  // Inspect: the regions, too
   ToolOptions tool;
 
   const std::string& input() const {

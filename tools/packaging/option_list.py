@@ -67,7 +67,7 @@ def parse(text):
     """Returns the options of a --help, in its order. ValueError: a line of a group is none."""
     out = []
     group = ""
-    for line in text.split("\nExamples:")[0].splitlines():
+    for line in re.split(r"\n(?:Levels|Examples)\b", text)[0].splitlines():
         if re.fullmatch(r"[A-Z][A-Za-z ]*:", line):
             group = line[:-1]
         elif group and line.startswith("  -"):
@@ -90,9 +90,9 @@ def options_of(binary):
 
 
 def names_listed(binary, option):
-    """Returns the first words of what --list-passes or --list-devices prints."""
+    """Returns the first words of what --list-passes or --list-devices prints; levels are no passes."""
     done = subprocess.run([binary, option], check=True, capture_output=True, text=True, timeout=60)
-    return [line.split()[0] for line in done.stdout.splitlines() if line[:1].strip()]
+    return [line.split()[0] for line in done.stdout.split("\nLevels")[0].splitlines() if line[:1].strip()]
 
 
 def version_of(binary):
