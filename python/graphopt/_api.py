@@ -103,7 +103,7 @@ def _run(
         with open(own_report, "rb") as file:
             told = file.read()
     log = messages if is_talkative(options) else ""
-    if options.get("plan"):
+    if output is None:  # the tables are what the run prints
         log += out.decode("utf-8", "replace")
     return out, report_of(json.loads(told), log)
 
@@ -191,6 +191,6 @@ def inspect(model: "Model", **options: "Unpack[InspectOptions]") -> Inspection:
 
 
 def version() -> str:
-    """Returns the tool's version: "0.1.0"."""
+    """Returns the tool's version: "0.2.0"."""
     out, _, _ = run(["--version"], [])
     return out.decode().split()[-1]

@@ -1,6 +1,6 @@
 """Keyword arguments as words of the command line: each is the long option of the same name, "-" written "_".
 
-Two are named for what they hold: `dims` (--dim), `shapes` (--shape); `level` is -O; `buckets` is --bucket for
+Three are named for what they hold: `dims` (--dim), `shapes` (--shape), `check_inputs` (--check-input); `level` is -O; `buckets` is --bucket for
 a mapping and --buckets for a file. `passes`, `disable_pass`, `devices`, `emit` and `explain` take a list.
 """
 
@@ -109,6 +109,8 @@ class Options(InspectOptions, total=False):
     """Compare before and after in ONNX Runtime, with this many seeds (True: 1): CheckFailed."""
     check_tolerance: float
     """Largest difference, relative (default by type: float 1e-4); 0 wants equal values."""
+    check_inputs: Union[Path, Mapping[str, Path]]
+    """Inputs of your own for the check: {"ids": "ids.npy"}, or one .npz file of several."""
     bisect: bool
     """Check, and name the pass and the rewrite that breaks the model."""
     verify_each: bool
@@ -133,7 +135,7 @@ class Options(InspectOptions, total=False):
     """"error", "warning" (default), "info", "debug" or "trace": what is in `Report.log`."""
 
 
-_SPECIAL = {"level": "-O", "shapes": "--shape", "dims": "--dim"}
+_SPECIAL = {"level": "-O", "shapes": "--shape", "dims": "--dim", "check_inputs": "--check-input"}
 
 
 def flag_of(name: str) -> str:
@@ -179,6 +181,10 @@ def _buckets(name: str, value: Any) -> List[str]:
     return _one(name, value)
 
 
+def _inputs(name: str, value: Any) -> List[str]:
+    return _pairs(name, value, _text) if isinstance(value, Mapping) else _one(name, value)
+
+
 def _check(name: str, value: Any) -> List[str]:
     return [] if value is False else [f"--check={int(value)}"]
 
@@ -197,6 +203,7 @@ _FORMS: Dict[str, Callable[[str, Any], List[str]]] = {
     "dims": lambda name, value: _pairs(name, value, _range),
     "buckets": _buckets,
     "check": _check,
+    "check_inputs": _inputs,
     "verbose": _verbose,
 }
 # What makes the tool print what the caller has asked for.
@@ -229,6 +236,8 @@ def files_of(options: Mapping[str, Any]) -> List[str]:
             out += [_text(value), *_text(value).split(",")]
         elif isinstance(value, Iterable) and not isinstance(value, Mapping):
             out += map(_text, value)
+    inputs = options.get("check_inputs")
+    out += map(_text, inputs.values() if isinstance(inputs, Mapping) else [inputs] if inputs else [])
     return out
 
 

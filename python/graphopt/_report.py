@@ -127,6 +127,10 @@ class Inspection:
     model_bytes: int
     external_bytes: int
     weight_bytes: int
+    parameters: int
+    """Elements of all weights."""
+    multiply_adds: Optional[str]
+    """Multiplications with addition of one run, a formula over the symbols; None where there is none."""
     problems: List[str]
     raw: Dict[str, Any]
 
@@ -185,6 +189,8 @@ def inspection_of(raw: Dict[str, Any]) -> Inspection:
         model_bytes=raw["model_bytes"],
         external_bytes=raw["external_bytes"],
         weight_bytes=raw["weight_bytes"],
+        parameters=raw["parameters"],
+        multiply_adds=raw["multiply_adds"],
         problems=raw["problems"],
         raw=raw,
     )

@@ -122,7 +122,15 @@ def test_every_option_is_a_keyword(command, folder):
         text = by_command(command, *verb, "--help").decode()
         names = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.M)) - NO_KEYWORDS
         if verb:
-            names -= {"--json", "--bucketable", "--bucket", "--buckets", "--bucket-repair"}
+            names -= {
+                "--json",
+                "--bucketable",
+                "--bucket",
+                "--buckets",
+                "--bucket-repair",
+                "--regions",
+                "--verbose",
+            }
         else:
             names.add("-O")
         given = {_options.flag_of(name) for name in kind.__annotations__}
@@ -144,6 +152,8 @@ def test_words(command, folder):
     expect(words(passes=["a", "b"], disable_pass="c") == ["--passes=a,b", "--disable-pass=c"])
     expect(words(buckets={"s": [1, 2], "t": "1..8:pow2"}) == ["--bucket=s=1,2", "--bucket=t=1..8:pow2"])
     expect(words(buckets=pathlib.Path("b.json")) == ["--buckets=b.json"])
+    expect(words(check_inputs={"x": "x.npy"}) == ["--check-input=x=x.npy"])
+    expect(words(check_inputs=pathlib.Path("all.npz")) == ["--check-input=all.npz"])
     expect(
         words(check=True) == ["--check=1"] and words(check=3) == ["--check=3"] and words(check=False) == []
     )
