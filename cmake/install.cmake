@@ -19,6 +19,20 @@ write_basic_package_version_file(graphoptConfigVersion.cmake COMPATIBILITY SameM
 install(FILES "${PROJECT_BINARY_DIR}/graphoptConfig.cmake" "${PROJECT_BINARY_DIR}/graphoptConfigVersion.cmake"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/graphopt")
 
+# The layers are static libraries of one another: a group spares their order.
+set(pkgconfig_libraries "")
+foreach(target graphopt_fmt ${layers})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL STATIC_LIBRARY)
+    string(APPEND pkgconfig_libraries " -l${target}")
+  endif()
+endforeach()
+string(STRIP "${pkgconfig_libraries}" pkgconfig_libraries)
+file(RELATIVE_PATH pkgconfig_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pkgconfig_prefix "${pkgconfig_prefix}")
+configure_file(cmake/graphopt.pc.in graphopt.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/graphopt.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
 # onnx under a folder of its own: another onnx in the same prefix is neither overwritten nor found by mistake.
 # Its targets file finds its libraries relative to itself. No headers: nothing of onnx shows in ours.
 install(FILES "${ONNX_PREFIX}/lib/libonnx.a" "${ONNX_PREFIX}/lib/libonnx_proto.a"
