@@ -74,12 +74,47 @@ def test_hints_for_people_from_other_tools(tool, folder):
     """Each pass and option that a hint names is there."""
     text = (ROOT / "tools" / "graphopt" / "peer_options.cpp").read_text()
     options, passes = tool("--help").stdout.decode(), tool("--list-passes").stdout.decode()
-    named = re.findall(r"(--[a-z_-]+|-O\d)(?: (always|[a-z]+(?:-[a-z]+)+))?", text.split("kShape", 1)[1])
+    named = re.findall(r"(--[a-z0-9_-]+|-O\d)(?: (always|[a-z]+(?:-[a-z]+)+))?", text.split("kShape", 1)[1])
     own = [(o, value) for o, value in named if f'{{"{o}"' not in text]
     expect(len(own) > 10, own)
     for option, value in own:
         expect(option in options or option.startswith("-O"), option)
         expect(option != "--disable-pass" or not value or value in passes, value)
+
+
+def test_slips(tool, folder):
+    """What people type first, and the command that they are told."""
+    saved(folder, name="in.onnx")
+    for line, *parts in [
+        ("in.onnx out.onnx", "graphopt in.onnx -o out.onnx"),
+        ("optimize in.onnx", "unknown subcommand 'optimize'", "graphopt IN -o OUT"),
+        ("simplify in.onnx out.onnx", "graphopt IN -o OUT"),
+        ("info in.onnx", "graphopt inspect IN"),
+        ("diff in.onnx in.onnx", "graphopt compare IN OUT"),
+        ("check in.onnx", "graphopt IN --check"),
+        ("help", "graphopt --help"),
+        ("version", "graphopt --version"),
+        ("-i in.onnx -o out.onnx", "unknown option '-i'", "graphopt IN -o OUT"),
+        ("--input in.onnx", "graphopt IN -o OUT"),
+        ("in.onnx --opt-level 2", "-O0 to -O3"),
+        ("in.onnx -O4", "values: 0, 1, 2, 3"),
+        ("in.onnx --fp16", "stay what they are"),
+        ("in.onnx --dims batch=1", "did you mean '--dim'?"),
+        ("in.onnx --dim batch:1", "did you mean --dim batch=1?"),
+        ("in.onnx --shape x:1,3", "did you mean --shape x=1,3?"),
+        ("in.onnx --shape x=1x3", "did you mean --shape x=1,3?"),
+        ("in.onnx --shape 1,3", "as in --shape image=1,3,224,224"),
+        ("in.onnx --check 5", "--check=5"),
+        ("in.onnx --output", "write --output FILE"),
+        ("in.onnx -O", "write -O0|1|2|3"),
+        ("in.onn", "in.onnx"),
+    ]:
+        done = tool(*line.split(), cwd=folder)
+        expect(done.returncode in (USAGE, INPUT) and "\n  help: " in done.stderr, line, done)
+        for part in parts:
+            expect(part in done.stderr, line, "lacks", part, done.stderr)
+    saved(folder, name="check")  # a model of that name is a model
+    expect(tool("check", cwd=folder).returncode == 0)
 
 
 def test_blanks_in_lists(tool, folder):

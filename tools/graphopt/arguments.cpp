@@ -172,13 +172,25 @@ void add_external_root(CLI::App& app, std::string& to) {
       [&to](const std::string& text) { to = text; });
 }
 
+// The remedy for sizes that are written as other tools write them, "image:1,3,224,224" or
+// "image=1x3x224x224": the own form of the same sizes, where that is one, else `general`.
+template <class Parse>
+std::string meant(const char* option, std::string text, Parse parse, const char* general) {
+  std::size_t at = text.rfind('=');
+  if (at == std::string::npos && (at = text.rfind(':')) != std::string::npos) text[at] = '=';
+  for (std::size_t i = at; at != std::string::npos && i < text.size(); ++i)
+    if (text[i] == 'x' || text[i] == ' ') text[i] = ',';
+  return parse(text) ? "did you mean " + std::string(option) + ' ' + text + '?' : general;
+}
+
 void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimOption>& dims) {
   add_repeated(app, kShapes, "--shape", "NAME=N,...",
                "fix an input's shape (-1 keeps a dim); repeat per input", [&shapes](const std::string& text) {
                  auto shape = parse_shape(text);
                  if (!shape)
-                   refuse("--shape", text, "is not NAME=N,N,...",
-                          "give a shape as in --shape image=1,3,224,224");
+                   refuse(
+                       "--shape", text, "is not NAME=N,N,...",
+                       meant("--shape", text, parse_shape, "give a shape as in --shape image=1,3,224,224"));
                  shapes.push_back(std::move(*shape));
                });
   add_repeated(app, kShapes, "--dim", "SYMBOL=N",
@@ -187,7 +199,8 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
                  auto dim = parse_dim(text);
                  if (!dim) {
                    refuse("--dim", text, "is neither SYMBOL=N nor SYMBOL=LOW..HIGH",
-                          "give a number as in --dim batch=4, or a range as in --dim batch=1..64");
+                          meant("--dim", text, parse_dim,
+                                "give a number as in --dim batch=4, or a range as in --dim batch=1..64"));
                  }
                  dims.push_back(std::move(*dim));
                });

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -92,28 +93,45 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
   return usage("unknown option '" + name + "'", std::move(remedy));
 }
 
+// A first word that is no file, but the name of a command, here or elsewhere.
+std::optional<Error> unknown_command(const std::string& word) {
+  struct stat unused = {};
+  if (::stat(word.c_str(), &unused) == 0) return std::nullopt;
+  const std::vector<std::string> verbs = {"inspect", "compare", "reduce", "devices"};
+  std::string remedy(own_command(word));
+  if (remedy.empty()) remedy = suggest_names(word, verbs, "subcommands");
+  if (own_command(word).empty() && !remedy.starts_with("did you mean")) return std::nullopt;
+  return usage("unknown subcommand '" + word + "'", std::move(remedy));
+}
+
 // Reports a word too many: an unknown option, a misspelt subcommand, or a second model.
 Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, const std::string& input) {
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
   }
-  const std::vector<std::string> verbs = {"inspect", "compare", "reduce", "devices"};
-  struct stat unused = {};
-  const std::string remedy = suggest_names(input, verbs, "subcommands");
-  if (::stat(input.c_str(), &unused) != 0 && remedy.starts_with("did you mean")) {
-    return usage("unknown subcommand '" + input + "'", remedy);
-  }
+  if (std::optional<Error> error = unknown_command(input)) return *std::move(error);
+  const bool is_number = rest.front().find_first_not_of("0123456789") == std::string::npos;
+  if (is_number && app.get_option_no_throw("--check") != nullptr && app.count("--check") > 0)
+    return usage("'" + rest.front() + "' is a second model beside '" + input + "'",
+                 "a number of seeds is joined to its option: --check=" + rest.front());
   return usage("'" + rest.front() + "' is a second model beside '" + input + "'",
                "give one model; if '" + rest.front() + "' is where the result goes: graphopt " + input +
                    " -o " + rest.front());
 }
 
 // Converts CLI11's errors, such as "--shape: 1 required NAME=N,... missing"; all of them pass here.
-Error from_cli(const CLI::ParseError& e) {
+Error from_cli(const CLI::App& app, const CLI::ParseError& e) {
   std::string what = e.what();
   std::string remedy = "graphopt --help shows what each option takes";
   const std::size_t missing = what.find(": 1 required ");
-  if (missing != std::string::npos) what = what.substr(0, missing) + ": its value is missing";
+  if (missing != std::string::npos) {
+    const std::string option = what.substr(0, missing);
+    const CLI::Option* known = app.get_option_no_throw(option);
+    const std::string value = known != nullptr ? known->get_option_text() : "";
+    if (!value.empty())
+      remedy = "write " + option + (option.starts_with("--") ? " " : "") + value + "; " + remedy;
+    what = option + ": its value is missing";
+  }
   // Values of options are texts; CLI11 itself converts only "true" and "false" of flags.
   constexpr std::string_view kFlag = "Could not convert: ";
   if (what.starts_with(kFlag))
@@ -130,7 +148,7 @@ Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> w
   } catch (const BadArgument& bad) {
     return bad.error;
   } catch (const CLI::ParseError& e) {
-    return from_cli(e);
+    return from_cli(app, e);
   }
   std::vector<std::string> rest = app.remaining();
   std::erase(rest, "--");  // ends the options; CLI11 returns it
@@ -372,6 +390,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
     command.text = devices_text(list_devices());
   } else if (options.input.empty()) {
     return usage("no model is named", "graphopt IN -o OUT; graphopt --help shows more");
+  } else if (!own_command(options.input).empty() && unknown_command(options.input)) {
+    return *unknown_command(options.input);
   } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
     return usage("--external-data always needs a folder for the weights, and -o - has none",
                  "give -o a file");

@@ -24,26 +24,42 @@ constexpr std::string_view kFixpoint = "passes run until none changes anything";
 constexpr std::string_view kList = "--list-passes shows them";
 constexpr std::string_view kLevels = "-O0 to -O3 choose what runs; --exact keeps every bit";
 
+constexpr std::string_view kModel = "the model is a word of its own: graphopt IN -o OUT";
+constexpr std::string_view kTypes = "element types, opset and precision stay what they are in the model";
+
 constexpr PeerOption kOptions[] = {
+    {"-i", kModel},
+    {"-in", kModel},
     {"--check-n", kCheck},
     {"--disable-shape-inference", kInference},
     {"--dynamic-input-shape", "dynamic dims stay dynamic by themselves"},
     {"--fixed_point", kFixpoint},
     {"--fixed-point", kFixpoint},
+    {"--float16", kTypes},
+    {"--fp16", kTypes},
+    {"--in", kModel},
+    {"--input", kModel},
+    {"--input_model", kModel},
+    {"--input-model", kModel},
     {"--input-shape", kShape},
     {"--input-shapes", kShape},
     {"--input_shape", kShape},
+    {"--level", kLevels},
+    {"--model", kModel},
     {"--model-check", kCheck},
     {"--model-check-inputs", kCheck},
     {"--no-constant-folding", kFolding},
     {"--no-large-tensor", "--fold-limit 64K, the default, bounds what one folded constant may add"},
     {"--no-shape-infer", kInference},
+    {"--opt-level", kLevels},
+    {"--opset", kTypes},
     {"--optimization-level", kLevels},
     {"--optimization_level", kLevels},
     {"--opt_level", kLevels},
     {"--overwrite-input-shape", kShape},
     {"--print_all_passes", kList},
     {"--print_fuse_elimination_passes", kList},
+    {"--quantize", kTypes},
     {"--save-as-external-data", kExternal},
     {"--save_as_external_data", kExternal},
     {"--size-threshold", "--external-threshold is the size from which weights go into their file"},
@@ -61,7 +77,39 @@ constexpr PeerOption kOptions[] = {
     {"--use_external_data_format", kExternal},
 };
 
+constexpr std::string_view kOptimize = "graphopt IN -o OUT; no word stands before the model";
+constexpr std::string_view kInspect = "graphopt inspect IN";
+constexpr std::string_view kRunBoth = "graphopt IN --check; graphopt compare IN OUT for two files";
+
+struct PeerCommand {
+  std::string_view word, own;
+};
+
+constexpr PeerCommand kCommands[] = {
+    {"check", kRunBoth},
+    {"diff", "graphopt compare IN OUT"},
+    {"help", "graphopt --help"},
+    {"infer", "graphopt IN -o OUT -O0 --infer"},
+    {"info", kInspect},
+    {"optimize", kOptimize},
+    {"partition", "graphopt IN --devices LIST -o OUT; --plan shows the subgraphs alone"},
+    {"print", kInspect},
+    {"run", kOptimize},
+    {"show", kInspect},
+    {"simplify", kOptimize},
+    {"slim", kOptimize},
+    {"summary", kInspect},
+    {"validate", kRunBoth},
+    {"verify", kRunBoth},
+    {"version", "graphopt --version"},
+};
+
 }  // namespace
+
+std::string_view own_command(std::string_view word) {
+  const auto* at = std::ranges::find(kCommands, word, &PeerCommand::word);
+  return at == std::end(kCommands) ? std::string_view{} : at->own;
+}
 
 std::string_view own_form(std::string_view option) {
   const auto* at = std::ranges::find(kOptions, option, &PeerOption::option);
