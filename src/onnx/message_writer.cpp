@@ -74,10 +74,13 @@ void MessageWriter::collect_value_infos() {
     const Value& value = m_.value(v);
     if (!value.alive) continue;
     if (value.info_stale) stale_.insert(value.name);
-    if (value.is_input || is_output_[i] || !m_.graph(value.graph).alive) continue;
+    if (!m_.graph(value.graph).alive) continue;
+    // A function states no types elsewhere, neither of its inputs nor of its outputs.
+    const bool of_function = m_.graph(value.graph).function.valid();
+    if (!of_function && (value.is_input || is_output_[i])) continue;
     const bool info = value.info.data() != nullptr && !value.info_stale;
     if (!info && (types_.empty() || !types_[i])) continue;
-    if (!value.def && !value.is_initializer) continue;
+    if (!value.def && !value.is_initializer && !(of_function && value.is_input)) continue;
     infos_.push_back({value.graph, position(value.info, v), v, {}});
   }
   const auto keep = [this](GraphId g, std::span<const Bytes> rest, std::uint32_t number) {

@@ -156,7 +156,7 @@ def functions():
     first = body("", "Relu", attributes=["unused"], attribute_protos=[helper.make_attribute("alpha", 0.5)])
     first.doc_string = "first"
     first.metadata_props.append(entry("a", "b"))
-    first.value_info.extend([info("t"), info("ghost")])
+    first.value_info.extend([info("t"), info("b"), info("ghost"), info("a")])
     second = body("other", "Tanh")
     second.node[0].attribute.append(
         AttributeProto(name="later", type=AttributeProto.FLOAT, ref_attr_name="alpha")
