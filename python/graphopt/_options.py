@@ -61,6 +61,8 @@ class Options(InspectOptions, total=False):
     """These passes, in this order, until none changes anything."""
     disable_pass: Union[str, Sequence[str]]
     """Leave these passes out."""
+    constant_defaults: bool
+    """Inputs with a default value (old exports list weights so) are constants."""
     stop_after: str
     """"load", "infer" or "clean-up"."""
     regions: str
@@ -193,7 +195,10 @@ def _verbose(name: str, value: Any) -> List[str]:
     return ["-v"] * min(int(value), 2)
 
 
-_FLAGS = "exact infer bucket_repair bucket_single connected plan force bisect verify_each time_passes".split()
+_FLAGS = (
+    "exact constant_defaults infer bucket_repair bucket_single connected plan force bisect verify_each"
+    " time_passes"
+).split()
 _LISTS = ("passes", "disable_pass", "devices", "emit", "explain", "print_after")
 _FORMS: Dict[str, Callable[[str, Any], List[str]]] = {
     **{name: _flag for name in _FLAGS},

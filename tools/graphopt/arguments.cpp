@@ -236,6 +236,8 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
                pass_names(o.clean_up.passes, "--passes"));
   add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
                pass_names(o.clean_up.disabled, "--disable-pass"));
+  flag(app, kWhat, "--constant-defaults", "inputs with a default (old exports list weights so) are constants",
+       o.load.constant_defaults);
   flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);
   flag(app, kWhat, "--list-devices", "print the device profiles that are found and end",
        requests.list_devices);

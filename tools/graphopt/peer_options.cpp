@@ -48,6 +48,7 @@ constexpr PeerOption kOptions[] = {
     {"--model", kModel},
     {"--model-check", kCheck},
     {"--model-check-inputs", kCheck},
+    {"--mutable-initializer", "initializers that are inputs may be fed, unless --constant-defaults is given"},
     {"--no-constant-folding", kFolding},
     {"--no-large-tensor", "--fold-limit 64K, the default, bounds what one folded constant may add"},
     {"--no-shape-infer", kInference},

@@ -16,6 +16,9 @@ struct LoadStage {
   struct Options {
     std::string external_root;  // folder from which external data may be read, besides the model's own
     DimNames dim_names = DimNames::Expressions;
+    // Inputs with an initializer as default leave the interface: nobody feeds them, so they are constants. An
+    // IR version below 4, which demands such inputs, is raised to 4. Only the main graph has them.
+    bool constant_defaults = false;
   };
 };
 

@@ -8,21 +8,54 @@
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
 #include "manifest/network_id.h"
+#include "onnx/default_constants.h"
 #include "onnx/reader.h"
 
 namespace graphopt {
 namespace {
 
-Status load_into(const Run& run, Work& work, std::vector<Warning>& warnings) {
+// What --constant-defaults did to a model.
+struct Defaults {
+  std::size_t inputs = 0;           // that are constants now
+  std::int64_t old_ir_version = 0;  // of the file
+};
+
+Result<Model> read_input(const Run& run, std::vector<Warning>& warnings) {
   const LoadStage::Options& options = run.options.load;
-  Result<Model> model = run.original ? run.original->load(warnings)
-                                     : load_model({run.options.input, options.external_root, 0,
-                                                   options.dim_names == DimNames::Expressions},
-                                                  warnings);
+  if (run.original) return run.original->load(warnings);
+  return load_model({run.options.input, options.external_root, 0, options.dim_names == DimNames::Expressions},
+                    warnings);
+}
+
+Result<Defaults> take(const Run& run, Result<Model> model, Work& work) {
   if (!model) return model.errors();
   work.model = *std::move(model);
+  Defaults out{0, work.model.ir_version};
+  if (run.options.load.constant_defaults) out.inputs = take_defaults_for_constants(work.model);
   work.file_values = work.model.value_count();
-  return Done{};
+  return out;
+}
+
+// Initializers that are inputs are told once where they keep passes from much: when old exports list all
+// weights so, or a newer one most of several.
+void tell_defaults(Run& run, const Defaults& taken) {
+  const Model& m = run.work->model;
+  if (taken.inputs > 0)
+    run.observer.log(LogLevel::Info, m.file + ": " + std::to_string(taken.inputs) +
+                                         " inputs with defaults are constants now");
+  if (taken.old_ir_version < m.ir_version)
+    run.warn(m.file + ": --constant-defaults raises the IR version from " +
+             std::to_string(taken.old_ir_version) + " to " + std::to_string(m.ir_version) +
+             ", the first in which initializers need not be inputs");
+  constexpr std::size_t kSeveral = 4;
+  const std::size_t defaults = count_defaults(m);
+  if (defaults == 0 || !is_wanted(Stage::CleanUp, run.options)) return;
+  if (m.ir_version < kConstantsIrVersion ||
+      (defaults >= kSeveral && 2 * defaults >= m.graph(m.main()).initializers.size()))
+    run.warn(m.file + ": " + std::to_string(defaults) +
+             (defaults > 1 ? " initializers are also inputs" : " initializer is also an input") +
+             ", which a caller may feed, so that nothing is computed from " + (defaults > 1 ? "them" : "it") +
+             " (--constant-defaults takes such inputs for constants)");
 }
 
 Status run_load(Run& run) {
@@ -33,11 +66,13 @@ Status run_load(Run& run) {
     run.original = *std::move(original);
   }
   auto work = std::make_unique<Work>();
-  if (Status loaded = load_into(run, *work, warnings); !loaded) return loaded;
+  const Result<Defaults> taken = take(run, read_input(run, warnings), *work);
+  if (!taken) return taken.errors();
   run.work = std::move(work);
   for (const Warning& w : warnings) {
     run.warn(to_string(w.place) + ": " + w.what + (w.remedy.empty() ? "" : " (" + w.remedy + ")"));
   }
+  tell_defaults(run, *taken);
   if (auto broken = verify(run.work->model)) return *broken;
   run.report.before = run.report.after = count_model(run.work->model);
   run.report.before.bytes = run.work->model.file_bytes;
@@ -59,7 +94,7 @@ Status run_load(Run& run) {
 
 Status repeat_load(Run& run, Work& work) {
   std::vector<Warning> known;
-  if (Status loaded = load_into(run, work, known); !loaded) return loaded;
+  if (const auto taken = take(run, read_input(run, known), work); !taken) return taken.errors();
   if (const auto read = read_given_devices(run, work); !read) return read.errors();
   drop_old_regions(run.options, work);
   drop_old_partition(run.options, work);
