@@ -1,7 +1,8 @@
 """Keyword arguments as words of the command line: each is the long option of the same name, "-" written "_".
 
-Three are named for what they hold: `dims` (--dim), `shapes` (--shape), `check_inputs` (--check-input); `level` is -O; `buckets` is --bucket for
-a mapping and --buckets for a file. `passes`, `disable_pass`, `devices`, `emit` and `explain` take a list.
+Three are named for what they hold: `dims` (--dim), `shapes` (--shape), `check_inputs` (--check-input); `level`
+is -O; `buckets` is --bucket for a mapping and --buckets for a file. `passes`, `disable_pass`, `inputs`, `outputs`,
+`devices`, `emit` and `explain` take a list.
 """
 
 import difflib
@@ -61,6 +62,10 @@ class Options(InspectOptions, total=False):
     """These passes, in this order, until none changes anything."""
     disable_pass: Union[str, Sequence[str]]
     """Leave these passes out."""
+    inputs: Union[str, Sequence[str]]
+    """Cut the model first: these values are its inputs."""
+    outputs: Union[str, Sequence[str]]
+    """Cut the model first: these values are its outputs, in this order."""
     constant_defaults: bool
     """Inputs with a default value (old exports list weights so) are constants."""
     stop_after: str
@@ -199,7 +204,7 @@ _FLAGS = (
     "exact constant_defaults infer bucket_repair bucket_single connected plan force bisect verify_each"
     " time_passes"
 ).split()
-_LISTS = ("passes", "disable_pass", "devices", "emit", "explain", "print_after")
+_LISTS = ("passes", "disable_pass", "inputs", "outputs", "devices", "emit", "explain", "print_after")
 _FORMS: Dict[str, Callable[[str, Any], List[str]]] = {
     **{name: _flag for name in _FLAGS},
     **{name: _list for name in _LISTS},

@@ -1,5 +1,7 @@
 #include "driver/original.h"
 
+#include <utility>
+
 #include "driver/given_inputs.h"
 #include "onnx/problems.h"
 #include "onnx/text.h"
@@ -33,6 +35,12 @@ Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& option
 Result<Model> OriginalModel::load(std::vector<Warning>& warnings) const {
   if (in_memory) return load_model_from_memory(bytes, path, folder, warnings, dim_expressions);
   return load_model({path, external_root, 0, dim_expressions}, warnings);
+}
+
+void OriginalModel::become(std::string model) {
+  in_memory = true;
+  bytes = std::move(model);
+  binary.clear();
 }
 
 ModelSource OriginalModel::source() const {

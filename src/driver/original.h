@@ -23,6 +23,8 @@ struct OriginalModel {
 
   Result<Model> load(std::vector<Warning>& warnings) const;  // a new copy each time
   ModelSource source() const;                                // binary, for ONNX Runtime
+  // From now on the model is this one, in binary form, with external data in the same folder.
+  void become(std::string model);
 
   std::string path, external_root, folder;
   bool dim_expressions = true;  // as in LoadOptions

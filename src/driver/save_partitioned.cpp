@@ -68,6 +68,8 @@ std::map<std::string, ManifestOption> options_of(const Run& run) {
     for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
     if (!text.empty()) out[key] = text;
   };
+  add("inputs", o.load.inputs);
+  add("outputs", o.load.outputs);
   if (o.load.constant_defaults) out["constant_defaults"] = true;
   add("passes", o.clean_up.passes);
   add("disabled_passes", o.clean_up.disabled);

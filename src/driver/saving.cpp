@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "onnx/data_writer.h"
@@ -21,6 +22,29 @@ SaveOptions save_options(const SaveStage::Options& options) {
   out.external_threshold = options.external_threshold;
   out.force = options.force;
   return out;
+}
+
+Result<std::string> part_in_memory(const Model& model, std::span<const TypeOverride> types,
+                                   const std::string& folder, const ModelPart& part) {
+  SaveOptions options;
+  options.path = folder + "/model";  // as below
+  options.types = types;
+  options.part = &part;
+  std::optional<DataPlan> plan(std::in_place, model, options, true, false);
+  if (plan->has_data()) plan.emplace(model, options, false, false);
+  MessageWriter writer(model, options, *plan);
+  const std::vector<wire::ByteRange> ranges = writer.ranges();
+  if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
+    return Error{ErrorKind::Input,
+                 {model.file, {}, {}, {}, {}},
+                 "what is left of the model has " + std::to_string(writer.size()) +
+                     " bytes, more than one message holds",
+                 "put its external data beside the model"};
+  }
+  std::string bytes;
+  bytes.reserve(writer.size());
+  for (const wire::ByteRange& range : ranges) bytes.append(range.data, range.size);
+  return bytes;
 }
 
 void report_files(const SavedFiles& saved, Report& report) {

@@ -24,6 +24,12 @@ namespace graphopt {
 // Sets all but the path, the types and the part.
 SaveOptions save_options(const SaveStage::Options& options);
 
+// Returns the bytes of a part of a model as a model of its own, with these types. References to external data
+// that hold from `folder` on stay; other such data come into the bytes. ErrorKind::Input when they exceed the
+// size of one message.
+Result<std::string> part_in_memory(const Model& model, std::span<const TypeOverride> types,
+                                   const std::string& folder, const ModelPart& part);
+
 // Adds what was written to the report: `files`, and `after.bytes`. Of a set: its model beside it, the list at
 // the path as given, the data file, the models. `after.bytes` is that of OUT, and of the set's models and
 // data when the run writes no OUT.

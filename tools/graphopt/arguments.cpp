@@ -115,6 +115,16 @@ auto pass_names(Names& to, const char* option, bool explained = false) {
   };
 }
 
+// Names of values, separated by commas.
+auto value_names(Names& to, const char* option) {
+  return [&to, option](const std::string& text) {
+    for_each_item(text, [&](std::string_view name) {
+      if (name.empty()) refuse(option, text, "has an empty name", "write names between commas, as in a,b");
+      to.emplace_back(name);
+    });
+  };
+}
+
 // Forms of a partitioned model, separated by commas; repeated ones count once.
 auto exports(std::vector<Export>& to, const char* option) {
   return [&to, option](const std::string& text) {
@@ -236,6 +246,10 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
                pass_names(o.clean_up.passes, "--passes"));
   add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
                pass_names(o.clean_up.disabled, "--disable-pass"));
+  add_repeated(app, kWhat, "--inputs", "NAME,...", "cut the model first: these values are its inputs",
+               value_names(o.load.inputs, "--inputs"));
+  add_repeated(app, kWhat, "--outputs", "NAME,...", "and these its outputs, in this order",
+               value_names(o.load.outputs, "--outputs"));
   flag(app, kWhat, "--constant-defaults", "inputs with a default (old exports list weights so) are constants",
        o.load.constant_defaults);
   flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);

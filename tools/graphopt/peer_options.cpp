@@ -75,6 +75,7 @@ constexpr PeerOption kOptions[] = {
     {"--skip_fusion_patterns", kPasses},
     {"--tensor-size-threshold", "--fold-limit bounds what one folded constant may add"},
     {"--test-input-shape", kShape},
+    {"--unused-output", "--outputs NAME,... names the outputs that stay"},
     {"--use_external_data_format", kExternal},
 };
 

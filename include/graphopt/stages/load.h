@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace graphopt {
 
@@ -16,6 +17,11 @@ struct LoadStage {
   struct Options {
     std::string external_root;  // folder from which external data may be read, besides the model's own
     DimNames dim_names = DimNames::Expressions;
+    // Names of values of the main graph. The model is cut there before anything else: it has these inputs,
+    // and no other but those with defaults, and these outputs, in this order. Inner values become inputs with
+    // the types that inference finds, else with those in the file. Empty: inputs that are still read; all
+    // outputs.
+    std::vector<std::string> inputs, outputs;
     // Inputs with an initializer as default leave the interface: nobody feeds them, so they are constants. An
     // IR version below 4, which demands such inputs, is raised to 4. Only the main graph has them.
     bool constant_defaults = false;

@@ -1,5 +1,6 @@
 // load: the IR holds the file's content; names resolve, sizes are correct, no path leaves its folder. Regions
 // that a former run wrote are gone where this run may change the nodes that they name.
+#include "driver/cut.h"
 #include "driver/figures.h"
 #include "driver/original.h"
 #include "driver/partitioned.h"
@@ -25,6 +26,23 @@ Result<Model> read_input(const Run& run, std::vector<Warning>& warnings) {
   if (run.original) return run.original->load(warnings);
   return load_model({run.options.input, options.external_root, 0, options.dim_names == DimNames::Expressions},
                     warnings);
+}
+
+// The first time: what is cut off is gone for the check, too. What the reader warns of it was told before.
+Result<Model> read_and_cut(const Run& run, std::vector<Warning>& warnings) {
+  const LoadStage::Options& options = run.options.load;
+  Result<Model> model = read_input(run, warnings);
+  if (!model || !cuts(options)) return model;
+  const std::string folder = data_folder(run.options.input);
+  Result<std::string> bytes = cut_model(*std::move(model), options, folder, warnings);
+  if (!bytes) return bytes.errors();
+  std::vector<Warning> known;
+  if (run.original) {
+    run.original->become(*std::move(bytes));
+    return run.original->load(known);
+  }
+  return load_model_from_memory(*std::move(bytes), run.options.input, folder, known,
+                                options.dim_names == DimNames::Expressions);
 }
 
 Result<Defaults> take(const Run& run, Result<Model> model, Work& work) {
@@ -66,7 +84,7 @@ Status run_load(Run& run) {
     run.original = *std::move(original);
   }
   auto work = std::make_unique<Work>();
-  const Result<Defaults> taken = take(run, read_input(run, warnings), *work);
+  const Result<Defaults> taken = take(run, read_and_cut(run, warnings), *work);
   if (!taken) return taken.errors();
   run.work = std::move(work);
   for (const Warning& w : warnings) {
