@@ -15,6 +15,7 @@
 #include "graphopt/stages/regions.h"
 #include "graphopt/stages/save.h"
 #include "graphopt/stages/specialize.h"
+#include "graphopt/stages/strip.h"
 
 namespace graphopt {
 
@@ -23,6 +24,7 @@ enum class Stage : std::uint8_t {
   Infer,
   Buckets,
   CleanUp,
+  Strip,
   Specialize,
   Regions,
   Partition,
@@ -30,8 +32,8 @@ enum class Stage : std::uint8_t {
   Save
 };
 
-// Returns "load", "infer", "buckets", "clean-up", "specialize", "regions", "partition", "check", "save": the
-// names in reports and on the terminal.
+// Returns "load", "infer", "buckets", "clean-up", "strip", "specialize", "regions", "partition", "check",
+// "save": the names in reports and on the terminal.
 std::string_view stage_name(Stage stage);
 
 // Returns true for a stage that writes files which outlive the run. From its begin on a run is not
@@ -43,6 +45,7 @@ struct StageOptions {
   InferStage::Options infer;
   BucketsStage::Options buckets;
   CleanUpStage::Options clean_up;
+  StripStage::Options strip;
   RegionsStage::Options regions;
   PartitionStage::Options partition;
   CheckStage::Options check;

@@ -2,7 +2,7 @@
 
 Three are named for what they hold: `dims` (--dim), `shapes` (--shape), `check_inputs` (--check-input); `level`
 is -O; `buckets` is --bucket for a mapping and --buckets for a file. `passes`, `disable_pass`, `inputs`, `outputs`,
-`devices`, `emit` and `explain` take a list.
+`strip`, `devices`, `emit` and `explain` take a list.
 """
 
 import difflib
@@ -110,6 +110,8 @@ class Options(InspectOptions, total=False):
     """Weights in a file of their own: "auto" (default), "always" or "never"."""
     external_threshold: Size
     """Bytes from which on a tensor goes there (default "1K")."""
+    strip: Union[str, Sequence[str]]
+    """Leave out "doc", "metadata", "names" (of inner values and nodes) or "all"."""
     force: bool
     """Write over a write-protected file."""
     check: Union[bool, int]
@@ -204,7 +206,17 @@ _FLAGS = (
     "exact constant_defaults infer bucket_repair bucket_single connected plan force bisect verify_each"
     " time_passes"
 ).split()
-_LISTS = ("passes", "disable_pass", "inputs", "outputs", "devices", "emit", "explain", "print_after")
+_LISTS = (
+    "passes",
+    "disable_pass",
+    "inputs",
+    "outputs",
+    "strip",
+    "devices",
+    "emit",
+    "explain",
+    "print_after",
+)
 _FORMS: Dict[str, Callable[[str, Any], List[str]]] = {
     **{name: _flag for name in _FLAGS},
     **{name: _list for name in _LISTS},

@@ -71,6 +71,11 @@ std::map<std::string, ManifestOption> options_of(const Run& run) {
   add("inputs", o.load.inputs);
   add("outputs", o.load.outputs);
   if (o.load.constant_defaults) out["constant_defaults"] = true;
+  std::vector<std::string> stripped;
+  if (o.strip.doc) stripped.emplace_back("doc");
+  if (o.strip.metadata) stripped.emplace_back("metadata");
+  if (o.strip.names) stripped.emplace_back("names");
+  add("strip", stripped);
   add("passes", o.clean_up.passes);
   add("disabled_passes", o.clean_up.disabled);
   add("dims", dims);

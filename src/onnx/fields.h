@@ -9,8 +9,10 @@ namespace graphopt::field {
 namespace model {
 enum : std::uint32_t {
   kIrVersion = 1,
+  kDocString = 6,
   kGraph = 7,
   kOpsetImport = 8,
+  kMetadata = 14,
   kTrainingInfo = 20,
   kFunctions = 25,
   kConfiguration = 26,

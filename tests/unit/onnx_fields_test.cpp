@@ -16,6 +16,8 @@ TEST(OnnxFields, NumbersAreThoseOfTheSchema) {
   using onnx::TypeProto;
   const auto same = [](unsigned ours, int theirs) { EXPECT_EQ(static_cast<int>(ours), theirs); };
   same(field::model::kIrVersion, onnx::ModelProto::kIrVersionFieldNumber);
+  same(field::model::kDocString, onnx::ModelProto::kDocStringFieldNumber);
+  same(field::model::kMetadata, onnx::ModelProto::kMetadataPropsFieldNumber);
   same(field::model::kGraph, onnx::ModelProto::kGraphFieldNumber);
   same(field::model::kOpsetImport, onnx::ModelProto::kOpsetImportFieldNumber);
   same(field::model::kTrainingInfo, onnx::ModelProto::kTrainingInfoFieldNumber);

@@ -350,6 +350,20 @@ void add_output_options(CLI::App& app, Options& o) {
                                                                {"never", ExternalData::Never}}));
   add(app, kOutput, "--external-threshold", "BYTES", "from which size on a tensor goes there (default 1K)",
       bytes(o.save.external_threshold, "--external-threshold"));
+  add_repeated(app, kOutput, "--strip", "WHAT,...",
+               "leave out doc, metadata, names (of inner values, nodes) or all",
+               [&o](const std::string& text) {
+                 StripStage::Options& s = o.strip;
+                 for_each_item(text, [&s](std::string_view what) {
+                   if (what == "all") s = {true, true, true};
+                   else if (what == "doc") s.doc = true;
+                   else if (what == "metadata") s.metadata = true;
+                   else if (what == "names") s.names = true;
+                   else
+                     refuse("--strip", what, "is not one of its values",
+                            suggest_names(what, Names{"doc", "metadata", "names", "all"}, "values"));
+                 });
+               });
   add_external_root(app, o.load.external_root);
   flag(app, kOutput, "--force", "write over a write-protected file, or to a terminal", o.save.force);
 }

@@ -4,6 +4,7 @@
 //   infer     every value has a type that holds in all runs; wrong claims of the file are known
 //   buckets   it is known whether inputs may be padded; a model that may not be ends the run
 //   clean-up  the passes have reached a fixed point; the verifier accepts the result
+//   strip     doc_strings, metadata and long names are gone, as far as the options say
 //   specialize  each bucket of shapes has a model of its own, optimized and cut
 //   regions   the regions of the main graph are known and written as requested
 //   partition each node of the main graph has a subgraph and a device, and says so
@@ -17,14 +18,14 @@
 
 namespace graphopt {
 
-extern const StageEntry load_stage, infer_stage, buckets_stage, clean_up_stage, specialize_stage,
+extern const StageEntry load_stage, infer_stage, buckets_stage, clean_up_stage, strip_stage, specialize_stage,
     regions_stage, partition_stage, check_stage, save_stage;
 
 namespace {
 
 constexpr const StageEntry* kStages[] = {
-    &load_stage,    &infer_stage,     &buckets_stage, &clean_up_stage, &specialize_stage,
-    &regions_stage, &partition_stage, &check_stage,   &save_stage,
+    &load_stage,       &infer_stage,   &buckets_stage,   &clean_up_stage, &strip_stage,
+    &specialize_stage, &regions_stage, &partition_stage, &check_stage,    &save_stage,
 };
 
 const StageEntry& entry(Stage stage) { return *kStages[static_cast<std::size_t>(stage)]; }
