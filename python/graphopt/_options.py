@@ -110,6 +110,8 @@ class Options(InspectOptions, total=False):
     """Weights in a file of their own: "auto" (default), "always" or "never"."""
     external_threshold: Size
     """Bytes from which on a tensor goes there (default "1K")."""
+    external_file: str
+    """The weights' file beside the result has this name (docs/output-files.md)."""
     strip: Union[str, Sequence[str]]
     """Leave out "doc", "metadata", "names" (of inner values and nodes) or "all"."""
     force: bool

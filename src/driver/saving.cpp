@@ -20,6 +20,8 @@ SaveOptions save_options(const SaveStage::Options& options) {
     case ExternalData::Never: out.external = SaveOptions::External::Never; break;
   }
   out.external_threshold = options.external_threshold;
+  out.data_name = options.external_file;
+  if (!out.data_name.empty()) out.external = SaveOptions::External::Always;
   out.force = options.force;
   return out;
 }

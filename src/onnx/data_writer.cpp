@@ -121,7 +121,7 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
     }
     const bool large = size >= options.external_threshold;
     if (files_allowed && options.external != External::Never) {
-      if (tensor.external && found_from(folder, tensor)) {
+      if (tensor.external && options.data_name.empty() && found_from(folder, tensor)) {
         kept_bytes_ += size;
         continue;
       }
@@ -138,7 +138,10 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
   inline_others(may_refer ? std::optional(folder) : std::nullopt);
   if (data.empty()) return;
   lay_out(data);
-  name_ = last_part(target) + "." + own_.short_hash() + ".data";
+  name_ = options.data_name;
+  named_ = !name_.empty();
+  force_ = options.force;
+  if (!named_) name_ = last_part(target) + "." + own_.short_hash() + ".data";
 }
 
 DataPlan::DataPlan(const Model& m, const SaveOptions& options, DataLayout& shared, const KeptFields* kept)
@@ -196,10 +199,10 @@ std::optional<DataRange> DataPlan::range(TensorId t) const {
 Status DataPlan::write(const std::string& target, std::optional<OutputFile>& file) const {
   const std::string path = folder_of(target) + "/" + name_;
   struct stat info{};
-  if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+  if (!named_ && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
       static_cast<std::uint64_t>(info.st_size) == layout_->size())
     return Done{};
-  Result<OutputFile> created = OutputFile::create(path);
+  Result<OutputFile> created = OutputFile::create(path, force_);
   if (!created) return created.errors();
   file.emplace(*std::move(created));
   return layout_->write(*file);

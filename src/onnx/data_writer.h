@@ -50,7 +50,8 @@ class DataPlan {
   const std::string& file_name() const { return name_; }
   void name_file(std::string name) { name_ = std::move(name); }  // of a set
 
-  // Writes the data file, unless one of that name and size already exists; `file` is not committed yet.
+  // Writes the data file, unless one of that name and size already exists and the name is graphopt's own;
+  // `file` is not committed yet.
   Status write(const std::string& target, std::optional<OutputFile>& file) const;
 
  private:
@@ -78,6 +79,7 @@ class DataPlan {
   std::vector<std::uint32_t> slice_of_;  // in layout_
   std::uint64_t kept_bytes_ = 0;
   bool moves_ = false, has_data_ = false;
+  bool named_ = false, force_ = false;  // a name of the user's; write-protected files are replaced
   std::string name_;
   struct Known {
     const FileImage* image;

@@ -1,5 +1,7 @@
 #include "onnx/write_steps.h"
 
+#include <sys/stat.h>
+
 #include "support/sha256.h"
 #include "support/sparse_bytes.h"
 
@@ -52,6 +54,21 @@ std::optional<Error> hits_weights(const Model& m, const std::string& path) {
     e.place.file = path;
     return e;
   }
+  return std::nullopt;
+}
+
+std::optional<Error> bad_data_name(const SaveOptions& options, const std::string& target) {
+  const std::string path = folder_of(target) + '/' + options.data_name;
+  const auto refused = [&path](const char* what) {
+    Error e{ErrorKind::Output, {}, what, "give the weights a name of their own"};
+    e.place.file = path;
+    return e;
+  };
+  if (resolved(path) == resolved(target) || options.data_name == last_part(target))
+    return refused("the model itself is written to this file");
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && FileImage::maps(info.st_dev, info.st_ino))
+    return refused("this file is being read: it belongs to the model that is optimized");
   return std::nullopt;
 }
 

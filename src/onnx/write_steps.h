@@ -21,6 +21,8 @@ inline constexpr std::uint64_t kLargestMessage = 0x7FFFFFFF;  // bytes, protobuf
 std::optional<Error> shrunk_input(const Model& m);
 // OUT may be IN, but not a file that contains weights of the model: both would be lost.
 std::optional<Error> hits_weights(const Model& m, const std::string& path);
+// A data file of the user's name may replace neither the model nor a file that is read.
+std::optional<Error> bad_data_name(const SaveOptions& options, const std::string& target);
 // The error of a model of so many bytes, more than kLargestMessage.
 Error too_large(const std::string& path, std::uint64_t bytes, std::string remedy);
 
@@ -45,9 +47,10 @@ class ModelOutput {
   std::string sha256() const { return sha256_; }  // of the model's file, if the writer was told to find it
   void find_sha256() { finds_sha256_ = true; }    // before write()
   Status place();                                 // gives the data file its name, then the model
-  void remove_data() const;                       // undoes place() for the data file
-  void remove_old() const;                        // data files of the model that was replaced
-  bool replaces() const { return replaces_; }     // a file of this name was there
+  void remove_old_model() const;
+  void remove_data() const;                    // undoes place() for the data file
+  void remove_old() const;                     // data files of the model that was replaced
+  bool replaces() const { return replaces_; }  // a file of this name was there
   bool regular() const { return model_file_->regular(); }
   const std::string& target() const { return model_file_->target(); }
   const SavedFiles& saved() const { return saved_; }

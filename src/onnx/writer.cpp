@@ -39,6 +39,8 @@ Status ModelOutput::write() {
   Result<OutputFile> model_file = OutputFile::create(options_.path, options_.force);
   if (!model_file) return model_file.errors();
   model_file_.emplace(*std::move(model_file));
+  if (!options_.data_name.empty())
+    if (std::optional<Error> e = bad_data_name(options_, target())) return *std::move(e);
 
   if (!shares_) plan_ = std::make_unique<DataPlan>(m_, options_, files_allowed, false);
   auto message = std::make_unique<MessageWriter>(m_, options_, *plan_);
@@ -74,11 +76,22 @@ Status ModelOutput::write() {
 }
 
 Status ModelOutput::place() {
+  remove_old_model();
   if (data_file_)
     if (Status s = data_file_->commit(); !s) return s;
   Status s = model_file_->commit();
   if (!s) remove_data();
   return s;
+}
+
+// Where a file of the user's name for data is replaced, an old model may refer to it: see
+// SaveOptions::data_name.
+void ModelOutput::remove_old_model() const {
+  struct stat data{}, model{};
+  if (!data_file_ || options_.data_name.empty() || !replaces_) return;
+  if (::stat(data_file_->target().c_str(), &data) != 0 || ::stat(target().c_str(), &model) != 0) return;
+  const bool is_read = FileImage::maps(model.st_dev, model.st_ino) || resolved(m_.file) == target();
+  if (!is_read) ::unlink(target().c_str());
 }
 
 void ModelOutput::remove_data() const {

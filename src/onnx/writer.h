@@ -8,7 +8,7 @@
 // The target is replaced in one step when everything is written and durable; until then, and after any error,
 // the old file is intact. The data file is next to the model, named after the model and its own content: a
 // new one exists before the model that refers to it, an old one of graphopt's is removed after the model that
-// referred to it.
+// referred to it. (A name of the user's choice has no such guarantee: SaveOptions::data_name.)
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,14 @@ struct SaveOptions {
     Never,   // nothing; an error when the model exceeds 2 GiB
   } external = External::Auto;
   std::uint64_t external_threshold = 1024;  // bytes
-  bool force = false;                       // write to a terminal, replace a write-protected file
-  std::span<const TypeOverride> types;      // each value at most once
+  // The data file's name, in the folder of `path`; empty: one of graphopt's own (see above). With a name all
+  // payloads are in that file, and a file of that name is replaced. A model and its data cannot be replaced
+  // in one step: the data come first, so that a crash in between loses nothing. Where both are there already,
+  // the old model is removed before, unless it is the one that was read: a missing model is noticed, and one
+  // with weights of another may not be. Not for parts of sets.
+  std::string data_name;
+  bool force = false;                   // write to a terminal, replace a write-protected file
+  std::span<const TypeOverride> types;  // each value at most once
   // Only this part is written, as a model of its own: without training info, and without annotations,
   // value_info and `types` of other values. Types of its inputs and outputs that the file does not state
   // belong in `types`.

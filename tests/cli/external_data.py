@@ -10,7 +10,7 @@ import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from _models import F, entry, finish, info
-from _tool import expect, fields, kept, main, saved
+from _tool import expect, fields, kept, main, refused, saved
 
 
 def external(folder, tensors, **how):
@@ -212,6 +212,107 @@ def test_large_external(tool, folder):
         done.returncode == 4 and "2147483647" in done.stderr and not (folder / "one.onnx").exists(),
         done.stderr,
     )
+
+
+def named(folder):
+    return saved(
+        folder,
+        finish(
+            [helper.make_node("Add", ["x", t.name], [f"y{i}"]) for i, t in enumerate(weights())],
+            [info("x", None)],
+            [info(f"y{i}", None) for i in range(4)],
+            [*weights(), numpy_helper.from_array(np.ones(2, np.float32), "small")],
+        ),
+    )
+
+
+def test_external_file(tool, folder):
+    path, out = named(folder), folder / "out.onnx"
+    kept(tool, path, out, "--external-data", "always")
+    kept(tool, path, out, "--external-file", "w.bin")
+    expect(data_files(folder) == ["w.bin"], "the file of the run before is gone", data_files(folder))
+    expect(contents(out) == contents(path), "weights")
+    m = ModelProto.FromString(out.read_bytes())
+    expect([t.name for t in m.graph.initializer if t.external_data] == ["w0", "w1", "w2", "w3"], "threshold")
+    expect(
+        {e.value for t in m.graph.initializer for e in t.external_data if e.key == "location"} == {"w.bin"}, m
+    )
+    first = out.read_bytes(), (folder / "w.bin").read_bytes()
+    kept(tool, path, out, "--external-file", "w.bin")
+    expect((out.read_bytes(), (folder / "w.bin").read_bytes()) == first, "the second run differs")
+    kept(tool, path, out, "--external-file", "w.bin", "--external-threshold", "12008")
+    expect(contents(out) == contents(path), "the file was replaced")
+    (folder / "to").mkdir()
+    kept(tool, out, folder / "to" / "out.onnx", "--external-file", "v.bin")
+    expect(
+        data_files(folder / "to") == ["v.bin"] and contents(folder / "to" / "out.onnx") == contents(path),
+        "moved",
+    )
+    kept(tool, out, folder / "again.onnx", "--external-file", "v.bin")
+    m = ModelProto.FromString((folder / "again.onnx").read_bytes())
+    expect(
+        {e.value for t in m.graph.initializer for e in t.external_data if e.key == "location"} == {"v.bin"},
+        "weights that stood beside it are in the new file",
+    )
+    data = kept(tool, path, folder / "tiny.onnx", "--external-file", "t.bin", "--external-threshold", "1G")
+    expect(not (folder / "t.bin").exists() and fields(data) == fields(path.read_bytes()), "nothing is large")
+
+
+def test_external_file_refused(tool, folder):
+    path, out = named(folder), folder / "out.onnx"
+    before = sorted(os.listdir(folder))
+    for words, status, parts in [
+        (["--external-file", "a/b"], 1, ["'a/b' is not the name of a file"]),
+        (["--external-file", ".."], 1, ["'..' is not the name of a file"]),
+        (["--external-file", ""], 1, ["is not a file"]),
+        (["--external-file", "out.onnx"], 1, ["-o and --external-file name the same file"]),
+        (["--external-file", "m.onnx"], 1, ["--external-file and the model that is read are the same file"]),
+        (["--external-file", "r", "--report", folder / "r"], 1, ["same file"]),
+        (["--external-file", "w", "--external-data", "never"], 1, ["never forbids"]),
+        (["--external-file", "w", "--devices", "nnapi"], 1, ["share a file"]),
+    ]:
+        refused(tool(path, "-o", out, *words), status, *parts)
+    refused(tool(path, "-o", "-", "--external-file", "w"), 1, "no folder")
+    refused(tool(path, "--external-file", "w"), 1, "without -o")
+    expect(sorted(os.listdir(folder)) == before, os.listdir(folder))
+    kept(tool, path, out, "--external-file", "w.bin")
+    for to in (out, folder / "other.onnx"):
+        state_before = state(folder / "w.bin")
+        refused(tool(out, "-o", to, "--external-file", "w.bin"), 4, "w.bin", "this file is being read")
+        expect(state(folder / "w.bin") == state_before and contents(out) == contents(path), "it was touched")
+
+
+def test_external_file_killed(tool, folder):
+    """Whenever it is killed, OUT is whole with its weights, or not there: never with those of another run."""
+
+    def model_of(value):
+        w = numpy_helper.from_array(np.full(2**19, value, np.float32), "w")
+        return finish(
+            [helper.make_node("Add", ["x", "w"], ["y"])],
+            [info("x", None)],
+            [info("y", None)],
+            [w, numpy_helper.from_array(np.array([value], np.float32), "value")],
+        )
+
+    paths = [saved(folder, model_of(v), f"in{v}.onnx") for v in (1, 2)]
+    out = folder / "out.onnx"
+    rng = np.random.default_rng(3)
+    states = set()
+    for moment in rng.uniform(0, 0.06, 40):
+        for path in paths:
+            process = subprocess.Popen(
+                [tool.binary, "-q", "-O0", str(path), "-o", str(out), "--external-file", "w.bin"]
+            )
+            try:
+                process.wait(timeout=moment)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            states.add(out.exists())
+            if out.exists():
+                m = {t.name: numpy_helper.to_array(t) for t in onnx.load(out).graph.initializer}
+                expect((m["w"] == m["value"][0]).all(), "the weights of another model")
+    print(f"  killed up to 80 times: {states}")
 
 
 if __name__ == "__main__":

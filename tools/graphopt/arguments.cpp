@@ -350,6 +350,11 @@ void add_output_options(CLI::App& app, Options& o) {
                                                                {"never", ExternalData::Never}}));
   add(app, kOutput, "--external-threshold", "BYTES", "from which size on a tensor goes there (default 1K)",
       bytes(o.save.external_threshold, "--external-threshold"));
+  add(app, kOutput, "--external-file", "NAME",
+      "always, and this is its name beside OUT (docs/output-files.md)", [&o](const std::string& text) {
+        if (text.empty()) refuse("--external-file", text, "is not a file", "give a name, as in weights.bin");
+        o.save.external_file = text;
+      });
   add_repeated(app, kOutput, "--strip", "WHAT,...",
                "leave out doc, metadata, names (of inner values, nodes) or all",
                [&o](const std::string& text) {

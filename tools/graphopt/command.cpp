@@ -395,6 +395,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
   } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
     return usage("--external-data always needs a folder for the weights, and -o - has none",
                  "give -o a file");
+  } else if (!options.save.external_file.empty() && options.output.empty()) {
+    return usage("--external-file: without -o nothing is written", "give -o a file");
   } else if (options.clean_up.fold == FoldWith::Ort &&
              (options.clean_up.exact || options.clean_up.level < 2)) {
     return usage(

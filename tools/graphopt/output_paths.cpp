@@ -26,6 +26,12 @@ bool same_file(const std::string& a, const std::string& b) {
   return opened_path(a) == opened_path(b) || fs::equivalent(a, b, ignored);
 }
 
+// Returns the path of a data file that has a name; empty when none is asked for.
+std::string data_path(const Options& options) {
+  if (options.save.external_file.empty() || options.output.empty() || options.output == "-") return {};
+  return (fs::path(options.output).parent_path() / options.save.external_file).string();
+}
+
 Error refused(const std::string& file, std::string what, std::string remedy) {
   return {ErrorKind::Usage, in_file(file), std::move(what), std::move(remedy)};
 }
@@ -39,6 +45,7 @@ std::vector<OutputPath> output_paths(const Command& command) {
       {"--dot", command.tool.dot},
       {"--keep-bad", command.options.check.keep_bad},
       {"--manifest", manifest_path(command.options)},
+      {"--external-file", data_path(command.options)},
   };
   for (const Export form : command.options.partition.exports)
     paths.push_back({"--emit", export_path(command.options, form)});

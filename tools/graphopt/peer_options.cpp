@@ -14,7 +14,8 @@ struct PeerOption {
 constexpr std::string_view kShape =
     "--shape NAME=1,3,224,224 fixes an input's shape, --dim SYMBOL=1 a symbol";
 constexpr std::string_view kCheck = "--check compares both models in ONNX Runtime";
-constexpr std::string_view kExternal = "--external-data always puts the weights into a file of their own";
+constexpr std::string_view kExternal =
+    "--external-data always puts the weights into a file of their own, --external-file NAME into this one";
 constexpr std::string_view kPasses = "--disable-pass NAME leaves a pass out; --list-passes shows them all";
 constexpr std::string_view kFolding =
     "--disable-pass constant-folding leaves it out; --fold-limit bounds its results";

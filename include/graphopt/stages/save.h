@@ -17,7 +17,11 @@ struct SaveStage {
   struct Options {
     ExternalData external_data = ExternalData::Auto;
     std::uint64_t external_threshold = 1024;  // tensors of at least this many bytes go to the data file
-    bool force = false;                       // overwrite a write-protected output
+    // The name of the data file, which then stands beside OUT and holds all tensors from the threshold on, as
+    // with Always. It and OUT are not replaced in one step: see SaveOptions::data_name. Empty: a name made of
+    // OUT's and the content's. Not with sets of files (devices, buckets).
+    std::string external_file;
+    bool force = false;  // overwrite a write-protected output
   };
 
   struct File {

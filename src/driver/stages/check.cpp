@@ -67,6 +67,7 @@ Status keep_bad(Run& run, const Model& model, std::span<const TypeOverride> type
   if (run.options.check.keep_bad.empty()) return Done{};
   SaveOptions o = save_options(run.options.save);
   o.path = run.options.check.keep_bad;
+  o.data_name.clear();  // that file belongs to OUT
   o.types = types;
   const Result<SavedFiles> saved = save_model(model, o);
   if (!saved) return saved.errors();

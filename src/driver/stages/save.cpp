@@ -24,6 +24,26 @@ Status run_save(Run& run) {
   return Done{};
 }
 
+// A name that the user gives the weights is one beside one OUT.
+Status prepare_save(Run& run) {
+  const SaveStage::Options& o = run.options.save;
+  const auto refused = [](std::string what, std::string remedy) {
+    return Error{ErrorKind::Usage, {}, "--external-file: " + std::move(what), std::move(remedy)};
+  };
+  const std::string& name = o.external_file;
+  if (name.empty()) return Done{};
+  if (name == "." || name == ".." || name.find('/') != std::string::npos)
+    return refused('\'' + name + "' is not the name of a file beside OUT",
+                   "give a name without a folder, as in weights.bin");
+  if (o.external_data == ExternalData::Never)
+    return refused("--external-data never forbids the file", "leave out one of them");
+  if (run.options.output == "-") return refused("-o - has no folder for it", "give -o a file");
+  if (!manifest_path(run.options).empty())
+    return refused("the models of --devices and --bucket share a file whose name tells its content",
+                   "leave it out");
+  return Done{};
+}
+
 void save_json(const Report& r, Json& out) {
   Json& files = out["files"] = Json::array();
   for (const SaveStage::File& f : r.save.files) files.push_back({{"path", f.path}, {"bytes", f.bytes}});
@@ -37,6 +57,7 @@ extern constinit const StageEntry save_stage = {
     .name = "save",
     .writes_files = true,
     .wanted = [](const Options& options) { return !options.output.empty(); },
+    .prepare = prepare_save,
     .run = run_save,
     .to_json = save_json};
 
