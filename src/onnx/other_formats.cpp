@@ -41,8 +41,6 @@ constexpr Format kFormats[] = {
      "give the ONNX model that it was made of"},
     {8, "{\""sv, "it is a file of weights (.safetensors)",
      "give the model in ONNX format; weights are no graph"},
-    {0, "ir_version:"sv, "it is a model in protobuf's text form",
-     "give the binary form, or ONNX text (onnx.printer.to_text makes it)"},
     {0, "{"sv, "it is JSON, not a model", "give a model in ONNX format, binary or text"},
     {0, "GGUF"sv, "it is a model of llama.cpp (GGUF)", "give the model in ONNX format"},
 };

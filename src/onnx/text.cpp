@@ -1,12 +1,15 @@
-// ONNX text syntax, read by onnx's own parser, whose result goes through the same reader as any file.
+// ONNX text syntax, read by onnx's own parser, and protobuf's text format (text_form.h); the result goes
+// through the same reader as any file.
 #include "onnx/text.h"
 
 #include <onnx/defs/parser.h>
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include "onnx/other_formats.h"
+#include "onnx/text_form.h"
 
 namespace graphopt {
 namespace {
@@ -63,6 +66,13 @@ bool text_to_binary(std::string_view text, Problems& problems, std::string& bina
   if (nesting(text) > kMaxNesting) {
     problems.add({}, "the text has brackets nested deeper than " + std::to_string(kMaxNesting) + " levels",
                  "nest less, or use the binary form");
+    return false;
+  }
+  if (looks_like_message_text(text)) {
+    const std::optional<std::string> wrong = message_text_to_binary(text, binary);
+    if (!wrong) return true;
+    problems.add({}, "it begins like a model in protobuf's text format, but is not right: " + *wrong,
+                 "repair it, or give the binary form");
     return false;
   }
   std::string what;

@@ -1,4 +1,4 @@
-// ONNX text syntax.
+// Models in text: ONNX syntax, and protobuf's text format.
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 
 #include "onnx/data_writer.h"
 #include "onnx/message_writer.h"
+#include "onnx/text_form.h"
 #include "onnx/write_steps.h"
 #include "support/file.h"
 
@@ -69,6 +70,13 @@ Status ModelOutput::write() {
   if (plan_->has_data() && !shares_) {
     if (Status s = plan_->write(target(), data_file_); !s) return s;
     saved_.data_path = folder_of(options_.path) + "/" + plan_->file_name();
+  }
+  if (const TextForm form = text_form(options_.path); form != TextForm::None) {
+    const Result<std::string> text = text_of(ranges, form, options_.path);
+    if (!text) return text.errors();
+    saved_.bytes = text->size();
+    if (Status s = model_file_->write(*text); !s) return s;
+    return model_file_->finish();
   }
   if (finds_sha256_) sha256_ = sha256_of(ranges);
   if (Status s = write_ranges(ranges, *model_file_); !s) return s;

@@ -1,4 +1,5 @@
-// Saves a Model as a binary ONNX file, with external data where requested or required.
+// Saves a Model as a binary ONNX file, with external data where requested or required; as text under a name
+// that says so (text_form.h), with the same external data.
 //
 // What did not change is written with its original bytes: an unchanged node, tensor or type is a range of the
 // input file, and neighbouring ranges are joined. Weights are copied from file to file without passing

@@ -527,7 +527,6 @@ def test_files_of_other_formats(tool, folder):
         (b"GGUF\3\0\0\0", "GGUF", "ONNX format"),
         (b"\x40\0\0\0\0\0\0\0" + b'{"__metadata__":{}}', "safetensors", "ONNX format"),
         (b'{"ir_version": 8}', "JSON", "ONNX format"),
-        (b"ir_version: 8\ngraph { }\n", "protobuf's text form", "binary form"),
         (b"\xff\xff", "not an ONNX model", "binary or text"),
     ]:
         path = folder / "bad.onnx"

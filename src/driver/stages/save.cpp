@@ -6,6 +6,7 @@
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
+#include "onnx/text_form.h"
 
 namespace graphopt {
 namespace {
@@ -30,6 +31,11 @@ Status prepare_save(Run& run) {
   const auto refused = [](std::string what, std::string remedy) {
     return Error{ErrorKind::Usage, {}, "--external-file: " + std::move(what), std::move(remedy)};
   };
+  if (!manifest_path(run.options).empty() && text_form(run.options.output) != TextForm::None)
+    return Error{ErrorKind::Usage,
+                 {run.options.output, {}, {}, {}, {}},
+                 "--devices and --bucket write binary models, and this is a name for text",
+                 "give OUT a name in .onnx"};
   const std::string& name = o.external_file;
   if (name.empty()) return Done{};
   if (name == "." || name == ".." || name.find('/') != std::string::npos)
