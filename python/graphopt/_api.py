@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Protobuf reads and writes no message of 2 GiB; a little less leaves room for what the result adds.
 _LARGEST_MESSAGE = (2 << 30) - (16 << 20)
+_SUBCOMMANDS = ("inspect", "compare", "reduce", "devices")
 
 
 def _is_bytes(model: Any) -> bool:
@@ -43,7 +44,7 @@ class _Input:
             if not isinstance(word, str):
                 word = os.fsdecode(word)
             # Neither a subcommand nor an option: a file of that name is written with its folder.
-            self.word = "./" + word if word in ("inspect", "reduce", "devices") or word[:1] == "-" else word
+            self.word = "./" + word if word in _SUBCOMMANDS or word[:1] == "-" else word
             return
         self.word = "-"
         if _is_proto(model):
