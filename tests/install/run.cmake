@@ -29,7 +29,9 @@ if(NOT out MATCHES "^[0-9]+ -> [0-9]+ nodes\n$" OR NOT EXISTS "${WORK_DIR}/out.o
 endif()
 # The documented program is this one.
 file(READ "${CMAKE_CURRENT_LIST_DIR}/consumer.cpp" program)
-string(REGEX REPLACE "^[^\n]*\n" "" program "${program}")
+string(FIND "${program}" "\n" line)
+math(EXPR line "${line} + 1")
+string(SUBSTRING "${program}" ${line} -1 program)
 file(READ "${SOURCE_DIR}/docs/library.md" page)
 string(FIND "${page}" "```cpp\n${program}```" at)
 if(at EQUAL -1)

@@ -63,11 +63,16 @@ def help_text(binary, verb=()):
     ).stdout
 
 
+def options_part(text):
+    """Returns a --help without its end, which describes levels and examples."""
+    return re.split(r"\n(?:Levels|Examples)\b", text)[0]
+
+
 def parse(text):
     """Returns the options of a --help, in its order. ValueError: a line of a group is none."""
     out = []
     group = ""
-    for line in re.split(r"\n(?:Levels|Examples)\b", text)[0].splitlines():
+    for line in options_part(text).splitlines():
         if re.fullmatch(r"[A-Z][A-Za-z ]*:", line):
             group = line[:-1]
         elif group and line.startswith("  -"):
