@@ -68,6 +68,10 @@ def man_page(binary):
     for verb, options in options_of(binary).items():
         title = "OPTIONS" if not verb else f"OPTIONS OF {' '.join(verb).upper()}"
         parts += [f'.SH "{title}"', *option_parts(options)]
+    parts.append(".SH LEVELS")
+    for line in re.search(r"\nLevels[^\n]*\n(.*?)\n\n", text, re.S)[1].splitlines():
+        level, _, meaning = line.strip().partition(" ")
+        parts.append(f".TP\n\\fB{roff(level)}\\fR\n{roff(meaning.strip())}.")
     parts += [".SH EXAMPLES", ".nf", *(roff(line.strip()) for line in examples), ".fi", '.SH "EXIT STATUS"']
     for one in status:
         number, _, meaning = one.partition(" ")
