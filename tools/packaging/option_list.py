@@ -24,6 +24,7 @@ CHOICES = {
     "--parts": ["auto", "never"],
     "--emit": ["triton", "ort-annotations", "genai", "onnx-stages"],
     "--external-data": ["auto", "always", "never"],
+    "--strip": ["doc", "metadata", "names", "all"],
     "--log-level": ["error", "warning", "info", "debug", "trace"],
     "--progress": ["auto", "never"],
     "--color": ["auto", "always", "never"],
