@@ -137,6 +137,10 @@ class Cutter {
     for (const auto& [v, is_input] : borders) {
       if (const TypeId type = inference.type(v); is_stated(type)) {
         types_.push_back({v, without_made_names(m_, type), !is_input && !refuted.contains(v)});
+        if (m_.types[type].kind == TypeKind::Tensor && !m_.types[type].has_rank)
+          warn((is_input ? "--inputs" : "--outputs") + std::string(": the rank of ") + name(v) +
+                   " is not known, so that it stands without a shape, which onnx.checker refuses",
+               "add a value_info for it to the model, or name a value beside it");
       } else if (!is_stated(m_.value(v).declared)) {
         if (is_input)
           refuse("--inputs: the type of " + name(v) +

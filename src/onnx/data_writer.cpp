@@ -101,6 +101,17 @@ std::size_t DataPlan::number(TensorId t) const {
   return at != tensors_.end() && *at == t ? static_cast<std::size_t>(at - tensors_.begin()) : kNone;
 }
 
+namespace {
+
+// Targets of Reshape, parts of Split, scales of Resize: a runtime reads them while it infers shapes, and ONNX
+// Runtime reads no data files there. So small vectors stay inside, whatever the threshold.
+bool may_be_shape(const Tensor& t) {
+  constexpr std::int64_t kMostDims = 64;
+  return t.dims.size() <= 1 && t.elements <= kMostDims;
+}
+
+}  // namespace
+
 DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowed, bool all_large)
     : m_(m), written_(m, options.part) {
   using External = SaveOptions::External;
@@ -119,7 +130,7 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, bool files_allowe
       if (tensor.external) form = Form::Inline, moves_ = true;
       continue;
     }
-    const bool large = size >= options.external_threshold;
+    const bool large = size >= options.external_threshold && !may_be_shape(tensor);
     if (files_allowed && options.external != External::Never) {
       if (tensor.external && options.data_name.empty() && found_from(folder, tensor)) {
         kept_bytes_ += size;
@@ -153,7 +164,8 @@ DataPlan::DataPlan(const Model& m, const SaveOptions& options, DataLayout& share
     const Tensor& tensor = m.tensor(t);
     if (tensor.dtype == DType::String || bits_of(tensor.dtype) == 0) continue;
     const std::uint64_t size = payload_size(tensor);
-    if (size > 0 && size >= options.external_threshold && options.external != SaveOptions::External::Never) {
+    if (size > 0 && size >= options.external_threshold && !may_be_shape(tensor) &&
+        options.external != SaveOptions::External::Never) {
       form = Form::Data;
       data.push_back(t);
     } else if (tensor.external) {

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::uint64_t kWorthCopying = 64 * 1024;
 
+// A file of this name is another program's, or another model's weights, unless OUT is there and refers to it.
+bool belongs_to(const std::string& target, const std::string& data_name) {
+  const auto old = FileImage::open(target);
+  return old && (*old)->bytes().find(data_name) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Error> shrunk_input(const Model& m) {
@@ -39,22 +45,19 @@ std::optional<Error> shrunk_input(const Model& m) {
 }
 
 std::optional<Error> hits_weights(const Model& m, const std::string& path) {
-  if (path == "-" || !m.had_external_data) return std::nullopt;
-  const FileImage* last = nullptr;
-  for (std::uint32_t i = 0; i < m.tensor_count(); ++i) {
-    const Tensor& t = m.tensor(TensorId{i});
-    const FileImage* image = t.external ? FileImage::holding(t.raw) : nullptr;
-    if (image == nullptr || image == last) continue;
-    last = image;
-    if (!image->is_file(path)) continue;
-    Error e{ErrorKind::Output,
-            {},
-            "the model that was read keeps its weights in this file",
-            "write to another name"};
-    e.place.file = path;
-    return e;
-  }
-  return std::nullopt;
+  struct stat info{}, own{};
+  if (path == "-" || ::stat(path.c_str(), &info) != 0 || !FileImage::maps(info.st_dev, info.st_ino))
+    return std::nullopt;
+  // The model itself may be replaced: its map lives on, and what is left of it is in no other file.
+  if (m.file != "-" && ::stat(m.file.c_str(), &own) == 0 && own.st_dev == info.st_dev &&
+      own.st_ino == info.st_ino)
+    return std::nullopt;
+  Error e{ErrorKind::Output,
+          {},
+          "the model that was read keeps its weights in this file",
+          "write to another name"};
+  e.place.file = path;
+  return e;
 }
 
 std::optional<Error> bad_data_name(const SaveOptions& options, const std::string& target) {
@@ -69,6 +72,11 @@ std::optional<Error> bad_data_name(const SaveOptions& options, const std::string
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && FileImage::maps(info.st_dev, info.st_ino))
     return refused("this file is being read: it belongs to the model that is optimized");
+  if (::lstat(path.c_str(), &info) == 0 && !options.force && !belongs_to(target, options.data_name)) {
+    Error e = refused("this file is there already, and is not the data file of an earlier OUT of this name");
+    e.remedy = "give the weights a name of their own, or replace the file with --force";
+    return e;
+  }
   return std::nullopt;
 }
 

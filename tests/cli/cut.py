@@ -7,7 +7,7 @@ import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from _models import entry, finish, info
-from _tool import USAGE, dims, expect, kept, main, refused, saved
+from _tool import OUTPUT, USAGE, dims, expect, kept, main, refused, saved
 from check_runs import library
 
 INT = TensorProto.INT64
@@ -268,6 +268,24 @@ def test_external_data(tool, folder):
         onnx.load(folder / "o.onnx").graph.initializer[0].raw_data == plain.graph.initializer[0].raw_data,
         "weights from another folder",
     )
+
+
+def test_files_of_what_is_cut_off(tool, folder):
+    """Data files of the whole model are written to by no one: it is still there."""
+    m = chain()
+    m.graph.initializer.append(numpy_helper.from_array(np.ones((9, 4), np.float32), "late"))
+    m.graph.node.append(helper.make_node("MatMul", ["late", "turned"], ["s"], "late"))
+    m.graph.node.append(helper.make_node("Transpose", ["z"], ["turned"], "turn", perm=[1, 0]))
+    m.graph.node.sort(key=lambda n: n.name == "late")
+    m.graph.output.append(info("s", (9, "n")))
+    path = folder / "m.onnx"
+    onnx.save_model(m, path, save_as_external_data=True, location="late.bin", size_threshold=100)
+    data = (folder / "late.bin").read_bytes()
+    for words in (["-o", folder / "late.bin"], ["-o", folder / "o.onnx", "--external-file", "late.bin"]):
+        for more in ([], ["--check", "--ort", library()]):
+            done = tool(path, "--outputs", "y", *words, *more)
+            refused(done, OUTPUT, "late.bin")
+            expect((folder / "late.bin").read_bytes() == data, words)
 
 
 if __name__ == "__main__":

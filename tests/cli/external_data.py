@@ -7,10 +7,11 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from _models import F, entry, finish, info
-from _tool import expect, fields, kept, main, refused, saved
+from _tool import OUTPUT, expect, fields, kept, main, refused, saved
 
 
 def external(folder, tensors, **how):
@@ -256,6 +257,44 @@ def test_external_file(tool, folder):
     )
     data = kept(tool, path, folder / "tiny.onnx", "--external-file", "t.bin", "--external-threshold", "1G")
     expect(not (folder / "t.bin").exists() and fields(data) == fields(path.read_bytes()), "nothing is large")
+
+
+def test_external_file_of_another_model(tool, folder):
+    """A file that is there already is replaced as the weights of an earlier OUT alone."""
+    path, out = external(folder, weights()), folder / "out.onnx"
+    kept(tool, path, out, "--external-file", "w.bin")
+    before = contents(out), (folder / "w.bin").read_bytes()
+    refused(tool(path, "-o", folder / "p.onnx", "--external-file", "w.bin"), OUTPUT, "w.bin", "--force")
+    (folder / "text.txt").write_text("notes")
+    refused(tool(path, "-o", out, "--external-file", "text.txt"), OUTPUT, "text.txt", "is there already")
+    expect((contents(out), (folder / "w.bin").read_bytes()) == before, "weights of another model")
+    expect((folder / "text.txt").read_text() == "notes" and not (folder / "p.onnx").exists(), "replaced")
+    kept(tool, path, out, "--external-file", "text.txt", "--force")
+    expect(contents(out) == contents(path), "forced")
+
+
+def test_shapes_stay_inside(tool, folder):
+    """ONNX Runtime infers shapes from small vectors, and takes none from a data file."""
+    m = finish(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["a"]),
+            helper.make_node("Split", ["a", "parts"], ["b", "c"], axis=1),
+            helper.make_node("Reshape", ["c", "target"], ["y"]),
+        ],
+        [info("x", (2, 3))],
+        [info("b", (2, 1)), info("y", (3, 2))],
+        [
+            numpy_helper.from_array(np.ones((3, 4), np.float32), "w"),
+            numpy_helper.from_array(np.array([1, 3]), "parts"),
+            numpy_helper.from_array(np.array([3, 2]), "target"),
+        ],
+    )
+    path, out = saved(folder, m), folder / "out.onnx"
+    for words in (["--external-data", "always"], ["--external-file", "w.bin"]):
+        kept(tool, path, out, *words, "--external-threshold", "1")
+        kinds = {t.name: t.data_location for t in ModelProto.FromString(out.read_bytes()).graph.initializer}
+        expect(kinds == {"w": TensorProto.EXTERNAL, "parts": 0, "target": 0}, kinds)
+        ort.InferenceSession(str(out), providers=["CPUExecutionProvider"])
 
 
 def test_external_file_refused(tool, folder):

@@ -147,6 +147,7 @@ def test_optimized(tool, folder):
 
 def test_external_data_is_beside_the_text(tool, folder):
     m = model()
+    m.graph.initializer.append(numpy_helper.from_array(np.ones((2, 3), np.float32), "table"))
     for ending in (".onnxtxt", ".textproto"):
         out = folder / f"o{ending}"
         kept(tool, saved(folder, m), out, "--external-data", "always", "--external-threshold", "1")

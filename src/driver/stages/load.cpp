@@ -33,16 +33,22 @@ Result<Model> read_and_cut(const Run& run, std::vector<Warning>& warnings) {
   const LoadStage::Options& options = run.options.load;
   Result<Model> model = read_input(run, warnings);
   if (!model || !cuts(options)) return model;
+  // Data files of what is cut off stay mapped: so the writer knows them, and writes to none.
+  const std::vector<std::shared_ptr<const void>> files = model->keep_alive;
+  const auto keep = [&files](Result<Model> loaded) {
+    if (loaded) loaded->keep_alive.insert(loaded->keep_alive.end(), files.begin(), files.end());
+    return loaded;
+  };
   const std::string folder = data_folder(run.options.input);
   Result<std::string> bytes = cut_model(*std::move(model), options, folder, warnings);
   if (!bytes) return bytes.errors();
   std::vector<Warning> known;
   if (run.original) {
     run.original->become(*std::move(bytes));
-    return run.original->load(known);
+    return keep(run.original->load(known));
   }
-  return load_model_from_memory(*std::move(bytes), run.options.input, folder, known,
-                                options.dim_names == DimNames::Expressions);
+  return keep(load_model_from_memory(*std::move(bytes), run.options.input, folder, known,
+                                     options.dim_names == DimNames::Expressions));
 }
 
 Result<Defaults> take(const Run& run, Result<Model> model, Work& work) {
