@@ -86,6 +86,9 @@ def test_wrong_ones(tool, folder):
         USAGE,
         "'x' is given twice",
     )
+    for words in (["-o", x], ["-o", folder / "o.onnx", "--external-file", "x.npy"], ["--report", x]):
+        done = tool(path, "--check", "--check-input", f"x={x}", *words)
+        refused(done, USAGE, "an array of --check-input are the same file")
     refused(tool(path, "--check-input", f"x={x}"), USAGE, "--check-input: no check was asked for")
     # Sizes that contradict each other: the original does not run on them.
     np.save(folder / "z.npy", np.arange(4))

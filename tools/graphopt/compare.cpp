@@ -20,9 +20,11 @@ int run_compare(const Command& command, Console& console) {
   std::string out = before_after_table(figures, command.all);
   for (const std::string& line : found->interface) out += "graphopt: " + visible(line) + '\n';
   if (figures.check) out += check_table(*figures.check);
+  const bool differ = figures.check && figures.check->verdict == "different";
+  if (differ && !figures.check->outputs.empty())
+    out += fmt::format("graphopt: {}\n", visible(figures.check->why));
   if (!found->not_run.empty()) out += fmt::format("graphopt: results are not compared: {}\n", found->not_run);
   if (const Status written = write_stdout(out); !written) return fail(written.errors(), console);
-  const bool differ = figures.check && figures.check->verdict == "different";
   if (differ &&
       figures.check->outputs.empty())  // the second model does not load: the table has no line of it
     return fail({{ErrorKind::CheckFailed, in_file(options.second), figures.check->why,

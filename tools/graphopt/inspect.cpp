@@ -68,6 +68,7 @@ class InspectionText {
     row("parameters", fmt::format("{}, {}", in_.parameters, size_text(in_.weight_bytes)));
     row("multiply-adds",
         (in_.multiply_adds.empty() ? "no formula" : visible(in_.multiply_adds)) +
+            (in_.figures.subgraphs + in_.figures.calls == 0 ? "" : ", without what bodies compute") +
             (in_.uncounted == 0 ? "" : fmt::format(", without {} nodes of unknown shapes", in_.uncounted)));
     row("shapes found", fmt::format("{} values: {} with a rank, {} with dims in numbers and symbols",
                                     in_.shapes.values, in_.shapes.ranked, in_.shapes.linked));

@@ -62,6 +62,10 @@ Status check_output_paths(const Command& command) {
     if (!one.may_be_input && one.path != "-" && input != "-" && same_file(one.path, input))
       return refused(one.path, option + " and the model that is read are the same file",
                      "give " + option + " a file of its own");
+    for (const std::string& given : command.options.check.inputs)
+      if (one.path != "-" && same_file(one.path, given.substr(given.find('=') + 1)))
+        return refused(one.path, option + " and an array of --check-input are the same file",
+                       "give " + option + " a file of its own");
     for (std::size_t j = 0; j < i; ++j) {
       const std::string both = std::string(outputs[j].option) + " and " + option;
       if ((one.path == "-") != (outputs[j].path == "-")) continue;
