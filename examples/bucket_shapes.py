@@ -270,6 +270,9 @@ class Buckets:
                     if value is None:
                         return None
                     found[symbol], solved = value, True
+        for symbol, (low, high) in self.ranges.items():
+            if low == high:  # its dims are numbers, which are compared below
+                found.setdefault(symbol, low)
         known = [(layout, n) for layout, n in axes if layout.symbols() <= set(found)]
         return found if all(layout.size(found) == n for layout, n in known) else None
 

@@ -346,6 +346,12 @@ def main():
         print(f"run_manifest: {e}", file=sys.stderr)
         return 2
     whole = session_of(deployed.whole_model())
+    known = {d for v in whole.get_inputs() for d in v.shape if isinstance(d, str)}
+    known |= set(deployed.buckets.ranges if deployed.buckets else ())
+    if unknown := sorted(set(chosen) - known):
+        text = f"no input has a dim named {unknown[0]}; there are {', '.join(sorted(known))}"
+        print(f"run_manifest: --dim: {text}", file=sys.stderr)
+        return 2
     padded = padded_tolerance(deployed.whole_model()) if deployed.buckets else 0.0
     outputs = [v.name for v in whole.get_outputs()]
     given = dict(np.load(args.inputs)) if args.inputs else {}
