@@ -221,6 +221,10 @@ TEST(BucketDecision, WhatLooksSafeAndIsNotIsRefused) {
       // Integers that wrap in a narrower type.
       R"(g (float[s] x, int64[2] ids) => (float[2] z) {
         a = Cast <to = 3> (ids)  c = Cast <to = 7> (a)  z = Gather (x, c) })",
+      // An index that counts further than an axis of another symbol, which is not padded.
+      R"(g (float[b,s] x, float[b,k] mask) => (float[b,s] z) <int64 zero = {0}, int64 one = {1}> {
+        n = Shape <start = 1> (x)  m = Squeeze (n)  r = Range (zero, m, one)
+        t = Gather <axis = 1> (mask, r)  z = Mul (x, t) })",
       // The rank depends on the extent.
       "g (float[s,1,4] x) => (float[k,4] z) { z = Squeeze (x) }",
       // Elements without variance, normalized without an epsilon.
@@ -234,6 +238,20 @@ TEST(BucketDecision, WhatLooksSafeAndIsNotIsRefused) {
     EXPECT_TRUE(c.error.what.empty()) << c.error.what << text;
     EXPECT_EQ(c.decision.verdict, BucketVerdict::Refused) << text;
   }
+}
+
+// An axis that is known to follow from the padded ones is as long as the index counts.
+TEST(BucketDecision, AnIndexMayCountAsFarAsItsAxisIsPadded) {
+  const std::string text = R"(g (float[b,s] x, float[b,k] mask) => (float[b,s] z)
+    <int64 zero = {0}, int64 one = {1}> {
+      n = Shape <start = 1> (x)  m = Squeeze (n)  r = Range (zero, m, one)
+      t = Gather <axis = 1> (mask, r)  z = Mul (x, t) })";
+  const Case apart(text, {"s=2,4,8"});
+  ASSERT_TRUE(apart.decision.refusal);
+  EXPECT_NE(apart.decision.refusal->reason.find("along an axis of k, which is not padded"), std::string::npos)
+      << apart.decision.refusal->reason;
+  const Case related(text, {"s=2,4,8"}, {{"k", "s"}});
+  EXPECT_NE(related.decision.verdict, BucketVerdict::Refused);
 }
 
 // The least integer by -1 ends the program, as a division by 0 does.

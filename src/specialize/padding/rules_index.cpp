@@ -4,8 +4,11 @@
 // its end and the index counts from the front. An index that stands in padding may name anything, but must be
 // in range, or the runtime fails. An index that depends on extents alone is in range in the padded run, too,
 // since the model accepts that extent; where it is seen to count beyond the axis, it is left to the verdict
-// which extents were promised.
+// which extents were promised. That argument is about runs of the padded sizes: an axis of another symbol,
+// which stays what it is while the index counts further, is in none of them ("a mask of [batch, s9]" for past
+// and new tokens), and there the index must be seen to stay inside.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "ops/node_facts.h"
@@ -56,6 +59,16 @@ void note_reach(PaddingContext& c, const PaddedValue& index, ValueId v, DimId ex
   if (const DimId reach = c.dims.add(last, c.dims.constant(1))) c.note_index(reach, extent);
 }
 
+// Returns true if an index that depends on extents alone may go beyond an axis that padding does not lengthen.
+bool counts_further(PaddingContext& c, const Content& index, DimId extent) {
+  if (extent && (c.dims.value(extent) || c.a.bucketed(extent))) return false;
+  const DimId last = index.high.expression;
+  if (!last) return !index.finite() || !std::isfinite(index.high.number);
+  if (!c.a.bucketed(last)) return false;
+  const DimId padded = c.a.in_padded_run(last), end = extent ? c.dims.sub(extent, c.dims.constant(1)) : DimId{};
+  return !padded || !end || !c.math.less_equal({0, padded}, {0, end});
+}
+
 // Returns false, after refuse(), unless the index may choose along `axis` of the data.
 bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, const PaddedValue& index,
                ValueId index_value) {
@@ -79,7 +92,12 @@ bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, con
   }
   if (index.pure) {
     note_reach(c, index, index_value, extent);
-    return true;
+    const Content truth = index.true_part();
+    if (!counts_further(c, truth, extent)) return true;
+    const std::string length = extent ? c.dims.print(extent) : "unknown length";
+    return c.refuse("its index counts as far as padding goes, along an axis of " + length +
+                        ", which is not padded: if " + length + " follows from padded symbols, say so by 'dims'",
+                    {.axis = at, .content = c.math.text(truth)});
   }
   const DimId most = c.a.in_padded_run(extent);
   const DimId least = most ? c.dims.neg(most) : DimId{};
