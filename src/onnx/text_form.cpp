@@ -236,7 +236,7 @@ bool looks_like_message_text(std::string_view text) {
 std::optional<std::string> message_text_to_binary(std::string_view text, std::string& binary) {
   if (text.size() > static_cast<std::size_t>(INT32_MAX)) return "it has more than 2 GiB";
   onnx::ModelProto model;
-  if (const auto wrong = parse_message(text, model)) return wrong;
+  if (auto wrong = parse_message(text, model)) return wrong;
   if (!model.SerializeToString(&binary)) return "the model is too large for the binary form";
   return std::nullopt;
 }
