@@ -59,13 +59,15 @@ void note_reach(PaddingContext& c, const PaddedValue& index, ValueId v, DimId ex
   if (const DimId reach = c.dims.add(last, c.dims.constant(1))) c.note_index(reach, extent);
 }
 
-// Returns true if an index that depends on extents alone may go beyond an axis that padding does not lengthen.
+// Returns true if an index that depends on extents alone may go beyond an axis that padding does not
+// lengthen.
 bool counts_further(PaddingContext& c, const Content& index, DimId extent) {
   if (extent && (c.dims.value(extent) || c.a.bucketed(extent))) return false;
   const DimId last = index.high.expression;
   if (!last) return !index.finite() || !std::isfinite(index.high.number);
   if (!c.a.bucketed(last)) return false;
-  const DimId padded = c.a.in_padded_run(last), end = extent ? c.dims.sub(extent, c.dims.constant(1)) : DimId{};
+  const DimId padded = c.a.in_padded_run(last),
+              end = extent ? c.dims.sub(extent, c.dims.constant(1)) : DimId{};
   return !padded || !end || !c.math.less_equal({0, padded}, {0, end});
 }
 
@@ -96,7 +98,8 @@ bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, con
     if (!counts_further(c, truth, extent)) return true;
     const std::string length = extent ? c.dims.print(extent) : "unknown length";
     return c.refuse("its index counts as far as padding goes, along an axis of " + length +
-                        ", which is not padded: if " + length + " follows from padded symbols, say so by 'dims'",
+                        ", which is not padded: if " + length +
+                        " follows from padded symbols, say so by 'dims'",
                     {.axis = at, .content = c.math.text(truth)});
   }
   const DimId most = c.a.in_padded_run(extent);
