@@ -28,7 +28,7 @@ class Reduction {
 
   Result<ReduceReport> run() {
     if (const Status fits = check_output(); !fits) return fits.errors();
-    Result<TestFolder> folder = TestFolder::create();
+    Result<TemporaryFolder> folder = TemporaryFolder::create();
     if (!folder) return folder.errors();
     const Result<std::string> original = path_of_input(*folder);
     if (!original) return original.errors();
@@ -79,7 +79,7 @@ class Reduction {
   }
 
   // The test gets the user's own file; what came through a pipe is in a file of the folder.
-  Result<std::string> path_of_input(const TestFolder& folder) const {
+  Result<std::string> path_of_input(const TemporaryFolder& folder) const {
     const Result<std::shared_ptr<const FileImage>> image = FileImage::open(options_.input);
     if (!image) return image.errors();
     if ((*image)->mapped()) return options_.input;

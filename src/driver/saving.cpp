@@ -1,7 +1,5 @@
 #include "driver/saving.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -26,6 +24,20 @@ SaveOptions save_options(const SaveStage::Options& options) {
   return out;
 }
 
+namespace {
+
+// Returns the message in one piece; nothing when it exceeds `largest` bytes.
+std::optional<std::string> in_one_piece(MessageWriter& writer, std::uint64_t largest) {
+  const std::vector<wire::ByteRange> ranges = writer.ranges();
+  if (writer.size() > largest) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(writer.size());
+  for (const wire::ByteRange& range : ranges) bytes.append(range.data, range.size);
+  return bytes;
+}
+
+}  // namespace
+
 Result<std::string> part_in_memory(const Model& model, std::span<const TypeOverride> types,
                                    const std::string& folder, const ModelPart& part) {
   SaveOptions options;
@@ -35,18 +47,13 @@ Result<std::string> part_in_memory(const Model& model, std::span<const TypeOverr
   std::optional<DataPlan> plan(std::in_place, model, options, true, false);
   if (plan->has_data()) plan.emplace(model, options, false, false);
   MessageWriter writer(model, options, *plan);
-  const std::vector<wire::ByteRange> ranges = writer.ranges();
-  if (writer.size() > std::numeric_limits<std::int32_t>::max()) {
-    return Error{ErrorKind::Input,
-                 {model.file, {}, {}, {}, {}},
-                 "what is left of the model has " + std::to_string(writer.size()) +
-                     " bytes, more than one message holds",
-                 "put its external data beside the model"};
-  }
-  std::string bytes;
-  bytes.reserve(writer.size());
-  for (const wire::ByteRange& range : ranges) bytes.append(range.data, range.size);
-  return bytes;
+  if (std::optional<std::string> bytes = in_one_piece(writer, SavedForRuntime::kLargest))
+    return *std::move(bytes);
+  return Error{ErrorKind::Input,
+               {model.file, {}, {}, {}, {}},
+               "what is left of the model has " + std::to_string(writer.size()) +
+                   " bytes, more than one message holds",
+               "put its external data beside the model"};
 }
 
 void report_files(const SavedFiles& saved, Report& report) {
@@ -72,7 +79,7 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
 
 Status SavedForRuntime::save(const Model& model, std::span<const TypeOverride> types,
                              const std::string& folder, const ModelPart* part) {
-  remove_files();
+  files_.reset();
   bytes_.clear();
   SaveOptions options;
   // nothing is written there: the path determines where data files are found
@@ -81,45 +88,29 @@ Status SavedForRuntime::save(const Model& model, std::span<const TypeOverride> t
   options.part = part;
   const DataPlan plan(model, options, false, false);
   MessageWriter writer(model, options, plan);
-  const std::vector<wire::ByteRange> ranges = writer.ranges();
   folder_ = folder;
-  if (writer.size() > largest_) return save_files(model, std::move(options));
-  bytes_.reserve(writer.size());
-  for (const wire::ByteRange& range : ranges) bytes_.append(range.data, range.size);
+  std::optional<std::string> bytes = in_one_piece(writer, largest_);
+  if (!bytes) return save_files(model, std::move(options));
+  bytes_ = *std::move(bytes);
   return Done{};
 }
 
 Status SavedForRuntime::save_files(const Model& model, SaveOptions options) {
-  const char* system = std::getenv("TMPDIR");
-  std::string folder = !room_.empty() ? room_ : system != nullptr && *system != '\0' ? system : "/tmp";
-  folder += "/.graphopt-check-XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr) {
-    Error e = write_error(folder, room_.empty() ? folder_of(folder) : room_, errno);
+  Result<TemporaryFolder> folder = TemporaryFolder::create(room_);
+  if (!folder) {
+    Error e = folder.error();
     e.what = "the model that is to be run exceeds 2 GiB and needs a file: " + e.what;
     return e;
   }
-  noted_.emplace_back(folder);
-  files_.push_back(folder);
-  options.path = folder + "/model.onnx";
+  files_.emplace(*std::move(folder));
+  options.path = files_->model();
   options.external = SaveOptions::External::Always;
   const Result<SavedFiles> saved = save_model(model, options);
   if (!saved) return saved.errors();
-  for (const std::string& file : {saved->path, saved->data_path}) {
-    if (file.empty()) continue;
-    noted_.emplace_back(file);
-    files_.push_back(file);
-  }
-  path_ = saved->path;
+  files_->announce(saved->path);
+  if (!saved->data_path.empty()) files_->announce(saved->data_path);
   folder_.clear();
   return Done{};
-}
-
-// The folder is the first of the files.
-void SavedForRuntime::remove_files() {
-  std::error_code ignored;
-  for (; !files_.empty(); files_.pop_back()) std::filesystem::remove(files_.back(), ignored);
-  noted_.clear();
-  path_.clear();
 }
 
 std::string room_for_runtime(const std::string& output) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,7 +18,7 @@
 #include "onnx/set_writer.h"
 #include "onnx/writer.h"
 #include "runtime/model_source.h"
-#include "support/temporary_files.h"
+#include "support/temporary_folder.h"
 
 namespace graphopt {
 
@@ -46,7 +47,6 @@ class SavedForRuntime {
   // `room`: a folder in which a large model is written; empty: that of the system ($TMPDIR, /tmp).
   explicit SavedForRuntime(std::string room = {}, std::uint64_t largest = kLargest)
       : room_(std::move(room)), largest_(largest) {}
-  ~SavedForRuntime() { remove_files(); }
   SavedForRuntime(const SavedForRuntime&) = delete;
   SavedForRuntime& operator=(const SavedForRuntime&) = delete;
 
@@ -54,18 +54,17 @@ class SavedForRuntime {
   // memory. `part`: only this part is saved. ErrorKind::Output when a file cannot be written.
   Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
               const ModelPart* part = nullptr);
-  ModelSource source() const { return {path_, bytes_, folder_}; }  // valid until the next save
+  ModelSource source() const {
+    return {files_ ? files_->model() : "", bytes_, folder_};
+  }  // until the next save
 
  private:
   Status save_files(const Model& model, SaveOptions options);
-  void remove_files();
 
   std::string room_;
   std::uint64_t largest_;
   std::string bytes_, folder_;
-  std::string path_;  // of the model, when it is in files
-  std::vector<std::string> files_;
-  std::vector<TemporaryName> noted_;  // for signal handlers: the files, and their folder
+  std::optional<TemporaryFolder> files_;  // when the model is in files
 };
 
 // Returns the folder in which a run may write a model for ONNX Runtime: OUT's, where there must be room for

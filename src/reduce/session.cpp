@@ -1,7 +1,5 @@
 #include "reduce/session.h"
 
-#include <stdlib.h>  // mkdtemp
-
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -21,8 +19,6 @@
 namespace graphopt {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Larger models are written with their weights beside them, and are not shown to onnx's checker.
 constexpr std::uint64_t kLargest = 256u << 20;
 
@@ -34,30 +30,6 @@ Error not_written(const std::string& path, int error) {
 
 }  // namespace
 
-// --- the folder --------------------------------------------------------------------------------------------
-
-Result<TestFolder> TestFolder::create() {
-  std::error_code failed;
-  const fs::path base = fs::temp_directory_path(failed);
-  if (failed) {
-    Error e = not_written("graphopt-reduce", failed.value());
-    e.what = "what TMPDIR names is no folder";
-    return e;
-  }
-  std::string name = (base / "graphopt-reduce-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) return not_written(name, errno);
-  TestFolder out;
-  out.path_ = std::move(name);
-  return out;
-}
-
-TestFolder::TestFolder(TestFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;  // somebody may have removed it
-  if (!path_.empty()) fs::remove_all(path_, ignored);
-}
-
 // --- models ------------------------------------------------------------------------------------------------
 
 // A model as its bytes say; `bytes` is empty where they are in a file of the folder.
@@ -68,7 +40,7 @@ struct Session::State {
   std::string bytes;
 };
 
-Session::Session(TestFolder folder, TestModel test, std::function<bool()> ended)
+Session::Session(TemporaryFolder folder, TestModel test, std::function<bool()> ended)
     : folder_(std::move(folder)), test_(std::move(test)), ended_(std::move(ended)) {}
 Session::~Session() = default;
 
@@ -77,7 +49,7 @@ const Inference& Session::inference() const { return *now_->inference; }
 const Measure& Session::measure() const { return now_->measure; }
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& input, const std::string& external_root,
-                                               TestFolder folder, TestModel test,
+                                               TemporaryFolder folder, TestModel test,
                                                std::function<bool()> ended) {
   std::vector<Warning> warnings;
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(input);

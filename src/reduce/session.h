@@ -20,23 +20,9 @@
 #include "reduce/command.h"
 #include "reduce/edit.h"
 #include "reduce/measure.h"
+#include "support/temporary_folder.h"
 
 namespace graphopt {
-
-// A folder of this process for models that are tested; it is removed with all that is in it.
-class TestFolder {
- public:
-  static Result<TestFolder> create();
-  TestFolder(TestFolder&&) noexcept;
-  TestFolder& operator=(TestFolder&&) = delete;
-  ~TestFolder();
-  const std::string& path() const { return path_; }
-  std::string model() const { return path_ + "/model.onnx"; }
-
- private:
-  TestFolder() = default;
-  std::string path_;
-};
 
 // Returns whether the test says of the model in this file what it said of the original. An error ends the
 // reduction.
@@ -46,7 +32,7 @@ class Session {
  public:
   // `external_root`: as in LoadOptions. Loads the model; nothing is tested yet.
   static Result<std::unique_ptr<Session>> open(const std::string& input, const std::string& external_root,
-                                               TestFolder folder, TestModel test,
+                                               TemporaryFolder folder, TestModel test,
                                                std::function<bool()> ended);
   ~Session();
 
@@ -74,12 +60,12 @@ class Session {
 
  private:
   struct State;
-  Session(TestFolder folder, TestModel test, std::function<bool()> ended);
+  Session(TemporaryFolder folder, TestModel test, std::function<bool()> ended);
   // Returns the model as the writer makes it, read again; null where it cannot be written or read.
   std::unique_ptr<State> written(const Model& m, const Candidate* candidate);
   bool passes(const State& s);
 
-  TestFolder folder_;
+  TemporaryFolder folder_;
   TestModel test_;
   std::function<bool()> ended_;
   std::unique_ptr<State> now_;

@@ -190,7 +190,7 @@ TEST(ReduceCommand, TellsHowItEnded) {
 class ReduceSession : public testing::Test {
  protected:
   void open(const std::string& text, std::function<bool(const onnx::ModelProto&)> fails) {
-    Result<TestFolder> folder = TestFolder::create();
+    Result<TemporaryFolder> folder = TemporaryFolder::create();
     ASSERT_TRUE(folder.ok());
     path_ = folder->path();
     const std::string input = path_ + "/in.onnx";
