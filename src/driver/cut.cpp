@@ -16,6 +16,7 @@
 
 #include "driver/saving.h"
 #include "infer/infer.h"
+#include "ir/bodies.h"
 #include "ir/part.h"
 #include "onnx/annotations.h"
 #include "onnx/default_constants.h"
@@ -25,21 +26,6 @@
 
 namespace graphopt {
 namespace {
-
-// Calls f for each graph in n's attributes, at any depth.
-template <class F> void for_each_body(const Model& m, NodeId n, F f) {
-  std::vector<GraphId> bodies;
-  const auto add = [&](NodeId owner) {
-    for (const Attr& a : m.attrs(owner)) bodies.insert(bodies.end(), a.graphs.begin(), a.graphs.end());
-  };
-  add(n);
-  while (!bodies.empty()) {
-    const GraphId g = bodies.back();
-    bodies.pop_back();
-    f(g);
-    for (NodeId inner = m.first_node(g); inner; inner = m.next_node(inner)) add(inner);
-  }
-}
 
 class Cutter {
  public:

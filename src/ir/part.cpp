@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/bodies.h"
+
 namespace graphopt {
 namespace {
 
@@ -50,21 +52,11 @@ class PartFinder {
 
   // Visits all nodes in bodies of n, at any depth.
   void visit_bodies(NodeId n) {
-    std::vector<GraphId> bodies;
-    const auto add_bodies = [&](NodeId owner) {
-      for (const Attr& a : m_.attrs(owner)) bodies.insert(bodies.end(), a.graphs.begin(), a.graphs.end());
-    };
-    add_bodies(n);
-    while (!bodies.empty()) {
-      const GraphId g = bodies.back();
-      bodies.pop_back();
-      for (NodeId inner = m_.first_node(g); inner; inner = m_.next_node(inner)) {
-        visit(inner);
-        add_bodies(inner);
-      }
+    for_each_body(m_, n, [this](GraphId g) {
+      for (NodeId inner = m_.first_node(g); inner; inner = m_.next_node(inner)) visit(inner);
       for (std::size_t i = 0; i < m_.graph_output_count(g); ++i)  // a body may return what it captures
         if (const ValueId v = m_.graph_output(g, i)) read(v);
-    }
+    });
   }
 
   // Functions that functions call come along; they import operator sets themselves.

@@ -1,0 +1,26 @@
+// The graphs that belong to a node: bodies of If, Loop and Scan, at any depth.
+#pragma once
+
+#include <vector>
+
+#include "ir/model.h"
+
+namespace graphopt {
+
+// Calls f for each graph in the attributes of n and of the nodes in these, a graph before those inside of it.
+// What f calls may read the model, not change it.
+template <class F> void for_each_body(const Model& m, NodeId n, F f) {
+  std::vector<GraphId> bodies;
+  const auto add = [&](NodeId owner) {
+    for (const Attr& a : m.attrs(owner)) bodies.insert(bodies.end(), a.graphs.begin(), a.graphs.end());
+  };
+  add(n);
+  while (!bodies.empty()) {
+    const GraphId g = bodies.back();
+    bodies.pop_back();
+    f(g);
+    for (NodeId inner = m.first_node(g); inner; inner = m.next_node(inner)) add(inner);
+  }
+}
+
+}  // namespace graphopt
