@@ -1,7 +1,16 @@
 // See check_figures.h.
 #include "driver/check_figures.h"
 
+#include <algorithm>
+
 namespace graphopt {
+
+CheckOptions check_options(const CheckStage::Options& options, const GivenInputs& given) {
+  return {.seeds = std::max(1, options.seeds),
+          .tolerance = options.tolerance,
+          .ort = options.ort,
+          .given = given};
+}
 
 CheckStage::Report check_figures(const CheckReport& check) {
   CheckStage::Report out;

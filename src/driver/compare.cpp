@@ -85,13 +85,11 @@ Result<Comparison> compare_files(const CompareOptions& options, Observer& observ
                                   only_in(options.second, "output", second->outputs, first->outputs)})
     if (!line.empty()) out.interface.push_back(line);
   if (run) {
-    const CheckReport report = check_models(first->file->source(), second->file->source(), first->file->plan,
-                                            {.seeds = options.check.seeds,
-                                             .tolerance = options.check.tolerance,
-                                             .ort = options.check.ort,
-                                             .first = "the first model",
-                                             .second = "the second model",
-                                             .given = first->file->given});
+    CheckOptions of_files = check_options(options.check, first->file->given);
+    of_files.first = "the first model";
+    of_files.second = "the second model";
+    const CheckReport report =
+        check_models(first->file->source(), second->file->source(), first->file->plan, of_files);
     const bool found = !report.runtime.empty();
     if (report.verdict != CheckReport::Verdict::NotRun) out.figures.check = check_figures(report);
     else if (!found && options.check.ort.empty()) out.not_run = report.why;

@@ -54,9 +54,8 @@ class SavedForRuntime {
   // memory. `part`: only this part is saved. ErrorKind::Output when a file cannot be written.
   Status save(const Model& model, std::span<const TypeOverride> types, const std::string& folder,
               const ModelPart* part = nullptr);
-  ModelSource source() const {
-    return {files_ ? files_->model() : "", bytes_, folder_};
-  }  // until the next save
+  // Valid until the next save.
+  ModelSource source() const { return {files_ ? files_->model() : "", bytes_, folder_}; }
 
  private:
   Status save_files(const Model& model, SaveOptions options);

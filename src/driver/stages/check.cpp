@@ -79,7 +79,6 @@ Status keep_bad(Run& run, const Model& model, std::span<const TypeOverride> type
 // The models of the buckets together: one model that chooses, pads and cuts, on shapes that were promised.
 // NaN, infinities and negative indices are outside of what padding was proved for.
 Status check_buckets(Run& run) {
-  const CheckStage::Options& options = run.options.check;
   const OriginalModel& original = *run.original;
   std::optional<Result<Model>> made;
   if (!run.specialized->single) {
@@ -90,12 +89,9 @@ Status check_buckets(Run& run) {
       return Done{};
     }
   }
-  Checker checker(original.source(), run.specialized->plan,
-                  {.seeds = std::max(1, options.seeds),
-                   .tolerance = options.tolerance,
-                   .ort = options.ort,
-                   .special_values = false,
-                   .given = original.given});
+  CheckOptions promised = check_options(run.options.check, original.given);
+  promised.special_values = false;
+  Checker checker(original.source(), run.specialized->plan, std::move(promised));
   const Model& model = made ? **made : *run.specialized->single;
   SavedForRuntime result(room_for_runtime(run.options.output));
   if (Status saved = result.save(model, {}, original.folder); !saved) return saved.errors();
@@ -121,11 +117,7 @@ Status check_buckets(Run& run) {
 Status run_check(Run& run) {
   const CheckStage::Options& options = run.options.check;
   const OriginalModel& original = *run.original;
-  Checker checker(original.source(), original.plan,
-                  {.seeds = std::max(1, options.seeds),
-                   .tolerance = options.tolerance,
-                   .ort = options.ort,
-                   .given = original.given});
+  Checker checker(original.source(), original.plan, check_options(options, original.given));
   const std::vector<TypeOverride> types = saved_types(run.options, *run.work);
   SavedForRuntime result(room_for_runtime(run.options.output));
   if (Status saved = result.save(run.work->model, types, original.folder); !saved) return saved.errors();
