@@ -93,15 +93,20 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
   return usage("unknown option '" + name + "'", std::move(remedy));
 }
 
-// A first word that is no file, but the name of a command, here or elsewhere.
-std::optional<Error> unknown_command(const std::string& word) {
+bool is_there(const std::string& path) {
   struct stat unused = {};
-  if (::stat(word.c_str(), &unused) == 0) return std::nullopt;
-  const std::vector<std::string> verbs = {"inspect", "compare", "reduce", "devices"};
-  std::string remedy(own_command(word));
-  if (remedy.empty()) remedy = suggest_names(word, verbs, "subcommands");
-  if (own_command(word).empty() && !remedy.starts_with("did you mean")) return std::nullopt;
+  return ::stat(path.c_str(), &unused) == 0;
+}
+
+Error unknown_command(const std::string& word, std::string remedy) {
   return usage("unknown subcommand '" + word + "'", std::move(remedy));
+}
+
+// A first word that is no file, but a command of another tool.
+std::optional<Error> foreign_command(const std::string& word) {
+  const std::string_view own = own_command(word);
+  if (own.empty() || is_there(word)) return std::nullopt;
+  return unknown_command(word, std::string(own));
 }
 
 // Reports a word too many: an unknown option, a misspelt subcommand, or a second model.
@@ -109,7 +114,10 @@ Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, 
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
   }
-  if (std::optional<Error> error = unknown_command(input)) return *std::move(error);
+  if (std::optional<Error> error = foreign_command(input)) return *std::move(error);
+  const std::vector<std::string> verbs = {"inspect", "compare", "reduce", "devices"};
+  std::string near = suggest_names(input, verbs, "subcommands");
+  if (!is_there(input) && near.starts_with("did you mean")) return unknown_command(input, std::move(near));
   const bool is_number = rest.front().find_first_not_of("0123456789") == std::string::npos;
   if (is_number && app.get_option_no_throw("--check") != nullptr && app.count("--check") > 0)
     return usage("'" + rest.front() + "' is a second model beside '" + input + "'",
@@ -390,8 +398,8 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
     command.text = devices_text(list_devices());
   } else if (options.input.empty()) {
     return usage("no model is named", "graphopt IN -o OUT; graphopt --help shows more");
-  } else if (!own_command(options.input).empty() && unknown_command(options.input)) {
-    return *unknown_command(options.input);
+  } else if (std::optional<Error> error = foreign_command(options.input)) {
+    return *std::move(error);
   } else if (options.save.external_data == ExternalData::Always && options.output == "-") {
     return usage("--external-data always needs a folder for the weights, and -o - has none",
                  "give -o a file");
