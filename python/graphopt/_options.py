@@ -1,8 +1,8 @@
 """Keyword arguments as words of the command line: each is the long option of the same name, "-" written "_".
 
-Three are named for what they hold: `dims` (--dim), `shapes` (--shape), `check_inputs` (--check-input); `level`
-is -O; `buckets` is --bucket for a mapping and --buckets for a file. `passes`, `disable_pass`, `inputs`, `outputs`,
-`strip`, `devices`, `emit` and `explain` take a list.
+Three are named for what they hold: `dims` (--dim), `shapes` (--shape), `check_inputs` (--check-input);
+`level` is -O; `buckets` is --bucket for a mapping and --buckets for a file. `passes`, `disable_pass`,
+`inputs`, `outputs`, `strip`, `devices`, `emit` and `explain` take a list.
 """
 
 import difflib

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Does --check see what a wrong rewrite would do? Defects are planted in real exports, and graphopt compare, which
-shares everything with --check but the run of the passes, has to find each that changes results.
+"""Does --check see what a wrong rewrite would do? Defects are planted in real exports, and graphopt compare,
+which shares everything with --check but the run of the passes, has to find each that changes results.
 
   check_defects.py GRAPHOPT [--all] [--only NAME ...] [--work DIR] [--list]
 
-A defect is one change of one node or weight (DEFECTS); each model gets every kind that it has a place for, at a
-place drawn by the model's name. Whether results change is decided apart from the tool: tests/lib/compare.py runs
-both on inputs of its own, legal ones for these models. Found: status 3. Missed: status 0 although results differ
-there by MARGIN times the tolerance. False: status 3 although no output differs by more than NOTHING, which is what
-ONNX Runtime's own kernels leave. Not every kind changes results at every place: a Cast that loses nothing may go.
+A defect is one change of one node or weight (DEFECTS); each model gets every kind that it has a place for, at
+a place drawn by the model's name. Whether results change is decided apart from the tool: tests/lib/compare.py
+runs both on inputs of its own, legal ones for these models. Found: status 3. Missed: status 0 although
+results differ there by MARGIN times the tolerance. False: status 3 although no output differs by more than
+NOTHING, which is what ONNX Runtime's own kernels leave. Not every kind changes results at every place: a Cast
+that loses nothing may go.
 """
 
 import argparse
@@ -31,7 +32,7 @@ MARGIN = 3  # times the tolerance for float32: both sides draw inputs of their o
 FOUND, SAME = 3, 0
 
 
-# --- defects: each takes (model, its nodes in all graphs, a random stream); returns what it did, or None ------------
+# --- defects: each takes (model, its nodes in all graphs, a random stream); returns what it did, or None ----
 
 
 def graphs(graph):
@@ -221,7 +222,7 @@ DEFECTS = {
 }
 
 
-# --- trying them ----------------------------------------------------------------------------------------------------
+# --- trying them --------------------------------------------------------------------------------------------
 
 
 def truth(before, after, record):
@@ -274,7 +275,7 @@ def main():
                     print(line)
                 if verdict.startswith("not run"):
                     counts["not run"] += 1
-                    # ONNX Runtime refuses the model, or its results have other shapes: the tool has to say so, too
+                    # ONNX Runtime refuses the model, or shapes differ: the tool has to say so, too
                     if status == SAME:
                         bad.append(line)
                 elif verdict == "differs":
