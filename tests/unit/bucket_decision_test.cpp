@@ -129,6 +129,34 @@ TEST(BucketDecision, ATableOfPositionsThatEndsBeforeTheRangeIsSeen) {
   EXPECT_NE(reason("plus", "s=4,15").find("takes s + 2 up to 16"), std::string::npos);
 }
 
+// Element row * s + column of a mask [2, s] that was flattened: of two rows no symbol is left to count them.
+TEST(BucketDecision, RowsThatAreCountedOutAreCoordinatesOfAFlatIndex) {
+  const auto verdict = [](const std::string& rows, const std::string& stride, const std::string& mark) {
+    const Case c(R"(g (float[b,s] mask) => (float[r,c] y)
+      <int64[2,1] rows = {)" +
+                     rows + R"(}, int64 zero = {0}, int64 one = {1}, int64[1] all = {-1}> {
+      extents = Shape (mask)
+      s = Gather (extents, one)
+      more = Add (s, one)
+      flat = Reshape (mask, all)
+      starts = Mul (rows, )" +
+                     stride + R"()
+      columns = Range (zero, s, one)
+      index = Add (starts, columns)
+      y = Gather (flat, index)
+    })",
+                 {"s=4,8", mark});
+    EXPECT_EQ(c.error.what, "");
+    return c.decision.verdict;
+  };
+  EXPECT_EQ(verdict("0, 1", "s", "b=2,fixed"), BucketVerdict::Proved);
+  EXPECT_EQ(verdict("1, 0", "s", "b=2,fixed"), BucketVerdict::Proved);
+  EXPECT_EQ(verdict("0, 2", "s", "b=2,fixed"), BucketVerdict::Refused);
+  EXPECT_EQ(verdict("-1, 0", "s", "b=2,fixed"), BucketVerdict::Refused);
+  EXPECT_EQ(verdict("0, 1", "more", "b=2,fixed"), BucketVerdict::Refused);
+  EXPECT_EQ(verdict("0, 1", "s", "b=1,fixed"), BucketVerdict::Refused);
+}
+
 TEST(BucketDecision, AnOpenDimIsNamedByItsPlace) {
   const Case c("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[0]=2,4"});
   EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved) << c.error.what;

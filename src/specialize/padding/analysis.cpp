@@ -439,11 +439,10 @@ void PaddingAnalysis::visit(NodeId n) {
   bool all_symbolic = deterministic;
   for (const ValueId v : m_.outputs(n))
     if (v && deterministic && !set_symbolic(v, n)) all_symbolic = false;
-  if (all_symbolic) return;
   PaddingContext c(*this, n);
-  const PaddingRule rule = deterministic ? padding_rule(facts_of(m_, n).pad) : nullptr;
   // Flat indices into merged axes survive that their strides are extents.
-  if (flat_index_rule(c)) return;
+  if (flat_index_rule(c) || all_symbolic) return;
+  const PaddingRule rule = deterministic ? padding_rule(facts_of(m_, n).pad) : nullptr;
   if (const ContaminationId why = inherited(n)) {
     contaminate(n, why);
     return;

@@ -44,8 +44,10 @@ bool flat_index_rule(PaddingContext& c) {
   const ContaminationId bad = is_contaminated(0) ? c.in(0).bad : c.in(1).bad;
   if (c.kind == OpKind::Mul) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-      const auto stride = c.elements(1 - i);
-      if (!stride || stride->size() != 1 || c.elements(i)) continue;
+      const auto stride = c.elements(1 - i), own = c.elements(i);
+      if (!stride || stride->size() != 1) continue;
+      // A product of extents is one itself; rows that are counted out, [0, 1, ...], are coordinates.
+      if (own && (own->size() == 1 || c.in(i).bad)) continue;
       std::vector<IndexTerm> terms = terms_of(c, i);
       for (IndexTerm& t : terms) {
         t.stride = c.dims.mul(t.stride, stride->front());
