@@ -56,6 +56,7 @@ Json bucketability_json(const Bucketability& b) {
     if (!b.refused.needs.empty()) r["needs"] = b.refused.needs;
     if (!b.refused.repair.empty()) r["repair"] = b.refused.repair;
     if (!b.refused.unrepaired.empty()) r["unrepaired"] = b.refused.unrepaired;
+    r["remedy"] = b.refused.remedy;
     j["refused"] = std::move(r);
   }
   if (!b.repairs.empty()) j["repairs"] = Json::array();

@@ -139,6 +139,11 @@ class Teller {
     r.needs = c.needs;
     r.repair = repair_name(c.repair);
     r.unrepaired = r_.unrepaired;
+    const bool repairable = !r.repair.empty() && r.unrepaired.empty();
+    r.remedy = repairable ? "--bucket-repair may mend such nodes; the model then takes true extents as inputs"
+               : c.remedy.empty()
+                   ? "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"
+                   : c.remedy;
   }
 
   const Model& m_;

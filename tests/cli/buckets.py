@@ -420,6 +420,17 @@ def test_forced(tool, folder):
     expect(np.allclose(got["y"], x.mean(1, keepdims=True)), got)
 
 
+def test_a_verdict_says_what_helps(tool, folder):
+    model = source_of(folder, MEAN)
+    ask = ("inspect", "--bucketable", model, "--bucket")
+    told = tool(*ask, "seq=4,8").stdout.decode()
+    expect("verdict: refused" in told and "help: --bucket-repair may mend" in told, told)
+    said = json.loads(tool(*ask, "seq=4,8", "--json").stdout)
+    expect(said["refused"]["remedy"].startswith("--bucket-repair may mend"), said)
+    proved = tool(*ask, "batch=2,4").stdout.decode()
+    expect("verdict: proved" in proved and "help:" not in proved, proved)
+
+
 # --- runs that write nothing --------------------------------------------------------------------------------
 
 

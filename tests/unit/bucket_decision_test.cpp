@@ -225,7 +225,9 @@ TEST(BucketDecision, WhatWasPromisedMustHoldOfTheModel) {
     y = Add (x, rows)
   })",
       {"s=2..16:pow2"});
-  EXPECT_EQ(table.decision.verdict, BucketVerdict::Refused);
+  ASSERT_EQ(table.decision.verdict, BucketVerdict::Refused);
+  // The 2 was the user's.
+  EXPECT_EQ(table.decision.refusal->reason, "the model takes s up to 8 only; more was promised");
 }
 
 // Each of these gives other true elements, or an error, when it is padded (seen in ONNX Runtime).

@@ -151,6 +151,7 @@ std::string text_of(const Bucketability& b) {
     out += r.node.empty() ? std::string() : fmt::format("  node '{}' ({})\n", visible(r.node), visible(r.op));
     out += fmt::format("  {}\n", visible(r.reason));
     if (!r.unrepaired.empty()) out += fmt::format("  not repaired: {}\n", visible(r.unrepaired));
+    out += fmt::format("  help: {}\n", visible(r.remedy));
   }
   heading(out, fmt::format("buckets ({})", b.buckets));
   for (const Bucketability::Symbol& s : b.symbols) {

@@ -71,6 +71,7 @@ struct Bucketability {
     std::string input;     // the operand
     std::string reason, content, needs, repair;
     std::string unrepaired;  // why it was not repaired; empty where repairs were not asked for
+    std::string remedy;      // what may help
   };
   Refusal refused;
 

@@ -26,17 +26,11 @@ Status open_buckets(Run& run) {
 }
 
 // The model may not be padded, and no repair was asked for or helps.
-Error refused(const Model& m, const BucketDecision& d, const Bucketability& told, BucketRequire require) {
-  const Bucketability::Refusal& why = told.refused;
+Error refused(const Model& m, const BucketDecision& d, const Bucketability::Refusal& why) {
   Place place = d.refusal->node ? place_of(m, d.refusal->node) : Place{m.file, {}, {}, {}, {}};
   std::string what = "padded inputs would change the results: " + why.reason;
   if (!why.unrepaired.empty()) what += "; not repaired: " + why.unrepaired;
-  const bool repairable = !why.repair.empty() && require != BucketRequire::Repair;
-  return {ErrorKind::Input, std::move(place), std::move(what),
-          repairable ? "--bucket-repair may mend such nodes; the model then takes true extents as inputs"
-          : !d.refusal->remedy.empty()
-              ? d.refusal->remedy
-              : "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"};
+  return {ErrorKind::Input, std::move(place), std::move(what), why.remedy};
 }
 
 // One warning for each text: layers of a model assume the same.
@@ -56,7 +50,7 @@ Status judge(Run& run, const BucketDecision& d, const Bucketability& told) {
   const Model& m = run.specialized->prepared->model;
   const BucketRequire require = required(run);
   if (d.verdict == BucketVerdict::Refused) {
-    const Error error = refused(m, d, told, require);
+    const Error error = refused(m, d, told.refused);
     if (require != BucketRequire::Force) return error;
     if (run.options.buckets.single)
       return Error{ErrorKind::Usage, error.place,
