@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "passes/pass.h"
+#include "support/nearest.h"
 
 namespace graphopt {
 namespace {
@@ -73,6 +74,24 @@ std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Mode
       out.push_back({r.pass, std::string(r.kind), r.reason, to_string(r.place), node_name(r), r.place.op,
                      r.value, std::string(r.limit)});
   }
+  return out;
+}
+
+std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::Options& options) {
+  std::set<std::string_view> asked;
+  for (const std::string& text : options.explain)
+    if (const std::size_t colon = text.find(':'); colon != std::string::npos)
+      asked.emplace(std::string_view(text).substr(colon + 1));
+  if (asked.empty()) return {};
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < m.node_count(); ++i) names.push_back(m.text(m.node(NodeId{i}).name));
+  for (std::size_t i = 0; i < m.value_count(); ++i) names.push_back(m.text(m.value(ValueId{i}).name));
+  std::erase(names, std::string_view());
+  std::vector<std::string> out;
+  for (const std::string_view name : asked)
+    if (std::ranges::find(names, name) == names.end())
+      out.push_back("--explain: the model has no node or result '" + std::string(name) + "'; " +
+                    suggest(name, names, "names in the model"));
   return out;
 }
 

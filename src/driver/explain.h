@@ -18,4 +18,7 @@ std::vector<std::string> explained_passes(const CleanUpStage::Options& options);
 std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Model& m,
                                                   const CleanUpStage::Options& options);
 
+// Returns a warning for each name of the options that no node and no result has, or had before the passes.
+std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::Options& options);
+
 }  // namespace graphopt

@@ -82,6 +82,10 @@ def test_one_node(tool, folder):
         entries, text = run(tool, folder, "--explain", item)
         expect(listed(entries) == wanted, item, entries)
         expect(wanted or "  no candidates\n" in text, item, text)
+    path = folder / "m.onnx"
+    done = tool(path, "--explain", "all:cub")
+    expect("no node or result 'cub'; did you mean 'cut'" in done.stderr, done.stderr)
+    expect("no node" not in tool(path, "--explain", "all:z").stderr, "a result has this name")
     entries, _ = run(tool, folder, "--explain", "all:cut")
     found = listed(entries)
     expect(SPLIT in found and all(value == "a" for _, _, value in found), found)

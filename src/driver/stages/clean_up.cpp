@@ -68,6 +68,8 @@ void report_moves(Run& run, const MoveLog& log) {
                             to_string(place_of(run.work->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report.costs.push_back({c.name, cost(c.before), cost(c.after)});
   report.explain = asked_refusals(log, run.work->model, run.options.clean_up);
+  for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
+    run.warn(warning);
   for (const LimitCount& l : log.limits) run.add_limit(l.name, l.times);
 }
 
