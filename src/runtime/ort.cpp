@@ -9,9 +9,12 @@
 #include <fmt/format.h>
 #include <onnxruntime_session_options_config_keys.h>
 
+#include <charconv>
 #include <cstring>
 #include <functional>
 #include <set>
+#include <string_view>
+#include <system_error>
 
 #include "runtime/ort_find.h"
 #include "runtime/ort_values.h"
@@ -27,6 +30,16 @@ Error check_error(std::string what, std::string remedy) {
 
 constexpr const char* kHowToGetOne =
     "install ONNX Runtime 1.21 or newer (tools/setup does), or name its library with --ort or GRAPHOPT_ORT";
+
+// ONNX Runtime 1.x has the APIs 1 to x, and prints a line on stderr when it is asked for a later one.
+bool is_too_old(std::string_view version) {
+  constexpr std::string_view kMajor = "1.";
+  int minor = 0;
+  if (!version.starts_with(kMajor)) return false;
+  const auto [end, error] =
+      std::from_chars(version.data() + kMajor.size(), version.data() + version.size(), minor);
+  return error == std::errc() && minor < ORT_API_VERSION;
+}
 
 }  // namespace
 
@@ -72,16 +85,16 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
     static_assert(sizeof get_base == sizeof symbol);
     std::memcpy(&get_base, &symbol, sizeof symbol);
     const OrtApiBase* base = get_base();
-    const OrtApi* api = base != nullptr ? base->GetApi(ORT_API_VERSION) : nullptr;
+    const char* version = base != nullptr ? base->GetVersionString() : "?";
+    const OrtApi* api = base != nullptr && !is_too_old(version) ? base->GetApi(ORT_API_VERSION) : nullptr;
     if (api == nullptr) {
-      note(fmt::format("{} is ONNX Runtime {}, older than 1.{}", file,
-                       base != nullptr ? base->GetVersionString() : "?", ORT_API_VERSION));
+      note(fmt::format("{} is ONNX Runtime {}, older than 1.{}", file, version, ORT_API_VERSION));
       continue;
     }
     std::shared_ptr<Runtime> runtime(new Runtime);
     State& s = *runtime->s_;
     s.file = file;
-    s.version = base->GetVersionString();
+    s.version = version;
     s.api = api;
     auto failed = failure(*api, api->CreateEnvWithCustomLogger(drop_message, nullptr, ORT_LOGGING_LEVEL_FATAL,
                                                                "graphopt", &s.env));
