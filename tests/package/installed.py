@@ -187,7 +187,7 @@ def test_errors(command, folder):
     expect(e.file == str(MODEL) and e.what.startswith("--dim"), vars(e))
     e = raised(graphopt.OutputError, lambda: graphopt.optimize(MODEL, folder / "no" / "out.onnx"))
     expect(e.file == str(folder / "no" / "out.onnx"), vars(e))
-    e = raised(graphopt.LimitError, lambda: graphopt.optimize(MODEL, max_memory=1 << 20))
+    e = raised(graphopt.LimitError, lambda: graphopt.optimize(MODEL, max_memory=1 << 18))
     e = raised(graphopt.NotChecked, lambda: graphopt.check(MODEL, ort=folder / "none.so"), "1.21")
     expect(e.status == 6, vars(e))
 
