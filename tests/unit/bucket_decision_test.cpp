@@ -157,6 +157,53 @@ TEST(BucketDecision, RowsThatAreCountedOutAreCoordinatesOfAFlatIndex) {
   EXPECT_EQ(verdict("0, 1", "s", "b=1,fixed"), BucketVerdict::Refused);
 }
 
+// A stride adds axes of 1 to the index, whatever the coordinates have.
+TEST(BucketDecision, AFlatIndexHasTheAxesOfItsStride) {
+  const auto verdict = [](const std::string& shape, const std::string& axes) {
+    return Case(R"(g (float[b,s] mask) => (float[)" + axes + R"(] y)
+      <int64[2,1] rows = {0, 1}, int64 zero = {0}, int64 one = {1}, int64[1] all = {-1}, int64[)" +
+                    shape + R"(}> {
+      extents = Shape (mask)
+      s = Gather (extents, one)
+      stride = Reshape (s, to)
+      flat = Reshape (mask, all)
+      starts = Mul (rows, stride)
+      columns = Range (zero, s, one)
+      index = Add (starts, columns)
+      y = Gather (flat, index)
+    })",
+                {"s=4,8", "b=2,fixed"})
+        .decision.verdict;
+  };
+  EXPECT_EQ(verdict("1] to = {1", "p,q"), BucketVerdict::Proved);
+  EXPECT_EQ(verdict("2] to = {1, 1", "p,q"), BucketVerdict::Proved);
+  EXPECT_EQ(verdict("3] to = {1, 1, 1", "p,q,r"), BucketVerdict::Refused);
+}
+
+// In 8 bits 80 + 62 wraps to a negative index, which counts from the end; 63 + 62 does not.
+TEST(BucketDecision, AFlatIndexMustFitItsTypeInThePaddedRunToo) {
+  const auto verdict = [](const std::string& type, const std::string& sizes) {
+    return Case("g (float[b,s] mask) => (float[p,q] y) <int64 zero = {0}, int64 one = {1}, " + type +
+                    R"([2,1] rows = {0, 1}, int64[1] all = {-1}> {
+      extents = Shape (mask)
+      s = Gather (extents, one)
+      stride = CastLike (s, rows)
+      flat = Reshape (mask, all)
+      starts = Mul (rows, stride)
+      columns = Range (zero, s, one)
+      narrow = CastLike (columns, rows)
+      sum = Add (starts, narrow)
+      index = Cast <to = 7> (sum)
+      y = Gather (flat, index)
+    })",
+                {sizes, "b=2,fixed"})
+        .decision.verdict;
+  };
+  EXPECT_EQ(verdict("int8", "s=60,80,min=50"), BucketVerdict::Refused);
+  EXPECT_EQ(verdict("int8", "s=30,40,min=30"), BucketVerdict::Proved);
+  EXPECT_EQ(verdict("int32", "s=60,80,min=50"), BucketVerdict::Proved);
+}
+
 TEST(BucketDecision, AnOpenDimIsNamedByItsPlace) {
   const Case c("g (float[?,4] x) => (float[?,4] y) { y = Relu (x) }", {"x[0]=2,4"});
   EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved) << c.error.what;

@@ -192,6 +192,9 @@ bool PaddingContext::set(std::size_t output, PaddedValue v) {
   if (!result) return true;
   if (!v.known)
     return refuse("a result has more padded axes than are followed, or an extent without a formula");
+  // A rule that looks at some operands only misses the axes that another one adds: an extent of [1, 1, 1].
+  if (const auto rank = output_rank(output); rank && *rank != v.rank())
+    return refuse("a result has axes that are not followed");
   a.values_[result.index()] = std::move(v);
   a.known_[result.index()] = true;
   return true;

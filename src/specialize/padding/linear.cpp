@@ -4,7 +4,8 @@
 // differs between the runs, since s does; but it names the same element.
 // Method: products of an integer by an extent, and sums of them, keep their coordinates, each with its
 // stride. The number itself counts as contaminated; Gather compares the strides with the layout of its axis
-// (rules_index.cpp). Unsqueeze, Squeeze, Cast and Identity move the coordinates.
+// (rules_index.cpp), and the extent of that axis with the narrowest type of the sum, which may wrap in the
+// padded run alone. Unsqueeze, Cast and Identity move the coordinates.
 #include "specialize/padding/linear.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ bool set_terms(PaddingContext& c, std::vector<IndexTerm> terms, ContaminationId 
   for (const IndexTerm& t : terms) coordinates.push_back(&t.coordinate);
   auto l = padding::broadcast(c, coordinates);
   if (!l) return false;
+  for (IndexTerm& t : terms) t.bits = std::min(t.bits, bits_of(c.output_type(0)));
   PaddedValue out =
       c.make(c.output_type(0), std::move(*l), [](AxisMask) { return ContentMath::any_finite(); });
   if (!out.known) return false;
@@ -47,7 +49,7 @@ bool flat_index_rule(PaddingContext& c) {
       const auto stride = c.elements(1 - i), own = c.elements(i);
       if (!stride || stride->size() != 1) continue;
       // A product of extents is one itself; rows that are counted out, [0, 1, ...], are coordinates.
-      if (own && (own->size() == 1 || c.in(i).bad)) continue;
+      if (own && (own->size() == 1 || (c.in(i).bad && c.in(i).linear.empty()))) continue;
       std::vector<IndexTerm> terms = terms_of(c, i);
       for (IndexTerm& t : terms) {
         t.stride = c.dims.mul(t.stride, stride->front());

@@ -170,6 +170,12 @@ bool gather_flat(PaddingContext& c, const PaddedValue& data, const PaddedValue& 
                       c.layouts.text(data.layouts[axis]));
     coordinates[at] = &term.coordinate;
   }
+  // All terms are at least 0, so each sum of some is below the extent.
+  int bits = 64;
+  for (const IndexTerm& term : index.linear) bits = std::min(bits, term.bits);
+  const DimId whole = c.a.in_padded_run(c.layouts.extent(data.layouts[axis]));
+  if (bits < 64 && (!whole || c.dims.range(whole).high > (std::int64_t{1} << (bits - 1))))
+    return c.refuse("its flat index may be more than its type of " + std::to_string(bits) + " bits holds");
   const DimId one = c.dims.constant(1);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!coordinates[i]) return c.refuse("its flat index has no coordinate for each part of the axis");

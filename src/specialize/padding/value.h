@@ -91,6 +91,7 @@ struct PaddedValue {
 struct IndexTerm {
   PaddedValue coordinate;
   DimId stride;
+  int bits = 64;  // of the narrowest integer type that it was multiplied, added or stored in
 };
 
 // Calls f(subset) for each subset of `set`, the empty one first, in ascending order.
