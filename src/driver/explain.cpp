@@ -67,8 +67,8 @@ std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Mode
   std::vector<CleanUpStage::Refused> out;
   for (const RefusedMove& r : log.refused) {
     const bool asked = std::ranges::any_of(wishes, [&r](const Wish& w) {
-      return w.about(r.pass) &&
-             (w.nodes.empty() || w.nodes.contains(r.place.node) || w.nodes.contains(r.value));
+      return w.about(r.pass) && (w.nodes.empty() || w.nodes.contains(r.place.node) ||
+                                 w.nodes.contains(r.value) || w.nodes.contains(node_name(r)));
     });
     if (asked)
       out.push_back({r.pass, std::string(r.kind), r.reason, to_string(r.place), node_name(r), r.place.op,
@@ -87,9 +87,14 @@ std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::O
   for (std::size_t i = 0; i < m.node_count(); ++i) names.push_back(m.text(m.node(NodeId{i}).name));
   for (std::size_t i = 0; i < m.value_count(); ++i) names.push_back(m.text(m.value(ValueId{i}).name));
   std::erase(names, std::string_view());
+  // As the table writes a node of a body: "main/#4.then_branch/inner".
+  const auto is_called = [](std::string_view asked_name, std::string_view name) {
+    return asked_name.ends_with(name) &&
+           (asked_name.size() == name.size() || asked_name[asked_name.size() - name.size() - 1] == '/');
+  };
   std::vector<std::string> out;
   for (const std::string_view name : asked)
-    if (std::ranges::find(names, name) == names.end())
+    if (std::ranges::none_of(names, [&](std::string_view known) { return is_called(name, known); }))
       out.push_back("--explain: the model has no node or result '" + std::string(name) + "'; " +
                     suggest(name, names, "names in the model"));
   return out;
