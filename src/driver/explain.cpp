@@ -78,24 +78,25 @@ std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Mode
 }
 
 std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::Options& options) {
-  std::set<std::string_view> asked;
-  for (const std::string& text : options.explain)
-    if (const std::size_t colon = text.find(':'); colon != std::string::npos)
-      asked.emplace(std::string_view(text).substr(colon + 1));
+  std::set<std::string> asked;
+  for (const std::string& text : options.explain) asked.merge(parse(text).nodes);
   if (asked.empty()) return {};
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < m.node_count(); ++i) names.push_back(m.text(m.node(NodeId{i}).name));
-  for (std::size_t i = 0; i < m.value_count(); ++i) names.push_back(m.text(m.value(ValueId{i}).name));
-  std::erase(names, std::string_view());
+  std::vector<std::string_view> names;  // each once, in the order of the file
+  std::set<std::string_view> seen{""};
+  const auto add = [&](std::string_view name) {
+    if (seen.insert(name).second) names.push_back(name);
+  };
+  for (std::size_t i = 0; i < m.node_count(); ++i) add(m.text(m.node(NodeId{i}).name));
+  for (std::size_t i = 0; i < m.value_count(); ++i) add(m.text(m.value(ValueId{i}).name));
   // As the table writes a node of a body: "main/#4.then_branch/inner".
   const auto is_called = [](std::string_view asked_name, std::string_view name) {
     return asked_name.ends_with(name) &&
            (asked_name.size() == name.size() || asked_name[asked_name.size() - name.size() - 1] == '/');
   };
   std::vector<std::string> out;
-  for (const std::string_view name : asked)
+  for (const std::string& name : asked)
     if (std::ranges::none_of(names, [&](std::string_view known) { return is_called(name, known); }))
-      out.push_back("--explain: the model has no node or result '" + std::string(name) + "'; " +
+      out.push_back("--explain: the model has no node or result '" + name + "'; " +
                     suggest(name, names, "names in the model"));
   return out;
 }
