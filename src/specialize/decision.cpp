@@ -143,15 +143,18 @@ std::optional<Contamination> broken_promise(const Model& m, const BucketDecision
         m.dims.range(now).high >= group.range.high)
       continue;
     const std::string name(m.dims.symbol_name(b.symbols[i]));
-    const Range takes = m.dims.range(now);
-    // A bound that was promised itself says nothing of the model.
-    const std::string from = takes.low > group.range.low ? " from " + std::to_string(takes.low) : "";
-    const std::string to = takes.high < group.range.high ? " up to " + std::to_string(takes.high) : "";
-    why.reason = now == b.symbols[i] ? "the model takes " + name + from + to + " only; more was promised"
-                                     : "the model needs " + name + " = " + m.dims.print(now) +
-                                           ", but they were promised to vary freely";
-    why.remedy = now == b.symbols[i] ? "promise no more: sizes and 'min' within that range"
-                                     : "say so with 'dims' in the file of --buckets, or mark one of them";
+    if (now == b.symbols[i]) {
+      // A bound that was promised itself says nothing of the model.
+      const Range takes = m.dims.range(now);
+      const std::string from = takes.low > group.range.low ? " from " + std::to_string(takes.low) : "";
+      const std::string to = takes.high < group.range.high ? " up to " + std::to_string(takes.high) : "";
+      why.reason = "the model takes " + name + from + to + " only; more was promised";
+      why.remedy = "promise no more: sizes and 'min' within that range";
+    } else {
+      why.reason =
+          "the model needs " + name + " = " + m.dims.print(now) + ", but they were promised to vary freely";
+      why.remedy = "say so with 'dims' in the file of --buckets, or mark one of them";
+    }
     return why;
   }
   return std::nullopt;
