@@ -129,75 +129,65 @@ TEST(BucketDecision, ATableOfPositionsThatEndsBeforeTheRangeIsSeen) {
   EXPECT_NE(reason("plus", "s=4,15").find("takes s + 2 up to 16"), std::string::npos);
 }
 
-// Element row * s + column of a mask [2, s] that was flattened: of two rows no symbol is left to count them.
-TEST(BucketDecision, RowsThatAreCountedOutAreCoordinatesOfAFlatIndex) {
-  const auto verdict = [](const std::string& rows, const std::string& stride, const std::string& mark) {
-    const Case c(R"(g (float[b,s] mask) => (float[r,c] y)
-      <int64[2,1] rows = {)" +
-                     rows + R"(}, int64 zero = {0}, int64 one = {1}, int64[1] all = {-1}> {
+// Element row * stride + column of a mask [b, s] that was flattened, b being 2: no symbol is left to count
+// the rows. `stride` and `column` are computed from the extent s and the columns 0 .. s - 1.
+struct FlatIndex {
+  std::string rows = "int64[2,1] rows = {0, 1}";
+  std::string stride = "Identity (s)", column = "Identity (columns)";
+  std::string result = "p,q";
+  std::vector<std::string> marks = {"s=4,8", "b=2,fixed"};
+
+  BucketVerdict verdict() const {
+    const Case c("g (float[b,s] mask) => (float[" + result + "] y) <" + rows +
+                     R"(, int64 zero = {0}, int64 one = {1}, int64[1] all = {-1}, int64[1] axes_1 = {1},
+       int64[2] axes_2 = {1, 1}, int64[3] axes_3 = {1, 1, 1}> {
       extents = Shape (mask)
       s = Gather (extents, one)
-      more = Add (s, one)
-      flat = Reshape (mask, all)
-      starts = Mul (rows, )" +
-                     stride + R"()
       columns = Range (zero, s, one)
-      index = Add (starts, columns)
+      flat = Reshape (mask, all)
+      stride = )" + stride +
+                     R"(
+      column = )" + column +
+                     R"(
+      starts = Mul (rows, stride)
+      sum = Add (starts, column)
+      index = Cast <to = 7> (sum)
       y = Gather (flat, index)
     })",
-                 {"s=4,8", mark});
+                 marks);
     EXPECT_EQ(c.error.what, "");
     return c.decision.verdict;
+  }
+};
+
+TEST(BucketDecision, RowsThatAreCountedOutAreCoordinatesOfAFlatIndex) {
+  const auto of_rows = [](const std::string& rows) {
+    return FlatIndex{.rows = "int64[2,1] rows = {" + rows + "}"}.verdict();
   };
-  EXPECT_EQ(verdict("0, 1", "s", "b=2,fixed"), BucketVerdict::Proved);
-  EXPECT_EQ(verdict("1, 0", "s", "b=2,fixed"), BucketVerdict::Proved);
-  EXPECT_EQ(verdict("0, 2", "s", "b=2,fixed"), BucketVerdict::Refused);
-  EXPECT_EQ(verdict("-1, 0", "s", "b=2,fixed"), BucketVerdict::Refused);
-  EXPECT_EQ(verdict("0, 1", "more", "b=2,fixed"), BucketVerdict::Refused);
-  EXPECT_EQ(verdict("0, 1", "s", "b=1,fixed"), BucketVerdict::Refused);
+  EXPECT_EQ(of_rows("0, 1"), BucketVerdict::Proved);
+  EXPECT_EQ(of_rows("1, 0"), BucketVerdict::Proved);
+  EXPECT_EQ(of_rows("0, 2"), BucketVerdict::Refused);
+  EXPECT_EQ(of_rows("-1, 0"), BucketVerdict::Refused);
+  EXPECT_EQ(FlatIndex{.stride = "Add (s, one)"}.verdict(), BucketVerdict::Refused);
+  EXPECT_EQ((FlatIndex{.marks = {"s=4,8", "b=1,fixed"}}.verdict()), BucketVerdict::Refused);
 }
 
 // A stride adds axes of 1 to the index, whatever the coordinates have.
 TEST(BucketDecision, AFlatIndexHasTheAxesOfItsStride) {
-  const auto verdict = [](const std::string& shape, const std::string& axes) {
-    return Case(R"(g (float[b,s] mask) => (float[)" + axes + R"(] y)
-      <int64[2,1] rows = {0, 1}, int64 zero = {0}, int64 one = {1}, int64[1] all = {-1}, int64[)" +
-                    shape + R"(}> {
-      extents = Shape (mask)
-      s = Gather (extents, one)
-      stride = Reshape (s, to)
-      flat = Reshape (mask, all)
-      starts = Mul (rows, stride)
-      columns = Range (zero, s, one)
-      index = Add (starts, columns)
-      y = Gather (flat, index)
-    })",
-                {"s=4,8", "b=2,fixed"})
-        .decision.verdict;
-  };
-  EXPECT_EQ(verdict("1] to = {1", "p,q"), BucketVerdict::Proved);
-  EXPECT_EQ(verdict("2] to = {1, 1", "p,q"), BucketVerdict::Proved);
-  EXPECT_EQ(verdict("3] to = {1, 1, 1", "p,q,r"), BucketVerdict::Refused);
+  EXPECT_EQ(FlatIndex{.stride = "Reshape (s, axes_1)"}.verdict(), BucketVerdict::Proved);
+  EXPECT_EQ(FlatIndex{.stride = "Reshape (s, axes_2)"}.verdict(), BucketVerdict::Proved);
+  EXPECT_EQ((FlatIndex{.stride = "Reshape (s, axes_3)", .result = "p,q,r"}.verdict()),
+            BucketVerdict::Refused);
 }
 
 // In 8 bits 80 + 62 wraps to a negative index, which counts from the end; 63 + 62 does not.
 TEST(BucketDecision, AFlatIndexMustFitItsTypeInThePaddedRunToo) {
   const auto verdict = [](const std::string& type, const std::string& sizes) {
-    return Case("g (float[b,s] mask) => (float[p,q] y) <int64 zero = {0}, int64 one = {1}, " + type +
-                    R"([2,1] rows = {0, 1}, int64[1] all = {-1}> {
-      extents = Shape (mask)
-      s = Gather (extents, one)
-      stride = CastLike (s, rows)
-      flat = Reshape (mask, all)
-      starts = Mul (rows, stride)
-      columns = Range (zero, s, one)
-      narrow = CastLike (columns, rows)
-      sum = Add (starts, narrow)
-      index = Cast <to = 7> (sum)
-      y = Gather (flat, index)
-    })",
-                {sizes, "b=2,fixed"})
-        .decision.verdict;
+    return FlatIndex{.rows = type + "[2,1] rows = {0, 1}",
+                     .stride = "CastLike (s, rows)",
+                     .column = "CastLike (columns, rows)",
+                     .marks = {sizes, "b=2,fixed"}}
+        .verdict();
   };
   EXPECT_EQ(verdict("int8", "s=60,80,min=50"), BucketVerdict::Refused);
   EXPECT_EQ(verdict("int8", "s=30,40,min=30"), BucketVerdict::Proved);
