@@ -7,6 +7,9 @@ from _values import BOOL, F32, I64, Scope, Value, data, onnx_type
 
 
 class Control:
+    """A result of If, Loop or Scan counts as one that is computed from constants alone (Value.free) when one
+    branch or iteration can have computed it so: an optimizer may inline that one and compute it ahead."""
+
     def inside(self, make):
         """Runs make() with a new scope below this one; returns the scope and what make() returned."""
         outer, self.scope = self.scope, Scope(self.scope)
@@ -54,14 +57,14 @@ class Control:
             self.some_nodes()
             return [self.like(t) for t in targets]
 
-        attrs, free = {}, False
+        attrs, both = {}, []
         for branch in ("then_branch", "else_branch"):
             scope, results = self.inside(body)
-            free |= any(r.free for r in results)
+            both.append(results)
             attrs[branch] = self.graph_of(branch, scope, [], results)
         first = self.add("If", [c], [(t.dtype, t.shapes) for t in targets], **attrs)
-        for v in self.scope.values[-len(targets) :]:
-            v.free = c.free and free
+        for v, results in zip(self.scope.values[-len(targets) :], zip(*both)):
+            v.free = any(r.free for r in results)  # whatever the condition: branches may be equal
         return first
 
     def loop(self):
@@ -83,9 +86,9 @@ class Control:
         def body():
             sizes = len(x.shapes)
             inputs = [
-                Value(self.new_name(), I64, [()] * sizes),
-                Value(self.new_name(), BOOL, [()] * sizes),
-                Value(self.new_name(), x.dtype, x.shapes),
+                Value(self.new_name(), I64, [()] * sizes, free=True),
+                Value(self.new_name(), BOOL, [()] * sizes, free=True),
+                Value(self.new_name(), x.dtype, x.shapes, free=x.free),
             ]
             self.scope.values += inputs
             self.some_nodes()
@@ -116,8 +119,8 @@ class Control:
             [(x.dtype, x.shapes), *shapes],
             body=self.graph_of("body", scope, inputs, results),
         )
-        for v in self.scope.values[-1 - len(shapes) :]:
-            v.free = False
+        for v, r in zip(self.scope.values[-1 - len(shapes) :], results[1:]):
+            v.free = r.free or (v is first and x.free)
         return first
 
     def scan(self):
@@ -128,8 +131,8 @@ class Control:
 
         def body():
             inputs = [
-                Value(self.new_name(), F32, x.shapes),
-                Value(self.new_name(), y.dtype, [s[1:] for s in y.shapes]),
+                Value(self.new_name(), F32, x.shapes, free=x.free),
+                Value(self.new_name(), y.dtype, [s[1:] for s in y.shapes], free=y.free),
             ]
             self.scope.values += inputs
             self.some_nodes()
@@ -143,8 +146,8 @@ class Control:
             num_scan_inputs=1,
             body=self.graph_of("body", scope, inputs, results),
         )
-        for v in self.scope.values[-2:]:
-            v.free = False
+        for v, r in zip(self.scope.values[-2:], results):
+            v.free = r.free or (v is first and x.free)
         return first
 
     def call(self):

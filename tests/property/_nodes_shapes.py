@@ -146,8 +146,11 @@ class Shapes:
                 v.ints is not None
                 and v.dtype == I64
                 and v.rank == 1
+                and v.fixed(0)  # a result of one rank
                 and v.shapes[0][0] <= 4
-                and all((i >= 0).all() and math.prod(map(int, i)) <= MAX_ELEMENTS for i in v.ints)
+                # Beside a 0 any extent has no elements, but numpy refuses some of these shapes.
+                and all(all(0 <= n <= MAX_ELEMENTS for n in i) for i in v.ints)
+                and all(math.prod(map(int, i)) <= MAX_ELEMENTS for i in v.ints)
             )
         )
         if not s:
