@@ -39,7 +39,7 @@ namespace graphopt {
 namespace {
 
 // Readers of one deformation that are asked whether they stop reading it.
-constexpr std::uint32_t kMostReaders = 64;
+constexpr std::uint32_t kMostRowReaders = 64;
 
 class BatchProduct final : public Rule {
  public:
@@ -52,7 +52,7 @@ class BatchProduct final : public Rule {
     if (!found_.bias) return true;
     // Gemm becomes two nodes: both deformations have to go.
     const Model& m = c.model;
-    if (m.is_fixed(found_.rows) || m.use_count(found_.rows) > kMostReaders)
+    if (m.is_fixed(found_.rows) || m.use_count(found_.rows) > kMostRowReaders)
       return c.no(n, "others read the rows as well");
     for (UseId u = m.first_use(found_.rows); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);

@@ -126,13 +126,11 @@ class ComposeDeformations final : public ComposeRule {
   DeformForm form_;
 };
 
-constexpr OpKind kTranspose[] = {OpKind::Transpose};
-
 class ComposeTransposes final : public ComposeRule {
  public:
   static constexpr Counter kCounter{"transposes", "Transposes of a Transpose"};
   std::string_view name() const override { return "transpose"; }
-  std::span<const OpKind> roots() const override { return kTranspose; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Transpose>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -179,13 +177,11 @@ class ComposeTransposes final : public ComposeRule {
   std::vector<std::int64_t> perm_;
 };
 
-constexpr OpKind kCast[] = {OpKind::Cast};
-
 class ComposeCasts final : public ComposeRule {
  public:
   static constexpr Counter kCounter{"casts", "Casts of a Cast that changed no number"};
   std::string_view name() const override { return "cast"; }
-  std::span<const OpKind> roots() const override { return kCast; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Cast>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -205,8 +201,6 @@ class ComposeCasts final : public ComposeRule {
  private:
   ValueId from_;
 };
-
-constexpr OpKind kConcat[] = {OpKind::Concat};
 
 std::vector<ValueId> operands_of(const Model& m, NodeId n) {
   std::vector<ValueId> out;
@@ -232,7 +226,7 @@ class ComposeConcats final : public ComposeRule {
  public:
   static constexpr Counter kCounter{"concats", "Concats of a Concat or of a whole Split"};
   std::string_view name() const override { return "concat"; }
-  std::span<const OpKind> roots() const override { return kConcat; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Concat>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -283,13 +277,11 @@ class ComposeConcats final : public ComposeRule {
   std::vector<ValueId> operands_, inner_;
 };
 
-constexpr OpKind kSplit[] = {OpKind::Split};
-
 class ComposeSplits final : public ComposeRule {
  public:
   static constexpr Counter kCounter{"splits", "Splits of a Split or of a whole Concat"};
   std::string_view name() const override { return "split"; }
-  std::span<const OpKind> roots() const override { return kSplit; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Split>; }
 
   // Only an edit that keeps all values: what is handed over is never the first result alone.
   bool hands_output_over(const Model& m, NodeId n) const override {
@@ -387,13 +379,11 @@ class ComposeSplits final : public ComposeRule {
   std::vector<NodeId> gone_;
 };
 
-constexpr OpKind kSlice[] = {OpKind::Slice};
-
 class SlicesToSplit final : public Rule {
  public:
   static constexpr Counter kCounter{"slices", "groups of Slices that became a Split"};
   std::string_view name() const override { return "slices"; }
-  std::span<const OpKind> roots() const override { return kSlice; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Slice>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

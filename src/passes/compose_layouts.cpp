@@ -37,7 +37,6 @@ namespace {
 using Perm = std::vector<std::int64_t>;
 using Dims = std::vector<DimId>;
 
-constexpr OpKind kTranspose[] = {OpKind::Transpose};
 constexpr OpKind kEither[] = {OpKind::Transpose, OpKind::Reshape, OpKind::Squeeze, OpKind::Unsqueeze,
                               OpKind::Flatten};
 
@@ -95,7 +94,7 @@ class TransposeThrough final : public LayoutRule {
  public:
   static constexpr Counter kCounter{"through", "Reshapes between Transposes, of which one went"};
   std::string_view name() const override { return "through"; }
-  std::span<const OpKind> roots() const override { return kTranspose; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Transpose>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

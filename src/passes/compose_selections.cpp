@@ -79,15 +79,11 @@ class SelectionRule : public Rule {
   }
 };
 
-constexpr OpKind kSlice[] = {OpKind::Slice};
-constexpr OpKind kGather[] = {OpKind::Gather};
-constexpr OpKind kScatter[] = {OpKind::ScatterND};
-
 class SliceOfSlice final : public SelectionRule {
  public:
   static constexpr Counter kCounter{"slices", "Slices of a Slice"};
   std::string_view name() const override { return "slice"; }
-  std::span<const OpKind> roots() const override { return kSlice; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Slice>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -177,7 +173,7 @@ class GatherOfGather final : public IndexRule {
  public:
   static constexpr Counter kCounter{"gathers", "Gathers of a Gather"};
   std::string_view name() const override { return "gather"; }
-  std::span<const OpKind> roots() const override { return kGather; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Gather>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -199,7 +195,7 @@ class GatherOfSlice final : public IndexRule {
  public:
   static constexpr Counter kCounter{"gathers_of_slices", "Gathers of a Slice"};
   std::string_view name() const override { return "gather-slice"; }
-  std::span<const OpKind> roots() const override { return kGather; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Gather>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -244,7 +240,7 @@ class SliceOfGather final : public IndexRule {
  public:
   static constexpr Counter kCounter{"slices_of_gathers", "Slices of a Gather"};
   std::string_view name() const override { return "slice-gather"; }
-  std::span<const OpKind> roots() const override { return kSlice; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Slice>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -270,7 +266,7 @@ class ScatterAll final : public ReplaceRule {
  public:
   static constexpr Counter kCounter{"scatters", "ScatterNDs to all entries in order"};
   std::string_view name() const override { return "scatter"; }
-  std::span<const OpKind> roots() const override { return kScatter; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::ScatterND>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

@@ -28,13 +28,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kReshape[] = {OpKind::Reshape};
-
 class ConstantTarget final : public Rule {
  public:
   static constexpr Counter kCounter{"written", "Reshape targets that became constants"};
   std::string_view name() const override { return "target"; }
-  std::span<const OpKind> roots() const override { return kReshape; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Reshape>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

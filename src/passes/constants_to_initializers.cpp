@@ -17,13 +17,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kConstant[] = {OpKind::Constant};
-
 class ToInitializer final : public Rule {
  public:
   static constexpr Counter kCounter{"moved", "Constant nodes that became initializers"};
   std::string_view name() const override { return "to-initializer"; }
-  std::span<const OpKind> roots() const override { return kConstant; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Constant>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

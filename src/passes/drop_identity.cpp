@@ -19,14 +19,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kIdentity[] = {OpKind::Identity};
-constexpr OpKind kDropout[] = {OpKind::Dropout};
-
 class DropIdentity final : public SkipRule {
  public:
   static constexpr Counter kCounter{"identity", "Identity nodes skipped"};
   std::string_view name() const override { return "identity"; }
-  std::span<const OpKind> roots() const override { return kIdentity; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Identity>; }
   bool match(const MatchContext& c, NodeId n) override { return may_skip(c, n); }
 };
 
@@ -34,7 +31,7 @@ class DropDropout final : public SkipRule {
  public:
   static constexpr Counter kCounter{"dropout", "inference Dropout nodes skipped"};
   std::string_view name() const override { return "dropout"; }
-  std::span<const OpKind> roots() const override { return kDropout; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Dropout>; }
   bool match(const MatchContext& c, NodeId n) override {
     const ValueId mask = c.model.output(n, 1);
     if (mask && c.model.use_count(mask) > 0) return c.no(n, "something reads the mask");

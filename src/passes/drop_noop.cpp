@@ -42,7 +42,7 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kRoots[] = {
+constexpr OpKind kMayDoNothing[] = {
     OpKind::Cast,   OpKind::CastLike, OpKind::Reshape,   OpKind::Flatten, OpKind::Squeeze, OpKind::Unsqueeze,
     OpKind::Expand, OpKind::Tile,     OpKind::Transpose, OpKind::Slice,   OpKind::Pad,     OpKind::Concat,
     OpKind::Sum,    OpKind::Max,      OpKind::Min,       OpKind::Mean,    OpKind::Split,   OpKind::Resize};
@@ -51,7 +51,7 @@ class DropNoop final : public SkipRule {
  public:
   static constexpr Counter kCounter{"removed", "nodes that returned their operand"};
   std::string_view name() const override { return "noop"; }
-  std::span<const OpKind> roots() const override { return kRoots; }
+  std::span<const OpKind> roots() const override { return kMayDoNothing; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const ValueId in = c.model.input(n, 0);
@@ -139,13 +139,11 @@ class DropNoop final : public SkipRule {
   }
 };
 
-constexpr OpKind kConcat[] = {OpKind::Concat};
-
 class DropEmptyPart final : public Rule {
  public:
   static constexpr Counter kCounter{"empty", "Concats that lost operands without elements"};
   std::string_view name() const override { return "empty-part"; }
-  std::span<const OpKind> roots() const override { return kConcat; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Concat>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -180,13 +178,11 @@ class DropEmptyPart final : public Rule {
   std::vector<ValueId> left_;
 };
 
-constexpr OpKind kExpand[] = {OpKind::Expand, OpKind::Tile};
-
 class DropExpand final : public SkipRule {
  public:
   static constexpr Counter kCounter{"expands", "Expands that their users' broadcasting made needless"};
   std::string_view name() const override { return "expand"; }
-  std::span<const OpKind> roots() const override { return kExpand; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Expand, OpKind::Tile>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

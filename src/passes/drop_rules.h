@@ -29,13 +29,11 @@ inline bool plain(const MatchContext& c, NodeId n) {
   return y && c.model.use_count(y) > 0 && matches(c, n, op(c.model.kind(n)).and_more());
 }
 
-inline constexpr OpKind kWhere[] = {OpKind::Where};
-
 template <bool kFloats> class DropWhere final : public DropRule {
  public:
   static constexpr Counter kCounter{"where", "Wheres that choose one value everywhere"};
   std::string_view name() const override { return "where"; }
-  std::span<const OpKind> roots() const override { return kWhere; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Where>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -56,7 +54,7 @@ template <bool kFloats> class SwapWhere final : public Rule {
  public:
   static constexpr Counter kCounter{"swapped", "Wheres of Not that lost the Not"};
   std::string_view name() const override { return "where-not"; }
-  std::span<const OpKind> roots() const override { return kWhere; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Where>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

@@ -48,8 +48,6 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-constexpr OpKind kPad[] = {OpKind::Pad};
-
 bool all_are(std::span<const std::int64_t> list, std::int64_t number) {
   return std::ranges::all_of(list, [number](std::int64_t x) { return x == number; });
 }
@@ -110,7 +108,7 @@ class PadIntoWindow final : public Rule {
  public:
   static constexpr Counter kCounter{"windows", "Pads that convolutions or pooling took in"};
   std::string_view name() const override { return "pad-into-window"; }
-  std::span<const OpKind> roots() const override { return kPad; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Pad>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -292,7 +290,7 @@ class PadOfPad final : public Rule {
  public:
   static constexpr Counter kCounter{"pads", "Pads of a Pad"};
   std::string_view name() const override { return "pad-of-pad"; }
-  std::span<const OpKind> roots() const override { return kPad; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Pad>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

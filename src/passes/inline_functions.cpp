@@ -33,6 +33,7 @@
 #include "ir/copy.h"
 #include "ops/attributes.h"
 #include "ops/compose.h"
+#include "ops/deformation.h"
 #include "ops/node_facts.h"
 #include "passes/inline_functions.h"
 #include "passes/rule_pass.h"
@@ -41,7 +42,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kCalls[] = {OpKind::FunctionCall};
 // Nodes that one run may copy: a small hostile file with many calls of large functions could fill the memory.
 constexpr std::uint64_t kMostCopied = 1'000'000;
 
@@ -82,13 +82,8 @@ NodeId consumer(const Model& m, ValueId v) {
   return {};
 }
 
-bool is_deformation(OpKind kind) {
-  return kind == OpKind::Reshape || kind == OpKind::Squeeze || kind == OpKind::Unsqueeze ||
-         kind == OpKind::Flatten;
-}
-
 // Returns whether the two become one node when nothing lies between them.
-bool compose(const Inference& infer, const Model& m, NodeId upstream, NodeId downstream) {
+bool become_one(const Inference& infer, const Model& m, NodeId upstream, NodeId downstream) {
   if (!upstream || !downstream || !attributes_known(m, upstream) || !attributes_known(m, downstream))
     return false;
   const OpKind a = m.kind(upstream), b = m.kind(downstream);
@@ -109,7 +104,7 @@ template <bool kAlways> class InlineCall final : public Rule {
  public:
   static constexpr Counter kCounter{"inlined", "calls replaced by the function's body"};
   std::string_view name() const override { return "call"; }
-  std::span<const OpKind> roots() const override { return kCalls; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::FunctionCall>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -188,11 +183,11 @@ template <bool kAlways> class InlineCall final : public Rule {
     if (nodes <= 1) return true;
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
-      if (v && compose(c.infer, m, producer(m, v), consumer(m, v))) return true;
+      if (v && become_one(c.infer, m, producer(m, v), consumer(m, v))) return true;
     }
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
-      if (v && compose(c.infer, m, producer(m, v), consumer(m, v))) return true;
+      if (v && become_one(c.infer, m, producer(m, v), consumer(m, v))) return true;
     }
     return c.no(n, "other calls share the function, and no movement meets another one at its border");
   }

@@ -48,8 +48,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kIf[] = {OpKind::If};
-
 GraphId branch_of(const Model& m, NodeId n, NameId name) {
   const Attr* branch = m.find_attr(n, name);
   return branch == nullptr || branch->ref || branch->graphs.size() != 1 ? GraphId{} : branch->graphs[0];
@@ -58,7 +56,7 @@ GraphId branch_of(const Model& m, NodeId n, NameId name) {
 // A rule that replaces an If by its branch taken_.
 class InlineBranch : public Rule {
  public:
-  std::span<const OpKind> roots() const override { return kIf; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::If>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

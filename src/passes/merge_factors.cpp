@@ -33,7 +33,7 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kRoots[] = {OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub};
+constexpr OpKind kArithmetic[] = {OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub};
 
 // x op constant, with the constant as the second operand, or on either side where op is commutative.
 struct Term {
@@ -47,7 +47,7 @@ class MergeFactors final : public Rule {
  public:
   static constexpr Counter kCounter{"merged", "constants that went into that of the node in front"};
   std::string_view name() const override { return "factors"; }
-  std::span<const OpKind> roots() const override { return kRoots; }
+  std::span<const OpKind> roots() const override { return kArithmetic; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -83,7 +83,7 @@ class MergeFactors final : public Rule {
     using namespace pattern;
     const Model& m = c.model;
     const OpKind kind = m.kind(n);
-    if (std::ranges::find(kRoots, kind) == std::end(kRoots)) return std::nullopt;
+    if (std::ranges::find(kArithmetic, kind) == std::end(kArithmetic)) return std::nullopt;
     Term t;
     t.inverse = kind == OpKind::Div || kind == OpKind::Sub;
     t.additive = kind == OpKind::Add || kind == OpKind::Sub;

@@ -39,15 +39,13 @@
 namespace graphopt {
 namespace {
 
-constexpr std::uint32_t kMostReaders = 1024;  // of one value: each product visits all of them
-
-constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
+constexpr std::uint32_t kMostProducts = 1024;  // of one value: each of them visits all readers
 
 class MergeMatMuls final : public Rule {
  public:
   static constexpr Counter kCounter{"merged", "groups of products that became one"};
   std::string_view name() const override { return "products"; }
-  std::span<const OpKind> roots() const override { return kProducts; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::MatMul, OpKind::Gemm>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -55,7 +53,7 @@ class MergeMatMuls final : public Rule {
     if (!read(c, n, first)) return false;
     const ValueId x = m.input(n, 0);
     if (m.constant_of(x)) return c.no(n, "it multiplies constants");
-    if (m.use_count(x) > kMostReaders) return c.no(n, "its operand has too many readers");
+    if (m.use_count(x) > kMostProducts) return c.no(n, "its operand has too many readers");
     if (!c.infer.has_rank(m.output(n, 0))) return c.no(n, "the rank of the result is not known");
     axis_ = static_cast<std::int64_t>(c.infer.dims(m.output(n, 0)).size()) - 1;
     group_.clear();

@@ -26,8 +26,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kSplit[] = {OpKind::Split};
-
 bool same_ranges(const Ranges& a, const Ranges& b) {
   return std::ranges::equal(a, b, [](const AxisRange& x, const AxisRange& y) {
     return x.axis == y.axis && x.start == y.start && x.end == y.end && x.step == y.step;
@@ -38,7 +36,7 @@ class MergeSlices final : public Rule {
  public:
   static constexpr Counter kCounter{"merged", "Splits of which one Slice cuts the operand"};
   std::string_view name() const override { return "slices-of-split"; }
-  std::span<const OpKind> roots() const override { return kSplit; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Split>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

@@ -42,13 +42,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kConcat[] = {OpKind::Concat};
-
 class MergeTables final : public Rule {
  public:
   static constexpr Counter kCounter{"merged", "groups of tables that became one"};
   std::string_view name() const override { return "tables"; }
-  std::span<const OpKind> roots() const override { return kConcat; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Concat>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

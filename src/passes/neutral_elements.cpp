@@ -72,13 +72,11 @@ class DropNeutral final : public DropRule {
   }
 };
 
-constexpr OpKind kInverses[] = {OpKind::Not, OpKind::Neg};
-
 class DropInverse final : public DropRule {
  public:
   static constexpr Counter kCounter{"inverse", "operators that undo the one before"};
   std::string_view name() const override { return "inverse"; }
-  std::span<const OpKind> roots() const override { return kInverses; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Not, OpKind::Neg>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

@@ -85,13 +85,11 @@ template <class P> auto clip(P x, double low, double& high) {
       });
 }
 
-constexpr OpKind kMul[] = {OpKind::Mul};
-
 class RaiseMish final : public RaiseRule {
  public:
   static constexpr Counter kCounter{"mish", "Mish that were products with a Tanh"};
   std::string_view name() const override { return "mish"; }
-  std::span<const OpKind> roots() const override { return kMul; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Mul>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const auto tanh = op(OpKind::Tanh, op(OpKind::Softplus, same(x_)).single_use()).single_use();
@@ -104,13 +102,13 @@ class RaiseMish final : public RaiseRule {
   ValueId x_;
 };
 
-constexpr OpKind kHardSigmoids[] = {OpKind::Div, OpKind::Mul, OpKind::Clip};
-
 class RaiseHardSigmoid final : public RaiseRule {
  public:
   static constexpr Counter kCounter{"hard_sigmoids", "HardSigmoids that were written with Clip"};
   std::string_view name() const override { return "hard-sigmoid"; }
-  std::span<const OpKind> roots() const override { return kHardSigmoids; }
+  std::span<const OpKind> roots() const override {
+    return kRootKinds<OpKind::Div, OpKind::Mul, OpKind::Clip>;
+  }
 
   bool match(const MatchContext& c, NodeId n) override {
     return spelled(c, n) && may_raise(c, n, OpKind::HardSigmoid, x_, c.model.output(n, 0));
@@ -152,13 +150,11 @@ class RaiseHardSigmoid final : public RaiseRule {
   double alpha_ = 0, beta_ = 0;
 };
 
-constexpr OpKind kProducts[] = {OpKind::Mul, OpKind::Div};
-
 class RaiseHardSwish final : public RaiseRule {
  public:
   static constexpr Counter kCounter{"hard_swishes", "HardSwishes that were written with HardSigmoid or Clip"};
   std::string_view name() const override { return "hard-swish"; }
-  std::span<const OpKind> roots() const override { return kProducts; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Mul, OpKind::Div>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     double high = 0;
@@ -190,7 +186,7 @@ class RaiseGelu final : public RaiseRule {
  public:
   static constexpr Counter kCounter{"gelus", "Gelus that were written with Erf or Tanh"};
   std::string_view name() const override { return "gelu"; }
-  std::span<const OpKind> roots() const override { return kProducts; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Mul, OpKind::Div>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     return spelled(c, n) && may_raise(c, n, OpKind::Gelu, x_, c.model.output(n, 0));

@@ -34,13 +34,11 @@ bool is_matrix(const MatchContext& c, ValueId v) {
 // The types for which ONNX Runtime has both MatMul and Gemm.
 bool has_kernel(DType t) { return t == DType::Float16 || t == DType::Float || t == DType::Double; }
 
-constexpr OpKind kAdd[] = {OpKind::Add};
-
 class AddToGemm final : public Rule {
  public:
   static constexpr Counter kCounter{"adds", "products that took in an Add"};
   std::string_view name() const override { return "add"; }
-  std::span<const OpKind> roots() const override { return kAdd; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Add>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;
@@ -71,13 +69,11 @@ class AddToGemm final : public Rule {
   NodeId product_;
 };
 
-constexpr OpKind kProducts[] = {OpKind::MatMul, OpKind::Gemm};
-
 class TransposeToGemm final : public Rule {
  public:
   static constexpr Counter kCounter{"transposes", "Transposes that became flags of a Gemm"};
   std::string_view name() const override { return "transpose"; }
-  std::span<const OpKind> roots() const override { return kProducts; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::MatMul, OpKind::Gemm>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

@@ -97,12 +97,10 @@ bool is_positive_in_calls(const Model& m, NodeId n, NameId attribute) {
   return f.valid();
 }
 
-constexpr OpKind kQuotients[] = {OpKind::Div, OpKind::Mul};
-
 // From the node that divides by the deviation; scale and bias are looked for among its readers.
 class RaiseNormalization : public RaiseRule {
  public:
-  std::span<const OpKind> roots() const override { return kQuotients; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Div, OpKind::Mul>; }
 
  protected:
   // d / Sqrt (ReduceMean (d^2) + epsilon), where d is bound to deviation_ by the pattern `d`.

@@ -29,8 +29,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kReshape[] = {OpKind::Reshape};
-
 // Where the parts stand between the Reshapes.
 struct Form {
   OpKind kind;
@@ -49,7 +47,7 @@ class RaiseShuffle final : public RaiseRule {
  public:
   static constexpr Counter kCounter{"shuffles", "DepthToSpace and SpaceToDepth that were three nodes"};
   std::string_view name() const override { return "shuffle"; }
-  std::span<const OpKind> roots() const override { return kReshape; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Reshape>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

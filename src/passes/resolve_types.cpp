@@ -29,13 +29,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kCastLike[] = {OpKind::CastLike};
-
 class CastLikeToCast final : public Rule {
  public:
   static constexpr Counter kCounter{"like", "CastLikes whose type is known"};
   std::string_view name() const override { return "like"; }
-  std::span<const OpKind> roots() const override { return kCastLike; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::CastLike>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;
@@ -60,8 +58,6 @@ class CastLikeToCast final : public Rule {
   DType type_ = DType::Undefined;
 };
 
-constexpr OpKind kCast[] = {OpKind::Cast};
-
 // The types that ConstantOfShape writes since it exists, for all of which ONNX Runtime has its kernel.
 bool fills(DType t) {
   switch (t) {
@@ -85,7 +81,7 @@ class CastFill final : public Rule {
  public:
   static constexpr Counter kCounter{"fills", "ConstantOfShapes that took in a Cast"};
   std::string_view name() const override { return "fill"; }
-  std::span<const OpKind> roots() const override { return kCast; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Cast>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;

@@ -31,9 +31,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kSlice[] = {OpKind::Slice};
-constexpr OpKind kGather[] = {OpKind::Gather};
-
 // Returns the extents of a Concat's operands along its axis; nothing where it is another axis than `axis`.
 std::optional<std::vector<std::optional<std::int64_t>>> parts_along(const MatchContext& c, NodeId concat,
                                                                     std::int64_t axis) {
@@ -73,7 +70,7 @@ class GatherOfConcat final : public Rule {
  public:
   static constexpr Counter kCounter{"gathers", "Gathers of one operand of a Concat"};
   std::string_view name() const override { return "gather"; }
-  std::span<const OpKind> roots() const override { return kGather; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Gather>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -126,7 +123,7 @@ class SliceOfConcat final : public Rule {
  public:
   static constexpr Counter kCounter{"slices", "Slices of one operand of a Concat"};
   std::string_view name() const override { return "slice"; }
-  std::span<const OpKind> roots() const override { return kSlice; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Slice>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -169,13 +166,11 @@ class SliceOfConcat final : public Rule {
   AxisRange range_;
 };
 
-constexpr OpKind kConcat[] = {OpKind::Concat};
-
 class ConcatOfGathers final : public Rule {
  public:
   static constexpr Counter kCounter{"joined", "Concats of Gathers from one value"};
   std::string_view name() const override { return "joined"; }
-  std::span<const OpKind> roots() const override { return kConcat; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Concat>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

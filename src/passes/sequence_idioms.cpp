@@ -40,13 +40,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kConcatFromSequence[] = {OpKind::ConcatFromSequence};
-
 class JoinDirectly final : public Rule {
  public:
   static constexpr Counter kCounter{"joined", "sequences that became Concat"};
   std::string_view name() const override { return "cat"; }
-  std::span<const OpKind> roots() const override { return kConcatFromSequence; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::ConcatFromSequence>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;
@@ -102,7 +100,6 @@ class JoinDirectly final : public Rule {
   NodeId made_;
 };
 
-constexpr OpKind kSplitToSequence[] = {OpKind::SplitToSequence};
 // A Split names all its results; where only a few of very many are used, the names would cost more than the
 // sequence.
 constexpr std::int64_t kMostParts = 1024;
@@ -112,7 +109,7 @@ class SplitDirectly final : public Rule {
  public:
   static constexpr Counter kCounter{"split", "sequences that became Split or Gather"};
   std::string_view name() const override { return "split"; }
-  std::span<const OpKind> roots() const override { return kSplitToSequence; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::SplitToSequence>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

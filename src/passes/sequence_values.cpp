@@ -79,13 +79,11 @@ std::optional<Elements> elements_of(const Model& m, ValueId sequence) {
   return elements;
 }
 
-constexpr OpKind kSequenceAt[] = {OpKind::SequenceAt};
-
 class ReadElement final : public ReplaceRule {
  public:
   static constexpr Counter kCounter{"read", "elements that are read where they come from"};
   std::string_view name() const override { return "at"; }
-  std::span<const OpKind> roots() const override { return kSequenceAt; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::SequenceAt>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -106,13 +104,13 @@ class ReadElement final : public ReplaceRule {
   }
 };
 
-constexpr OpKind kChanges[] = {OpKind::SequenceInsert, OpKind::SequenceErase};
-
 class BuildAtOnce final : public Rule {
  public:
   static constexpr Counter kCounter{"built", "sequences that one node makes now"};
   std::string_view name() const override { return "build"; }
-  std::span<const OpKind> roots() const override { return kChanges; }
+  std::span<const OpKind> roots() const override {
+    return kRootKinds<OpKind::SequenceInsert, OpKind::SequenceErase>;
+  }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -139,13 +137,11 @@ class BuildAtOnce final : public Rule {
   Elements elements_;
 };
 
-constexpr OpKind kSequenceLength[] = {OpKind::SequenceLength};
-
 class CountParts final : public Rule {
  public:
   static constexpr Counter kCounter{"lengths", "lengths of sequences that are numbers"};
   std::string_view name() const override { return "length"; }
-  std::span<const OpKind> roots() const override { return kSequenceLength; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::SequenceLength>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -183,13 +179,11 @@ class CountParts final : public Rule {
   std::int64_t count_ = 0;
 };
 
-constexpr OpKind kOptionalGetElement[] = {OpKind::OptionalGetElement};
-
 class ReadOptional final : public ReplaceRule {
  public:
   static constexpr Counter kCounter{"optional", "optional values that are read where they come from"};
   std::string_view name() const override { return "optional"; }
-  std::span<const OpKind> roots() const override { return kOptionalGetElement; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::OptionalGetElement>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

@@ -35,7 +35,7 @@ namespace graphopt {
 namespace {
 
 // Readers of one value that are looked at for further projections.
-constexpr std::uint32_t kMostReaders = 64;
+constexpr std::uint32_t kMostProjections = 64;
 
 class ShareRows final : public Rule {
  public:
@@ -48,7 +48,7 @@ class ShareRows final : public Rule {
     auto found = projection(c, n);
     if (!found) return false;
     found_ = std::move(*found);
-    if (m.use_count(found_.x) > kMostReaders) return c.no(n, "the value has too many readers");
+    if (m.use_count(found_.x) > kMostProjections) return c.no(n, "the value has too many readers");
     rows_ = {};
     int projections = 0;
     const MatchContext quiet = c.without_reasons();

@@ -19,13 +19,11 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kSums[] = {OpKind::Add, OpKind::Sub};
-
 class DropZero final : public DropRule {
  public:
   static constexpr Counter kCounter{"zero", "sums of floats with a zero"};
   std::string_view name() const override { return "zero"; }
-  std::span<const OpKind> roots() const override { return kSums; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Add, OpKind::Sub>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

@@ -27,8 +27,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kIf[] = {OpKind::If};
-
 using Branches = std::array<GraphId, 2>;
 
 // Nothing where the branches do not fit the node.
@@ -50,7 +48,7 @@ class SameResult final : public Rule {
  public:
   static constexpr Counter kCounter{"same", "results that are the same in both branches"};
   std::string_view name() const override { return "same-result"; }
-  std::span<const OpKind> roots() const override { return kIf; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::If>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -110,7 +108,7 @@ class UnreadResult final : public Rule {
  public:
   static constexpr Counter kCounter{"unread", "results that nothing read"};
   std::string_view name() const override { return "unread"; }
-  std::span<const OpKind> roots() const override { return kIf; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::If>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

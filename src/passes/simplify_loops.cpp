@@ -40,9 +40,6 @@
 namespace graphopt {
 namespace {
 
-constexpr OpKind kLoop[] = {OpKind::Loop};
-constexpr OpKind kLoops[] = {OpKind::Loop, OpKind::Scan};
-
 void set_returned(Model& m, GraphId body, std::size_t slot, ValueId v) {
   m.set_operand(m.graph(body).ret, slot, v);
 }
@@ -57,7 +54,7 @@ class KeepCondition final : public Rule {
  public:
   static constexpr Counter kCounter{"conditions", "conditions of a Loop that stay what they were"};
   std::string_view name() const override { return "condition"; }
-  std::span<const OpKind> roots() const override { return kLoop; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Loop>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -84,7 +81,7 @@ class ReturnDirectly final : public Rule {
  public:
   static constexpr Counter kCounter{"copies", "copies that a Loop's body returned"};
   std::string_view name() const override { return "copy"; }
-  std::span<const OpKind> roots() const override { return kLoop; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Loop>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -130,7 +127,7 @@ class InvariantValue final : public Rule {
  public:
   static constexpr Counter kCounter{"invariant", "carried values that never changed"};
   std::string_view name() const override { return "invariant"; }
-  std::span<const OpKind> roots() const override { return kLoops; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Loop, OpKind::Scan>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
@@ -195,7 +192,7 @@ class UnreadValues final : public Rule {
  public:
   static constexpr Counter kCounter{"unread", "carried values and stacked results that nothing read"};
   std::string_view name() const override { return "unread"; }
-  std::span<const OpKind> roots() const override { return kLoops; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Loop, OpKind::Scan>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

@@ -155,13 +155,11 @@ class CopyCount {
   std::int64_t nodes_ = 0, remain_ = 0, lists_ = 0;
 };
 
-constexpr OpKind kLoops[] = {OpKind::Loop, OpKind::Scan};
-
 class UnrollLoop final : public Rule {
  public:
   static constexpr Counter kCounter{"unrolled", "Loops and Scans replaced by their iterations"};
   std::string_view name() const override { return "unroll"; }
-  std::span<const OpKind> roots() const override { return kLoops; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Loop, OpKind::Scan>; }
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;

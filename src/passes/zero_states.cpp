@@ -7,7 +7,7 @@
 // Exact: an absent state is zeros of the right dims. One of other dims is an error of every run, so nothing
 // is lost where a run is accepted. -0 is no +0: it may give a -0. Lowers: nodes, once the chain that made the
 // zeros is dead. Ends: each rewrite removes an operand. Left alone: states that are computed, peephole
-// weights, longer chains than kMostSteps.
+// weights, longer chains than kLongestChain.
 //
 //   z = ConstantOfShape (s)                       y = LSTM (x, w, r)
 //   y = LSTM (x, w, r, , , z, z)          =>
@@ -23,14 +23,15 @@
 namespace graphopt {
 namespace {
 
-constexpr int kMostSteps = 16;
-constexpr OpKind kRecurrences[] = {OpKind::LSTM, OpKind::GRU, OpKind::RNN};
+constexpr int kLongestChain = 16;
 
 class DropZeroStates final : public Rule {
  public:
   static constexpr Counter kCounter{"states", "initial states that were zeros"};
   std::string_view name() const override { return "state"; }
-  std::span<const OpKind> roots() const override { return kRecurrences; }
+  std::span<const OpKind> roots() const override {
+    return kRootKinds<OpKind::LSTM, OpKind::GRU, OpKind::RNN>;
+  }
 
   bool match(const MatchContext& c, NodeId n) override {
     // Not by a pattern: the first result may be absent, where only the last state is read.
@@ -59,7 +60,7 @@ class DropZeroStates final : public Rule {
   }
 
   static bool is_zero(const Model& m, ValueId v) {
-    for (int steps = 0; v && steps < kMostSteps; ++steps) {
+    for (int steps = 0; v && steps < kLongestChain; ++steps) {
       if (m.constant_of(v)) return holds(m, m.constant_of(v), 0.0, kMostElements);
       const NodeId n = m.value(v).def;
       if (!n || m.is_fixed(v) || !attributes_known(m, n)) return false;

@@ -20,6 +20,9 @@
 
 namespace graphopt {
 
+// What Rule::roots() returns for operators that need no name of their own.
+template <OpKind... Kinds> inline constexpr OpKind kRootKinds[] = {Kinds...};
+
 class Rule {
  public:
   virtual ~Rule() = default;
