@@ -19,8 +19,8 @@
 // Left alone: a Scan before opset 9; copies in a Scan, where ONNX Runtime leaves a result unwritten if the
 // body returns one value twice or an input; the last result of a node, and the last carried value of a Loop
 // before opset 11, which cannot be without; bodies with unknown attributes; an unchanged value of a body that
-// declares a wrong type; a value that something outside the model names; an input of a body to be returned of
-// which the file states no type.
+// declares a wrong type; a value that something outside the model names; an input of a body to be returned,
+// or a value to be returned twice, of which the file states no type.
 //
 //   y, z = Loop (n, "", x, w) <body = b (i, c, p, q) => (c2, s, q2) {        y = Loop (n, "", x) <body =
 //     c2 = Identity (true)  s = Add (p, q)  q2 = Identity (q) }>       =>      b (i, c, p) => (c, s) {
@@ -44,10 +44,12 @@ void set_returned(Model& m, GraphId body, std::size_t slot, ValueId v) {
   m.set_operand(m.graph(body).ret, slot, v);
 }
 
-// Returns whether a body may return one of its inputs: onnx's inference, which its checker runs, knows no
-// type of a result that is an input of which the file states none.
-bool may_return(const Model& m, ValueId input) {
-  return m.types[m.value(input).declared].kind != TypeKind::Unknown;
+// Returns whether a body may return one of its inputs, or a value that it returns already: onnx's inference,
+// which its checker runs, knows no type of such a result of which the file will state none. (Where a function
+// was inlined, it states none of what is computed.)
+bool may_return(const Model& m, ValueId v) {
+  const Value& value = m.value(v);
+  return m.types[value.declared].kind != TypeKind::Unknown && (value.is_input || !value.info_stale);
 }
 
 class KeepCondition final : public Rule {
@@ -93,7 +95,9 @@ class ReturnDirectly final : public Rule {
       original_ = copied_value(m, v);
       // What is computed outside, and constants, must not be returned.
       if (original_ == v || original_ == m.graph_inputs(body_)[0]) continue;
-      if (m.value(original_).is_input ? may_return(m, original_) : is_computed(m, original_)) return true;
+      const bool is_input = m.value(original_).is_input;
+      if ((is_input || m.is_graph_output(original_)) && !may_return(m, original_)) continue;
+      if (is_input || is_computed(m, original_)) return true;
     }
     return false;
   }
