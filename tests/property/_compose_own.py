@@ -249,6 +249,8 @@ def own_ways(model, feeds, failure, exact):
             yield "checker: a branch in place"
         elif (m := with_constants(model, feeds[0])) and rejected(m):
             yield "checker: operands as constants"
+        elif (m := declared_as_run(model, feeds[0])) and rejected(m):
+            yield "checker: the run's shapes declared"
         return
     base = run(model, feeds)
     if isinstance(base, str) or isinstance(base[0], str):
@@ -308,6 +310,17 @@ def sharing_breaks(model, made, feeds, failure):
     return all(unlike(v, apart[0].get(k), True) is None for k, v in base[0].items())
 
 
+def earlier_run_changes(model, made, feeds, failure, exact):
+    """Whether the runtime gives the original's result for `made` when no other run precedes: it has written
+    over a constant then. BatchNormalization in training mode does that with a mean and a variance, where
+    nothing reads the new ones (and ends the process where they are left out)."""
+    feeds = feeds[failure.at : failure.at + 1]
+    base, found = run(model, feeds), run(made, feeds, failure.level or None)
+    if any(isinstance(r, str) or isinstance(r[0], str) for r in (base, found)):
+        return False
+    return unlike(base[0][failure.output], found[0].get(failure.output), exact) is None
+
+
 def own(model, feeds, failure, exact, made=None):
     """How ONNX Runtime shows the failure without graphopt, or "". `made` is what graphopt wrote: with float16
     it may be this model whose values the runtime does not round, which an Identity after each node shows."""
@@ -316,6 +329,9 @@ def own(model, feeds, failure, exact, made=None):
         way = "memory shared in the result" if sharing_breaks(model, made, feeds or [{}], failure) else ""
     if not way and failure.level and made is not None and optimizer_breaks(made, feeds or [{}], failure):
         return "optimization of the result"
+    if not way and failure.kind == "differs" and failure.at and made is not None:
+        if earlier_run_changes(model, made, feeds, failure, exact):
+            return "an earlier run of the result"
     if way or failure.kind != "differs" or failure.level or made is None or not float16(model):
         return way
     made = onnx.inliner.inline_local_functions(made) if made.functions else _shrink.copy(made)

@@ -7,8 +7,8 @@ from _values import BOOL, F32, I64, Scope, Value, data, onnx_type
 
 
 class Control:
-    """A result of If, Loop or Scan counts as one that is computed from constants alone (Value.free) when one
-    branch or iteration can have computed it so: an optimizer may inline that one and compute it ahead."""
+    """A result of If, Loop, Scan or a function counts as one that is computed from constants alone (Value.free)
+    when a branch, an iteration or the call can have computed it so: an optimizer may compute it ahead."""
 
     def inside(self, make):
         """Runs make() with a new scope below this one; returns the scope and what make() returned."""
@@ -166,13 +166,16 @@ class Control:
                 return None
             f = self.new_function(x)
         slope = self.rng.choice([None, 0.5, 2.0]) if f.has_default else self.rng.choice([0.25, -1.0])
-        return self.add(
+        first = self.add(
             f.name,
             [x],
             [(r.dtype, r.shapes) for r in f.results],
             domain="local",
             **({"slope": slope} if f.attribute else {}),
         )
+        for v, r in zip(self.scope.values[-len(f.results) :], f.results):
+            v.free |= r.free
+        return first
 
     def new_function(self, x):
         outer, self.scope, self.in_function = self.scope, Scope(), True

@@ -147,7 +147,30 @@ class Checker:
             if o and o not in outputs
         )
         results = run(model, feeds)
-        return [] if isinstance(results, str) else results
+        return [] if isinstance(results, str) else self.from_halves(model, feeds, results)
+
+    @staticmethod
+    def from_halves(model, feeds, results):
+        """Results where each float16 value of the main graph is given as it came out, not computed: as an
+        output of a Cast it has been rounded, but its consumers may read what was not (seed 5015183)."""
+        halves = {n for r in results if r for n, v in r.items() if v.dtype == np.float16}
+        given = onnx.ModelProto()
+        given.CopyFrom(model)
+        g = given.graph
+        kept = [n for n in g.node if not any(n.output) or not all(o in halves for o in n.output if o)]
+        gone = {o for n in g.node if n not in kept for o in n.output if o}
+        del g.node[:]
+        g.node.extend(kept)
+        outputs = [o for o in g.output if o.name not in gone]
+        del g.output[:]
+        g.output.extend(outputs)
+        g.input.extend(helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT16, None) for n in sorted(gone))
+        found = []
+        for feed, result in zip(feeds, results):
+            more = {n: result[n] for n in gone} if result else {}
+            again = run(given, [{**feed, **more}]) if result else [None]
+            found.append(None if isinstance(again, str) or again[0] is None else {**result, **again[0]})
+        return [f or r for f, r in zip(found, results)]
 
     def compare(self, before, target, feeds, rtol, what):
         """rtol None: types and extents alone."""
