@@ -23,6 +23,7 @@
 #include "onnx/problems.h"
 #include "specialize/map_dims.h"
 #include "support/nearest.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 namespace {
@@ -57,7 +58,7 @@ class Cutter {
   void warn(std::string what, std::string remedy) {
     warnings_.push_back({{m_.file, {}, {}, {}, {}}, std::move(what), std::move(remedy)});
   }
-  std::string name(ValueId v) const { return quoted(m_.text(m_.value(v).name)); }
+  std::string name(ValueId v) const { return quote_name(m_.text(m_.value(v).name)); }
 
   void index() {
     for (std::size_t i = 0; i < m_.value_count(); ++i)
@@ -72,7 +73,7 @@ class Cutter {
       if (at == by_name_.end()) {
         refuse_name(option, text);
       } else if (std::ranges::find(out, at->second) != out.end()) {
-        refuse(std::string(option) + " names " + quoted(text) + " twice", "name each value once");
+        refuse(std::string(option) + " names " + quote_name(text) + " twice", "name each value once");
       } else {
         out.push_back(at->second);
       }
@@ -85,14 +86,14 @@ class Cutter {
     for (std::size_t i = 0; i < m_.value_count(); ++i) {
       const Value& v = m_.value(ValueId{i});
       if (!v.alive || m_.text(v.name) != text) continue;
-      return refuse(what + quoted(text) + " is a value inside of '" + graph_path(m_, v.graph) +
+      return refuse(what + quote_name(text) + " is a value inside of '" + graph_path(m_, v.graph) +
                         "', and a model is cut in its main graph only",
                     "name a result of the node that holds it");
     }
     std::vector<std::string_view> names;
     for (const auto& [known, v] : by_name_) names.push_back(known);
     std::ranges::sort(names);
-    refuse(what + "the model has no value " + quoted(text), suggest(text, names, "values"));
+    refuse(what + "the model has no value " + quote_name(text), suggest(text, names, "values"));
   }
 
   bool loses_value(ValueId v) const {

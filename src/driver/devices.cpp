@@ -35,7 +35,7 @@ bool is_data(const Model& m, NodeId n) {
   return m.kind(n) == OpKind::Constant && m.output(n, 0) && m.constant_of(m.output(n, 0));
 }
 
-struct Checker {
+struct ProfileChecker {
   Model model;
   std::optional<Inference> inference;
   DeviceCheck out;
@@ -50,7 +50,7 @@ std::uint64_t distance(const Verdict& v) {
   return v.failed > 0 ? v.failed : kFar;
 }
 
-void Checker::check(const Profile& profile) {
+void ProfileChecker::check(const Profile& profile) {
   Support support(profile, model, *inference);
   const std::vector<Verdict> verdicts = support.check_all();
   std::vector<std::pair<NodeId, Verdict>> nodes;
@@ -84,7 +84,7 @@ Result<DeviceCheck> run(const DeviceCheckOptions& options) {
   if (!profile) return profile.errors();
   Result<ReadModel> read = read_for_view(options.input, options.external_root, options.dim_names);
   if (!read) return read.errors();
-  auto checker = std::make_unique<Checker>();
+  auto checker = std::make_unique<ProfileChecker>();
   checker->model = std::move(read->model);
   InferStage::Options sizes;
   sizes.shapes = options.shapes;

@@ -13,9 +13,9 @@
 namespace graphopt {
 namespace {
 
-class Drawing {
+class RegionDrawing {
  public:
-  Drawing(const Model& m, const Inference& inference, const RegionList& list, std::size_t file_nodes)
+  RegionDrawing(const Model& m, const Inference& inference, const RegionList& list, std::size_t file_nodes)
       : m_(m), inference_(inference), list_(list), file_nodes_(file_nodes), drawn_(m.value_count()) {}
 
   std::string run() {
@@ -138,7 +138,7 @@ std::string escaped_for_dot(std::string_view text) {
 
 std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list,
                          std::size_t file_nodes) {
-  return Drawing(m, inference, list, file_nodes).run();
+  return RegionDrawing(m, inference, list, file_nodes).run();
 }
 
 }  // namespace graphopt

@@ -24,9 +24,9 @@ constexpr const char* kColours[] = {"#a6d5f7", "#fbd28a", "#9fe0c8", "#f4b8d5", 
                                     "#b3c7e6", "#f2b799", "#cfe3a1", "#d7c2ea"};
 constexpr const char* kHostColour = "#e4e4e4";
 
-class Drawing {
+class PartitionDrawing {
  public:
-  Drawing(const Model& m, const Inference& inference, const Partitioned& p)
+  PartitionDrawing(const Model& m, const Inference& inference, const Partitioned& p)
       : m_(m), inference_(inference), p_(p), whole_(p.placement.nodes.size() > kMostNodes) {}
 
   std::string run() {
@@ -128,7 +128,7 @@ class Drawing {
 }  // namespace
 
 std::string draw_partition(const Model& m, const Inference& inference, const Partitioned& p) {
-  return Drawing(m, inference, p).run();
+  return PartitionDrawing(m, inference, p).run();
 }
 
 }  // namespace graphopt

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "exports/fields.h"
+
 namespace graphopt {
 namespace {
 
@@ -20,8 +22,6 @@ constexpr const char* kLogits = "logits";
 // Inputs that onnxruntime-genai makes itself, beside the caches.
 constexpr std::array<std::string_view, 3> kInputs = {kInputIds, "attention_mask", "position_ids"};
 constexpr std::string_view kDigits = "0123456789";
-
-std::string text_of(const json& object, const char* key) { return object.at(key).get<std::string>(); }
 
 // "past.3.key" as ("past.%d.key", 3); nothing for a name without a number.
 struct LayerName {
@@ -64,9 +64,9 @@ struct States {
   const json* type = nullptr;  // of the first one that was met
 };
 
-class Maker {
+class GenaiMaker {
  public:
-  Maker(const json& manifest, const std::string& file) : manifest_(manifest), file_(file) {}
+  GenaiMaker(const json& manifest, const std::string& file) : manifest_(manifest), file_(file) {}
 
   Result<GenaiConfig> run() {
     if (Status s = find_states(); !s) return s.errors();
@@ -257,7 +257,7 @@ class Maker {
 }  // namespace
 
 Result<GenaiConfig> genai_config(const json& manifest, const std::string& file) {
-  return Maker(manifest, file).run();
+  return GenaiMaker(manifest, file).run();
 }
 
 std::string genai_text(const GenaiConfig& config, std::span<const std::string> files) {

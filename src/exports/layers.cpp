@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "graphopt.layers";
-constexpr const char* kVersion = "1.0";
+constexpr const char* kLayersFormat = "graphopt.layers";
+constexpr const char* kLayersVersion = "1.0";
 constexpr const char* kOption = "session.layer_assignment_settings";
 
 // ONNX Runtime's name for devices of a kind (its document on annotated partitioning). Those for which it has
@@ -44,8 +44,8 @@ std::string layers_text(const json& manifest, const SetFile& out) {
   std::string setting;
   for (const auto& [designator, annotations] : rules)
     setting += (setting.empty() ? "" : "; ") + designator + "(" + annotations + ")";
-  return manifest_text({{"format", kFormat},
-                        {"version", kVersion},
+  return manifest_text({{"format", kLayersFormat},
+                        {"version", kLayersVersion},
                         {"model", {{"path", out.name}, {"bytes", out.bytes}, {"sha256", out.sha256}}},
                         {"network", manifest.at("network").at("id")},
                         {"session_options", {{kOption, setting}}},
@@ -55,7 +55,7 @@ std::string layers_text(const json& manifest, const SetFile& out) {
 bool is_layers_text(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
   const auto format = document.find("format");
-  return format != document.end() && *format == kFormat;
+  return format != document.end() && *format == kLayersFormat;
 }
 
 }  // namespace graphopt

@@ -9,14 +9,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "graphopt.export";
-constexpr const char* kVersion = "1.0";
+constexpr const char* kMarkerFormat = "graphopt.export";
+constexpr const char* kMarkerVersion = "1.0";
 
 }  // namespace
 
 std::string marker_text(std::string_view form, std::string_view manifest, std::string_view sha256) {
-  return manifest_text({{"format", kFormat},
-                        {"version", kVersion},
+  return manifest_text({{"format", kMarkerFormat},
+                        {"version", kMarkerVersion},
                         {"form", form},
                         {"manifest", {{"path", manifest}, {"sha256", sha256}}}});
 }
@@ -24,7 +24,7 @@ std::string marker_text(std::string_view form, std::string_view manifest, std::s
 bool is_marker(std::string_view text, std::string_view form) {
   const json marker = json::parse(text, nullptr, false);
   const auto format = marker.find("format"), of = marker.find("form");
-  return format != marker.end() && *format == kFormat && of != marker.end() && *of == form;
+  return format != marker.end() && *format == kMarkerFormat && of != marker.end() && *of == form;
 }
 
 }  // namespace graphopt

@@ -3,7 +3,7 @@
 namespace graphopt {
 namespace {
 
-std::string quoted(std::string_view value) {
+std::string string_literal(std::string_view value) {
   std::string out = "\"";
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
@@ -29,7 +29,9 @@ void TextProto::line(std::string_view name, std::string_view value) {
   out_ += '\n';
 }
 
-void TextProto::text(std::string_view name, std::string_view value) { line(name, ": " + quoted(value)); }
+void TextProto::text(std::string_view name, std::string_view value) {
+  line(name, ": " + string_literal(value));
+}
 void TextProto::number(std::string_view name, std::int64_t value) {
   line(name, ": " + std::to_string(value));
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "exports/fields.h"
 #include "exports/text_proto.h"
 #include "support/output_set.h"
 
@@ -44,11 +45,9 @@ struct Step {
   std::vector<Port> inputs, outputs;
 };
 
-std::string text_of(const json& object, const char* key) { return object.at(key).get<std::string>(); }
-
-class Maker {
+class TritonMaker {
  public:
-  Maker(const json& manifest, std::string_view name, const std::string& file)
+  TritonMaker(const json& manifest, std::string_view name, const std::string& file)
       : manifest_(manifest), subgraphs_(manifest.at("subgraphs")), file_(file) {
     out_.ensemble = plain_stem(name);
     for (const json& v : manifest.at("network").at("inputs"))
@@ -259,7 +258,7 @@ class Maker {
 
 Result<TritonRepository> triton_repository(const json& manifest, std::string_view name,
                                            const std::string& file) {
-  return Maker(manifest, name, file).run();
+  return TritonMaker(manifest, name, file).run();
 }
 
 }  // namespace graphopt

@@ -39,17 +39,19 @@ constexpr bool digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool name_char(char c) { return name_start(c) || digit(c) || c == '.' || c == ':'; }
 constexpr bool blank(char c) { return c == ' ' || c == '\t'; }
 
-enum class Function { Floor, Ceil, Min, Max, Mod, FloorDiv, CeilDiv };
+enum class DimFunction { Floor, Ceil, Min, Max, Mod, FloorDiv, CeilDiv };
 struct FunctionName {
   std::string_view name;
-  Function function;
+  DimFunction function;
 };
 constexpr FunctionName kFunctions[] = {
-    {"floor", Function::Floor},     {"ceil", Function::Ceil},         {"ceiling", Function::Ceil},
-    {"min", Function::Min},         {"Min", Function::Min},           {"max", Function::Max},
-    {"Max", Function::Max},         {"mod", Function::Mod},           {"Mod", Function::Mod},
-    {"PythonMod", Function::Mod},   {"FloorDiv", Function::FloorDiv}, {"CleanDiv", Function::FloorDiv},
-    {"CeilDiv", Function::CeilDiv},
+    {"floor", DimFunction::Floor},       {"ceil", DimFunction::Ceil},
+    {"ceiling", DimFunction::Ceil},      {"min", DimFunction::Min},
+    {"Min", DimFunction::Min},           {"max", DimFunction::Max},
+    {"Max", DimFunction::Max},           {"mod", DimFunction::Mod},
+    {"Mod", DimFunction::Mod},           {"PythonMod", DimFunction::Mod},
+    {"FloorDiv", DimFunction::FloorDiv}, {"CleanDiv", DimFunction::FloorDiv},
+    {"CeilDiv", DimFunction::CeilDiv},
 };
 
 using Names = std::unordered_set<std::string_view>;
@@ -227,7 +229,7 @@ class Parser {
     return {};
   }
 
-  Fraction call(Function function) {
+  Fraction call(DimFunction function) {
     std::vector<Fraction> args;
     do {
       args.push_back(sum());
@@ -236,19 +238,21 @@ class Parser {
     if (!eat(")")) return {};
     const std::size_t n = args.size();
     switch (function) {
-      case Function::Floor: return n == 1 ? number(pool_.floor_div(args[0].top, args[0].bottom)) : Fraction{};
-      case Function::Ceil: return n == 1 ? number(pool_.ceil_div(args[0].top, args[0].bottom)) : Fraction{};
-      case Function::Mod: return n == 2 ? number(pool_.mod(whole(args[0]), whole(args[1]))) : Fraction{};
-      case Function::FloorDiv: return n == 2 ? floor_div(args[0], args[1]) : Fraction{};
-      case Function::CeilDiv:
+      case DimFunction::Floor:
+        return n == 1 ? number(pool_.floor_div(args[0].top, args[0].bottom)) : Fraction{};
+      case DimFunction::Ceil:
+        return n == 1 ? number(pool_.ceil_div(args[0].top, args[0].bottom)) : Fraction{};
+      case DimFunction::Mod: return n == 2 ? number(pool_.mod(whole(args[0]), whole(args[1]))) : Fraction{};
+      case DimFunction::FloorDiv: return n == 2 ? floor_div(args[0], args[1]) : Fraction{};
+      case DimFunction::CeilDiv:
         return n == 2 ? number(pool_.ceil_div(whole(args[0]), whole(args[1]))) : Fraction{};
-      case Function::Min:
-      case Function::Max: break;
+      case DimFunction::Min:
+      case DimFunction::Max: break;
     }
     DimId result = whole(args[0]);
     for (std::size_t i = 1; i < n; ++i) {
       const DimId next = whole(args[i]);
-      result = function == Function::Min ? pool_.min(result, next) : pool_.max(result, next);
+      result = function == DimFunction::Min ? pool_.min(result, next) : pool_.max(result, next);
     }
     return number(result);
   }

@@ -18,7 +18,7 @@ class Printer {
     out_ += "<ir_version: " + std::to_string(m_.ir_version) + ", opset_import: [";
     const char* sep = "";
     for (const OpsetImport& o : m_.opset_tables[0]) {
-      out_ += sep + quoted(m_.text(o.domain)) + " : " + std::to_string(o.version);
+      out_ += sep + string_literal(m_.text(o.domain)) + " : " + std::to_string(o.version);
       sep = ", ";
     }
     out_ += "]>\n";
@@ -27,7 +27,7 @@ class Printer {
       const Graph& body = m_.graph(GraphId{g});
       if (!body.alive || !body.function) continue;
       const Function& f = m_.function(body.function);
-      out_ += "\n<domain: " + quoted(m_.text(f.domain)) + ">\n";
+      out_ += "\n<domain: " + string_literal(m_.text(f.domain)) + ">\n";
       function_head(f);
       nodes(GraphId{g}, "");
     }
@@ -50,7 +50,7 @@ class Printer {
   std::string take() { return std::move(out_); }
 
  private:
-  static std::string quoted(std::string_view s) {
+  static std::string string_literal(std::string_view s) {
     std::string out = "\"";
     for (const char c : s) {
       if (c == '"' || c == '\\') out += '\\';
@@ -151,7 +151,8 @@ class Printer {
 
   std::string element(TensorId id, std::size_t i) const {
     const Tensor& t = m_.tensor(id);
-    if (const auto* strings = m_.strings(id)) return i < strings->size() ? quoted((*strings)[i]) : "?";
+    if (const auto* strings = m_.strings(id))
+      return i < strings->size() ? string_literal((*strings)[i]) : "?";
     const auto raw = m_.raw(id);
     const std::size_t bits = static_cast<std::size_t>(bits_of(t.dtype));
     if (!raw || bits == 0 || (i + 1) * bits > raw->size() * 8) return "?";
@@ -184,10 +185,10 @@ class Printer {
     switch (a.kind) {
       case AttrKind::Int: return number(a.i);
       case AttrKind::Float: return float_text(a.f);
-      case AttrKind::String: return quoted(a.s);
+      case AttrKind::String: return string_literal(a.s);
       case AttrKind::Ints: return join(a.ints, [](std::int64_t v) { return number(v); });
       case AttrKind::Floats: return join(a.floats, [](float v) { return float_text(v); });
-      case AttrKind::Strings: return join(a.strings, [](Bytes s) { return quoted(s); });
+      case AttrKind::Strings: return join(a.strings, [](Bytes s) { return string_literal(s); });
       case AttrKind::Tensor: return a.tensor ? tensor(a.tensor, "") : "\"?\"";
       default: return "\"(not shown)\"";
     }

@@ -83,7 +83,7 @@ constexpr std::uint32_t kChunkSize = 1U << kChunkBits;
 constexpr std::size_t kDimBlock = 4096;
 
 // One round of a multiply-and-fold hash; dims are dense small integers, so every bit has to be spread.
-std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+std::uint64_t mix_type(std::uint64_t h, std::uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15U;
   return h ^ (h >> 29);
 }
@@ -91,9 +91,9 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
 std::uint64_t hash_of(const Type& t, std::uint64_t seed) {
   std::uint64_t h = static_cast<std::uint64_t>(t.kind) | static_cast<std::uint64_t>(t.elem) << 8 |
                     std::uint64_t{t.has_rank} << 16 | std::uint64_t{t.inner.index()} << 32;
-  h = mix(seed, h);
-  h = mix(h, t.dims.size());
-  for (const DimId d : t.dims) h = mix(h, d.index());
+  h = mix_type(seed, h);
+  h = mix_type(h, t.dims.size());
+  for (const DimId d : t.dims) h = mix_type(h, d.index());
   return h;
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "support/file.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 namespace {
@@ -40,7 +41,7 @@ bool goes_up(std::string_view location) {
 }  // namespace
 
 std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& out) {
-  const std::string shown = quoted(location);
+  const std::string shown = quote_name(location);
   const std::string help_root =
       "give --external-root with the folder that holds the data, if you trust this model";
   if (location.empty() || location.find('\0') != std::string::npos)
@@ -54,7 +55,7 @@ std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& ou
   const std::string real_folder = real_path(folder_);
   const std::string real_root = root_.empty() ? std::string() : real_path(root_);
   if (!root_.empty() && real_root.empty())
-    return Fault{"the folder " + quoted(root_) + " of --external-root is not there",
+    return Fault{"the folder " + quote_name(root_) + " of --external-root is not there",
                  "check the path given with --external-root"};
   std::vector<std::string> candidates;
   if (absolute) candidates = {location};
@@ -99,13 +100,15 @@ std::optional<Fault> ExternalFiles::find(const ExternalEntry& entry, std::uint64
   if (entry.has_offset) {
     const std::optional<std::uint64_t> v = parse_number(entry.offset);
     if (!v)
-      return Fault{"the offset " + quoted(entry.offset) + " of its external data is not a number", kReport};
+      return Fault{"the offset " + quote_name(entry.offset) + " of its external data is not a number",
+                   kReport};
     offset = *v;
   }
   if (entry.has_length) {
     const std::optional<std::uint64_t> v = parse_number(entry.length);
     if (!v)
-      return Fault{"the length " + quoted(entry.length) + " of its external data is not a number", kReport};
+      return Fault{"the length " + quote_name(entry.length) + " of its external data is not a number",
+                   kReport};
     if (*v != size)
       return Fault{"its external data have " + std::to_string(*v) + " bytes, but its type and dims need " +
                        std::to_string(size),
@@ -123,7 +126,7 @@ std::optional<Fault> ExternalFiles::find(const ExternalEntry& entry, std::uint64
   const std::string_view all = file.image->bytes();
   if (offset > all.size() || size > all.size() - offset)
     return Fault{"its external data are bytes " + std::to_string(offset) + " and following of " +
-                     quoted(entry.location) + ", " + std::to_string(size) +
+                     quote_name(entry.location) + ", " + std::to_string(size) +
                      " in number, but that file has only " + std::to_string(all.size()) + " bytes",
                  "the data file is cut off or belongs to another model: copy it again"};
   bytes = all.substr(offset, size);
@@ -147,10 +150,10 @@ void ExternalFiles::check_overlaps(Problems& problems) {
     const Range& b = ranges_[i];
     if (a.file != b.file || b.begin >= a.end || (a.begin == b.begin && a.end == b.end)) continue;
     Place place;
-    place.slot = "tensor " + quoted(b.tensor);
+    place.slot = "tensor " + quote_name(b.tensor);
     problems.add(
         std::move(place),
-        "its external data overlap those of tensor " + quoted(a.tensor) + " in '" + b.file->path() + "'",
+        "its external data overlap those of tensor " + quote_name(a.tensor) + " in '" + b.file->path() + "'",
         kReport);
   }
 }

@@ -6,6 +6,7 @@
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"
 #include "onnx/topology.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 
@@ -36,7 +37,8 @@ OpsetTable GraphReader::read_opsets(const std::vector<Bytes>& imports, const Pla
       continue;
     }
     if (version < 1) {
-      problems_.add(where, "the opset version of domain " + quoted(shown) + " is " + std::to_string(version),
+      problems_.add(where,
+                    "the opset version of domain " + quote_name(shown) + " is " + std::to_string(version),
                     kReport);
       continue;
     }
@@ -46,8 +48,8 @@ OpsetTable GraphReader::read_opsets(const std::vector<Bytes>& imports, const Pla
     if (known == table.end()) table.push_back({name, version});
     else if (known->version != version)
       problems_.add(where,
-                    "domain " + quoted(shown) + " has two opset versions, " + std::to_string(known->version) +
-                        " and " + std::to_string(version),
+                    "domain " + quote_name(shown) + " has two opset versions, " +
+                        std::to_string(known->version) + " and " + std::to_string(version),
                     "keep one of them");
   }
   return table;
@@ -138,7 +140,7 @@ void GraphReader::read_function(FunctionId id, Bytes proto) {
     const ValueId v = name.empty() ? ValueId{} : lookup(view(name));
     if (v) outputs.push_back(v);
     else
-      problems_.add(place(g, "output " + quoted(name)), "no node or input gives it",
+      problems_.add(place(g, "output " + quote_name(name)), "no node or input gives it",
                     "remove the output, or add what makes it");
   }
   m_.set_graph_outputs(g, outputs);

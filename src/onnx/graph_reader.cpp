@@ -10,6 +10,7 @@
 #include "onnx/tensor_wire.h"
 #include "onnx/topology.h"
 #include "onnx/types_wire.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 
@@ -53,7 +54,7 @@ ValueId GraphReader::declare(GraphId g, std::string_view text, const char* what,
   ValueId& now = meaning(name);
   if (now && m_.value(now).graph == g) {
     problems_.add(place(g),
-                  std::string("it has two values named ") + quoted(text) + "; the second is " + what,
+                  std::string("it has two values named ") + quote_name(text) + "; the second is " + what,
                   "give every value of a graph a name of its own");
     return {};
   }
@@ -154,9 +155,10 @@ void GraphReader::read_body(GraphId g, Parts& parts, int budget) {
       if (name == kEmptyName) continue;
       ValueId& now = meaning(name);
       if (now && m_.value(now).graph == g) {
-        problems_.add(place(g, parsed, i),
-                      "its result " + quoted(m_.text(name)) + " has the name of another value of the graph",
-                      "give every value of a graph a name of its own");
+        problems_.add(
+            place(g, parsed, i),
+            "its result " + quote_name(m_.text(name)) + " has the name of another value of the graph",
+            "give every value of a graph a name of its own");
         operand_names_[parsed.first_name + parsed.inputs + k] = kEmptyName;
         continue;
       }
@@ -191,7 +193,7 @@ void GraphReader::read_inputs(GraphId g, const std::vector<Bytes>& inputs, int b
     if (!v) continue;
     TypeId type;
     if (const std::optional<Fault> f = read_value_info(m_, info, main ? &input_dims_ : nullptr, budget, type))
-      fault(place(g, "input " + quoted(name)), *f);
+      fault(place(g, "input " + quote_name(name)), *f);
     ReaderAccess::value(m_, v).info = info;
     ReaderAccess::value(m_, v).declared = type;
   }
@@ -213,7 +215,7 @@ void GraphReader::read_initializers(GraphId g, const Parts& parts) {
     Tensor tensor;
     std::string_view name;
     const std::optional<Fault> f = read_tensor(proto, external_, tensor, name);
-    if (f) fault(place(g, "initializer " + quoted(name)), *f);
+    if (f) fault(place(g, "initializer " + quote_name(name)), *f);
     const ValueId v = value_named(name, "an initializer");
     if (v) m_.mark_initializer(v, m_.add_tensor(std::move(tensor)));
   }
@@ -227,10 +229,10 @@ void GraphReader::read_initializers(GraphId g, const Parts& parts) {
       Tensor ignored;
       std::string_view ignored_name;
       if (const std::optional<Fault> fault_found = read_tensor(f.bytes, external_, ignored, ignored_name))
-        fault(place(g, "sparse initializer " + quoted(name)), *fault_found);
+        fault(place(g, "sparse initializer " + quote_name(name)), *fault_found);
     }
     if (fields.broken())
-      problems_.add(place(g, "sparse initializer " + quoted(name)),
+      problems_.add(place(g, "sparse initializer " + quote_name(name)),
                     std::string("its bytes are broken: ") + fields.what(), kDamaged);
     const ValueId v = value_named(name, "a sparse initializer");
     if (!v) continue;
@@ -246,14 +248,14 @@ void GraphReader::read_outputs(GraphId g, const std::vector<Bytes>& outputs, int
     const std::string_view name = value_info_name(info);
     const ValueId v = name.empty() ? ValueId{} : resolve(view(name));
     if (!v) {
-      problems_.add(place(g, "output " + quoted(name)), "no node, input or initializer gives it",
+      problems_.add(place(g, "output " + quote_name(name)), "no node, input or initializer gives it",
                     "remove the output, or add what makes it");
       continue;
     }
     values.push_back(v);
     TypeId type;
     if (const std::optional<Fault> f = read_value_info(m_, info, nullptr, budget, type))
-      fault(place(g, "output " + quoted(name)), *f);
+      fault(place(g, "output " + quote_name(name)), *f);
     Value& value = ReaderAccess::value(m_, v);
     if (value.graph != g || value.info.data() != nullptr) continue;
     value.info = info;
@@ -270,7 +272,7 @@ void GraphReader::read_value_infos(GraphId g, const std::vector<Bytes>& infos, i
     const std::string_view name = value_info_name(info);
     TypeId type;
     if (const std::optional<Fault> f = read_value_info(m_, info, nullptr, budget, type)) {
-      fault(place(g, "value_info " + quoted(name)), *f);
+      fault(place(g, "value_info " + quote_name(name)), *f);
       if (problems_.full()) return;
     }
     // Also when no value has the name: no value may get a name about which the file already states something.

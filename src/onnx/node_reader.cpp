@@ -10,6 +10,7 @@
 #include "onnx/tensor_wire.h"
 #include "ops/node_facts.h"
 #include "support/known_names.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 
@@ -161,7 +162,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
       v = resolve(name);
       if (!v) {
         Place p = place(g, parsed, index);
-        p.slot = "input " + std::to_string(k) + " " + quoted(m_.text(name));
+        p.slot = "input " + std::to_string(k) + " " + quote_name(m_.text(name));
         problems_.add(std::move(p), "no node, input or initializer gives it",
                       "add what makes it, or correct the name");
         if (problems_.full()) return;
@@ -213,7 +214,7 @@ void GraphReader::read_attributes(const ParsedNode& parsed, NodeId n, int budget
     std::ranges::sort(names);
     if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
       Place p = place_of(m_, n);
-      p.slot = "attribute " + quoted(m_.text(*twice));
+      p.slot = "attribute " + quote_name(m_.text(*twice));
       problems_.add(std::move(p), "it is there twice", "remove one of the two");
     }
   }
@@ -304,7 +305,7 @@ bool GraphReader::read_attribute(Bytes proto, GraphId in, NodeId owner, int budg
   a.s = fields.s;
   const auto where = [&] {
     Place p = owner ? place_of(m_, owner) : place(in);
-    p.slot = "attribute " + quoted(fields.name);
+    p.slot = "attribute " + quote_name(fields.name);
     return p;
   };
   const auto bad = [&](std::string what, const char* remedy) {

@@ -43,9 +43,6 @@ class Problems {
   std::vector<Warning>& warnings_;
 };
 
-// Returns 'name' in quotes, shortened when it is very long.
-std::string quoted(std::string_view name);
-
 // The remedy for bytes that no exporter writes on purpose.
 inline constexpr const char* kDamaged = "the file is damaged or cut off: export or download it again";
 inline constexpr const char* kReport = "repair the model, or export it again";

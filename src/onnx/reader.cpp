@@ -18,12 +18,6 @@
 
 namespace graphopt {
 
-std::string quoted(std::string_view name) {
-  constexpr std::size_t kLongest = 120;
-  if (name.size() <= kLongest) return "'" + std::string(name) + "'";
-  return "'" + std::string(name.substr(0, kLongest)) + "...'";
-}
-
 namespace {
 
 namespace mf = field::model;

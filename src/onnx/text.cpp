@@ -14,7 +14,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMaxNesting = 256;  // onnx's parser recurses once per bracket
+constexpr std::size_t kMostBrackets = 256;  // onnx's parser recurses once per bracket
 
 // Returns the deepest nesting of brackets outside strings and comments.
 std::size_t nesting(std::string_view text) {
@@ -63,8 +63,8 @@ bool looks_like_text(std::string_view bytes) {
 
 bool text_to_binary(std::string_view text, Problems& problems, std::string& binary) {
   const char* const remedy = "see https://onnx.ai/onnx/repo-docs/Syntax.html for the syntax";
-  if (nesting(text) > kMaxNesting) {
-    problems.add({}, "the text has brackets nested deeper than " + std::to_string(kMaxNesting) + " levels",
+  if (nesting(text) > kMostBrackets) {
+    problems.add({}, "the text has brackets nested deeper than " + std::to_string(kMostBrackets) + " levels",
                  "nest less, or use the binary form");
     return false;
   }

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "ir/topological_order.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 namespace {
 
 std::string shown_node(const Model& m, NodeId n) {
   const Node& node = m.node(n);
-  if (node.name && node.name != kEmptyName) return quoted(m.text(node.name));
+  if (node.name && node.name != kEmptyName) return quote_name(m.text(node.name));
   return "#" + std::to_string(node.file_index);
 }
 
@@ -103,7 +104,7 @@ void check_function_calls(const Model& m, Problems& problems) {
         problems.add(place_of(m, call.node),
                      callee == top.function
                          ? "the function calls itself"
-                         : "it calls " + quoted(name) +
+                         : "it calls " + quote_name(name) +
                                ", which leads back to this call: functions call each other in a circle",
                      "ONNX functions cannot recur: use Loop, or remove the call");
       }

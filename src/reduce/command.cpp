@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
-std::string quoted(const std::string& path) {
+std::string shell_word(const std::string& path) {
   std::string out = "'";
   for (const char c : path) {
     if (c == '\'') out += "'\\''";
@@ -79,11 +79,11 @@ std::string command_for(const std::string& test, const std::string& path) {
   std::size_t at = 0;
   bool found = false;
   for (std::size_t next; (next = test.find(kPath, at)) != std::string::npos; at = next + kPath.size()) {
-    out += test.substr(at, next - at) + quoted(path);
+    out += test.substr(at, next - at) + shell_word(path);
     found = true;
   }
   out += test.substr(at);
-  return found ? out : out + " " + quoted(path);
+  return found ? out : out + " " + shell_word(path);
 }
 
 Result<TestStatus> run_command(const std::string& command, double seconds,

@@ -7,15 +7,15 @@
 
 #include "ir/type_text.h"
 #include "support/nearest.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
-namespace {
 
-Error usage(const Model& m, std::string what, std::string remedy) {
+Error usage_error(const Model& m, std::string what, std::string remedy) {
   return {ErrorKind::Usage, {m.file, {}, {}, {}, {}}, std::move(what), std::move(remedy)};
 }
 
-std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\''; }
+namespace {
 
 // Returns the dims of a type, through sequences and optionals.
 std::span<const DimId> dims_of(const Model& m, TypeId id) {
@@ -26,26 +26,26 @@ std::span<const DimId> dims_of(const Model& m, TypeId id) {
 }
 
 // Values that the options give to symbols, and which option gave them.
-struct Bound {
+struct GivenRange {
   std::int64_t low = 0, high = 0;
   std::string by;
 };
-using Bounds = std::map<DimId, Bound>;
+using Bounds = std::map<DimId, GivenRange>;
 
-std::string text_of(const Bound& b) {
+std::string text_of(const GivenRange& b) {
   return b.low == b.high ? std::to_string(b.low) : std::to_string(b.low) + ".." + std::to_string(b.high);
 }
 
 // Adds the value given by `by`. An error if it contradicts an earlier one.
-std::optional<Error> add_bound(const Model& m, Bounds& bounds, DimId symbol, Bound b) {
+std::optional<Error> add_bound(const Model& m, Bounds& bounds, DimId symbol, GivenRange b) {
   const auto [at, fresh] = bounds.try_emplace(symbol, b);
   if (fresh) return std::nullopt;
-  Bound& old = at->second;
+  GivenRange& old = at->second;
   if (b.low > old.high || b.high < old.low) {
-    return usage(m,
-                 b.by + " makes symbol " + quoted(m.dims.symbol_name(symbol)) + " " + text_of(b) + ", but " +
-                     old.by + " makes it " + text_of(old),
-                 "leave one of them out, or let them agree");
+    return usage_error(m,
+                       b.by + " makes symbol " + quote_name(m.dims.symbol_name(symbol)) + " " + text_of(b) +
+                           ", but " + old.by + " makes it " + text_of(old),
+                       "leave one of them out, or let them agree");
   }
   if (b.high - b.low < old.high - old.low) old.by = b.by;
   old.low = std::max(old.low, b.low);
@@ -63,8 +63,8 @@ std::optional<Error> bind_symbol(const Model& m, Bounds& bounds, const std::vect
   }
   std::vector<std::string> names;
   for (const DimId s : symbols) names.emplace_back(m.dims.symbol_name(s));
-  return usage(m, option + ": the model's inputs have no symbol " + quoted(given.name),
-               suggest(given.name, names, "symbols of the inputs"));
+  return usage_error(m, option + ": the model's inputs have no symbol " + quote_name(given.name),
+                     suggest(given.name, names, "symbols of the inputs"));
 }
 
 std::string text_of(const Bindings::Shape& s, const std::string& option) {
@@ -79,28 +79,28 @@ std::optional<Error> bind_shape(const Model& m, Bounds& bounds, const Bindings::
   if (!v) {
     std::vector<std::string_view> names;
     for (const ValueId input : m.graph_inputs(m.main())) names.push_back(m.text(m.value(input).name));
-    return usage(m, option + ": the model has no input " + quoted(s.input),
-                 suggest(s.input, names, "inputs"));
+    return usage_error(m, option + ": the model has no input " + quote_name(s.input),
+                       suggest(s.input, names, "inputs"));
   }
   const TypeId type = m.value(v).declared;
   const Type& t = m.types[type];
   const std::string says = "the model says " + type_text(m, type);
   if (t.kind != TypeKind::Tensor) {
-    return usage(m, option + ": input " + quoted(s.input) + " is no tensor: " + says,
-                 "give shapes to inputs that are tensors");
+    return usage_error(m, option + ": input " + quote_name(s.input) + " is no tensor: " + says,
+                       "give shapes to inputs that are tensors");
   }
   if (!t.has_rank) return std::nullopt;
   const std::string text = text_of(s, option);
   if (t.dims.size() != s.dims.size()) {
-    return usage(m, text + " has rank " + std::to_string(s.dims.size()) + "; " + says,
-                 "give " + std::to_string(t.dims.size()) + " dims; -1 keeps one as it is");
+    return usage_error(m, text + " has rank " + std::to_string(s.dims.size()) + "; " + says,
+                       "give " + std::to_string(t.dims.size()) + " dims; -1 keeps one as it is");
   }
   for (std::size_t i = 0; i < s.dims.size(); ++i) {
     const DimId d = t.dims[i];
     if (!d || s.dims[i] < 0) continue;
     if (const auto number = m.dims.value(d); number && *number != s.dims[i]) {
-      return usage(m, text + " contradicts the model in dim " + std::to_string(i) + ": " + says,
-                   "only dims that the model leaves open can be fixed; -1 keeps one as it is");
+      return usage_error(m, text + " contradicts the model in dim " + std::to_string(i) + ": " + says,
+                         "only dims that the model leaves open can be fixed; -1 keeps one as it is");
     }
     if (!m.dims.is_symbol(d)) continue;
     if (auto error = add_bound(m, bounds, d, {s.dims[i], s.dims[i], text})) return error;
@@ -121,10 +121,10 @@ std::optional<Error> check_expressions(const Model& m, const Bounds& bounds, con
     if (!dims[i] || s.dims[i] < 0 || m.dims.is_symbol(dims[i])) continue;
     const auto value = m.dims.evaluate(dims[i], binding);
     if (value && *value != s.dims[i]) {
-      return usage(m,
-                   text_of(s, option) + ": dim " + std::to_string(i) + " is " + m.dims.print(dims[i]) +
-                       ", which is " + std::to_string(*value) + " with the other options",
-                   "let the numbers agree; -1 keeps a dim as it is");
+      return usage_error(m,
+                         text_of(s, option) + ": dim " + std::to_string(i) + " is " + m.dims.print(dims[i]) +
+                             ", which is " + std::to_string(*value) + " with the other options",
+                         "let the numbers agree; -1 keeps a dim as it is");
     }
   }
   return std::nullopt;
@@ -171,8 +171,8 @@ Result<InferOptions> bind(const Model& m, const Bindings& bindings) {
   for (const Bindings::Shape& s : bindings.shapes) {
     const auto [at, fresh] = given.try_emplace(s.input, &s);
     if (!fresh && at->second->dims != s.dims) {
-      return usage(m, text_of(s, option) + " contradicts " + text_of(*at->second, option),
-                   "give one shape per input");
+      return usage_error(m, text_of(s, option) + " contradicts " + text_of(*at->second, option),
+                         "give one shape per input");
     }
     if (auto error = bind_shape(m, bounds, s, option)) return *error;
   }

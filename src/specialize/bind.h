@@ -44,6 +44,9 @@ struct Bindings {
 // and for numbers that contradict the model or each other.
 Result<InferOptions> bind(const Model& model, const Bindings& bindings);
 
+// Returns the error of an option that does not fit the model.
+Error usage_error(const Model& model, std::string what, std::string remedy);
+
 // Returns true if a dim becomes a number, so that types of the saved model state it.
 bool specializes(const Bindings& bindings);
 

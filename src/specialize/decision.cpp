@@ -8,15 +8,10 @@
 #include "specialize/map_dims.h"
 #include "specialize/marks/shape_filter.h"
 #include "support/nearest.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 namespace {
-
-Error usage(const Model& m, std::string what, std::string remedy) {
-  return {ErrorKind::Usage, {m.file, {}, {}, {}, {}}, std::move(what), std::move(remedy)};
-}
-
-std::string quoted(std::string_view text) { return '\'' + std::string(text) + '\''; }
 
 bool is_used(const Model& m, DimId symbol) {
   for (const DimId s : input_symbols(m))
@@ -50,15 +45,15 @@ std::optional<Error> name_place(Model& m, std::string_view name) {
   if (!place) return std::nullopt;  // unknown_names() speaks of it
   const Type type = m.types[m.value(place->input).declared];
   if (type.kind != TypeKind::Tensor || !type.has_rank || place->axis >= type.dims.size())
-    return usage(m, "--bucket " + std::string(name) + ": the input has no such dim",
-                 "name a dim of an input by its place, counted from 0, or by its symbol");
+    return usage_error(m, "--bucket " + std::string(name) + ": the input has no such dim",
+                       "name a dim of an input by its place, counted from 0, or by its symbol");
   const DimId d = type.dims[place->axis];
   if (d && m.dims.value(d))
-    return usage(m, "--bucket " + std::string(name) + ": this dim is always " + m.dims.print(d),
-                 "buckets are for dims that the model leaves open");
+    return usage_error(m, "--bucket " + std::string(name) + ": this dim is always " + m.dims.print(d),
+                       "buckets are for dims that the model leaves open");
   if (d)
-    return usage(m, "--bucket " + std::string(name) + ": this dim is called " + m.dims.print(d),
-                 "use that name, which stands for all dims that it occurs in");
+    return usage_error(m, "--bucket " + std::string(name) + ": this dim is called " + m.dims.print(d),
+                       "use that name, which stands for all dims that it occurs in");
   std::vector<DimId> dims(type.dims.begin(), type.dims.end());
   dims[place->axis] = m.dims.symbol(name);
   m.declare(place->input, m.types.tensor(type.elem, dims));
@@ -70,15 +65,15 @@ std::optional<Error> replace_name(Model& m, const DimRelation& relation) {
   std::vector<std::string> names;
   for (const DimId s : input_symbols(m)) names.emplace_back(m.dims.symbol_name(s));
   if (!symbol || !is_used(m, symbol))
-    return usage(m, "dims: the model's inputs have no symbol " + quoted(relation.symbol),
-                 suggest(relation.symbol, names, "symbols of the inputs"));
+    return usage_error(m, "dims: the model's inputs have no symbol " + quote_name(relation.symbol),
+                       suggest(relation.symbol, names, "symbols of the inputs"));
   const Result<DimId> by =
       parse_extent(m.dims, relation.expression, names, "symbols of the inputs", "dims." + relation.symbol);
   if (!by) return by.error();
   for (const DimId s : m.dims.symbols_of(*by))
     if (s == symbol)
-      return usage(m, "dims: " + quoted(relation.symbol) + " is stated by itself",
-                   "state it by other symbols");
+      return usage_error(m, "dims: " + quote_name(relation.symbol) + " is stated by itself",
+                         "state it by other symbols");
   for (const ValueId v : m.graph_inputs(m.main())) {
     const TypeId old = m.value(v).declared;
     const TypeId now = map_dims(m, old, [&](DimId d) { return m.dims.substitute(d, symbol, *by); });

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,13 +11,12 @@
 #include <utility>
 
 #include "support/file.h"
+#include "support/folder_lock.h"
 
 namespace graphopt {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kLockAttempts = 1000;
 
 std::string hidden_name(const std::string& path) {
   return folder_of(path) + "/." + last_part(path) + ".graphopt";
@@ -61,31 +59,14 @@ Result<std::unique_ptr<OutputFolder>> OutputFolder::open(const std::string& path
   return folder;
 }
 
-// A lock on a folder that has been removed is none: the next run makes and locks another one.
 Status OutputFolder::lock() {
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    if (::mkdir(hidden_.c_str(), 0777) != 0 && errno != EEXIST) return failure(errno);
-    const int fd = ::open(hidden_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) {
-      if (errno == ENOENT) continue;
-      const bool taken = errno == ENOTDIR || errno == ELOOP;
-      if (!taken) return failure(errno);
-      Error e{ErrorKind::Output, {}, "it is in the way: graphopt makes a folder there", "remove it"};
-      e.place.file = hidden_;
-      return e;
-    }
-    // Where the file system has no such locks, two runs at a time are not kept apart.
-    while (::flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-    }
-    struct stat locked{}, now{};
-    if (::fstat(fd, &locked) == 0 && ::lstat(hidden_.c_str(), &now) == 0 && locked.st_dev == now.st_dev &&
-        locked.st_ino == now.st_ino) {
-      fd_ = fd;
-      return Done{};
-    }
-    ::close(fd);
-  }
-  return failure(EBUSY);
+  const FolderLock lock = lock_folder(hidden_);
+  fd_ = lock.fd;
+  if (fd_ >= 0) return Done{};
+  if (!lock.in_the_way) return failure(lock.error);
+  Error e{ErrorKind::Output, {}, "it is in the way: graphopt makes a folder there", "remove it"};
+  e.place.file = hidden_;
+  return e;
 }
 
 OutputFolder::~OutputFolder() {

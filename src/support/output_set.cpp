@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "support/folder_lock.h"
 #include "support/sha256.h"
 
 namespace graphopt {
@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t kTagDigits = 32;
 constexpr std::size_t kLongestStem = 180;  // a name of a file has 255 bytes at most
 constexpr std::string_view kJournal = "journal";
-constexpr int kLockAttempts = 1000;
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -217,30 +216,14 @@ Status OutputSet::check_moves() {
                       "put the list into that folder");
 }
 
-// A lock on a folder that has been removed is none: the next run makes and locks another one.
 Status OutputSet::lock() {
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    if (::mkdir(staging_.c_str(), 0777) != 0 && errno != EEXIST) return failure(errno);
-    const int fd = ::open(staging_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) {
-      if (errno == ENOENT) continue;
-      const bool taken = errno == ENOTDIR || errno == ELOOP;
-      return taken ? output_error(staging_, "it is in the way: graphopt makes its files in a folder there",
-                                  "remove it, or give the list of the set another name")
-                   : write_error(staging_, folder_, errno);
-    }
-    // Where the file system has no such locks, two runs at a time are not kept apart.
-    while (::flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-    }
-    struct stat locked{}, now{};
-    if (::fstat(fd, &locked) == 0 && ::lstat(staging_.c_str(), &now) == 0 && locked.st_dev == now.st_dev &&
-        locked.st_ino == now.st_ino) {
-      staging_fd_ = fd;
-      return Done{};
-    }
-    ::close(fd);
-  }
-  return failure(EBUSY);
+  const FolderLock lock = lock_folder(staging_);
+  staging_fd_ = lock.fd;
+  if (staging_fd_ >= 0) return Done{};
+  if (lock.in_the_way)
+    return output_error(staging_, "it is in the way: graphopt makes its files in a folder there",
+                        "remove it, or give the list of the set another name");
+  return failure(lock.error);
 }
 
 Status OutputSet::read_old_list(const ListReader& read, bool force) {

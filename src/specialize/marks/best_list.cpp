@@ -17,7 +17,7 @@ std::int64_t work_of(const LengthWork& work, std::int64_t length) {
   return std::clamp<std::int64_t>(work ? work(length) : length, 0, kMaxWork);
 }
 
-struct Problem {
+struct ListProblem {
   std::vector<std::int64_t> sizes;   // x, from 0
   std::vector<std::int64_t> work;    // w of size j, never falling
   std::vector<std::int64_t> before;  // C: how many lengths are in sizes 0 .. j-1
@@ -28,9 +28,9 @@ struct Problem {
   }
 };
 
-Problem problem_of(std::span<const LengthCount> lengths, std::int64_t high, std::int64_t align,
-                   const LengthWork& work) {
-  Problem p;
+ListProblem problem_of(std::span<const LengthCount> lengths, std::int64_t high, std::int64_t align,
+                       const LengthWork& work) {
+  ListProblem p;
   std::vector<std::int64_t> counts;
   const auto add = [&](std::int64_t length, std::int64_t count) {
     const std::int64_t size =
@@ -56,7 +56,7 @@ Problem problem_of(std::span<const LengthCount> lengths, std::int64_t high, std:
 // One step: from the least work of the sizes 0 .. j in k buckets to that in k + 1, for all j >= k.
 class Layer {
  public:
-  Layer(const Problem& p, const std::vector<Wide>& old, std::size_t k) : p_(p), old_(old), k_(k) {
+  Layer(const ListProblem& p, const std::vector<Wide>& old, std::size_t k) : p_(p), old_(old), k_(k) {
     least.resize(old.size());
     last_of_rest.resize(old.size());
   }
@@ -96,13 +96,13 @@ class Layer {
     return best;
   }
 
-  const Problem& p_;
+  const ListProblem& p_;
   const std::vector<Wide>& old_;
   std::size_t k_;
 };
 
 // Returns what one more bucket must save, and more than that.
-Wide threshold(const Problem& p, std::optional<double> share) {
+Wide threshold(const ListProblem& p, std::optional<double> share) {
   if (!share) return 0;
   Wide exact = 0;
   for (std::size_t j = 0; j < p.sizes.size(); ++j) exact += p.cost(j, j);
@@ -113,7 +113,7 @@ Wide threshold(const Problem& p, std::optional<double> share) {
 
 Result<std::vector<std::int64_t>> best_list(std::span<const LengthCount> lengths, std::int64_t high,
                                             const BestListOptions& options, const LengthWork& work) {
-  const Problem p = problem_of(lengths, high, std::max<std::int64_t>(options.align, 1), work);
+  const ListProblem p = problem_of(lengths, high, std::max<std::int64_t>(options.align, 1), work);
   const std::size_t n = p.sizes.size();
   std::size_t most = std::clamp<std::size_t>(options.most, 1, n);
   if (options.share) most = std::clamp<std::size_t>(kMaxBestListCells / n, 1, most);

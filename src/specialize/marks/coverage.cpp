@@ -9,9 +9,9 @@ namespace {
 using Box = std::vector<IntRange>;
 
 // Searches a shape of a box for which the filter holds.
-class Search {
+class HoleSearch {
  public:
-  Search(ShapeFilter& filter, std::size_t boxes) : filter_(filter), left_(boxes) {}
+  HoleSearch(ShapeFilter& filter, std::size_t boxes) : filter_(filter), left_(boxes) {}
 
   enum class Answer : std::uint8_t { Found, None, GaveUp };
   Answer run(const Box& cell, std::vector<std::int64_t>& shape) {
@@ -73,7 +73,7 @@ std::optional<Hole> find_hole(std::span<const BucketSymbol> symbols, const std::
         if (at / stride % length + 1 < length && covered[at + stride]) covered[at] = true;
     stride *= length;
   }
-  std::optional<Search> search;
+  std::optional<HoleSearch> search;
   if (filter != nullptr) search.emplace(*filter, max_boxes);
   BucketGrid grid(symbols);
   Hole hole;
@@ -89,9 +89,9 @@ std::optional<Hole> find_hole(std::span<const BucketSymbol> symbols, const std::
       const std::int64_t least = k == 0 ? s.range.low : s.values[k - 1] + 1;
       cell[i] = {s.fixed ? s.values[k] : least, s.values[k]};
     }
-    const Search::Answer answer = search->run(cell, hole.shape);
-    if (answer == Search::Answer::None) continue;
-    hole.decided = answer == Search::Answer::Found;
+    const HoleSearch::Answer answer = search->run(cell, hole.shape);
+    if (answer == HoleSearch::Answer::None) continue;
+    hole.decided = answer == HoleSearch::Answer::Found;
     return hole;
   }
   return std::nullopt;

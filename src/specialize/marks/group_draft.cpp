@@ -7,7 +7,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::string_view kMethods = "pow2, step=64, geo=1.25, hist=FILE:8 or max";
+constexpr std::string_view kMethodExamples = "pow2, step=64, geo=1.25, hist=FILE:8 or max";
 
 std::optional<MarkProblem> complete_list(GroupDraft& d) {
   BucketGroup& g = d.group;
@@ -35,10 +35,11 @@ std::optional<MarkProblem> complete(GroupDraft& d) {
     if (auto p = complete_list(d)) return p;
   } else if (!d.range) {
     return MarkProblem{"there are no sizes",
-                       fmt::format("give a list (1,2,4,8), or a range and a method: {}", kMethods)};
+                       fmt::format("give a list (1,2,4,8), or a range and a method: {}", kMethodExamples)};
   } else if (!d.has_method) {
-    return MarkProblem{fmt::format("the range {}..{} has no method", d.range->low, d.range->high),
-                       fmt::format("add one of {}: {}..{}:pow2", kMethods, d.range->low, d.range->high)};
+    return MarkProblem{
+        fmt::format("the range {}..{} has no method", d.range->low, d.range->high),
+        fmt::format("add one of {}: {}..{}:pow2", kMethodExamples, d.range->low, d.range->high)};
   } else if (d.min) {
     return MarkProblem{fmt::format("'min' is given besides the range {}..{}", d.range->low, d.range->high),
                        fmt::format("write {}..{}: 'min' is for lists", *d.min, d.range->high)};

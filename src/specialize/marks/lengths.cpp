@@ -16,7 +16,8 @@ namespace {
 
 using Json = JsonWalk::Json;
 
-constexpr std::string_view kForm = "write a length, or a length and a count, on each line: '128' or '128 40'";
+constexpr std::string_view kLineForm =
+    "write a length, or a length and a count, on each line: '128' or '128 40'";
 
 class Collector {
  public:
@@ -30,9 +31,9 @@ class Collector {
 
   template <class PlaceText> void add(std::int64_t length, std::int64_t count, const PlaceText& place) {
     if (length < 0)
-      return error(fmt::format("{}: the length {} is negative", place(), length), std::string(kForm));
+      return error(fmt::format("{}: the length {} is negative", place(), length), std::string(kLineForm));
     if (count < 0)
-      return error(fmt::format("{}: the count {} is negative", place(), count), std::string(kForm));
+      return error(fmt::format("{}: the count {} is negative", place(), count), std::string(kLineForm));
     least_ = std::min(least_, length);
     greatest_ = std::max(greatest_, length);
     if (!range_.holds(length)) {
@@ -97,7 +98,7 @@ void read_lines(std::string_view text, Collector& out) {
                                       : read_whole(second, "a count");
     const auto* wrong = std::get_if<MarkProblem>(&length);
     if (wrong == nullptr) wrong = std::get_if<MarkProblem>(&count);
-    if (wrong != nullptr) out.error(place() + ": " + wrong->what.substr(0, 200), std::string(kForm));
+    if (wrong != nullptr) out.error(place() + ": " + wrong->what.substr(0, 200), std::string(kLineForm));
     else out.add(std::get<std::int64_t>(length), std::get<std::int64_t>(count), place);
   }
 }

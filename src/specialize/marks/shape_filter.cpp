@@ -12,7 +12,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::string_view kForm =
+constexpr std::string_view kFilterForm =
     "write one comparison of sums and products of symbols: batch*seq <= 4096; the operators are <=, <, >=, > "
     "and "
     "==, quotes stand around a name that is no plain one: 'x[1]'";
@@ -69,7 +69,8 @@ Result<DimId> parse_extent(DimPool& pool, std::string_view text, std::span<const
       [](std::size_t) {});
   if (error) return *std::move(error);
   const DimId d = pool.parse(text);
-  if (!d) return usage(fmt::format("{}: '{}' is no expression over symbols", from, text), std::string(kForm));
+  if (!d)
+    return usage(fmt::format("{}: '{}' is no expression over symbols", from, text), std::string(kFilterForm));
   return d;
 }
 
@@ -88,7 +89,7 @@ Result<ShapeFilter> ShapeFilter::parse(std::string_view text, std::span<const Bu
         if (std::string_view("<>=!").find(text[at]) != std::string_view::npos) signs.push_back(at);
       });
   const auto wrong = [&](std::string_view what) {
-    return usage(fmt::format("where: '{}' {}", text, what), std::string(kForm));
+    return usage(fmt::format("where: '{}' {}", text, what), std::string(kFilterForm));
   };
   if (signs.empty()) return wrong("is no comparison");
   const std::size_t length = signs.size() > 1 && signs[1] == signs[0] + 1 ? 2 : 1;
@@ -120,7 +121,7 @@ Result<ShapeFilter> ShapeFilter::parse(std::string_view text, std::span<const Bu
     if (!d) return d;
     for (const auto& [symbol, value] : relations)
       if (*d) *d = out.pool_.substitute(*d, symbol, value);
-    if (!*d) return usage(fmt::format("where: '{}' is too large", part), std::string(kForm));
+    if (!*d) return usage(fmt::format("where: '{}' is too large", part), std::string(kFilterForm));
     return d;
   };
   const auto left = side(trimmed(text.substr(0, signs[0]))),

@@ -21,7 +21,7 @@ namespace {
 
 using Problem = std::optional<MarkProblem>;
 
-constexpr std::array<std::string_view, 5> kMethods = {"pow2", "step=", "geo=", "hist=", "max"};
+constexpr std::array<std::string_view, 5> kMethodForms = {"pow2", "step=", "geo=", "hist=", "max"};
 constexpr std::array<std::string_view, 4> kOptions = {"align=", "min=", "pad=", "fixed"};
 constexpr std::string_view kExample =
     "write SYMBOL=LOW..HIGH:METHOD or SYMBOL=SIZE,SIZE: seq=16..512:pow2, batch=1,2,4,8";
@@ -173,10 +173,10 @@ Problem SpecReader::method(std::string_view text) {
     return hist(text);
   } else {
     const std::string_view word = text.substr(0, text.find('='));
-    const bool near = !nearest(word, kMethods).empty();
+    const bool near = !nearest(word, kMethodForms).empty();
     return MarkProblem{
         text.empty() ? "no method stands after ':'" : fmt::format("there is no method '{}'", text),
-        (near ? suggest(word, kMethods, "methods") + " " : "") +
+        (near ? suggest(word, kMethodForms, "methods") + " " : "") +
             "methods: pow2, step=64, geo=1.25, hist=FILE:8, hist=FILE:auto, max"};
   }
   return std::nullopt;

@@ -17,12 +17,12 @@
 namespace graphopt::padding {
 namespace {
 
-constexpr int kMaxSteps = 16;  // from an index back to the Range that it comes from
+constexpr int kMostProducers = 16;  // from an index back to the Range that it comes from
 
 // Returns true if the greatest element of an index is the bound that its content states: it is a Range in
 // other places, of another type, or plus a number. (A bound of other values may be one that none attains.)
 bool attains_its_bound(const PaddingContext& c, ValueId v) {
-  for (int i = 0; i < kMaxSteps; ++i) {
+  for (int i = 0; i < kMostProducers; ++i) {
     const NodeId n = v ? c.m.value(v).def : NodeId{};
     if (!n) return false;
     const PadRule rule = facts_of(c.m, n).pad;

@@ -61,10 +61,10 @@ std::vector<std::vector<std::size_t>> combinations(std::span<const Elements> cho
   return out;
 }
 
-class Search {
+class ElementSearch {
  public:
-  Search(Model& m, const Inference& inference, PaddingOptions options,
-         std::shared_ptr<ConstantFacts> constants)
+  ElementSearch(Model& m, const Inference& inference, PaddingOptions options,
+                std::shared_ptr<ConstantFacts> constants)
       : m_(m), inference_(inference), options_(std::move(options)), constants_(std::move(constants)) {}
 
   PaddingChoice best() {
@@ -140,10 +140,10 @@ class Search {
 
 PaddingChoice choose_padding(Model& m, const Inference& inference, PaddingOptions options) {
   const auto constants = std::make_shared<ConstantFacts>();
-  PaddingChoice first = Search(m, inference, options, constants).best();
+  PaddingChoice first = ElementSearch(m, inference, options, constants).best();
   if (!first.analysis->refusal() || !first.analysis->has_segments()) return first;
   options.last_segment_first = true;
-  PaddingChoice turned = Search(m, inference, std::move(options), constants).best();
+  PaddingChoice turned = ElementSearch(m, inference, std::move(options), constants).best();
   return turned.analysis->refusal() ? std::move(first) : std::move(turned);
 }
 

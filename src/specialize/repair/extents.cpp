@@ -5,7 +5,7 @@
 namespace graphopt {
 namespace {
 
-constexpr int kMaxDepth = 16;  // of calls within calls
+constexpr int kMostCalls = 16;  // of calls within calls
 
 }  // namespace
 
@@ -54,7 +54,7 @@ std::string ExtentValues::obstacle(const DimFactor& f, ExtentOf run, int depth) 
 std::string ExtentValues::obstacle(DimId extent, ExtentOf run, int depth) const {
   if (!extent) return "an extent has no formula";
   const Range range = m_.dims.range(extent);
-  if (depth > kMaxDepth || range.low < 0 || range.high >= Range::kMax)
+  if (depth > kMostCalls || range.low < 0 || range.high >= Range::kMax)
     return "the extent " + m_.dims.print(extent) + " is too long";
   const auto terms = terms_of(m_.dims, extent);
   if (!terms) return "the extent " + m_.dims.print(extent) + " is not one of inputs";

@@ -5,7 +5,7 @@
 namespace graphopt {
 namespace {
 
-constexpr int kMaxDepth = 8;  // of products within segments within products
+constexpr int kMostNested = 8;  // of products within segments within products
 
 // Two layouts of different analyses have one key if they are the same.
 std::string key_of(const LayoutPool& pool, const DimPool& dims, LayoutId id) {
@@ -35,7 +35,7 @@ std::optional<double> fill_of(DType type, double fill) {
 }  // namespace
 
 std::string Masks::obstacle(const PaddingContext& c, LayoutId id, int depth) const {
-  if (depth > kMaxDepth) return "its axes are joined too often";
+  if (depth > kMostNested) return "its axes are joined too often";
   const Layout& l = c.layouts[id];
   if (l.parts.empty()) {
     if (l.kind == LayoutKind::Same && c.a.bucketed(l.extent)) return "an extent is not what its padding says";

@@ -12,7 +12,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMaxSteps = 1000;
+constexpr std::size_t kMostRepairs = 1000;
 
 class Repairer {
  public:
@@ -50,8 +50,8 @@ class Repairer {
   bool step(const Contamination& why) {
     if (!why.node) return stuck("no node is to blame");
     if (why.repair == Repair::None) return stuck("no repair is known for this");
-    if (out_.steps.size() == kMaxSteps)
-      return stuck("it needs more than " + std::to_string(kMaxSteps) + " repairs");
+    if (out_.steps.size() == kMostRepairs)
+      return stuck("it needs more than " + std::to_string(kMostRepairs) + " repairs");
     if (!is_new(why)) return stuck("it has been repaired, which did not suffice");
     RepairContext r(m_, inference_, extents_, masks_, *out_.decision.choice.analysis, why);
     RepairedNode done{label_of(m_, why.node), std::string(m_.text(m_.op(why.node).type)), why.repair, {}};

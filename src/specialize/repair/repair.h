@@ -9,7 +9,7 @@
 // extent), a count is the product of true extents, an index from the end counts from the true one, a
 // recurrence gets its lengths. Then the model is analysed again, since a repaired graph is proved and not
 // trusted, until it is safe or no repair is left. Ends: each step rewrites a place that none has rewritten
-// before, and there are at most kMaxSteps.
+// before, and there are at most kMostRepairs.
 // Exact: with every length input at the extent itself, masks select nothing and the model gives what it gave
 // before, bit for bit; a mean or a normalization that is written as sums and a division rounds differently.
 // So the theorem of the analysis, for the repaired model, speaks of the results of the original.
