@@ -6,10 +6,10 @@
 namespace graphopt {
 namespace {
 
-constexpr std::uint64_t kNone = ~std::uint64_t{0};
-std::uint64_t raw(auto id) { return id ? id.index() : kNone; }
+constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+std::uint64_t content_of(auto id) { return id ? id.index() : kNothing; }
 
-std::string text(std::uint64_t content) { return content == kNone ? "none" : std::to_string(content); }
+std::string text(std::uint64_t content) { return content == kNothing ? "none" : std::to_string(content); }
 
 }  // namespace
 
@@ -29,32 +29,32 @@ void DraftState::add_node(const Draft& d, DNode n) {
   add("mark 'absorbed'", n, node.absorbed);
   add("mark 'drops'", n, node.drops);
   add("mark 'axes_rewritten'", n, node.axes_rewritten);
-  add("origin", n, raw(node.origin));
+  add("origin", n, content_of(node.origin));
   add("axis", n, node.axis);
   add("begin", n, std::bit_cast<std::uint64_t>(node.begin));
-  add("list", n, raw(node.list));
-  add("region", n, raw(node.region));
+  add("list", n, content_of(node.list));
+  add("region", n, content_of(node.region));
   add("number of operands", n, node.in_count);
   add("number of operands without captures", n, node.real_in);
   add("number of results", n, node.out_count);
-  for (std::uint32_t i = 0; node.alive && i < node.in_count; ++i) add("operand", n, raw(d.in(n, i)));
-  for (std::uint32_t i = 0; node.alive && i < node.out_count; ++i) add("result", n, raw(d.out(n, i)));
+  for (std::uint32_t i = 0; node.alive && i < node.in_count; ++i) add("operand", n, content_of(d.in(n, i)));
+  for (std::uint32_t i = 0; node.alive && i < node.out_count; ++i) add("result", n, content_of(d.out(n, i)));
 }
 
 void DraftState::add_value(const Draft& d, DValue v) {
   const DraftValue& value = d[v];
-  add("origin", v, raw(value.origin));
-  add("like", v, raw(value.like));
+  add("origin", v, content_of(value.origin));
+  add("like", v, content_of(value.like));
   add("mark 'retyped'", v, value.retyped);
-  add("definition", v, raw(value.def));
+  add("definition", v, content_of(value.def));
   add("slot", v, value.slot);
-  add("shape", v, raw(value.shape));
+  add("shape", v, content_of(value.shape));
   add("type", v, static_cast<std::uint64_t>(value.dtype));
-  add("tensor", v, raw(value.tensor));
+  add("tensor", v, content_of(value.tensor));
   add("mark 'live_out'", v, value.live_out);
   add("number of uses", v, value.use_count);
   for (DUse u = d.first_use(v); u; u = d.next_use(u)) {
-    add("user", v, raw(d.user(u)));
+    add("user", v, content_of(d.user(u)));
     add("slot of a use", v, d.slot(u));
   }
 }
@@ -65,10 +65,10 @@ DraftState::DraftState(const Draft& d) {
   add("number of values", DNode{}, d.value_count());
   DNode last;
   for (DNode n = d.first(); n; last = n, n = d[n].next) {
-    add("position in the order", n, raw(d[n].prev));
+    add("position in the order", n, content_of(d[n].prev));
     add("key, or that of the node before it,", n, !last || d.before(last, n));
   }
-  add("end of the order", DNode{}, raw(d.last()));
+  add("end of the order", DNode{}, content_of(d.last()));
   for (std::uint32_t i = 0; i < d.node_count(); ++i) add_node(d, DNode{i});
   for (std::uint32_t i = 0; i < d.value_count(); ++i) add_value(d, DValue{i});
 }

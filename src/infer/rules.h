@@ -5,6 +5,11 @@
 
 namespace graphopt::rules {
 
+// States that result 0 has this element type, if one is known, and nothing of its dims.
+inline void elem_only(NodeContext& c, DType elem) {
+  if (elem != DType::Undefined) c.tensor(0, elem);
+}
+
 // rules_elementwise.cpp
 void unary(NodeContext& c);        // result like operand 0
 void unary_value(NodeContext& c);  // the same, with values: Neg, Abs, Floor, ...

@@ -105,10 +105,6 @@ Dims unknown_like(const NodeContext& c, DimId first, DimId second) {
   return d;
 }
 
-void elem_only(NodeContext& c, DType elem) {
-  if (elem != DType::Undefined) c.tensor(0, elem);
-}
-
 // Returns the kernel extents: the attribute, else the weight's dims.
 bool kernel_of(NodeContext& c, std::size_t weight, std::size_t spatial, Ints& out) {
   if (const auto given = c.attr_ints(names::kernel_shape); given && given->size() == spatial) {

@@ -5,13 +5,7 @@
 #include "infer/rules.h"
 
 namespace graphopt::rules {
-namespace {
-
-void elem_only(NodeContext& c, DType elem) {
-  if (elem != DType::Undefined) c.tensor(0, elem);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void matmul(NodeContext& c) {
   const DType elem = c.kind == OpKind::MatMulInteger ? DType::Int32

@@ -20,7 +20,7 @@ void state_element(NodeContext& c, std::size_t i, TypeId t) {
 // Returns the number of elements of a sequence; none where it is not known. Nodes that change a sequence are
 // followed upstream: a chain of them is visited from each reader of a length. (Not to SplitToSequence: its
 // extent may be widened in a loop without a change of the sequence's type, which would visit the reader.)
-DimId count_of(NodeContext& c, ValueId sequence) {
+DimId length_of(NodeContext& c, ValueId sequence) {
   constexpr int kMostChanges = 256;
   std::int64_t changed = 0;
   for (int i = 0; i < kMostChanges && sequence; ++i) {
@@ -73,7 +73,7 @@ void sequence_at(NodeContext& c) {
 
 void sequence_length(NodeContext& c) {
   SymbolicTensor t{DType::Int64, {}, {DimId{}}};
-  t.elements[0] = count_of(c, c.has(0) ? c.in(0) : ValueId{});
+  t.elements[0] = length_of(c, c.has(0) ? c.in(0) : ValueId{});
   c.symbolic(0, std::move(t));
 }
 

@@ -42,10 +42,10 @@ std::optional<T> value_of(const Attributes& a, NameId name, AttrKind kind, Get g
 }
 
 constexpr auto kInt = [](const Attr& a) { return a.i; };
-constexpr auto kFloat = [](const Attr& a) { return a.f; };
+constexpr auto float_of = [](const Attr& a) { return a.f; };
 constexpr auto kString = [](const Attr& a) { return a.s; };
-constexpr auto kInts = [](const Attr& a) { return a.ints; };
-constexpr auto kFloats = [](const Attr& a) { return a.floats; };
+constexpr auto ints_of = [](const Attr& a) { return a.ints; };
+constexpr auto floats_of = [](const Attr& a) { return a.floats; };
 using Ints = std::span<const std::int64_t>;
 using Floats = std::span<const float>;
 
@@ -63,10 +63,10 @@ std::optional<std::int64_t> int_attr(const Attributes& a, NameId name) {
 }
 
 std::optional<float> float_attr(const Model& m, NodeId n, NameId name) {
-  return value_of<float>(m, n, name, AttrKind::Float, kFloat);
+  return value_of<float>(m, n, name, AttrKind::Float, float_of);
 }
 std::optional<float> float_attr(const Attributes& a, NameId name) {
-  return value_of<float>(a, name, AttrKind::Float, kFloat);
+  return value_of<float>(a, name, AttrKind::Float, float_of);
 }
 
 std::optional<std::string_view> string_attr(const Model& m, NodeId n, NameId name) {
@@ -77,14 +77,14 @@ std::optional<std::string_view> string_attr(const Attributes& a, NameId name) {
 }
 
 std::optional<Ints> ints_attr(const Model& m, NodeId n, NameId name) {
-  return value_of<Ints>(m, n, name, AttrKind::Ints, kInts);
+  return value_of<Ints>(m, n, name, AttrKind::Ints, ints_of);
 }
 std::optional<Ints> ints_attr(const Attributes& a, NameId name) {
-  return value_of<Ints>(a, name, AttrKind::Ints, kInts);
+  return value_of<Ints>(a, name, AttrKind::Ints, ints_of);
 }
 
 std::optional<Floats> floats_attr(const Model& m, NodeId n, NameId name) {
-  return value_of<Floats>(m, n, name, AttrKind::Floats, kFloats);
+  return value_of<Floats>(m, n, name, AttrKind::Floats, floats_of);
 }
 
 TensorId tensor_attr(const Model& m, NodeId n, NameId name) { return tensor_of(m.find_attr(n, name)); }

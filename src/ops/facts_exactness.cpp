@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "ops/facts.h"
+#include "ops/kind_index.h"
 
 namespace graphopt {
 namespace {
@@ -160,19 +161,13 @@ consteval bool listed_once() {
 }
 static_assert(listed_once(), "an operator is listed twice in kKernels");
 
-// The row of each kind, + 1; 0 for none.
-constexpr auto kIndexOfKind = [] {
-  std::array<std::uint8_t, kOpKindCount> index{};
-  for (std::size_t i = 0; i < std::size(kKernels); ++i)
-    index[static_cast<std::size_t>(kKernels[i].kind)] = static_cast<std::uint8_t>(i + 1);
-  return index;
-}();
+constexpr auto kKernelOfKind = index_by_kind(kKernels);
 
 // Returns the operator's row, or one that claims nothing but the defaults.
 const Kernel& kernel_of(OpKind kind) {
   static constexpr Kernel kUnlisted{.kind = OpKind::Opaque};
   const auto k = static_cast<std::size_t>(kind);
-  const std::uint8_t i = k < kOpKindCount ? kIndexOfKind[k] : std::uint8_t{0};
+  const std::uint8_t i = k < kOpKindCount ? kKernelOfKind[k] : std::uint8_t{0};
   return i == 0 ? kUnlisted : kKernels[i - 1];
 }
 

@@ -14,6 +14,7 @@
 #include <array>
 
 #include "ops/facts.h"
+#include "ops/kind_index.h"
 
 namespace graphopt {
 namespace {
@@ -61,12 +62,7 @@ constexpr Row kRows[] = {
     {OpKind::MsSkipSimplifiedLayerNormalization, slots({1, 2, 3})},
 };
 
-constexpr auto kIndexOfKind = [] {
-  std::array<std::uint8_t, kOpKindCount> index{};
-  for (std::size_t i = 0; i < std::size(kRows); ++i)
-    index[static_cast<std::size_t>(kRows[i].kind)] = static_cast<std::uint8_t>(i + 1);
-  return index;
-}();
+constexpr auto kPackingOfKind = index_by_kind(kRows);
 
 // Kernels of these types give the same result in whatever order they add.
 bool any_order(DType type) {
@@ -79,7 +75,7 @@ bool any_order(DType type) {
 Packing packing_of(OpKind kind, std::size_t slot, DType type) {
   if (kind == OpKind::Opaque || kind == OpKind::FunctionCall) return Packing::Reading;
   const auto k = static_cast<std::size_t>(kind);
-  const std::uint8_t i = k < kOpKindCount ? kIndexOfKind[k] : std::uint8_t{0};
+  const std::uint8_t i = k < kOpKindCount ? kPackingOfKind[k] : std::uint8_t{0};
   if (i == 0) return op_domain(kind) == "com.microsoft" ? Packing::Reading : Packing::None;
   const Row& row = kRows[i - 1];
   if ((row.operands >> std::min<std::size_t>(slot, 31) & 1) == 0) return Packing::None;
@@ -89,7 +85,7 @@ Packing packing_of(OpKind kind, std::size_t slot, DType type) {
 bool packs_operands(OpKind kind) {
   const auto k = static_cast<std::size_t>(kind);
   if (k >= kOpKindCount || k < 2) return true;
-  const std::uint8_t i = kIndexOfKind[k];
+  const std::uint8_t i = kPackingOfKind[k];
   return i == 0 ? op_domain(kind) == "com.microsoft" : kRows[i - 1].operands != 0;
 }
 

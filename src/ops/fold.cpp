@@ -13,6 +13,7 @@
 
 #include "ops/facts.h"
 #include "ops/fold_kernel.h"
+#include "ops/kind_index.h"
 
 namespace graphopt {
 namespace folding {
@@ -155,18 +156,11 @@ constexpr Row kRows[] = {
     {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
 };
 
-// The row of each kind, + 1; 0 for none.
-constexpr auto kIndexOfKind = [] {
-  std::array<std::uint8_t, kOpKindCount> index{};
-  for (std::size_t i = 0; i < std::size(kRows); ++i)
-    index[static_cast<std::size_t>(kRows[i].kind)] = static_cast<std::uint8_t>(i + 1);
-  return index;
-}();
-static_assert(std::size(kRows) < 255);
+constexpr auto kRowOfKind = index_by_kind(kRows);
 
 const Row* row_of(OpKind kind) {
   const std::size_t k = static_cast<std::size_t>(kind);
-  const std::uint8_t i = k < kOpKindCount ? kIndexOfKind[k] : std::uint8_t{0};
+  const std::uint8_t i = k < kOpKindCount ? kRowOfKind[k] : std::uint8_t{0};
   return i == 0 ? nullptr : &kRows[i - 1];
 }
 

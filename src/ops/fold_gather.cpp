@@ -9,8 +9,6 @@
 namespace graphopt::folding {
 namespace {
 
-Dims copy_of(DimView dims) { return Dims(dims.begin(), dims.end()); }
-
 std::int64_t product(DimView dims, std::size_t from, std::size_t to) {  // of a tensor that is not empty
   std::int64_t p = 1;
   for (std::size_t d = from; d < to; ++d) p *= dims[d];

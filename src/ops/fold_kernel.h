@@ -94,6 +94,7 @@ using Kernel = FoldRefusal (*)(FoldRun&);
 // Returns the product; nothing for a negative dim or on overflow. 0 when a dim is 0.
 std::optional<std::int64_t> element_count(DimView dims);
 // Returns the distance in elements between neighbours along each dim. Precondition: the tensor is not empty.
+inline Dims copy_of(DimView dims) { return Dims(dims.begin(), dims.end()); }
 Dims row_major_strides(DimView dims);
 // Broadcasts two shapes by NumPy's rule; nothing when they do not fit.
 std::optional<Dims> broadcast_dims(DimView a, DimView b);

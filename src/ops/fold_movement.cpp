@@ -23,8 +23,6 @@ Split3 split_at(DimView dims, std::size_t axis) {
   return s;
 }
 
-Dims copy_of(DimView dims) { return Dims(dims.begin(), dims.end()); }
-
 // Strides that may be computed for an empty tensor, too: then they are never used.
 Dims safe_strides(const Operand& o) {
   return o.elements == 0 ? Dims(o.rank(), 0) : row_major_strides(o.dims);

@@ -57,12 +57,6 @@ class DepthRule {
   }
 
  private:
-  static Labels singles(const UnitGraph& graph) {
-    Labels out(graph.size());
-    for (Index u = 0; u < out.size(); ++u) out[u] = u;
-    return out;
-  }
-
   bool join(Index a, Index b) {
     if (!order_.merge(a, b)) return false;
     --groups_;

@@ -57,12 +57,6 @@ struct Devices {
   bool some_free_ = false;
 };
 
-Labels singles(const UnitGraph& graph) {
-  Labels out(graph.size());
-  for (Index u = 0; u < out.size(); ++u) out[u] = u;
-  return out;
-}
-
 // Level classes whole, where the device takes unconnected subgraphs; else their connected parts.
 Labels sound_classes(const UnitGraph& graph, const Labels& classes) {
   Labels parts = components(graph, classes);

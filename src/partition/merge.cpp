@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -98,12 +97,6 @@ class Merger {
   Budget& budget_;
   std::vector<Index> partners_;
 };
-
-Labels singles(const UnitGraph& graph) {
-  Labels out(graph.size());
-  std::iota(out.begin(), out.end(), Index{0});
-  return out;
-}
 
 }  // namespace
 

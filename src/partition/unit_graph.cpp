@@ -283,6 +283,12 @@ UnitGraph make_units(const Problem& problem, const Options& options) {
   return out;
 }
 
+Labels singles(const UnitGraph& graph) {
+  Labels out(graph.size());
+  std::iota(out.begin(), out.end(), Index{0});
+  return out;
+}
+
 Score score(const UnitGraph& graph, const Labels& labels) {
   Score out;
   std::vector<std::uint8_t> used;

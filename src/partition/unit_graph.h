@@ -55,6 +55,7 @@ UnitGraph make_units(const Problem& problem, const Options& options);
 
 // Groups of units, numbered from 0 in any way.
 using Labels = std::vector<Index>;
+Labels singles(const UnitGraph& graph);  // each unit a group of its own
 
 // What a partition is chosen by; the least is best.
 struct Score {

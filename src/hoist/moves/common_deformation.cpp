@@ -23,11 +23,9 @@
 namespace graphopt {
 namespace {
 
-std::vector<DimId> copy(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
-
 // Returns the dims with the one at b replaced.
 std::vector<DimId> with(std::span<const DimId> dims, std::size_t b, DimId by) {
-  std::vector<DimId> out = copy(dims);
+  std::vector<DimId> out = copy_of(dims);
   out[b] = by;
   return out;
 }
@@ -90,12 +88,12 @@ std::optional<JoinedShapes> join_along(Draft& d, DNode c, std::span<const DNode>
                                        std::span<const DimId> s0, std::size_t b) {
   JoinedShapes out;
   DimId total = d.shapes().pool().constant(0);
-  std::vector<DimId> rest = copy(s0);
+  std::vector<DimId> rest = copy_of(s0);
   rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
   const DimId others = product(d, rest, 0, rest.size());
   const auto shape_of = [&](ShapeId given, bool source) -> ShapeId {
     if (source) {
-      const auto s = copy(d.shapes().dims(given));
+      const auto s = copy_of(d.shapes().dims(given));
       return s.size() == s0.size() && std::ranges::equal(with(s, b, s0[b]), s0) ? given : ShapeId{};
     }
     const DimId count = d.shapes().product(given);
@@ -216,8 +214,8 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
     }
   }
 
-  const auto r = copy(d.shapes().dims(result));
-  const auto s0 = copy(d.shapes().dims(d.shape(d.in(first, 0))));
+  const auto r = copy_of(d.shapes().dims(result));
+  const auto s0 = copy_of(d.shapes().dims(d.shape(d.in(first, 0))));
   const DimId outer = product(d, r, 0, d[c].axis);
   why = Refusal::AxisCut;
   for (std::size_t b = 0; outer && b < s0.size(); ++b) {
@@ -253,7 +251,7 @@ bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
     why = Refusal::ShapeUnknown;
     return false;
   }
-  const auto xs = copy(d.shapes().dims(d.shape(x)));
+  const auto xs = copy_of(d.shapes().dims(d.shape(x)));
   const std::uint32_t a = d[s].axis;
   std::vector<DNode> each;
   DNode first;
@@ -284,7 +282,7 @@ bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
   }
   if (what == NodeClass::Transpose) return transposes_split(d, s, each, why);
 
-  const auto t0 = copy(d.shapes().dims(d.shape(d.out(first))));
+  const auto t0 = copy_of(d.shapes().dims(d.shape(d.out(first))));
   const DimId outer = product(d, xs, 0, a), inner = product(d, xs, a + 1, xs.size());
   why = Refusal::AxisCut;
   for (std::size_t b = 0; outer && inner && b < t0.size(); ++b) {

@@ -17,6 +17,9 @@ struct MoveOptions {
 // Which neighbour of a deformation or Transpose takes part in a move: Down, what reads it; Up, what feeds it.
 enum class Direction : std::uint8_t { Down, Up };
 
+// The dims of a value as they are now; the draft's own move when a shape is added.
+inline std::vector<DimId> copy_of(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
+
 // --- merge_concat.cpp --------------------------------------------------------------------------------------
 // `merge`: one elementwise graph downstream of the Concat replaces one upstream of each operand.
 bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why);

@@ -40,8 +40,6 @@ namespace {
 using Dims = std::vector<DimId>;
 using Axes = std::vector<std::int64_t>;
 
-Dims copy(std::span<const DimId> dims) { return {dims.begin(), dims.end()}; }
-
 // The deformation or Transpose that sinks, as it stands directly upstream of the node to be passed.
 struct Boundary {
   bool is_transpose = false;
@@ -61,8 +59,8 @@ std::optional<Boundary> boundary_of(const Draft& d, DNode n) {
   Boundary b;
   b.is_transpose = d[n].node_class == NodeClass::Transpose;
   if (b.is_transpose) b.perm.assign(d.list(d[n].list).begin(), d.list(d[n].list).end());
-  b.upstream = copy(d.shapes().dims(upstream));
-  b.downstream = copy(d.shapes().dims(downstream));
+  b.upstream = copy_of(d.shapes().dims(upstream));
+  b.downstream = copy_of(d.shapes().dims(downstream));
   return b;
 }
 
@@ -98,7 +96,7 @@ std::optional<PassedAxes> past_transpose(const Draft& d, DNode m, const Boundary
     if (!d[m].drops || !holds(axes, k)) left.push_back(b.perm[k]);
   Axes sorted = left;
   std::ranges::sort(sorted);
-  c.boundary.downstream = copy(d.shapes().dims(d.shape(d.out(m))));
+  c.boundary.downstream = copy_of(d.shapes().dims(d.shape(d.out(m))));
   c.boundary.upstream.resize(left.size());
   for (std::size_t k = 0; k < left.size(); ++k) {
     const auto at = std::ranges::lower_bound(sorted, left[k]) - sorted.begin();
@@ -166,7 +164,7 @@ bool map_axes(Draft& d, DNode m, const Boundary& b, Axes& out) {
 
 std::optional<PassedAxes> past_deformation(Draft& d, DNode m, const Boundary& b, Refusal& why) {
   const auto axes = d.list(d[m].list);
-  const Dims result = copy(d.shapes().dims(d.shape(d.out(m))));
+  const Dims result = copy_of(d.shapes().dims(d.shape(d.out(m))));
   for (const Dims* dims : {&b.upstream, &b.downstream, &result})
     for (const DimId x : *dims)
       if (d.shapes().pool().is_constant(x, 0)) {  // products of 0 do not identify groups
