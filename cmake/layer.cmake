@@ -15,7 +15,7 @@ function(graphopt_layer name)
              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
       PRIVATE "${PROJECT_SOURCE_DIR}/src")
     target_compile_features(${target} PUBLIC cxx_std_20)
-    graphopt_precompile(${target})
+    graphopt_unite(${target})
     target_link_libraries(${target} PUBLIC ${layer_DEPENDS}
       PRIVATE ${layer_LINK} "$<BUILD_INTERFACE:graphopt_flags>")
   else()

@@ -32,7 +32,7 @@ void keep(char (&to)[kText], const std::string& text) {
   to[n] = '\0';
 }
 
-void put(const char* text) {
+void write_now(const char* text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
@@ -59,13 +59,13 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     return;
   }
   discard_unfinished_output();
-  put(shrank_text);
+  write_now(shrank_text);
   ::_exit(static_cast<int>(ErrorKind::Input));
 }
 
 void on_alarm(int) {
   discard_unfinished_output();
-  put(timeout_text);
+  write_now(timeout_text);
   ::_exit(static_cast<int>(ErrorKind::Limit));
 }
 

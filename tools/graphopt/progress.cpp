@@ -22,7 +22,7 @@ std::size_t terminal_width() {
   return known ? size.ws_col : 80;
 }
 
-void put(std::string_view text) {
+void write_bar(std::string_view text) {
   // Ignore errors: a terminal that is gone needs no bar.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
@@ -94,12 +94,12 @@ void Progress::draw() {
   }
   std::string line = fmt::format("{:<8} [{}]{} {:.0f} s  {}", stage_, bar, share, seconds, visible(what_));
   line.resize(std::min(line.size(), terminal_width() - 1));
-  put("\r\x1b[K" + line);
+  write_bar("\r\x1b[K" + line);
   drawn_ = true;
 }
 
 void Progress::erase_line() {
-  if (drawn_) put("\r\x1b[K");
+  if (drawn_) write_bar("\r\x1b[K");
   drawn_ = false;
 }
 

@@ -11,9 +11,9 @@
 namespace graphopt::tool {
 namespace {
 
-class Watched final : public ReduceObserver {
+class WatchedReduce final : public ReduceObserver {
  public:
-  explicit Watched(Console& console) : console_(console) {}
+  explicit WatchedReduce(Console& console) : console_(console) {}
   void step(std::string_view what, std::uint64_t nodes, std::uint64_t tests) override {
     console_.step(fmt::format("{} of {} nodes, {} tests", what, nodes, tests), 0, 0);
   }
@@ -36,7 +36,7 @@ std::string summary(const ReduceReport& r) {
 
 int run_reduce(const Command& command, Console& console) {
   note_interrupts();
-  Watched observer(console);
+  WatchedReduce observer(console);
   console.begin("reduce");
   const Result<ReduceReport> report = reduce(command.reduce, observer);
   console.finish();
