@@ -11,8 +11,9 @@
 // trusted, until it is safe or no repair is left. Ends: each step rewrites a place that none has rewritten
 // before, and there are at most kMostRepairs.
 // Exact: with every length input at the extent itself, masks select nothing and the model gives what it gave
-// before, bit for bit; a mean or a normalization that is written as sums and a division rounds differently.
-// So the theorem of the analysis, for the repaired model, speaks of the results of the original.
+// before, bit for bit (but for ONNX Runtime's Where, which gives +0 for -0); a mean or a normalization that
+// is written as sums and a division rounds differently. So the theorem of the analysis, for the repaired
+// model, speaks of the results of the original.
 //
 //   y = ReduceMean (x)    =>    m = Less (Range (0, dim), true_len_s)
 //                               y = Div (ReduceSum (Where (m, x, 0)), Cast (true_len_s))
