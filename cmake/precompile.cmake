@@ -1,5 +1,5 @@
-# Two ways to compile many sources in less time, for builds that compile all of them: what most sources include
-# is parsed again and again otherwise, more than half of the time of a build with sanitizers.
+# Two ways to compile many sources in less time, for builds that compile all of them: what most sources
+# include is parsed again and again otherwise, more than half of the time of a build with sanitizers.
 
 # graphopt_precompile(<target> [<header>...])
 #

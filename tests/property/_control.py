@@ -7,8 +7,9 @@ from _values import BOOL, F32, I64, Scope, Value, data, onnx_type
 
 
 class Control:
-    """A result of If, Loop, Scan or a function counts as one that is computed from constants alone (Value.free)
-    when a branch, an iteration or the call can have computed it so: an optimizer may compute it ahead."""
+    """A result of If, Loop, Scan or a function counts as one that is computed from constants alone
+    (Value.free) when a branch, an iteration or the call can have computed it so: an optimizer may compute it
+    ahead."""
 
     def inside(self, make):
         """Runs make() with a new scope below this one; returns the scope and what make() returned."""

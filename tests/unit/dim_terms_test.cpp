@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/rounds.h"
+
 namespace graphopt {
 namespace {
 
@@ -105,7 +107,7 @@ TEST(DimTerms, HaveTheValuesOfTheExpressions) {
   for (const char* name : {"a", "b", "x[1]", "it's"}) dims.push_back(pool.symbol(name, {1, 50}));
   const std::vector<DimId> symbols = dims;
   for (const std::int64_t n : {0, 1, 2, 3, 7, -1, -5}) dims.push_back(pool.constant(n));
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < rounds(3000); ++i) {
     const DimId a = dims[below(dims.size())], b = dims[below(dims.size())];
     DimId made;
     switch (below(7)) {

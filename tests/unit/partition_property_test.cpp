@@ -6,12 +6,13 @@
 #include "partition/partition.h"
 #include "unit/partition_case.h"
 #include "unit/partition_graphs.h"
+#include "unit/rounds.h"
 
 namespace graphopt::partition {
 namespace {
 
 TEST(PartitionProperty, RandomProblemsAreValidAndDoNotDependOnNumbers) {
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t{rounds(600)}; ++seed) {
     const std::string wrong = check_random_problem(seed);
     ASSERT_TRUE(wrong.empty()) << wrong;
   }
@@ -19,7 +20,7 @@ TEST(PartitionProperty, RandomProblemsAreValidAndDoNotDependOnNumbers) {
 
 TEST(PartitionProperty, SmallGraphsHaveTheFewestSubgraphs) {
   Tally tally;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t{rounds(400)}; ++seed) {
     compare_with_optimum(seed, tally);
     ASSERT_TRUE(tally.wrong.empty()) << tally.wrong;
   }
