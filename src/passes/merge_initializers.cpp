@@ -4,10 +4,12 @@
 // Method: initializers are grouped by element type and dims, then by a hash of a short sample of the payload,
 // and only then by a hash of all of it, so that most weights are never read. Users of equal initializers read
 // the first of them, in file order; one of an outer graph may replace one of an inner graph, not vice versa.
-// Exact: equal type, dims and bytes (compared, not only hashed). Lowers: bytes of the file.
-// Ends: each rewrite removes an initializer.
-// Left alone: initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned
-// and sparse ones.
+// Small integers are merged within their graph alone: they are axes and sizes, and onnx's inference, which
+// its checker runs, knows the numbers of a body's own constants only. (With others it takes a Concat of
+// extents for an empty list, and refuses a Resize to it.) Exact: equal type, dims and bytes (compared, not
+// only hashed). Lowers: bytes of the file. Ends: each rewrite removes an initializer. Left alone:
+// initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned and sparse
+// ones.
 //
 //   <float[1] a = {2}, float[1] b = {2}>      =>      <float[1] a = {2}>
 //   y = Mul (x, a)  z = Add (y, b)                    y = Mul (x, a)  z = Add (y, a)
@@ -19,7 +21,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "passes/pass.h"
@@ -31,7 +33,9 @@ namespace {
 
 constexpr std::size_t kSample = 64;  // bytes at the start, in the middle and at the end of a payload
 
-using TypeAndDims = std::pair<DType, std::vector<std::int64_t>>;
+// The graph is that of small integers, none for all others.
+using Key = std::tuple<DType, std::vector<std::int64_t>, GraphId>;
+constexpr std::int64_t kSmall = 64;  // elements
 using Group = std::vector<ValueId>;  // in file order; outer graphs first
 
 std::uint64_t sample_key(const Model& m, TensorId id) {
@@ -64,13 +68,14 @@ class MergeInitializers final : public Pass {
     Model& m = c.model;
     const std::uint64_t before = counters_[0].value;
     Refusals refusals(c);
-    std::map<TypeAndDims, Group> by_type;
+    std::map<Key, Group> by_type;
     for (std::size_t g = 0; g < m.graph_count(); ++g)
       for (const ValueId v : m.graph(GraphId{g}).initializers) {
         if (!m.value(v).alive) continue;
         if (m.constant_of(v)) {
           const Tensor& t = m.tensor(m.value(v).tensor);
-          by_type[{t.dtype, {t.dims.begin(), t.dims.end()}}].push_back(v);
+          const bool small = is_int(t.dtype) && t.elements <= kSmall;
+          by_type[{t.dtype, {t.dims.begin(), t.dims.end()}, small ? GraphId{g} : GraphId{}}].push_back(v);
         } else if (refusals.wanted()) {
           refusals.note(kRule, v, "a caller may override it, or something outside of the graph names it");
         }
