@@ -397,7 +397,8 @@ class Runs:
         got, failed = compare.attempt(self.session.run, [*self.check.names, *self.extra], given)
         if error or failed:
             self.count["error"] += 1
-            if not (error and failed):
+            # ONNX Runtime's optimizations can break the original at an extent of 0, and not the branches.
+            if failed and not error or not failed and 0 not in extents.values():
                 yield f"the dynamic model {error or 'runs'}, the single model {failed or 'runs'}"
             return
         covered = bool(got[len(self.check.names)])
@@ -423,6 +424,15 @@ class Runs:
                 self.count["excused"] += 1
             else:
                 yield f"{name}: {why}"
+
+
+def survives(run, feeds):
+    """Whether a process survives a run of the original."""
+    child = os.fork()
+    if child == 0:
+        compare.attempt(run.check.run, feeds)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def examine(tool, subject, folder, draws):
@@ -457,6 +467,8 @@ def examine(tool, subject, folder, draws):
                 feeds = subject.data(whole)
             except (ValueError, IndexError, ZeroDivisionError):
                 continue  # data for such extents cannot be drawn
+            if 0 in extents.values() and not survives(run, feeds):
+                continue  # a kernel of the original ends the process: LSTM with a batch of 0
             found = run.one(feeds, is_promised(verdict, whole), extents)
             problems.extend(f"{why} ({extents})" for why in found)
             if 0 in extents.values():
