@@ -21,7 +21,7 @@ bool want_color(When when) {
          !(term && std::string_view(term) == "dumb");
 }
 
-void write_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace
 
@@ -95,9 +95,9 @@ void Console::step(std::string_view what, std::uint64_t done, std::uint64_t tota
 
 void Console::text(std::string_view pass, std::string_view model) {
   if (progress_) progress_->clear();
-  write_error("# after " + visible(pass) + "\n");
-  write_error(model);
-  if (!model.ends_with('\n')) write_error("\n");
+  write_stderr("# after " + visible(pass) + "\n");
+  write_stderr(model);
+  if (!model.ends_with('\n')) write_stderr("\n");
 }
 
 void Console::error(const Error& error) {
@@ -109,13 +109,13 @@ void Console::error(const Error& error) {
     text.insert(at + kWord.size(), "\x1b[0m");
     text.insert(at, "\x1b[1;31m");
   }
-  write_error(text);
+  write_stderr(text);
 }
 
 void Console::print(std::string_view text) {
   if (options_.quiet) return;
   if (progress_) progress_->clear();
-  write_error(text);
+  write_stderr(text);
 }
 
 void Console::finish() {

@@ -16,9 +16,9 @@ namespace graphopt::tool {
 namespace {
 
 // Follows the run's stages like the console; stops the watchdog so that files, once begun, are finished.
-class WatchedOptimize final : public Observer {
+class OptimizeProgress final : public Observer {
  public:
-  explicit WatchedOptimize(Console& console) : console_(console) {}
+  explicit OptimizeProgress(Console& console) : console_(console) {}
   bool wants(LogLevel level) const override { return console_.wants(level); }
   void log(LogLevel level, std::string_view message) override { console_.log(level, message); }
   void stage(Stage stage) override {
@@ -127,7 +127,7 @@ int run_optimize(const Command& command, Console& console) {
   for (const SideFile* file : {&report_file, &drawing})
     if (const Status fine = check_path(*file); !fine) return fail(fine.errors(), console);
   if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, options.input);
-  WatchedOptimize observer(console);
+  OptimizeProgress observer(console);
   const Result<Report> report = optimize(options, observer);
   stop_watchdog();
   console.finish();

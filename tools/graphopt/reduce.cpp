@@ -11,9 +11,9 @@
 namespace graphopt::tool {
 namespace {
 
-class WatchedReduce final : public ReduceObserver {
+class ReduceProgress final : public ReduceObserver {
  public:
-  explicit WatchedReduce(Console& console) : console_(console) {}
+  explicit ReduceProgress(Console& console) : console_(console) {}
   void step(std::string_view what, std::uint64_t nodes, std::uint64_t tests) override {
     console_.step(fmt::format("{} of {} nodes, {} tests", what, nodes, tests), 0, 0);
   }
@@ -36,7 +36,7 @@ std::string summary(const ReduceReport& r) {
 
 int run_reduce(const Command& command, Console& console) {
   note_interrupts();
-  WatchedReduce observer(console);
+  ReduceProgress observer(console);
   console.begin("reduce");
   const Result<ReduceReport> report = reduce(command.reduce, observer);
   console.finish();
