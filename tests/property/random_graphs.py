@@ -15,8 +15,8 @@ Graph number i of a run is made from seed S + i (tests/property/_graphs.py) and 
 and it must not gain nodes. Each graph runs at five bindings of its symbols, without the runtime's own
 optimizations; where the original does not run, nothing is compared. Where they differ and the original has
 float16 values, ONNX Runtime may have left out one of them: the results may also be those of the original
-with all values as outputs, which makes it keep them. A failing graph is made small, written to DIR and
-printed with its seed.
+with all values as outputs, or with its float16 values given, which makes it keep them; or the result's own
+are the original's then. A failing graph is made small, written to DIR and printed with its seed.
 """
 
 import argparse
@@ -131,12 +131,13 @@ class Checker:
             raise Failure(f"status {done.returncode}", f"{' '.join(options)}: {done.stderr.strip()[:400]}")
         return target
 
-    def with_halves(self, feeds):
-        """Results of the original with all values of the main graph as outputs; [] where it has no float16.
+    def with_halves(self, feeds, path):
+        """Ways in which a model may compute with float16, each a list of results like run()'s: with all
+        values of the main graph as outputs, and with its float16 values given. [] where it has no float16.
 
         ONNX Runtime computes what has no kernel in half precision in float32 between casts, and leaves out a
         Cast to float16 in front of them: infinity becomes an integer's own number (seed 70810)."""
-        model = onnx.load(self.source)
+        model = onnx.load(path)
         if onnx.TensorProto.FLOAT16 not in types_of(model):
             return []
         outputs = {o.name for o in model.graph.output}
@@ -147,7 +148,7 @@ class Checker:
             if o and o not in outputs
         )
         results = run(model, feeds)
-        return [] if isinstance(results, str) else self.from_halves(model, feeds, results)
+        return [] if isinstance(results, str) else [results, self.from_halves(model, feeds, results)]
 
     @staticmethod
     def from_halves(model, feeds, results):
@@ -188,8 +189,13 @@ class Checker:
                 half = a[name].dtype == np.float16
                 tolerance = rtol if rtol is None else max(rtol, HALF) if half else rtol
                 if rtol is None or not same(a[name], b[name], tolerance):
-                    halves = self.with_halves(feeds) if rtol is not None and halves is None else halves
-                    if halves and halves[k] and same(halves[k][name], b[name], tolerance):
+                    if rtol is not None and halves is None:
+                        halves = [self.with_halves(feeds, path) for path in (self.source, target)]
+                    if halves and any(
+                        way[k] and same(way[k][name], other[name], tolerance)
+                        for ways, other in zip(halves, (b, a))
+                        for way in ways
+                    ):
                         continue
                     raise Failure(
                         f"{what}: differs",
