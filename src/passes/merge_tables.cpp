@@ -213,8 +213,10 @@ class MergeTables final : public Rule {
     index_type_ = c.infer.dtype(run_[0].index);
     if (modulo_ && c.model.opset(n) < 10) return c.no(n, "before opset 10 there is no Mod");
     std::int64_t rows = index_type_ == DType::Int32 ? std::int64_t{0x7fffffff} : Range::kMax;
-    for (const Lookup& b : run_)
-      if ((rows -= b.rows) < 0) return c.no(n, "the type of the indices does not hold all offsets");
+    for (const Lookup& b : run_) {
+      rows -= b.rows;
+      if (rows < 0) return c.no(n, "the type of the indices does not hold all offsets");
+    }
     if (!may_be_copied(c.model, tables())) return c.no(n, "the tables are too large to be copied");
     if (!find_form(c, n)) return c.no(n, "the indices cannot be joined where the Concat joins the rows");
     if (!find_target(c, n)) return c.no(n, "no constant target states the result's dims");
