@@ -174,14 +174,13 @@ std::optional<Error> Builder::dispatch() {
 void Builder::dynamic_branch(GraphId g) {
   Copier copy(dynamic_, m_, CopiedNames::Keep);
   for (const ValueId v : dynamic_.graph_inputs(dynamic_.main())) copy.map(v, v);
-  // A small constant goes where it is read, as in the buckets.
-  std::vector<ValueId> small;
+  // A small constant goes where it is read, as in the buckets, under a name of its own.
   for (const ValueId v : dynamic_.graph(dynamic_.main()).initializers) {
     if (!dynamic_.alive(v)) continue;
     const TensorId t = dynamic_.constant_of(v);
-    const bool moves = t && !dynamic_.value(v).is_sparse && !constants_.is_shared(t);
-    if (moves) small.push_back(v);
+    const bool moves = t && !dynamic_.value(v).is_sparse && !constants_.is_shared(t) && m_.use_count(v) == 0;
     copy.map(v, moves ? m_.add_initializer(g, name(v), copy.tensor(t)) : v);
+    if (moves) m_.erase_initializer(v);
   }
   std::vector<ValueId> outputs;
   for (const ValueId v : results_) {
@@ -189,8 +188,6 @@ void Builder::dynamic_branch(GraphId g) {
     copy.map(v, outputs.back());
   }
   for (NodeId n = dynamic_.first_node(dynamic_.main()); n; n = dynamic_.next_node(n)) copy.node(n, g);
-  for (const ValueId v : small)
-    if (m_.use_count(v) == 0) m_.erase_initializer(v);
   Emitter out = Emitter::at_end(m_, g, "bucket");
   set_outputs(out, std::move(outputs));
 }
