@@ -6,10 +6,11 @@
 // the first of them, in file order; one of an outer graph may replace one of an inner graph, not vice versa.
 // Small integers are merged within their graph alone: they are axes and sizes, and onnx's inference, which
 // its checker runs, knows the numbers of a body's own constants only. (With others it takes a Concat of
-// extents for an empty list, and refuses a Resize to it.) Exact: equal type, dims and bytes (compared, not
-// only hashed). Lowers: bytes of the file. Ends: each rewrite removes an initializer. Left alone:
-// initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned and sparse
-// ones.
+// extents for an empty list, and refuses a Resize to it.)
+// Exact: equal type, dims and bytes (compared, not only hashed). Lowers: bytes of the file.
+// Ends: each rewrite removes an initializer.
+// Left alone: initializers that are inputs (a caller may override one of two equal defaults), outputs, pinned
+// and sparse ones.
 //
 //   <float[1] a = {2}, float[1] b = {2}>      =>      <float[1] a = {2}>
 //   y = Mul (x, a)  z = Add (y, b)                    y = Mul (x, a)  z = Add (y, a)

@@ -398,7 +398,7 @@ class Runs:
         if error or failed:
             self.count["error"] += 1
             # ONNX Runtime's optimizations can break the original at an extent of 0, and not the branches.
-            if failed and not error or not failed and 0 not in extents.values():
+            if not (error and failed) and (failed or 0 not in extents.values()):
                 yield f"the dynamic model {error or 'runs'}, the single model {failed or 'runs'}"
             return
         covered = bool(got[len(self.check.names)])

@@ -249,8 +249,6 @@ def own_ways(model, feeds, failure, exact):
             yield "checker: a branch in place"
         elif (m := with_constants(model, feeds[0])) and rejected(m):
             yield "checker: operands as constants"
-        elif (m := declared_as_run(model, feeds[0])) and rejected(m):
-            yield "checker: the run's shapes declared"
         return
     base = run(model, feeds)
     if isinstance(base, str) or isinstance(base[0], str):
