@@ -1,15 +1,16 @@
 # Two ways to compile many sources in less time, for builds that compile all of them: what most sources
 # include is parsed again and again otherwise, more than half of the time of a build with sanitizers.
 
-# graphopt_precompile(<target> [<header>...])
+# graphopt_precompile(<target> [ALWAYS] [<header>...])
 #
-# With GRAPHOPT_PRECOMPILE, compiles the standard headers that most sources include once for a target of many
-# sources, and the headers given.
+# With GRAPHOPT_PRECOMPILE, or ALWAYS, compiles the standard headers that most sources include once for a
+# target of many sources, and the headers given.
 function(graphopt_precompile target)
-  if(GRAPHOPT_PRECOMPILE)
+  cmake_parse_arguments(PARSE_ARGV 1 precompile "ALWAYS" "" "")
+  if(GRAPHOPT_PRECOMPILE OR precompile_ALWAYS)
     target_precompile_headers(${target} PRIVATE
       <algorithm> <array> <cmath> <functional> <limits> <map> <memory> <numeric> <optional> <span> <string>
-      <string_view> <unordered_map> <unordered_set> <utility> <vector> ${ARGN})
+      <string_view> <unordered_map> <unordered_set> <utility> <vector> ${precompile_UNPARSED_ARGUMENTS})
   endif()
 endfunction()
 
