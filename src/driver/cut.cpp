@@ -66,9 +66,24 @@ class Cutter {
         by_name_.emplace(m_.text(v.name), ValueId{i});
   }
 
+  // The list was split at its commas, which a name may hold: a piece that names nothing begins such a name
+  // where it and the pieces behind it are one of the model. `at` is left at the last piece of the name.
+  std::string name_at(const std::vector<std::string>& pieces, std::size_t& at) const {
+    std::string text = pieces[at];
+    for (std::size_t last = at; last < pieces.size();) {
+      if (by_name_.contains(text)) {
+        at = last;
+        return text;
+      }
+      if (++last < pieces.size()) text += "," + pieces[last];
+    }
+    return pieces[at];
+  }
+
   // Finds the values of an option; returns false when something is wrong with them.
   bool find(const char* option, const std::vector<std::string>& wanted, std::vector<ValueId>& out) {
-    for (const std::string& text : wanted) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::string text = name_at(wanted, i);
       const auto at = by_name_.find(text);
       if (at == by_name_.end()) {
         refuse_name(option, text);

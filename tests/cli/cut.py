@@ -119,6 +119,29 @@ def test_names_that_do_not_fit(tool, folder):
         refused(cut(tool, folder, m, *words, ok=False), USAGE, *parts)
 
 
+def test_names_with_commas(tool, folder):
+    """A name of the model is taken whole, though commas separate names."""
+    m = helper.make_model(
+        helper.make_graph(
+            [
+                helper.make_node("Relu", ["x"], ["p,q"]),
+                helper.make_node("Neg", ["p,q"], ["q"]),
+                helper.make_node("Add", ["p,q", "q"], ["y"]),
+            ],
+            "g",
+            [info("x", ("n", 4))],
+            [info("y", ("n", 4))],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    now = cut(tool, folder, m, "--inputs", "p,q,q", "--outputs", "y")
+    expect(names(now.graph.input) == ["p,q", "q"] and names(now.graph.output) == ["y"], now)
+    now = cut(tool, folder, m, "--outputs", "q,p,q,y")
+    expect(names(now.graph.output) == ["q", "p,q", "y"], now)
+    refused(cut(tool, folder, m, "--outputs", "p,x", ok=False), USAGE, "no value 'p'")
+
+
 def test_captures_are_needed(tool, folder):
     """A body reads b, so what makes b stays, and no more."""
     m = chain()
