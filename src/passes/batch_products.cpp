@@ -81,7 +81,6 @@ class BatchProduct final : public Rule {
     } else {
       m.add_node(g, matmul, operands, std::span(&y, 1), n);
     }
-    m.erase(n);
   }
 
  private:
@@ -204,7 +203,6 @@ class FreeProduct final : public Rule {
     Model& m = c.model;
     const ValueId y = m.detach_output(n, 0);
     m.add_node(m.node(n).graph, standard_op(m, OpKind::MatMul), operands_, std::span(&y, 1), n);
-    m.erase(n);
   }
 
  private:

@@ -107,7 +107,6 @@ class ComposeDeformations final : public ComposeRule {
       case DeformForm::Kind::Unsqueeze: add_unsqueeze(at, from_, form_.numbers); break;
       default: add_reshape(at, from_, form_.numbers); break;
     }
-    m.erase(n);
   }
 
  private:
@@ -334,9 +333,6 @@ class ComposeSplits final : public ComposeRule {
     for (const NodeId q : gone_) detach(m, q, taken);
     detach(m, n, taken);
     add_split({m, m.node(n).graph, n, base, results_}, x, axis_, lengths_);
-    for (const NodeId q : gone_) m.set_operand(q, 0, x);  // it reads a result that goes with n
-    for (const NodeId q : gone_) m.erase(q);
-    m.erase(n);
   }
 
  private:
@@ -426,7 +422,6 @@ class SlicesToSplit final : public Rule {
       results.push_back(m.detach_output(nodes[0], 0));
     }
     add_split({m, g, first, base, results}, x, axis_, lengths);
-    for (const auto& [bounds, nodes] : slices_) m.erase(nodes[0]);
   }
 
  private:

@@ -207,7 +207,6 @@ class TransposeOnes final : public LayoutRule {
     const ValueId result = m.detach_output(n, 0);
     const NodeId made = m.add_node_as(transpose_, m.node(n).graph, operands, std::span(&result, 1), n);
     m.set_attr_ints(made, names::perm, perm_);
-    m.erase(n);
   }
 
  private:

@@ -123,7 +123,6 @@ class SliceOfSlice final : public SelectionRule {
     const ValueId results[] = {m.detach_output(n, 0)};
     const std::string base(m.text(m.value(results[0]).name));
     add_slice({m, m.node(n).graph, n, base, results}, from_, {starts, ends, axes, steps});
-    m.erase(n);
   }
 
  private:
@@ -141,7 +140,6 @@ class IndexRule : public SelectionRule {
     const std::string base = std::string(m.text(m.value(result).name)) + "_indices";
     const std::vector<ValueId> operands{from_, m.add_initializer(g, base, m.add_tensor(std::move(indices_)))};
     m.add_node_as(like_, g, operands, std::span(&result, 1), n);
-    m.erase(n);
   }
 
  protected:

@@ -381,10 +381,8 @@ class FoldUpstream final : public FoldAffine {
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    const ValueId y = m.output(n, 0);
     // Of a BatchNormalization operand 1 is a constant, and the data comes first.
     rewrite(m, m.input(n, m.constant_of(m.input(n, 1)) ? 0 : 1));
-    if (m.use_count(y) == 0) m.erase(n);
   }
 
  private:

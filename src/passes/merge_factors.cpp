@@ -75,7 +75,6 @@ class MergeFactors final : public Rule {
     const std::string base = std::string(m.text(m.value(result).name)) + "_constant";
     const std::array<ValueId, 2> operands{x_, m.add_initializer(g, base, m.add_tensor(std::move(joint_)))};
     m.add_node(g, standard_op(m, kind_), operands, std::span(&result, 1), n);
-    m.erase(n);
   }
 
  private:

@@ -96,7 +96,6 @@ class MergeMatMuls final : public Rule {
     const ValueId joined = m.add_value(g, m.fresh_name(base));
     m.add_node_as(n, g, operands, std::span(&joined, 1), n);
     add_split({m, g, n, base, parts}, joined, axis_, lengths);
-    for (const Product& p : group_) m.erase(p.node);
   }
 
  private:

@@ -109,7 +109,6 @@ class DropUnit final : public ReplaceRule {
     const ValueId results[] = {m.detach_output(n, 0)};
     const std::string base(m.text(m.value(results[0]).name));
     add_squeeze({m, m.node(n).graph, n, base, results}, m.input(n, 0), axes_);
-    m.erase(n);
   }
 
  private:
@@ -166,7 +165,6 @@ class MergeReductions final : public Rule {
     const ValueId results[] = {m.detach_output(n, 0)};
     const std::string base(m.text(m.value(results[0]).name));
     add_reduction({m, m.node(n).graph, n, base, results}, kind, from_, axes_, keep_);
-    m.erase(n);
   }
 
  private:

@@ -81,12 +81,8 @@ class MergeSlices final : public Rule {
     const ValueId whole = m.add_value(g, m.fresh_name(std::string(m.text(m.value(cut[0]).name)) + "_cut"));
     operands[0] = whole;
     m.add_node_as(slices_[0], g, cut, std::span(&whole, 1), n);
-    for (const NodeId slice : slices_) {
-      results.push_back(m.detach_output(slice, 0));
-      m.erase(slice);
-    }
+    for (const NodeId slice : slices_) results.push_back(m.detach_output(slice, 0));
     m.add_node_as(n, g, operands, results, n);
-    m.erase(n);
   }
 
  private:

@@ -61,7 +61,6 @@ class AddToGemm final : public Rule {
     const ValueId result = m.detach_output(n, 0);
     const NodeId gemm = m.add_node_as(product_, m.node(n).graph, operands, std::span(&result, 1), n);
     m.set_op(gemm, standard_op(m, OpKind::Gemm));
-    m.erase(n);
   }
 
  private:

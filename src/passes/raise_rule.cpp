@@ -58,7 +58,6 @@ void RaiseRule::raise(Model& m, NodeId n, OpKind kind, std::span<const ValueId> 
   const ValueId result[] = {m.detach_output(n, 0)};
   const NodeId made = m.add_node(m.node(n).graph, standard_op(m, kind), operands, result, n);
   for (const Attr& a : attributes) m.set_attr(made, a);
-  m.erase(n);
 }
 
 }  // namespace graphopt

@@ -78,7 +78,6 @@ class FlipKeepdims final : public Rule {
     for (std::size_t i = 0; i < m.input_count(reduction_); ++i) operands.push_back(m.input(reduction_, i));
     const NodeId made = m.add_node_as(reduction_, m.node(n).graph, operands, result, n);
     m.set_attr_int(made, names::keepdims, keep_ ? 1 : 0);
-    m.erase(n);
   }
 
  private:

@@ -113,7 +113,6 @@ class CastFill final : public Rule {
     number.kind = AttrKind::Tensor;
     number.tensor = m.add_tensor(std::move(cast_));
     m.set_attr(made, number);
-    m.erase(n);
   }
 
  private:

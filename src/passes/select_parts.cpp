@@ -158,7 +158,6 @@ class SliceOfConcat final : public Rule {
     SliceNumbers numbers{starts, ends, axes, {}};
     if (range_.step != 1) numbers.steps = steps;
     add_slice({m, m.node(n).graph, n, base, results}, from_, numbers);
-    m.erase(n);
   }
 
  private:
@@ -211,7 +210,6 @@ class ConcatOfGathers final : public Rule {
     m.set_attr_int(joined, names::axis, 0);
     const std::array<ValueId, 2> operands{m.input(first_, 0), m.output(joined, 0)};
     m.add_node_as(first_, g, operands, std::span(&result, 1), n);
-    m.erase(n);
   }
 
  private:

@@ -169,7 +169,6 @@ class SplitDirectly final : public Rule {
     const ValueId list = reuse_ ? m.input(n, 1) : ValueId{};
     add_split({m, g, n, base, parts, list}, m.input(n, 0), axis_, lengths_);
     for (const auto& [reader, part] : others_) m.replace_all_uses(m.output(reader, 0), parts[part]);
-    for (const NodeId r : readers_) m.erase(r);
   }
 
  private:

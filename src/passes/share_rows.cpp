@@ -79,7 +79,6 @@ class ShareRows final : public Rule {
     const NodeId gemm = m.add_node_like(g, standard_op(m, OpKind::Gemm), operands, 1, base, n);
     const ValueId results[] = {m.detach_output(n, 0)};
     add_reshape({m, g, n, base, results}, m.output(gemm, 0), found_.target);
-    m.erase(n);
   }
 
  private:

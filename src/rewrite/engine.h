@@ -32,6 +32,7 @@ class Rule {
   // Returns true if apply() may be called for this root while nothing changes in between. Otherwise c.no says
   // why, or nothing is said: where the rule has nothing to do with the node.
   virtual bool match(const MatchContext& c, NodeId root) = 0;
+  // What nothing reads afterwards is erased by the engine: it is enough to take the results from a node.
   virtual void apply(PassContext& c, NodeId root) = 0;
   // Returns true if apply() gives the name of an output to another value. Called after a match.
   virtual bool hands_output_over(const Model&, NodeId) const { return false; }
