@@ -149,6 +149,8 @@ struct LeaveOut {
 // The operands whose memory ONNX Runtime's kernel writes, in a node with attribute `if_set` other than 0: it
 // gives a result the memory of an operand, even that of an initializer or of the caller, which the next run
 // then finds changed (tests/equal/written_operands.py).
+// A kernel that writes operands computes other results than the first from them; the first does not read
+// them.
 struct Writes {
   std::uint8_t operands = 0;  // bit i: operand i
   std::string_view if_set = {};

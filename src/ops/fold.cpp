@@ -55,6 +55,8 @@ struct Row {
   Types exact;
   Types rounds;
   Kernel kernel;
+  std::uint8_t may_lack =
+      0;  // bit i: operand i, though the operator requires it: the kernel asks for it itself
 };
 
 constexpr Row kRows[] = {
@@ -153,6 +155,8 @@ constexpr Row kRows[] = {
     {OpKind::ArgMax, 1, 0, kInts | kIeee, kNone, fold_arg_reduce},
     {OpKind::ArgMin, 1, 0, kInts | kIeee, kNone, fold_arg_reduce},
     {OpKind::CumSum, 11, 0, kIndex, kFloats, fold_cum_sum},
+    {OpKind::MatMul, 1, 0, kNone, kIeee, fold_mat_mul},
+    {OpKind::BatchNormalization, 9, 0, kNone, kIeee, fold_batch_normalization, 0b11000},
     {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
 };
 
@@ -224,7 +228,8 @@ Folded run_kernel(const Row& row, FoldRun run, std::span<const Tensor* const> op
   opened.reserve(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const std::optional<Operand> o = open(operands[i]);
-    if (!o || (i < required && !*o)) return {FoldRefusal::BadOperands, FoldExactness::No, {}};
+    const bool may_lack = i < 8 && (row.may_lack >> i & 1) != 0;
+    if (!o || (i < required && !*o && !may_lack)) return {FoldRefusal::BadOperands, FoldExactness::No, {}};
     if (o->strings != nullptr)
       for (const std::string& s : *o->strings)
         run.longest_string = std::max<std::uint64_t>(run.longest_string, s.size());
@@ -269,7 +274,8 @@ Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const 
               .longest_string = 0,
               .results = std::vector<Tensor>(m.output_count(n)),
               .unwanted = {}};
-  for (std::size_t i = 0; i < m.output_count(n); ++i) run.unwanted.push_back(!m.output(n, i));
+  for (const ValueId v : m.outputs(n))
+    run.unwanted.push_back(!v || (limits.only_read && m.use_count(v) == 0));
   Folded done = run_kernel(*row_of(m.kind(n)), std::move(run), tensors);
   if (done) done.exactness = exactness;
   return done;
@@ -291,7 +297,7 @@ Folded evaluate(const Model& m, const Operation& operation, std::span<const Tens
               .work_left = limits.max_work,
               .longest_string = 0,
               .results = std::vector<Tensor>(operation.results),
-              .unwanted = {}};
+              .unwanted = std::vector<bool>(operation.unwanted.begin(), operation.unwanted.end())};
   if (!all_known(run.attributes)) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
   Folded done = run_kernel(*row_of(operation.kind), std::move(run), operands);
   if (done) done.exactness = exactness;

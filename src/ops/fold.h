@@ -32,6 +32,7 @@ struct FoldLimits {
   std::uint64_t max_result_bytes =
       0;                       // of all results together; a kernel sizes its results before it allocates
   std::uint64_t max_work = 0;  // elements visited
+  bool only_read = false;      // fold(): results that nothing reads are left out
 };
 
 enum class FoldRefusal : std::uint8_t { None, NotFoldable, TooBig, BadOperands };
@@ -55,9 +56,10 @@ struct Operation {
   std::int64_t opset = 0;                 // of the operator's domain
   std::span<const Attr> attributes = {};  // the others have their defaults
   std::size_t results = 1;
+  std::vector<bool> unwanted = {};  // by slot, as far as it goes: results that need not be computed
 };
 // No limit: for sizes that the caller has checked.
-inline constexpr FoldLimits kUnlimited{~std::uint64_t{0}, ~std::uint64_t{0}};
+inline constexpr FoldLimits kUnlimited{~std::uint64_t{0}, ~std::uint64_t{0}, false};
 // The same without a node. Tensors are ready (unpacked()), null where an operand is absent; they may be
 // shared by other nodes and of any size. `m` is the model of the attributes' tensors; it does not change.
 Folded evaluate(const Model& m, const Operation& operation, std::span<const Tensor* const> operands,

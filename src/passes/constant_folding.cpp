@@ -7,8 +7,10 @@
 //   known      Inference knows every element of an integer or boolean result, though operands vary (Shape of
 //              a value with fixed dims, a comparison of dims that is decided for all sizes).
 // Exact: see above; a folded node is pure, so one evaluation is every evaluation. Lowers: nodes; the file may
-// grow by at most --fold-limit bytes per fold (size of the results less the size of operands with no other
-// user), so a small node that makes a huge tensor stays a node.
+// grow by at most --fold-limit bytes per fold (size of the results less the size of constants that nothing
+// else reads, once the node and what only it reads are gone), so a small node that makes a huge tensor stays
+// a node. Where its reader makes less of it, the reader is folded: the large tensor is computed then, and not
+// kept (w - mean(w), of which the variance is taken).
 // Ends: each rewrite removes a node and makes none.
 // Left alone: quantization (a dequantized weight is larger than its source, and runtimes need the pair),
 // results that are outputs of subgraphs (ONNX Runtime requires that nodes inside compute them), random and
@@ -19,14 +21,19 @@
 //   s = Shape (x)            with x float[2,3]
 //   y = Reshape (z, s)       =>      <int64[2] s = {2, 3}>  y = Reshape (z, s)
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "infer/refused_constants.h"
 #include "ops/constants.h"
 #include "ops/fold.h"
 #include "ops/node_facts.h"
 #include "passes/pass.h"
+#include "rewrite/cost.h"
+#include "rewrite/dead.h"
 #include "rewrite/engine.h"
 
 namespace graphopt {
@@ -58,12 +65,139 @@ bool may_fold(const MatchContext& c, NodeId n) {
   return used;
 }
 
+// Each result that has a use is a tensor.
 void make_constants(Model& m, NodeId n, std::span<const TensorId> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ValueId v = m.output(n, i);
-    if (v && results[i] && m.use_count(v) > 0) m.make_constant(v, results[i]);
+    if (v && m.use_count(v) > 0) m.make_constant(v, results[i]);
   }
 }
+
+// Nodes that go when a rewrite takes n, and the constants that go with them.
+constexpr std::size_t kMostGone = 64;
+
+// Returns the bytes of the constants that nothing else reads than n and the nodes that only n needs.
+std::uint64_t freed_with(const Model& m, NodeId n) {
+  std::vector<NodeId> gone{n};
+  const auto only_they_read = [&](ValueId v) {
+    for (UseId u = m.first_use(v); u; u = m.next_use(u))
+      if (std::ranges::find(gone, m.user(u)) == gone.end()) return false;
+    return !m.value(v).pinned;
+  };
+  // The last of a node's readers to come finds that it goes.
+  for (std::size_t i = 0; i < gone.size() && gone.size() < kMostGone; ++i)
+    for (std::size_t k = 0; k < m.input_count(gone[i]); ++k) {
+      const ValueId v = m.input(gone[i], k);
+      const NodeId def = v ? m.value(v).def : NodeId{};
+      if (!def || m.constant_of(v) || m.node(def).graph != m.node(n).graph || !removable(m, def)) continue;
+      if (std::ranges::find(gone, def) != gone.end()) continue;
+      if (std::ranges::all_of(m.outputs(def), [&](ValueId y) { return !y || only_they_read(y); }))
+        gone.push_back(def);
+    }
+  std::uint64_t bytes = 0;
+  std::vector<ValueId> counted;
+  for (const NodeId g : gone)
+    for (std::size_t k = 0; k < m.input_count(g); ++k) {
+      const ValueId v = m.input(g, k);
+      const TensorId t = v ? m.constant_of(v) : TensorId{};
+      if (!t || std::ranges::find(counted, v) != counted.end() || !only_they_read(v)) continue;
+      counted.push_back(v);
+      bytes += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
+    }
+  return bytes;
+}
+
+// Computes results that would be too large to keep, for the fold of a node behind them.
+class LargeResults {
+ public:
+  void note(NodeId n) {
+    if (n.index() >= noted_.size()) noted_.resize(n.index() + 1);
+    noted_[n.index()] = true;
+  }
+  bool is_noted(NodeId n) const { return n && n.index() < noted_.size() && noted_[n.index()]; }
+
+  // Evaluates n with all that it needs of what was noted; refused where an operand is neither a constant nor
+  // noted, or where too much would have to be computed.
+  Folded fold(const MatchContext& c, NodeId n, std::uint64_t max_result_bytes) {
+    const Model& m = c.model;
+    made_.clear();
+    std::vector<NodeId> needed{n};
+    for (std::size_t i = 0; i < needed.size(); ++i)
+      for (std::size_t k = 0; k < m.input_count(needed[i]); ++k) {
+        const ValueId v = m.input(needed[i], k);
+        if (!v || m.constant_of(v) || is_overwritten_by(m, needed[i], k)) continue;
+        const NodeId def = m.value(v).def;
+        if (!is_noted(def) || !m.alive(def) || m.node(def).graph != m.node(n).graph)
+          return refused(FoldRefusal::NotFoldable);
+        if (std::ranges::find(needed, def) == needed.end()) needed.push_back(def);
+        if (needed.size() > kMost) return refused(FoldRefusal::TooBig);
+      }
+    if (will_be_larger(c, n, max_result_bytes)) return refused(FoldRefusal::TooBig);
+    std::ranges::sort(needed, [&m](NodeId a, NodeId b) { return m.before(a, b); });
+    std::uint64_t left = kMostBytes;
+    for (const NodeId q : needed) {
+      Folded results = evaluate_one(c, q, q == n ? max_result_bytes : left);
+      if (q == n || !results) return results;
+      for (const Tensor& t : results.results) left -= std::min<std::uint64_t>(left, t.raw.size());
+      made_.push_back({q, std::move(results)});
+    }
+    return refused(FoldRefusal::NotFoldable);
+  }
+
+  static Folded refused(FoldRefusal why) { return {why, FoldExactness::No, {}}; }
+
+  // The first result of a kernel that writes an operand does not read that (ops/facts.h, Writes).
+  static bool is_overwritten_by(const Model& m, NodeId n, std::size_t slot) {
+    return slot < 64 && (m.node(n).overwrites >> slot & 1) != 0;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;  // nodes
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1}
+                                              << 26;  // of results that are not kept, together
+
+  // Inference mostly knows the size before anything is computed.
+  static bool will_be_larger(const MatchContext& c, NodeId n, std::uint64_t most) {
+    for (const ValueId y : c.model.outputs(n))
+      if (y && c.model.use_count(y) > 0 && value_bytes(c.model, c.infer, y).value_or(0) > most) return true;
+    return false;
+  }
+
+  Folded evaluate_one(const MatchContext& c, NodeId n, std::uint64_t max_result_bytes) {
+    const Model& m = c.model;
+    std::vector<std::optional<Tensor>> constants(m.input_count(n));
+    std::vector<const Tensor*> operands;
+    for (std::size_t k = 0; k < m.input_count(n); ++k) {
+      const ValueId v = m.input(n, k);
+      const TensorId t = v ? m.constant_of(v) : TensorId{};
+      const Tensor* operand = nullptr;
+      if (t) {
+        constants[k] = unpacked(m, t);
+        if (!constants[k]) return refused(FoldRefusal::BadOperands);
+        operand = &*constants[k];
+      } else if (v && !is_overwritten_by(m, n, k)) {
+        const auto made = std::ranges::find(made_, m.value(v).def, &Made::node);
+        if (made == made_.end()) return refused(FoldRefusal::NotFoldable);
+        operand = &made->folded.results[m.value(v).def_slot];
+      }
+      operands.push_back(operand);
+    }
+    Operation operation{m.kind(n), m.opset(n), m.attrs(n), m.output_count(n)};
+    for (const ValueId y : m.outputs(n)) operation.unwanted.push_back(!y || m.use_count(y) == 0);
+    Folded done = evaluate(m, operation, operands,
+                           {.max_result_bytes = max_result_bytes, .max_work = kMaxWork, .only_read = true});
+    if (done && done.exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
+      return refused(FoldRefusal::NotFoldable);
+    return done;
+  }
+
+  struct Made {
+    NodeId node;
+    Folded folded;
+  };
+  std::vector<bool> noted_;  // by NodeId
+  std::vector<Made> made_;   // in the present fold
+};
 
 class FoldConstant final : public Rule {
  public:
@@ -76,26 +210,39 @@ class FoldConstant final : public Rule {
     const Model& m = c.model;
     if (m.input_count(n) == 0 || !may_fold(c, n)) return false;
     operands_.clear();
-    std::uint64_t freed = 0;
+    bool behind_large = false;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
       const TensorId t = v ? m.constant_of(v) : TensorId{};
-      if (v && !t) return c.no(n, "an operand is no constant");
+      if (v && !t && !LargeResults::is_overwritten_by(m, n, i)) {
+        if (!large_.is_noted(m.value(v).def)) return c.no(n, "an operand is no constant");
+        behind_large = true;
+      }
       operands_.push_back(t);
-      if (t && m.use_count(v) == 1)
-        freed += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
     }
-    const FoldExactness exactness = fold_exactness(m, n, operands_);
-    if (exactness == FoldExactness::No) return c.no(n, "graphopt does not compute this operator");
-    if (exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
-      return c.no(n, "it may be rounded otherwise");
     refused_ = {};
-    folded_ = fold(m, n, operands_, {.max_result_bytes = freed + c.options.fold_limit, .max_work = kMaxWork});
-    if (folded_.refusal == FoldRefusal::TooBig) ++too_big;
+    if (behind_large) {
+      folded_ = large_.fold(c, n, freed_with(m, n) + c.options.fold_limit);
+      if (folded_.refusal == FoldRefusal::NotFoldable) return c.no(n, "an operand is no constant");
+    } else {
+      const FoldExactness exactness = fold_exactness(m, n, operands_);
+      if (exactness == FoldExactness::No)
+        return c.no(n, "graphopt does not compute this operator (--fold ort may)");
+      if (exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
+        return c.no(n, "it may be rounded otherwise");
+      folded_ = fold(m, n, operands_,
+                     {.max_result_bytes = c.options.fold_limit, .max_work = kMaxWork, .only_read = true});
+      if (folded_.refusal == FoldRefusal::TooBig)
+        folded_ = fold(m, n, operands_,
+                       {.max_result_bytes = freed_with(m, n) + c.options.fold_limit,
+                        .max_work = kMaxWork,
+                        .only_read = true});
+    }
+    if (folded_.refusal == FoldRefusal::TooBig) ++too_big, large_.note(n);
     if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
     if (folded_ && breaks_a_reader(c, n)) return c.no(n, "a node that reads the result would not load");
     return covers_uses(m, n) ||
-           c.no(n, folded_.refusal == FoldRefusal::TooBig        ? "the result is too large"
+           c.no(n, folded_.refusal == FoldRefusal::TooBig        ? "the result is larger than --fold-limit"
                    : folded_.refusal == FoldRefusal::BadOperands ? "the operator does not accept its operands"
                                                                  : "a result cannot be computed or written");
   }
@@ -127,16 +274,17 @@ class FoldConstant final : public Rule {
   }
 
   bool breaks_a_reader(const MatchContext& c, NodeId n) {
-    for (std::size_t i = 0; i < c.model.output_count(n) && i < folded_.results.size(); ++i) {
+    for (std::size_t i = 0; i < folded_.results.size(); ++i) {
       const ValueId v = c.model.output(n, i);
       const Tensor& t = folded_.results[i];
-      if (v && t.ready && t.dtype != DType::String && refused_constants_.refuses({v, t.dtype, t.dims, t.raw}))
+      if (v && t.dtype != DType::String && refused_constants_.refuses({v, t.dtype, t.dims, t.raw}))
         return true;
     }
     return false;
   }
 
   RefusedConstants& refused_constants_;
+  LargeResults large_;
   std::vector<TensorId> operands_;
   Folded folded_;
   NodeId refused_;
