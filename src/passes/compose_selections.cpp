@@ -1,13 +1,14 @@
 // compose-selections: makes one selection of two that follow each other.
 //
 // Problem: code like x[:, 0, 1:][..., :-1] is exported as one Slice or Gather for each step, and writes to
-// all rows of a tensor as ScatterND. Method: peephole, four rules. Starts, ends, steps and indices are
+// all rows of a tensor as ScatterND. Method: peephole, five rules. Starts, ends, steps and indices are
 // constants.
 //   slice         a Slice of a Slice takes the ranges of both: those of different axes side by side; of one
 //                 axis, [s1:e1:k1][s2:e2:k2] is [s1 + s2 k1 : min(e1, s1 + e2 k1) : k1 k2]
 //   gather        a Gather of a Gather along one axis takes its indices from those of the first
 //   gather-slice  a Gather along an axis that a Slice has cut counts from where the Slice begins; a Slice
 //                 along the axis of a Gather cuts its indices
+//   gather-squeeze  a Squeeze of the axes that a Gather's indices have: the indices go without these axes
 //   scatter       a ScatterND to all entries in their order gives its updates
 // Exact: elements are only copied. Without a static extent only ranges that count from the front are joined,
 // with steps above 0: then element i of the first is element s1 + i k1 of x, and it is there if i < e2 and
@@ -70,9 +71,8 @@ class SelectionRule : public Rule {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), y = m.output(n, 0);
     const NodeId q = x ? m.value(x).def : NodeId{};
-    if (!q || !y || m.kind(q) != kind || m.use_count(y) == 0) return {};
-    const bool free = m.single_user(x) == n && !m.is_fixed(x) && !m.is_fixed(y) && m.input(q, 0) &&
-                      !m.is_fixed(m.input(q, 0));
+    if (!q || m.kind(q) != kind) return {};
+    const bool free = m.single_user(x) == n && !m.is_fixed(y) && m.input(q, 0) && !m.is_fixed(m.input(q, 0));
     // ONNX Runtime's Gather does not copy all strings of a row.
     const bool copies = c.infer.dtype(y) != DType::String && c.infer.dtype(y) != DType::Undefined;
     return free && copies && attributes_known(m, q) && attributes_known(m, n) ? q : NodeId{};
@@ -234,6 +234,42 @@ class GatherOfSlice final : public IndexRule {
   }
 };
 
+class SqueezeOfGather final : public IndexRule {
+ public:
+  static constexpr Counter kCounter{"squeezed_indices", "Squeezes of a Gather"};
+  std::string_view name() const override { return "gather-squeeze"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Squeeze>; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const NodeId q = only_source(c, n, OpKind::Gather);
+    if (!q) return c.no(n, "its operand is no Gather that nothing else reads");
+    const auto first = axis_of(c, q);
+    const TensorId t = m.constant_of(m.input(q, 1));
+    auto given = t ? unpacked(m, t) : std::nullopt;
+    if (!first || !given) return c.no(q, "the axis or the indices are not known");
+    const auto written = axes_of(m, n);
+    const auto axes = written ? normalize_axes(*written, c.infer.dims(m.input(n, 0)).size()) : std::nullopt;
+    if (!axes || axes->empty()) return c.no(n, "the axes are not known");
+    std::vector<std::int64_t> dims;
+    std::size_t squeezed = 0;
+    for (std::size_t i = 0; i < given->dims.size(); ++i) {
+      const bool goes = std::ranges::find(*axes, *first + static_cast<std::int64_t>(i)) != axes->end();
+      if (!goes) dims.push_back(given->dims[i]);
+      else if (given->dims[i] != 1) return c.no(n, "an axis of the indices has another extent than 1");
+      else ++squeezed;
+    }
+    if (squeezed != axes->size()) return c.no(n, "it squeezes an axis that the indices do not have");
+    const Tensor target = int64_tensor(dims);
+    Folded reshaped = evaluate(m, {OpKind::Reshape, kNewestOpset}, {&*given, &target});
+    if (!reshaped) return false;
+    indices_ = std::move(reshaped.results[0]);
+    from_ = m.input(q, 0);
+    like_ = q;
+    return true;
+  }
+};
+
 class SliceOfGather final : public IndexRule {
  public:
   static constexpr Counter kCounter{"slices_of_gathers", "Slices of a Gather"};
@@ -268,8 +304,8 @@ class ScatterAll final : public ReplaceRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId data = m.input(n, 0), updates = m.input(n, 2), y = m.output(n, 0);
-    if (!data || !updates || !y || m.use_count(y) == 0 || !attributes_known(m, n)) return false;
+    const ValueId data = m.input(n, 0), updates = m.input(n, 2);
+    if (!data || !updates || !attributes_known(m, n)) return false;
     if (has_attr(m, n, names::reduction) && string_attr(m, n, names::reduction) != "none")
       return c.no(n, "it combines entries");
     if (!c.infer.same_shape(data, updates)) return c.no(n, "the updates may have other dims than the data");
@@ -292,23 +328,23 @@ class ScatterAll final : public ReplaceRule {
     if (!indices || !matches(c.without_reasons(), indices, counted)) return false;
     const SymbolicTensor* last = c.infer.symbolic(limit);
     const auto dims = c.infer.dims(column);
-    return last != nullptr && last->elements.size() == 1 && last->elements[0] &&
-           !c.infer.dims(data).empty() && dims.size() == 2 && dims[1] && m.dims.is_constant(dims[1], 1) &&
+    return last != nullptr && last->elements.size() == 1 && !c.infer.dims(data).empty() && dims.size() == 2 &&
+           m.dims.is_constant(dims[1], 1) &&
            m.dims.equal(last->elements[0], c.infer.dims(data)[0]) == Tri::Yes;
   }
   // Returns whether the indices count through the first k axes of the data.
   static bool in_order(const MatchContext& c, ValueId data, const std::vector<std::int64_t>& dims,
                        const std::vector<std::int64_t>& indices) {
-    const auto extents = c.infer.dims(data);
-    const std::size_t k = dims.size() < 2 || dims.back() < 1 ? 0 : static_cast<std::size_t>(dims.back());
-    if (k == 0 || k > extents.size()) return false;
-    std::vector<std::int64_t> sizes, at(k, 0);
+    const std::size_t k = dims.size() < 2 ? 0 : static_cast<std::size_t>(dims.back());
+    if (k == 0) return false;
+    std::vector<std::int64_t> sizes;
     std::int64_t entries = 1;
     for (std::size_t i = 0; i < k; ++i) {
       const auto size = extent(c, data, static_cast<std::int64_t>(i));
       if (!size || __builtin_mul_overflow(entries, *size, &entries)) return false;
       sizes.push_back(*size);
     }
+    std::vector<std::int64_t> at(k, 0);
     if (entries != static_cast<std::int64_t>(indices.size() / k)) return false;
     for (std::size_t first = 0; first < indices.size(); first += k) {
       if (!std::equal(at.begin(), at.end(), indices.begin() + static_cast<std::ptrdiff_t>(first)))
@@ -329,6 +365,7 @@ extern constinit const PassInfo compose_selections = {
     .summary = "make one of two Slices or Gathers in a row",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<SliceOfSlice, GatherOfGather, GatherOfSlice, SliceOfGather, ScatterAll>>};
+    .make = make_pass<
+        RulePass<SliceOfSlice, GatherOfGather, GatherOfSlice, SliceOfGather, SqueezeOfGather, ScatterAll>>};
 
 }  // namespace graphopt
