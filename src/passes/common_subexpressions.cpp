@@ -89,12 +89,13 @@ class CommonSubexpressions final : public Pass {
     const Model& m = c.model;
     nodes_.reset(m.graph(g).node_count);
     equal_outputs_.clear();
-    for (NodeId n = m.first_node(g); n;) {
-      // merging erases n and the nodes that only n read, all of which come before it
-      const NodeId next = m.next_node(n);
+    // Merging erases nodes on both sides of n: those that only n read, and users of n that nothing reads.
+    listed_.clear();
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) listed_.push_back(n);
+    for (const NodeId n : listed_) {
+      if (!m.alive(n)) continue;
       if (comparable(m, n) && !merge_node(c, n, facts_of(m, n))) return false;
       dead.sweep();
-      n = next;
     }
     return true;
   }
@@ -290,7 +291,8 @@ class CommonSubexpressions final : public Pass {
   HashChains<NodeId> nodes_;
   HashChains<Known> values_;
   std::vector<std::pair<NodeId, NodeId>>
-      equal_outputs_;  // (the first of equal nodes, a later one), both outputs
+      equal_outputs_;           // (the first of equal nodes, a later one), both outputs
+  std::vector<NodeId> listed_;  // the nodes of a graph when its walk began
   std::vector<std::pair<ValueId, ValueId>> equal_values_;  // (the first of equal values, a later one)
   std::vector<std::uint32_t> place_;  // by NodeId: position in the canonical order of the present graph
   std::array<Counter, 3> counters_{{{"nodes", "nodes equal to an earlier one"},
