@@ -64,10 +64,8 @@ class DropNoop final : public SkipRule {
     switch (m.kind(n)) {
       case OpKind::Cast:
       case OpKind::CastLike: {
-        const Type& from = c.infer.type_of(in);
-        const Type& to = c.infer.type_of(out);
-        return (from.kind == TypeKind::Tensor && to.kind == TypeKind::Tensor && from.elem == to.elem &&
-                from.elem != DType::Undefined) ||
+        const DType type = c.infer.dtype(in);
+        return (type != DType::Undefined && type == c.infer.dtype(out)) ||
                c.no(n, "it is not proven that the operand has this type");
       }
       case OpKind::Concat:
@@ -90,17 +88,26 @@ class DropNoop final : public SkipRule {
     return c.infer.same_shape(in, out) || c.no(n, "it is not proven that the dims stay");
   }
 
+  static bool counts_up(std::span<const std::int64_t> perm) {
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      if (perm[i] != static_cast<std::int64_t>(i)) return false;
+    return true;
+  }
+
   static bool is_identity_transpose(const MatchContext& c, NodeId n, ValueId in, ValueId out) {
     const Model& m = c.model;
-    if (c.infer.has_rank(in) && c.infer.dims(in).size() < 2) return true;
+    const bool has_rank = c.infer.has_rank(in);
+    if (!has_attr(m, n, names::perm))
+      return (has_rank && c.infer.dims(in).size() < 2) || c.no(n, "the axes are reversed");
     const auto perm = ints_attr(m, n, names::perm);
-    if (!has_attr(m, n, names::perm) || !perm) return c.no(n, "the axes are reversed");
-    if (std::ranges::is_sorted(*perm)) return true;
-    // Axes of extent 1 may move anywhere: the others must keep their order, and the dims must stay.
-    if (!same_shape(c, n, in, out) || perm->size() != c.infer.dims(in).size()) return false;
+    if (!perm || (has_rank && perm->size() != c.infer.dims(in).size()))
+      return c.no(n, "perm is not known, or has another length than the operand's rank");
+    if (counts_up(*perm)) return true;
+    // Axes of extent 1 may move anywhere: the others must keep their order, and the dims must stay. The
+    // result has dims only where perm is a permutation of all axes.
+    if (!same_shape(c, n, in, out)) return false;
     std::int64_t last = -1;
     for (const std::int64_t axis : *perm) {
-      if (axis < 0 || static_cast<std::size_t>(axis) >= perm->size()) return false;
       if (m.dims.is_constant(c.infer.dims(in)[static_cast<std::size_t>(axis)], 1)) continue;
       if (axis < last) return c.no(n, "axes of more than one element change their order");
       last = axis;
@@ -148,7 +155,7 @@ class DropEmptyPart final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
-    if (!y || !c.infer.has_rank(y) || !attributes_known(m, n)) return c.no(n, "the rank is not known");
+    if (!c.infer.has_rank(y) || !attributes_known(m, n)) return c.no(n, "the rank is not known");
     const auto dims = c.infer.dims(y);
     const auto axis =
         normalize_axis(int_attr(m, n, names::axis).value_or(m.opset(n) < 4 ? 1 : 0), dims.size());
@@ -203,9 +210,9 @@ class DropExpand final : public SkipRule {
   // Returns whether an axis that has another extent in e has extent 1 in x.
   static bool repeats_ones(const MatchContext& c, ValueId x, ValueId e) {
     const auto from = c.infer.dims(x), to = c.infer.dims(e);
-    return c.infer.has_rank(e) && std::ranges::equal(from, to, [&](DimId a, DimId b) {
-             return c.model.dims.is_constant(a, 1) || c.model.dims.equal(a, b) == Tri::Yes;
-           });
+    return std::ranges::equal(from, to, [&](DimId a, DimId b) {
+      return c.model.dims.is_constant(a, 1) || c.model.dims.equal(a, b) == Tri::Yes;
+    });
   }
 
   // Returns true if the user's result stays the same, bit for bit, when it reads x wherever it reads e.
