@@ -321,15 +321,13 @@ class FoldDownstream final : public FoldAffine {
       return c.no(n, "no product makes its operand");
     if (!read_map(c, n, a)) return false;
     const NodeId product = product_of(m, a.x);  // of the two, since constants have no such producer
-    if (m.single_user(a.x) != n || m.is_fixed(a.x))
-      return c.no(n, "something else reads the result of the product");
+    if (m.single_user(a.x) != n) return c.no(n, "something else reads the result of the product");
     if (!read_product(c, n, product, p_)) return false;
-    // The rank of a MatMul follows from its operand. It is 1 or more.
+    // The rank of a MatMul follows from its operand. It is 1 or more, as that of its weight is 2 or more.
     const std::size_t weight_rank = m.tensor(p_.weight.tensor).dims.size();
     std::size_t rank = weight_rank, axis = 1;
     if (p_.kind == OpKind::MatMul) {
       rank = c.infer.has_rank(a.x) ? c.infer.dims(a.x).size() : 1;
-      if (rank == 0) return c.no(n, "the rank of the product is not known");
       axis = rank - 1;
     }
     if (!is_along(a, rank, axis, p_.weight.results()))
@@ -387,7 +385,8 @@ class FoldUpstream final : public FoldAffine {
 
  private:
   // Upstream of a few maps with constants: does a Mul or Div of two computed values make x? Normalizations
-  // end in x * (1 / deviation) * gamma + beta, Gelu in x * (1 + erf) * 0.5.
+  // end in x * (1 / deviation) * gamma + beta, Gelu in x * (1 + erf) * 0.5. A product with a Sigmoid is the
+  // end itself: runtimes fuse x * sigmoid(x), and no factor behind it.
   static bool ends_idiom(const Model& m, ValueId x) {
     for (int step = 0; step < kMostSteps; ++step) {
       const NodeId def = m.value(x).def;
@@ -398,7 +397,7 @@ class FoldUpstream final : public FoldAffine {
         x = m.input(def, 0);
       } else if (scales || kind == OpKind::Add || kind == OpKind::Sub) {
         const bool first = m.constant_of(m.input(def, 0)).valid();
-        if (!first && !m.constant_of(m.input(def, 1))) return scales;
+        if (!first && !m.constant_of(m.input(def, 1))) return scales && !is_gated(m, def);
         x = m.input(def, first);
       } else {
         return false;
@@ -408,6 +407,15 @@ class FoldUpstream final : public FoldAffine {
     return true;
   }
   static constexpr int kMostSteps = 8;
+
+  static bool is_gated(const Model& m, NodeId product) {
+    for (std::size_t i = 0; i < m.input_count(product); ++i) {
+      const ValueId v = m.input(product, i);
+      const NodeId gate = v ? m.value(v).def : NodeId{};
+      if (gate && m.kind(gate) == OpKind::Sigmoid) return true;
+    }
+    return false;
+  }
 
   static bool reads_no_padding(const Model& m, NodeId product) {
     if (m.kind(product) != OpKind::Conv) return false;
