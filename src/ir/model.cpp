@@ -39,7 +39,7 @@ bool Model::is_captured(ValueId v) const {
 
 NodeId Model::single_user(ValueId v) const {
   const Value& val = value(v);
-  if (val.use_count != 1) return {};
+  if (val.use_count != 1 || is_fixed(v)) return {};
   const NodeId n = user(val.first_use);
   return node(n).is_return || node(n).graph != val.graph ? NodeId{} : n;
 }

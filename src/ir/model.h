@@ -257,7 +257,8 @@ class Model {
   bool is_return(NodeId n) const { return nodes_[n.index()].is_return; }
   bool is_graph_output(ValueId v) const;  // an operand of the return node of its own or an inner graph
   bool is_captured(ValueId v) const;      // has a use in another graph
-  // Returns the user of `v` if it has exactly one use, by a real node of the same graph; else none.
+  // Returns the user of `v` if it has exactly one use, by a real node of the same graph, and is not fixed:
+  // the value may go with its user. Else none.
   NodeId single_user(ValueId v) const;
 
   NodeId first_node(GraphId g) const { return graphs_[g.index()].first; }

@@ -95,11 +95,10 @@ bool has_attr(const Attributes& a, NameId name) { return find_written(a.written,
 bool has_attr(const Model& m, NodeId n, NameId name) { return m.find_attr(n, name) != nullptr; }
 
 bool attributes_known(const Model& m, NodeId n) {
-  const std::span<const Attr> attrs = m.attrs(n);
-  if (attrs.empty()) return true;
+  if (!is_known(m, n)) return false;
   const OpFacts& row = facts_of(m, n);
   return std::ranges::all_of(
-      attrs, [&](const Attr& a) { return !a.ref && find_attribute(row, m.text(a.name)) != nullptr; });
+      m.attrs(n), [&](const Attr& a) { return !a.ref && find_attribute(row, m.text(a.name)) != nullptr; });
 }
 
 std::optional<std::vector<std::int64_t>> int_operand(const Model& m, NodeId n, std::size_t slot) {

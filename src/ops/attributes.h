@@ -40,8 +40,8 @@ TensorId tensor_attr(const Model& m, NodeId n, NameId name);
 // Returns true if the attribute is written at the node, also as a reference.
 bool has_attr(const Model& m, NodeId n, NameId name);
 
-// Returns true if the fact table lists all attributes of the node, and none is a reference. Facts about the
-// operator may be used only then.
+// Returns true if the fact table has the operator at the node's opset and lists all attributes of the node,
+// and none is a reference. Facts about the operator may be used only then.
 bool attributes_known(const Model& m, NodeId n);
 
 // Returns the elements of a constant operand of an integer type (int_list in ops/constants.h); nothing when

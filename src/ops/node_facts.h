@@ -13,6 +13,10 @@ inline const OpFacts& facts_of(const Model& m, NodeId n) {
   return facts(m.kind(n), static_cast<int>(m.opset(n)));
 }
 
+// Returns whether the table has the node's operator at its opset. Rules say nothing about others: an opset
+// newer than the table may give an operator another meaning.
+inline bool is_known(const Model& m, NodeId n) { return facts_of(m, n).kind == m.kind(n); }
+
 // Returns whether `accepts` a node and all nodes that run in it: in its bodies, and in functions, once each.
 template <class F> bool all_that_run_in(const Model& m, NodeId root, F accepts) {
   std::vector<NodeId> todo{root};

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/node_facts.h"
 #include "rewrite/dead.h"
 #include "rewrite/outputs.h"
 #include "rewrite/refusals.h"
@@ -77,10 +78,18 @@ bool in_another_opset(const Model& m, NodeId n) {
          m.opset(g, kEmptyName) != m.opset(m.main(), kEmptyName);
 }
 
+// Returns why no rule may start at n, or nothing. Of several results each rule knows itself which it needs.
+std::string_view obstacle(const Model& m, NodeId n) {
+  if (in_another_opset(m, n)) return "the function imports another opset than the model";
+  if (!is_known(m, n)) return "the operator is not known at its opset";
+  const ValueId y = m.output(n, 0);
+  return facts_of(m, n).max_outputs == 1 && (!y || m.use_count(y) == 0) ? "nothing reads it" : "";
+}
+
 // Asks the rule, for its reason only where somebody wants it.
 bool fits(const PassContext& c, Rule& rule, NodeId n, Refusals& refusals) {
-  if (in_another_opset(c.model, n)) {
-    if (refusals.wanted()) refusals.note(rule.name(), n, "the function imports another opset than the model");
+  if (const std::string_view why = obstacle(c.model, n); !why.empty()) {
+    if (refusals.wanted()) refusals.note(rule.name(), n, std::string(why));
     return false;
   }
   if (!refusals.wanted()) return rule.match(c.matching(), n);

@@ -30,7 +30,8 @@ class Rule {
   // The operators from which the rule starts; empty: all.
   virtual std::span<const OpKind> roots() const = 0;
   // Returns true if apply() may be called for this root while nothing changes in between. Otherwise c.no says
-  // why, or nothing is said: where the rule has nothing to do with the node.
+  // why, or nothing is said: where the rule has nothing to do with the node. The root's operator is known at
+  // its opset and, where it has one result, something reads that.
   virtual bool match(const MatchContext& c, NodeId root) = 0;
   // What nothing reads afterwards is erased by the engine: it is enough to take the results from a node.
   virtual void apply(PassContext& c, NodeId root) = 0;

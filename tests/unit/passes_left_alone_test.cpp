@@ -14,6 +14,10 @@
 namespace graphopt {
 namespace {
 
+constexpr const char* kFactors = R"(g (float[n] x) => (float[m] y) <float[1] a = {3}, float[1] b = {5}> {
+  p = Mul (x, a)
+  y = Mul (p, b)
+})";
 constexpr const char* kTables = R"(g (int64[n,1] i) => (float[n,5,1] y)
   <float[2,1] t0 = {1, 2}, float[2,1] t1 = {3, 4}, float[2,1] t2 = {5, 6}, float[2,1] t3 = {7, 8},
    float[2,1] t4 = {9, 10}>
@@ -105,6 +109,16 @@ TEST(PassesLeaveAlone, PinnedValues) {
          y = Squeeze (u, a)
        })",
        {"x", "u", "y"}},
+      {"simplify-loops",
+       R"(g (float[2] x, int64 n) => (float[2] y) {
+         y, z = Loop (n, "", x, x) <body = b (int64 i, bool c, float[2] p, float[2] q)
+           => (bool c, float[2] s, float[2] r) {
+           s = Neg (p)
+           d = Exp (q)
+           r = Neg (q)
+         }>
+       })",
+       {"p", "d"}},
       {"drop-unused-outputs",
        R"(g (float[2,4] x, float[4] s) => (float[2,4] y) {
          y, mean = LayerNormalization (x, s)
@@ -153,6 +167,12 @@ TEST(PassesLeaveAlone, ConstantsWhoseContentIsNotAvailable) {
     replace(given, name, unread(DType::Float, dims));
     EXPECT_EQ(rewrites(given, "fold-affine"), 0u) << name;
   }
+  for (const char* name : {"a", "b"}) {
+    InferCase given(kFactors);
+    replace(given, name, unread(DType::Float, {1}));
+    EXPECT_EQ(rewrites(given, "merge-factors"), 0u) << name;
+  }
+  EXPECT_EQ(rewrites(kFactors, "merge-factors"), 1u);
   for (const char* name : {"t0", "t1", "t4"}) {
     InferCase given(kTables);
     replace(given, name, unread(DType::Float, {2, 1}));
@@ -270,6 +290,21 @@ TEST(PassesLeaveAlone, ConstantsThatAreTooLarge) {
   EXPECT_EQ(products(zeros.tensor({2, most / 2 - 1})), 0u);  // beside the other of four elements
   EXPECT_EQ(products(unread(DType::Float, {2, std::int64_t{1} << 61})), 0u);
   EXPECT_EQ(products(zeros.tensor({2, 1000})), 1u);
+
+  // Factors are multiplied element by element: no long ones.
+  const std::vector<float> ones((std::size_t{1} << 16) + 1, 1.0f);
+  const auto factors = [&](const char* name, std::int64_t elements) {
+    InferCase given(kFactors);
+    Tensor t = unread(DType::Float, {elements});
+    t.raw = Bytes(reinterpret_cast<const char*>(ones.data()), static_cast<std::size_t>(elements) * 4);
+    t.ready = true;
+    replace(given, name, std::move(t));
+    return rewrites(given, "merge-factors");
+  };
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(factors(name, 1 << 16), 1u) << name;
+    EXPECT_EQ(factors(name, (1 << 16) + 1), 0u) << name;
+  }
 }
 
 // A result that nothing reads must not be kept as an initializer that nothing reads.
