@@ -57,7 +57,7 @@ class BatchProduct final : public Rule {
     for (UseId u = m.first_use(found_.rows); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
       const ValueId made = m.output(reader, 0);
-      const NodeId end = made && m.output_count(reader) == 1 ? m.single_user(made) : NodeId{};
+      const NodeId end = made ? m.single_user(made) : NodeId{};
       Found other;
       if (m.slot(u) != 0 || !end || !reads_product(c.without_reasons(), end, other) ||
           other.product != reader)
@@ -99,8 +99,7 @@ class BatchProduct final : public Rule {
     out.product = m.value(p).def;
     const OpKind kind = out.product ? m.kind(out.product) : OpKind::Opaque;
     if (kind != OpKind::MatMul && kind != OpKind::Gemm) return false;
-    if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y))
-      return c.no(out.product, "something else reads the product");
+    if (m.single_user(p) != n || m.is_fixed(y)) return c.no(out.product, "something else reads the product");
     if (m.opset(n) < 7) return c.no(out.product, "is of an opset below 7");
     if (!attributes_known(m, out.product) || !attributes_known(m, n))
       return c.no(out.product, "it or the deformation has attributes that are not known");
@@ -146,7 +145,7 @@ class BatchProduct final : public Rule {
     const auto weight = c.infer.dims(f.weight);
     if (x.size() < 2 || rows.size() != 2 || weight.size() != 2 || out.size() != x.size())
       return c.no(n, "the dims of the data do not come back");
-    const auto same = [&m](DimId a, DimId b) { return a && b && m.dims.equal(a, b) == Tri::Yes; };
+    const auto same = [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; };
     const std::size_t last = x.size() - 1;
     if (!same(x[last], rows[1])) return c.no(n, "the last axis of the data is cut or joined");
     if (!same(out[last], weight[f.transposed ? 0 : 1]))
@@ -183,10 +182,8 @@ class FreeProduct final : public Rule {
     const Model& m = c.model;
     const ValueId p = m.input(n, 0), y = m.output(n, 0);
     product_ = p ? m.value(p).def : NodeId{};
-    if (!y || !product_ || m.kind(product_) != OpKind::MatMul || m.use_count(y) == 0)
-      return c.no(n, "its operand is no product");
-    if (m.single_user(p) != n || m.is_fixed(p) || m.is_fixed(y))
-      return c.no(product_, "something else reads the product");
+    if (!product_ || m.kind(product_) != OpKind::MatMul) return c.no(n, "its operand is no product");
+    if (m.single_user(p) != n || m.is_fixed(y)) return c.no(product_, "something else reads the product");
     if (!attributes_known(m, product_) || !attributes_known(m, n))
       return c.no(product_, "it or the deformation has attributes that are not known");
     const auto left = side(c, product_, 0), right = side(c, product_, 1);
@@ -206,10 +203,8 @@ class FreeProduct final : public Rule {
   }
 
  private:
-  static bool is_one(const MatchContext& c, DimId d) { return d && c.model.dims.is_constant(d, 1); }
-  static bool same(const MatchContext& c, DimId a, DimId b) {
-    return a && b && c.model.dims.equal(a, b) == Tri::Yes;
-  }
+  static bool is_one(const MatchContext& c, DimId d) { return c.model.dims.is_constant(d, 1); }
+  static bool same(const MatchContext& c, DimId a, DimId b) { return c.model.dims.equal(a, b) == Tri::Yes; }
   static std::vector<DimId> without_ones(const MatchContext& c, std::span<const DimId> dims) {
     std::vector<DimId> out;
     for (const DimId d : dims)
@@ -268,7 +263,7 @@ class FreeProduct final : public Rule {
       dims.push_back(is_one(c, at(left.batch)) ? at(right.batch) : at(left.batch));
     }
     // ONNX Runtime refuses some products of a vector on the right with what has no elements.
-    const auto may_be_empty = [&](DimId d) { return !d || m.dims.range(d).low < 1; };
+    const auto may_be_empty = [&](DimId d) { return m.dims.range(d).low < 1; };
     if (right.vector && std::ranges::any_of(c.infer.dims(left.value), may_be_empty)) return false;
     if (!left.vector) dims.push_back(a[a.size() - 2]);
     if (!right.vector) dims.push_back(b[b.size() - 1]);

@@ -77,7 +77,7 @@ class ComposeDeformations final : public ComposeRule {
     const Model& m = c.model;
     source_ = {};
     const ValueId x = m.input(n, 0), y = m.output(n, 0);
-    if (!x || !y || m.use_count(y) == 0) return c.no(n, "nothing reads it");
+    if (!x) return false;
     const NodeId q = m.value(x).def;
     if (!q || !is_deformation(m.kind(q)) || !attributes_known(m, q) || !attributes_known(m, n))
       return c.no(n, "its operand is no deformation, or an attribute is not known");
@@ -134,8 +134,8 @@ class ComposeTransposes final : public ComposeRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     source_ = {};
-    const ValueId x = m.input(n, 0), y = m.output(n, 0);
-    if (!x || !y || m.use_count(y) == 0) return c.no(n, "nothing reads it");
+    const ValueId x = m.input(n, 0);
+    if (!x) return false;
     const NodeId q = producer(m, n, x, OpKind::Transpose);
     if (!q || !attributes_known(m, n)) return c.no(n, "its operand is no Transpose");
     from_ = m.input(q, 0);
@@ -185,7 +185,7 @@ class ComposeCasts final : public ComposeRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), y = m.output(n, 0);
-    if (!x || !y || m.use_count(y) == 0) return c.no(n, "nothing reads it");
+    if (!x) return false;
     const NodeId q = producer(m, n, x, OpKind::Cast);
     if (!q || !attributes_known(m, n)) return c.no(n, "its operand is no Cast");
     from_ = m.input(q, 0);
@@ -230,9 +230,8 @@ class ComposeConcats final : public ComposeRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     source_ = {};
-    const ValueId y = m.output(n, 0);
     const auto axis = axis_of(c, n);
-    if (!y || m.use_count(y) == 0 || !axis) return c.no(n, "nothing reads it, or its rank is unknown");
+    if (!axis) return c.no(n, "its rank is unknown");
     if (const NodeId outer = reader(c, n, *axis))
       return c.no(outer, "the Concat around it takes the operands");
     const auto inner = [&](ValueId v) -> std::span<const ValueId> {
@@ -285,7 +284,7 @@ class ComposeSplits final : public ComposeRule {
   // Only an edit that keeps all values: what is handed over is never the first result alone.
   bool hands_output_over(const Model& m, NodeId n) const override {
     return !parts_.empty() &&
-           std::ranges::any_of(m.outputs(n), [&m](ValueId v) { return v && m.is_graph_output(v); });
+           std::ranges::any_of(m.outputs(n), [&m](ValueId v) { return m.is_graph_output(v); });
   }
 
   bool match(const MatchContext& c, NodeId n) override {

@@ -57,7 +57,7 @@ class LayoutRule : public Rule {
     const Model& m = c.model;
     const ValueId v = m.input(n, 0);
     const NodeId q = v ? m.value(v).def : NodeId{};
-    const bool free = q && m.single_user(v) == n && !m.is_fixed(v);
+    const bool free = q && m.single_user(v) == n;
     return free && attributes_known(m, q) && attributes_known(m, n) ? q : NodeId{};
   }
   // Returns the dims; nothing if one is not known.
@@ -98,9 +98,8 @@ class TransposeThrough final : public LayoutRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId y = m.output(n, 0);
     const NodeId reshape = only_source(c, n);
-    if (!y || m.use_count(y) == 0 || !reshape || !is_deformation(m.kind(reshape)))
+    if (!reshape || !is_deformation(m.kind(reshape)))
       return c.no(n, "its operand is no Reshape that nothing else reads");
     const NodeId first = only_source(c, reshape);
     if (!first || m.kind(first) != OpKind::Transpose)
@@ -118,18 +117,17 @@ class TransposeThrough final : public LayoutRule {
     Dims target(cut->size());
     for (std::size_t j = 0; j < cut->size(); ++j) target[at((*places)[j])] = (*cut)[j];
     form_ = deform_form(m.dims, *x, target, [&](DimId a, DimId b) { return same(c, a, b); });
-    return form_.kind == DeformForm::Kind::Target || form_.kind == DeformForm::Kind::Same ||
+    // Never the dims of x: the rule below has made one node of a Reshape that only moves axes of extent 1 and
+    // of the Transpose in front of it, since the Reshape is asked first.
+    return form_.kind == DeformForm::Kind::Target ||
            c.no(n, "no constant target says the dims for all sizes");
   }
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
-    ValueId data = from_;
-    if (form_.kind == DeformForm::Kind::Target) {
-      const std::string base(m.text(m.value(m.input(n, 0)).name));
-      data = m.output(add_reshape({m, m.node(n).graph, n, base}, from_, form_.numbers), 0);
-    }
-    m.set_operand(n, 0, data);
+    const std::string base(m.text(m.value(m.input(n, 0)).name));
+    const NodeId reshape = add_reshape({m, m.node(n).graph, n, base}, from_, form_.numbers);
+    m.set_operand(n, 0, m.output(reshape, 0));
     m.set_attr_ints(n, names::perm, perm_);
   }
 
@@ -183,7 +181,7 @@ class TransposeOnes final : public LayoutRule {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
     const NodeId q = only_source(c, n);
-    if (!y || m.use_count(y) == 0 || !q) return c.no(n, "something else reads its operand");
+    if (!q) return c.no(n, "something else reads its operand");
     transpose_ = m.kind(n) == OpKind::Transpose ? n : q;
     const NodeId reshape = transpose_ == n ? q : n;
     if (m.kind(transpose_) != OpKind::Transpose || !is_deformation(m.kind(reshape)))
@@ -191,7 +189,8 @@ class TransposeOnes final : public LayoutRule {
     from_ = m.input(q, 0);
     const auto perm = perm_of(c, transpose_);
     const auto before = dims_of(c, m.input(reshape, 0)), after = dims_of(c, m.output(reshape, 0));
-    if (!perm || !before || !after || !from_ || m.is_fixed(from_) || m.is_fixed(y))
+    // There is an operand: nothing has no dims that are known, and its Transpose has none either.
+    if (!perm || !before || !after || m.is_fixed(from_) || m.is_fixed(y))
       return c.no(n, "a perm or a dim is not known");
     const auto moved = moved_ones(c, *before, *after);
     if (!moved) return c.no(n, "the Reshape does more than to move axes of extent 1");

@@ -34,7 +34,7 @@ class DeadCode final : public Pass {
     for (std::size_t g = m.graph_count(); g-- > 0;) {
       const GraphId graph{g};
       if (!m.graph(graph).alive) continue;
-      for (NodeId n = m.graph(graph).last; n && m.graph(graph).alive;) {
+      for (NodeId n = m.graph(graph).last; n;) {
         const NodeId prev = m.prev_node(n);
         if (may_erase(m, n, refusals)) {
           if (!c.journal.allow(m, n, "node")) return finish(before);

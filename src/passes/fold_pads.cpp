@@ -201,8 +201,7 @@ class PadIntoWindow final : public Rule {
     const auto dilations = list_attr(m, reader, names::dilations, spatial, 1);
     if (!strides || !dilations || !all_are(*dilations, 1)) return std::nullopt;
     const ValueId w = m.input(reader, m.kind(reader) == OpKind::QLinearConv ? 3 : 1);  // pooling has none
-    if (!w || !c.infer.has_rank(w) || !c.infer.has_rank(pad_.y)) return std::nullopt;
-    const auto dims = c.infer.dims(pad_.y), weight = c.infer.dims(w);
+    const auto dims = c.infer.dims(pad_.y), weight = c.infer.dims(w);  // none where the rank is not known
     if (dims.size() != spatial + 2 || weight.size() != spatial + 2) return std::nullopt;
     List pads(2 * spatial, 0);
     for (std::size_t i = 0; i < spatial; ++i) {
@@ -270,15 +269,15 @@ class PadIntoWindow final : public Rule {
     if (!strides) return false;
     if (!all_are(own, 0) || !all_are(*strides, 1)) return true;
     const ValueId w = m.input(reader, 1);
-    if (!w || !c.infer.has_rank(w) || c.infer.dims(w).size() != spatial + 2) return false;
+    if (c.infer.dims(w).size() != spatial + 2) return false;  // also where the rank is not known
     const auto kernel = c.infer.dims(w).subspan(2);
-    const auto not_one = [&](DimId d) { return d && c.dims.range(d).low > 1; };
+    const auto not_one = [&](DimId d) { return c.dims.range(d).low > 1; };
     if (std::ranges::none_of(kernel, not_one)) return false;
     if (spatial != 2 || not_one(c.infer.dims(w)[1])) return true;
     const auto dilations = list_attr(m, reader, names::dilations, spatial, 1);
     if (!dilations) return false;
     const DimId width = c.infer.has_rank(pad_.y) ? c.infer.dims(pad_.y).back() : DimId{};
-    return !all_are(*dilations, 1) || (width && kernel[1] && c.dims.equal(width, kernel[1]) == Tri::No);
+    return !all_are(*dilations, 1) || c.dims.equal(width, kernel[1]) == Tri::No;
   }
 
   PadNode pad_;

@@ -122,9 +122,8 @@ class Walk {
       }
       case OpKind::Cast:
       case OpKind::CastLike: {  // a value that fits the type is not changed
-        const ValueId x = m_.input(n, 0), y = m_.output(n, 0);
         const Range r = operand(n, 0, depth);
-        return x && y && fits(r, c_.infer.dtype(x), c_.infer.dtype(y)) ? r : kAll;
+        return fits(r, c_.infer.dtype(m_.input(n, 0)), c_.infer.dtype(m_.output(n, 0))) ? r : kAll;
       }
       case OpKind::ArgMax:
       case OpKind::ArgMin: return positions(n, names::axis, 0);
@@ -141,7 +140,6 @@ class Walk {
   // Positions along an axis of the first operand.
   Range positions(NodeId n, NameId name, std::int64_t fallback) const {
     const ValueId x = m_.input(n, 0);
-    if (!x || !c_.infer.has_rank(x)) return kAll;
     const auto axis = normalize_axis(int_attr(m_, n, name).value_or(fallback), c_.infer.dims(x).size());
     const DimId extent = axis ? c_.infer.dims(x)[static_cast<std::size_t>(*axis)] : DimId{};
     return extent ? Range{0, std::max<std::int64_t>(0, m_.dims.range(extent).high - 1)} : kAll;

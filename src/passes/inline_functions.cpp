@@ -62,9 +62,7 @@ NodeId producer(const Model& m, ValueId v) {
   while (v) {
     const NodeId n = m.value(v).def;
     if (!n || m.kind(n) != OpKind::FunctionCall) return n;
-    const GraphId body = m.function(m.op(n).function).body;
-    if (!body || m.value(v).def_slot >= m.graph_output_count(body)) return {};
-    v = m.graph_output(body, m.value(v).def_slot);
+    v = m.graph_output(m.function(m.op(n).function).body, m.value(v).def_slot);
     if (!v || m.use_count(v) != 1) return {};
   }
   return {};
@@ -74,10 +72,10 @@ NodeId consumer(const Model& m, ValueId v) {
   while (v) {
     const NodeId n = m.single_user(v);
     if (!n || m.kind(n) != OpKind::FunctionCall) return n;
-    const GraphId body = m.function(m.op(n).function).body;
+    const auto parameters = m.graph_inputs(m.function(m.op(n).function).body);
     const std::uint32_t slot = m.slot(m.first_use(v));
-    if (!body || slot >= m.graph_inputs(body).size()) return {};
-    v = m.graph_inputs(body)[slot];
+    if (slot >= parameters.size()) return {};
+    v = parameters[slot];
   }
   return {};
 }
@@ -109,9 +107,7 @@ template <bool kAlways> class InlineCall final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     count_calls(m);
-    const FunctionId f = m.op(n).function;
-    const GraphId body = f ? m.function(f).body : GraphId{};
-    if (!body || !m.graph(body).alive) return c.no(n, "the function has no body");
+    const GraphId body = m.function(m.op(n).function).body;
     GraphId root = m.node(n).graph;
     while (m.graph(root).parent) root = m.graph(root).parent;
     if (m.graph(root).function) return c.no(n, "it is in a function, which is called itself");
@@ -167,7 +163,7 @@ template <bool kAlways> class InlineCall final : public Rule {
     while (!todo.empty()) {
       const FunctionId f = todo.back();
       todo.pop_back();
-      if (--calls_[f] > 0 || !m.function(f).body) continue;
+      if (--calls_[f] > 0) continue;
       for_each_node(m, m.function(f).body, [&](NodeId inner) {
         if (m.kind(inner) == OpKind::FunctionCall) todo.push_back(m.op(inner).function);
       });
@@ -201,8 +197,6 @@ template <bool kAlways> class InlineCall final : public Rule {
     for (std::size_t i = 0; i < m.graph_inputs(body).size(); ++i)
       if (!m.input(n, i) && m.use_count(m.graph_inputs(body)[i]) > 0)
         return c.no(n, "it leaves out an operand that the function reads");
-    for (std::size_t i = 0; i < m.output_count(n); ++i)
-      if (!m.graph_output(body, i)) return c.no(n, "the function leaves a result out");
     if (m.node(n).overwrites != 0) return c.no(n, "overwrites an operand");
     for (const Attr& a : m.attrs(n))
       if (!may_be_written(a)) return c.no(n, "hands an attribute down that cannot be written elsewhere");

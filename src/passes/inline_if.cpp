@@ -50,7 +50,7 @@ namespace {
 
 GraphId branch_of(const Model& m, NodeId n, NameId name) {
   const Attr* branch = m.find_attr(n, name);
-  return branch == nullptr || branch->ref || branch->graphs.size() != 1 ? GraphId{} : branch->graphs[0];
+  return branch == nullptr || branch->graphs.size() != 1 ? GraphId{} : branch->graphs[0];
 }
 
 // A rule that replaces an If by its branch taken_.
@@ -63,8 +63,6 @@ class InlineBranch : public Rule {
     if (!choose(c, n)) return false;
     if (!m.graph_inputs(taken_).empty()) return c.no(n, "the branch has inputs");
     if (m.graph_output_count(taken_) < m.output_count(n)) return c.no(n, "the branch returns fewer results");
-    for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
-      if (!m.graph_output(taken_, i)) return c.no(n, "the branch leaves a result out");
     for (NodeId inner = m.first_node(taken_); inner; inner = m.next_node(inner))
       if (m.node(inner).overwrites != 0) return c.no(inner, "overwrites an operand");
     return !keeps_bits(c.options.strictness) || find_nearer(c);

@@ -19,7 +19,7 @@ bool fits(const Model& m, NodeId n, NameId name, std::size_t count) {
 
 std::optional<LoopForm> loop_form(const Model& m, NodeId n) {
   const bool scan = m.kind(n) == OpKind::Scan;
-  if ((!scan && m.kind(n) != OpKind::Loop) || (scan && m.opset(n) < 9) || !attributes_known(m, n)) return {};
+  if ((scan && m.opset(n) < 9) || !attributes_known(m, n)) return {};
   const Attr* a = m.find_attr(n, names::body);
   if (a == nullptr || a->graphs.size() != 1) return {};
   LoopForm f;
@@ -27,7 +27,6 @@ std::optional<LoopForm> loop_form(const Model& m, NodeId n) {
   f.scan = scan;
   f.first_operand = f.first_input = scan ? 0 : 2;
   f.first_return = scan ? 0 : 1;
-  if (m.input_count(n) < f.first_operand) return {};
   f.carried = m.input_count(n) - f.first_operand;
   if (scan) {
     const auto sliced = int_attr(m, n, names::num_scan_inputs);
@@ -43,8 +42,6 @@ std::optional<LoopForm> loop_form(const Model& m, NodeId n) {
     return {};
   for (std::size_t i = f.first_operand; i < m.input_count(n); ++i)
     if (!m.input(n, i)) return {};
-  for (std::size_t i = 0; i < m.graph_output_count(f.body); ++i)
-    if (!m.graph_output(f.body, i)) return {};
   for (const ValueId v : inputs)
     if (m.value(v).is_initializer || m.value(v).pinned) return {};
   if (scan && (!fits(m, n, names::scan_input_axes, f.scan_in) ||
@@ -56,7 +53,7 @@ std::optional<LoopForm> loop_form(const Model& m, NodeId n) {
 }
 
 ValueId copied_value(const Model& m, ValueId v) {
-  while (v && !m.is_fixed(v)) {
+  while (!m.is_fixed(v)) {
     const NodeId def = m.value(v).def;
     if (!def || m.kind(def) != OpKind::Identity || !m.input(def, 0)) break;
     if (m.value(m.input(def, 0)).graph != m.value(v).graph) break;

@@ -26,15 +26,15 @@ struct LoopForm {
   ValueId returned(const Model& m, std::size_t i) const { return m.graph_output(body, first_return + i); }
 };
 
-// Returns nothing for a node with attributes that are not known, without its body or with absent operands,
-// and where the numbers of operands, results, inputs and outputs do not fit. A Scan is one of opset 9 or
-// later: before, it worked on a batch.
+// Of a Loop or Scan. Returns nothing for a node with attributes that are not known, without its body or with
+// absent operands, and where the numbers of operands, results, inputs and outputs do not fit. A Scan is one
+// of opset 9 or later: before, it worked on a batch.
 std::optional<LoopForm> loop_form(const Model& m, NodeId n);
 
 // Returns true if something needs a result of a node: a consumer, or what names it from outside of the graph.
 inline bool is_read(const Model& m, ValueId v) { return v && (m.use_count(v) > 0 || m.value(v).pinned); }
 
-// Returns what `v` is a copy of: looks through the Identity nodes of its own graph.
+// Returns what the value `v` is a copy of: looks through the Identity nodes of its own graph.
 ValueId copied_value(const Model& m, ValueId v);
 
 }  // namespace graphopt

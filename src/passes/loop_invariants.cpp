@@ -96,14 +96,12 @@ class MoveOut final : public Rule {
     if (m.kind(loop) == OpKind::Scan) return false;
     if (const ValueId condition = m.input(loop, 1)) {
       const SymbolicTensor* t = c.infer.symbolic(condition);
-      if (t == nullptr || t->elements.size() != 1 || !t->elements[0] ||
-          !c.dims.is_constant(t->elements[0], 1))
-        return false;
+      if (t == nullptr || t->elements.size() != 1 || !c.dims.is_constant(t->elements[0], 1)) return false;
     }
     const ValueId count = m.input(loop, 0);
     if (!count) return true;
     const SymbolicTensor* t = c.infer.symbolic(count);
-    return t != nullptr && t->elements.size() == 1 && t->elements[0] && c.dims.range(t->elements[0]).low >= 1;
+    return t != nullptr && t->elements.size() == 1 && c.dims.range(t->elements[0]).low >= 1;
   }
 
   static bool cannot_fail(const MatchContext& c, NodeId n) {

@@ -192,7 +192,6 @@ class NeedlessLimit final : public ReplaceRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     source_ = {};
-    if (!m.output(n, 0) || m.use_count(m.output(n, 0)) == 0) return false;
     if (same_operands(m, n))
       return replaces(c, n, m.input(n, 0), "the operand cannot take its result's place");
     Interval outer;
@@ -203,7 +202,7 @@ class NeedlessLimit final : public ReplaceRule {
     const bool limited = def && is_limit(m.kind(def)) && read_limit(c.without_reasons(), def, inner);
     if (!limited) inner = {.x = {}, .low = {def && has_sign(c, def) ? kZero : t->least}, .high = {t->most}};
     if (contains(outer, inner)) return replaces(c, n, outer.x, "the operand cannot take its result's place");
-    if (!limited || m.single_user(outer.x) != n || m.is_fixed(outer.x) || m.is_fixed(inner.x))
+    if (!limited || m.single_user(outer.x) != n || m.is_fixed(inner.x))
       return c.no(n, "its operand may be outside of its bounds");
     // Where both end at zeros, the inner one may choose which.
     const bool strict = !t->real || ((inner.low.number < outer.low.number || inner.low.number != kZero) &&
@@ -231,10 +230,8 @@ class NeedlessLimit final : public ReplaceRule {
 
   // Neither is below a zero; the Abs of an integer may be, where it wraps.
   static bool has_sign(const MatchContext& c, NodeId def) {
-    using namespace pattern;
     const OpKind kind = c.model.kind(def);
-    return (kind == OpKind::Abs || kind == OpKind::Sqrt) && is_float(c.infer.dtype(c.model.output(def, 0))) &&
-           matches(c.without_reasons(), def, op(kind, any()));
+    return (kind == OpKind::Abs || kind == OpKind::Sqrt) && is_float(c.infer.dtype(c.model.output(def, 0)));
   }
 
   ValueId from_, to_;
@@ -249,13 +246,11 @@ class MergeLimits final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
-    if (!y || m.use_count(y) == 0) return false;
     Interval inner, outer;
     if (!read_limit(c, n, outer)) return false;
     const NodeId def = producer(m, n, outer.x);
     if (!def || !is_limit(m.kind(def))) return c.no(n, "its operand is no other limit");
-    if (m.single_user(outer.x) != n || m.is_fixed(outer.x))
-      return c.no(n, "something else reads its operand");
+    if (m.single_user(outer.x) != n) return c.no(n, "something else reads its operand");
     if (!read_limit(c, def, inner)) return false;
     if (m.is_fixed(inner.x)) return c.no(n, "a value must stay as it is");
     type_ = c.infer.dtype(y);

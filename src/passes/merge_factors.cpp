@@ -56,8 +56,7 @@ class MergeFactors final : public Rule {
     const NodeId q = m.value(second->x).def;
     const auto first = q ? term_of(c, q) : std::nullopt;
     if (!first || first->additive != second->additive) return c.no(n, "the other operand is no such result");
-    if (m.single_user(second->x) != n || m.is_fixed(second->x))
-      return c.no(n, "something else reads the first result");
+    if (m.single_user(second->x) != n) return c.no(n, "something else reads the first result");
     const DType type = c.infer.dtype(first->x);
     if (!takes(type, *first, *second)) return c.no(n, "the element type does not allow it");
     if (is_float(type) && keeps_bits(c.options.strictness)) return c.no(n, "floats would round once less");
@@ -119,7 +118,7 @@ class MergeFactors final : public Rule {
   // Returns whether no joint number lost what the two had.
   bool sound(const Model& m, const Tensor& a, const Tensor& b, bool additive) const {
     const auto joint = doubles(m, joint_), x = doubles(m, a), y = doubles(m, b);
-    if (joint.empty() || joint.size() != x.size() || x.size() != y.size()) return false;
+    if (joint.empty()) return false;  // all three have one type and, broadcast, as many elements
     for (std::size_t i = 0; i < joint.size(); ++i) {
       const double size = std::fabs(joint[i]);
       if (!std::isfinite(size)) return false;

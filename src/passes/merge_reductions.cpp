@@ -58,15 +58,14 @@ bool keeps_dims(const Model& m, NodeId n) { return int_attr(m, n, names::keepdim
 
 bool may_be_empty(const MatchContext& c, NodeId n) {
   return std::ranges::any_of(c.infer.dims(c.model.input(n, 0)),
-                             [&](DimId d) { return !d || c.model.dims.range(d).low < 1; });
+                             [&](DimId d) { return c.model.dims.range(d).low < 1; });
 }
 
 // Returns whether ONNX Runtime may give the result other dims than ONNX: it does where there are no elements
-// and an axis is counted from the end.
+// and an axis is counted from the end. The axes are known.
 bool may_misplace(const MatchContext& c, NodeId n) {
-  const auto written = axes_of(c.model, n);
-  const bool negative = !written || std::ranges::any_of(*written, [](std::int64_t a) { return a < 0; });
-  return negative && may_be_empty(c, n);
+  const Axes written = axes_of(c.model, n).value();
+  return std::ranges::any_of(written, [](std::int64_t a) { return a < 0; }) && may_be_empty(c, n);
 }
 
 bool picks_one(OpKind kind) { return kind == OpKind::ReduceMax || kind == OpKind::ReduceMin; }
@@ -84,7 +83,6 @@ class DropUnit final : public ReplaceRule {
     const Model& m = c.model;
     source_ = {};
     const ValueId y = m.output(n, 0), x = m.input(n, 0);
-    if (!y || m.use_count(y) == 0) return false;
     const auto axes = reduced_axes(c, n);
     if (!axes) return c.no(n, "the axes are not known");
     const auto dims = c.infer.dims(x);
@@ -130,11 +128,10 @@ class MergeReductions final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId r = m.input(n, 0), y = m.output(n, 0);
+    const ValueId r = m.input(n, 0);
     const NodeId first = r ? m.value(r).def : NodeId{};
-    if (!y || m.use_count(y) == 0 || !first || m.kind(first) != m.kind(n))
-      return c.no(n, "its operand is no such reduction");
-    if (m.single_user(r) != n || m.is_fixed(r)) return c.no(first, "something else reads the result");
+    if (!first || m.kind(first) != m.kind(n)) return c.no(n, "its operand is no such reduction");
+    if (m.single_user(r) != n) return c.no(first, "something else reads the result");
     from_ = m.input(first, 0);
     auto inner = reduced_axes(c, first);
     const auto outer = reduced_axes(c, n);

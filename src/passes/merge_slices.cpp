@@ -49,7 +49,7 @@ class MergeSlices final : public Rule {
     std::optional<Ranges> common;
     for (const ValueId part : m.outputs(n)) {
       const NodeId slice = part ? m.single_user(part) : NodeId{};
-      if (!slice || m.kind(slice) != OpKind::Slice || m.input(slice, 0) != part || m.is_fixed(part))
+      if (!slice || m.kind(slice) != OpKind::Slice || m.input(slice, 0) != part)
         return c.no(n, "a result is read by something else than one Slice");
       const auto ranges = attributes_known(m, slice) ? ranges_of(c, slice) : std::nullopt;
       if (!ranges) return c.no(slice, "its numbers are not known");

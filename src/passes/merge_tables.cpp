@@ -284,9 +284,9 @@ class MergeTables final : public Rule {
         return false;
       const auto number = int_scalar(m, t);
       const auto axis = int_attr(m, slice, names::axis);
-      if (!number || !m.tensor(t).dims.empty() || !axis || !c.infer.has_rank(x)) return false;
+      if (!number || !m.tensor(t).dims.empty() || !axis) return false;
       if (source_ && source_ != x) return false;
-      const std::span<const DimId> d = c.infer.dims(x);
+      const std::span<const DimId> d = c.infer.dims(x);  // none where the rank is not known
       if (normalize_axis(*axis, d.size()) != static_cast<std::int64_t>(place)) return false;
       source_ = x;
       extent = m.dims.value(d[place]).value_or(-1);

@@ -176,8 +176,8 @@ class RaiseHardSwish final : public RaiseRule {
  private:
   static constexpr double kSixth = 1.0 / 6;
   static bool sixth_and_half(const MatchContext& c, NodeId n) {
-    const auto alpha = float_attr(c.model, n, names::alpha), beta = float_attr(c.model, n, names::beta);
-    return alpha && beta == 0.5F && std::fabs(static_cast<double>(*alpha) * 6 - 1) <= kNear;
+    const double alpha = float_attr(c.model, n, names::alpha).value_or(0);
+    return float_attr(c.model, n, names::beta) == 0.5F && std::fabs(alpha * 6 - 1) <= kNear;
   }
   ValueId x_;
 };

@@ -189,7 +189,7 @@ class RaiseNormalization : public RaiseRule {
     const Model& m = c.model;
     const ValueId r = m.output(last_, 0);
     const NodeId reader = m.single_user(r);
-    if (!reader || m.is_fixed(r)) return {};
+    if (!reader) return {};
     ValueId other;
     if (!matches(c.without_reasons(), reader, op(kind, same(r), any(other)))) return {};
     if (c.infer.dtype(other) != c.infer.dtype(x_)) return {};

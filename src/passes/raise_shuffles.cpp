@@ -98,7 +98,7 @@ class RaiseShuffle final : public RaiseRule {
 
   static bool has_dims(const MatchContext& c, ValueId v, const std::array<DimId, 4>& dims) {
     return c.infer.has_rank(v) && std::ranges::equal(c.infer.dims(v), dims, [&](DimId a, DimId b) {
-             return a && b && c.dims.equal(a, b) == Tri::Yes;
+             return c.dims.equal(a, b) == Tri::Yes;
            });
   }
 

@@ -42,10 +42,10 @@ class FlipKeepdims final : public Rule {
     const Model& m = c.model;
     const ValueId r = m.input(n, 0), y = m.output(n, 0);
     reduction_ = r ? m.value(r).def : NodeId{};
-    if (!y || !reduction_ || !has_keepdims(m, reduction_)) return false;
+    if (!reduction_ || !has_keepdims(m, reduction_)) return false;
     if (!attributes_known(m, reduction_) || !attributes_known(m, n))
       return c.no(reduction_, "it or the deformation has attributes that are not known");
-    if (m.is_fixed(r) || m.single_user(r) != n) return c.no(reduction_, "something else reads the result");
+    if (m.single_user(r) != n) return c.no(reduction_, "something else reads the result");
     const ValueId x = m.input(reduction_, 0);
     if (!x || !c.infer.has_rank(x) || c.infer.dims(x).empty() || !c.infer.has_rank(y))
       return c.no(reduction_, "a rank is not known, or 0");

@@ -74,10 +74,9 @@ class GatherOfConcat final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId x = m.input(n, 0), y = m.output(n, 0);
+    const ValueId x = m.input(n, 0);
     const NodeId q = x ? m.value(x).def : NodeId{};
-    if (!q || !y || m.kind(q) != OpKind::Concat || m.use_count(y) == 0 || !c.infer.has_rank(x))
-      return c.no(n, "its operand is no Concat");
+    if (!q || m.kind(q) != OpKind::Concat || !c.infer.has_rank(x)) return c.no(n, "its operand is no Concat");
     if (m.is_fixed(x) || !attributes_known(m, n)) return c.no(n, "a value must stay as it is");
     const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), c.infer.dims(x).size());
     const auto parts = axis ? parts_along(c, q, *axis) : std::nullopt;
@@ -127,10 +126,9 @@ class SliceOfConcat final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId x = m.input(n, 0), y = m.output(n, 0);
+    const ValueId x = m.input(n, 0);
     const NodeId q = x ? m.value(x).def : NodeId{};
-    if (!q || !y || m.kind(q) != OpKind::Concat || m.use_count(y) == 0)
-      return c.no(n, "its operand is no Concat");
+    if (!q || m.kind(q) != OpKind::Concat) return c.no(n, "its operand is no Concat");
     if (m.is_fixed(x)) return c.no(n, "a value must stay as it is");
     const auto ranges = ranges_of(c, n);
     if (!ranges || ranges->size() != 1) return c.no(n, "it does not cut one axis by constants");
@@ -174,15 +172,14 @@ class ConcatOfGathers final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
-    if (!y || m.use_count(y) == 0 || m.input_count(n) < 2 || !attributes_known(m, n)) return false;
+    if (m.input_count(n) < 2 || !attributes_known(m, n)) return false;
     const DType type = c.infer.dtype(y);
     if (type == DType::String || type == DType::Undefined) return c.no(n, "Gather does not copy all strings");
     indices_.clear();
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
       const NodeId g = v ? m.value(v).def : NodeId{};
-      if (!g || m.kind(g) != OpKind::Gather || m.single_user(v) != n || m.is_fixed(v) ||
-          !attributes_known(m, g))
+      if (!g || m.kind(g) != OpKind::Gather || m.single_user(v) != n || !attributes_known(m, g))
         return c.no(n, "an operand is no Gather that nothing else reads");
       const ValueId from = m.input(g, 0), at = m.input(g, 1);
       if (!from || !at || (i > 0 && from != m.input(first_, 0)) || m.is_fixed(from))

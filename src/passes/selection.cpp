@@ -10,7 +10,6 @@ namespace graphopt {
 std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n) {
   const Model& m = c.model;
   const ValueId x = m.input(n, 0);
-  if (!attributes_known(m, n)) return std::nullopt;
   std::optional<std::vector<std::int64_t>> starts, ends, steps;
   if (m.opset(n) >= 10) {
     starts = int_operand(m, n, 1);
@@ -42,7 +41,7 @@ std::optional<Ranges> ranges_of(const MatchContext& c, NodeId n) {
 std::optional<std::int64_t> extent(const MatchContext& c, ValueId v, std::int64_t axis) {
   const auto dims = c.infer.dims(v);  // none where the rank is not known
   const auto at = static_cast<std::size_t>(axis);
-  return at < dims.size() && dims[at] ? c.model.dims.value(dims[at]) : std::nullopt;
+  return at < dims.size() ? c.model.dims.value(dims[at]) : std::nullopt;
 }
 
 bool count_from_front(AxisRange& r, std::optional<std::int64_t> extent) {

@@ -54,7 +54,7 @@ class JoinDirectly final : public Rule {
     if (!int_attr(m, n, names::axis)) return c.no(n, "the axis is not known");
     for (std::size_t i = 0; i < m.input_count(made_); ++i)
       if (!m.input(made_, i)) return c.no(made_, "leaves an operand out");
-    return m.input_count(made_) > 0 && may_join(c, n);
+    return may_join(c, n);
   }
 
   void apply(PassContext& c, NodeId n) override {

@@ -87,8 +87,7 @@ class ReadElement final : public ReplaceRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId y = m.output(n, 0);
-    if (!y || m.use_count(y) == 0 || !attributes_known(m, n)) return false;
+    if (!attributes_known(m, n)) return false;
     const auto position = int_scalar(m, m.input(n, 1));
     if (!position) return c.no(n, "the position is not known");
     // The usual case without a copy: there may be as many readers as elements.
@@ -115,8 +114,7 @@ class BuildAtOnce final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId before = m.input(n, 0);
-    if (!before || !m.output(n, 0) || m.use_count(m.output(n, 0)) == 0 || m.is_fixed(m.output(n, 0)))
-      return false;
+    if (!before || m.is_fixed(m.output(n, 0))) return false;
     if (m.single_user(before) != n) return c.no(n, "something else reads the sequence that it changes");
     const auto elements = elements_of(m, m.output(n, 0));
     if (!elements || elements->empty()) return c.no(n, "the elements are not known, or there are none");
@@ -147,14 +145,13 @@ class CountParts final : public Rule {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0), sequence = m.input(n, 0);
     const NodeId split = sequence ? m.value(sequence).def : NodeId{};
-    if (!y || m.use_count(y) == 0 || !split || m.kind(split) != OpKind::SplitToSequence ||
-        !attributes_known(m, split) || !attributes_known(m, n))
+    if (!split || m.kind(split) != OpKind::SplitToSequence || !attributes_known(m, split) ||
+        !attributes_known(m, n))
       return false;
     const auto parts = count_parts(c, split);
     if (!parts) return c.no(n, "the number of parts is not known");
     count_ = *parts;
-    return (!m.is_graph_output(y) && !m.is_fixed(y) && m.can_become_constant(y) &&
-            m.can_hold_constant(m.node(n).graph, DType::Int64)) ||
+    return (!m.is_graph_output(y) && !m.is_fixed(y) && m.can_become_constant(y)) ||
            c.no(n, "the length cannot be a constant");
   }
 
@@ -187,8 +184,8 @@ class ReadOptional final : public ReplaceRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    const ValueId x = m.input(n, 0), y = m.output(n, 0);
-    if (!x || !y || m.use_count(y) == 0 || !attributes_known(m, n)) return false;
+    const ValueId x = m.input(n, 0);
+    if (!x || !attributes_known(m, n)) return false;
     const TypeKind kind = c.infer.type_of(x).kind;
     ValueId source;
     if (kind == TypeKind::Tensor || kind == TypeKind::Sequence) source = x;

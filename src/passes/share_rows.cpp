@@ -18,7 +18,6 @@
 //   s = Add (p, c)                                                      g = Gemm (r, w, c)
 //   y = Reshape (s, {-1, 7, 2, 3})                              =>      y = Reshape (g, {-1, 7, 2, 3})
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -89,10 +88,10 @@ class ShareRows final : public Rule {
     std::vector<std::int64_t> target;
   };
 
-  // Returns the only user of the node's only result.
+  // Returns the only user of the node's first result.
   static NodeId only_reader(const Model& m, NodeId n) {
     const ValueId y = m.output(n, 0);
-    return y && m.output_count(n) == 1 ? m.single_user(y) : NodeId{};
+    return y ? m.single_user(y) : NodeId{};
   }
 
   // Reads n as the end of a projection.
@@ -127,9 +126,7 @@ class ShareRows final : public Rule {
       return refuse("what is added is no vector along the last axis");
     // The rows have a dim that only -1 says; the last axis is that of the matrix.
     const std::array<DimId, 2> from{DimId{}, matrix[1]};
-    const auto same = [&m](DimId a, DimId b) { return a && b && m.dims.equal(a, b) == Tri::Yes; };
-    if (std::ranges::any_of(to, [](DimId d) { return !d.valid(); }))
-      return refuse("a dim of the result is unknown");
+    const auto same = [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; };
     const auto target = reshape_target(m.dims, from, to, same);
     if (!target || !target->defined()) return refuse("no constant target says the dims for all sizes");
     p.target = target->numbers;
@@ -139,8 +136,7 @@ class ShareRows final : public Rule {
   // Returns whether v has the rows of the value, in two axes.
   bool are_rows(const MatchContext& c, ValueId v) const {
     if (!v || !c.infer.has_rank(v) || c.infer.dims(v).size() != 2 || c.model.is_fixed(v)) return false;
-    const DimId last = c.infer.dims(v)[1];
-    return last && c.model.dims.is_constant(last, found_.width);
+    return c.model.dims.is_constant(c.infer.dims(v)[1], found_.width);
   }
 
   // Returns whether the node stands in front of the product, or may: its other operands are there already.

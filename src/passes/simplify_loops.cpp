@@ -68,7 +68,7 @@ class KeepCondition final : public Rule {
     if (!may_return(m, condition_)) return c.no(n, "the body does not state the type of its condition");
     const SymbolicTensor* known = c.infer.symbolic(returned);
     const bool always = known != nullptr && known->dtype == DType::Bool && known->elements.size() == 1 &&
-                        known->elements[0] && c.dims.is_constant(known->elements[0], 1);
+                        c.dims.is_constant(known->elements[0], 1);
     return always || c.no(n, "the body may return false as its condition");
   }
   void apply(PassContext& c, NodeId n) override {

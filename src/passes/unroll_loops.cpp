@@ -45,8 +45,7 @@ constexpr std::int64_t kMostCopies = 4096;  // nodes
 
 bool is_always(const MatchContext& c, ValueId v, std::int64_t wanted) {
   const SymbolicTensor* t = c.infer.symbolic(v);
-  return t != nullptr && t->elements.size() == 1 && t->elements[0] &&
-         c.dims.is_constant(t->elements[0], wanted);
+  return t != nullptr && t->elements.size() == 1 && c.dims.is_constant(t->elements[0], wanted);
 }
 
 // What the iterations of a Loop cost as nodes of the graph around it.
@@ -118,7 +117,7 @@ class CopyCount {
       free = all;
       result = false;
     } else if (kind != OpKind::Identity) {
-      free = result = all && size == 1 && has_fold_kernel(kind) && counts(n);
+      free = result = all && has_fold_kernel(kind) && counts(n);  // it has no bodies then
     }
     if (!free) remain_ += size;
     if (!result) return;
@@ -252,7 +251,7 @@ class UnrollLoop final : public Rule {
   }
   static std::vector<std::int64_t> axes(const Model& m, NodeId n, NameId name, std::size_t count) {
     const auto given = ints_attr(m, n, name);
-    if (given && given->size() == count) return {given->begin(), given->end()};
+    if (given) return {given->begin(), given->end()};  // as many: loop_form()
     return std::vector<std::int64_t>(count);
   }
 

@@ -64,10 +64,8 @@ class DropZeroStates final : public Rule {
       if (m.constant_of(v)) return holds(m, m.constant_of(v), 0.0, kMostElements);
       const NodeId n = m.value(v).def;
       if (!n || m.is_fixed(v) || !attributes_known(m, n)) return false;
-      if (m.kind(n) == OpKind::ConstantOfShape) {
-        const TensorId value = tensor_attr(m, n, names::value);
-        return !has_attr(m, n, names::value) || (value && holds(m, value, 0.0));
-      }
+      if (m.kind(n) == OpKind::ConstantOfShape)
+        return !has_attr(m, n, names::value) || holds(m, tensor_attr(m, n, names::value), 0.0);
       const OpClass cls = facts_of(m, n).cls;
       const bool moves = cls == OpClass::Deformation || cls == OpClass::Order || cls == OpClass::Split ||
                          m.kind(n) == OpKind::Expand || m.kind(n) == OpKind::Slice ||
