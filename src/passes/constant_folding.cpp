@@ -77,7 +77,7 @@ void make_constants(Model& m, NodeId n, std::span<const TensorId> results) {
 constexpr std::size_t kMostGone = 64;
 
 // Returns the bytes of the constants that nothing else reads than n and the nodes that only n needs.
-std::uint64_t freed_with(const Model& m, NodeId n) {
+std::uint64_t bytes_freed_with(const Model& m, NodeId n) {
   std::vector<NodeId> gone{n};
   const auto only_they_read = [&](ValueId v) {
     for (UseId u = m.first_use(v); u; u = m.next_use(u))
@@ -222,7 +222,7 @@ class FoldConstant final : public Rule {
     }
     refused_ = {};
     if (behind_large) {
-      folded_ = large_.fold(c, n, freed_with(m, n) + c.options.fold_limit);
+      folded_ = large_.fold(c, n, bytes_freed_with(m, n) + c.options.fold_limit);
       if (folded_.refusal == FoldRefusal::NotFoldable) return c.no(n, "an operand is no constant");
     } else {
       const FoldExactness exactness = fold_exactness(m, n, operands_);
@@ -234,7 +234,7 @@ class FoldConstant final : public Rule {
                      {.max_result_bytes = c.options.fold_limit, .max_work = kMaxWork, .only_read = true});
       if (folded_.refusal == FoldRefusal::TooBig)
         folded_ = fold(m, n, operands_,
-                       {.max_result_bytes = freed_with(m, n) + c.options.fold_limit,
+                       {.max_result_bytes = bytes_freed_with(m, n) + c.options.fold_limit,
                         .max_work = kMaxWork,
                         .only_read = true});
     }
