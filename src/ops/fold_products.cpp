@@ -128,6 +128,7 @@ void normalize(const FoldRun& r, std::int64_t channels, std::int64_t inner, bool
 
 FoldRefusal fold_batch_normalization(FoldRun& r) {
   const Operand& x = r.in(0);
+  if (r.opset < 14 && r.results.size() > 1) return kNotFoldable;  // training, said by the number of results
   for (std::size_t i = 1; i < r.results.size(); ++i)
     if (r.wants(i)) return kNotFoldable;  // running means and variances
   const bool of_batch = r.int_of(names::training_mode).value_or(0) == 1;

@@ -125,7 +125,7 @@ class LargeResults {
     for (std::size_t i = 0; i < needed.size(); ++i)
       for (std::size_t k = 0; k < m.input_count(needed[i]); ++k) {
         const ValueId v = m.input(needed[i], k);
-        if (!v || m.constant_of(v) || is_overwritten_by(m, needed[i], k)) continue;
+        if (!v || m.constant_of(v) || is_written_alone(m, needed[i], k)) continue;
         const NodeId def = m.value(v).def;
         if (!is_noted(def) || !m.alive(def) || m.node(def).graph != m.node(n).graph)
           return refused(FoldRefusal::NotFoldable);
@@ -146,9 +146,11 @@ class LargeResults {
 
   static Folded refused(FoldRefusal why) { return {why, FoldExactness::No, {}}; }
 
-  // The first result of a kernel that writes an operand does not read that (ops/facts.h, Writes).
-  static bool is_overwritten_by(const Model& m, NodeId n, std::size_t slot) {
-    return slot < 64 && (m.node(n).overwrites >> slot & 1) != 0;
+  // The first result of a kernel that writes an operand does not read that (ops/facts.h, Writes). Others that
+  // read the operand may find what was written: then the node stays.
+  static bool is_written_alone(const Model& m, NodeId n, std::size_t slot) {
+    const ValueId v = m.input(n, slot);
+    return slot < 64 && (m.node(n).overwrites >> slot & 1) != 0 && m.use_count(v) == 1 && !m.value(v).pinned;
   }
 
  private:
@@ -175,7 +177,7 @@ class LargeResults {
         constants[k] = unpacked(m, t);
         if (!constants[k]) return refused(FoldRefusal::BadOperands);
         operand = &*constants[k];
-      } else if (v && !is_overwritten_by(m, n, k)) {
+      } else if (v && !is_written_alone(m, n, k)) {
         const auto made = std::ranges::find(made_, m.value(v).def, &Made::node);
         if (made == made_.end()) return refused(FoldRefusal::NotFoldable);
         operand = &made->folded.results[m.value(v).def_slot];
@@ -214,7 +216,7 @@ class FoldConstant final : public Rule {
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
       const TensorId t = v ? m.constant_of(v) : TensorId{};
-      if (v && !t && !LargeResults::is_overwritten_by(m, n, i)) {
+      if (v && !t && !LargeResults::is_written_alone(m, n, i)) {
         if (!large_.is_noted(m.value(v).def)) return c.no(n, "an operand is no constant");
         behind_large = true;
       }
