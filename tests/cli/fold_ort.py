@@ -320,7 +320,7 @@ def test_external_data(tool, folder):
     w = np.random.default_rng(3).standard_normal((64, 64)).astype(np.float32)
     m = parsed(
         """g (float[N, 64] x) => (float[N, 64] y) <float[64, 64] w = {0}> {
-      p = MatMul (w, w)  q = Selu (p)  y = MatMul (x, q)
+      p = Gemm (w, w)  q = Selu (p)  y = MatMul (x, q)
     }""",
         w=w,
     )
@@ -330,7 +330,7 @@ def test_external_data(tool, folder):
     out = onnx.load(folder / "out.onnx")
     expect([n.op_type for n in out.graph.node] == ["MatMul"], out.graph.node)
     product = parsed(
-        "g () => (float[64, 64] q) <float[64, 64] w = {0}> { p = MatMul (w, w)  q = Selu (p) }", w=w
+        "g () => (float[64, 64] q) <float[64, 64] w = {0}> { p = Gemm (w, w)  q = Selu (p) }", w=w
     )
     found = numpy_helper.to_array(out.graph.initializer[0])
     expect(found.tobytes() == results(saved(folder, product, "p.onnx"), {})[0].tobytes(), found)
