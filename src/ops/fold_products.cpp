@@ -1,6 +1,9 @@
 // MatMul and BatchNormalization of constants. ONNX Runtime sums in an order of its own; here sums are taken
 // in double and rounded once, so the results are labelled Rounds.
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "ops/fold_kernel.h"
 
