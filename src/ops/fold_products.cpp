@@ -10,6 +10,9 @@
 namespace graphopt::folding {
 namespace {
 
+// The dims in front of an operand's matrices.
+DimView batch_of(DimView dims) { return dims.first(dims.size() - std::min<std::size_t>(dims.size(), 2)); }
+
 // The operands of a MatMul as stacks of matrices, a vector being a matrix of one row or one column.
 struct Product {
   std::int64_t rows = 1, inner = 0, columns = 1;
@@ -24,8 +27,7 @@ std::optional<Product> product_of(DimView a, DimView b) {
   if (a.size() > 1) p.rows = a[a.size() - 2];
   if (b.size() > 1) p.columns = b.back();
   if ((b.size() > 1 ? b[b.size() - 2] : b[0]) != p.inner) return std::nullopt;
-  const auto batch = broadcast_dims(a.first(a.size() - std::min<std::size_t>(a.size(), 2)),
-                                    b.first(b.size() - std::min<std::size_t>(b.size(), 2)));
+  const auto batch = broadcast_dims(batch_of(a), batch_of(b));
   if (!batch) return std::nullopt;
   p.batch = *batch;
   p.dims = *batch;
@@ -34,10 +36,10 @@ std::optional<Product> product_of(DimView a, DimView b) {
   return p;
 }
 
-// The index of the matrix that an operand with these batch dims has for each matrix of the result, in order.
-Dims matrices_of(DimView batch, const Dims& of_result) {
+// The index of the operand's matrix for each matrix of the result, in order.
+Dims matrices_of(const Operand& operand, const Dims& of_result) {
   Dims at;
-  for_each_row<1>({of_result, {broadcast_strides(batch, of_result)}},
+  for_each_row<1>({of_result, {broadcast_strides(batch_of(operand.dims), of_result)}},
                   [&](std::int64_t, const auto& from, const auto& step, std::int64_t count) {
                     for (std::int64_t i = 0; i < count; ++i) at.push_back(from[0] + i * step[0]);
                     return true;
@@ -47,9 +49,7 @@ Dims matrices_of(DimView batch, const Dims& of_result) {
 
 template <class E> void multiply(const Operand& a, const Operand& b, const Product& p, Buffer& out) {
   using T = typename E::Value;
-  const DimView in_front_of_a = a.dims.first(a.rank() - std::min<std::size_t>(a.rank(), 2));
-  const DimView in_front_of_b = b.dims.first(b.rank() - std::min<std::size_t>(b.rank(), 2));
-  const Dims from_a = matrices_of(in_front_of_a, p.batch), from_b = matrices_of(in_front_of_b, p.batch);
+  const Dims from_a = matrices_of(a, p.batch), from_b = matrices_of(b, p.batch);
   std::vector<double> row(static_cast<std::size_t>(p.columns));
   std::int64_t to = 0;
   for (std::size_t k = 0; k < from_a.size(); ++k) {
@@ -72,27 +72,25 @@ FoldRefusal fold_mat_mul(FoldRun& r) {
   const Operand &a = r.in(0), &b = r.in(1);
   const std::optional<Product> p = product_of(a.dims, b.dims);
   if (!p || a.dtype != b.dtype) return kBad;
+  // Runtimes differ on sums of nothing, and ONNX Runtime refuses to broadcast some operands without elements.
+  if (a.elements == 0 || b.elements == 0) return kNotFoldable;
   Buffer out;
   if (const FoldRefusal no = r.make(a.dtype, p->dims, out); no != kDone) return no;
-  // Runtimes differ on sums of nothing.
-  if (p->inner == 0) return kNotFoldable;
-  if (out.elements > 0) {
-    const auto work = checked_mul(out.elements, p->inner);
-    if (!work) return kTooBig;
-    if (const FoldRefusal no = r.charge(*work); no != kDone) return no;
-    const FoldRefusal no = with_float(a.dtype, [&](auto elem) {
-      multiply<decltype(elem)>(a, b, *p, out);
-      return kDone;
-    });
-    if (no != kDone) return no;
-  }
-  r.emit(0, std::move(out));
-  return kDone;
+  const auto work = checked_mul(out.elements, p->inner);
+  if (!work) return kTooBig;
+  if (const FoldRefusal no = r.charge(*work); no != kDone) return no;
+  const FoldRefusal no = with_float(a.dtype, [&](auto elem) {
+    multiply<decltype(elem)>(a, b, *p, out);
+    return kDone;
+  });
+  if (no == kDone) r.emit(0, std::move(out));
+  return no;
 }
 
 namespace {
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel, which is axis 1.
+// y = x * factor + (bias - mean * factor) with factor = scale / sqrt(variance + epsilon), by channel, which
+// is axis 1: as ONNX Runtime computes it, so that the same infinities become NaN.
 template <class E>
 void normalize(const FoldRun& r, std::int64_t channels, std::int64_t inner, bool of_batch, double epsilon,
                Buffer& out) {
@@ -119,9 +117,9 @@ void normalize(const FoldRun& r, std::int64_t channels, std::int64_t inner, bool
       variance = static_cast<double>(E::get(r.in(4).data, k));
     }
     const double factor = static_cast<double>(E::get(r.in(1).data, k)) / std::sqrt(variance + epsilon);
-    const auto bias = static_cast<double>(E::get(r.in(2).data, k));
+    const double offset = static_cast<double>(E::get(r.in(2).data, k)) - mean * factor;
     each(k, [&](std::int64_t at) {
-      const double v = (static_cast<double>(E::get(x.data, at)) - mean) * factor + bias;
+      const double v = static_cast<double>(E::get(x.data, at)) * factor + offset;
       E::put(out.data(), at, static_cast<T>(v));
     });
   }
@@ -131,10 +129,11 @@ void normalize(const FoldRun& r, std::int64_t channels, std::int64_t inner, bool
 
 FoldRefusal fold_batch_normalization(FoldRun& r) {
   const Operand& x = r.in(0);
-  if (r.opset < 14 && r.results.size() > 1) return kNotFoldable;  // training, said by the number of results
+  const bool of_batch = r.int_of(names::training_mode).value_or(0) == 1;
+  // ONNX Runtime refuses any other number; before opset 14 more than one mean training.
+  if (r.results.size() != (of_batch ? 3 : 1)) return kNotFoldable;
   for (std::size_t i = 1; i < r.results.size(); ++i)
     if (r.wants(i)) return kNotFoldable;  // running means and variances
-  const bool of_batch = r.int_of(names::training_mode).value_or(0) == 1;
   const auto epsilon = float_attr(r.attributes, names::epsilon);
   if (!epsilon || x.rank() < 2) return kNotFoldable;
   const std::int64_t channels = x.dims[1];

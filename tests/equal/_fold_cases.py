@@ -12,7 +12,7 @@ FLOATS = [np.float32, np.float64, np.float16]
 MOVED = INTS + FLOATS + [np.bool_, object]
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
-ONLY_ROUNDS = {"Exp", "Log", "Tanh", "Sigmoid", "Erf", "Sin", "Cos"}
+ONLY_ROUNDS = {"Exp", "Log", "Tanh", "Sigmoid", "Erf", "Sin", "Cos", "MatMul", "BatchNormalization"}
 NO_RUNTIME = {"BitCast"}  # not in every version of ONNX Runtime
 
 
@@ -507,8 +507,40 @@ def reductions(rng, add):
         )
 
 
-FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, reductions)
-REPEATS = {movement: 24, makers: 8, gathers: 16, casts: 8, arithmetic: 6, logic: 6, unary: 6, reductions: 4}
+def products(rng, add):
+    """Operands of one magnitude, so that sums of few terms cancel little; some are NaN or infinite."""
+
+    def operand(t, shape):
+        x = rng.standard_normal(shape).astype(t)
+        return np.where(rng.integers(0, 30, shape) == 0, pick(rng, [np.nan, np.inf, -np.inf]), x).astype(t)
+
+    for t in (np.float32, np.float64, np.float16):
+        a, b = broadcast_pair(rng)
+        rows, inner, columns = shape_of(rng, 3)
+        left = (*a, rows, inner) if rng.integers(4) else (inner,)
+        right = (*b, inner if rng.integers(8) else inner + 1, columns) if rng.integers(4) else (inner,)
+        add("MatMul", pick(rng, [1, 9, 13]), [operand(t, left), operand(t, right)])
+        shape = shape_of(rng, int(rng.integers(2, 5)))
+        channels = shape[1] if rng.integers(8) else shape[1] + 1
+        scale, bias, mean = (operand(t, (channels,)) for _ in range(3))
+        variance = np.abs(operand(t, (channels,)))
+        operands = [operand(t, shape), scale, bias, mean, variance]
+        add("BatchNormalization", pick(rng, [9, 14, 15]), operands, epsilon=float(pick(rng, [1e-5, 0.1])))
+        add("BatchNormalization", pick(rng, [14, 15]), operands, training_mode=1)  # it needs three results
+
+
+FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, reductions, products)
+REPEATS = {
+    movement: 24,
+    makers: 8,
+    gathers: 16,
+    casts: 8,
+    arithmetic: 6,
+    logic: 6,
+    unary: 6,
+    reductions: 4,
+    products: 24,
+}
 
 
 def make(seed, rounds):
