@@ -112,6 +112,10 @@ double nearest(DType type, double x) {
 
 }  // namespace
 
+std::uint64_t bytes_of(const Model& m, TensorId t) {
+  return raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
+}
+
 std::optional<Bytes> payload_of(const Model& m, TensorId t) {
   if (!t || m.tensor(t).elements < 0) return std::nullopt;
   const auto size = raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements));

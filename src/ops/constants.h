@@ -32,6 +32,8 @@ namespace graphopt {
 // As many elements as are read unless the caller says otherwise: parameters fit, weights mostly do not.
 inline constexpr std::int64_t kMostElements = 1 << 16;
 
+// Returns the bytes that a constant takes in raw form; 0 where its type has no size, as strings.
+std::uint64_t bytes_of(const Model& m, TensorId t);
 // Returns the payload if it has the size that type and dims ask for; nothing for strings.
 std::optional<Bytes> payload_of(const Model& m, TensorId t);
 

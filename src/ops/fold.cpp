@@ -55,8 +55,8 @@ struct Row {
   Types exact;
   Types rounds;
   Kernel kernel;
-  std::uint8_t may_lack =
-      0;  // bit i: operand i, though the operator requires it: the kernel asks for it itself
+  // Bit i: operand i, though the operator requires it. The kernel asks for it itself.
+  std::uint8_t may_lack = 0;
 };
 
 constexpr Row kRows[] = {
@@ -155,9 +155,10 @@ constexpr Row kRows[] = {
     {OpKind::ArgMax, 1, 0, kInts | kIeee, kNone, fold_arg_reduce},
     {OpKind::ArgMin, 1, 0, kInts | kIeee, kNone, fold_arg_reduce},
     {OpKind::CumSum, 11, 0, kIndex, kFloats, fold_cum_sum},
+    {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
+
     {OpKind::MatMul, 1, 0, kNone, kIeee, fold_mat_mul},
     {OpKind::BatchNormalization, 9, 0, kNone, kIeee, fold_batch_normalization, 0b11000},
-    {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
 };
 
 constexpr auto kRowOfKind = index_by_kind(kRows);
@@ -246,24 +247,41 @@ Folded run_kernel(const Row& row, FoldRun run, std::span<const Tensor* const> op
 
 bool has_fold_kernel(OpKind kind) { return folding::row_of(kind) != nullptr; }
 
+namespace {
+
+template <class TypeOf>
+FoldExactness exactness_at(const Model& m, NodeId n, std::size_t operands, TypeOf type_of) {
+  const folding::Row* row = folding::row_of(m.kind(n));
+  if (row == nullptr || !attributes_known(m, n)) return FoldExactness::No;
+  return folding::exactness_of(row, m.opset(n), operands, type_of);
+}
+
+}  // namespace
+
 FoldExactness fold_exactness(const Model& m, NodeId n, std::span<const TensorId> operands) {
-  using namespace folding;
-  if (row_of(m.kind(n)) == nullptr || !attributes_known(m, n)) return FoldExactness::No;
-  return exactness_of(row_of(m.kind(n)), m.opset(n), operands.size(), [&](std::size_t i) {
+  return exactness_at(m, n, operands.size(), [&](std::size_t i) {
     return operands[i] ? m.tensor(operands[i]).dtype : DType::Undefined;
   });
 }
 
 Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const FoldLimits& limits) {
-  using namespace folding;
-  const FoldExactness exactness = fold_exactness(m, n, operands);
-  if (exactness == FoldExactness::No) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
+  if (fold_exactness(m, n, operands) == FoldExactness::No)
+    return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
   std::vector<const Tensor*> tensors;
   tensors.reserve(operands.size());
   for (const TensorId t : operands) {
     if (t) m.unpack(t);
     tensors.push_back(t ? &m.tensor(t) : nullptr);
   }
+  return fold(m, n, tensors, limits);
+}
+
+Folded fold(const Model& m, NodeId n, std::span<const Tensor* const> operands, const FoldLimits& limits) {
+  using namespace folding;
+  const FoldExactness exactness = exactness_at(m, n, operands.size(), [&](std::size_t i) {
+    return operands[i] != nullptr ? operands[i]->dtype : DType::Undefined;
+  });
+  if (exactness == FoldExactness::No) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
   const int opset = static_cast<int>(m.opset(n));
   FoldRun run{.attributes = {m, facts(m.kind(n), opset), m.attrs(n)},
               .kind = m.kind(n),
@@ -276,7 +294,7 @@ Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const 
               .unwanted = {}};
   for (const ValueId v : m.outputs(n))
     run.unwanted.push_back(!v || (limits.only_read && m.use_count(v) == 0));
-  Folded done = run_kernel(*row_of(m.kind(n)), std::move(run), tensors);
+  Folded done = run_kernel(*row_of(m.kind(n)), std::move(run), operands);
   if (done) done.exactness = exactness;
   return done;
 }
@@ -297,7 +315,7 @@ Folded evaluate(const Model& m, const Operation& operation, std::span<const Tens
               .work_left = limits.max_work,
               .longest_string = 0,
               .results = std::vector<Tensor>(operation.results),
-              .unwanted = std::vector<bool>(operation.unwanted.begin(), operation.unwanted.end())};
+              .unwanted = {}};
   if (!all_known(run.attributes)) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
   Folded done = run_kernel(*row_of(operation.kind), std::move(run), operands);
   if (done) done.exactness = exactness;

@@ -49,6 +49,8 @@ struct Folded {
 // the operator does not accept (wrong rank, index out of range, integer division by zero) give BadOperands,
 // and the node stays.
 Folded fold(const Model& m, NodeId n, std::span<const TensorId> operands, const FoldLimits& limits);
+// The same with tensors that need not be the model's; null for an empty optional operand.
+Folded fold(const Model& m, NodeId n, std::span<const Tensor* const> operands, const FoldLimits& limits);
 
 // An operator as a node would name it.
 struct Operation {
@@ -56,7 +58,6 @@ struct Operation {
   std::int64_t opset = 0;                 // of the operator's domain
   std::span<const Attr> attributes = {};  // the others have their defaults
   std::size_t results = 1;
-  std::vector<bool> unwanted = {};  // by slot, as far as it goes: results that need not be computed
 };
 // No limit: for sizes that the caller has checked.
 inline constexpr FoldLimits kUnlimited{~std::uint64_t{0}, ~std::uint64_t{0}, false};

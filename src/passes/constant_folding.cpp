@@ -102,12 +102,12 @@ std::uint64_t bytes_freed_with(const Model& m, NodeId n) {
       const TensorId t = v ? m.constant_of(v) : TensorId{};
       if (!t || std::ranges::find(counted, v) != counted.end() || !only_they_read(v)) continue;
       counted.push_back(v);
-      bytes += raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
+      bytes += bytes_of(m, t);
     }
   return bytes;
 }
 
-// Computes results that would be too large to keep, for the fold of a node behind them.
+// Folds a node, together with what it needs of results that would be too large to keep.
 class LargeResults {
  public:
   void note(NodeId n) {
@@ -116,8 +116,7 @@ class LargeResults {
   }
   bool is_noted(NodeId n) const { return n && n.index() < noted_.size() && noted_[n.index()]; }
 
-  // Evaluates n with all that it needs of what was noted; refused where an operand is neither a constant nor
-  // noted, or where too much would have to be computed.
+  // Refused where an operand is neither a constant nor noted, or where too much would have to be computed.
   Folded fold(const MatchContext& c, NodeId n, std::uint64_t max_result_bytes) {
     const Model& m = c.model;
     made_.clear();
@@ -155,8 +154,8 @@ class LargeResults {
 
  private:
   static constexpr std::size_t kMost = 16;  // nodes
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{1}
-                                              << 26;  // of results that are not kept, together
+  // Of results that are not kept, together.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;
 
   // Inference mostly knows the size before anything is computed.
   static bool will_be_larger(const MatchContext& c, NodeId n, std::uint64_t most) {
@@ -167,28 +166,22 @@ class LargeResults {
 
   Folded evaluate_one(const MatchContext& c, NodeId n, std::uint64_t max_result_bytes) {
     const Model& m = c.model;
-    std::vector<std::optional<Tensor>> constants(m.input_count(n));
     std::vector<const Tensor*> operands;
     for (std::size_t k = 0; k < m.input_count(n); ++k) {
       const ValueId v = m.input(n, k);
       const TensorId t = v ? m.constant_of(v) : TensorId{};
-      const Tensor* operand = nullptr;
+      operands.push_back(nullptr);
       if (t) {
-        constants[k] = unpacked(m, t);
-        if (!constants[k]) return refused(FoldRefusal::BadOperands);
-        operand = &*constants[k];
+        m.unpack(t);
+        operands.back() = &m.tensor(t);
       } else if (v && !is_written_alone(m, n, k)) {
         const auto made = std::ranges::find(made_, m.value(v).def, &Made::node);
-        if (made == made_.end()) return refused(FoldRefusal::NotFoldable);
-        operand = &made->folded.results[m.value(v).def_slot];
+        operands.back() = &made->folded.results[m.value(v).def_slot];
       }
-      operands.push_back(operand);
     }
-    Operation operation{m.kind(n), m.opset(n), m.attrs(n), m.output_count(n)};
-    for (const ValueId y : m.outputs(n)) operation.unwanted.push_back(!y || m.use_count(y) == 0);
-    Folded done = evaluate(m, operation, operands,
-                           {.max_result_bytes = max_result_bytes, .max_work = kMaxWork, .only_read = true});
-    if (done && done.exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
+    Folded done = graphopt::fold(
+        m, n, operands, {.max_result_bytes = max_result_bytes, .max_work = kMaxWork, .only_read = true});
+    if (done.exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
       return refused(FoldRefusal::NotFoldable);
     return done;
   }
@@ -222,24 +215,19 @@ class FoldConstant final : public Rule {
       }
       operands_.push_back(t);
     }
-    refused_ = {};
-    if (behind_large) {
-      folded_ = large_.fold(c, n, bytes_freed_with(m, n) + c.options.fold_limit);
-      if (folded_.refusal == FoldRefusal::NotFoldable) return c.no(n, "an operand is no constant");
-    } else {
+    if (!behind_large) {
       const FoldExactness exactness = fold_exactness(m, n, operands_);
       if (exactness == FoldExactness::No)
         return c.no(n, "graphopt does not compute this operator (--fold ort may)");
       if (exactness == FoldExactness::Rounds && keeps_bits(c.options.strictness))
         return c.no(n, "it may be rounded otherwise");
-      folded_ = fold(m, n, operands_,
-                     {.max_result_bytes = c.options.fold_limit, .max_work = kMaxWork, .only_read = true});
-      if (folded_.refusal == FoldRefusal::TooBig)
-        folded_ = fold(m, n, operands_,
-                       {.max_result_bytes = bytes_freed_with(m, n) + c.options.fold_limit,
-                        .max_work = kMaxWork,
-                        .only_read = true});
     }
+    refused_ = {};
+    folded_ = large_.fold(c, n, c.options.fold_limit);
+    if (folded_.refusal == FoldRefusal::TooBig)
+      folded_ = large_.fold(c, n, bytes_freed_with(m, n) + c.options.fold_limit);
+    if (folded_.refusal == FoldRefusal::NotFoldable && behind_large)
+      return c.no(n, "an operand is no constant");
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big, large_.note(n);
     if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
     if (folded_ && breaks_a_reader(c, n)) return c.no(n, "a node that reads the result would not load");

@@ -43,9 +43,6 @@ namespace {
 
 constexpr OpKind kMaps[] = {OpKind::BatchNormalization, OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub};
 
-std::uint64_t bytes_of(const Model& m, TensorId t) {
-  return raw_size(m.tensor(t).dtype, static_cast<std::uint64_t>(m.tensor(t).elements)).value_or(0);
-}
 // What the file loses if one reader of v goes.
 std::uint64_t freed_with(const Model& m, ValueId v) {
   const TensorId t = m.constant_of(v);

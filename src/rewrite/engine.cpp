@@ -88,10 +88,6 @@ std::string_view obstacle(const Model& m, NodeId n) {
 
 // Asks the rule, for its reason only where somebody wants it.
 bool fits(const PassContext& c, Rule& rule, NodeId n, Refusals& refusals) {
-  if (const std::string_view why = obstacle(c.model, n); !why.empty()) {
-    if (refusals.wanted()) refusals.note(rule.name(), n, std::string(why));
-    return false;
-  }
   if (!refusals.wanted()) return rule.match(c.matching(), n);
   Why why;
   const bool fitting = rule.match(c.matching(&why), n);
@@ -131,6 +127,11 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
   const auto offer = [&](NodeId n, bool may_hand_over) {
     while (count < most && m.alive(n)) {
       const auto& fitting = by_kind[static_cast<std::size_t>(m.kind(n))];
+      if (const std::string_view why = obstacle(m, n); !why.empty()) {
+        for (const Rule* r : fitting)
+          if (refusals.wanted()) refusals.note(r->name(), n, std::string(why));
+        return;
+      }
       const auto found = std::ranges::find_if(fitting, [&](Rule* r) { return fits(c, *r, n, refusals); });
       if (found == fitting.end()) return;
       Rule& rule = **found;
