@@ -65,6 +65,12 @@ bool may_fold(const MatchContext& c, NodeId n) {
   return used;
 }
 
+// Returns the constant that the node reads there; none where it reads something else, or nothing.
+TensorId constant_operand(const Model& m, NodeId n, std::size_t slot) {
+  const ValueId v = m.input(n, slot);
+  return v ? m.constant_of(v) : TensorId{};
+}
+
 // Each result that has a use is a tensor.
 void make_constants(Model& m, NodeId n, std::span<const TensorId> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -99,7 +105,7 @@ std::uint64_t bytes_freed_with(const Model& m, NodeId n) {
   for (const NodeId g : gone)
     for (std::size_t k = 0; k < m.input_count(g); ++k) {
       const ValueId v = m.input(g, k);
-      const TensorId t = v ? m.constant_of(v) : TensorId{};
+      const TensorId t = constant_operand(m, g, k);
       if (!t || std::ranges::find(counted, v) != counted.end() || !only_they_read(v)) continue;
       counted.push_back(v);
       bytes += bytes_of(m, t);
@@ -124,7 +130,7 @@ class LargeResults {
     for (std::size_t i = 0; i < needed.size(); ++i)
       for (std::size_t k = 0; k < m.input_count(needed[i]); ++k) {
         const ValueId v = m.input(needed[i], k);
-        if (!v || m.constant_of(v) || is_written_alone(m, needed[i], k)) continue;
+        if (!v || constant_operand(m, needed[i], k) || is_written_alone(m, needed[i], k)) continue;
         const NodeId def = m.value(v).def;
         if (!is_noted(def) || !m.alive(def) || m.node(def).graph != m.node(n).graph)
           return refused(FoldRefusal::NotFoldable);
@@ -169,7 +175,7 @@ class LargeResults {
     std::vector<const Tensor*> operands;
     for (std::size_t k = 0; k < m.input_count(n); ++k) {
       const ValueId v = m.input(n, k);
-      const TensorId t = v ? m.constant_of(v) : TensorId{};
+      const TensorId t = constant_operand(m, n, k);
       operands.push_back(nullptr);
       if (t) {
         m.unpack(t);
@@ -208,7 +214,7 @@ class FoldConstant final : public Rule {
     bool behind_large = false;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
-      const TensorId t = v ? m.constant_of(v) : TensorId{};
+      const TensorId t = constant_operand(m, n, i);
       if (v && !t && !LargeResults::is_written_alone(m, n, i)) {
         if (!large_.is_noted(m.value(v).def)) return c.no(n, "an operand is no constant");
         behind_large = true;
