@@ -136,8 +136,9 @@ class MergeFactors final : public Rule {
     const Folded full =
         wide ? evaluate(m, {OpKind::Expand, kNewestOpset}, {&wide.results[0], &dims}) : Folded{};
     if (full.results.empty()) return {};
-    std::vector<double> out(full.results[0].raw.size() / sizeof(double));
-    std::memcpy(out.data(), full.results[0].raw.data(), full.results[0].raw.size());
+    const Bytes raw = full.results[0].raw;
+    std::vector<double> out(raw.size() / sizeof(double));
+    if (!out.empty()) std::memcpy(out.data(), raw.data(), raw.size());  // memcpy takes no null pointer
     return out;
   }
   static double least_normal(DType type) {
