@@ -24,7 +24,7 @@ std::string join(std::span<const std::string_view> names) {
 
 std::string shortened(std::string text) {
   constexpr std::size_t kMost = 60;
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
   return text;
 }
 
@@ -170,7 +170,7 @@ std::optional<IntRange> JsonWalk::range(const Json& j, const Path& path, std::in
   if (j[1].is_null()) return out;
   const std::optional<std::int64_t> high = whole(j[1]);
   if (!high) {
-    refuse(j[1], json_path(path, 1), whole_number(kLeast) + ", or null");
+    refuse(j[1], json_path(path, 1), fmt::format("{}, or null", whole_number(kLeast)));
     return std::nullopt;
   }
   out.high = *high;
