@@ -78,6 +78,7 @@ class WrittenTypes {
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
     if (is_body_output(v)) return {};
+    if (refuted(v) && is_agreed_output(v)) return {};
     if (named_anew(v)) return found;
     if (options_.all) return names_ ? found : without_names(model_, found);
     // A new value that took an output's name has taken its ValueInfo, too.
@@ -146,6 +147,13 @@ class WrittenTypes {
     const NodeId owner = model_.graph(model_.value(v).graph).owner;
     return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan) &&
            model_.is_graph_output(v);
+  }
+
+  // Before opset 11 the branches of an If agree on extents. Where they do not, ONNX Runtime loads the model
+  // by what they declare, however wrong it is.
+  bool is_agreed_output(ValueId v) const {
+    const NodeId owner = model_.graph(model_.value(v).graph).owner;
+    return owner && model_.kind(owner) == OpKind::If && model_.opset(owner) < 11 && model_.is_graph_output(v);
   }
 
   bool in_function(GraphId g) const {
