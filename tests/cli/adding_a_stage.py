@@ -93,12 +93,12 @@ def compile_one(tree, work, entry, source=None):
     old = moved(entry["file"])
     new = str(source or old)
     compiled = work / (str(abs(hash(new))) + ".o")
-    words = [new if w == old else w for w in words if not re.fullmatch(r"-O\d?|-MD", w)]
+    words = [new if w == old else w for w in words if w != "-MD"]
     for option in ("-MT", "-MF"):
         if option in words:
             del words[words.index(option) : words.index(option) + 2]
     words[words.index("-o") + 1] = str(compiled)
-    _rebuild.run([*words, "-O0"], cwd=entry["directory"])
+    _rebuild.run(words, cwd=entry["directory"])
     return compiled
 
 
