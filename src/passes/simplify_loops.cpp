@@ -45,11 +45,9 @@ void set_returned(Model& m, GraphId body, std::size_t slot, ValueId v) {
 }
 
 // Returns whether a body may return one of its inputs, or a value that it returns already: onnx's inference,
-// which its checker runs, knows no type of such a result of which the file will state none. (Where a function
-// was inlined, it states none of what is computed.)
+// which its checker runs, knows no type of such a result of which the file will state none.
 bool may_return(const Model& m, ValueId v) {
-  const Value& value = m.value(v);
-  return m.types[value.declared].kind != TypeKind::Unknown && (value.is_input || !value.info_stale);
+  return m.types[m.value(v).declared].kind != TypeKind::Unknown;
 }
 
 class KeepCondition final : public Rule {

@@ -74,10 +74,10 @@ class WrittenTypes {
     const bool constant = value.is_initializer || model_.constant_of(v).valid();
     if (constant && !refuted(v) && (!options_.all || value.info.empty())) return {};
     if (in_function(value.graph)) return {};  // would hold for one call only
+    // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
+    if (is_body_output(v)) return value.info_stale ? declared_in_copy(v) : TypeId{};
     const TypeId found = type_for_readers(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
-    // Where there is no iteration, ONNX Runtime takes the extents of a scan output from this declaration.
-    if (is_body_output(v)) return {};
     if (refuted(v) && is_agreed_output(v)) return {};
     if (named_anew(v)) return found;
     if (options_.all) return names_ ? found : without_names(model_, found);
@@ -160,6 +160,15 @@ class WrittenTypes {
     if (model_.function_count() == 0) return false;
     while (model_.graph(g).parent) g = model_.graph(g).parent;
     return model_.graph(g).function.valid();
+  }
+
+  // Returns what the file states, without names, which would be those of other extents in a copy, and without
+  // dims that are wrong there.
+  TypeId declared_in_copy(ValueId v) const {
+    const Type& declared = model_.types[model_.value(v).declared];
+    if (declared.kind == TypeKind::Unknown) return {};
+    if (refuted(v) && declared.kind == TypeKind::Tensor) return model_.types.tensor(declared.elem);
+    return without_names(model_, model_.value(v).declared);
   }
 
   // Returns the numbers that inference found where the file has none; none when there is nothing to write.
