@@ -84,7 +84,7 @@ class GraphReader {
   OpId find_op(std::string_view domain, std::string_view type, std::string_view overload);
   OpId fitting_op(const ParsedNode& parsed, GraphId g);
   OpId opaque(const Op& op);
-  void hide_unknown_attributes(NodeId n);
+  void hide_unfitting_attributes(NodeId n);
   void check_opset(GraphId g, OpId op, NodeId n);
 
   // function_reader.cpp

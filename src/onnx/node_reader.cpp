@@ -125,15 +125,20 @@ OpId GraphReader::opaque(const Op& op) {
   return m_.intern_op(OpKind::Opaque, m_.text(op.domain), m_.text(op.type), m_.text(op.overload));
 }
 
-// Makes a node opaque that has an attribute which its operator does not have: what it does is not what the
-// fact table states. Checks of runtimes refuse such a node.
-void GraphReader::hide_unknown_attributes(NodeId n) {
+// Makes a node opaque that has an attribute which its operator does not have, or lacks one that the operator
+// must have: what it does is not what the fact table states. Checks of runtimes refuse such a node.
+void GraphReader::hide_unfitting_attributes(NodeId n) {
   const Op op = m_.op(m_.node(n).op);
   if (op.kind == OpKind::FunctionCall) return;
   const OpFacts& row = facts_of(m_, n);
   if (row.kind != op.kind) return;  // an operator of no row, or of a newer opset than the table has
   const auto known = [&](const Attr& a) { return find_attribute(row, m_.text(a.name)) != nullptr; };
-  if (!std::ranges::all_of(m_.attrs(n), known)) m_.set_op(n, opaque(op));
+  const auto given = [&](const AttrFact& a) {
+    return !a.required ||
+           std::ranges::any_of(m_.attrs(n), [&](const Attr& own) { return m_.text(own.name) == a.name; });
+  };
+  if (!std::ranges::all_of(m_.attrs(n), known) || !std::ranges::all_of(row.attributes, given))
+    m_.set_op(n, opaque(op));
 }
 
 // The meaning of an operator depends on the version of its domain, so the version must be given. Nothing
@@ -183,7 +188,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
   open_graphs_.back().current = n;
   if (m_.opset(g, m_.op(op).domain) == 0) check_opset(g, op, n);
   if (parsed.has_devices) pin_sharded(parsed.proto);
-  if (!parsed.has_attributes) return;
+  if (!parsed.has_attributes) return hide_unfitting_attributes(n);
   if (budget < 2) {
     problems_.add(place(g, parsed, index),
                   "its attributes are nested deeper than the 100 levels of messages that ONNX readers accept",
@@ -191,7 +196,7 @@ void GraphReader::make_node(const ParsedNode& parsed, GraphId g, std::uint32_t i
     return;
   }
   read_attributes(parsed, n, budget);
-  hide_unknown_attributes(n);
+  hide_unfitting_attributes(n);
   if (const std::uint64_t written = written_operands(m_, n)) m_.set_overwrites(n, written);
   if (parsed.outputs > 0 && m_.kind(n) == OpKind::Constant) note_constant(n);
 }
