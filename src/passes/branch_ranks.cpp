@@ -60,7 +60,7 @@ std::optional<int> demanded_rank(const MatchContext& c, NodeId n, std::uint32_t 
     case OpKind::GRU:
     case OpKind::LSTM: return slot == 0 ? std::optional(3) : std::nullopt;
     case OpKind::Conv:
-      if (slot != 0 || !m.input(n, 1) || !c.infer.has_rank(m.input(n, 1))) return std::nullopt;
+      if (slot != 0 || !c.infer.has_rank(m.input(n, 1))) return std::nullopt;
       return static_cast<int>(c.infer.dims(m.input(n, 1)).size());
     default: return std::nullopt;
   }

@@ -135,7 +135,6 @@ class ComposeTransposes final : public ComposeRule {
     const Model& m = c.model;
     source_ = {};
     const ValueId x = m.input(n, 0);
-    if (!x) return false;
     const NodeId q = producer(m, n, x, OpKind::Transpose);
     if (!q || !attributes_known(m, n)) return c.no(n, "its operand is no Transpose");
     from_ = m.input(q, 0);
@@ -185,7 +184,6 @@ class ComposeCasts final : public ComposeRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), y = m.output(n, 0);
-    if (!x) return false;
     const NodeId q = producer(m, n, x, OpKind::Cast);
     if (!q || !attributes_known(m, n)) return c.no(n, "its operand is no Cast");
     from_ = m.input(q, 0);
@@ -292,7 +290,7 @@ class ComposeSplits final : public ComposeRule {
     parts_.clear();
     const ValueId x = m.input(n, 0);
     const auto axis = axis_of(c, n);
-    if (!x || !axis) return c.no(n, "its rank is unknown");
+    if (!axis) return c.no(n, "its rank is unknown");
     axis_ = *axis;
     if (is_whole_concat(c, n)) return true;
     if (!static_results(c, n)) return c.no(n, "an extent along the axis is unknown");
@@ -358,7 +356,7 @@ class ComposeSplits final : public ComposeRule {
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId part = parts[i], y = m.output(n, i);
       // All dims, not the axis alone: ONNX Runtime joins operands without elements whatever their other dims.
-      if (!part || !y || !c.infer.same_shape(part, y) || !m.can_replace(y, part)) return false;
+      if (!c.infer.same_shape(part, y) || !m.can_replace(y, part)) return false;
       if (m.is_graph_output(y)) named.push_back(part);
     }
     std::ranges::sort(named);

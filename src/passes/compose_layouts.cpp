@@ -62,7 +62,7 @@ class LayoutRule : public Rule {
   }
   // Returns the dims; nothing if one is not known.
   static std::optional<Dims> dims_of(const MatchContext& c, ValueId v) {
-    if (!v || !c.infer.has_rank(v)) return std::nullopt;
+    if (!c.infer.has_rank(v)) return std::nullopt;
     const auto dims = c.infer.dims(v);
     if (!std::ranges::all_of(dims, [](DimId d) { return d.valid(); })) return std::nullopt;
     return Dims(dims.begin(), dims.end());

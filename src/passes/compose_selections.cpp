@@ -305,7 +305,7 @@ class ScatterAll final : public ReplaceRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId data = m.input(n, 0), updates = m.input(n, 2);
-    if (!data || !updates || !attributes_known(m, n)) return false;
+    if (!attributes_known(m, n)) return false;
     if (has_attr(m, n, names::reduction) && string_attr(m, n, names::reduction) != "none")
       return c.no(n, "it combines entries");
     if (!c.infer.same_shape(data, updates)) return c.no(n, "the updates may have other dims than the data");

@@ -38,7 +38,7 @@ class ConstantTarget final : public Rule {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), target = m.input(n, 1), y = m.output(n, 0);
     // Before opset 5 there is no second operand.
-    if (!x || !target || m.constant_of(target)) return false;
+    if (!target || m.constant_of(target)) return false;
     if (!m.can_hold_constant(m.node(n).graph, DType::Int64))
       return c.no(n, "the graph's opset has no constants of integers");
     if (!c.infer.has_rank(x) || !c.infer.has_rank(y)) return c.no(n, "a rank is not known");

@@ -26,7 +26,6 @@ class ToInitializer final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId v = m.output(n, 0);
-    if (!v || m.use_count(v) == 0) return c.no(n, "nothing reads it");
     if (!m.value(v).tensor) return c.no(n, "its value is no dense tensor, or the caller's");
     if (m.ir_version < 4) return c.no(n, "before IR version 4 an initializer must be an input");
     GraphId root = m.node(n).graph;

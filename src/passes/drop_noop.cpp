@@ -55,7 +55,7 @@ class DropNoop final : public SkipRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const ValueId in = c.model.input(n, 0);
-    return in && has_readers(c.model, n) && returns_operand(c, n, in, c.model.output(n, 0)) && may_skip(c, n);
+    return in && returns_operand(c, n, in, c.model.output(n, 0)) && may_skip(c, n);
   }
 
  private:
@@ -194,7 +194,7 @@ class DropExpand final : public SkipRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), e = m.output(n, 0);
-    if (!x || !has_readers(m, n)) return false;
+    if (!x) return false;
     if (m.is_fixed(e) || m.is_fixed(x)) return c.no(n, "its operand or result must stay what it is");
     if (!c.infer.has_rank(x)) return c.no(n, "the rank of the operand is not known");
     if (m.kind(n) == OpKind::Tile && !repeats_ones(c, x, e))

@@ -15,19 +15,11 @@ class DropRule : public ReplaceRule {
  protected:
   bool drops(const MatchContext& c, NodeId n, ValueId source) {
     const ValueId y = c.model.output(n, 0);
-    const bool same = c.infer.dtype(source) != DType::Undefined &&
-                      c.infer.dtype(source) == c.infer.dtype(y) && c.infer.same_shape(source, y);
-    if (!same) return c.no(n, "its result may have other dims or another type than the operand");
+    if (c.infer.dtype(source) != c.infer.dtype(y) || !c.infer.same_shape(source, y))
+      return c.no(n, "its result may have other dims or another type than the operand");
     return replaces(c, n, source, "the operand cannot take its result's place");
   }
 };
-
-// Returns whether the operator is known, with attributes that are.
-inline bool plain(const MatchContext& c, NodeId n) {
-  using namespace pattern;
-  const ValueId y = c.model.output(n, 0);
-  return y && c.model.use_count(y) > 0 && matches(c, n, op(c.model.kind(n)).and_more());
-}
 
 template <bool kFloats> class DropWhere final : public DropRule {
  public:
@@ -37,9 +29,7 @@ template <bool kFloats> class DropWhere final : public DropRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (!plain(c, n)) return false;
     const ValueId condition = m.input(n, 0), x = m.input(n, 1), y = m.input(n, 2);
-    if (!condition || !x || !y) return false;
     if (is_float(c.infer.dtype(x)) != kFloats)
       return c.no(n,
                   kFloats ? "its elements are no floats" : "on floats Where may change the sign of a zero");
@@ -58,8 +48,9 @@ template <bool kFloats> class SwapWhere final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;
-    if (!plain(c, n) || is_float(c.infer.dtype(c.model.input(n, 1))) != kFloats) return false;
-    if (c.infer.dtype(c.model.input(n, 1)) == DType::Undefined) return c.no(n, "its type is not known");
+    const DType type = c.infer.dtype(c.model.input(n, 1));
+    if (is_float(type) != kFloats) return false;
+    if (type == DType::Undefined) return c.no(n, "its type is not known");
     return matches(c, n, op(OpKind::Where, op(OpKind::Not, any(condition_)).single_use(), any(), any()));
   }
 

@@ -114,7 +114,6 @@ class PadIntoWindow final : public Rule {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0);
     readers_.clear();
-    if (!y || m.use_count(y) == 0) return false;
     // Before numbers are read: most Pads are next to no window, or to several readers.
     for (UseId u = m.first_use(y); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
@@ -294,9 +293,7 @@ class PadOfPad final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     using namespace pattern;
     const Model& m = c.model;
-    const ValueId y = m.output(n, 0);
     NodeId inner;
-    if (!y || m.use_count(y) == 0) return false;
     const auto pad = op(OpKind::Pad, any()).and_more();
     if (!matches(c, n, op(OpKind::Pad, pad.single_use().bind(inner)).and_more())) return false;
     PadNode outer;

@@ -38,7 +38,7 @@ using Axes = std::vector<std::int64_t>;
 std::optional<Axes> reduced_axes(const MatchContext& c, NodeId n) {
   const Model& m = c.model;
   const ValueId x = m.input(n, 0);
-  if (!x || !c.infer.has_rank(x) || !attributes_known(m, n)) return std::nullopt;
+  if (!c.infer.has_rank(x) || !attributes_known(m, n)) return std::nullopt;
   const std::int64_t keep = int_attr(m, n, names::keepdims).value_or(1);
   const std::int64_t noop = int_attr(m, n, names::noop_with_empty_axes).value_or(0);
   // Runtimes read other numbers in different ways.

@@ -41,7 +41,7 @@ class MergeSlices final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0);
-    if (m.output_count(n) < 2 || !x || !attributes_known(m, n)) return false;
+    if (m.output_count(n) < 2 || !attributes_known(m, n)) return false;
     if (!c.infer.has_rank(x)) return c.no(n, "the rank of the operand is not known");
     const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), c.infer.dims(x).size());
     if (!axis || m.is_fixed(x)) return c.no(n, "the axis is not known, or the operand must stay as it is");

@@ -47,9 +47,8 @@ class DropNeutral final : public DropRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (!plain(c, n)) return false;
+    if (!matches(c, n, pattern::op(m.kind(n)).and_more())) return false;
     const ValueId a = m.input(n, 0), b = m.input(n, 1);
-    if (!a || !b) return false;
     const std::optional<double> number = neutral(m.kind(n), c.infer.dtype(a));
     if (!number) return c.no(n, "no number is neutral for the element type");
     if (holds(m, m.constant_of(b), *number)) return drops(c, n, a);
@@ -82,7 +81,7 @@ class DropInverse final : public DropRule {
     using namespace pattern;
     ValueId x;
     const OpKind kind = c.model.kind(n);
-    if (!plain(c, n) || !matches(c, n, op(kind, op(kind, any(x)).outer()))) return false;
+    if (!matches(c, n, op(kind, op(kind, any(x)).outer()))) return false;
     return drops(c, n, x);
   }
 };
@@ -101,7 +100,6 @@ class DropIdempotent final : public DropRule {
     const OpKind kind = c.model.kind(n);
     const bool whole = kind == OpKind::Floor || kind == OpKind::Ceil || kind == OpKind::Round;
     const auto made_by = [](OpKind k) { return op(k, any()).outer(); };
-    if (!plain(c, n)) return false;
     const bool found =
         whole
             ? matches(c, n,

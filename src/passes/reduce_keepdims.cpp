@@ -47,8 +47,7 @@ class FlipKeepdims final : public Rule {
       return c.no(reduction_, "it or the deformation has attributes that are not known");
     if (m.single_user(r) != n) return c.no(reduction_, "something else reads the result");
     const ValueId x = m.input(reduction_, 0);
-    if (!x || !c.infer.has_rank(x) || c.infer.dims(x).empty() || !c.infer.has_rank(y))
-      return c.no(reduction_, "a rank is not known, or 0");
+    if (c.infer.dims(x).empty() || !c.infer.has_rank(y)) return c.no(reduction_, "a rank is not known, or 0");
     if (int_attr(m, reduction_, names::noop_with_empty_axes).value_or(0) != 0)
       return c.no(reduction_, "it may reduce nothing");
     const std::span<const DimId> from = c.infer.dims(x), to = c.infer.dims(y);

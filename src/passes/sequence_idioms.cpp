@@ -114,14 +114,14 @@ class SplitDirectly final : public Rule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), sequence = m.output(n, 0);
-    if (!x || !sequence || m.use_count(sequence) == 0) return false;
+    if (!x) return false;
     if (m.is_fixed(sequence) || !attributes_known(m, n))
       return c.no(n, "the sequence must stay, or an attribute is not known");
     readers_.clear();
     for (UseId u = m.first_use(sequence); u; u = m.next_use(u)) {
       const NodeId reader = m.user(u);
       if (m.kind(reader) != OpKind::SequenceAt || m.node(reader).graph != m.node(n).graph ||
-          !m.output(reader, 0) || !attributes_known(m, reader))
+          !m.output(reader, 0))
         return c.no(n, "something other than a SequenceAt of its graph reads the sequence");
       readers_.push_back(reader);
     }
@@ -182,7 +182,6 @@ class SplitDirectly final : public Rule {
   std::optional<std::int64_t> extent_of(const MatchContext& c, ValueId x) const {
     const Model& m = c.model;
     for (const TypeId type : {c.infer.type(x), m.value(x).declared}) {
-      if (!type || m.types[type].kind != TypeKind::Tensor || !m.types[type].has_rank) continue;
       const auto& dims = m.types[type].dims;
       const auto axis = normalize_axis(axis_, dims.size());
       const DimId dim = axis ? dims[static_cast<std::size_t>(*axis)] : DimId{};

@@ -87,12 +87,11 @@ class ReadElement final : public ReplaceRule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (!attributes_known(m, n)) return false;
     const auto position = int_scalar(m, m.input(n, 1));
     if (!position) return c.no(n, "the position is not known");
     // The usual case without a copy: there may be as many readers as elements.
     const NodeId made = m.input(n, 0) ? m.value(m.input(n, 0)).def : NodeId{};
-    const bool direct = made && m.kind(made) == OpKind::SequenceConstruct && attributes_known(m, made);
+    const bool direct = made && m.kind(made) == OpKind::SequenceConstruct;
     const auto elements = direct ? std::optional<Elements>(Elements{}) : elements_of(m, m.input(n, 0));
     if (!elements) return c.no(n, "the elements are not known");
     const auto at = normalize_axis(*position, direct ? m.input_count(made) : elements->size());
@@ -145,9 +144,7 @@ class CountParts final : public Rule {
     const Model& m = c.model;
     const ValueId y = m.output(n, 0), sequence = m.input(n, 0);
     const NodeId split = sequence ? m.value(sequence).def : NodeId{};
-    if (!split || m.kind(split) != OpKind::SplitToSequence || !attributes_known(m, split) ||
-        !attributes_known(m, n))
-      return false;
+    if (!split || m.kind(split) != OpKind::SplitToSequence || !attributes_known(m, split)) return false;
     const auto parts = count_parts(c, split);
     if (!parts) return c.no(n, "the number of parts is not known");
     count_ = *parts;
@@ -163,7 +160,7 @@ class CountParts final : public Rule {
   static std::optional<std::int64_t> count_parts(const MatchContext& c, NodeId split) {
     const Model& m = c.model;
     const ValueId x = m.input(split, 0), lengths = m.input(split, 1);
-    if (!x || !c.infer.has_rank(x) || (lengths && !c.infer.has_rank(lengths))) return {};
+    if (!c.infer.has_rank(x) || (lengths && !c.infer.has_rank(lengths))) return {};
     if (lengths && c.infer.dims(lengths).size() == 1) return m.dims.value(c.infer.dims(lengths)[0]);
     const auto given = int_attr(m, split, names::axis);
     const auto axis = given ? normalize_axis(*given, c.infer.dims(x).size()) : std::nullopt;
@@ -185,7 +182,7 @@ class ReadOptional final : public ReplaceRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0);
-    if (!x || !attributes_known(m, n)) return false;
+    if (!x) return false;
     const TypeKind kind = c.infer.type_of(x).kind;
     ValueId source;
     if (kind == TypeKind::Tensor || kind == TypeKind::Sequence) source = x;

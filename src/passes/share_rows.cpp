@@ -135,7 +135,7 @@ class ShareRows final : public Rule {
 
   // Returns whether v has the rows of the value, in two axes.
   bool are_rows(const MatchContext& c, ValueId v) const {
-    if (!v || !c.infer.has_rank(v) || c.infer.dims(v).size() != 2 || c.model.is_fixed(v)) return false;
+    if (c.infer.dims(v).size() != 2 || c.model.is_fixed(v)) return false;
     return c.model.dims.is_constant(c.infer.dims(v)[1], found_.width);
   }
 

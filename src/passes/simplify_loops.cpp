@@ -46,9 +46,7 @@ void set_returned(Model& m, GraphId body, std::size_t slot, ValueId v) {
 
 // Returns whether a body may return one of its inputs, or a value that it returns already: onnx's inference,
 // which its checker runs, knows no type of such a result of which the file will state none.
-bool may_return(const Model& m, ValueId v) {
-  return m.types[m.value(v).declared].kind != TypeKind::Unknown;
-}
+bool may_return(const Model& m, ValueId v) { return m.types[m.value(v).declared].kind != TypeKind::Unknown; }
 
 class KeepCondition final : public Rule {
  public:

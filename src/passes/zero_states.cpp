@@ -35,8 +35,7 @@ class DropZeroStates final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     // Not by a pattern: the first result may be absent, where only the last state is read.
-    if (facts_of(c.model, n).kind != c.model.kind(n) || !attributes_known(c.model, n))
-      return c.no(n, "its attributes are not known");
+    if (!attributes_known(c.model, n)) return c.no(n, "its attributes are not known");
     for (std::size_t slot = kFirstState; slot < last(c.model, n); ++slot)
       if (is_zero(c.model, c.model.input(n, slot))) return true;
     return c.no(n, "no initial state is zeros");
