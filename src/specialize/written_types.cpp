@@ -165,10 +165,12 @@ class WrittenTypes {
   // Returns what the file states, without names, which would be those of other extents in a copy, and without
   // dims that are wrong there.
   TypeId declared_in_copy(ValueId v) const {
-    const Type& declared = model_.types[model_.value(v).declared];
-    if (declared.kind == TypeKind::Unknown) return {};
-    if (refuted(v) && declared.kind == TypeKind::Tensor) return model_.types.tensor(declared.elem);
-    return without_names(model_, model_.value(v).declared);
+    const TypeId declared = model_.value(v).declared;
+    const TypeKind kind = model_.types[declared].kind;
+    if (kind == TypeKind::Unknown) return {};
+    if (refuted(v) && kind == TypeKind::Tensor && inference_.type_of(v).kind == kind)
+      return model_.types.tensor(inference_.dtype(v));
+    return without_names(model_, declared);
   }
 
   // Returns the numbers that inference found where the file has none; none when there is nothing to write.
