@@ -267,6 +267,10 @@ class ComposeConcats final : public ComposeRule {
     for (std::size_t i = 0; i < m.input_count(n); ++i)
       if (!m.input(n, i) || m.input(n, i) != m.output(q, i) || m.is_fixed(m.input(n, i)))
         return c.no(n, "its operands are not all parts of a Split in their order");
+    const auto whole = c.infer.dims(m.input(q, 0)), joined = c.infer.dims(m.output(n, 0));
+    const auto at = static_cast<std::size_t>(axis);
+    if (at < whole.size() && at < joined.size() && m.dims.equal(whole[at], joined[at]) == Tri::No)
+      return c.no(n, "the lengths of the Split do not add up: it fails in each run");
     return replaces(c, n, m.input(q, 0));
   }
 
