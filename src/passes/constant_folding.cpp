@@ -67,8 +67,7 @@ bool may_fold(const MatchContext& c, NodeId n) {
 
 // Returns the constant that the node reads there; none where it reads something else, or nothing.
 TensorId constant_operand(const Model& m, NodeId n, std::size_t slot) {
-  const ValueId v = m.input(n, slot);
-  return v ? m.constant_of(v) : TensorId{};
+  return m.constant_of(m.input(n, slot));
 }
 
 // Each result that has a use is a tensor.

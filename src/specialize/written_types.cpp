@@ -143,17 +143,22 @@ class WrittenTypes {
     return model_.types.tensor(x.elem, dims);
   }
 
-  bool is_body_output(ValueId v) const {
+  // Returns the node to which the body of v returns it; none where it is no result of a body.
+  NodeId returned_to(ValueId v) const {
     const NodeId owner = model_.graph(model_.value(v).graph).owner;
-    return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan) &&
-           model_.is_graph_output(v);
+    return owner && model_.is_graph_output(v) ? owner : NodeId{};
+  }
+
+  bool is_body_output(ValueId v) const {
+    const NodeId owner = returned_to(v);
+    return owner && (model_.kind(owner) == OpKind::Loop || model_.kind(owner) == OpKind::Scan);
   }
 
   // Before opset 11 the branches of an If agree on extents. Where they do not, ONNX Runtime loads the model
   // by what they declare, however wrong it is.
   bool is_agreed_output(ValueId v) const {
-    const NodeId owner = model_.graph(model_.value(v).graph).owner;
-    return owner && model_.kind(owner) == OpKind::If && model_.opset(owner) < 11 && model_.is_graph_output(v);
+    const NodeId owner = returned_to(v);
+    return owner && model_.kind(owner) == OpKind::If && model_.opset(owner) < 11;
   }
 
   bool in_function(GraphId g) const {

@@ -9,7 +9,7 @@
 //                                                operand is not known
 //   nothing reads the results of a node          no rewrite is counted for it
 //   the opset is newer than the table            the pass comes back
-//   fewer rewrites are allowed than would be made   no others are made
+//   only some of the rewrites are allowed        no others are made
 // After each of them the model is valid, and a second run finds nothing left to do.
 //
 // tests/property/neighbours.py draws a sample of neighbours that ONNX Runtime can tell from the original;
