@@ -2,7 +2,7 @@
 """Golden tests: ONNX text in, pipeline line, ONNX text out, compared up to names and the order of independent
 nodes.
 
-  run.py GRAPHOPT [--only TEXT] [--update] [--list]
+  run.py GRAPHOPT [--only TEXT] [--shard K/N] [--update] [--list]
 
 A case is a file in a folder named after the pass that it is about, or in a folder within that one. Lines that
 start with '#' come first; of these, '# WORD:' with a WORD that is not listed here is an error.
@@ -30,8 +30,8 @@ turned into inputs (both executed only: another result is right there). Where `a
 result must state it too: word for word that of values of which `before` states it, and for the others one of
 that type (names are free, also those of symbols). --update rewrites the `after` parts that differ, and writes
 one that is empty; look at the diff before you commit it. With GRAPHOPT_SANITIZED=1 the tool does the same
-work, but nothing is executed or run again: sanitizers watch the tool, and the values are those of a build
-without them.
+work, all cases in one process, but nothing is executed or run again: sanitizers watch the tool, and the values
+are those of a build without them.
 
 Inputs take small and special values: NaN, infinities, signed zeros, denormals and the greatest numbers of
 their type. An exact rule must keep the bits for all of them. A rule that rounds may hold for fewer; then the
@@ -44,7 +44,6 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -55,6 +54,7 @@ import onnx.printer
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from lib import graph_comparison  # noqa: E402
+from lib.command_lines import OneProcess, Processes  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SANITIZED = os.environ.get("GRAPHOPT_SANITIZED") == "1"
@@ -352,13 +352,13 @@ def overridable(m):
 
 
 def transform(tool, m, options, work):
+    """(model, report, bytes) that the tool makes of a model."""
     source, target, report = (os.path.join(work, f) for f in ("in.onnx", "out.onnx", "report.json"))
     onnx.save(m, source)
-    r = subprocess.run(
-        [tool, source, "-o", target, "--report", report, "--verify-each", "-q", *options],
-        capture_output=True,
-        text=True,
-    )
+    for path in (target, report):  # a result of the case before must not be taken for one of this
+        if os.path.exists(path):
+            os.remove(path)
+    r = tool.run([source, "-o", target, "--report", report, "--verify-each", "-q", *options])
     if r.returncode:
         raise RuntimeError(f"exit status {r.returncode}: {r.stderr.strip()}")
     return onnx.load(target), json.load(open(report)), open(target, "rb").read()
@@ -382,7 +382,10 @@ def accepted(m, full):
 
 
 def run_case(tool, case, work, update):
-    """What is wrong with the case, one text each."""
+    """What is wrong with the case, one text each. `tool`: a path, or what runs its command lines
+    (lib/command_lines.py)."""
+    if isinstance(tool, (str, os.PathLike)):
+        tool = Processes(tool)
     if not case["after"].strip():
         if not update:
             return ["the part 'after' is empty; --update writes it"]
@@ -445,23 +448,39 @@ def run_case(tool, case, work, update):
     return wrong
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("--only", default="", metavar="TEXT", help="the cases whose path holds TEXT")
-    p.add_argument("--update", action="store_true", help="write the parts 'after' that differ")
-    p.add_argument("--list", action="store_true", help="print the cases")
-    a = p.parse_args()
-    tool = os.path.abspath(a.tool)
+def chosen_files(a):
+    """The files of the cases that the arguments ask for, in order."""
     files = sorted(
         os.path.join(d, f)
         for d, _, fs in os.walk(HERE)
         for f in fs
         if f.endswith(".txt") and a.only in os.path.join(d, f)
     )
+    k, n = a.shard
+    return files[k - 1 :: n]
+
+
+def shard(text):
+    """(K, N) of K/N."""
+    if (m := re.fullmatch(r"(\d+)/(\d+)", text)) and 1 <= int(m[1]) <= int(m[2]):
+        return int(m[1]), int(m[2])
+    raise argparse.ArgumentTypeError(f"'{text}' is not K/N with K from 1 to N")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("tool", metavar="GRAPHOPT")
+    p.add_argument("--only", default="", metavar="TEXT", help="the cases whose path holds TEXT")
+    p.add_argument("--shard", type=shard, default=(1, 1), metavar="K/N", help="every N-th case from the K-th")
+    p.add_argument("--update", action="store_true", help="write the parts 'after' that differ")
+    p.add_argument("--list", action="store_true", help="print the cases")
+    a = p.parse_args()
+    files = chosen_files(a)
     if a.list:
         print("\n".join(os.path.relpath(f, HERE) for f in files))
         return 0
+    path = os.path.abspath(a.tool)
+    tool = OneProcess(path) if SANITIZED else Processes(path)
     bad = 0
     with tempfile.TemporaryDirectory() as work:
         for f in files:
@@ -476,8 +495,10 @@ def main():
                     + "\n  ".join(w.replace("\n", "\n    ") for w in wrong),
                     flush=True,
                 )
+    if lost := tool.close():
+        print(f"FAILED {lost}")
     print(f"{len(files) - bad} passed, {bad} failed")
-    return 1 if bad or not files else 0
+    return 1 if bad or lost or not files else 0
 
 
 if __name__ == "__main__":

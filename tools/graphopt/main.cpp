@@ -1,97 +1,11 @@
 // graphopt: the tool. It includes only the library's public headers.
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <exception>
-#include <new>
-#include <string>
 
-#include "graphopt/error.h"
-#include "graphopt/version.h"
-#include "handlers.h"
 #include "verbs.h"
 
-namespace graphopt::tool {
-
-Status write_stdout(std::string_view text) {
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written) return Done{};
-  if (errno == EPIPE) end_by(SIGPIPE);  // as other tools end when head has seen enough
-  return Error{ErrorKind::Output, in_file("stdout"),
-               std::string("could not be written: ") + std::strerror(errno),
-               "see whether its reader has ended or its disk is full"};
-}
-
-int fail(const Errors& errors, Console& console) {
-  console.finish();
-  for (const Error& error : errors) console.error(error);
-  return static_cast<int>(errors.front().kind);
-}
-
-namespace {
-
-int run(int argc, char** argv) {
-  const ToolOptions plain;
-  Result<Command> command = parse_command_line(argc, argv);
-  if (!command) {
-    Console console(plain);
-    return fail(command.errors(), console);
-  }
-  install_handlers(command->input());
-  Console console(command->tool);
-  if (command->verb == Command::Verb::Print) {
-    const Status written = write_stdout(command->text);
-    return written ? 0 : fail(written.errors(), console);
-  }
-  if (command->tool.max_memory > 0 && !limit_memory(command->tool.max_memory)) {
-    console.log(LogLevel::Warning, "--max-memory: the system does not take the limit; it is not in force");
-  }
-  switch (command->verb) {
-    case Command::Verb::Inspect: return run_inspect(*command, console);
-    case Command::Verb::Reduce: return run_reduce(*command, console);
-    case Command::Verb::Compare: return run_compare(*command, console);
-    case Command::Verb::CheckDevice: return run_check_device(*command, console);
-    default: return run_optimize(*command, console);
-  }
-}
-
-std::string command_line(int argc, char** argv) {
-  std::string out;
-  for (int i = 1; i < argc; ++i) out += std::string(" ") + argv[i];
-  return out;
-}
-
-}  // namespace
-}  // namespace graphopt::tool
-
 int main(int argc, char** argv) {
-  using namespace graphopt;
-  int status = static_cast<int>(ErrorKind::Internal);
-  try {
-    status = tool::run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    std::fputs(
-        "graphopt: error: out of memory; nothing was written\n  help: give --max-memory more, or a machine "
-        "with more\n",
-        stderr);
-    status = static_cast<int>(ErrorKind::Limit);
-  } catch (const std::exception& e) {
-    const Error error{ErrorKind::Internal,
-                      {},
-                      std::string("a defect of graphopt: ") + e.what(),
-                      "please report it with the model, the command line (graphopt" +
-                          tool::command_line(argc, argv) + ") and the version (" + std::string(version()) +
-                          ")"};
-    std::fputs((to_string(error) + '\n').c_str(), stderr);
-  } catch (...) {
-    std::fputs(
-        "graphopt: error: a defect of graphopt: an unknown exception\n"
-        "  help: please report it with the model, the command line and graphopt --version\n",
-        stderr);
-  }
+  const int status = graphopt::tool::run_command_line(argc, argv);
   // Everything is written: the system frees the memory.
   std::fflush(stdout);
   std::fflush(stderr);

@@ -10,6 +10,11 @@
 
 namespace graphopt::tool {
 
+// Runs the command that the words request, `argv[0]` being the program's name, and returns its exit status
+// (docs/exit-codes.md). Nothing is thrown: what a defect throws is reported, status 70. A process may call it
+// again and again; handlers of signals and a memory limit stay in force between the calls.
+int run_command_line(int argc, const char* const* argv);
+
 int run_optimize(const Command& command, Console& console);
 int run_inspect(const Command& command, Console& console);
 int run_compare(const Command& command, Console& console);
