@@ -24,6 +24,11 @@ endfunction()
 function(graphopt_unite target)
   if(GRAPHOPT_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    # GCC takes every source of such a build for a header, where a class with a member from an unnamed
+    # namespace would break the one-definition rule; and it warns falsely of what it inlines further than from
+    # one source.
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-free-nonheap-object;-Wno-restrict>)
   else()
     graphopt_precompile(${target})
   endif()

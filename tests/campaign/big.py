@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: src/onnx/
 """A model with large external data, in a sparse file: optimized into another folder with at most 200 MiB of
 data memory.
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: src/hoist/ src/draft/
 """Large graphs through the search over moves: it ends, finds what is there, and its time grows with the
 graph, not with its square.
 

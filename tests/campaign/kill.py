@@ -1,4 +1,7 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# LONG: --count 200
+# WHEN: src/onnx/ src/support/file
 """kill -9 while OUT is rewritten in place: OUT is the old file or the new one, whole; what is left behind
 does no harm.
 

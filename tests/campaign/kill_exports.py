@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: src/exports/ src/driver/export src/onnx/set_writer
 """kill -9 while exports are written over older ones: each is the old or the new one, whole.
 
   kill_exports.py GRAPHOPT

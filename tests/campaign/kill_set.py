@@ -1,4 +1,7 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# LONG: --count 60
+# WHEN: src/onnx/ src/support/file
 """kill -9 while a set of files replaces a set: who starts from the list finds the old or the new one, whole.
 
   kill_set.py GRAPHOPT [--count N] [--seed S] [--kibibytes K] [--form own|shared|below]

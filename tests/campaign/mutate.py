@@ -1,4 +1,7 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# LONG: --count 20000 --in-process 200000 --seed 2
+# WHEN: src/onnx/ src/support/
 """Mutated models: the tool refuses them in the documented way, or takes them; it never crashes, hangs or
 leaves a half-written file.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """The ONNX backend tests: every case must give its recorded results after optimization.
 
   backend.py GRAPHOPT [--all] [--only TEXT] [--options '...'] [--jobs N] [--left-out]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """A clone that is bound, inferred and optimized is what graphopt makes of the file with --dim and --shape.
 
   bound_clones.py GRAPHOPT [--all] [--only NAME ...] [--work DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """Models per bucket as they are written, padded and cut in ONNX Runtime, against true runs of the original.
 
   bucket_files.py GRAPHOPT [FOLDER] [--all] [--only NAME ...] [--max-bytes N] [--floor N] [--jobs N]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """Real models padded: the verdict for each of their symbols and for all together, and where it is safe,
 padded runs against true ones in ONNX Runtime.
 

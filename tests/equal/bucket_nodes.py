@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """The ONNX backend's node cases with padded extents: no verdict may call safe what differs in ONNX Runtime.
 
   bucket_nodes.py GRAPHOPT [--all] [--floor N] [--jobs N] [--reasons] [FILTER]

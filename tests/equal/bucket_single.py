@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """A model that dispatches between buckets gives what the dynamic model gives, for every shape.
 
   bucket_single.py GRAPHOPT [FOLDER] [--all] [--only NAME ...] [--draws N] [--jobs N]

@@ -1,4 +1,7 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# LONG: --all
+# WHEN: src/runtime/
 """Does --check see what a wrong rewrite would do? Defects are planted in real exports, and graphopt compare,
 which shares everything with --check but the run of the passes, has to find each that changes results.
 

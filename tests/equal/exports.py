@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """What --emit writes, run in ONNX Runtime, against the whole model.
 
   exports.py GRAPHOPT [--all] [--only NAME ...] [--devices NAME ...] [--work DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all --count 1000
 """The cost that reshape hoisting and aggregation reach must not rise.
 
   hoist_costs.py GRAPHOPT [--count N] [--all] [--only NAME ...] [--work DIR] [--record]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """Partitioned models, run part by part in ONNX Runtime, against the whole model.
 
   partitions.py GRAPHOPT [--all] [--only NAME ...] [--devices NAME ...] [--algorithms NAME ...] [--work DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """Models cut in two: the parts, run one after the other in ONNX Runtime, give what the whole gives.
 
   parts.py GRAPHOPT [--all] [--only NAME ...] [--cuts N] [--seed S] [--work DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """Real exports before and after: runs both in ONNX Runtime and compares the results, counts the nodes, and
 runs the tool again on its output.
 

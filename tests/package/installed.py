@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: tools/package python/
 """What tools/package --quick makes, installed with pip: the module, the command, the data beside them.
 
   installed.py GRAPHOPT              a wheel of this binary, in an empty prefix

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: tools/packag
 """What tools/packaging/symbols.py says of binaries: the short form of the checks of a portable one.
 
 portable.py GRAPHOPT   a release build

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: tools/packag tests/cli/help.txt
 """The man page and the completions say what --help says: every option of every verb is in each of them.
 
 shell_files.py GRAPHOPT

@@ -13,6 +13,12 @@ class BuildError(Exception):
     """A command failed, or the build folder does not compile what is to be changed."""
 
 
+def compiles_single_sources(build):
+    """False for a build that compiles each layer as one source (GRAPHOPT_UNITY), which nothing here can change
+    a file of."""
+    return "/Unity/unity_" not in (Path(build) / "compile_commands.json").read_text()
+
+
 def run(command, **options):
     done = subprocess.run(command, capture_output=True, text=True, **options)
     if done.returncode != 0:

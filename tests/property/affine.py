@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 3000 --seed 2
 """Products with affine maps on both sides, before and after fold-affine: within what rounding can do.
 
   affine.py GRAPHOPT [--count N] [--seed S]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 2000 --seed 2
 """Random graphs whose nodes name devices: the parts give the bits of the original, and nothing is mixed.
 
   assignments.py GRAPHOPT [--count N] [--seed S]

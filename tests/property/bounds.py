@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 4000 --seed 2
 """Chains of Relu, Clip, Max and Min before and after merge-bounds, at every length from 1 to 40.
 
   bounds.py GRAPHOPT [--count N] [--seed S]

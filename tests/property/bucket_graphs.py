@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 4000 --seed 900000
 """Random models with marked extents: what a verdict calls safe gives the same results padded, in ONNX
 Runtime.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 10000 --seed 4000000
 """Compositions of backend cases before and after: the same results in ONNX Runtime.
 
   compositions.py GRAPHOPT [--count N] [--seed S] [--jobs N] [--keep DIR] [--options '...']

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 4000 --seed 2
 """Dims of inputs with nasty names: the text is a name, and no two different dims get one name.
 
   dim_names.py GRAPHOPT [--count N] [--seed S]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 4000 --seed 2 --jobs 2
 """Random graphs through reshape hoisting and elementwise aggregation: the same bits, always.
 
   hoist_graphs.py GRAPHOPT [--count N] [--seed S] [--passes LIST] [--keep FOLDER] [--no-shuffle]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 1000 --seed 2
 """Products of one value, before and after merge-matmuls: within what rounding can do, and not a bit beyond.
 
   merge_matmuls.py GRAPHOPT [--count N] [--seed S]

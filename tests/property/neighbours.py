@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --only golden/ --count 30000 --per-model 40 --seed 77
 """Neighbours of known models: each with one thing changed, which a condition somewhere must notice.
 
   neighbours.py GRAPHOPT [--count N] [--seed S] [--only TEXT] [--change TEXT] [--per-model N] [--jobs N] [-v]

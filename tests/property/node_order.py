@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 1000 --seed 2
 """Small graphs in which nodes require equal extents, in several orders of their nodes: one result.
 
   node_order.py GRAPHOPT [--count N] [--seed S] [--jobs N] [--keep DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all
 """Nodes that do not fit their operators: the tool refuses the model with status 2, or keeps what it cannot
 understand and accepts its own output again. It never finds an error in itself and never crashes.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 4000 --seed 2
 """Products with weights in all scopes: does --exact keep every bit wherever a weight stands?
 
   packed_scopes.py GRAPHOPT [--count N] [--seed N]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 3000 --seed 2
 """Random Pads in front of convolutions and pooling, before and after fold-pads.
 
   pads.py GRAPHOPT [--count N] [--seed S]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 10000 --seed 2
 """On random graphs of two devices, graphopt has no more subgraphs of the accelerator than ONNX Runtime.
 
   partition_counts.py GRAPHOPT [--count N] [--seed S] [--options WORDS]

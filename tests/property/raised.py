@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 3000 --seed 2
 """Activations and normalizations in primitives, before and after they are raised: within the stated bounds.
 
   raised.py GRAPHOPT [--count N] [--seed S]

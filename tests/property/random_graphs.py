@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 10000 --seed 5000000
 """Random graphs before and after: the same bits in ONNX Runtime, at sizes with zeros and ones, with special
 values.
 

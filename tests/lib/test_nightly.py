@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The nightly run goes on where it stopped, and keeps a row of each test (tests/nightly.py)."""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import nightly  # noqa: E402
+
+
+def row(number, test, verdict="ok", figure="3 of 3"):
+    return nightly.Row(number, test, verdict, 1.5, figure, "abc1234", "2 x some processor, 8 GiB")
+
+
+def check_rounds():
+    one = {n: row(1, n) for n in "ab"}
+    assert nightly.current_round({}, ["a"], False) == 1
+    assert nightly.current_round(one, ["a", "b", "c"], False) == 1, "c is left"
+    assert nightly.current_round(one, ["a", "b"], False) == 2, "the round was whole"
+    assert nightly.current_round(one, ["a", "b", "c"], True) == 2, "--again"
+    assert nightly.current_round(one | {"a": row(2, "a")}, ["a", "b"], False) == 2, "b is of the round before"
+
+
+def check_rows(folder):
+    nightly.RESULTS = folder / "rows.tsv"
+    assert nightly.read_rows() == {}
+    rows = {"b": row(2, "b"), "a": row(1, "a", "FAILED", "1: two tabs")}
+    nightly.write_rows(rows)
+    assert nightly.read_rows() == rows
+    assert os.listdir(folder) == ["rows.tsv"]
+    log = folder / "log"
+    log.write_text("first\nlast\tone \n\n")
+    assert nightly.figure_of(log) == "last one"
+    log.write_text("")
+    assert nightly.figure_of(log) == ""
+
+
+def check_verdicts(folder):
+    nightly.LOGS = folder
+
+    def ran(command, seconds=60):
+        test = nightly.Test("t", ["bash", "-c", command], str(folder), {"WORD": "7"}, seconds)
+        return nightly.run(test, 1)
+
+    good = ran('echo "$WORD cases"')
+    assert (good.verdict, good.figure) == ("ok", "7 cases"), good
+    assert ran("echo no; exit 3").figure == "3: no"
+    assert ran("exit 77").verdict == "skipped"
+    late = ran("sleep 60", 0.2)
+    assert late.verdict == "FAILED" and "no end" in late.figure, late
+
+
+def main():
+    check_rounds()
+    for check in (check_rows, check_verdicts):
+        with tempfile.TemporaryDirectory() as folder:
+            check(pathlib.Path(folder))
+    print("rounds, rows and verdicts are as they should be")
+
+
+if __name__ == "__main__":
+    main()
