@@ -30,7 +30,8 @@ bool answer(const std::string& line, std::FILE* answers) {
   }
   std::vector<const char*> arguments;
   for (const std::string& word : held) arguments.push_back(word.c_str());
-  const int status = graphopt::tool::run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  const int status =
+      graphopt::tool::run_command_line(static_cast<int>(arguments.size()), arguments.data(), false);
   std::fflush(stdout);
   return std::fprintf(answers, "%d\n", status) > 0 && std::fflush(answers) == 0;
 }

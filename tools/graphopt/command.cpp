@@ -211,7 +211,6 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
                  "add --bucketable");
   } else {
     command.verb = Command::Verb::Inspect;
-    command.inspect.process_ends = true;
   }
   return command;
 }
@@ -290,7 +289,6 @@ Result<Command> parse_devices(int argc, const char* const* argv) {
     return usage("devices check: no model is named", "graphopt devices check PROFILE IN");
   } else {
     command.verb = Command::Verb::CheckDevice;
-    options.process_ends = true;
   }
   return command;
 }
@@ -427,7 +425,6 @@ Result<Command> parse_optimize(int argc, const char* const* argv) {
   } else {
     command.verb = Command::Verb::Optimize;
     options.timeout = command.tool.timeout;
-    options.process_ends = true;
   }
   return command;
 }

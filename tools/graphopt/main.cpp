@@ -5,7 +5,7 @@
 #include "verbs.h"
 
 int main(int argc, char** argv) {
-  const int status = graphopt::tool::run_command_line(argc, argv);
+  const int status = graphopt::tool::run_command_line(argc, argv, true);
   // Everything is written: the system frees the memory.
   std::fflush(stdout);
   std::fflush(stderr);

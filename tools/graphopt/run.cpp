@@ -32,13 +32,16 @@ int fail(const Errors& errors, Console& console) {
 
 namespace {
 
-int run(int argc, const char* const* argv) {
+int run(int argc, const char* const* argv, bool process_ends) {
   const ToolOptions plain;
   Result<Command> command = parse_command_line(argc, argv);
   if (!command) {
     Console console(plain);
     return fail(command.errors(), console);
   }
+  command->options.process_ends = process_ends;
+  command->inspect.process_ends = process_ends;
+  command->device.process_ends = process_ends;
   install_handlers(command->input());
   Console console(command->tool);
   if (command->verb == Command::Verb::Print) {
@@ -65,9 +68,9 @@ std::string joined(int argc, const char* const* argv) {
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv) {
+int run_command_line(int argc, const char* const* argv, bool process_ends) {
   try {
-    return run(argc, argv);
+    return run(argc, argv, process_ends);
   } catch (const std::bad_alloc&) {
     std::fputs(
         "graphopt: error: out of memory; nothing was written\n  help: give --max-memory more, or a machine "

@@ -11,9 +11,10 @@
 namespace graphopt::tool {
 
 // Runs the command that the words request, `argv[0]` being the program's name, and returns its exit status
-// (docs/exit-codes.md). Nothing is thrown: what a defect throws is reported, status 70. A process may call it
-// again and again; handlers of signals and a memory limit stay in force between the calls.
-int run_command_line(int argc, const char* const* argv);
+// (docs/exit-codes.md). Nothing is thrown: what a defect throws is reported, status 70. `process_ends`: the
+// process ends then, so models are left to the system. Else it may be called again and again; handlers of
+// signals and a memory limit stay in force between the calls.
+int run_command_line(int argc, const char* const* argv, bool process_ends);
 
 int run_optimize(const Command& command, Console& console);
 int run_inspect(const Command& command, Console& console);
