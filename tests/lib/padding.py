@@ -6,7 +6,8 @@ true extents, padded extents and feeds it runs both, and says what differs. `bin
 verdict admits, `feeds_of` data.
 
 Pad elements by their class: const has the verdict's value; finite is zero, and then garbage of the magnitude
-of data; any is zero, garbage, and then NaN and infinities (integers: garbage).
+of data; any is zero, garbage, and then NaN and infinities (integers: garbage). `edge_elements` are those at the
+edges of a type.
 """
 
 import collections
@@ -99,6 +100,30 @@ def feeds_of(model, extents, rng, ranges=None):
     return feeds
 
 
+# "extreme": the greatest and least numbers of the type, among others; "large": those of which few sums and
+# products stay finite, as the analysis may assume; "equal": one of these for all elements.
+EDGE_FILLS = ("extreme", "large", "equal")
+LARGE = {"float16": 10.0, "float32": 1e8, "float64": 1e70}
+
+
+def edge_elements(dtype, kind, fill):
+    """The elements at the edges of a type that a pad of this class may have."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        some = [info.min, info.max, 0, 1, 2, 7, 2**31 - 1, 2**31, -1, -2, -(2**31), info.max - 1]
+        return np.array([v for v in some if info.min <= v <= info.max], dtype)
+    info, large = np.finfo(dtype), LARGE[dtype.name]
+    some = [0.0, -0.0, 1.0, -1.0, large, -large, info.tiny, -info.tiny, info.smallest_subnormal, 0.3, -2.5]
+    if fill == "extreme":
+        some += [info.max, info.min, info.max / 2, np.sqrt(info.max), -np.sqrt(info.max), 30.0, -30.0]
+    if kind == "any":
+        some += [np.nan, np.inf, -np.inf]
+    return np.array(some).astype(dtype)
+
+
 def filled(shape, dtype, pad, fill, rng, size=None):
     """An array of pad elements. Garbage has a magnitude of which sums and products stay finite, as the
     analysis may assume; `size` is another one."""
@@ -112,6 +137,9 @@ def filled(shape, dtype, pad, fill, rng, size=None):
         return np.full(shape, value, dtype)
     if dtype.kind == "O":
         return rng.choice(np.array(["", "pad", "?"], object), shape)
+    if fill in EDGE_FILLS:
+        some = edge_elements(dtype, pad.kind, fill)
+        return np.full(shape, rng.choice(some)) if fill == "equal" else rng.choice(some, shape)
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
     if dtype.kind in "iu":
@@ -477,6 +505,7 @@ def region_problems(claim, array, at, true, padded):
             yield f"{text} has +Inf"
         # Bounds are computed in double, the values in their own type.
         room = 0 if array.dtype.kind in "iub" else 1e-2 if array.dtype.itemsize == 2 else 1e-4
+        room = max(room, region.get("rounding", 0) if array.dtype.kind == "f" else 0)
         kept = found[~np.isnan(found)] if low == high else found[np.isfinite(found)]
         with np.errstate(invalid="ignore"):
             under = kept < low - (room * (1 + abs(low)) if np.isfinite(low) else 0)

@@ -45,6 +45,7 @@ Json region(const DimPool& dims, const Content& c, AxisMask axes) {
   out["nan"] = c.nan;
   out["inf"] = c.infinite;
   out["pinf"] = c.positive_infinite;
+  out["rounding"] = c.rounding;
   return out;
 }
 

@@ -211,9 +211,9 @@ void PaddingAnalysis::seed_input(ValueId v) {
     content = ContentMath::between(length->second, length->second);
   Content padding = ContentMath::number(0);
   if (const auto pad = options_.pads.find(v); pad != options_.pads.end()) {
-    if (pad->second.kind == PadElement::Kind::Number) padding = ContentMath::number(pad->second.number);
-    else if (out.type == DType::Bool) padding = ContentMath::boolean();
-    else padding = ContentMath::any_finite();
+    padding = pad->second.kind == PadElement::Kind::Number
+                  ? ContentMath::number(stored(out.type, pad->second.number))
+                  : ContentMath::any_of(out.type);
     if (pad->second.kind == PadElement::Kind::Any && is_float(out.type)) padding = ContentMath::anything();
   }
   for_each_subset(out.padded, [&](AxisMask s) { out.contents.push_back(s == 0 ? content : padding); });

@@ -5,16 +5,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "specialize/padding/type_limits.h"
+
 namespace graphopt {
 namespace {
 
 constexpr double kExactInteger = 9007199254740992.0;  // 2^53: below, a double holds every integer
 
 bool is_integer(double v) { return std::isfinite(v) && std::floor(v) == v; }
-
-// A number that every floating type of 16 bits and more computes with exactly, if all of its operands are
-// such numbers.
-bool is_plain(double v) { return !std::isfinite(v) || (std::fabs(v) <= 256 && is_integer(v * 4)); }
 
 double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
@@ -24,19 +22,15 @@ double outward(std::int64_t v, double towards) {
   return std::fabs(d) < kExactInteger ? d : std::nextafter(d, towards);
 }
 
-struct Limits {
-  double low, high;
-};
-// The numbers of an integer type, as doubles that are not larger than them.
-Limits limits_of(DType type) {
-  if (type == DType::Bool) return {0, 1};
-  const int bits = bits_of(type);
-  return is_signed_int(type) ? Limits{-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1) - 1}
-                             : Limits{0, std::ldexp(1, bits) - 1};
+// A side that no double holds is infinite.
+void overflow(Content& c) {
+  c.infinite = true;
+  c.positive_infinite = c.positive_infinite || c.high.number == kInfinity;
 }
 
 Content rounded(Content c) {
-  if (!is_plain(c.low.number) || !is_plain(c.high.number)) c.rounding = std::max(c.rounding, kRounding);
+  if (!is_plain_number(c.low.number) || !is_plain_number(c.high.number))
+    c.rounding = std::max(c.rounding, kRounding);
   return c;
 }
 
@@ -54,24 +48,24 @@ Content ContentMath::number(double v) {
 
 Content ContentMath::anything() {
   Content c = any_finite();
-  c.nan = c.infinite = c.positive_infinite = true;
+  c.nan = c.infinite = c.positive_infinite = c.chosen = true;
   return c;
 }
 
-Content ContentMath::held(DType type, Content c) const {
-  if (is_float(type)) {
-    if (c.rounding > 0 && bits_of(type) < 32) c.rounding = kCoarseRounding;
-    // A result that is too small becomes 0.
-    const double least = type == DType::Double ? 2.3e-308 : type == DType::Float16 ? 6.2e-5 : 1.2e-38;
-    if (!c.low.expression && c.low.number > 0 && c.low.number < least) c.low.number = 0;
-    if (!c.high.expression && c.high.number < 0 && c.high.number > -least) c.high.number = 0;
-    return c;
+Content ContentMath::any_of(DType type) {
+  Content c = is_float(type) ? interval(-greatest_of(type), greatest_of(type)) : any_finite();
+  if (type == DType::Bool) c = boolean();
+  c.chosen = true;
+  return c;
+}
+
+Content ContentMath::combined(std::initializer_list<Content> operands) {
+  Content c = any_finite();
+  for (const Content& o : operands) {
+    if (!o.finite()) return anything();
+    c.chosen = c.chosen || o.chosen;
   }
-  c.rounding = 0;
-  if (!is_int(type) && type != DType::Bool) return anything();
-  const Limits limits = limits_of(type);
-  if (low(c) >= limits.low && high(c) <= limits.high) return c;
-  return any_finite();
+  return c;
 }
 
 // --- asking ------------------------------------------------------------------------------------------------
@@ -90,6 +84,10 @@ double ContentMath::high(const Bound& b) const {
 
 double ContentMath::low(const Content& c) const { return low(c.low); }
 double ContentMath::high(const Content& c) const { return high(c.high); }
+
+bool ContentMath::is_bounded(const Content& c) const {
+  return c.finite() && std::isfinite(low(c)) && std::isfinite(high(c));
+}
 
 bool ContentMath::is_number(const Content& c) const {
   if (c.nan || c.rounding > 0) return false;
@@ -167,6 +165,7 @@ Content ContentMath::join(const Content& a, const Content& b) const {
   c.positive_infinite = a.positive_infinite || b.positive_infinite;
   c.rounding = std::max(a.rounding, b.rounding);
   c.mask = std::min(mask_of(a), mask_of(b));
+  c.chosen = a.chosen || b.chosen;
   return c;
 }
 
@@ -201,6 +200,8 @@ Content ContentMath::add(const Content& a, const Content& b) const {
   if (const DimId e = sum(a.high, b.high)) c.high = {0, e};
   else c.high = {high(a) == kInfinity || high(b) == kInfinity ? kInfinity : high(a) + high(b), {}};
   c.rounding = std::max(a.rounding, b.rounding);
+  c.chosen = a.chosen || b.chosen;
+  if (is_bounded(a) && is_bounded(b) && !is_bounded(c)) overflow(c);
   // Where bounds of two signs cancel, what they may be off by does not.
   const auto cancels = [&](const Bound& x, const Bound& y, bool lower) {
     const double u = lower ? low(x) : high(x), v = lower ? low(y) : high(y);
@@ -229,6 +230,7 @@ Content ContentMath::negate(const Content& a) const {
   c.infinite = a.infinite;
   c.positive_infinite = a.infinite && low(a) == -kInfinity;
   c.rounding = a.rounding;
+  c.chosen = a.chosen;
   return c;
 }
 
@@ -246,6 +248,8 @@ Content ContentMath::multiply(const Content& a, const Content& b) const {
   c.nan = a.nan || b.nan || zero_times_infinity;
   c.infinite = c.positive_infinite = a.infinite || b.infinite;
   c.rounding = std::max(a.rounding, b.rounding);
+  c.chosen = a.chosen || b.chosen;
+  if (is_bounded(a) && is_bounded(b) && !is_bounded(c)) overflow(c);
   return rounded(c);
 }
 
@@ -270,6 +274,7 @@ Content ContentMath::divide(const Content& a, const Content& b, bool integers) c
   const std::array<double, 5> corners{quotient(al, bl), quotient(al, bh), quotient(ah, bl), quotient(ah, bh),
                                       std::isinf(bl) || std::isinf(bh) ? 0.0 : quotient(al, bl)};
   Content c = interval(*std::ranges::min_element(corners), *std::ranges::max_element(corners));
+  c.chosen = a.chosen || b.chosen;
   if (integers) {
     c.low.number = std::floor(c.low.number);
     c.high.number = std::ceil(c.high.number);
@@ -278,6 +283,7 @@ Content ContentMath::divide(const Content& a, const Content& b, bool integers) c
   c.nan = a.nan;
   c.infinite = c.positive_infinite = a.infinite;
   c.rounding = kRounding;
+  if (is_bounded(a) && !is_bounded(c)) overflow(c);
   return c;
 }
 
@@ -301,6 +307,19 @@ Content ContentMath::maximum(const Content& a, const Content& b) const {
           : less_equal(b.low, a.low) ? a.low
                                      : Bound{std::max(low(a), low(b)), greatest(a.low, b.low)};
   return c;
+}
+
+Content ContentMath::log_probability(const Content& scores, bool may_be_nan) const {
+  Content out = interval(low(scores) - high(scores), 0);
+  // A logarithm of the number of scores is subtracted, too.
+  if (is_bounded(scores)) out.low.number -= 64;
+  else out.low.number = -kInfinity;
+  out.nan = may_be_nan;
+  out.infinite = !scores.finite();
+  if (out.infinite) out.high.number = kInfinity;  // of rows with infinity, kernels make anything
+  out.rounding = kRounding;
+  out.chosen = scores.chosen;
+  return out;
 }
 
 Content ContentMath::widened(const Content& c) const {
@@ -347,57 +366,23 @@ Content ContentMath::select(const Content& condition, const Content& x, const Co
   return is(condition, 1) ? x : is_zero(condition) ? y : join(x, y);
 }
 
+// Squares and cubes are products; what a greater power gives must be seen to fit.
 Content ContentMath::power(const Content& a, const Content& exponent) const {
   if (!is_number(exponent) || !exponent.finite() || !a.finite()) return anything();
   const double e = low(exponent);
   if (e > 0 && is_zero(a)) return number(0);
-  if (e == 2) {
-    const double l = low(a), h = high(a), most = std::max(l * l, h * h);
-    Content c = interval(l <= 0 && h >= 0 ? 0 : std::min(l * l, h * h), most);
-    c.rounding = kRounding;
-    return c;
-  }
   const Content base = widened(a);
-  const bool defined = e > 0 ? is_integer(e) || low(base) >= 0 : low(base) > 0;
+  const double l = low(base), h = high(base);
+  const bool defined = e > 0 ? is_integer(e) || l >= 0 : l > 0;
   if (!defined) return anything();
-  Content c = any_finite();
+  const double at_low = std::pow(l, e), at_high = std::pow(h, e);
+  Content c = interval(std::min(at_low, at_high), std::max(at_low, at_high));
+  if (l < 0 && h > 0 && is_integer(e / 2)) c.low.number = 0;
   c.rounding = kRounding;
+  c.chosen = a.chosen;
+  constexpr double kFewFactors = 4;
+  if (!is_bounded(c) && (is_bounded(a) || std::fabs(e) > kFewFactors)) overflow(c);
   return c;
-}
-
-Content ContentMath::cast(const Content& c, DType from, DType to) const {
-  if (to == DType::Bool) {
-    const Content wide = widened(c);
-    if (is_zero(c)) return number(0);
-    return (low(wide) > 0 || high(wide) < 0) && !c.nan ? number(1) : boolean();
-  }
-  if (is_float(from) && !is_float(to)) {
-    if (!c.finite()) return any_finite();
-    const Content wide = widened(c);
-    return held(to, interval(std::trunc(low(wide)), std::trunc(high(wide))));
-  }
-  Content out = c;
-  if (!is_float(to)) return held(to, out);
-  if (bits_of(to) < 16) return anything();
-  const double most = to == DType::Float16 ? 65504 : to == DType::BFloat16 ? 3e38 : kInfinity;
-  const double least_number = low(c), most_number = high(c);
-  const bool fits = (least_number >= -most || least_number == -kInfinity) &&
-                    (most_number <= most || most_number == kInfinity);
-  if (!fits) {
-    if (is_number(c)) return number(least_number < 0 ? -kInfinity : kInfinity);
-    out = any_finite();
-    out.nan = c.nan;
-    out.infinite = true;
-    out.positive_infinite = most_number > most || c.positive_infinite;
-    out.mask = c.mask;
-    return held(to, out);
-  }
-  // Where the narrower type does not hold all of the values.
-  const double magnitude = std::max(std::fabs(least_number), std::fabs(most_number));
-  const double holds = bits_of(to) >= 64 ? kExactInteger : bits_of(to) == 32 ? 16777216.0 : 256.0;
-  const bool narrows = is_float(from) ? bits_of(to) < bits_of(from) : !(magnitude <= holds);
-  if (narrows && !(is_number(c) && is_plain(least_number))) out.rounding = std::max(out.rounding, kRounding);
-  return held(to, out);
 }
 
 }  // namespace graphopt

@@ -7,11 +7,13 @@
 // in the true part and s .. s + s# - 1 behind it. Intervals are computed in doubles; the model runs in its
 // own types. So a content says whether its values may carry rounding, and a function that jumps (Floor, Cast
 // to integers, comparisons) widens it first. What an integer type does not hold wraps: then nothing is known.
+// What a floating type does not hold is infinite; an open end is that of the type.
 //
 // All numbers that may occur are in [low, high], NaN and infinities aside unless the bounds are infinite.
 #pragma once
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -37,6 +39,9 @@ struct Content {
   bool positive_infinite = false;
   double rounding = 0;  // > 0: values may be beyond a bound b by rounding * |b|
   double mask = 0;      // k > 0: a finite value plus a constant of at most -k, as additive masks make it
+  // Follows from elements that whoever pads may choose. Their sums and products are taken to stay finite, as
+  // those of data are, but not to fit a narrower type.
+  bool chosen = false;
 
   bool finite() const { return !nan && !infinite; }
 };
@@ -50,21 +55,29 @@ class ContentMath {
   static Content interval(double low, double high) { return {.low = {low, {}}, .high = {high, {}}}; }
   static Content any_finite() { return interval(-kInfinity, kInfinity); }
   static Content anything();
+  // What padding holds that must only be finite.
+  static Content any_of(DType type);
+  // What sums and products of such numbers hold.
+  static Content combined(std::initializer_list<Content> operands);
   static Content boolean() { return interval(0, 1); }
   static Content between(DimId low, DimId high) { return {.low = {0, low}, .high = {0, high}}; }
   static Content without_nan(Content c) {
     c.nan = false;
     return c;
   }
-  // The same content after a computation in this type: what an integer type does not hold has wrapped, and
-  // what is too small for a floating type is 0.
-  Content held(DType type, Content c) const;
+  // The same content after a computation in this type: what an integer type does not hold has wrapped, what
+  // is too large for a floating type is infinite, and what is too small is 0. In the true run nothing is too
+  // large.
+  Content held(DType type, Content c, bool true_run = false) const;
+  // The same content with the bounds of its type in place of open ends.
+  Content closed(DType type, Content c) const;
 
   // --- asking ----------------------------------------------------------------------------------------------
   double low(const Content& c) const;  // sound numeric bounds
   double high(const Content& c) const;
   bool is(const Content& c, double v) const;  // every element is v
   bool is_number(const Content& c) const;     // all elements are one number; infinities count
+  bool is_bounded(const Content& c) const;    // finite, by bounds that are numbers
   bool is_zero(const Content& c) const { return is(c, 0); }
   bool less_equal(const Bound& a, const Bound& b) const;
   bool less(const Bound& a, const Bound& b) const;
@@ -88,6 +101,8 @@ class ContentMath {
   Content logical(OpKind kind, const Content& a, const Content& b) const;
   Content select(const Content& condition, const Content& x, const Content& y) const;
   Content power(const Content& a, const Content& exponent) const;
+  // Logarithms of probabilities that follow from scores, by differences of two of them.
+  Content log_probability(const Content& scores, bool may_be_nan) const;
   // Widens by what rounding may have changed.
   Content widened(const Content& c) const;
   Content cast(const Content& c, DType from, DType to) const;
@@ -106,8 +121,17 @@ class ContentMath {
   DimPool& dims_;
 };
 
+// Returns the number of a floating type that a tensor of it holds for v; v itself for other types.
+double stored(DType type, double v);
+
+// The attributes alpha, beta or gamma of an operator, as far as it has them.
+struct UnaryParameters {
+  double alpha = 1, beta = 0, gamma = 1;
+};
+
 // Returns what an operator of one operand makes of a content of type `type`; anything for one without a rule.
 // Infinite values are never claimed absent where finite ones may overflow (Exp).
-Content unary_content(const ContentMath& math, OpKind kind, DType type, const Content& c);
+Content unary_content(const ContentMath& math, OpKind kind, DType type, const Content& c,
+                      const UnaryParameters& parameters = {});
 
 }  // namespace graphopt

@@ -19,16 +19,43 @@ template <class F> Content rising(const ContentMath& math, const Content& c, boo
   out.infinite = c.infinite && (std::isinf(low) || std::isinf(high));
   out.positive_infinite = c.infinite && std::isinf(high);
   out.rounding = c.rounding;
+  out.chosen = c.chosen;
   // Such as the 0.5 of Sigmoid(0).
   const bool exact = math.is_number(c) && std::fabs(low) <= 256 && std::floor(low * 4) == low * 4;
   if (rounds && !exact) out.rounding = std::max(out.rounding, kRounding);
   return out;
 }
 
-// A function that is finite wherever its operand is; `at_zero`: its value at 0, if that is 0.
-Content total(const ContentMath& math, const Content& c, bool zero_to_zero) {
+// The same between limits that the function has. Kernels approximate it with errors that are absolute.
+template <class F> Content sigmoidal(const ContentMath& math, DType type, const Content& c, F f) {
+  Content out = rising(math, c, true, f);
+  if (math.is_number(out) || out.nan) return out;
+  const double error = bits_of(type) < 32 ? 1e-2 : 1e-6;
+  out.low.number = std::max(out.low.number - error, f(-kInfinity));
+  out.high.number = std::min(out.high.number + error, f(kInfinity));
+  return out;
+}
+
+Content rounded_interval(double low, double high) {
+  Content out = ContentMath::interval(low, high);
+  out.rounding = kRounding;
+  return out;
+}
+
+// A function whose values are finite wherever its operand is, and of which |f(x)| is at most slope * |x| +
+// offset.
+Content total(const ContentMath& math, const Content& c, bool zero_to_zero, double slope = 1,
+              double offset = 0) {
+  if (!c.finite() || !std::isfinite(slope) || !std::isfinite(offset)) return ContentMath::anything();
   if (zero_to_zero && math.is_zero(c)) return ContentMath::number(0);
-  Content out = c.finite() ? ContentMath::any_finite() : ContentMath::anything();
+  Content out = ContentMath::combined({c});
+  if (math.is_bounded(c)) {
+    const Content wide = math.widened(c);
+    const double most =
+        slope * std::max(std::fabs(math.low(wide)), std::fabs(math.high(wide))) + std::fabs(offset);
+    if (std::isinf(most)) return ContentMath::anything();
+    out.low = {-most, {}}, out.high = {most, {}};
+  }
   out.rounding = kRounding;
   return out;
 }
@@ -44,6 +71,14 @@ Content absolute(const ContentMath& math, const Content& c) {
   out.nan = c.nan;
   out.infinite = out.positive_infinite = c.infinite;
   out.rounding = c.rounding;
+  out.chosen = c.chosen;
+  return out;
+}
+
+Content hyperbolic(const ContentMath& math, const Content& c, bool zero_to_zero) {
+  if (zero_to_zero && math.is_zero(c)) return ContentMath::number(0);
+  Content out = ContentMath::combined({c});
+  out.rounding = kRounding;
   return out;
 }
 
@@ -51,7 +86,7 @@ Content absolute(const ContentMath& math, const Content& c) {
 Content growing(const ContentMath& math, OpKind kind, DType type, const Content& c) {
   const double limit = type == DType::Float16 ? 11 : 88;
   Content out = kind == OpKind::Exp ? rising(math, c, true, [](double v) { return std::exp(v); })
-                                    : total(math, c, kind == OpKind::Sinh);
+                                    : hyperbolic(math, c, kind == OpKind::Sinh);
   if (kind == OpKind::Cosh && math.is_zero(c)) out = ContentMath::number(1);
   const Content wide = math.widened(c);
   if (math.high(wide) > limit || (kind != OpKind::Exp && math.low(wide) < -limit)) {
@@ -63,7 +98,9 @@ Content growing(const ContentMath& math, OpKind kind, DType type, const Content&
 
 }  // namespace
 
-Content unary_content(const ContentMath& math, OpKind kind, DType type, const Content& c) {
+Content unary_content(const ContentMath& math, OpKind kind, DType type, const Content& c,
+                      const UnaryParameters& parameters) {
+  const double alpha = std::fabs(parameters.alpha);
   const auto up = [&](bool rounds, auto f) { return rising(math, c, rounds, f); };
   const auto jump = [&](auto f) {
     Content out = rising(math, math.widened(c), false, f);
@@ -84,10 +121,10 @@ Content unary_content(const ContentMath& math, OpKind kind, DType type, const Co
       out.infinite = out.positive_infinite = c.infinite && math.high(c) == kInfinity;
       return out;
     }
-    case OpKind::Sigmoid: return up(true, [](double v) { return 1 / (1 + std::exp(-v)); });
-    case OpKind::Tanh: return up(true, [](double v) { return std::tanh(v); });
-    case OpKind::Erf: return up(true, [](double v) { return std::erf(v); });
-    case OpKind::Atan: return up(true, [](double v) { return std::atan(v); });
+    case OpKind::Sigmoid: return sigmoidal(math, type, c, [](double v) { return 1 / (1 + std::exp(-v)); });
+    case OpKind::Tanh: return sigmoidal(math, type, c, [](double v) { return std::tanh(v); });
+    case OpKind::Erf: return sigmoidal(math, type, c, [](double v) { return std::erf(v); });
+    case OpKind::Atan: return sigmoidal(math, type, c, [](double v) { return std::atan(v); });
     case OpKind::Asinh: return up(true, [](double v) { return std::asinh(v); });
     case OpKind::Softplus: return up(true, [](double v) { return v > 500 ? v : std::log1p(std::exp(v)); });
     case OpKind::Softsign:  // of infinity ONNX Runtime gives NaN
@@ -109,23 +146,37 @@ Content unary_content(const ContentMath& math, OpKind kind, DType type, const Co
     case OpKind::Reciprocal: return math.divide(ContentMath::number(1), c, false);
     case OpKind::IsNaN: return c.nan ? ContentMath::boolean() : ContentMath::number(0);
     case OpKind::IsInf: return c.finite() ? ContentMath::number(0) : ContentMath::boolean();
-    case OpKind::Sin: return total(math, c, true);
+    case OpKind::Sin:
     case OpKind::Cos:
-      if (math.is_zero(c)) return ContentMath::number(1);
-      return total(math, c, false);
+      if (!c.finite()) return ContentMath::anything();
+      if (math.is_zero(c)) return ContentMath::number(kind == OpKind::Cos ? 1 : 0);
+      return rounded_interval(-1, 1);
     case OpKind::HardSwish:
     case OpKind::Mish:
-    case OpKind::LeakyRelu:
-    case OpKind::Elu:
-    case OpKind::Selu:
-    case OpKind::Celu:
     case OpKind::Gelu:
+    case OpKind::MsGelu: return total(math, c, true);
+    // x times a number between 0 and 1, whatever alpha * x overflows to.
     case OpKind::Swish:
-    case OpKind::MsGelu:
-    case OpKind::MsQuickGelu: return total(math, c, true);
-    case OpKind::ThresholdedRelu:
-    case OpKind::Shrink:
-    case OpKind::HardSigmoid: return total(math, c, false);
+    case OpKind::MsQuickGelu:
+      if (!std::isfinite(alpha)) return ContentMath::anything();
+      return total(math, c, true);
+    case OpKind::LeakyRelu: return total(math, c, true, std::max(1.0, alpha));
+    case OpKind::Elu: return total(math, c, true, 1, alpha);
+    case OpKind::Selu: {
+      const double gamma = std::fabs(parameters.gamma);
+      return total(math, c, true, std::max(gamma, 1.0), gamma * alpha);
+    }
+    case OpKind::Celu:  // it divides by alpha
+      if (!(parameters.alpha > 0)) return ContentMath::anything();
+      return total(math, c, true, std::max(1.0, 1 / alpha), alpha);
+    case OpKind::ThresholdedRelu: return total(math, c, false);
+    case OpKind::Shrink:  // ONNX Runtime computes that of doubles in float
+      if (type == DType::Double && c.chosen) return ContentMath::anything();
+      return total(math, c, false, 1, parameters.beta);
+    case OpKind::HardSigmoid:
+      if (!c.finite() || !std::isfinite(alpha) || !std::isfinite(parameters.beta))
+        return ContentMath::anything();
+      return ContentMath::interval(0, 1);
     case OpKind::BitwiseNot: return ContentMath::any_finite();
     default: return ContentMath::anything();
   }

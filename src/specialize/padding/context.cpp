@@ -282,6 +282,20 @@ Content PaddingContext::join_over(const PaddedValue& v, AxisMask base, AxisMask 
   return c;
 }
 
+Content PaddingContext::whole(std::span<const std::size_t> operands) const {
+  std::optional<Content> all;
+  for (const std::size_t i : operands)
+    for (const Content& c : i < input_count() && has(i) ? in(i).contents : std::vector<Content>())
+      all = all ? math.join(*all, c) : c;
+  return all.value_or(ContentMath::number(0));
+}
+
+Content PaddingContext::weights(std::size_t first) const {
+  std::vector<std::size_t> operands;
+  for (std::size_t i = first; i < input_count(); ++i) operands.push_back(i);
+  return whole(operands);
+}
+
 std::string PaddingContext::axis_text(const PaddedValue& v, AxisMask axes) const {
   std::string out;
   for (std::size_t i = 0; i < v.rank(); ++i) {

@@ -73,8 +73,10 @@ class PaddingContext {
   template <class F> PaddedValue make(DType type, std::vector<LayoutId> l, F f) const {
     PaddedValue v = blank(type, std::move(l));
     if (std::popcount(v.padded) > kMaxPaddedAxes) return v;
-    for_each_subset(v.padded, [&](AxisMask region) { v.contents.push_back(math.held(type, f(region))); });
+    for_each_subset(v.padded,
+                    [&](AxisMask region) { v.contents.push_back(math.held(type, f(region), region == 0)); });
     v.contents[0] = ContentMath::without_nan(v.contents[0]);
+    v.contents[0].chosen = false;
     return v;
   }
   // The value with its axes moved: axis i of the result is axis from[i] of v; kNew for a new one of extent 1.
@@ -123,6 +125,11 @@ class PaddingContext {
   }
   // The join of the contents of v in the regions base | s, for all subsets s of `axes`.
   Content join_over(const PaddedValue& v, AxisMask base, AxisMask axes) const;
+  // The join of all contents of these operands, as far as they are there; 0 without any.
+  Content whole(std::span<const std::size_t> operands) const;
+  Content whole(std::size_t operand) const { return whole({&operand, 1}); }
+  // The same of all operands from `first` on: weights of a node, and other parameters.
+  Content weights(std::size_t first) const;
   // "axis 1 (seq)"
   std::string axis_text(const PaddedValue& v, AxisMask axes) const;
 

@@ -265,12 +265,9 @@ class Attention {
       (*l)[3] = v_.layouts[3];
     }
     // Finite scores under finite masks give finite weights of finite values.
-    bool finite = q_.finite() && k_.finite() && v_.finite() && !c_.has(kLengths);
-    if (c_.has(kMask)) finite = finite && c_.in(kMask).type != DType::Bool && c_.in(kMask).finite();
-    if (has_past_) finite = finite && past_key().finite() && past_value().finite();
-    return c_.set_result(std::move(*l), [&](AxisMask) {
-      return finite ? ContentMath::any_finite() : ContentMath::anything();
-    });
+    const bool may_hide_all = c_.has(kLengths) || (c_.has(kMask) && c_.in(kMask).type == DType::Bool);
+    const Content content = may_hide_all ? ContentMath::anything() : ContentMath::combined({c_.weights(0)});
+    return c_.set_result(std::move(*l), [&](AxisMask) { return content; });
   }
 
   PaddingContext& c_;
@@ -330,8 +327,7 @@ bool rotary_embedding(PaddingContext& c) {
       return c.refuse("padding of its positions may be out of range: it holds " + c.math.text(*bad));
   }
   return c.set_result(x.layouts, [&](AxisMask region) {
-    return x.at(region).finite() && cosines.finite() && sines.finite() ? ContentMath::any_finite()
-                                                                       : ContentMath::anything();
+    return ContentMath::combined({x.at(region), c.whole(1), c.whole(2)});
   });
 }
 

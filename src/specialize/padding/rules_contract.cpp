@@ -47,16 +47,15 @@ class Contractor {
       std::string in;
       for (std::size_t i = 0; i < k_.result.size(); ++i)
         if ((region >> i & 1u) != 0) in += k_.result[i];
-      bool zero = true, finite = true;
+      bool zero = true;
+      Content out = ContentMath::number(0);
       for (AxisMask s = 0; s < sets; ++s) {
         const Content p = product(in + chosen(s));
         zero = zero && c_.math.is_zero(p);
-        finite = finite && p.finite();
+        out = ContentMath::combined({out, p});
       }
-      Content out = zero     ? ContentMath::number(0)
-                    : finite ? ContentMath::any_finite()
-                             : ContentMath::anything();
-      if (!zero) out.rounding = kRounding;
+      if (zero) return ContentMath::number(0);
+      out.rounding = kRounding;
       return out;
     });
   }
@@ -97,13 +96,14 @@ class Contractor {
   }
 
   Content product(std::string_view labels) const {
-    bool zero = false, finite = true;
+    bool zero = false;
+    Content all = ContentMath::number(0);
     for (std::size_t o = 0; o < k_.operands.size(); ++o) {
       const Content& content = k_.operands[o]->at(region(o, labels));
       zero = zero || c_.math.is(content, k_.zeros[o]);
-      finite = finite && content.finite();
+      all = ContentMath::combined({all, content});
     }
-    return !finite ? ContentMath::anything() : zero ? ContentMath::number(0) : ContentMath::any_finite();
+    return zero && all.finite() ? ContentMath::number(0) : all;
   }
 
   // The repair masks factors that are not finite, or else the first one that is padded and whose zero is
@@ -186,11 +186,16 @@ bool matmul(PaddingContext& c) {
   auto out = Contractor(c, k).value(c.output_type(0));
   if (!out) return false;
   if (quantized)  // 0 of the product is the result's zero point
-    for (Content& content : out->contents) content = ContentMath::any_finite();
+    for (Content& content : out->contents) {
+      const bool finite = content.finite() && !is_float(out->type);
+      content = finite ? ContentMath::any_finite() : ContentMath::anything();
+    }
   return c.set(0, *std::move(out));
 }
 
 bool gemm(PaddingContext& c) {
+  if (!std::isfinite(c.attr_real(names::alpha, 1)) || !std::isfinite(c.attr_real(names::beta, 1)))
+    return c.refuse("its factors are not finite");
   const Contraction k = product_of(c, 0, 1, c.attr(names::transA, 0) != 0, c.attr(names::transB, 0) != 0);
   auto out = Contractor(c, k).value(c.output_type(0));
   if (!out) return false;
@@ -201,8 +206,7 @@ bool gemm(PaddingContext& c) {
   if (!l) return false;
   const std::size_t r = l->size();
   return c.set_result(std::move(*l), [&](AxisMask region) {
-    const bool finite = out->at(region).finite() && bias.at(operand_region(bias, r, region)).finite();
-    return finite ? ContentMath::any_finite() : ContentMath::anything();
+    return ContentMath::combined({out->at(region), bias.at(operand_region(bias, r, region))});
   });
 }
 

@@ -54,22 +54,30 @@ std::optional<std::vector<LayoutId>> broadcast(PaddingContext& c,
 
 namespace {
 
-Content finite_or_anything(std::span<const Content> operands) {
-  return std::ranges::all_of(operands, [](const Content& o) { return o.finite(); })
-             ? ContentMath::any_finite()
-             : ContentMath::anything();
+Content combined(std::span<const Content> operands) {
+  return operands.size() == 1 ? ContentMath::combined({operands[0]})
+                              : ContentMath::combined({operands[0], operands[1]});
 }
 
+// Where x is negative, slope * x, else x.
 Content slope(const PaddingContext& c, std::span<const Content> o) {
-  return c.math.is_zero(o[0]) && o[1].finite() ? ContentMath::number(0) : finite_or_anything(o);
+  if (!o[0].finite() || !o[1].finite()) return ContentMath::anything();
+  return c.math.join(o[0], c.math.multiply(o[0], o[1]));
+}
+
+UnaryParameters unary_parameters(const PaddingContext& c) {
+  const bool shrinks = c.kind == OpKind::Shrink;
+  return {.alpha = c.attr_real(names::alpha, 1),
+          .beta = c.attr_real(shrinks ? names::bias : names::beta, 0),
+          .gamma = c.attr_real(names::gamma, 1)};
 }
 
 // n-ary operators; the first operand's type is that of the computation.
-Content content(PaddingContext& c, DType type, std::span<const Content> o) {
+Content content(PaddingContext& c, DType type, std::span<const Content> o, bool true_run) {
   const ContentMath& math = c.math;
   const auto all = [&](auto f) {
     Content out = o[0];
-    for (std::size_t i = 1; i < o.size(); ++i) out = math.held(type, f(out, o[i]));
+    for (std::size_t i = 1; i < o.size(); ++i) out = math.held(type, f(out, o[i]), true_run);
     return out;
   };
   switch (c.kind) {
@@ -99,8 +107,10 @@ Content content(PaddingContext& c, DType type, std::span<const Content> o) {
     case OpKind::BitwiseOr:
     case OpKind::BitwiseXor: return ContentMath::any_finite();
     case OpKind::MsBiasGelu:
-    case OpKind::MsFastGelu: return finite_or_anything(o);
-    default: return o.size() == 1 ? unary_content(math, c.kind, type, o[0]) : ContentMath::anything();
+    case OpKind::MsFastGelu: return combined(o);
+    default:
+      if (o.size() != 1) return ContentMath::anything();
+      return unary_content(math, c.kind, type, o[0], unary_parameters(c));
   }
 }
 
@@ -120,7 +130,7 @@ bool elementwise(PaddingContext& c) {
   PaddedValue out = c.make(c.output_type(0), std::move(*l), [&](AxisMask region) {
     for (std::size_t i = 0; i < o.size(); ++i)
       o[i] = operands[i]->at(operand_region(*operands[i], r, region));
-    return content(c, type, o);
+    return content(c, type, o, region == 0);
   });
   if (operands.size() == 1 && c.kind == OpKind::Identity) {
     out = *operands[0];
@@ -150,8 +160,7 @@ bool division(PaddingContext& c) {
       return ContentMath::any_finite();
     }
     if (c.kind == OpKind::Mod) {
-      return integers || (x.finite() && y.finite() && !may_be_zero) ? ContentMath::any_finite()
-                                                                    : ContentMath::anything();
+      return integers || !may_be_zero ? ContentMath::combined({x, y}) : ContentMath::anything();
     }
     return c.math.divide(x, y, integers);
   });
@@ -177,9 +186,12 @@ bool clip(PaddingContext& c) {
   };
   low = bound(1, names::min);
   high = bound(2, names::max);
+  Content bounds = ContentMath::number(0);  // what they are between
+  for (const std::size_t slot : {std::size_t{1}, std::size_t{2}})
+    if (c.has(slot)) bounds = c.math.join(bounds, c.join_over(c.in(slot), 0, c.in(slot).padded));
   return c.set_result(v.layouts, [&](AxisMask region) {
     Content out = v.at(region);
-    if (!known) return out.finite() ? ContentMath::any_finite() : ContentMath::anything();
+    if (!known) return ContentMath::combined({out, bounds});
     if (low) out = c.math.maximum(out, ContentMath::number(*low));
     if (high) out = c.math.minimum(out, ContentMath::number(*high));
     const double least = c.math.low(out), most = c.math.high(out);

@@ -324,7 +324,7 @@ bool scatter(PaddingContext& c) {
   return c.set_result(data.layouts, [&](AxisMask region) {
     const Content& old = data.at(region);
     if (replaces) return c.math.join(old, written);
-    return old.finite() && written.finite() ? ContentMath::any_finite() : ContentMath::anything();
+    return ContentMath::combined({old, written});
   });
 }
 

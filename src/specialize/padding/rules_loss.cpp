@@ -68,11 +68,7 @@ std::optional<PaddedValue> log_probabilities(PaddingContext& c, const PaddedValu
   }
   return c.make(x.type, x.layouts, [&](AxisMask region) {
     const Content all = c.join_over(x, region & ~bit(1), bit(1));
-    Content out = ContentMath::interval(-kInfinity, 0);
-    out.infinite = !all.finite();
-    out.nan = !all.finite();  // a row of minus infinity alone, or with infinity
-    out.rounding = kRounding;
-    return out;
+    return c.math.log_probability(all, !all.finite());
   });
 }
 
@@ -109,9 +105,9 @@ bool loss(PaddingContext& c) {
   const auto loss_at = [&](AxisMask region) {
     if (region != 0 && targets.are_ignored(c, region)) return ContentMath::number(0);
     const Content chosen = c.join_over(p, (region & 1u) | ((region >> 1) << 2), bit(1));
-    const bool weights_finite = !weighted || c.in(2).finite();
-    if (region != 0 && c.math.is_zero(chosen) && weights_finite) return ContentMath::number(0);
-    return chosen.finite() && weights_finite ? ContentMath::any_finite() : ContentMath::anything();
+    const Content weights = weighted ? c.whole(2) : ContentMath::number(1);
+    if (region != 0 && c.math.is_zero(chosen) && weights.finite()) return ContentMath::number(0);
+    return ContentMath::combined({chosen, weights});
   };
   const std::string_view reduction = c.attr_text(names::reduction, "mean");
   if (reduction == "none") return c.set_result(t.layouts, loss_at);

@@ -1,8 +1,26 @@
 // LSTM, GRU and RNN. Forward, step t sees steps 0 to t alone. With sequence_lens the steps behind a length
 // are not run: their results are 0, and states end at the length.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include "specialize/padding/rules.h"
 
 namespace graphopt::padding {
+namespace {
+
+// Returns true if no state grows with the steps: P has more of them than the true run.
+bool stays_bounded(const PaddingContext& c) {
+  const Attr* given = c.m.find_attr(c.n, names::activations);
+  static constexpr std::array<std::string_view, 4> kBounded{"sigmoid", "tanh", "hardsigmoid", "softsign"};
+  return !given || std::ranges::all_of(given->strings, [](Bytes name) {
+    std::string lower;  // names are compared without regard to case
+    for (const char ch : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+    return std::ranges::find(kBounded, lower) != kBounded.end();
+  });
+}
+
+}  // namespace
 
 bool recurrent(PaddingContext& c) {
   const PaddedValue& x = c.in(0);
@@ -35,10 +53,9 @@ bool recurrent(PaddingContext& c) {
           "backwards it starts in the padding of " + c.axis_text(x, 1) + "; it has no sequence_lens",
           {.axis = 0, .repair = Repair::Lengths});
   }
-  bool finite = x.finite();
-  for (std::size_t i = 5; i < c.input_count() && i < 7; ++i)
-    finite = finite && (!c.has(i) || c.in(i).finite());
-  const auto content = [&] { return finite ? ContentMath::any_finite() : ContentMath::anything(); };
+  const bool finite = c.whole(0).finite() && c.weights(1).finite();
+  const Content content =
+      stays_bounded(c) ? ContentMath::combined({c.whole(0), c.weights(1)}) : ContentMath::anything();
   for (std::size_t i = 0; i < 3 && i < c.output_count(); ++i) {
     if (!c.has_output(i)) continue;
     if (i > 0 && steps_padded && !has_lengths) {
@@ -54,7 +71,7 @@ bool recurrent(PaddingContext& c) {
     if (i == 0) (*l)[0] = x.layouts[0];
     const bool ok = c.set(i, c.make(c.output_type(i), std::move(*l), [&](AxisMask region) {
       const bool behind = i == 0 && has_lengths && region == 1;
-      return behind && finite ? ContentMath::number(0) : content();
+      return behind && finite ? ContentMath::number(0) : content;
     }));
     if (!ok) return false;
   }

@@ -38,7 +38,7 @@ bool is_beyond(const PaddingContext& c, const Content& padding, const Content& t
   return largest ? c.math.is_at_most(p, t, type) : c.math.is_at_least(p, t, type);
 }
 
-Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, AxisMask over) {
+Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, AxisMask over, bool true_run) {
   const Content all = c.join_over(v, base, over);
   const ContentMath& math = c.math;
   switch (c.kind) {
@@ -46,11 +46,22 @@ Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, Ax
     case OpKind::ReduceMin:  // of NaN alone kernels make anything
       return all.nan ? ContentMath::anything() : all;
     case OpKind::ReduceMean: {
+      // Its sum is taken to stay finite, but not one of elements as large as their type has.
       Content out = all.finite() ? all : ContentMath::anything();
+      if (all.chosen && all.finite()) out = ContentMath::combined({all});
       out.rounding = std::max(out.rounding, kRounding);
       return out;
     }
     case OpKind::ReduceLogSum: return ContentMath::anything();
+    case OpKind::ReduceLogSumExp: {  // kernels may sum the exponentials as they are
+      constexpr double kExponent = 80, kHalfExponent = 8;
+      const double most = bits_of(v.type) < 32 ? kHalfExponent : kExponent;
+      Content out = ContentMath::combined({all});
+      out.infinite = out.infinite || (!true_run && !(math.low(all) >= -most && math.high(all) <= most));
+      out.positive_infinite = out.infinite;
+      out.rounding = kRounding;
+      return out;
+    }
     default: break;
   }
   const bool sums = c.kind == OpKind::ReduceSum || c.kind == OpKind::ReduceL1 || c.kind == OpKind::ReduceL2 ||
@@ -58,7 +69,8 @@ Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, Ax
   if (sums && math.is_zero(all)) return ContentMath::number(0);
   if (!all.finite()) return ContentMath::anything();
   const bool not_negative = sums && (c.kind != OpKind::ReduceSum || math.low(all) >= 0);
-  Content out = ContentMath::interval(not_negative ? 0 : -kInfinity, kInfinity);
+  Content out = ContentMath::combined({all});
+  if (not_negative) out.low = {0, {}};
   out.rounding = kRounding;
   return out;
 }
@@ -104,8 +116,8 @@ bool reduce(PaddingContext& c) {
     for (std::size_t i = 0; i < from.size(); ++i)
       if ((region >> i & 1u) != 0) base |= bit(from[i]);
     if (all == 0)  // runtimes differ in whether it is an Identity
-      return v.at(base).finite() ? ContentMath::any_finite() : ContentMath::anything();
-    return reduced(c, v, base & ~all, padded);
+      return ContentMath::combined({v.at(base)});
+    return reduced(c, v, base & ~all, padded, region == 0);
   });
 }
 
@@ -142,13 +154,7 @@ bool softmax(PaddingContext& c) {
       // A row of minus infinity alone gives NaN; the true part of the row has an element.
       const bool has_score = (region & v.padded) == 0 || !v.at(others).infinite;
       const bool defined = !all.nan && !all.positive_infinite && has_score;
-      if (c.kind == OpKind::LogSoftmax) {
-        Content out = ContentMath::interval(-kInfinity, 0);
-        out.nan = !defined;
-        out.infinite = !all.finite();
-        out.rounding = kRounding;
-        return out;
-      }
+      if (c.kind == OpKind::LogSoftmax) return c.math.log_probability(all, !defined);
       Content out = ContentMath::interval(0, 1);
       out.nan = !defined;
       out.rounding = kRounding;
@@ -234,7 +240,7 @@ bool cumulative(PaddingContext& c) {
   return c.set_result(v.layouts, [&](AxisMask region) {
     const Content all = c.join_over(v, region & ~bit(a), bit(a));
     if (unit == 0 && c.math.is_zero(all)) return ContentMath::number(0);
-    return all.finite() ? ContentMath::any_finite() : ContentMath::anything();
+    return ContentMath::combined({all});
   });
 }
 

@@ -39,8 +39,7 @@ bool grid_sample(PaddingContext& c) {
   l.insert(l.end(), grid.layouts.begin() + 1, grid.layouts.end() - 1);
   return c.set_result(std::move(l), [&](AxisMask region) {
     const AxisMask points = (region & 1u) | ((region >> 2) << 1);
-    return x.at(region & 3u).finite() && grid.at(points).finite() ? ContentMath::any_finite()
-                                                                  : ContentMath::anything();
+    return ContentMath::combined({x.at(region & 3u), grid.at(points)});
   });
 }
 

@@ -123,6 +123,14 @@ Content whole(const PaddingContext& c, const PaddedValue& x, AxisMask region) {
   return c.join_over(x, outer, x.padded & ~AxisMask{3});
 }
 
+// What a sum of powers holds, and its root. Squares and cubes are products; of a greater power, or one below
+// 1, nothing is known.
+Content powers(const PaddingContext& c, const Content& all) {
+  constexpr std::int64_t kFewFactors = 4;
+  const std::int64_t p = c.opset() < 2 ? 0 : c.attr(names::p, 2);
+  return p >= 1 && p <= kFewFactors ? ContentMath::combined({all}) : ContentMath::anything();
+}
+
 std::optional<std::vector<std::int64_t>> kernel_of(PaddingContext& c, const PaddedValue& w) {
   std::vector<std::int64_t> kernel;
   for (std::size_t i = 2; i < w.rank(); ++i) {
@@ -150,9 +158,9 @@ bool convolution(PaddingContext& c) {
     return c.refuse_padding(0, reads, *bad, "its last windows read", zero);
   auto l = result_layouts(c, x, w.layouts[0]);
   if (!l) return false;
-  return c.set_result(std::move(*l), [&](AxisMask region) {
-    return whole(c, x, region).finite() ? ContentMath::any_finite() : ContentMath::anything();
-  });
+  const Content weights = c.weights(1);
+  return c.set_result(std::move(*l),
+                      [&](AxisMask region) { return ContentMath::combined({whole(c, x, region), weights}); });
 }
 
 // Element i of the operand is added to elements from i * stride - begin on, as many as the kernel has.
@@ -186,9 +194,9 @@ bool transposed_convolution(PaddingContext& c) {
   if (!channel) return c.unknown_extent(0, 1);
   auto l = result_layouts(c, x, channel);
   if (!l) return false;
-  return c.set_result(std::move(*l), [&](AxisMask region) {
-    return whole(c, x, region).finite() ? ContentMath::any_finite() : ContentMath::anything();
-  });
+  const Content weights = c.weights(1);
+  return c.set_result(std::move(*l),
+                      [&](AxisMask region) { return ContentMath::combined({whole(c, x, region), weights}); });
 }
 
 bool pool(PaddingContext& c) {
@@ -228,7 +236,7 @@ bool pool(PaddingContext& c) {
     // ONNX Runtime's kernel ignores NaN, and gives the least finite number for -inf.
     if (!all.finite()) return ContentMath::anything();
     if (is_max) return all;
-    if (c.kind == OpKind::LpPool) return ContentMath::any_finite();
+    if (c.kind == OpKind::LpPool) return powers(c, all);
     Content out = c.math.join(all, ContentMath::number(0));
     out.mask = 0;
     out.rounding = kRounding;
@@ -252,7 +260,8 @@ bool global_pool(PaddingContext& c) {
   std::vector<LayoutId> l{x.layouts[0], x.layouts[1]};
   l.resize(x.rank(), c.layouts.same(c.dims.constant(1)));
   return c.set_result(std::move(l), [&](AxisMask region) {
-    return whole(c, x, region).finite() ? ContentMath::any_finite() : ContentMath::anything();
+    const Content all = whole(c, x, region);
+    return c.kind == OpKind::GlobalLpPool ? powers(c, all) : ContentMath::combined({all});
   });
 }
 
