@@ -242,7 +242,7 @@ bool pad(PaddingContext& c) {
   std::optional<double> value = 0.0;
   if (c.has(2)) value = c.real(2);
   else if (const auto attribute = float_attr(c.m, c.n, names::value)) value = static_cast<double>(*attribute);
-  const Content filled = value ? ContentMath::number(*value) : ContentMath::any_finite();
+  const Content filled = value ? ContentMath::number(*value) : c.whole(2);
   std::vector<LayoutId> l = v.layouts;
   AxisMask joins = 0, becomes_padded = 0;
   for (std::size_t k = 0; k < axes.size(); ++k) {
@@ -346,8 +346,12 @@ std::optional<std::int64_t> whole_factor(PaddingContext& c, DimId from, DimId to
   return q ? c.dims.value(q) : std::nullopt;
 }
 
-// Returns whether sample j of each cell of k samples reads no later cell.
-bool reads_own_cell(std::string_view transform, std::string_view rounding, std::int64_t k) {
+// Which other cells the samples of a cell of k samples read.
+struct CellsRead {
+  bool later = false, earlier = false;
+};
+CellsRead cells_read(std::string_view transform, std::string_view rounding, std::int64_t k) {
+  CellsRead out;
   for (std::int64_t j = 0; j < k; ++j) {
     const double x = transform == "asymmetric"
                          ? static_cast<double>(j) / static_cast<double>(k)
@@ -356,14 +360,16 @@ bool reads_own_cell(std::string_view transform, std::string_view rounding, std::
                         : rounding == "ceil"              ? std::ceil(x)
                         : rounding == "round_prefer_ceil" ? std::floor(x + 0.5)
                                                           : std::ceil(x - 0.5);
-    if (cell > 0) return false;
+    out.later = out.later || cell > 0;
+    out.earlier = out.earlier || cell < 0;
   }
-  return true;
+  return out;
 }
 
 }  // namespace
 
-// Enlarging an axis by a whole number with the nearest sample keeps cells apart.
+// Enlarging an axis by a whole number with the nearest sample keeps cells apart, or reads the cell in front:
+// then the first samples of the padding are true elements.
 bool resize(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
   auto l = c.inferred(0);
@@ -376,6 +382,7 @@ bool resize(PaddingContext& c) {
   if (transform == "tf_crop_and_resize" && v.padded != 0)
     return c.refuse("its samples are chosen by a part of the extent");
   bool changes = false;
+  AxisMask mixed = 0;  // the padding of the result may hold true elements
   for (std::size_t i = 0; i < v.rank(); ++i) {
     const bool same =
         (*l)[i] == v.layouts[i] || c.dims.equal(c.layouts.extent((*l)[i]), c.extent(0, i)) == Tri::Yes;
@@ -398,12 +405,22 @@ bool resize(PaddingContext& c) {
     const auto k = whole_factor(c, c.extent(0, i), c.layouts.extent((*l)[i]));
     const bool regular =
         transform == "half_pixel" || transform == "pytorch_half_pixel" || transform == "asymmetric";
-    if (!k || *k < 1 || *k > 64 || !regular || !reads_own_cell(transform, rounding, *k))
+    const CellsRead read = cells_read(transform, rounding, k.value_or(0));
+    if (!k || *k < 1 || *k > 64 || !regular || read.later)
       return c.refuse("the samples along " + axis + " depend on the extent", {.axis = static_cast<int>(i)});
+    if (read.earlier) mixed |= bit(i);
   }
   if (changes && mode != "nearest" && !v.finite())
     return c.refuse("weights of 0 meet padding that is not finite");
-  return c.set_result(std::move(*l), [&](AxisMask region) { return v.at(region); });
+  return c.set_result(std::move(*l), [&](AxisMask region) {
+    Content out = c.join_over(v, region & ~mixed, region & mixed);
+    if (!changes || mode == "nearest" || c.math.is_zero(out)) return out;
+    // Weights of a mean may round; those of a cubic go below 0 and above 1.
+    if (mode != "linear") out = ContentMath::combined({out});
+    out.mask = 0;
+    out.rounding = std::max(out.rounding, kRounding);
+    return transform == "tf_crop_and_resize" ? ContentMath::any_finite() : out;
+  });
 }
 
 }  // namespace graphopt::padding
