@@ -1,19 +1,46 @@
-// Quantization with given scales is elementwise: 0 becomes the zero point, and back. With scales that are
-// computed from the tensor, padding must hold 0, which is always within the range.
+// Quantization with given scales is elementwise: 0 becomes the zero point, and back, if no scale is 0.
+// Integers saturate; 8-bit floats do so where they are asked to, but keep NaN. With scales that are computed
+// from the tensor, padding must hold 0, which is always within the range.
 #include "specialize/padding/rules.h"
 
 namespace graphopt::padding {
+namespace {
+
+// x / scale + zero, rounded and saturated.
+Content quantized(const PaddingContext& c, DType type, const Content& x, const Content& scale) {
+  const Content divisor = c.math.widened(scale);
+  const bool divides = scale.finite() && (c.math.low(divisor) > 0 || c.math.high(divisor) < 0);
+  const auto zero = c.has(2) ? c.splat(2) : std::optional<double>(0);
+  if (zero && divides && c.math.is_zero(x)) return ContentMath::number(*zero);
+  if (!is_float(type)) return ContentMath::any_finite();
+  const bool saturates = c.attr(c.m.names.intern("saturate"), 1) != 0;
+  return x.finite() && divides && saturates ? ContentMath::any_of(type) : ContentMath::anything();
+}
+
+// (x - zero) * scale
+Content dequantized(const PaddingContext& c, DType from, DType to, const Content& x, const Content& scale) {
+  const auto zero = c.has(2) ? c.splat(2) : std::optional<double>(0);
+  if (zero && c.math.is(x, *zero) && scale.finite()) return ContentMath::number(0);
+  const Content range = c.math.closed(from, ContentMath::any_of(from));
+  const Content offset = zero ? ContentMath::number(*zero) : range;
+  Content out = c.math.multiply(c.math.subtract(c.math.closed(from, x), offset), scale);
+  out.rounding = kRounding;
+  out.mask = 0;
+  if (!c.math.is_bounded(out) && out.finite() && bits_of(to) < bits_of(from)) return ContentMath::anything();
+  return out;
+}
+
+}  // namespace
 
 bool quantize(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
   if (!c.unpadded_from(1, "scale is")) return false;
   if (c.in(1).rank() > 1) return c.refuse("quantization by blocks is not analysed");
-  const bool forward = c.kind == OpKind::QuantizeLinear;
-  const std::optional<double> zero = c.has(2) ? c.splat(2) : std::optional<double>(0);
+  const DType type = c.output_type(0);
+  const Content scale = c.whole(1);
   return c.set_result(v.layouts, [&](AxisMask region) {
-    const Content& p = v.at(region);
-    if (zero && c.math.is(p, forward ? 0 : *zero)) return ContentMath::number(forward ? *zero : 0);
-    return ContentMath::any_finite();
+    return c.kind == OpKind::QuantizeLinear ? quantized(c, type, v.at(region), scale)
+                                            : dequantized(c, v.type, type, v.at(region), scale);
   });
 }
 
