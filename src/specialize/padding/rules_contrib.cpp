@@ -1,5 +1,6 @@
 // Operators of com.microsoft that transformers of ONNX Runtime's tools have.
 #include <algorithm>
+#include <array>
 
 #include "specialize/padding/rules.h"
 
@@ -14,8 +15,9 @@ bool packed_product(PaddingContext& c) {
   std::vector<LayoutId> l = x.layouts;
   l.back() = c.inferred(0, l.size() - 1);
   if (!l.back()) return c.unknown_extent(0, l.size() - 1);
+  const Content weights = c.weights(2);  // scales and zero points; the weights themselves are bits
   return c.set_result(std::move(l), [&](AxisMask region) {
-    Content out = x.at(region).finite() ? ContentMath::any_finite() : ContentMath::anything();
+    Content out = ContentMath::combined({x.at(region), weights});
     out.rounding = kRounding;
     return out;
   });
@@ -67,15 +69,12 @@ bool embedding(PaddingContext& c) {
         !has_mask || (mask.layouts == words.layouts &&
                       !c.bad_padding(mask, bit(1), [&](const Content& p) { return c.math.is_zero(p); }));
     if (zero) {
-      const DimId most = c.extent(kWords, 1);
-      const bool counts = has_mask && c.math.at_least(mask.true_part(), 0) &&
-                          c.math.less_equal(mask.true_part().high, {1, {}});
-      const Content content = !has_mask ? ContentMath::number(0)
-                              : counts  ? ContentMath::between(c.dims.constant(0), most)
-                                        : ContentMath::any_finite();
-      // Rows of padding are not those of the batch: their masks may hold anything.
+      // The kernel counts elements that are 1, whatever else the mask holds in rows of padding.
+      const DimId length = c.extent(kWords, 1), padded = c.a.in_padded_run(length);
       const bool ok = c.set(1, c.make(DType::Int32, {words.layouts[0]}, [&](AxisMask region) {
-        return region == 0 ? content : ContentMath::any_finite();
+        if (!has_mask) return ContentMath::number(0);
+        const DimId most = region == 0 ? length : padded;
+        return most ? ContentMath::between(c.dims.constant(0), most) : ContentMath::any_finite();
       }));
       if (!ok) return false;
     } else {
@@ -86,9 +85,15 @@ bool embedding(PaddingContext& c) {
   std::vector<LayoutId> l = words.layouts;
   l.push_back(c.inferred(0, 2));
   if (!l.back()) return c.unknown_extent(0, 2);
+  constexpr std::array<std::size_t, 3> kTables{kWordTable, kPositionTable, kSegmentTable};
+  constexpr std::array<std::size_t, 2> kScaling{kGamma, kBeta};
+  const Content sum = ContentMath::combined({c.whole(kTables)});
+  const bool divides_by_zero = !(c.attr_real(names::epsilon, 1e-12) > 0);
+  const Content scaled =
+      divides_by_zero ? ContentMath::anything() : ContentMath::combined({sum, c.whole(kScaling)});
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
-    if (c.has_output(i) &&
-        !c.set(i, c.make(c.output_type(i), l, [](AxisMask) { return ContentMath::any_finite(); })))
+    const Content content = i == 0 ? scaled : sum;
+    if (c.has_output(i) && !c.set(i, c.make(c.output_type(i), l, [&](AxisMask) { return content; })))
       return false;
   }
   return true;
@@ -118,6 +123,12 @@ bool packed_attention(PaddingContext& c) {
     const bool hides = by_key
                            ? !c.bad_padding(mask, bit(1), [&](const Content& p) { return c.math.is_zero(p); })
                            : c.math.less_equal(mask.true_part().high, {0, c.extent(kRows, 1)});
+    // The kernel refuses counts below 0; older ones write in front of their memory.
+    const Content* bad =
+        by_key ? nullptr
+               : c.bad_padding(mask, bit(0), [&](const Content& p) { return c.math.at_least(p, 0); });
+    if (bad && !mask.pure)
+      return c.refuse("padding of its lengths holds " + c.math.text(*bad) + ", which may be less than 0");
     if (keys_padded && !hides) return c.refuse("its mask does not hide the padding of its keys", {.axis = 1});
   } else if (keys_padded && c.attr(c.m.names.intern("unidirectional"), 0) == 0) {
     return c.refuse("padding of its keys takes part: it has no mask", {.axis = 1});
@@ -133,9 +144,8 @@ bool packed_attention(PaddingContext& c) {
   if (!l || l->size() != 3) return c.refuse("the extents of its result are not known");
   (*l)[0] = x.layouts[0];
   (*l)[1] = x.layouts[1];
-  const bool finite = x.finite();
-  return c.set_result(std::move(*l),
-                      [&](AxisMask) { return finite ? ContentMath::any_finite() : ContentMath::anything(); });
+  const Content content = ContentMath::combined({c.whole(kRows), c.whole(kWeights), c.whole(kBias)});
+  return c.set_result(std::move(*l), [&](AxisMask) { return content; });
 }
 
 }  // namespace graphopt::padding
