@@ -316,6 +316,11 @@ std::optional<Error> Builder::bucket_constants(const Model& bucket, Copier& copy
 
 Result<Model> Builder::run() {
   if (auto error = refused()) return *std::move(error);
+  // An If has results. Where no node gives an output, the model is one and the same for all shapes.
+  bool computes = false;
+  for (std::size_t i = 0; i < dynamic_.graph_output_count(dynamic_.main()); ++i)
+    computes = computes || dynamic_.value(dynamic_.graph_output(dynamic_.main(), i)).def;
+  if (!computes) return std::move(m_);
   m_.ir_version = std::max<std::int64_t>(m_.ir_version, 4);  // constants that are no inputs
   const std::size_t first = m_.graph_count();
   empty_main();
