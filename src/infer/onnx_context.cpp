@@ -17,6 +17,7 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "infer/context.h"
+#include "infer/failing_node.h"
 #include "infer/refused_constants.h"
 #include "infer/schema_version.h"
 #include "ops/node_facts.h"
@@ -522,6 +523,62 @@ bool RefusedConstants::refuses_at(NodeId reader, const AssumedConstant& constant
   } catch (const std::exception&) {
     return true;
   }
+}
+
+// --- nodes that fail in every run --------------------------------------------------------------------------
+
+namespace {
+
+// Which nodes of the main graph an output depends on; what a body reads counts as such.
+std::vector<bool> live_nodes(const Model& m) {
+  std::vector<bool> live(m.node_count(), false);
+  const auto is_read = [&](ValueId v) {
+    for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
+      const NodeId user = m.user(u);
+      if (m.is_return(user) || m.node(user).graph != m.main() || live[user.index()]) return true;
+    }
+    return false;
+  };
+  for (NodeId n = m.graph(m.main()).last; n; n = m.prev_node(n))
+    live[n.index()] = std::ranges::any_of(m.outputs(n), is_read);
+  return live;
+}
+
+bool has_empty_operand(const Model& m, const Inference& infer, NodeId n) {
+  for (std::size_t i = 0; i < m.input_count(n); ++i) {
+    const ValueId v = m.input(n, i);
+    if (!v || infer.type_of(v).kind != TypeKind::Tensor || !infer.has_rank(v)) continue;
+    for (const DimId d : infer.dims(v))
+      if (d && m.dims.value(d) == 0) return true;
+  }
+  return false;
+}
+
+bool is_refused(SchemaFunctions& functions, const Model& m, const Inference& infer, NodeId n) {
+  const SchemaFunctions::Function& f = functions.find(m.node(n).op, static_cast<int>(m.opset(n)));
+  bool complete = f.schema != nullptr && f.infer;
+  for (std::size_t i = 0; i < f.required.size(); ++i)
+    complete = complete && (!f.required[i] || (i < m.input_count(n) && m.input(n, i)));
+  if (!complete) return false;
+  LoadContext context(m, infer, n, *f.schema, {});
+  return !succeeds(f.infer, context);
+}
+
+}  // namespace
+
+NodeId failing_node(const Model& m, const Inference& infer) {
+  const std::vector<bool> live = live_nodes(m);
+  SchemaFunctions functions(m);
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) {
+    if (!live[n.index()] || facts_of(m, n).purity == Purity::ControlFlow || has_empty_operand(m, infer, n))
+      continue;
+    try {
+      if (is_refused(functions, m, infer, n)) return n;
+    } catch (const std::exception&) {  // a schema that cannot be made says nothing
+      continue;
+    }
+  }
+  return {};
 }
 
 }  // namespace graphopt

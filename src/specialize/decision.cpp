@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "infer/failing_node.h"
 #include "infer/multiply_adds.h"
 #include "specialize/bind.h"
 #include "specialize/map_dims.h"
@@ -181,6 +182,33 @@ std::optional<Contamination> outside_of_axis(Model& m, const BucketDecision& b) 
   return std::nullopt;
 }
 
+// Says which node fails in the least or the largest bucket: the promise has extents that the model does not
+// take. Constant operands may fix an extent (lengths of a Split, a target of a Reshape, a summand), which
+// then fits one of them at most.
+std::optional<Contamination> fails_in_a_bucket(const Model& m, const BucketDecision& b) {
+  if (b.buckets.size() == 0) return std::nullopt;
+  for (const std::size_t k : {std::size_t{0}, b.buckets.size() - 1}) {
+    Model bound = m.clone();
+    bound.dims.forget();
+    Bindings bindings;
+    for (std::size_t i = 0; i < b.symbols.size(); ++i)
+      bindings.symbols.push_back({b.lists[i].name, b.buckets.at(k)[i], b.buckets.at(k)[i]});
+    Result<InferOptions> options = bind(bound, bindings);
+    if (!options) continue;  // whoever makes the model says why
+    Inference inference(bound, *std::move(options));
+    inference.run();
+    Contamination why;
+    why.node = failing_node(bound, inference);
+    if (!why.node && !bound.dims.contradicted()) continue;
+    why.reason = "no run of the model has the extents of bucket " +
+                 shape_text(b.buckets.symbols, b.buckets.at(k)) +
+                 (why.node ? ": this node fails" : ": its nodes contradict each other");
+    why.remedy = "promise no more: sizes and 'min' that the model takes";
+    return why;
+  }
+  return std::nullopt;
+}
+
 // Returns the work of a run by the extent of one symbol: its multiplications, the other marked symbols being
 // as large as they get. Nothing where they have no formula or do not depend on it: then the length counts.
 class WorkBySymbol {
@@ -288,6 +316,7 @@ Result<BucketDecision> decide(Model& m, const Inference& inference, const Bucket
   if (!buckets) return buckets.errors();
   out.buckets = *std::move(buckets);
   if (!out.refusal) out.refusal = outside_of_axis(m, out);
+  if (!out.refusal) out.refusal = fails_in_a_bucket(m, out);
   if (!out.refusal)
     out.verdict = out.choice.analysis->assumptions().empty() ? BucketVerdict::Proved : BucketVerdict::Assumed;
   return out;
