@@ -256,7 +256,27 @@ def movement_models():
         yield f"Split {kind}", text(body, f"{kind}[s,4] x", f"{kind}[p,q] y")
 
 
+def extent_models():
+    """Constant operands that are as long as an axis: the model takes an extent of 3 alone, and no padding."""
+    scale, ends = ["float[3] k = {1, 2, 3}"], ("float[s,4] x", "uint8[p,q] y")
+    zero = [*scale, "uint8[3] z = {0, 0, 0}"]
+    yield "extent QuantizeLinear", text("y = QuantizeLinear <axis = 0> (x, k, z)", *ends, zero)
+    body = "y = DequantizeLinear <axis = 0> (x, k, z)"
+    yield "extent DequantizeLinear", text(body, "uint8[s,4] x", "float[p,q] y", zero)
+    body = "y = InstanceNormalization (x, k, k)"
+    yield "extent InstanceNormalization", text(body, "float[2,s,5] x", "float[p,q,r] y", scale)
+    c = ["uint8[2,4] w = {1, 2, 3, 4, 5, 6, 7, 8}", "uint8 o = {0}", "uint8[3] z = {1, 2, 3}"]
+    yield "extent MatMulInteger", text("y = MatMulInteger (w, x, o, z)", "uint8[4,s] x", "int32[p,q] y", c)
+    body, c = "y = Add (x, k)", scale
+    yield "extent Add", text(body, "float[4,s] x", "float[p,q] y", c)
+    body, c = "a, b = Split <axis = 0> (x, l)\ny = Concat <axis = 1> (a, b)", ["int64[2] l = {1, 2}"]
+    yield "extent Split", text(body, "float[s,4] x", "float[p,q] y", c)
+    body, c = "y = BatchNormalization (x, k, k, k, k)", scale
+    yield "extent BatchNormalization", text(body, "float[2,s,5] x", "float[p,q,r] y", c)
+
+
 def single_models():
+    yield from extent_models()
     yield from unary_models()
     yield from cast_models()
     yield from quantize_models()

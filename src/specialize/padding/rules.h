@@ -108,6 +108,8 @@ bool packed_attention(PaddingContext& c);
 bool recurrent(PaddingContext& c);
 
 // rules_quantize.cpp
+// Returns true if the operand may have more than one element.
+bool has_several(PaddingContext& c, std::size_t operand);
 bool quantize(PaddingContext& c);
 bool dynamic_quantize(PaddingContext& c);
 

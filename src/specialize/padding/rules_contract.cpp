@@ -167,6 +167,16 @@ Contraction product_of(PaddingContext& c, std::size_t first, std::size_t second,
   return k;
 }
 
+// Returns true, after refuse(), if scales or zero points are by rows or columns of a padded operand: kernels
+// want as many of them.
+bool are_by_row(PaddingContext& c, std::size_t operand, std::initializer_list<std::size_t> parameters) {
+  for (const std::size_t i : parameters)
+    if (c.in(operand).padded != 0 && has_several(c, i))
+      return !c.refuse("its scales or zero points are along " +
+                       c.axis_text(c.in(operand), c.in(operand).padded));
+  return false;
+}
+
 }  // namespace
 
 bool matmul(PaddingContext& c) {
@@ -177,10 +187,12 @@ bool matmul(PaddingContext& c) {
   if (quantized) {
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{4}, std::size_t{5}})
       if (c.in(i).padded != 0) return c.refuse("a scale is padded");
+    if (are_by_row(c, 0, {1, 2}) || are_by_row(c, 3, {4, 5})) return false;
     k.zeros = {c.zero_point(2), c.zero_point(5)};
   } else if (c.kind == OpKind::MatMulInteger) {
     for (const std::size_t i : {std::size_t{2}, std::size_t{3}})
       if (c.has(i) && c.in(i).padded != 0) return c.refuse("a zero point is padded");
+    if (are_by_row(c, 0, {2}) || are_by_row(c, 1, {3})) return false;
     k.zeros = {c.zero_point(2), c.zero_point(3)};
   }
   auto out = Contractor(c, k).value(c.output_type(0));

@@ -94,6 +94,8 @@ bool normalization(PaddingContext& c) {
     return c.refuse("its statistics over " + c.axis_text(v, *over) + " include padding",
                     {.axis = std::countr_zero(*over & v.padded), .repair = repair_of(c.kind)});
   if (!c.unpadded_from(1, "weights are")) return false;
+  if (c.kind == OpKind::InstanceNormalization && v.is_padded(1))
+    return c.refuse("its channels are padded, and its weights are not", {.axis = 1});
   const Content weights = c.weights(1);
   for (std::size_t i = 1; i < c.output_count(); ++i) {
     if (!c.has_output(i)) continue;

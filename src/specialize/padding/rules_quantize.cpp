@@ -32,10 +32,22 @@ Content dequantized(const PaddingContext& c, DType from, DType to, const Content
 
 }  // namespace
 
+bool has_several(PaddingContext& c, std::size_t operand) {
+  if (!c.has(operand)) return false;
+  for (std::size_t i = 0; i < c.in(operand).rank(); ++i)
+    if (!c.is_one(c.extent(operand, i))) return true;
+  return false;
+}
+
 bool quantize(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
   if (!c.unpadded_from(1, "scale is")) return false;
   if (c.in(1).rank() > 1) return c.refuse("quantization by blocks is not analysed");
+  // Scales along an axis are as many as its true entries: the kernel refuses more of them.
+  const auto axis = normalize_axis(c.attr(names::axis, 1), v.rank());
+  for (std::size_t i = 0; i < v.rank() && has_several(c, 1); ++i)
+    if (v.is_padded(i) && (!axis || i == static_cast<std::size_t>(*axis)))
+      return c.refuse("its scales are along " + c.axis_text(v, bit(i)), {.axis = static_cast<int>(i)});
   const DType type = c.output_type(0);
   const Content scale = c.whole(1);
   return c.set_result(v.layouts, [&](AxisMask region) {
