@@ -15,7 +15,8 @@
 // to the order of floating-point sums, where
 //   - the model accepts every extent of the ranges (and symbols vary independently);
 //   - T has no NaN in any value, and infinities only from constants;
-//   - sums and products of finite numbers in padded regions do not overflow;
+//   - sums and products of finite numbers in padded regions do not overflow, unless their bounds say so; and
+//     what of them follows from data and constants alone fits the types that it is cast to;
 //   - the listed assumptions hold.
 //
 //   x: [s] padded with 0    y = ReduceSum(x)      safe: the padding adds 0

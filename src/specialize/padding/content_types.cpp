@@ -12,6 +12,8 @@ namespace {
 constexpr double kExactInteger = 9007199254740992.0;  // 2^53: below, a double holds every integer
 // What is chosen and no greater than that is like data: what follows from it fits where data do.
 constexpr double kModerate = 1e4;
+// Known to be able to be as large as that, by a power or an exponential: it may not fit where data do.
+constexpr double kUnlikeData = 1e9;
 
 Content infinite_beyond(const Content& c, DType type) {
   const double limit = overflow_of(type);
@@ -109,6 +111,8 @@ Content ContentMath::held(DType type, Content c, bool true_run) const {
     if (!c.high.expression && c.high.number < 0 && c.high.number > -least) c.high.number = 0;
     if (!true_run) c = infinite_beyond(c, type);
     if (low(c) >= -kModerate && high(c) <= kModerate) c.chosen = false;
+    const double magnitude = std::max(std::fabs(low(c)), std::fabs(high(c)));
+    if (!true_run && is_bounded(c) && !is_number(c) && magnitude > kUnlikeData) c.chosen = true;
     return c;
   }
   c.rounding = 0;
