@@ -1,13 +1,13 @@
 """Padded runs against true runs: is what a bucketability verdict claims so in ONNX Runtime?
 
-A verdict (`graphopt inspect --bucketable --json`) says how each input may be padded from the true extents to
-those of a bucket, and how the true results are cut out of the padded ones. `Check` draws nothing: for given
-true extents, padded extents and feeds it runs both, and says what differs. `bindings` draws extents that the
-verdict admits, `feeds_of` data.
+A verdict (`graphopt inspect --bucketable --json`) says how each input may be padded from the true extents
+to those of a bucket, and how the true results are cut out of the padded ones. `Check` draws nothing: for
+given true extents, padded extents and feeds it runs both, and says what differs. `bindings` draws extents
+that the verdict admits, `feeds_of` data.
 
-Pad elements by their class: const has the verdict's value; finite is zero, and then garbage of the magnitude
-of data; any is zero, garbage, and then NaN and infinities (integers: garbage). `edge_elements` are those at the
-edges of a type.
+Pad elements by their class: const has the verdict's value; finite is zero, and then garbage of the
+magnitude of data; any is zero, garbage, and then NaN and infinities (integers: garbage). `edge_elements`
+are those at the edges of a type.
 """
 
 import collections

@@ -1,5 +1,5 @@
-"""Small models whose padding may stand at the edges of a type (bucket_edges.py): each operator with a rule for
-padding in the types that it takes and with the attributes that matter, and random chains of them.
+"""Small models whose padding may stand at the edges of a type (bucket_edges.py): each operator with a rule
+for padding in the types that it takes and with the attributes that matter, and random chains of them.
 
 A model is a text, in which s and b are padded. Every floating value of a chain is [s, 4].
 """
@@ -11,12 +11,13 @@ EIGHT = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 OPSET = {"": 21, "com.microsoft": 1}
 # Operators that add or multiply values of which no bound is known: that this stays finite is assumed, so that
 # their operands are no larger than "large" elements (lib/padding.py).
-SUMS = """MatMul Gemm Einsum Conv ConvTranspose LayerNormalization InstanceNormalization GroupNormalization LRN
-    RMSNormalization SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization
-    EmbedLayerNormalization BatchNormalization MeanVarianceNormalization LpNormalization LSTM GRU RNN Attention
-    RotaryEmbedding ReduceSum ReduceMean ReduceSumSquare ReduceL1 ReduceL2 ReduceProd ReduceLogSum
-    ReduceLogSumExp CumSum CumProd GridSample Resize Upsample AveragePool LpPool GlobalAveragePool GlobalLpPool
-    BiasGelu FastGelu ScatterElements ScatterND Scatter SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss
+SUMS = """MatMul Gemm Einsum Conv ConvTranspose LayerNormalization InstanceNormalization
+    GroupNormalization LRN RMSNormalization SimplifiedLayerNormalization SkipLayerNormalization
+    SkipSimplifiedLayerNormalization EmbedLayerNormalization BatchNormalization
+    MeanVarianceNormalization LpNormalization LSTM GRU RNN Attention RotaryEmbedding ReduceSum
+    ReduceMean ReduceSumSquare ReduceL1 ReduceL2 ReduceProd ReduceLogSum ReduceLogSumExp CumSum
+    CumProd GridSample Resize Upsample AveragePool LpPool GlobalAveragePool GlobalLpPool BiasGelu
+    FastGelu ScatterElements ScatterND Scatter SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss
     MatMulNBits DFT Det Col2Im""".split()
 # The same, unless all of their operands are padded or constant.
 ARITHMETIC = "Add Sub Mul Div Sum Mean Pow PRelu Mod Min Max Clip".split()
@@ -39,8 +40,8 @@ def reals(name, values, kind="float", dims=None):
 
 # ---- single nodes ------------------------------------------------------------------------------------------
 
-UNARY = """Abs Neg Relu Sigmoid Tanh Exp Log Sqrt Reciprocal Erf Sin Cos Atan Asinh Sinh Cosh Softplus Softsign
-    Floor Ceil Round Sign HardSwish Mish Celu Celu<alpha=-1.0> Celu<alpha=0.0> Celu<alpha=0.001> Elu
+UNARY = """Abs Neg Relu Sigmoid Tanh Exp Log Sqrt Reciprocal Erf Sin Cos Atan Asinh Sinh Cosh Softplus
+    Softsign Floor Ceil Round Sign HardSwish Mish Celu Celu<alpha=-1.0> Celu<alpha=0.0> Celu<alpha=0.001> Elu
     Elu<alpha=-3.0> Selu Selu<gamma=-2.0> LeakyRelu LeakyRelu<alpha=-9.0> HardSigmoid HardSigmoid<alpha=-5.0>
     Gelu Gelu<approximate="tanh"> ThresholdedRelu ThresholdedRelu<alpha=-1.0> Shrink Shrink<bias=5.0>
     Identity Softmax LogSoftmax Hardmax""".split()
@@ -93,7 +94,8 @@ def quantize_models():
             for saturate in (0, 1) if kind in EIGHT else (1,):
                 attribute = f"<saturate = {saturate}> " if kind in EIGHT else ""
                 zero = 0 if kind in EIGHT else 3
-                body = f"q = QuantizeLinear {attribute}(x, k, z)\nd = DequantizeLinear (q, k, z)\ny = Identity (d)"
+                body = f"q = QuantizeLinear {attribute}(x, k, z)\nd = DequantizeLinear (q, k, z)"
+                body += "\ny = Identity (d)"
                 c = [f"float k = {{{scale}}}", f"{kind} z = {{{zero}}}"]
                 yield f"QuantizeLinear {kind} {saturate} {scale}", text(body, "float[s,4] x", constants=c)
         for kind in ("uint8", "int8", "int16", "uint16", "int32"):

@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
-"""Padding at the edges of its type: what is said of it holds, no kernel refuses it, and no true result changes.
+"""Padding at the edges of its type: what is said of it holds, no kernel refuses it, and no true result
+changes.
 
   bucket_edges.py GRAPHOPT [--all] [--count N] [--seed S] [--jobs N] [--values PROGRAM] [FILTER]
 
 The models of _edge_models.py: operators with a rule for padding, in the types that they take and with
-attributes at which they divide by 0, and N random chains of them; and, with --all, the node cases of the onnx
-package's backend tests as bucket_nodes.py marks them. Without --all one model in SHARE is taken.
+attributes at which they divide by 0, and N random chains of them; and, with --all, the node cases of the
+onnx package's backend tests as bucket_nodes.py marks them. Without --all one model in SHARE is taken.
 
-Inside: PROGRAM (graphopt_padding_values, beside the tool) says what the analysis claims of each value, for
-inputs padded with 0, with 1, with anything finite, and with anything. The inputs are then padded with elements
-from the edges of their types (lib/padding.py): greatest and least numbers, subnormal ones, NaN and infinities,
-integers that are no length, index or divisor; and what the runtime gives is compared with each claim, and
-with the true run. A padded run that fails is a problem where the results of the node that fails are claimed.
+Inside: PROGRAM (graphopt_padding_values, beside the tool) says what the analysis claims of each value,
+for inputs padded with 0, with 1, with anything finite, and with anything. The inputs are then padded with
+elements from the edges of their types (lib/padding.py): greatest and least numbers, subnormal ones, NaN
+and infinities, integers that are no length, index or divisor; and what the runtime gives is compared with
+each claim, and with the true run. A padded run that fails is a problem where the results of the node that
+fails are claimed.
 
 Outside: where the tool calls the padding harmless, the model runs padded with such elements as `pad_class`
 allows, and gives the true results.
 
-Sums and products of finite elements are assumed to stay finite (docs/buckets.md). So where an operator of SUMS
-reads them, elements are "large" at most; elsewhere they are as large as the type has. Masks that outweigh scores
-are assumed to, so that scores of com.microsoft's Attention are those of data.
+Sums and products of finite elements are assumed to stay finite (docs/buckets.md). So where an operator of
+SUMS reads them, elements are "large" at most; elsewhere they are as large as the type has. Masks that
+outweigh scores are assumed to, so that scores of com.microsoft's Attention are those of data.
 """
 
 import argparse
