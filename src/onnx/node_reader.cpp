@@ -8,6 +8,7 @@
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"
 #include "onnx/tensor_wire.h"
+#include "ops/hidden_operators.h"
 #include "ops/node_facts.h"
 #include "support/known_names.h"
 #include "support/quote_name.h"
@@ -45,7 +46,7 @@ OpId GraphReader::find_op(std::string_view domain_text, std::string_view type_te
   FunctionId function;
   if (const auto it = function_ids_.find({domain, type, overload}); it != function_ids_.end()) {
     function = it->second;
-    kind = OpKind::FunctionCall;
+    kind = is_domain_of_runtimes(m_.text(domain)) ? OpKind::Opaque : OpKind::FunctionCall;
   }
   return last = m_.intern_op(kind, m_.text(domain), type_text, overload_text, function);
 }

@@ -71,7 +71,7 @@ void check_function_calls(const Model& m, Problems& problems) {
   std::vector<std::vector<Call>> calls(m.function_count());
   for (std::uint32_t i = 0; i < m.node_count(); ++i) {
     const NodeId n{i};
-    if (m.is_return(n) || !m.alive(n)) continue;
+    if (m.is_return(n) || !m.alive(n) || m.kind(n) != OpKind::FunctionCall) continue;
     const FunctionId callee = m.op(n).function;
     const FunctionId caller = owner[m.node(n).graph.index()];
     if (callee && caller) calls[caller.index()].push_back({callee, n});

@@ -25,7 +25,7 @@ namespace {
 std::vector<NodeId> calls_of(const Model& m) {
   std::vector<NodeId> out;
   for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))
-    if (m.op(n).function) out.push_back(n);
+    if (m.kind(n) == OpKind::FunctionCall) out.push_back(n);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/copy.h"
 #include "ir/restate.h"
+#include "ops/hidden_operators.h"
 #include "ops/node_facts.h"
 #include "specialize/single/branch_shapes.h"
 #include "specialize/single/bucket_cells.h"
@@ -74,6 +75,12 @@ std::optional<Error> Builder::refused() const {
                    fmt::format("the model imports opset {}; branches per bucket need {} or later", opset,
                                kDispatchOpset),
                    "convert the model to a later opset, or write a model per bucket");
+  if (const FunctionId f = hidden_operator(dynamic_))
+    return problem(ErrorKind::Usage, dynamic_,
+                   fmt::format("the function '{}' of the model has the name of an operator, and the nodes "
+                               "that choose a bucket might be read as calls of it",
+                               dynamic_.text(dynamic_.function(f).name)),
+                   "give the function another name or domain, or write a model per bucket");
   if (buckets_.size() != plan_.buckets.size() || buckets_.empty())
     return problem(ErrorKind::Internal, dynamic_, "there is not one model for each bucket");
   for (std::size_t b = 0; b < buckets_.size(); ++b)
@@ -89,7 +96,7 @@ std::optional<Error> Builder::refused() const {
                        std::string(kSeparately));
   for (const BucketModel& b : buckets_)
     for (NodeId n = b.model->first_node(b.model->main()); n; n = b.model->next_node(n))
-      if (!all_that_run_in(*b.model, n, [&](NodeId x) { return !b.model->op(x).function; }))
+      if (!all_that_run_in(*b.model, n, [&](NodeId x) { return b.model->kind(x) != OpKind::FunctionCall; }))
         return problem(ErrorKind::Internal, dynamic_, "the model of a bucket calls a function");
   return std::nullopt;
 }
