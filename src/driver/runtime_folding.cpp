@@ -256,6 +256,7 @@ extern constinit const PassInfo kRuntimeFolding = {
     .exact = Exact::No,
     .level = 2,
     .make = nullptr,
-    .search = true};
+    .search = true,
+    .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

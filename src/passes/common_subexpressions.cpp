@@ -307,6 +307,7 @@ extern constinit const PassInfo common_subexpressions = {
     .summary = "compute equal nodes and equal integer values once",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<CommonSubexpressions>};
+    .make = make_pass<CommonSubexpressions>,
+    .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

@@ -368,6 +368,7 @@ extern constinit const PassInfo constant_folding = {.name = "constant-folding",
                                                     .exact = Exact::Yes,
                                                     .level = 1,
                                                     .make = make_pass<ConstantFolding>,
-                                                    .rounds_from = 2};
+                                                    .rounds_from = 2,
+                                                    .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

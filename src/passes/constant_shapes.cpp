@@ -73,6 +73,7 @@ extern constinit const PassInfo constant_shapes = {
     .summary = "write Reshape targets as constants of numbers, 0 and -1",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<ConstantTarget>>};
+    .make = make_pass<RulePass<ConstantTarget>>,
+    .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

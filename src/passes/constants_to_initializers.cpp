@@ -47,6 +47,7 @@ extern constinit const PassInfo constants_to_initializers = {
     .summary = "turn Constant nodes into initializers",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<ToInitializer>>};
+    .make = make_pass<RulePass<ToInitializer>>,
+    .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

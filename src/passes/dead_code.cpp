@@ -91,6 +91,7 @@ extern constinit const PassInfo dead_code = {.name = "dead-code",
                                              .summary = "remove nodes and initializers that nothing reads",
                                              .exact = Exact::Yes,
                                              .level = 1,
-                                             .make = make_pass<DeadCode>};
+                                             .make = make_pass<DeadCode>,
+                                             .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

@@ -65,6 +65,7 @@ extern constinit const PassInfo drop_unused_outputs = {
     .summary = "leave out optional results that nothing reads",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<DropUnused>>};
+    .make = make_pass<RulePass<DropUnused>>,
+    .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

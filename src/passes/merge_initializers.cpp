@@ -140,6 +140,7 @@ extern constinit const PassInfo merge_initializers = {.name = "merge-initializer
                                                       .summary = "store equal initializers once",
                                                       .exact = Exact::Yes,
                                                       .level = 1,
-                                                      .make = make_pass<MergeInitializers>};
+                                                      .make = make_pass<MergeInitializers>,
+                                                      .new_operators = NewOperators::Never};
 
 }  // namespace graphopt

@@ -26,6 +26,10 @@ class Pass {
 
 enum class Exact : std::uint8_t { Yes, No };
 
+// Whether a pass may write nodes of operators that the graph did not have. A pass that does not runs in
+// models where a function has an operator's name, too (ops/hidden_operators.h).
+enum class NewOperators : std::uint8_t { Maybe, Never };
+
 struct PassInfo {
   std::string_view name;     // kebab-case
   std::string_view summary;  // one help line
@@ -34,6 +38,7 @@ struct PassInfo {
   std::unique_ptr<Pass> (*make)();
   int rounds_from = 0;  // an exact pass: the level from which on some of its rules round; 0: none does
   bool search = false;  // expensive on any graph: waits until the passes before it reach a fixed point
+  NewOperators new_operators = NewOperators::Maybe;
 };
 
 template <class P> std::unique_ptr<Pass> make_pass() { return std::make_unique<P>(); }

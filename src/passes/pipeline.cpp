@@ -8,6 +8,7 @@
 #include "infer/refused_constants.h"
 #include "infer/verify.h"
 #include "ir/verify.h"
+#include "ops/hidden_operators.h"
 #include "rewrite/constancy.h"
 #include "support/hash_chains.h"
 #include "support/nearest.h"
@@ -43,6 +44,29 @@ Result<std::vector<const PassInfo*>> choose(const PipelineOptions& o) {
            (keeps_bits(o.pass.strictness) && p->exact == Exact::No);
   });
   return chosen;
+}
+
+// Leaves out the passes whose nodes the next reader might take for calls of functions. Returns the function
+// for which that was done, or none. A constant may be written as a node by any pass; and where devices are
+// assigned to nodes, copies are.
+FunctionId leave_hidden_operators(const Model& m, const PipelineOptions& o,
+                                  std::vector<const PassInfo*>& chosen) {
+  const FunctionId hidden = hidden_operator(m);
+  if (!hidden) return {};
+  const bool none = is_hidden(m, OpKind::Constant) || (o.policy != nullptr && is_hidden(m, OpKind::Identity));
+  const std::size_t left_out = std::erase_if(
+      chosen, [none](const PassInfo* p) { return none || p->new_operators == NewOperators::Maybe; });
+  return left_out > 0 ? hidden : FunctionId{};
+}
+
+// Returns the error of a node that a pass has made of an operator of which a function has the name.
+std::optional<Error> find_hidden(const Model& m) {
+  for (std::size_t i = 0; i < m.node_count(); ++i) {
+    const NodeId n{i};
+    if (!m.alive(n) || m.is_return(n) || m.op(n).function || !is_hidden(m, m.kind(n))) continue;
+    return Error{ErrorKind::Internal, place_of(m, n), "a function of the model has the operator's name", {}};
+  }
+  return std::nullopt;
 }
 
 // Returns a hash of all facts of inference: passes that had nothing to do have nothing to do while it stays.
@@ -115,6 +139,8 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   auto chosen = choose(options);
   if (!chosen) return chosen.errors();
   PipelineReport report;
+  report.hidden_operator = leave_hidden_operators(model, options, *chosen);
+  const bool any_hidden = hidden_operator(model).valid();
   Journal journal(options.rewrite_budget);
   DraftStore drafts(model, infer);
   SelfCheck check;
@@ -167,6 +193,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
         if (!broken) broken = infer.verify();
         if (!broken) broken = facts->compare(model, infer);
         if (!broken) broken = policy.verify();
+        if (!broken && any_hidden) broken = find_hidden(model);
         if (broken) {
           broken->what = "pass '" + r.name + "': " + broken->what;
           return *broken;

@@ -50,6 +50,7 @@ struct PipelineReport {
   std::uint64_t rounds = 0, rewrites = 0;
   StopReason stopped = StopReason::FixedPoint;
   RewriteRecord last_rewrite;  // when a budget was set
+  FunctionId hidden_operator;  // passes were left out since this function has the name of an operator
 };
 
 // Errors: ErrorKind::Usage with the nearest names for unknown passes; ErrorKind::Internal, naming the pass,

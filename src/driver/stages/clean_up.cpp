@@ -81,6 +81,11 @@ void report_passes(Run& run, const PipelineReport& pipeline) {
   report.rounds = pipeline.rounds;
   report.rewrites = pipeline.rewrites;
   report.stopped = pipeline.stopped == StopReason::Rounds ? "limit of rounds" : "fixed point";
+  if (const FunctionId f = pipeline.hidden_operator) {
+    const Model& m = run.work->model;
+    run.warn("the function '" + std::string(m.text(m.function(f).name)) +
+             "' of the model has the name of an operator: passes that write operators did not run");
+  }
   if (pipeline.stopped == StopReason::Rounds) {
     run.warn("the passes still found something to do after " + std::to_string(pipeline.rounds) +
              " rounds; the result is correct, but please report this model");

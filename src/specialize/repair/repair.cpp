@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ops/hidden_operators.h"
 #include "specialize/repair/rules.h"
 
 namespace graphopt {
@@ -50,6 +51,9 @@ class Repairer {
   bool step(const Contamination& why) {
     if (!why.node) return stuck("no node is to blame");
     if (why.repair == Repair::None) return stuck("no repair is known for this");
+    if (const FunctionId f = hidden_operator(m_))
+      return stuck("the function '" + std::string(m_.text(m_.function(f).name)) +
+                   "' of the model has the name of an operator, so that no operators are written");
     if (out_.steps.size() == kMostRepairs)
       return stuck("it needs more than " + std::to_string(kMostRepairs) + " repairs");
     if (!is_new(why)) return stuck("it has been repaired, which did not suffice");
