@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "ir/canonical_order.h"
 #include "manifest/value_types.h"
 #include "support/sha256.h"
 #include "support/utf8.h"
@@ -97,10 +96,10 @@ struct View {
 struct NetworkIds::State {
   explicit State(const Model& model)
       : m(model),
-        canonical(model),
         number(model.node_count(), kNowhere),
         position(model.value_count(), kNowhere),
         in_part(model.node_count()),
+        visited(model.node_count(), 0),
         tensors(model.tensor_count()) {}
 
   std::string run(const View& view, const StatedTypes& stated);
@@ -118,8 +117,12 @@ struct NetworkIds::State {
   }
   const std::string& tensor_hash(TensorId t);
   std::string reference(ValueId v, GraphId from);
+  struct Frame {
+    NodeId node;
+    std::size_t next = 0;
+  };
+  void enter_bodies(NodeId n, std::vector<Frame>& stack);
   std::vector<NodeId> ordered(const View& view);
-  std::vector<std::pair<NodeId, NodeId>> captured_producers(GraphId g);
   void put_graph(const View& view);
   void put_inputs(const View& view);
   void put_node(NodeId n);
@@ -129,17 +132,15 @@ struct NetworkIds::State {
 
   const Model& m;
   const StatedTypes* types = nullptr;
-  CanonicalOrder canonical;
-  std::vector<std::pair<NodeId, NodeId>>
-      main_captures;  // (node of the main graph, producer that it captures)
-  bool has_main_captures = false;
   bool constants_are_nodes = false;     // where the text is now
   std::vector<std::uint32_t> number;    // by node: in its graph's text
   std::vector<std::uint32_t> position;  // by value: among the inputs of its graph, or of the part
   std::vector<bool> in_part;            // by node
-  std::vector<std::string> tensors;     // by tensor: the hash, empty where it was not needed yet
-  std::unordered_set<NameId> domains;   // of the operators that were written
-  std::vector<FunctionId> functions;    // in the order of the first calls
+  std::vector<std::uint32_t> visited;   // by node: the last walk that met it
+  std::uint32_t walk = 0;
+  std::vector<std::string> tensors;    // by tensor: the hash, empty where it was not needed yet
+  std::unordered_set<NameId> domains;  // of the operators that were written
+  std::vector<FunctionId> functions;   // in the order of the first calls
   std::unordered_set<FunctionId> called;
   PayloadHashes* payloads = nullptr;
   Sha256* hash = nullptr;
@@ -189,60 +190,48 @@ std::string NetworkIds::State::reference(ValueId v, GraphId from) {
   return open + inner + close;
 }
 
-// The nodes of the graph whose results bodies of its nodes read, in canonical order for each.
-std::vector<std::pair<NodeId, NodeId>> NetworkIds::State::captured_producers(GraphId g) {
-  std::vector<std::pair<NodeId, NodeId>> out;
-  bool bodies = false;
-  for (NodeId n = m.first_node(g); n && !bodies; n = m.next_node(n))
-    bodies = std::ranges::any_of(m.attrs(n), [](const Attr& a) { return !a.graphs.empty(); });
-  if (!bodies) return out;
-  canonical.compute(g);
-  for (const NodeId n : canonical.nodes())
-    for (const auto& [holder, v] : canonical.captures_of(n))
-      if (m.value(v).def && m.value(v).graph == g) out.emplace_back(n, m.value(v).def);
-  std::ranges::sort(out, [&](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : canonical.rank(a.second) < canonical.rank(b.second);
-  });
-  return out;
+// Puts the return nodes of a node's bodies, which stand for their outputs, on the walk's stack: by the names
+// of the attributes, the first one on top.
+void NetworkIds::State::enter_bodies(NodeId n, std::vector<Frame>& stack) {
+  std::vector<std::pair<std::string_view, GraphId>> bodies;
+  for (const Attr& a : m.attrs(n))
+    for (const GraphId body : a.graphs) bodies.emplace_back(m.text(a.name), body);
+  std::ranges::stable_sort(bodies, {}, &std::pair<std::string_view, GraphId>::first);
+  for (std::size_t i = bodies.size(); i-- > 0;) stack.push_back({m.graph(bodies[i].second).ret});
 }
 
-// The nodes that the outputs need, in the order of a depth-first walk through operands, then captures.
+// The nodes that the outputs need, in the order of a depth-first walk through operands, then through what the
+// outputs of bodies need: dead nodes of a body read values in vain. Nodes in bodies are visited, not
+// numbered.
 std::vector<NodeId> NetworkIds::State::ordered(const View& view) {
-  std::vector<std::pair<NodeId, NodeId>> inner_captures;
-  if (view.graph == m.main()) {
-    if (!has_main_captures) main_captures = captured_producers(view.graph);
-    has_main_captures = true;
-  } else {
-    inner_captures = captured_producers(view.graph);
-  }
-  const auto& captures = view.graph == m.main() ? main_captures : inner_captures;
-  struct Frame {
-    NodeId node;
-    std::size_t next = 0;
-  };
+  ++walk;
   std::vector<Frame> stack;
   std::vector<NodeId> out;
-  const auto enter = [&](NodeId n) {
-    if (!n || m.node(n).graph != view.graph || number[n.index()] != kNowhere) return;
-    if (is_constant_node(n) || (view.is_part && !in_part[n.index()])) return;
-    number[n.index()] = static_cast<std::uint32_t>(out.size());
-    out.push_back(n);
+  const auto enter = [&](ValueId v) {
+    const NodeId n = v ? m.value(v).def : NodeId{};
+    if (!n || visited[n.index()] == walk) return;
+    const GraphId g = m.node(n).graph;
+    if (g == view.graph) {
+      if (is_constant_node(n) || (view.is_part && !in_part[n.index()])) return;
+      number[n.index()] = static_cast<std::uint32_t>(out.size());
+      out.push_back(n);
+    } else if (!m.inside(g, view.graph)) {
+      return;
+    }
+    visited[n.index()] = walk;
     stack.push_back({n});
   };
   for (const ValueId v : view.outputs) {
-    if (!v) continue;
-    enter(m.value(v).def);
+    enter(v);
     while (!stack.empty()) {
       const NodeId n = stack.back().node;
       const std::size_t i = stack.back().next++;
       if (i < m.input_count(n)) {
-        if (const ValueId read = m.input(n, i)) enter(m.value(read).def);
+        enter(m.input(n, i));
         continue;
       }
-      const auto own = std::ranges::equal_range(captures, n, {}, &std::pair<NodeId, NodeId>::first);
-      if (i - m.input_count(n) < own.size())
-        enter(own[static_cast<std::ptrdiff_t>(i - m.input_count(n))].second);
-      else stack.pop_back();
+      stack.pop_back();
+      if (!m.attrs(n).empty()) enter_bodies(n, stack);
     }
   }
   return out;

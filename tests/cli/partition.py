@@ -238,6 +238,39 @@ def test_dead_nodes(tool, folder):
     expect(np.array_equal(run(path, {"x": np.array([-1, 2], np.float32)})["y"], [0, 2]), "another result")
 
 
+def test_dead_nodes_of_bodies(tool, folder):
+    """The id of a network is that without nodes that no output needs, wherever these are and whatever they
+    capture; it tells captures in another order apart."""
+
+    def text(outer="", inner="", then="Add (q, p)"):
+        return f"""g (bool c, float[N] x, float[N] z) => (float[N] y) {{
+          p = Relu (x)  q = Erf (x)  {outer}
+          y = If (c) <then_branch = t () => (float[N] a) {{ {inner} a = {then} }},
+                      else_branch = e () => (float[N] b) {{ b = Abs (p) }}>
+        }}"""
+
+    nested = """r = Mul (p, q)  d = If (c) <then_branch = t2 () => (float[N] a2) { a2 = Sub (u, r) },
+                                        else_branch = e2 () => (float[N] b2) { b2 = Neg (u) }>"""
+    loop = """k = Constant <value = int64 {1}> ()  d, e = Loop (k, c, r) <body = l (int64 i, bool w, float[N] s)
+              => (bool w2, float[N] s2, float[N] o) { w2 = Not (w)  s2 = Mul (s, u)  o = Neg (q) }>
+              """
+    same = [
+        text(),
+        text("u = Sigmoid (z)", "d = Neg (u)"),
+        text("", "d = Mul (p, q)"),
+        text("u = Sigmoid (q)  v = Add (u, p)", "d = Mul (v, p)  f = Sub (d, u)"),
+        text("u = Sigmoid (z)", nested),
+        text("u = Sigmoid (q)", "r = Add (p, q) " + loop),
+        text("u = Sigmoid (q)  w = If (c) <then_branch = t3 () => (float[N] a3) { a3 = Neg (u) }, "
+             "else_branch = e3 () => (float[N] b3) { b3 = Neg (q) }>"),
+    ]  # fmt: skip
+    ids = [cut(tool, folder, t, name=f"m{i}")[0]["network"]["id"] for i, t in enumerate(same)]
+    expect(len(set(ids)) == 1, ids)
+    other = [text(then="Add (p, q)"), text("u = Sigmoid (q)", "r = Neg (u)", "Add (r, p)")]
+    ids += [cut(tool, folder, t, name=f"o{i}")[0]["network"]["id"] for i, t in enumerate(other)]
+    expect(len(set(ids)) == 3, ids)
+
+
 def test_constants_of_old_models(tool, folder):
     """Before IR version 4 a constant that a pass makes is a node of the file."""
     text = """<ir_version: 3, opset_import: ["" : 9]>

@@ -295,8 +295,9 @@ def bodies_of(node):
     return [b for a in ordered for b in ([a.g] if a.type == AttributeProto.GRAPH else a.graphs)]
 
 
-def captured(graph):
-    """The values of outer graphs that a graph reads, in the order of a depth-first walk from its outputs."""
+def captured(graph, dead=True):
+    """The values of outer graphs that a graph reads, in the order of a depth-first walk from its outputs.
+    `dead`: also those that only nodes read which no output needs."""
     own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     producer = {v: n for n in graph.node for v in n.output if v}
     found, seen = [], set()
@@ -305,22 +306,22 @@ def captured(graph):
         if v in producer:
             if id(producer[v]) not in seen:
                 seen.add(id(producer[v]))
-                for w in reads(producer[v]):
+                for w in reads(producer[v], dead):
                     visit(w)
         elif v not in own:
             found.append(v)
 
     for v in graph.output:
         visit(v.name)
-    for n in graph.node:  # dead ones
-        for v in n.output:
+    for n in graph.node if dead else []:
+        for v in reads(n):
             visit(v)
     return list(dict.fromkeys(v for v in found if v))
 
 
-def reads(node):
+def reads(node, dead=True):
     """What a node reads: its operands, then what its bodies capture, by the names of their attributes."""
-    return [v for v in [*node.input, *(v for b in bodies_of(node) for v in captured(b))] if v]
+    return [v for v in [*node.input, *(v for b in bodies_of(node) for v in captured(b, dead))] if v]
 
 
 def constant_tensor(node):
@@ -373,7 +374,7 @@ def walk(graph, outer):
                 n = producer[v][0]
                 number[id(n)] = len(number)
                 order.append(n)
-                stack.extend(reversed(reads(n)))
+                stack.extend(reversed(reads(n, dead=False)))
     return order, (producer, number)
 
 
