@@ -10,6 +10,7 @@
 
 #include "reduce/command.h"
 #include "reduce/measure.h"
+#include "reduce/original.h"
 #include "reduce/reduce.h"
 #include "reduce/session.h"
 #include "support/file.h"
@@ -32,12 +33,16 @@ class Reduction {
     if (!folder) return folder.errors();
     const Result<std::string> original = path_of_input(*folder);
     if (!original) return original.errors();
+    Result<Original> copied = Original::open(*original, last_part(*original), options_.external_root);
+    if (!copied) return copied.errors();
+    original_.emplace(*std::move(copied));
     auto session = Session::open(
         *original, options_.external_root, *std::move(folder),
         [this](const std::string& p) { return same(p); }, [this] { return ended(); });
     if (!session) return session.errors();
     s_ = *std::move(session);
-    if (const Status known = find_status(*original); !known) return known.errors();
+    if (const Status known = find_status(); !known) return known.errors();
+    original_.reset();
     report_.nodes_before = written_nodes(s_->model());
     report_.bytes_before = s_->model().file_bytes;
     if (!ended() && !s_->survives_saving() && !ended()) return lost();
@@ -78,7 +83,7 @@ class Reduction {
     return Done{};
   }
 
-  // The test gets the user's own file; what came through a pipe is in a file of the folder.
+  // What came through a pipe is in a file of the folder.
   Result<std::string> path_of_input(const TemporaryFolder& folder) const {
     const Result<std::shared_ptr<const FileImage>> image = FileImage::open(options_.input);
     if (!image) return image.errors();
@@ -105,11 +110,18 @@ class Reduction {
     return *status == *status_;
   }
 
+  // Runs the test on a copy of the original that nothing has touched.
+  Result<TestStatus> test_original() {
+    const Result<std::string> path = original_->copy();
+    if (!path) return path.errors();
+    return test(*path);
+  }
+
   // Runs the test twice on the original.
-  Status find_status(const std::string& path) {
+  Status find_status() {
     observer_.step("the test on the whole model", written_nodes(s_->model()), 0);
     const Clock::time_point begin = Clock::now();
-    const Result<TestStatus> first = test(path);
+    const Result<TestStatus> first = test_original();
     if (!first) return first.errors();
     constexpr double kLeast = 10, kTimes = 10;  // seconds; a candidate that takes longer hangs
     if (timeout_ == 0) timeout_ = std::max(kLeast, kTimes * since(begin));
@@ -117,9 +129,9 @@ class Reduction {
     if (*first == kNotExecutable || *first == kNotFound) {
       return Error{ErrorKind::Usage, place(),
                    "--test: the shell cannot run the command (" + to_string(*first) + ")",
-                   "run it by hand: " + command_for(options_.test, path)};
+                   "run it by hand: " + command_for(options_.test, options_.input)};
     }
-    const Result<TestStatus> second = test(path);
+    const Result<TestStatus> second = test_original();
     if (!second) return second.errors();
     if (*first == kStopped || *second == kStopped) {
       return Error{ErrorKind::Limit, place(),
@@ -150,6 +162,7 @@ class Reduction {
   ReduceObserver& observer_;
   double timeout_;
   const Clock::time_point begin_ = Clock::now();
+  std::optional<Original> original_;  // until its status is known
   std::unique_ptr<Session> s_;
   std::optional<TestStatus> status_;
   TestStatus last_ = 0;

@@ -13,6 +13,7 @@
 #include "onnx/message_writer.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
+#include "reduce/original.h"
 #include "support/file.h"
 #include "support/temporary_files.h"
 
@@ -22,22 +23,18 @@ namespace {
 // Larger models are written with their weights beside them, and are not shown to onnx's checker.
 constexpr std::uint64_t kLargest = 256u << 20;
 
-Error not_written(const std::string& path, int error) {
-  Error e = write_error(path, folder_of(path), error);
-  e.remedy = "set TMPDIR to a folder with room for the model";
-  return e;
-}
-
 }  // namespace
 
 // --- models ------------------------------------------------------------------------------------------------
 
-// A model as its bytes say; `bytes` is empty where they are in a file of the folder.
+// A model as its bytes say; `bytes` is empty where they are in files, of which the test gets copies: the
+// model is a map of them, which must not change with what the test writes.
 struct Session::State {
   Model model;
   std::optional<Inference> inference;  // listens to the model: they stay where they are
   Measure measure;
   std::string bytes;
+  std::vector<std::string> files;
 };
 
 Session::Session(TemporaryFolder folder, TestModel test, std::function<bool()> ended)
@@ -98,6 +95,15 @@ std::unique_ptr<Session::State> Session::written(const Model& m, const Candidate
     out->model = *std::move(read);
   } else {
     options.external = SaveOptions::External::Always;
+    if (!kept_) {
+      Result<TemporaryFolder> folder = TemporaryFolder::create();
+      if (!folder) {
+        failures_ = folder.errors();
+        return nullptr;
+      }
+      kept_.emplace(*std::move(folder));
+    }
+    options.path = kept_->model();
     const Result<SavedFiles> saved = save_model(m, options);
     if (!saved) {
       failures_ = saved.errors();
@@ -106,6 +112,8 @@ std::unique_ptr<Session::State> Session::written(const Model& m, const Candidate
     Result<Model> read = load_model({options.path, {}, 0, true}, warnings);
     if (!read) return nullptr;
     out->model = *std::move(read);
+    out->files.push_back(saved->path);
+    if (!saved->data_path.empty()) out->files.push_back(saved->data_path);
   }
   out->measure = measure_of(out->model);
   return out;
@@ -115,17 +123,28 @@ bool Session::passes(const State& s) {
   const std::string path = folder_.model();
   if (!s.bytes.empty()) {
     const TemporaryName name(path);  // the folder of a process that a signal ends stays empty
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);  // what the last test may have made of it
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file.write(s.bytes.data(), static_cast<std::streamsize>(s.bytes.size()));
     file.close();
     if (!file) {
-      failures_ = {not_written(path, errno)};
+      failures_ = {no_room(path, errno)};
       return false;
     }
     ++tried_;
     const Result<bool> answer = test_(path);
     if (!answer) failures_ = answer.errors();
     return answer && *answer;
+  }
+  for (const std::string& f : s.files) {
+    const Result<std::shared_ptr<const FileImage>> image = FileImage::open(f);
+    const Status done =
+        image ? copy_image(**image, folder_.path() + "/" + last_part(f)) : Status(image.errors());
+    if (!done) {
+      failures_ = done.errors();
+      return false;
+    }
   }
   ++tried_;
   const Result<bool> answer = test_(path);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -65,7 +66,8 @@ class Session {
   std::unique_ptr<State> written(const Model& m, const Candidate* candidate);
   bool passes(const State& s);
 
-  TemporaryFolder folder_;
+  TemporaryFolder folder_;               // what the test gets
+  std::optional<TemporaryFolder> kept_;  // large models
   TestModel test_;
   std::function<bool()> ended_;
   std::unique_ptr<State> now_;

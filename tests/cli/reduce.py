@@ -176,6 +176,97 @@ def test_command(tool, folder):
     expect(len(onnx.load(path).graph.node) == 1, "OUT may be IN")
 
 
+def files_in(folder):
+    return {
+        str(p.relative_to(folder)): (p.read_bytes(), p.stat().st_mode)
+        for p in folder.rglob("*")
+        if p.is_file()
+    }
+
+
+def with_data(folder, location, name="in.onnx"):
+    """The path of a model with its weights in a file of this place."""
+    made = model()
+    (folder / location).parent.mkdir(parents=True, exist_ok=True)
+    onnx.external_data_helper.convert_model_to_external_data(made, location=str(location), size_threshold=0)
+    onnx.save(made, folder / name)
+    return folder / name
+
+
+# What a command may do to its model and to what stands beside it; the status is that of a model with a Relu.
+HARM = {
+    "removes it": "grep -q Relu {}; s=$?; rm {}; exit $s",
+    "empties it": "grep -q Relu {}; s=$?; : > {}; exit $s",
+    "writes into it": "grep -q Relu {}; s=$?; printf XXXXXXXX | dd of={} conv=notrunc; exit $s",
+    "appends to it": "grep -q Relu {}; s=$?; echo more >> {}; exit $s",
+    "takes its rights": "grep -q Relu {}; s=$?; chmod 0 {}; exit $s",
+    "makes a folder of it": "grep -q Relu {}; s=$?; rm {}; mkdir {}; touch {}/x; exit $s",
+    "removes its folder's files": 'grep -q Relu {}; s=$?; d=$(dirname {}); rm -r "$d"/*; exit $s',
+    "writes into its neighbours": 'grep -q Relu {}; s=$?; for f in "$(dirname {})"/*; do echo x > "$f"; done; exit $s',
+}
+
+
+def test_command_gets_copies(tool, folder):
+    """Whatever the command does, the user's files stay, and the result is that of a harmless command."""
+    place, own = folder / "tmp", folder / "own"
+    place.mkdir()
+    own.mkdir()
+    (own / "beside").write_bytes(b"of the user")
+    plain, data, deep = saved(own), with_data(own, "weights", "a.onnx"), with_data(own, "d/e/w.bin", "b.onnx")
+    text = own / "c.onnxtxt"
+    text.write_text(onnx.printer.to_text(model()))
+    for path in (plain, data, deep, text):
+        path.chmod(0o444)
+    before = files_in(own)
+    for what, command in HARM.items():
+        for path in (plain, data, deep, text):
+            out = folder / "out.onnx"
+            done = tool("reduce", path, "--test", command, "-o", out, env={"TMPDIR": str(place)})
+            expect(done.returncode == 0, what, path, done.stderr)
+            expect([n.op_type for n in onnx.load(out).graph.node] == ["Relu"], what, path)
+            expect(files_in(own) == before, what, path, "changed a file of the user")
+            expect(os.listdir(place) == [], what, path, "left behind:", os.listdir(place))
+            out.unlink()
+    done = tool("reduce", "-", "--test", HARM["removes it"], "-o", "-", stdin=plain.read_bytes())
+    expect(done.returncode == 0 and len(onnx.load_from_string(done.stdout).graph.node) == 1, done.stderr)
+
+
+def test_copies_are_whole(tool, folder):
+    """The command sees the bytes of the file under its name, and runs it with its weights, wherever these are."""
+    own, far = folder / "own", folder / "far"
+    for f in (own, far):
+        f.mkdir()
+    run = f'{sys.executable} -c "import onnx, sys; onnx.load(sys.argv[1])"'
+    cases = [
+        (saved(own, name="it's.onnx"), []),
+        (with_data(own, "weights"), []),
+        (with_data(own, "d/e/w.bin", "deep.onnx"), []),
+        (with_data(own, "x.bin", "root.onnx"), ["--external-root", far]),
+        (moved(with_data(own, "abs.bin", "absolute.onnx"), far / "abs.bin"), ["--external-root", far]),
+        (moved(with_data(own, "up.bin", "up.onnx"), "../far/up.bin"), ["--external-root", far]),
+    ]
+    for name in ("x.bin", "abs.bin", "up.bin"):
+        (own / name).rename(far / name)
+    for number, (path, words) in enumerate(cases):
+        seen = folder / f"seen{number}"
+        test = f"test -e {seen} || {{ cp {{}} {seen} && {run} {{}} || exit 9; }}; grep -q Relu {{}}"
+        done = tool("reduce", path, "--test", test, "-o", folder / "out.onnx", *words)
+        expect(done.returncode == 0, path, done.stderr)
+        expect([n.op_type for n in onnx.load(folder / "out.onnx").graph.node] == ["Relu"], path)
+        if number < 4:
+            expect(seen.read_bytes() == path.read_bytes(), path, "other bytes")
+
+
+def moved(path, location):
+    """The model, which looks for its weights at another place."""
+    made = onnx.load(path, load_external_data=False)
+    for t in made.graph.initializer:
+        for e in t.external_data:
+            e.value = str(location) if e.key == "location" else e.value
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
 def test_nothing_is_needed(tool, folder):
     done = tool("reduce", saved(folder), "--test", "true", "-o", folder / "out.onnx")
     expect(done.returncode == 0 and "-> 0" in done.stderr, done.stderr)
@@ -241,10 +332,12 @@ def test_errors(tool, folder):
     refused(tool("reduce", path, "-o", folder / "no" / "out.onnx", "--test", "true"), OUTPUT, "no/out.onnx")
     refused(tool(*run, "true", env={"TMPDIR": "/proc"}), OUTPUT, "TMPDIR")
     refused(tool(*run, "sleep 1; true", "--seconds", "0.2"), LIMIT, "--seconds")
-    # A test that is never the same twice, and one that looks at the user's own file.
+    # A test that is never the same twice, and one that the bytes of the file decide.
     count = folder / "count"
     refused(tool(*run, f"echo >> {count}; exit $(wc -l < {count})"), CHECK, "status 1, then status 2")
-    refused(tool(*run, f"test {{}} = {path}"), CHECK, "status 0 on the file, but status 1")
+    text = saved(folder, onnx.printer.to_text(model()).encode(), "m.onnxtxt")
+    run[1] = text
+    refused(tool(*run, "grep -q ir_version"), CHECK, "status 0 on the file, but status 1")
     expect(not out.exists(), "something was written")
 
 
