@@ -21,6 +21,7 @@ std::vector<TypeOverride> types_of(const Options& options, Work& work, bool spec
                        {.specialized = specialized,
                         .all = options.infer.write_types,
                         .passes_ran = is_wanted(Stage::CleanUp, options),
+                        .short_names = options.strip.names,
                         .file_values = work.file_values});
 }
 

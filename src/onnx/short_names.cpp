@@ -12,6 +12,10 @@
 namespace graphopt {
 namespace {
 
+bool keeps_name(const Model& m, ValueId v) {
+  return m.value(v).is_input || m.value(v).pinned || m.is_graph_output(v);
+}
+
 class Shortener {
  public:
   explicit Shortener(Model& m) : m_(m) {}
@@ -25,14 +29,10 @@ class Shortener {
   }
 
  private:
-  bool stays(ValueId v) const {
-    const Value& value = m_.value(v);
-    return value.is_input || value.pinned || m_.is_graph_output(v);
-  }
-
   void find_kept() {
     for (std::size_t v = 0; v < m_.value_count(); ++v)
-      if (m_.alive(ValueId{v}) && stays(ValueId{v})) kept_.insert(m_.text(m_.value(ValueId{v}).name));
+      if (m_.alive(ValueId{v}) && keeps_name(m_, ValueId{v}))
+        kept_.insert(m_.text(m_.value(ValueId{v}).name));
   }
 
   // Returns the next name that no value has that keeps its own.
@@ -44,12 +44,10 @@ class Shortener {
   }
 
   void name(ValueId v) {
-    if (!v || stays(v)) return;
-    const Value& value = m_.value(v);
-    const NodeId n = value.def;
-    const bool told_by_file = n && m_.kind(n) == OpKind::Opaque;
+    if (!v || keeps_name(m_, v)) return;
+    const bool loses = loses_stated_type(m_, v);
     m_.rename(v, next('v', values_));
-    if (told_by_file) return;
+    if (!loses) return;
     ReaderAccess::value(m_, v).info = {};
     ReaderAccess::value(m_, v).declared = {};
   }
@@ -109,5 +107,10 @@ class Shortener {
 }  // namespace
 
 void shorten_names(Model& m) { Shortener(m).run(); }
+
+bool loses_stated_type(const Model& m, ValueId v) {
+  const NodeId n = m.value(v).def;
+  return !keeps_name(m, v) && !(n && m.kind(n) == OpKind::Opaque);
+}
 
 }  // namespace graphopt

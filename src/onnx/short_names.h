@@ -14,4 +14,7 @@ namespace graphopt {
 // renamed values goes, but for results of operators that are not known here: nothing else tells their types.
 void shorten_names(Model& m);
 
+// Returns whether shorten_names() renames the value and drops what the file states of it.
+bool loses_stated_type(const Model& m, ValueId v);
+
 }  // namespace graphopt

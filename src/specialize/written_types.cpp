@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "onnx/short_names.h"
 #include "ops/node_facts.h"
 #include "specialize/dim_names.h"
 #include "specialize/map_dims.h"
@@ -16,11 +17,12 @@ namespace {
 // A Reshape that changes nothing tells the rank of what comes out of a sequence, of a loop or of an operator
 // without a schema; onnx's inference does not find it otherwise, and a Scan needs it of what its body
 // returns. Values that follow from such a result are assumed to need it, too. Only operands and results of
-// nodes that differ from the file are found, since everything else is told as in the file.
+// nodes that differ from the file are found, since everything else is told as in the file; of all nodes,
+// where the file's types are gone.
 class LostRanks {
  public:
-  LostRanks(const Model& m, const Inference& inference)
-      : hidden_(m.value_count(), false), lost_(m.value_count(), false) {
+  LostRanks(const Model& m, const Inference& inference, bool all_nodes)
+      : all_nodes_(all_nodes), hidden_(m.value_count(), false), lost_(m.value_count(), false) {
     for (std::size_t g = 0; g < m.graph_count(); ++g) {  // outer graphs have smaller numbers
       if (!m.graph(GraphId{g}).alive) continue;
       for (NodeId n = m.first_node(GraphId{g}); n; n = m.next_node(n)) visit(m, inference, n);
@@ -31,23 +33,25 @@ class LostRanks {
  private:
   void visit(const Model& m, const Inference& inference, NodeId n) {
     const Purity purity = facts_of(m, n).purity;
+    const bool differs = all_nodes_ || m.node(n).dirty;
     bool hidden = purity == Purity::Unknown || purity == Purity::ControlFlow;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
       if (!v) continue;
       const TypeKind kind = inference.type_of(v).kind;
       hidden = hidden || hidden_[v.index()] || (kind != TypeKind::Tensor && kind != TypeKind::Unknown);
-      if (hidden_[v.index()] && m.node(n).dirty) lost_[v.index()] = true;
+      if (hidden_[v.index()] && differs) lost_[v.index()] = true;
     }
     if (!hidden) return;
     for (const ValueId v : m.outputs(n)) {
       if (!v) continue;
       hidden_[v.index()] = m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
       // It may have taken over a removed node's result.
-      if (hidden_[v.index()] && m.node(n).dirty && purity != Purity::ControlFlow) lost_[v.index()] = true;
+      if (hidden_[v.index()] && differs && purity != Purity::ControlFlow) lost_[v.index()] = true;
     }
   }
 
+  const bool all_nodes_;
   std::vector<bool> hidden_, lost_;  // by value
 };
 
@@ -58,8 +62,9 @@ class WrittenTypes {
   WrittenTypes(Model& model, const Inference& inference, const WrittenTypesOptions& options)
       : model_(model), inference_(inference), options_(options) {
     look_for_misnamed();
-    if (!options_.all && !options_.passes_ran) return;
-    if (options_.passes_ran) lost_ranks_.emplace(model, inference);
+    if (!options_.all && !options_.passes_ran && !options_.short_names) return;
+    if (options_.passes_ran || options_.short_names)
+      lost_ranks_.emplace(model, inference, options_.short_names);
     wrong_.resize(model.value_count(), false);
     for (const FalseClaim& claim : inference.false_claims()) wrong_[claim.value.index()] = true;
   }
@@ -81,6 +86,7 @@ class WrittenTypes {
     if (refuted(v) && is_agreed_output(v)) return {};
     if (named_anew(v)) return found;
     if (options_.all) return names_ ? found : without_names(model_, found);
+    if (loses_stated(v) && !(*lost_ranks_)[v]) return {};
     // A new value that took an output's name has taken its ValueInfo, too.
     if (refuted(v) || value.info_stale || (v.index() >= options_.file_values && value.info.empty()) ||
         (lost_ranks_ && (*lost_ranks_)[v] && !model_.is_graph_output(v)))
@@ -92,9 +98,11 @@ class WrittenTypes {
   bool some_named_anew() const { return !named_anew_.empty(); }
 
   // Returns true if inference refuted what the file states; then no dim of that is kept.
-  bool refuted(ValueId v) const { return v.index() < wrong_.size() && wrong_[v.index()]; }
+  bool refuted(ValueId v) const { return v.index() < wrong_.size() && wrong_[v.index()] && !loses_stated(v); }
 
  private:
+  bool loses_stated(ValueId v) const { return options_.short_names && loses_stated_type(model_, v); }
+
   // Looks for nodes at which onnx's inference gives an extent the name of another one (misnames_extents). A
   // name comes to them from any value, a runtime carries names on to all that follows, and the node that was
   // removed may have been the one that lost it. Names that their own results declare count more; values of
@@ -112,7 +120,8 @@ class WrittenTypes {
       for (const ValueId v : model_.outputs(n)) {
         if (!v) continue;
         names_ = names_ && !is_body_output(v) && inference_.type_of(v).has_rank;
-        if (options_.all || (options_.passes_ran && removed)) named_anew_.push_back(v);
+        if (options_.all || options_.short_names || (options_.passes_ran && removed))
+          named_anew_.push_back(v);
       }
     }
     std::ranges::sort(named_anew_);

@@ -6,6 +6,9 @@
 // and value_info; claims that inference refuted are replaced; values and inputs that were added get a type;
 // all types, when the user wants them. Names of dims are chosen so that none stands for two extents
 // (dim_names.h).
+//
+// Where names are shortened, inner values keep no types of the file, and which ones are written then follows
+// from the graph alone, not from what passes or the file before them did: so a second run writes the same.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +24,7 @@ struct WrittenTypesOptions {
   bool specialized = false;     // specializes(bindings): numbers were bound
   bool all = false;             // write what inference found out into all of them (--infer)
   bool passes_ran = false;      // the graph may differ from the file
+  bool short_names = false;     // what the file states of inner values is gone (onnx/short_names.h)
   std::size_t file_values = 0;  // number of values in the file; later ones were made by passes
 };
 
