@@ -25,9 +25,12 @@
 //     r = Reshape (p, s)  q = Transpose <perm = [0, 2, 1, 3]> (r) }
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/copy.h"
@@ -243,13 +246,15 @@ template <bool kAlways> class InlineCall final : public Rule {
       made.proto = {};
       m.set_attr(n, made);
     }
-    if (m.kind(n) == OpKind::Constant && given.size() == 1 && given[0].ref) make_constant(m, n);
+    const bool completed = std::ranges::any_of(given, [](const Attr& a) { return a.ref.valid(); });
+    if (completed && m.kind(n) == OpKind::Constant && m.attrs(n).size() == 1) make_constant(m, n);
   }
 
-  // The value of a Constant node whose attribute was the call's is known now.
+  // The value of a Constant node whose attribute was the call's is known now, as it would be if it were read.
   static void make_constant(Model& m, NodeId n) {
     const ValueId v = m.output(n, 0);
-    if (!v || m.attrs(n).empty() || m.is_graph_output(v) || !m.can_become_constant(v)) return;
+    const bool returned = v && m.is_graph_output(v) && (m.node(n).graph != m.main() || m.ir_version < 4);
+    if (!v || returned || !m.can_become_constant(v)) return;
     const Attr& a = m.attrs(n)[0];
     const auto raw = [](auto numbers) {
       return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
@@ -261,7 +266,21 @@ template <bool kAlways> class InlineCall final : public Rule {
     else if (a.name == names::value_ints) t = m.make_int64s(a.ints);
     else if (a.name == names::value_float) t = m.make_tensor(DType::Float, {}, raw(std::span(&a.f, 1)));
     else if (a.name == names::value_floats) t = m.make_tensor(DType::Float, count(a.floats), raw(a.floats));
+    else if (a.name == names::value_string) t = text_tensor(m, std::span(&a.s, 1), {});
+    else if (a.name == names::value_strings) t = text_tensor(m, a.strings, count(a.strings));
     if (t) m.make_constant(v, t);
+  }
+
+  static TensorId text_tensor(Model& m, std::span<const Bytes> texts, std::vector<std::int64_t> dims) {
+    Tensor made;
+    made.dtype = DType::String;
+    made.elements = std::ssize(texts);
+    made.dims = std::move(dims);
+    auto owned = std::make_shared<Unpacked>();
+    owned->strings.assign(texts.begin(), texts.end());
+    made.owned = std::move(owned);
+    made.ready = true;
+    return m.add_tensor(std::move(made));
   }
 
   bool counted_ = false;
