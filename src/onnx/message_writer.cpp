@@ -5,6 +5,7 @@
 #include <limits>
 #include <ranges>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "onnx/fields.h"
@@ -24,6 +25,7 @@ using wire::Kind;
 namespace {
 
 constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
 
 Bytes image_of(const Model& m) {
   if (m.rest.empty()) return {};
@@ -61,11 +63,11 @@ MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const D
   collect_value_infos();
 }
 
-std::uint64_t MessageWriter::position(Bytes bytes, ValueId v) const {
+std::uint64_t MessageWriter::position(Bytes bytes) const {
   const bool inside =
       !bytes.empty() && bytes.data() >= image_.data() && bytes.data() < image_.data() + image_.size();
   if (inside) return static_cast<std::uint64_t>(bytes.data() - image_.data());
-  return image_.size() + v.index();
+  return image_.size();
 }
 
 void MessageWriter::collect_value_infos() {
@@ -81,14 +83,15 @@ void MessageWriter::collect_value_infos() {
     const bool info = value.info.data() != nullptr && !value.info_stale;
     if (!info && (types_.empty() || !types_[i])) continue;
     if (!value.def && !value.is_initializer && !(of_function && value.is_input)) continue;
-    infos_.push_back({value.graph, position(value.info, v), v, {}});
+    const std::uint64_t definition = value.def ? m_.node(value.def).order : 0;
+    infos_.push_back({value.graph, position(value.info), definition, value.def_slot, v, {}});
   }
   const auto keep = [this](GraphId g, std::span<const Bytes> rest, std::uint32_t number) {
     for (const Bytes whole : rest) {
       const Field f = first_field(whole);
       if (f.number != number || f.kind != Kind::Length) continue;
       const NameId name = stale_.empty() ? NameId{} : m_.names.find(value_info_name(f.bytes));
-      if (!name || !stale_.contains(name)) infos_.push_back({g, position(whole, {}), {}, whole});
+      if (!name || !stale_.contains(name)) infos_.push_back({g, position(whole), kLast, 0, {}, whole});
     }
   };
   for (const GraphId g : written_.graphs()) {
@@ -97,7 +100,8 @@ void MessageWriter::collect_value_infos() {
     else keep(g, written_.rest(g), gf::kValueInfo);
   }
   const auto order = [](const Info& a, const Info& b) {
-    return a.graph != b.graph ? a.graph < b.graph : a.position < b.position;
+    const auto key = [](const Info& i) { return std::tuple(i.graph, i.position, i.definition, i.slot); };
+    return key(a) < key(b);
   };
   if (!std::ranges::is_sorted(infos_, order)) std::ranges::stable_sort(infos_, order);
 }

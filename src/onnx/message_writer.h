@@ -25,8 +25,12 @@ class MessageWriter {
  private:
   struct Info {  // an entry of value_info
     GraphId graph;
-    std::uint64_t position;  // in the file; entries that are not in the file come last, by value
-    ValueId value;           // none: `whole` is kept from the file
+    // In the file. Entries that are not in the file come last, in the order in which the model defines their
+    // values: by the place of the node, which the next reader finds, too, and not by ids.
+    std::uint64_t position;
+    std::uint64_t definition;
+    std::uint32_t slot;
+    ValueId value;  // none: `whole` is kept from the file
     Bytes whole;
   };
 
@@ -54,7 +58,7 @@ class MessageWriter {
     const std::size_t i = types_.empty() ? WrittenModel::kNone : written_.number(v);
     return i < types_.size() ? types_[i] : TypeId{};
   }
-  std::uint64_t position(Bytes bytes, ValueId v) const;
+  std::uint64_t position(Bytes bytes) const;
 
   const Model& m_;
   const DataPlan& plan_;
