@@ -4,7 +4,8 @@
 // Inputs. An input of the model stays what it is. One with a default need not be named: it keeps it. An
 // initializer that is named loses its value, and so does, before IR version 4, one that is an input too:
 // there no runtime lets callers feed it. A node that makes an input beside other results stays for those, and
-// its result gets another name.
+// its result gets another name. Inputs that nothing is left to read go; but where the outputs are those that
+// the model has, as in a second run on its result, nothing was cut, and all of them stay.
 #include "driver/cut.h"
 
 #include <algorithm>
@@ -37,9 +38,11 @@ class Cutter {
     index();
     if (!find("--inputs", options_.inputs, inputs_) || !find("--outputs", options_.outputs, outputs_))
       return std::move(errors_);
-    if (options_.outputs.empty())
-      for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i)
-        if (const ValueId v = m_.graph_output(m_.main(), i)) outputs_.push_back(v);
+    std::vector<ValueId> all;
+    for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i)
+      if (const ValueId v = m_.graph_output(m_.main(), i)) all.push_back(v);
+    if (options_.outputs.empty()) outputs_ = all;
+    keeps_inputs_ = options_.inputs.empty() && outputs_ == all;
     if (!find_types()) return std::move(errors_);
     detach();
     find_nodes();
@@ -227,7 +230,7 @@ class Cutter {
     part.inputs = inputs_;
     for (const ValueId v : m_.graph_inputs(m_.main())) {
       const bool stays = options_.inputs.empty() || m_.value(v).is_initializer;
-      if (stays && seen_.contains(v) && std::ranges::find(inputs_, v) == inputs_.end())
+      if (stays && (keeps_inputs_ || seen_.contains(v)) && std::ranges::find(inputs_, v) == inputs_.end())
         part.inputs.push_back(v);
     }
     part.outputs = outputs_;
@@ -263,6 +266,7 @@ class Cutter {
   Errors errors_;
   std::unordered_map<std::string_view, ValueId> by_name_;  // of the main graph
   std::vector<ValueId> inputs_, outputs_;                  // inputs_: as named
+  bool keeps_inputs_ = false;                              // outputs are those of the model: nothing is cut
   std::vector<TypeOverride> types_;
   std::vector<Detached> detached_;
   std::unordered_set<ValueId> seen_;  // values of the main graph that are left
