@@ -37,6 +37,7 @@
 #include "passes/joined_constants.h"
 #include "passes/rule_pass.h"
 #include "rewrite/match.h"
+#include "support/mapped_pages.h"
 
 namespace graphopt {
 namespace {
@@ -256,6 +257,7 @@ class FoldAffine : public Rule {
     const GraphId g = home(m);
     if (weight_) {
       const std::vector<std::int64_t> dims = m.tensor(p_.weight.tensor).dims;
+      if (const auto old = m.raw(p_.weight.tensor)) release_mapped(*old);  // mostly nobody reads it again
       const TensorId t = m.make_tensor(type_, dims, std::move(*weight_));
       operands[1] = m.add_initializer(g, std::string(m.text(m.value(operands[1]).name)), t);
     }
