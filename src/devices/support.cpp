@@ -371,8 +371,10 @@ struct Support::State {
     if (op.index() >= by_op.size()) by_op.resize(op.index() + std::size_t{1});
     std::optional<const Rules*>& known = by_op[op.index()];
     if (!known) {
-      const auto at = index.find({model.text(model.op(op).domain), model.text(model.op(op).type)});
-      known = at == index.end() ? nullptr : &at->second;
+      const Op& named = model.op(op);
+      const auto at = index.find({model.text(named.domain), model.text(named.type)});
+      // An operator that a function of the model has the name of may be either.
+      known = at == index.end() || named.function ? nullptr : &at->second;
     }
     return *known;
   }

@@ -271,6 +271,20 @@ def test_dead_nodes_of_bodies(tool, folder):
     expect(len(set(ids)) == 3, ids)
 
 
+def test_operator_that_a_function_is_called_after(tool, folder):
+    """A compiler of the device may take it for either: it stays on the host, with its function. So does what reads
+    its result, whose rank nobody knows."""
+    text = """g (float[2] x) => (float[2] y) { a = Sigmoid (x)  b = Relu (a)  y = Mul (b, x) }
+    <domain: "", opset_import: ["" : 17]> Relu (p) => (q) { q = Neg (p) }"""
+    manifest, path = cut(tool, folder, text)
+    expect([d for d, _ in shape_of(manifest)] == ["npu", "cpu"], shape_of(manifest))
+    (host,) = (s for s in manifest["subgraphs"] if s["device"] == "cpu")
+    expect([f.name for f in onnx.load(folder / host["file"]).functions] == ["Relu"], "the function is gone")
+    got = run(path, {"x": np.array([2, -1], np.float32)})["y"]
+    want = np.array([2, -1]) / (1 + np.exp([-2.0, 1.0]))
+    expect(np.allclose(got, want), got, want)
+
+
 def test_constants_of_old_models(tool, folder):
     """Before IR version 4 a constant that a pass makes is a node of the file."""
     text = """<ir_version: 3, opset_import: ["" : 9]>
