@@ -8,6 +8,7 @@
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
 #include "onnx/node_metadata.h"
+#include "onnx/short_names.h"
 #include "regions/region_functions.h"
 
 namespace graphopt {
@@ -34,10 +35,14 @@ void write_metadata(Model& m, const RegionList& list) {
 }
 
 // Returns the functions' names, by region.
-std::vector<std::string> write_regions(Work& work, RegionForm form, const RegionList& list) {
+std::vector<std::string> write_regions(Work& work, const Options& options, const RegionList& list) {
+  const RegionForm form = options.regions.form;
   if (form == RegionForm::Metadata) write_metadata(work.model, list);
   if (form != RegionForm::Functions) return {};
-  return make_region_functions(work.model, work.model.main(), list);
+  std::vector<std::string> functions = make_region_functions(work.model, work.model.main(), list);
+  // Short names are numbered in the order of the file, which is another one with calls in place of nodes.
+  if (options.strip.names) shorten_names(work.model);
+  return functions;
 }
 
 Status run_regions(Run& run) {
@@ -50,7 +55,7 @@ Status run_regions(Run& run) {
     if (const std::uint64_t times = list.limit_hits.times[i]) run.add_limit(kSearchLimitNames[i], times);
   if (options.draw) report.drawing = draw_regions(m, *work.inference, list, work.file_nodes);
   const std::int64_t version = work.file_ir_version;
-  const std::vector<std::string> functions = write_regions(work, options.form, list);
+  const std::vector<std::string> functions = write_regions(work, run.options, list);
   for (std::size_t r = 0; r < functions.size(); ++r) report.regions[r].function = functions[r];
   switch (options.form) {
     case RegionForm::None: break;
@@ -89,7 +94,7 @@ void regions_json(const Report& r, Json& out) {
 
 void write_regions(const Options& options, Work& work) {
   if (options.regions.form == RegionForm::None) return;
-  write_regions(work, options.regions.form, list_regions(work.model, *work.inference, work.model.main()));
+  write_regions(work, options, list_regions(work.model, *work.inference, work.model.main()));
 }
 
 Json to_json(const std::vector<RegionsStage::Region>& regions) {
