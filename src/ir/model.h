@@ -62,7 +62,7 @@ struct Attr {
 struct Op {  // an operator as it is named in the model
   OpKind kind = OpKind::Opaque;
   NameId domain, type, overload;  // domain "" for ai.onnx
-  FunctionId function;            // for OpKind::FunctionCall
+  FunctionId function;            // that is called; of an opaque operator: the one that has its name
 };
 
 struct Node {
