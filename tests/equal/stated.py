@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# TIER: nightly
+# WHEN: tests/vectors/stated/ tools/requirements.txt
 """The rows of tests/vectors/stated hold in ONNX Runtime: a run gives what inference and folding state.
 
   stated.py GRAPHOPT [--only TEXT] [-v]

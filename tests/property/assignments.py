@@ -216,7 +216,7 @@ def differs_unoptimized(command, folder, ran):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("--count", type=int, default=100)
+    p.add_argument("--count", type=int, default=40)
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     ort.set_default_logger_severity(4)

@@ -262,7 +262,7 @@ def checking(tool, program, keep):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT", type=executable)
-    p.add_argument("--count", type=int, default=400, metavar="N")
+    p.add_argument("--count", type=int, default=120, metavar="N")
     p.add_argument("--seed", type=int, default=1, metavar="S")
     p.add_argument("--jobs", type=int, default=2, metavar="N")
     p.add_argument("--values", type=executable, metavar="PROGRAM")

@@ -297,7 +297,7 @@ def check(tool, case_seed, folder):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("graphopt")
-    p.add_argument("--count", type=int, default=400)
+    p.add_argument("--count", type=int, default=150)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--keep", type=Path, help="write the failing models here")
     a = p.parse_args()

@@ -244,7 +244,7 @@ def checking(a):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("--count", type=int, default=300)
+    p.add_argument("--count", type=int, default=80)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--passes", metavar="LIST", help="default: all that keep every bit")

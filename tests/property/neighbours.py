@@ -227,7 +227,7 @@ def draw(a):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("--count", type=int, default=900, metavar="N")
+    p.add_argument("--count", type=int, default=300, metavar="N")
     p.add_argument("--seed", type=int, default=1, metavar="S")
     p.add_argument("--only", default="", metavar="TEXT", help="of models whose name holds TEXT")
     p.add_argument("--change", default="", metavar="TEXT", help="of changes whose text holds TEXT")

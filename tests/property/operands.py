@@ -111,7 +111,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT", type=executable)
     p.add_argument("--all", action="store_true")
-    p.add_argument("--count", type=int, default=1500, metavar="N")
+    p.add_argument("--count", type=int, default=500, metavar="N")
     p.add_argument("--seed", type=int, default=1, metavar="S")
     p.add_argument("--only", default="", metavar="TEXT", help="models whose names contain it")
     p.add_argument("--jobs", type=int, default=2, metavar="N")

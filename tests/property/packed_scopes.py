@@ -209,7 +209,7 @@ def examine(tool, seed, folder):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT")
-    p.add_argument("--count", type=int, default=200)
+    p.add_argument("--count", type=int, default=80)
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     bad = 0

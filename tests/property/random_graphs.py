@@ -398,7 +398,7 @@ def checking(tool, keep):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("--count", type=int, default=300)
+    p.add_argument("--count", type=int, default=80)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--keep", help="folder for failing models")
