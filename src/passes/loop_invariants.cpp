@@ -5,9 +5,10 @@
 // the node moves directly before the loop, with a copy of such constants.
 // Exact: the node computes the same. Where the body may never run, only nodes move that cannot fail: what
 // only reads dims, elementwise operators on one tensor, or on operands of proven equal shape, without
-// division, and Transposes of data of known rank, or without a perm. Where there is an iteration in each run,
-// any pure node moves: the first iteration would have run it. Where every bit is promised, no operand by
-// which a kernel is chosen, or that is packed, may become a constant or cease to be one
+// division, and Transposes of data of known rank that the perm fits, or without a perm. Where there is an
+// iteration in each run, any pure node moves: the first iteration would have run it. Where every bit is
+// promised, no operand by which a kernel is chosen, or that is packed, may become a constant or cease to be
+// one
 // (rewrite/constancy.h). Lowers: nodes that are executed once for each iteration. Ends: each rewrite moves a
 // node out of a body. Left alone: nodes with bodies, what a body returns (it may return nothing from
 // outside), constants (they cost nothing where they are), draws and unknown operators, nodes that overwrite
@@ -108,8 +109,10 @@ class MoveOut final : public Rule {
     const Model& m = c.model;
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Shape || kind == OpKind::Size) return true;
-    // A perm fails on data of another rank.
-    if (kind == OpKind::Transpose) return c.infer.has_rank(m.input(n, 0)) || !has_attr(m, n, names::perm);
+    // A perm fails on data of another rank: then inference does not state the rank of the result.
+    if (kind == OpKind::Transpose)
+      return !has_attr(m, n, names::perm) ||
+             (c.infer.has_rank(m.input(n, 0)) && c.infer.has_rank(m.output(n, 0)));
     const DType type = c.infer.dtype(m.input(n, 0));
     if (type == DType::Undefined || type == DType::String) return false;
     const OpFacts& row = facts_of(m, n);
