@@ -1,5 +1,5 @@
 // The InferenceContext for onnx's functions, schemas made one at a time, and the conversion of types to
-// protobuf and back. With its header the only file of this layer that includes protobuf.
+// protobuf and back.
 #include "infer/onnx_context.h"
 
 #include <algorithm>
@@ -14,24 +14,24 @@
 #include <onnx/defs/operator_sets_preview.h>
 #include <onnx/defs/operator_sets_training.h>
 #include <onnx/defs/schema.h>
-#include <onnx/defs/shape_inference.h>
 
 #include "infer/context.h"
-#include "infer/failing_node.h"
-#include "infer/refused_constants.h"
+#include "infer/onnx_schemas.h"
 #include "infer/schema_version.h"
 #include "ops/node_facts.h"
 
 namespace graphopt {
-namespace {
-
-// --- schemas, one at a time --------------------------------------------------------------------------------
+namespace onnx_functions {
 
 struct SchemaEntry {
   std::string_view domain, name;
   int version;
   onnx::OpSchema (*make)();
 };
+
+namespace {
+
+// --- schemas, one at a time --------------------------------------------------------------------------------
 
 consteval std::string_view domain_of(std::string_view tag) {
   if (tag == "OnnxML") return "ai.onnx.ml";
@@ -47,27 +47,16 @@ constexpr SchemaEntry kSchemas[] = {
 };
 #undef GRAPHOPT_SCHEMA
 
-// The same key for both of them: domain and name of an operator, and a version.
-struct SchemaKey {
-  OpId op;
-  int version;
-  friend bool operator==(const SchemaKey&, const SchemaKey&) = default;
-};
-struct SchemaHash {
-  std::size_t operator()(const SchemaKey& k) const {
-    return k.op.index() * std::size_t{1000003} + static_cast<std::size_t>(k.version);
-  }
-};
-
 // Dims pass through onnx's functions as texts that no file can contain.
 constexpr char kDimMark = '\x01';
-constexpr std::int64_t kMaxConstant = 4096;  // elements of an operand passed to onnx's functions
 
 void to_dim(const DimPool& dims, DimId d, onnx::TensorShapeProto_Dimension& out) {
   if (!d) return;
   if (const auto v = dims.value(d)) out.set_dim_value(*v);
   else out.set_dim_param(kDimMark + std::to_string(d.index()));
 }
+
+}  // namespace
 
 void to_proto(const Model& m, const Type& t, onnx::TypeProto& out) {
   switch (t.kind) {
@@ -98,6 +87,8 @@ void to_proto(const Model& m, const Type& t, onnx::TypeProto& out) {
   }
 }
 
+namespace {
+
 DimId from_dim(Model& m, const onnx::TensorShapeProto_Dimension& d) {
   if (d.has_dim_value()) return d.dim_value() >= 0 ? m.dims.constant(d.dim_value()) : DimId{};
   const std::string& text = d.dim_param();
@@ -106,6 +97,8 @@ DimId from_dim(Model& m, const onnx::TensorShapeProto_Dimension& d) {
   std::from_chars(text.data() + 1, text.data() + text.size(), index);
   return DimId{index};
 }
+
+}  // namespace
 
 TypeId from_proto(Model& m, const onnx::TypeProto& t) {
   const auto elem = [](int e) { return e > 0 && e < 256 ? static_cast<DType>(e) : DType::Undefined; };
@@ -169,6 +162,42 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
   out.clear_ref_attr_name();
   return true;
 }
+
+bool succeeds(const onnx::InferenceFunction& infer, onnx::InferenceContext& context) {
+  try {
+    infer(context);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+SchemaFunctions::Function& SchemaFunctions::find(OpId op, int version) {
+  const auto [it, added] = functions.try_emplace(SchemaKey{op, version});
+  if (!added) return it->second;
+  if (by_name.empty())
+    for (const SchemaEntry& e : kSchemas) by_name[e.name].push_back(&e);
+  const std::string_view domain = m.text(m.op(op).domain), name = m.text(m.op(op).type);
+  const SchemaEntry* best = nullptr;
+  if (const auto entries = by_name.find(name); entries != by_name.end())
+    for (const SchemaEntry* e : entries->second)
+      if (e->domain == domain && e->version <= version && (!best || best->version < e->version)) best = e;
+  if (!best) return it->second;
+  auto schema = schemas.find(best);
+  if (schema == schemas.end()) schema = schemas.emplace(best, best->make()).first;
+  if (schema->second.has_type_and_shape_inference_function())
+    it->second.infer = schema->second.GetTypeAndShapeInferenceFunction();
+  it->second.schema = &schema->second;
+  for (const auto& formal : schema->second.inputs())
+    it->second.required.push_back(formal.GetOption() == onnx::OpSchema::Single);
+  return it->second;
+}
+
+}  // namespace onnx_functions
+
+using namespace onnx_functions;
+
+namespace {
 
 // Returns a without what b contradicts: the type where the element types differ, the dims where the ranks do,
 // and each extent that is another number in b.
@@ -308,117 +337,6 @@ class Context final : public onnx::InferenceContext {
   mutable std::list<std::pair<std::string, std::optional<onnx::AttributeProto>>> attributes_;
 };
 
-// Returns false if the function throws.
-bool succeeds(const onnx::InferenceFunction& infer, onnx::InferenceContext& context) {
-  try {
-    infer(context);
-    return true;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-// onnx's functions, made on first use.
-struct SchemaFunctions {
-  explicit SchemaFunctions(const Model& model) : m(model) {}
-
-  struct Function {
-    const onnx::OpSchema* schema = nullptr;
-    onnx::InferenceFunction infer;  // empty: onnx has no function
-    std::vector<bool> required;     // which operands a node must have
-  };
-
-  const Model& m;
-  std::unordered_map<std::string_view, std::vector<const SchemaEntry*>> by_name;
-  std::unordered_map<SchemaKey, Function, SchemaHash> functions;
-  std::unordered_map<const SchemaEntry*, onnx::OpSchema> schemas;
-
-  Function& find(OpId op, int version) {
-    const auto [it, added] = functions.try_emplace(SchemaKey{op, version});
-    if (!added) return it->second;
-    if (by_name.empty())
-      for (const SchemaEntry& e : kSchemas) by_name[e.name].push_back(&e);
-    const std::string_view domain = m.text(m.op(op).domain), name = m.text(m.op(op).type);
-    const SchemaEntry* best = nullptr;
-    if (const auto entries = by_name.find(name); entries != by_name.end())
-      for (const SchemaEntry* e : entries->second)
-        if (e->domain == domain && e->version <= version && (!best || best->version < e->version)) best = e;
-    if (!best) return it->second;
-    auto schema = schemas.find(best);
-    if (schema == schemas.end()) schema = schemas.emplace(best, best->make()).first;
-    if (schema->second.has_type_and_shape_inference_function())
-      it->second.infer = schema->second.GetTypeAndShapeInferenceFunction();
-    it->second.schema = &schema->second;
-    for (const auto& formal : schema->second.inputs())
-      it->second.required.push_back(formal.GetOption() == onnx::OpSchema::Single);
-    return it->second;
-  }
-};
-
-// A node as a runtime sees it when it loads a model in which one more value is a constant: only what is a
-// constant has elements.
-class LoadContext final : public onnx::InferenceContext {
- public:
-  LoadContext(const Model& m, const Inference& infer, NodeId n, const onnx::OpSchema& schema,
-              const AssumedConstant& assumed)
-      : m_(m), n_(n), inputs_(m.input_count(n)), tensors_(m.input_count(n)), outputs_(m.output_count(n)) {
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const ValueId v = m.input(n, i);
-      if (!v) continue;
-      if (v != assumed.value) {
-        to_proto(m, infer.type_of(v), inputs_[i]);
-        if (const TensorId t = m.constant_of(v))
-          if (const auto raw = m.raw(t); raw && m.tensor(t).elements <= kMaxConstant)
-            fill(tensors_[i].emplace(), m.tensor(t).dtype, m.tensor(t).dims, *raw);
-        continue;
-      }
-      inputs_[i].mutable_tensor_type()->set_elem_type(static_cast<int>(assumed.type));
-      auto* shape = inputs_[i].mutable_tensor_type()->mutable_shape();
-      for (const std::int64_t d : assumed.dims) shape->add_dim()->set_dim_value(d);
-      fill(tensors_[i].emplace(), assumed.type, assumed.dims, assumed.raw);
-    }
-    for (const Attr& a : m.attrs(n))
-      if (onnx::AttributeProto proto; to_proto(m, a, m.text(a.name), proto))
-        attributes_.emplace(m.text(a.name), std::move(proto));
-    for (const auto& [name, attribute] : schema.attributes())
-      if (attribute.default_value.type() != onnx::AttributeProto::UNDEFINED)
-        attributes_.emplace(name, attribute.default_value);
-  }
-
-  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
-    const auto it = attributes_.find(name);
-    return it == attributes_.end() ? nullptr : &it->second;
-  }
-  std::size_t getNumInputs() const override { return inputs_.size(); }
-  const onnx::TypeProto* getInputType(std::size_t i) const override {
-    return hasInput(i) ? &inputs_.at(i) : nullptr;
-  }
-  bool hasInput(std::size_t i) const override { return m_.input(n_, i).valid(); }
-  const onnx::TensorProto* getInputData(std::size_t i) const override {
-    return i < tensors_.size() && tensors_[i] ? &*tensors_[i] : nullptr;
-  }
-  const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
-  const onnx::TensorShapeProto* getSymbolicInput(std::size_t) const override { return nullptr; }
-  std::size_t getNumOutputs() const override { return outputs_.size(); }
-  onnx::TypeProto* getOutputType(std::size_t i) override { return &outputs_.at(i); }
-  bool hasOutput(std::size_t i) override { return m_.output(n_, i).valid(); }
-  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
-
- private:
-  static void fill(onnx::TensorProto& t, DType type, std::span<const std::int64_t> dims, Bytes raw) {
-    t.set_data_type(static_cast<int>(type));
-    for (const std::int64_t d : dims) t.add_dims(d);
-    t.set_raw_data(raw.data(), raw.size());
-  }
-
-  const Model& m_;
-  const NodeId n_;
-  std::vector<onnx::TypeProto> inputs_;
-  std::vector<std::optional<onnx::TensorProto>> tensors_;
-  std::vector<onnx::TypeProto> outputs_;
-  std::unordered_map<std::string, onnx::AttributeProto> attributes_;
-};
-
 }  // namespace
 
 int schema_version(std::string_view domain, std::string_view name, std::int64_t imported) {
@@ -464,121 +382,6 @@ void OnnxRules::infer(NodeContext& c) {
   } catch (const std::exception&) {
     return;
   }
-}
-
-struct RefusedConstants::State {
-  State(const Model& model, const Inference& inference) : m(model), infer(inference), functions(model) {}
-
-  const Model& m;
-  const Inference& infer;
-  SchemaFunctions functions;
-};
-
-namespace {
-
-bool may_be_refused(const Model& m, NodeId reader) {
-  // What fails in the main graph fails in every run; but onnx's windows refuse lengths that kernels take.
-  if (m.is_return(reader)) return false;
-  if (m.node(reader).graph == m.main() && rule_for(m.kind(reader)) != nullptr) return false;
-  // Bodies of the node itself would have to be inferred, and a call's attributes are known at the call alone.
-  return facts_of(m, reader).purity != Purity::ControlFlow &&
-         std::ranges::none_of(m.attrs(reader),
-                              [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; });
-}
-
-}  // namespace
-
-RefusedConstants::RefusedConstants(const Model& model, const Inference& infer)
-    : s_(std::make_unique<State>(model, infer)) {}
-RefusedConstants::~RefusedConstants() = default;
-
-bool RefusedConstants::refuses(const AssumedConstant& constant) const {
-  for (UseId u = s_->m.first_use(constant.value); u; u = s_->m.next_use(u))
-    if (refuses_at(s_->m.user(u), constant)) return true;
-  return false;
-}
-
-bool RefusedConstants::may_read(const Model& m, UseId use, ValueId v) const {
-  const TensorId t = v ? m.constant_of(v) : TensorId{};
-  const NodeId reader = m.user(use);
-  if (!t || !may_be_refused(m, reader)) return true;
-  const Tensor& tensor = m.tensor(t);
-  const ValueId old = m.input(reader, m.slot(use));
-  if (!old || m.constant_of(old) || tensor.elements > kMaxConstant) return true;
-  const auto raw = m.raw(t);
-  return !raw || !refuses_at(reader, {old, tensor.dtype, tensor.dims, *raw});
-}
-
-bool RefusedConstants::refuses_at(NodeId reader, const AssumedConstant& constant) const {
-  const Model& m = s_->m;
-  if (!may_be_refused(m, reader)) return false;
-  try {
-    const SchemaFunctions::Function& f =
-        s_->functions.find(m.node(reader).op, static_cast<int>(m.opset(reader)));
-    bool complete = f.schema != nullptr && f.infer;
-    for (std::size_t i = 0; i < f.required.size(); ++i) complete &= !f.required[i] || m.input(reader, i);
-    if (!complete) return false;
-    LoadContext context(m, s_->infer, reader, *f.schema, constant);
-    return !succeeds(f.infer, context);
-  } catch (const std::exception&) {
-    return true;
-  }
-}
-
-// --- nodes that fail in every run --------------------------------------------------------------------------
-
-namespace {
-
-// Which nodes of the main graph an output depends on; what a body reads counts as such.
-std::vector<bool> live_nodes(const Model& m) {
-  std::vector<bool> live(m.node_count(), false);
-  const auto is_read = [&](ValueId v) {
-    for (UseId u = v ? m.first_use(v) : UseId{}; u; u = m.next_use(u)) {
-      const NodeId user = m.user(u);
-      if (m.is_return(user) || m.node(user).graph != m.main() || live[user.index()]) return true;
-    }
-    return false;
-  };
-  for (NodeId n = m.graph(m.main()).last; n; n = m.prev_node(n))
-    live[n.index()] = std::ranges::any_of(m.outputs(n), is_read);
-  return live;
-}
-
-bool has_empty_operand(const Model& m, const Inference& infer, NodeId n) {
-  for (std::size_t i = 0; i < m.input_count(n); ++i) {
-    const ValueId v = m.input(n, i);
-    if (!v || infer.type_of(v).kind != TypeKind::Tensor || !infer.has_rank(v)) continue;
-    for (const DimId d : infer.dims(v))
-      if (d && m.dims.value(d) == 0) return true;
-  }
-  return false;
-}
-
-bool is_refused(SchemaFunctions& functions, const Model& m, const Inference& infer, NodeId n) {
-  const SchemaFunctions::Function& f = functions.find(m.node(n).op, static_cast<int>(m.opset(n)));
-  bool complete = f.schema != nullptr && f.infer;
-  for (std::size_t i = 0; i < f.required.size(); ++i)
-    complete = complete && (!f.required[i] || (i < m.input_count(n) && m.input(n, i)));
-  if (!complete) return false;
-  LoadContext context(m, infer, n, *f.schema, {});
-  return !succeeds(f.infer, context);
-}
-
-}  // namespace
-
-NodeId failing_node(const Model& m, const Inference& infer) {
-  const std::vector<bool> live = live_nodes(m);
-  SchemaFunctions functions(m);
-  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) {
-    if (!live[n.index()] || facts_of(m, n).purity == Purity::ControlFlow || has_empty_operand(m, infer, n))
-      continue;
-    try {
-      if (is_refused(functions, m, infer, n)) return n;
-    } catch (const std::exception&) {  // a schema that cannot be made says nothing
-      continue;
-    }
-  }
-  return {};
 }
 
 }  // namespace graphopt

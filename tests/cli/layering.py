@@ -68,7 +68,7 @@ FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")
 def sees_protobuf(path: pathlib.PurePath) -> bool:
     """The layers beside a file that may see the headers of onnx and protobuf."""
     return path.parts[:2] == ("src", "onnx") or (
-        path.parts[:2] == ("src", "infer") and path.stem == "onnx_context"
+        path.parts[:2] == ("src", "infer") and path.stem.startswith("onnx_")
     )
 
 
@@ -87,7 +87,7 @@ def problems_of(path: pathlib.PurePath, text: str) -> list[str]:
         ours = kind == '"' and (first in MAY_INCLUDE and (TOP / "src" / name).is_file())
         if FOREIGN.match(name) and not ours:
             if not sees_protobuf(path):
-                found.append(f"{where}: only src/onnx and src/infer/onnx_context.* see onnx and protobuf")
+                found.append(f"{where}: only src/onnx and src/infer/onnx_* see onnx and protobuf")
             elif kind == '"':
                 found.append(f"{where}: headers of others are included with <>")
         elif ours and layer is None:

@@ -1,0 +1,57 @@
+// Nodes at which a runtime refuses a model when it loads it.
+//
+// Problem: a branch that is not taken, or a body without iterations, may hold a node that cannot run. While
+// the runtime does not know its operands (a Reshape in front has a computed target), it has nothing to
+// refuse. A pass that folds the target, a number that is bound to a symbol, or a type that is written down
+// makes the dims known, and then the runtime refuses the whole model, which did run.
+// Method: the model is looked at as a runtime does: node by node, with onnx's own inference functions, from
+// what is written down and from constants. Where this is not known exactly, more is taken to be known than is
+// (results of nodes with bodies, of calls and of operators without a function have the types that inference
+// found), so a model that passes does load. First only nodes in bodies are asked, with all that inference
+// knows: a model whose bodies are well typed costs no more.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "infer/infer.h"
+
+namespace graphopt {
+
+// A type that the saved model states in place of what the file states; `keeps_dims`: dims that are open in it
+// stay as in the file.
+struct StatedAs {
+  ValueId value;
+  TypeId type;
+  bool keeps_dims = true;
+};
+
+struct RefusedNode {
+  NodeId node;
+  // Operands: were nothing but their element types known, the node would be taken. Empty: there are none.
+  std::vector<ValueId> hide;
+  // It is in the main graph, and has no operand without elements: it fails in every run. (Kernels take
+  // operands without elements that inference refuses.)
+  bool fails = false;
+};
+
+struct LoadQuestion {
+  std::span<const StatedAs> stated;
+  bool whole = false;  // nodes of the main graph count as well
+  // Where it is not known exactly what a runtime knows, less is taken to be known than is: it refuses what is
+  // returned.
+  bool least = false;
+  std::function<bool(NodeId reader, ValueId operand)> can_hide;
+};
+
+// Returns the nodes that are refused, each graph's in its order, outer graphs first. The types of later nodes
+// are those with the operands of earlier ones hidden. Inference is up to date.
+std::vector<RefusedNode> refused_at_load(Model& m, const Inference& infer, const LoadQuestion& question);
+
+// Returns whether the graph, or one around it, holds a node that onnx's inference refuses with what is known:
+// no run computes its values, so two facts about one of them may contradict each other.
+bool certainly_fails(Model& m, const Inference& infer, GraphId g);
+
+}  // namespace graphopt
