@@ -16,6 +16,7 @@ namespace graphopt {
 struct CleanUpHooks {
   std::function<bool()> should_stop = {};  // as in PipelineOptions; asked by the thread that calls clean_up()
   MoveLog* moves = nullptr;
+  bool bound = false;  // symbols were bound otherwise than by the options, too
   std::function<void(std::string_view pass, const Model&, bool changed)> after_pass;
   std::function<void(const RuntimeFolding&)> folded = {};  // what --fold ort did, when it was asked for
 };

@@ -20,11 +20,11 @@
 #include <utility>
 
 #include "driver/clean_up.h"
+#include "driver/load_check.h"
 #include "driver/regions.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
-#include "infer/failing_node.h"
 #include "ir/verify.h"
 #include "specialize/bind.h"
 #include "specialize/marks/buckets.h"
@@ -102,14 +102,6 @@ class Specializer {
     }
   }
 
-  // A node that fails, or none where several contradict each other.
-  static Error no_run(const Model& m, NodeId n) {
-    return {ErrorKind::Input, n ? place_of(m, n) : Place{m.file, {}, {}, {}, {}},
-            "no run of the model has these extents: " +
-                std::string(n ? "a node does not take them" : "its nodes contradict each other"),
-            "leave this size out, or say with 'where' which combinations are wanted"};
-  }
-
   // Errors say which bucket it is.
   Status make(std::size_t i) {
     const auto sizes = s_.buckets().at(i);
@@ -134,14 +126,20 @@ class Specializer {
     if (!bound) return bound.errors();
     work.inference.emplace(work.model, *std::move(bound));
     work.inference->run();
-    if (work.model.dims.contradicted()) return no_run(work.model, {});
-    if (const NodeId n = failing_node(work.model, *work.inference)) return no_run(work.model, n);
+    if (work.model.dims.contradicted())
+      return Error{ErrorKind::Input,
+                   {work.model.file, {}, {}, {}, {}},
+                   "no run of the model has these extents: its nodes contradict each other",
+                   "leave this size out, or say with 'where' which combinations are wanted"};
     if (is_wanted(Stage::CleanUp, run_.options)) {
       CleanUpHooks hooks;
       hooks.should_stop = [this] { return stop_.load(); };
+      hooks.bound = true;
       if (Status clean = clean_up(run_.options, work, hooks); !clean) return clean;
       if (work.pipeline.stopped == StopReason::Stopped) return Done{};  // all() says so
-      if (const NodeId n = failing_node(work.model, *work.inference)) return no_run(work.model, n);
+    } else {
+      bool changed = false;
+      if (Status loads = keep_loading(run_.options, work, true, changed); !loads) return loads;
     }
     write_regions(run_.options, work);
     if (Status cut = partition_model(run_.options, run_.partitioned->devices, work, out.cut); !cut)

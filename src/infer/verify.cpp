@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "infer/refused_nodes.h"
 #include "infer/state.h"
 
 namespace graphopt {
@@ -65,6 +66,11 @@ std::optional<Error> compare(const Model& m, ValueId v, const Words& words, View
   return std::nullopt;
 }
 
+// What is known of a body that cannot run may contradict itself, as in a model that cannot run.
+bool is_never_computed(Model& m, const Inference& infer, ValueId v) {
+  return m.value(v).graph != m.main() && certainly_fails(m, infer, m.value(v).graph);
+}
+
 }  // namespace
 
 std::optional<Error> Inference::verify() {
@@ -81,9 +87,8 @@ std::optional<Error> Inference::verify() {
   for (std::size_t i = 0; i < m.value_count(); ++i) {
     const ValueId v{i};
     if (!m.alive(v)) continue;
-    if (auto differs =
-            compare(m, v, kKeptAndFresh, {type(v), symbolic(v)}, {fresh.type(v), fresh.symbolic(v)}))
-      return differs;
+    auto differs = compare(m, v, kKeptAndFresh, {type(v), symbolic(v)}, {fresh.type(v), fresh.symbolic(v)});
+    if (differs && !is_never_computed(m, *this, v)) return differs;
   }
   return std::nullopt;
 }
@@ -98,16 +103,16 @@ void FactRecord::take(const Model& m, const Inference& infer) {
   }
 }
 
-std::optional<Error> FactRecord::compare(const Model& m, const Inference& infer) {
+std::optional<Error> FactRecord::compare(Model& m, const Inference& infer) {
   const std::vector<Fact> before = std::exchange(facts_, {});
   take(m, infer);
   if (m.dims.contradicted()) return std::nullopt;
   for (const Fact& f : before) {
     if (!m.alive(f.value) || m.value(f.value).name != f.name) continue;
     const View was{f.type, f.elements ? &*f.elements : nullptr};
-    if (auto differs = graphopt::compare(m, f.value, kBeforeAndAfter, was,
-                                         {infer.type(f.value), infer.symbolic(f.value)}))
-      return differs;
+    auto differs =
+        graphopt::compare(m, f.value, kBeforeAndAfter, was, {infer.type(f.value), infer.symbolic(f.value)});
+    if (differs && !is_never_computed(m, infer, f.value)) return differs;
   }
   return std::nullopt;
 }

@@ -16,7 +16,7 @@ class FactRecord {
   // Compares what is known now with the record, for the values that have the names they had, and records what
   // is known now. Returns two facts about a value that no run satisfies both, as an Internal error; none if
   // no run accepts the model.
-  std::optional<Error> compare(const Model& m, const Inference& infer);
+  std::optional<Error> compare(Model& m, const Inference& infer);
 
  private:
   struct Fact {

@@ -122,6 +122,9 @@ class ConstancyPolicy {
   ConstancyPolicy(const ConstancyPolicy&) = delete;
   ConstancyPolicy& operator=(const ConstancyPolicy&) = delete;
 
+  void record_anew() {
+    if (record_) record_.emplace(model_, infer_);
+  }
   std::optional<Error> verify() { return record_ ? record_->compare(model_, infer_) : std::nullopt; }
 
  private:
@@ -207,6 +210,15 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       const std::uint64_t known = facts_hash(model, infer);
       infer.run();
       if (facts_hash(model, infer) != known) unchanged = 0;
+    }
+    if (unchanged == passes.size() && !interrupted && options.at_rest) {
+      const Result<bool> changed = options.at_rest();
+      if (!changed) return changed.errors();
+      if (*changed) {
+        unchanged = 0;
+        if (facts) facts.emplace(model, infer);
+        policy.record_anew();
+      }
     }
   }
   // What is written about the result must not follow from nodes that it does not have.

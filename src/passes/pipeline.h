@@ -32,6 +32,9 @@ struct PipelineOptions {
   // Called between passes; returning true stops the run (--timeout, --max-memory, interrupts). The model is
   // then valid.
   std::function<bool()> should_stop;
+  // Called when no pass has anything to do any more; returns whether it changed the model, about which
+  // inference is up to date then: the passes start again.
+  std::function<Result<bool>()> at_rest;
   // Called after each pass run (--print-after, progress).
   std::function<void(std::string_view pass, const Model&, bool changed)> after_pass;
 };

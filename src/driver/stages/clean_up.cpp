@@ -3,14 +3,20 @@
 #include "driver/explain.h"
 #include "driver/figures.h"
 #include "driver/json.h"
+#include "driver/load_check.h"
 #include "driver/original.h"
 #include "driver/run.h"
+#include "driver/shapes.h"
 #include "driver/stages/stage.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 
 namespace graphopt {
 namespace {
+
+// So many times the passes go on after a type was hidden. What hid it in a graph without sequences they see
+// through.
+constexpr std::size_t kMostKept = 4;
 
 bool wants_clean_up(const Options& options) {
   return options.stop_after >= Stage::CleanUp &&
@@ -179,6 +185,14 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
   o.should_stop = hooks.should_stop;
   o.moves = hooks.moves;
   o.after_pass = hooks.after_pass;
+  const bool bound = hooks.bound || specializes(bindings_of(options.infer));
+  std::size_t kept = 0;
+  if (bound || loads_as_it_stands(work))
+    o.at_rest = [&]() -> Result<bool> {
+      bool changed = false;
+      if (Status loads = keep_loading(options, work, bound, changed); !loads) return loads.errors();
+      return changed && ++kept <= kMostKept;
+    };
   std::optional<AssignmentBorders> borders;
   if (!work.assigned.empty()) {
     borders.emplace(work.model, work.assigned);

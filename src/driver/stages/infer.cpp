@@ -1,6 +1,7 @@
 // infer: every value has a type that holds in all runs, for the sizes that --shape and --dim give; wrong
 // claims of the file are known.
 #include "driver/json.h"
+#include "driver/load_check.h"
 #include "driver/original.h"
 #include "driver/run.h"
 #include "driver/shapes.h"
@@ -20,6 +21,20 @@ Status start_inference(Run& run, Work& work) {
   work.inference.emplace(work.model, *std::move(bound));
   work.inference->run();
   return Done{};
+}
+
+// Where passes run, they end with that.
+Status keep_loading_without_passes(const Options& options, Work& work) {
+  if (is_wanted(Stage::CleanUp, options)) return Done{};
+  const bool bound = specializes(bindings_of(options.infer));
+  if (!bound && (!options.infer.write_types || !loads_as_it_stands(work))) return Done{};
+  bool changed = false;
+  return keep_loading(options, work, false, changed);
+}
+
+Status start_again(Run& run, Work& work) {
+  if (Status started = start_inference(run, work); !started) return started;
+  return keep_loading_without_passes(run.options, work);
 }
 
 void report_claims(Run& run) {
@@ -45,6 +60,7 @@ Status run_infer(Run& run) {
     if (work.model.alive(ValueId{v})) ++report.values;
   }
   report_claims(run);
+  if (Status loads = keep_loading_without_passes(run.options, work); !loads) return loads;
   if (!run.original) return Done{};
   run.original->plan = plan_inputs(work.model, *work.inference);  // passes may remove what it reads
   return fits(run.original->plan, run.original->given);
@@ -68,7 +84,7 @@ extern constinit const StageEntry infer_stage = {.stage = Stage::Infer,
                                                  .name = "infer",
                                                  .wanted = wants_infer,
                                                  .run = run_infer,
-                                                 .repeat = start_inference,
+                                                 .repeat = start_again,
                                                  .to_json = infer_json};
 
 }  // namespace graphopt

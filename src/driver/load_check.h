@@ -1,0 +1,18 @@
+// Keeps a model one that a runtime loads: with what passes, bound numbers and written types make known.
+#pragma once
+
+#include "driver/run.h"
+#include "graphopt/error.h"
+
+namespace graphopt {
+
+// Hides operands of nodes in bodies that a runtime would refuse (rewrite/hide_types.h); sets `changed` where
+// it did. Returns an error, which names the node, where a node of the main graph cannot work with numbers
+// that were bound (`bound`, or by the options). Inference is up to date, before and after.
+Status keep_loading(const Options& options, Work& work, bool bound, bool& changed);
+
+// Returns false if a runtime certainly refuses the model as it stands, for a node in a body: there is nothing
+// to keep then. Call it before passes, for a model in which no numbers were bound.
+bool loads_as_it_stands(Work& work);
+
+}  // namespace graphopt

@@ -1,0 +1,139 @@
+#include "rewrite/hide_types.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/node_facts.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::int64_t kSequences = 11, kReshapeByOperand = 5;  // opsets
+
+std::int64_t standard_opset(const Model& m, GraphId g) { return m.opset(g, NameId{std::uint32_t{0}}); }
+
+// Returns whether sequences hold the type, and there are sequences.
+bool fits_a_sequence(const Model& m, GraphId g, DType type) {
+  switch (type) {
+    case DType::Float:
+    case DType::Double:
+    case DType::Float16:
+    case DType::Bool:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Int64:
+    case DType::UInt8:
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64:
+    case DType::String: return standard_opset(m, g) >= kSequences && m.can_hold_constant(g, type);
+    default: return false;
+  }
+}
+
+bool fits_a_reshape(const Model& m, const Inference& infer, GraphId g, ValueId v) {
+  return standard_opset(m, g) >= kReshapeByOperand && m.can_hold_constant(g, DType::Int64) &&
+         infer.has_rank(v) && infer.dtype(v) != DType::Undefined;
+}
+
+class Hider {
+ public:
+  Hider(Model& m, const Inference& infer) : m_(m), infer_(infer) {}
+
+  void hide(NodeId n, ValueId v) {
+    const GraphId g = m_.node(n).graph;
+    ValueId hidden;
+    for (const Hidden& h : done_)
+      if (h.graph == g && h.value == v) hidden = h.hidden;
+    if (!hidden) {
+      hidden = fits_a_sequence(m_, g, infer_.dtype(v)) ? through_sequence(n, v) : through_reshape(n, v);
+      done_.push_back({g, v, hidden});
+    }
+    for (std::uint32_t slot = 0; slot < m_.input_count(n); ++slot)
+      if (m_.input(n, slot) == v) m_.set_operand(n, slot, hidden);
+  }
+
+ private:
+  struct Hidden {
+    GraphId graph;
+    ValueId value, hidden;
+  };
+
+  std::string base_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)) + "_hidden"; }
+
+  ValueId add(NodeId before, OpKind kind, std::span<const ValueId> operands, const std::string& base) {
+    const NodeId made =
+        m_.add_node_like(m_.node(before).graph, standard_op(m_, kind), operands, 1, base, before);
+    return m_.output(made, 0);
+  }
+
+  ValueId through_sequence(NodeId n, ValueId v) {
+    const GraphId g = m_.node(n).graph;
+    const std::string base = base_of(v);
+    // Any rank but that of v.
+    std::vector<std::int64_t> dims{0};
+    const Type& declared = m_.types[m_.value(v).declared];
+    if ((infer_.has_rank(v) ? infer_.dims(v).size() : declared.dims.size()) == 1) dims = {0, 0};
+    const DType type = infer_.dtype(v);
+    const TensorId empty = type == DType::String ? no_strings(dims) : m_.make_tensor(type, dims, {});
+    const ValueId other = m_.add_initializer(g, base + "_other", empty);
+    const ValueId position = m_.add_initializer(g, base + "_position", m_.make_int64(0));
+    const ValueId elements[] = {v, other};
+    const ValueId at[] = {add(n, OpKind::SequenceConstruct, elements, base + "_sequence"), position};
+    return add(n, OpKind::SequenceAt, at, base);
+  }
+
+  TensorId no_strings(const std::vector<std::int64_t>& dims) {
+    Tensor t;
+    t.dtype = DType::String;
+    t.dims = dims;
+    t.elements = 0;
+    t.owned = std::make_shared<const Unpacked>();
+    t.ready = true;
+    return m_.add_tensor(std::move(t));
+  }
+
+  ValueId through_reshape(NodeId n, ValueId v) {
+    const std::string base = base_of(v);
+    // An earlier run may have written the Reshape, and passes the target.
+    const NodeId made = m_.value(v).def;
+    if (made && m_.node(made).graph == m_.node(n).graph && m_.kind(made) == OpKind::Reshape &&
+        m_.input(made, 1) && m_.constant_of(m_.input(made, 1))) {
+      const ValueId now = m_.input(made, 1);
+      m_.set_operand(made, 1, add(made, OpKind::Identity, std::span(&now, 1), base + "_target"));
+      return v;
+    }
+    const std::vector<std::int64_t> target(infer_.dims(v).size(), 0);  // 0 copies the dim
+    const ValueId written = m_.add_initializer(m_.node(n).graph, base + "_target", m_.make_int64s(target));
+    const ValueId operands[] = {v, add(n, OpKind::Identity, std::span(&written, 1), base + "_target")};
+    return add(n, OpKind::Reshape, operands, base);
+  }
+
+  Model& m_;
+  const Inference& infer_;
+  std::vector<Hidden> done_;  // few
+};
+
+}  // namespace
+
+bool can_hide(const Model& m, const Inference& infer, NodeId reader, ValueId operand) {
+  const GraphId g = m.node(reader).graph;
+  return !m.is_fixed(operand) &&
+         (fits_a_sequence(m, g, infer.dtype(operand)) || fits_a_reshape(m, infer, g, operand));
+}
+
+bool hide_types(Model& m, const Inference& infer, std::span<const RefusedNode> nodes) {
+  Hider hider(m, infer);
+  bool any = false;
+  for (const RefusedNode& n : nodes) {
+    if (n.fails) continue;
+    for (const ValueId v : n.hide) hider.hide(n.node, v);
+    any = any || !n.hide.empty();
+  }
+  return any;
+}
+
+}  // namespace graphopt
