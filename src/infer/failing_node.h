@@ -2,8 +2,8 @@
 //
 // Problem: numbers that are bound to open dims may be ones that a node with constant operands does not take:
 // lengths of a Split that do not add up to the extent, a target of a Reshape with other elements. A runtime
-// that knows the dims refuses the whole model then. Method: the first node of the main graph on which an output
-// depends and which such a runtime refuses (refused_nodes.h).
+// that knows the dims refuses the whole model then. Method: the first node of the main graph on which an
+// output depends and which such a runtime refuses (refused_nodes.h).
 #pragma once
 
 #include "infer/infer.h"

@@ -10,8 +10,6 @@
 namespace graphopt {
 namespace {
 
-constexpr double kExactInteger = 9007199254740992.0;  // 2^53: below, a double holds every integer
-
 bool is_integer(double v) { return std::isfinite(v) && std::floor(v) == v; }
 
 double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }

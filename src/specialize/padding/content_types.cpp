@@ -9,7 +9,6 @@
 namespace graphopt {
 namespace {
 
-constexpr double kExactInteger = 9007199254740992.0;  // 2^53: below, a double holds every integer
 // What is chosen and no greater than that is like data: what follows from it fits where data do.
 constexpr double kModerate = 1e4;
 // Known to be able to be as large as that, by a power or an exponential: it may not fit where data do.

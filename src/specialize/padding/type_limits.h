@@ -5,6 +5,8 @@
 
 namespace graphopt {
 
+inline constexpr double kExactInteger = 9007199254740992.0;  // 2^53: below, a double holds every integer
+
 struct Limits {
   double low, high;
 };
