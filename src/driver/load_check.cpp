@@ -28,7 +28,7 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
                                 }};
     const std::vector<RefusedNode> refused = refused_at_load(m, infer, question);
     for (const RefusedNode& n : refused)
-      if (n.fails && bound)
+      if (bound && (n.fails || n.hide.empty()))
         return Error{ErrorKind::Input, place_of(m, n.node),
                      "the node cannot work with the numbers that the dims have now",
                      "give --dim, --shape or --bucket other numbers"};
@@ -37,6 +37,25 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
     changed = true;
   }
   return Done{};
+}
+
+bool can_keep_loading(Work& work) {
+  Model& m = work.model;
+  const Inference& infer = *work.inference;
+  if (!any_body_may_be_refused(m, infer)) return true;
+  const auto all_can_be_hidden = [&](GraphId g) {
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n))
+      for (std::size_t i = 0; i < m.input_count(n); ++i) {
+        const ValueId v = m.input(n, i);
+        if (v && infer.type_of(v).kind == TypeKind::Tensor && !can_hide(m, infer, n, v)) return false;
+      }
+    return true;
+  };
+  for (std::size_t i = 0; i < m.graph_count(); ++i) {
+    const GraphId g(static_cast<std::uint32_t>(i));
+    if (g != m.main() && !all_can_be_hidden(g) && certainly_fails(m, infer, g)) return false;
+  }
+  return true;
 }
 
 bool loads_as_it_stands(Work& work) {

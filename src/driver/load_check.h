@@ -8,8 +8,14 @@ namespace graphopt {
 
 // Hides operands of nodes in bodies that a runtime would refuse (rewrite/hide_types.h); sets `changed` where
 // it did. Returns an error, which names the node, where a node of the main graph cannot work with numbers
-// that were bound (`bound`, or by the options). Inference is up to date, before and after.
+// that were bound (`bound`, or by the options), or one that a runtime would refuse cannot be kept from it.
+// Inference is up to date, before and after.
 Status keep_loading(const Options& options, Work& work, bool bound, bool& changed);
+
+// Returns false if a body holds a node that a runtime would refuse if it knew what inference knows, and some
+// operand there cannot be hidden from it: what passes make known could not be taken back. Call it before
+// passes.
+bool can_keep_loading(Work& work);
 
 // Returns false if a runtime certainly refuses the model as it stands, for a node in a body: there is nothing
 // to keep then. Call it before passes, for a model in which no numbers were bound.

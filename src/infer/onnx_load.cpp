@@ -466,6 +466,11 @@ std::vector<RefusedNode> refused_at_load(Model& m, const Inference& infer, const
   return AsLoaded(m, infer, question).refused();
 }
 
+bool any_body_may_be_refused(Model& m, const Inference& infer) {
+  const LoadQuestion question{.stated = {}, .can_hide = {}};
+  return AsLoaded(m, infer, question).any_suspect();
+}
+
 bool certainly_fails(Model& m, const Inference& infer, GraphId g) {
   const LoadQuestion question{.stated = {}, .can_hide = {}};
   return AsLoaded(m, infer, question).any_suspect(g);

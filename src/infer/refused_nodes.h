@@ -50,6 +50,10 @@ struct LoadQuestion {
 // are those with the operands of earlier ones hidden. Inference is up to date.
 std::vector<RefusedNode> refused_at_load(Model& m, const Inference& infer, const LoadQuestion& question);
 
+// Returns false if no body has a node that onnx's inference refuses with what is known: there is nothing to
+// ask then.
+bool any_body_may_be_refused(Model& m, const Inference& infer);
+
 // Returns whether the graph, or one around it, holds a node that onnx's inference refuses with what is known:
 // no run computes its values, so two facts about one of them may contradict each other.
 bool certainly_fails(Model& m, const Inference& infer, GraphId g);

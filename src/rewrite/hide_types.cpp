@@ -5,17 +5,19 @@
 #include <utility>
 #include <vector>
 
+#include "ops/hidden_operators.h"
 #include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kSequences = 11, kReshapeByOperand = 5;  // opsets
+constexpr std::int64_t kSequences = 11;  // the opset that brought them
 
 std::int64_t standard_opset(const Model& m, GraphId g) { return m.opset(g, NameId{std::uint32_t{0}}); }
 
 // Returns whether sequences hold the type, and there are sequences.
 bool fits_a_sequence(const Model& m, GraphId g, DType type) {
+  if (is_hidden(m, OpKind::SequenceConstruct) || is_hidden(m, OpKind::SequenceAt)) return false;
   switch (type) {
     case DType::Float:
     case DType::Double:
@@ -34,11 +36,6 @@ bool fits_a_sequence(const Model& m, GraphId g, DType type) {
   }
 }
 
-bool fits_a_reshape(const Model& m, const Inference& infer, GraphId g, ValueId v) {
-  return standard_opset(m, g) >= kReshapeByOperand && m.can_hold_constant(g, DType::Int64) &&
-         infer.has_rank(v) && infer.dtype(v) != DType::Undefined;
-}
-
 class Hider {
  public:
   Hider(Model& m, const Inference& infer) : m_(m), infer_(infer) {}
@@ -49,7 +46,7 @@ class Hider {
     for (const Hidden& h : done_)
       if (h.graph == g && h.value == v) hidden = h.hidden;
     if (!hidden) {
-      hidden = fits_a_sequence(m_, g, infer_.dtype(v)) ? through_sequence(n, v) : through_reshape(n, v);
+      hidden = through_sequence(n, v);
       done_.push_back({g, v, hidden});
     }
     for (std::uint32_t slot = 0; slot < m_.input_count(n); ++slot)
@@ -96,22 +93,6 @@ class Hider {
     return m_.add_tensor(std::move(t));
   }
 
-  ValueId through_reshape(NodeId n, ValueId v) {
-    const std::string base = base_of(v);
-    // An earlier run may have written the Reshape, and passes the target.
-    const NodeId made = m_.value(v).def;
-    if (made && m_.node(made).graph == m_.node(n).graph && m_.kind(made) == OpKind::Reshape &&
-        m_.input(made, 1) && m_.constant_of(m_.input(made, 1))) {
-      const ValueId now = m_.input(made, 1);
-      m_.set_operand(made, 1, add(made, OpKind::Identity, std::span(&now, 1), base + "_target"));
-      return v;
-    }
-    const std::vector<std::int64_t> target(infer_.dims(v).size(), 0);  // 0 copies the dim
-    const ValueId written = m_.add_initializer(m_.node(n).graph, base + "_target", m_.make_int64s(target));
-    const ValueId operands[] = {v, add(n, OpKind::Identity, std::span(&written, 1), base + "_target")};
-    return add(n, OpKind::Reshape, operands, base);
-  }
-
   Model& m_;
   const Inference& infer_;
   std::vector<Hidden> done_;  // few
@@ -120,9 +101,7 @@ class Hider {
 }  // namespace
 
 bool can_hide(const Model& m, const Inference& infer, NodeId reader, ValueId operand) {
-  const GraphId g = m.node(reader).graph;
-  return !m.is_fixed(operand) &&
-         (fits_a_sequence(m, g, infer.dtype(operand)) || fits_a_reshape(m, infer, g, operand));
+  return !m.is_fixed(operand) && fits_a_sequence(m, m.node(reader).graph, infer.dtype(operand));
 }
 
 bool hide_types(Model& m, const Inference& infer, std::span<const RefusedNode> nodes) {

@@ -5,7 +5,7 @@
 // Method: the node reads the operand as an element of a sequence. A sequence of tensors of different ranks
 // has elements of an unknown rank, so the second one is an empty tensor of another rank. No runtime folds
 // that, since sequences are no constants. Where there are no sequences (before opset 11, in some element
-// types), the operand goes through a Reshape to its own dims, whose target comes from an Identity.
+// types, where a function has the name of such an operator) nothing can be hidden.
 //   y = MatMul (x, x)     =>     <float[0] e, int64 p = {0}>
 //                                s = SequenceConstruct (x, e)  h = SequenceAt (s, p)  y = MatMul (h, h)
 // Exact: the element is the operand, bit for bit. Ends: the node knows nothing of the operand afterwards.

@@ -13,10 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "graphopt/stages/clean_up.h"
+#include "driver/clean_up.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
-#include "passes/pipeline.h"
 #include "specialize/bind.h"
 #include "specialize/written_types.h"
 
@@ -47,19 +46,22 @@ Bindings parse(std::span<char*> words) {
 }
 
 Status optimize(const Model& loaded, const std::string& path, const Bindings& bindings) {
-  Model model = loaded.clone();
-  const std::size_t file_values = model.value_count();
-  Result<InferOptions> bound = bind(model, bindings);
+  Work work;
+  work.model = loaded.clone();
+  work.file_values = work.model.value_count();
+  Result<InferOptions> bound = bind(work.model, bindings);
   if (!bound) return bound.errors();
-  Inference inference(model, *std::move(bound));
-  inference.run();
-  PipelineOptions passes;
-  passes.pass.fold_limit = kDefaultFoldLimit;
-  const Result<PipelineReport> done = run_pipeline(model, inference, passes);
-  if (!done) return done.errors();
-  const std::vector<TypeOverride> types = written_types(
-      model, inference,
-      {.specialized = specializes(bindings), .all = false, .passes_ran = true, .file_values = file_values});
+  work.inference.emplace(work.model, *std::move(bound));
+  work.inference->run();
+  CleanUpHooks hooks;
+  hooks.bound = specializes(bindings);
+  if (Status clean = clean_up({}, work, hooks); !clean) return clean;
+  const Model& model = work.model;
+  const std::vector<TypeOverride> types = written_types(work.model, *work.inference,
+                                                        {.specialized = specializes(bindings),
+                                                         .all = false,
+                                                         .passes_ran = true,
+                                                         .file_values = work.file_values});
   SaveOptions options;
   options.path = path;
   options.types = types;

@@ -92,6 +92,9 @@ void report_passes(Run& run, const PipelineReport& pipeline) {
     run.warn("the function '" + std::string(m.text(m.function(f).name)) +
              "' of the model has the name of an operator: passes that write operators did not run");
   }
+  if (run.work->left_alone) {
+    run.warn("a body holds a node that cannot run; no pass ran, since a runtime could refuse the result");
+  }
   if (pipeline.stopped == StopReason::Rounds) {
     run.warn("the passes still found something to do after " + std::to_string(pipeline.rounds) +
              " rounds; the result is correct, but please report this model");
@@ -187,7 +190,13 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
   o.after_pass = hooks.after_pass;
   const bool bound = hooks.bound || specializes(bindings_of(options.infer));
   std::size_t kept = 0;
-  if (bound || loads_as_it_stands(work))
+  const bool loads = bound || loads_as_it_stands(work);
+  if (loads && !bound && !can_keep_loading(work)) {
+    work.pipeline = {};
+    work.left_alone = true;
+    return Done{};
+  }
+  if (loads)
     o.at_rest = [&]() -> Result<bool> {
       bool changed = false;
       if (Status loads = keep_loading(options, work, bound, changed); !loads) return loads.errors();
