@@ -92,14 +92,14 @@ class RaiseMish final : public RaiseRule {
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Mul>; }
 
   bool match(const MatchContext& c, NodeId n) override {
-    const auto tanh = op(OpKind::Tanh, op(OpKind::Softplus, same(x_)).single_use()).single_use();
-    return matches(c, n, op(OpKind::Mul, any(x_), tanh)) &&
-           may_raise(c, n, OpKind::Mish, x_, c.model.output(n, 0));
+    return spelled_.matches_at(c, n) && may_raise(c, n, OpKind::Mish, x_, c.model.output(n, 0));
   }
   void apply(PassContext& c, NodeId n) override { raise(c.model, n, OpKind::Mish, std::span(&x_, 1), {}); }
 
  private:
   ValueId x_;
+  const KeptPattern spelled_{
+      op(OpKind::Mul, any(x_), op(OpKind::Tanh, op(OpKind::Softplus, same(x_)).single_use()).single_use())};
 };
 
 class RaiseHardSigmoid final : public RaiseRule {
@@ -121,23 +121,29 @@ class RaiseHardSigmoid final : public RaiseRule {
   }
 
  private:
+  // Clip (x + offset, 0, high), times or divided by the factor.
+  KeptPattern clipped_first(OpKind last) {
+    const auto shifted = op(OpKind::Add, any(x_), any_scalar(offset_)).single_use();
+    return KeptPattern(op(last, clip(shifted, 0, high_).single_use(), any_scalar(factor_)));
+  }
+  KeptPattern clipped_last() {
+    const auto times = one_of(op(OpKind::Mul, any(x_), any_scalar(factor_)).bind(scale_),
+                              op(OpKind::Div, any(x_), any_scalar(factor_)).bind(scale_));
+    return KeptPattern(clip(op(OpKind::Add, times.single_use(), any_scalar(offset_)).single_use(), 0, high_));
+  }
+
   bool spelled(const MatchContext& c, NodeId n) {
-    double high = 0, factor = 0, offset = 0;
-    if (c.model.kind(n) == OpKind::Clip) {
-      const auto times = one_of(op(OpKind::Mul, any(x_), any_scalar(factor)).bind(scale_),
-                                op(OpKind::Div, any(x_), any_scalar(factor)).bind(scale_));
-      if (!matches(c, n, clip(op(OpKind::Add, times.single_use(), any_scalar(offset)).single_use(), 0, high)))
-        return false;
-      if (high != 1) return c.no(n, "the upper bound is not 1");
-      alpha_ = c.model.kind(scale_) == OpKind::Div ? 1 / factor : factor;
-      beta_ = offset;
+    const OpKind last = c.model.kind(n);
+    if (last == OpKind::Clip) {
+      if (!clipped_last_.matches_at(c, n)) return false;
+      if (high_ != 1) return c.no(n, "the upper bound is not 1");
+      alpha_ = c.model.kind(scale_) == OpKind::Div ? 1 / factor_ : factor_;
+      beta_ = offset_;
     } else {
-      const auto shifted = op(OpKind::Add, any(x_), any_scalar(offset)).single_use();
-      if (!matches(c, n, op(c.model.kind(n), clip(shifted, 0, high).single_use(), any_scalar(factor))))
-        return false;
-      alpha_ = c.model.kind(n) == OpKind::Div ? 1 / factor : factor;
-      if (!(std::fabs(alpha_ * high - 1) <= kNear)) return c.no(n, "the upper bound does not become 1");
-      beta_ = offset * alpha_;
+      if (!(last == OpKind::Div ? divided_ : multiplied_).matches_at(c, n)) return false;
+      alpha_ = last == OpKind::Div ? 1 / factor_ : factor_;
+      if (!(std::fabs(alpha_ * high_ - 1) <= kNear)) return c.no(n, "the upper bound does not become 1");
+      beta_ = offset_ * alpha_;
     }
     // A denormal factor, or one that is infinite as a float, would lose digits.
     return (alpha_ >= kLeast && alpha_ <= 1 / kLeast && std::fabs(beta_) <= 1 / kLeast) ||
@@ -147,7 +153,10 @@ class RaiseHardSigmoid final : public RaiseRule {
   static constexpr double kLeast = 1e-30;
   ValueId x_;
   NodeId scale_;
+  double high_ = 0, factor_ = 0, offset_ = 0;  // the numbers in the model
   double alpha_ = 0, beta_ = 0;
+  const KeptPattern clipped_last_{clipped_last()}, divided_{clipped_first(OpKind::Div)},
+      multiplied_{clipped_first(OpKind::Mul)};
 };
 
 class RaiseHardSwish final : public RaiseRule {
@@ -157,15 +166,9 @@ class RaiseHardSwish final : public RaiseRule {
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Mul, OpKind::Div>; }
 
   bool match(const MatchContext& c, NodeId n) override {
-    double high = 0;
-    const auto sigmoid =
-        op(OpKind::HardSigmoid, same(x_)).single_use().where("has other numbers", sixth_and_half);
-    const auto six = clip(op(OpKind::Add, same(x_), scalar(3)).single_use(), 0, high).single_use();
-    const auto spellings =
-        one_of(op(OpKind::Mul, any(x_), sigmoid), scaled(op(OpKind::Mul, any(x_), six).single_use(), kSixth),
-               op(OpKind::Mul, scaled(any(x_), kSixth).single_use(), six));
-    if (!matches(c, n, spellings)) return false;
-    if (high != 0 && high != 6) return c.no(n, "the upper bound is not 6");
+    high_ = 0;
+    if (!spelled_.matches_at(c, n)) return false;
+    if (high_ != 0 && high_ != 6) return c.no(n, "the upper bound is not 6");
     return may_raise(c, n, OpKind::HardSwish, x_, c.model.output(n, 0));
   }
 
@@ -179,7 +182,18 @@ class RaiseHardSwish final : public RaiseRule {
     const double alpha = float_attr(c.model, n, names::alpha).value_or(0);
     return float_attr(c.model, n, names::beta) == 0.5F && std::fabs(alpha * 6 - 1) <= kNear;
   }
+  KeptPattern spellings() {
+    const auto sigmoid =
+        op(OpKind::HardSigmoid, same(x_)).single_use().where("has other numbers", sixth_and_half);
+    const auto six = clip(op(OpKind::Add, same(x_), scalar(3)).single_use(), 0, high_).single_use();
+    return KeptPattern(one_of(op(OpKind::Mul, any(x_), sigmoid),
+                              scaled(op(OpKind::Mul, any(x_), six).single_use(), kSixth),
+                              op(OpKind::Mul, scaled(any(x_), kSixth).single_use(), six)));
+  }
+
   ValueId x_;
+  double high_ = 0;  // 0: the spelling has no Clip
+  const KeptPattern spelled_{spellings()};
 };
 
 class RaiseGelu final : public RaiseRule {
@@ -201,39 +215,52 @@ class RaiseGelu final : public RaiseRule {
   }
 
  private:
+  static constexpr double kRoot = 0.70710678118654752, kSlope = 0.79788456080286536, kCubic = 0.044715;
+
   // 0.5 * x * (1 + of).
-  template <class P> bool half_of(const MatchContext& c, NodeId n, P of) {
+  template <class P> auto half_of(P of) {
     const auto sum = op(OpKind::Add, of, scalar(1)).single_use();
-    return matches(c, n,
-                   one_of(product(any(x_), sum, scalar(0.5)),
-                          op(OpKind::Div, op(OpKind::Mul, any(x_), sum).single_use(), scalar(2)),
-                          op(OpKind::Mul, op(OpKind::Div, any(x_), scalar(2)).single_use(), sum),
-                          op(OpKind::Mul, any(x_), op(OpKind::Div, sum, scalar(2)).single_use())));
+    return one_of(product(any(x_), sum, scalar(0.5)),
+                  op(OpKind::Div, op(OpKind::Mul, any(x_), sum).single_use(), scalar(2)),
+                  op(OpKind::Mul, op(OpKind::Div, any(x_), scalar(2)).single_use(), sum),
+                  op(OpKind::Mul, any(x_), op(OpKind::Div, sum, scalar(2)).single_use()));
+  }
+  KeptPattern with_erf() {
+    return KeptPattern(half_of(op(OpKind::Erf, scaled(same(x_), kRoot).single_use()).single_use()));
+  }
+  template <class P> KeptPattern with_tanh(P of) {
+    return KeptPattern(half_of(op(OpKind::Tanh, of.single_use()).single_use()));
+  }
+  auto square() {
+    return one_of(op(OpKind::Pow, same(x_), scalar(2)), op(OpKind::Mul, same(x_), same(x_))).single_use();
+  }
+  // k (x + c x^3).
+  KeptPattern cubic() {
+    const auto x = same(x_);
+    const auto cube = one_of(op(OpKind::Pow, x, scalar(3)), op(OpKind::Mul, square(), x)).single_use();
+    const auto third = op(OpKind::Mul, cube, scalar_near(kCubic, kNear)).single_use();
+    return with_tanh(op(OpKind::Mul, op(OpKind::Add, x, third).single_use(), scalar_near(kSlope, kNear)));
+  }
+  // k x (1 + c x^2).
+  KeptPattern quadratic() {
+    const auto x = same(x_);
+    const auto third = scalar_near(kCubic, kNear);
+    const auto term =
+        one_of(op(OpKind::Mul, square(), third), op(OpKind::Mul, op(OpKind::Mul, x, third).single_use(), x));
+    return with_tanh(
+        product(x, op(OpKind::Add, term.single_use(), scalar(1)).single_use(), scalar_near(kSlope, kNear)));
   }
 
   bool spelled(const MatchContext& c, NodeId n) {
-    constexpr double kRoot = 0.70710678118654752, kSlope = 0.79788456080286536, kCubic = 0.044715;
-    const auto x = same(x_);
     tanh_ = false;
-    if (half_of(c, n, op(OpKind::Erf, scaled(x, kRoot).single_use()).single_use())) return true;
-    // k (x + c x^3), or k x (1 + c x^2).
+    if (erf_.matches_at(c, n)) return true;
     tanh_ = true;
-    const auto square = one_of(op(OpKind::Pow, x, scalar(2)), op(OpKind::Mul, x, x)).single_use();
-    const auto cube = one_of(op(OpKind::Pow, x, scalar(3)), op(OpKind::Mul, square, x)).single_use();
-    const auto third = scalar_near(kCubic, kNear), slope = scalar_near(kSlope, kNear);
-    const auto sum = op(OpKind::Add, x, op(OpKind::Mul, cube, third).single_use()).single_use();
-    const auto factor =
-        op(OpKind::Add,
-           one_of(op(OpKind::Mul, square, third), op(OpKind::Mul, op(OpKind::Mul, x, third).single_use(), x))
-               .single_use(),
-           scalar(1))
-            .single_use();
-    const auto of = [](auto inner) { return op(OpKind::Tanh, inner.single_use()).single_use(); };
-    return half_of(c, n, of(op(OpKind::Mul, sum, slope))) || half_of(c, n, of(product(x, factor, slope)));
+    return cubic_.matches_at(c, n) || quadratic_.matches_at(c, n);
   }
 
   ValueId x_;
   bool tanh_ = false;
+  const KeptPattern erf_{with_erf()}, cubic_{cubic()}, quadratic_{quadratic()};
 };
 
 }  // namespace

@@ -104,14 +104,14 @@ class RaiseNormalization : public RaiseRule {
 
  protected:
   // d / Sqrt (ReduceMean (d^2) + epsilon), where d is bound to deviation_ by the pattern `d`.
-  template <class P> bool divides_by_root(const MatchContext& c, NodeId n, P d) {
+  template <class P> KeptPattern divided_by_root(P d) {
     const auto squares = square(same(deviation_)).single_use().bind(squares_);
     const auto mean = op(OpKind::ReduceMean, squares).and_more().single_use().bind(mean_);
     const auto sum = op(OpKind::Add, mean, any(epsilon_)).single_use();
     const auto root = one_of(op(OpKind::Sqrt, sum), op(OpKind::Pow, sum, scalar(0.5))).single_use();
     const auto inverse = one_of(op(OpKind::Reciprocal, root), op(OpKind::Div, scalar(1), root),
                                 op(OpKind::Pow, sum, scalar(-0.5)));
-    return matches(c, n, one_of(op(OpKind::Div, d, root), op(OpKind::Mul, d, inverse.single_use())));
+    return KeptPattern(one_of(op(OpKind::Div, d, root), op(OpKind::Mul, d, inverse.single_use())));
   }
 
   // Whether the reduction is over the last axes, of which there is at least one element, and keeps them.
@@ -178,7 +178,7 @@ class RaiseNormalization : public RaiseRule {
     raise(m, last_, kind, operands, attributes);
   }
 
-  ValueId x_, deviation_, squares_;
+  ValueId x_, deviation_, squares_, epsilon_;
   NodeId mean_;
   std::span<const DimId> row_;  // what is normalized together
 
@@ -201,7 +201,7 @@ class RaiseNormalization : public RaiseRule {
   }
 
   NodeId last_;  // it makes the result
-  ValueId scale_, bias_, epsilon_;
+  ValueId scale_, bias_;
   Attr epsilon_attribute_;
 };
 
@@ -212,18 +212,25 @@ class RaiseLayerNorm final : public RaiseNormalization {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    NodeId first;
-    const auto mean = op(OpKind::ReduceMean, same(x_)).and_more().single_use().bind(first);
-    if (!divides_by_root(c, n, op(OpKind::Sub, any(x_), mean).bind(deviation_))) return false;
+    if (!spelled_.matches_at(c, n)) return false;
     // Read by this node, and by the square once or twice.
     const bool twice = m.kind(m.value(squares_).def) == OpKind::Mul;
     if (m.use_count(deviation_) != (twice ? 3 : 2) || m.is_fixed(deviation_))
       return c.no(n, "something else reads the deviation");
-    if (axes_in(c, first) != axes_in(c, mean_)) return c.no(n, "the means are over other axes");
-    if (!reduces_last(c, n, first) || !reduces_last(c, n, mean_)) return false;
+    if (axes_in(c, first_) != axes_in(c, mean_)) return c.no(n, "the means are over other axes");
+    if (!reduces_last(c, n, first_) || !reduces_last(c, n, mean_)) return false;
     return completes(c, n, OpKind::LayerNormalization, true);
   }
   void apply(PassContext& c, NodeId) override { write(c, OpKind::LayerNormalization); }
+
+ private:
+  KeptPattern spelling() {
+    const auto mean = op(OpKind::ReduceMean, same(x_)).and_more().single_use().bind(first_);
+    return divided_by_root(op(OpKind::Sub, any(x_), mean).bind(deviation_));
+  }
+
+  NodeId first_;  // the mean of x
+  const KeptPattern spelled_{spelling()};
 };
 
 class RaiseRmsNorm final : public RaiseNormalization {
@@ -233,13 +240,16 @@ class RaiseRmsNorm final : public RaiseNormalization {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (!divides_by_root(c, n, any(deviation_))) return false;
+    if (!spelled_.matches_at(c, n)) return false;
     const NodeId def = m.value(deviation_).def;
     if (def && m.kind(def) == OpKind::Sub) return c.no(n, "it may be the end of a LayerNormalization");
     x_ = deviation_;
     return reduces_last(c, n, mean_) && completes(c, n, OpKind::RMSNormalization, false);
   }
   void apply(PassContext& c, NodeId) override { write(c, OpKind::RMSNormalization); }
+
+ private:
+  const KeptPattern spelled_{divided_by_root(any(deviation_))};
 };
 
 }  // namespace

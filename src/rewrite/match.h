@@ -32,6 +32,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -320,5 +321,23 @@ template <class P> bool matches(const MatchContext& c, NodeId root, const P& p) 
   if (!v && c.why != nullptr) c.why->note({.node = root, .reason = "has no result"});
   return v && matches(c, v, p);
 }
+
+// A pattern that is made once and asked at many nodes, a member of its rule behind the variables that it
+// binds. A pattern holds a copy of each part for each place that names it: a large one takes longer to make
+// than to search for, since most searches end at the first node. Not copied, nor is its rule: it binds the
+// variables of the rule that made it.
+class KeptPattern {
+ public:
+  template <class P>
+  explicit KeptPattern(const P& p)
+      : matches_([p](const MatchContext& c, NodeId root) { return matches(c, root, p); }) {}
+  KeptPattern(const KeptPattern&) = delete;
+  KeptPattern& operator=(const KeptPattern&) = delete;
+
+  bool matches_at(const MatchContext& c, NodeId root) const { return matches_(c, root); }
+
+ private:
+  std::function<bool(const MatchContext&, NodeId)> matches_;
+};
 
 }  // namespace graphopt
