@@ -11,7 +11,13 @@
 // mean something only after matches() returned true.
 //
 // Ends: the depth is that of the pattern; k commutative operators have at most 2^k orders, and an order is
-// left at its first misfit. Nothing allocates; a node of another kind costs one comparison.
+// left at its first misfit. A search allocates nothing; a node of another kind costs one comparison.
+//
+// Most nodes that a rule starts from are not what it looks for. So before anything is looked up, each part
+// says whether its value may fit (may_fit): by the kinds of nodes as deep as the pattern goes at that place,
+// by being a constant, and by the number of uses. That needs no table, binds nothing and takes each operand
+// once in each order. Where reasons are wanted it is left out, since the nearest miss lies behind it. What a
+// rule asks at every node is a KeptPattern if it is large.
 //
 //   y = Mul (x, Sigmoid (x)), in any order, with nothing else that reads the Sigmoid:
 //
@@ -81,6 +87,23 @@ class Next {
 
 template <class Self, class Condition> struct With;
 
+// A condition of its own, since it can be asked before the operands are searched.
+struct Uses {
+  std::uint32_t count;
+  bool may_hold(const Model& m, ValueId v) const { return m.use_count(v) == count; }
+  bool operator()(Search& s, const Spot& at) const {
+    const Model& m = s.model;
+    if (!at.value) return s.no(at, "is absent");
+    if (!may_hold(m, at.value)) return s.no(at, "is read a different number of times");
+    if (m.is_fixed(at.value)) return s.no(at, "is named from outside of the graph, or overwritten");
+    for (UseId u = m.first_use(at.value); u; u = m.next_use(u)) {
+      if (m.is_return(m.user(u))) return s.no(at, "is a graph output");
+      if (m.node(m.user(u)).graph != m.value(at.value).graph) return s.no(at, "is read in a body");
+    }
+    return true;
+  }
+};
+
 // Conditions on what fits, in the order in which they are written, after the operands.
 template <class Self> struct Conditions {
   // `holds` takes nothing, or a const MatchContext& and the ValueId or NodeId.
@@ -94,19 +117,7 @@ template <class Self> struct Conditions {
   }
   // Exactly `count` operands read the value, all of nodes of its graph, and it may go: it is no graph output,
   // not pinned, and no kernel writes to it.
-  auto uses(std::uint32_t count) const {
-    return also([count](Search& s, const Spot& at) {
-      const Model& m = s.model;
-      if (!at.value) return s.no(at, "is absent");
-      if (m.use_count(at.value) != count) return s.no(at, "is read a different number of times");
-      if (m.is_fixed(at.value)) return s.no(at, "is named from outside of the graph, or overwritten");
-      for (UseId u = m.first_use(at.value); u; u = m.next_use(u)) {
-        if (m.is_return(m.user(u))) return s.no(at, "is a graph output");
-        if (m.node(m.user(u)).graph != m.value(at.value).graph) return s.no(at, "is read in a body");
-      }
-      return true;
-    });
-  }
+  auto uses(std::uint32_t count) const { return also(Uses{count}); }
   auto single_use() const { return uses(1); }
   // No other result of the node is read.
   auto only_result() const {
@@ -162,13 +173,21 @@ template <class P, class Condition> struct With : Conditions<With<P, Condition>>
   bool at(Search& s, const Spot& spot, Next next) const {
     return inner.at(s, spot, Next([&] { return condition(s, spot) && next(); }));
   }
+  bool may_fit(const Model& m, ValueId v) const {
+    if constexpr (std::is_same_v<Condition, Uses>)
+      if (v && !condition.may_hold(m, v)) return false;
+    return inner.may_fit(m, v);
+  }
 };
 
 template <class F> struct Leaf : Conditions<Leaf<F>> {
   F fits;
+  bool constant;  // fits nothing but constants
   bool at(Search& s, const Spot& spot, Next next) const { return fits(s, spot) && next(); }
+  bool may_fit(const Model& m, ValueId v) const { return !constant || m.constant_of(v); }
 };
-template <class F> Leaf<F> leaf(F fits) { return {{}, fits}; }
+template <class F> Leaf<F> leaf(F fits) { return {{}, fits, false}; }
+template <class F> Leaf<F> constant_leaf(F fits) { return {{}, fits, true}; }
 
 // --- operands ----------------------------------------------------------------------------------------------
 inline auto any() {
@@ -195,19 +214,19 @@ inline auto same(const ValueId& x) {
 void same(ValueId&& x) = delete;  // it would be read after its end
 // All elements are this number, as the type writes it (`holds` in ops/constants.h).
 inline auto splat(double number) {
-  return leaf([number](Search& s, const Spot& at) {
+  return constant_leaf([number](Search& s, const Spot& at) {
     return holds(s.model, s.model.constant_of(at.value), number) || s.no(at, "is another number");
   });
 }
 inline auto scalar(double number) {
-  return leaf([number](Search& s, const Spot& at) {
+  return constant_leaf([number](Search& s, const Spot& at) {
     return holds(s.model, s.model.constant_of(at.value), number, 1) || s.no(at, "is another number");
   });
 }
 // A scalar of a floating type whose distance to the number is at most `relative` of it: for numbers that
 // exporters write with few digits.
 inline auto scalar_near(double number, double relative) {
-  return leaf([number, relative](Search& s, const Spot& at) {
+  return constant_leaf([number, relative](Search& s, const Spot& at) {
     const auto x = real_scalar(s.model, at.value);
     return (x && std::fabs(*x - number) <= relative * std::fabs(number)) || s.no(at, "is another number");
   });
@@ -215,7 +234,7 @@ inline auto scalar_near(double number, double relative) {
 // Any number of a floating type (double&) or of an integer type (std::int64_t&).
 template <class T> auto any_splat(T& number, std::int64_t most = kMostElements) {
   static_assert(std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>);
-  return leaf([&number, most](Search& s, const Spot& at) {
+  return constant_leaf([&number, most](Search& s, const Spot& at) {
     const TensorId t = s.model.constant_of(at.value);
     std::optional<T> given;
     if constexpr (std::is_same_v<T, double>) given = real_splat(s.model, t, most);
@@ -226,7 +245,7 @@ template <class T> auto any_splat(T& number, std::int64_t most = kMostElements) 
 }
 template <class T> auto any_scalar(T& number) { return any_splat(number, 1); }
 inline auto constant(TensorId& t) {
-  return leaf([&t](Search& s, const Spot& at) {
+  return constant_leaf([&t](Search& s, const Spot& at) {
     return (t = s.model.constant_of(at.value)) || s.no(at, "is no constant");
   });
 }
@@ -258,6 +277,7 @@ template <class... P> struct Operator : Conditions<Operator<P...>> {
     if (m.value(spot.value).def_slot != slot) return s.no(spot, "is another result");
     if (spot.reader && !from_outside && m.node(n).graph != m.node(spot.reader).graph)
       return s.no(spot, "is in an outer graph");
+    if (s.why == nullptr && !operands_may_fit(m, n)) return false;
     const OpFacts& row = facts_of(m, n);
     if (row.kind != kind || row.deprecated || row.broadcast == Broadcast::LegacyAxis)
       return s.no(spot, "means something else in this opset");
@@ -272,7 +292,24 @@ template <class... P> struct Operator : Conditions<Operator<P...>> {
     return fits;
   }
 
+  bool may_fit(const Model& m, ValueId v) const {
+    const NodeId n = v ? m.value(v).def : NodeId{};
+    return n && m.kind(n) == kind && operands_may_fit(m, n);
+  }
+
  private:
+  // In either order of the first two, whether or not the operator has it.
+  bool operands_may_fit(const Model& m, NodeId n) const {
+    if (operands_may_fit<0>(m, n, false)) return true;
+    if constexpr (sizeof...(P) >= 2) return operands_may_fit<0>(m, n, true);
+    else return false;
+  }
+  template <std::size_t I> bool operands_may_fit(const Model& m, NodeId n, bool swapped) const {
+    if constexpr (I == sizeof...(P)) return true;
+    else
+      return std::get<I>(operands).may_fit(m, m.input(n, swapped && I < 2 ? 1 - I : I)) &&
+             operands_may_fit<I + 1>(m, n, swapped);
+  }
   template <class F> Operator changed(F change) const {
     Operator o = *this;
     change(o);
@@ -295,6 +332,9 @@ template <class... P> struct OneOf : Conditions<OneOf<P...>> {
   bool at(Search& s, const Spot& spot, Next next) const {
     return std::apply([&](const P&... p) { return (p.at(s, spot, next) || ...); }, alternatives);
   }
+  bool may_fit(const Model& m, ValueId v) const {
+    return std::apply([&](const P&... p) { return (p.may_fit(m, v) || ...); }, alternatives);
+  }
 };
 template <class... P> OneOf<P...> one_of(P... alternatives) { return {{}, {alternatives...}}; }
 
@@ -305,6 +345,7 @@ template <class P> struct Optional : Conditions<Optional<P>> {
   bool at(Search& s, const Spot& spot, Next next) const {
     return spot.value ? given.at(s, spot, next) : next();
   }
+  bool may_fit(const Model& m, ValueId v) const { return !v || given.may_fit(m, v); }
 };
 template <class P> Optional<P> optional(P p) { return {{}, p}; }
 

@@ -18,8 +18,12 @@ using namespace pattern;
 struct Given : InferCase {
   using InferCase::InferCase;
   MatchContext view(Why* why = nullptr) const { return {*model, *facts, options, model->dims, why}; }
+  // Without reasons, parts of the pattern say first whether their value may fit: that loses no match.
   template <class P> bool fits(const std::string& result, const P& p, Why* why = nullptr) const {
-    return matches(view(why), value(result), p);
+    Why unread;
+    const bool fitting = matches(view(why != nullptr ? why : &unread), value(result), p);
+    EXPECT_EQ(matches(view(), value(result), p), fitting) << "with reasons, and without";
+    return fitting;
   }
   PassOptions options;
   std::string name(ValueId v) const { return v ? std::string(model->text(model->value(v).name)) : "none"; }
@@ -290,6 +294,17 @@ TEST(Match, PredicatesOverValuesNodesAndBindings) {
   EXPECT_TRUE(c.fits("n", op(OpKind::Neg, any()).where("is not the first node", first)));
   EXPECT_FALSE(c.fits("z", op(OpKind::Abs, any()).where("is not the first node", first)));
   EXPECT_FALSE(c.fits("x", any().where("is not the first node", first))) << "no node";
+}
+
+TEST(Match, AKeptPatternBindsAtEachNode) {
+  const Given c("g (float[2] x) => (float[2] b, float[2] c) { a = Neg (x)  b = Abs (a)  c = Abs (x) }");
+  ValueId v;
+  const KeptPattern kept(op(OpKind::Abs, any(v)));
+  EXPECT_TRUE(kept.matches_at(c.view(), c.node_of("b")));
+  EXPECT_EQ(c.name(v), "a");
+  EXPECT_TRUE(kept.matches_at(c.view(), c.node_of("c")));
+  EXPECT_EQ(c.name(v), "x");
+  EXPECT_FALSE(kept.matches_at(c.view(), c.node_of("a")));
 }
 
 TEST(Match, TheNearestMissIsTold) {
