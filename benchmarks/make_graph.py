@@ -11,6 +11,13 @@ Kinds (about NODES nodes each, subgraph bodies included):
   ifs         Ifs in a row, each nested 30 deep
   loop        one Loop whose body is a chain
   shapes      Shape, Gather, Unsqueeze, Concat, Reshape again and again, as exporters write it
+Kinds of one operator, in which a rule meets its pattern's first node everywhere and the rest nowhere:
+  muls        one value times NODES scalar constants, all products joined by one Sum
+  adds, subs, divs, pows, maxes, wheres, clips, matmuls
+              the same with another operator and constants of its kind
+  slices      NODES Slices of one value, all joined by one Concat
+  turns       Mul and Add of scalar constants in turns, one after the other
+  powers      a chain in which each node is the square of the one before
 Kinds for the search over moves:
   reshapes    an elementwise node and a Reshape to another shape, in turns
   concat      one Concat of NODES/10 branches of nine nodes, the Reshape of each at another place
@@ -108,6 +115,33 @@ def model(g):
     return number(1, 8) + field(7, g) + field(8, text(1, "") + number(2, 17))
 
 
+def scalar(name, v):
+    return field(5, number(2, 1) + text(8, name) + field(9, struct.pack("<f", v)))
+
+
+def square(name, v):
+    return field(
+        5, number(1, 4) + number(1, 4) + number(2, 1) + text(8, name) + field(9, struct.pack("<f", v) * 16)
+    )
+
+
+# The operator of each fan, its operands besides the constant, and the constant.
+FANS = {
+    **{
+        kind: (operator, lambda k: ["x", k], scalar)
+        for kind, operator in {
+            "muls": "Mul",
+            "adds": "Add",
+            "subs": "Sub",
+            "divs": "Div",
+            "pows": "Pow",
+            "maxes": "Max",
+        }.items()
+    },
+    "wheres": ("Where", lambda k: ["c", "x", k], scalar),
+    "clips": ("Clip", lambda k: ["x", "", k], scalar),
+    "matmuls": ("MatMul", lambda k: ["x", k], square),
+}
 CONSTANTS = [floats("w", [0.5, -1.0, 2.0, 0.0]), int64s("same", [0, 4])]
 
 
@@ -180,6 +214,24 @@ def build(kind, n):
         return graph(
             nodes, [x], [y], [int64s("zero", [0], scalar=True), int64s("axes", [0]), int64s("rest", [4])]
         )
+    if kind in FANS:
+        operator, operands, constant = FANS[kind]
+        nodes = [node(operator, operands(f"k{i}"), [f"b{i}"]) for i in range(n)]
+        nodes.append(node("Sum", [f"b{i}" for i in range(n)], ["y"]))
+        constants = [constant(f"k{i}", 1 + i / 7) for i in range(n)]
+        return graph(nodes, [x, value(11, "c", 9, ["N", 4])], [y], constants)
+    if kind == "slices":
+        nodes = [node("Slice", ["x", f"k{i % 4}", f"k{i % 4 + 1}", "axis"], [f"b{i}"]) for i in range(n)]
+        nodes.append(node("Concat", [f"b{i}" for i in range(n)], ["y"], attr_int("axis", 1)))
+        constants = [int64s(f"k{i}", [i]) for i in range(5)] + [int64s("axis", [1])]
+        return graph(nodes, [x], [value(12, "y", 1, ["N", n])], constants)
+    if kind == "turns":
+        names = ["x", *(f"b{i}" for i in range(n - 1)), "y"]
+        nodes = [node(("Mul", "Add")[i % 2], [names[i], f"k{i}"], [names[i + 1]]) for i in range(n)]
+        return graph(nodes, [x], [y], [scalar(f"k{i}", 1 + i / 7) for i in range(n)])
+    if kind == "powers":
+        names = ["x", *(f"b{i}" for i in range(n - 1)), "y"]
+        return graph([node("Mul", [names[i], names[i]], [names[i + 1]]) for i in range(n)], [x], [y])
     x4, y4 = value(11, "x", 1, [24, 4]), value(12, "y", 1, [24, 4])
     constants = [
         int64s("a", [24, 4]),

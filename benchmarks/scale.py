@@ -20,6 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import make_graph
 
+KINDS = "chain,fan,ladder,ifs,loop,shapes,turns,powers,slices," + ",".join(make_graph.FANS)
+
 
 def run(cmd):
     """(seconds, peak bytes) of one process"""
@@ -41,7 +43,7 @@ def main():
         argv, options = argv[: argv.index("--")], argv[argv.index("--") + 1 :]
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool")
-    p.add_argument("--kinds", default="chain,fan,ladder,ifs,loop,shapes")
+    p.add_argument("--kinds", default=KINDS)
     p.add_argument("--sizes", default="10000,100000,1000000")
     p.add_argument("--runs", type=int, default=3)
     p.add_argument("--json")
