@@ -137,13 +137,14 @@ struct AttrFact {
 
 inline constexpr std::uint8_t kVariadic = 255;  // as a greatest number of operands or results
 
-// Which results a node may do without: ONNX Runtime loads and runs it with these left out, alone or together,
+// Which results a node may do without: ONNX Runtime loads and runs it with these left out, in any choice,
 // and gives the others bit for bit. tests/equal/optional_results.py learns that and compares it with the
 // table; where it found no case that runs, all results stay. A schema may allow more: the number of results
 // can select a kernel that rounds otherwise, or a runtime can want all of them.
 struct LeaveOut {
   std::uint8_t results = 0;           // bit i: result i
   std::uint32_t unless_operands = 0;  // bit i: no result may be left out of a node with operand i
+  bool all_or_none = false;           // those of `results` that a node has go together
 };
 
 // The operands whose memory ONNX Runtime's kernel writes, in a node with attribute `if_set` other than 0: it

@@ -115,6 +115,13 @@ struct Row {
     for (const int i : unless) r.facts.leave_out.unless_operands |= 1u << i;
     return r;
   }
+  // The same where a node has all of them or none.
+  consteval Row may_leave_out_together(std::initializer_list<int> results,
+                                       std::initializer_list<int> unless = {}) const {
+    Row r = may_leave_out(results, unless);
+    r.facts.leave_out.all_or_none = true;
+    return r;
+  }
   consteval Row by_values() const {  // output dims depend on the values of data operands
     Row r = *this;
     r.facts.shape_from_values = true;

@@ -7,7 +7,8 @@
 // ONNX Runtime runs the node). Lowers: bytes written at run time.
 // Ends: each rewrite removes a result.
 // Left alone: results that the table does not list, such as those of variadic operators (Split, If, Loop:
-// their number has a meaning), and those of operators that are not pure.
+// their number has a meaning), and those of operators that are not pure; results that go together only while
+// something reads one of them.
 //
 //   y, mask = Dropout (x, r, t)      =>      y = Dropout (x, r, t)
 
@@ -49,11 +50,13 @@ class DropUnused final : public Rule {
 
   // The table never lists result 0.
   static bool droppable(const Model& m, NodeId n, std::size_t i) {
-    if (!unused(m, n, i)) return false;
-    const OpFacts& row = facts_of(m, n);
-    if (i >= 8 || (row.leave_out.results >> i & 1) == 0) return false;
+    const LeaveOut& may = facts_of(m, n).leave_out;
+    const auto listed = [&](std::size_t k) { return k < 8 && (may.results >> k & 1) != 0; };
+    if (!unused(m, n, i) || !listed(i)) return false;
     for (std::size_t k = 0; k < std::min<std::size_t>(m.input_count(n), 32); ++k)
-      if (m.input(n, k) && (row.leave_out.unless_operands >> k & 1) != 0) return false;
+      if (m.input(n, k) && (may.unless_operands >> k & 1) != 0) return false;
+    for (std::size_t k = 1; may.all_or_none && k < m.output_count(n); ++k)
+      if (listed(k) && m.output(n, k) && !unused(m, n, k)) return false;
     return true;
   }
 };
