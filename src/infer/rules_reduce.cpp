@@ -32,8 +32,8 @@ std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bo
   return r;
 }
 
-// Returns true if a negative axis may not be reduced: for an operand without elements ONNX Runtime does not
-// count negative axes from the end, and the axis stays as it is. The standard counts.
+// Returns true if a negative axis may not be reduced: for an operand without elements ONNX Runtime before
+// 1.32 does not count negative axes from the end, and the axis stays as it is. The standard counts.
 bool may_stay(NodeContext& c, bool negative) {
   return negative &&
          std::ranges::any_of(c.shape(0), [&](DimId d) { return c.dims.equal(d, c.constant(0)) != Tri::No; });

@@ -151,7 +151,7 @@ FoldRefusal fold_reduce(FoldRun& r) {
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, axes->dims, out); no != kDone) return no;
   const bool extreme = r.kind == OpKind::ReduceMax || r.kind == OpKind::ReduceMin;
-  // ONNX Runtime does not reduce along negative axes of empty tensors.
+  // ONNX Runtime before 1.32 does not reduce along negative axes of empty tensors.
   if (data.elements == 0 && axes->negative) return kNotFoldable;
   // The mean and the largest element of an empty set differ between versions.
   if (data.elements == 0 && out.elements > 0 && (extreme || r.kind == OpKind::ReduceMean)) return kBad;
