@@ -81,7 +81,7 @@ FoldRefusal fold_gather(FoldRun& r) {
   if (const FoldRefusal no = r.make(data.dtype, std::move(dims), out); no != kDone) return no;
   if (out.elements > 0) {
     const std::int64_t outer = product(data.dims, 0, a), inner = product(data.dims, a + 1, data.rank());
-    // ONNX Runtime 1.31 copies only the first string of each row.
+    // ONNX Runtime (1.32) copies only the first string of each row.
     if (data.dtype == DType::String && inner > 1) return kNotFoldable;
     const Mover mover(data, out);
     std::int64_t to = 0;

@@ -111,7 +111,7 @@ def supported(binary, models, folder, opset):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("binary", type=executable)
-    p.add_argument("--opsets", type=int, nargs="+", default=[9, 13, 17, 21, 24])
+    p.add_argument("--opsets", type=int, nargs="+", default=[9, 13, 17, 21, 24, 28])
     p.add_argument("--only", nargs="*", default=[])
     a = p.parse_args()
     bad, yes, no, skipped = [], 0, 0, 0

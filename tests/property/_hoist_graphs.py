@@ -328,7 +328,7 @@ class Graph(Scenes):
         )
 
     def bodies(self, v):
-        """If whose branches work on captured values. Not of float16: ONNX Runtime (1.31) takes Cast (Cast
+        """If whose branches work on captured values. Not of float16: ONNX Runtime (1.32) takes Cast (Cast
         (x)) away though a body reads it."""
         if v.dtype == F16:
             return

@@ -23,7 +23,7 @@ Names dependent(DType type) {
 }
 
 // The measured ones; Cast from a floating type, Pow, Max and Min; SwiGLU, which was not measured; and Where:
-// the sign of a selected zero depends on which operands are scalars or end in a dim of 1 (ONNX Runtime 1.31).
+// the sign of a selected zero depends on which operands are scalars or end in a dim of 1 (ONNX Runtime 1.32).
 const Names kFloat = {"Acos", "Asin", "Atan", "Cast", "CastLike", "Celu", "Cos",      "Elu",    "Log",
                       "Max",  "Min",  "Mish", "Pow",  "Selu",     "Sin",  "Softplus", "SwiGLU", "Where"};
 

@@ -144,7 +144,7 @@ class Planner {
                                  name(v)),
                      "write a model per bucket, and let the caller cut");
       const auto is_gathered = [](const AxisPlace& a) { return a.padded && a.kind != LayoutKind::Prefix; };
-      // Of each row of strings, ONNX Runtime's Gather (1.31) copies the first one alone.
+      // Of each row of strings, ONNX Runtime's Gather (1.32) copies the first one alone.
       if (inference_.dtype(v) == DType::String && std::ranges::any_of(*axes, is_gathered))
         return usage(
             fmt::format("output '{}' cannot be cut in the model itself: ONNX Runtime does not gather "
