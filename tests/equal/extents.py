@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """No extent that is stated is contradicted by a run, whatever is empty.
 
   extents.py GRAPHOPT [--all] [--only TEXT] [--seed N] [--mutants N] [--jobs N]

@@ -1,3 +1,4 @@
+# TIER: nightly
 """Integers at the limits of their types: what is folded and inferred is what ONNX Runtime computes.
 
 Usage: extreme_integers.py GRAPHOPT [--graphs N] [--seed N]

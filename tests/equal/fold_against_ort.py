@@ -1,3 +1,4 @@
+# TIER: nightly
 """Fold kernels against ONNX Runtime: nodes with constant operands, the same bits where graphopt says exact.
 
 Usage: fold_against_ort.py GRAPHOPT [--rounds N] [--seed N] [--only OP] [-v]

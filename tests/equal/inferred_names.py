@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """Names of extents that graphopt writes, and what onnx's inference makes of them: no run may contradict it.
 
   inferred_names.py GRAPHOPT [--all] [--only TEXT]

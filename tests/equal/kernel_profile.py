@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """ort-cpu against ONNX Runtime: a node is supported by the profile where the runtime has a kernel.
 
   kernel_profile.py GRAPHOPT [--opsets N ...] [--only OPERATOR ...]

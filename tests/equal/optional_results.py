@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """Which results of a node may be left out: the fact table against ONNX Runtime and onnx's checker.
 
   optional_results.py GRAPHOPT [--all] [--only TEXT] [--learn]

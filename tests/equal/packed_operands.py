@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """Which operands give other bits when they are constants: learnt from ONNX Runtime, held against graphopt.
 
   packed_operands.py GRAPHOPT [--all] [--count N] [--seed N] [--only TEXT]

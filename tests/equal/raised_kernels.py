@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """Where raising pays, by operator, opset and element type: learnt from ONNX Runtime, held against graphopt.
 
   raised_kernels.py GRAPHOPT [--only TEXT] [-v]

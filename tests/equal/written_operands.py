@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# TIER: nightly
 """Operands that ONNX Runtime's kernels overwrite: the fact table against the runtime.
 
   written_operands.py GRAPHOPT [--all] [--only TEXT]
