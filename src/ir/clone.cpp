@@ -43,6 +43,7 @@ Model Model::clone() const {
   m.ops_ = ops_;
   m.functions_ = functions_;
   m.overwrites_ = overwrites_;
+  m.overwriting_uses_ = overwriting_uses_;
   m.live_nodes_ = live_nodes_;
   m.live_of_kind_ = live_of_kind_;
   m.suffixes_ = suffixes_;

@@ -71,14 +71,15 @@ TensorId Model::constant_of(ValueId v) const {
 }
 
 void Model::set_overwrites(NodeId n, std::uint64_t operands) {
-  nodes_[n.index()].overwrites = operands;
+  Node& node = nodes_[n.index()];
+  const auto count = [&](bool more) {
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      count_overwriting(UseId{node.first_use.index() + i}, i, more);
+  };
   overwrites_ = overwrites_ || operands != 0;
-}
-
-bool Model::is_overwritten(ValueId v) const {
-  for (UseId u = first_use(v); u; u = next_use(u))
-    if (const std::uint32_t s = slot(u); s < 64 && (node(user(u)).overwrites >> s & 1) != 0) return true;
-  return false;
+  count(false);
+  node.overwrites = operands;
+  count(true);
 }
 
 namespace {

@@ -286,7 +286,9 @@ class Model {
   // States which operands the kernel of n writes. That of a node with more than 64 is not stated.
   void set_overwrites(NodeId n, std::uint64_t operands);
   bool has_overwrites() const { return overwrites_; }
-  bool is_overwritten(ValueId v) const;  // linear in the users of v
+  bool is_overwritten(ValueId v) const {
+    return v.index() < overwriting_uses_.size() && overwriting_uses_[v.index()] > 0;
+  }
   // Returns the tensor of a value that is the same in every run: an initializer that is neither an input nor
   // fixed, or the result of a Constant node. None otherwise.
   TensorId constant_of(ValueId v) const;
@@ -403,10 +405,11 @@ class Model {
   std::span<const GraphId> keep(std::span<const GraphId> v);
 
  private:
-  friend class Copier;         // copy.h
-  friend struct ReaderAccess;  // reader_access.h
-  void link_use(UseId u, ValueId v);
-  void unlink_use(UseId u);
+  friend class Copier;                                  // copy.h
+  friend struct ReaderAccess;                           // reader_access.h
+  void link_use(UseId u, ValueId v, std::size_t slot);  // slot: of the use in its node
+  void unlink_use(UseId u, std::size_t slot);
+  void count_overwriting(UseId u, std::size_t slot, bool more);
   UseId make_uses(NodeId n, std::span<const ValueId> operands);
   void link_node(NodeId n, GraphId g, NodeId before);
   void unlink_node(NodeId n);
@@ -431,7 +434,8 @@ class Model {
   std::vector<Function> functions_;
   std::vector<Listener*> listeners_;
   const UsePolicy* policy_ = nullptr;
-  bool overwrites_ = false;  // whether a node has operands that it writes
+  bool overwrites_ = false;                      // whether a node has operands that it writes
+  std::vector<std::uint32_t> overwriting_uses_;  // of a value, by index; those behind the end have none
   std::size_t live_nodes_ = 0;
   std::array<std::size_t, static_cast<std::size_t>(OpKind::Count)> live_of_kind_{};
   struct Arena;

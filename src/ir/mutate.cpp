@@ -17,7 +17,7 @@ namespace graphopt {
 
 // --- use lists ---------------------------------------------------------------------------------------------
 
-void Model::link_use(UseId u, ValueId v) {
+void Model::link_use(UseId u, ValueId v, std::size_t slot) {
   Use& use = uses_[u.index()];
   use.value = v;
   use.prev = use.next = {};
@@ -27,9 +27,10 @@ void Model::link_use(UseId u, ValueId v) {
   if (use.next) uses_[use.next.index()].prev = u;
   val.first_use = u;
   ++val.use_count;
+  count_overwriting(u, slot, true);
 }
 
-void Model::unlink_use(UseId u) {
+void Model::unlink_use(UseId u, std::size_t slot) {
   Use& use = uses_[u.index()];
   if (!use.value) return;
   Value& val = values_[use.value.index()];
@@ -37,15 +38,25 @@ void Model::unlink_use(UseId u) {
   else val.first_use = use.next;
   if (use.next) uses_[use.next.index()].prev = use.prev;
   --val.use_count;
+  count_overwriting(u, slot, false);
   use.value = {};
   use.prev = use.next = {};
+}
+
+void Model::count_overwriting(UseId u, std::size_t slot, bool more) {
+  const Use& use = uses_[u.index()];
+  if (!overwrites_ || !use.value || slot >= 64) return;
+  if ((nodes_[use.user.index()].overwrites >> slot & 1) == 0) return;
+  if (use.value.index() >= overwriting_uses_.size()) overwriting_uses_.resize(values_.size());
+  if (more) ++overwriting_uses_[use.value.index()];
+  else --overwriting_uses_[use.value.index()];
 }
 
 UseId Model::make_uses(NodeId n, std::span<const ValueId> operands) {
   const UseId first{uses_.size()};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     uses_.push_back(Use{{}, n, {}, {}});
-    link_use(UseId{first.index() + i}, operands[i]);
+    link_use(UseId{first.index() + i}, operands[i], i);
   }
   return first;
 }
@@ -277,8 +288,8 @@ void Model::set_operand(NodeId n, std::size_t slot, ValueId v) {
   const UseId u{nodes_[n.index()].first_use.index() + slot};
   const ValueId old = uses_[u.index()].value;
   if (old == v) return;
-  unlink_use(u);
-  link_use(u, v);
+  unlink_use(u, slot);
+  link_use(u, v, slot);
   touch(n);
   tell([&](Listener& l) {
     l.node_changed(n);
@@ -298,12 +309,12 @@ void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const UseId u{node.first_use.index() + i};
       if (uses_[u.index()].value) old.push_back(uses_[u.index()].value);
-      unlink_use(u);
+      unlink_use(u, i);
     }
   }
   if (now.size() <= nodes_[n.index()].input_count) {
     for (std::size_t i = 0; i < now.size(); ++i)
-      link_use(UseId{nodes_[n.index()].first_use.index() + i}, now[i]);
+      link_use(UseId{nodes_[n.index()].first_use.index() + i}, now[i], i);
   } else {
     const UseId first = make_uses(n, now);
     nodes_[n.index()].first_use = first;
@@ -484,8 +495,9 @@ void Model::replace_all_uses(ValueId old_value, ValueId new_value) {
   }
   while (const UseId u = values_[old_value.index()].first_use) {
     const NodeId n = uses_[u.index()].user;
-    unlink_use(u);
-    link_use(u, new_value);
+    const std::uint32_t at = slot(u);
+    unlink_use(u, at);
+    link_use(u, new_value, at);
     touch(n);
     tell([n](Listener& l) { l.node_changed(n); });
   }
@@ -578,7 +590,7 @@ void Model::erase(NodeId root) {
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const UseId u{node.first_use.index() + i};
       if (uses_[u.index()].value) operands.push_back(uses_[u.index()].value);
-      unlink_use(u);
+      unlink_use(u, i);
     }
     for (const ValueId v : outputs(n))
       if (v) values_[v.index()].alive = false;

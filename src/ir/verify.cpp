@@ -103,6 +103,7 @@ class Verifier {
   void check_value(ValueId v) {
     const Value& value = m_.value(v);
     std::uint32_t count = 0;
+    bool overwritten = false;
     UseId prev;
     for (UseId u = value.first_use; u; u = m_.next_use(u)) {
       const NodeId n = m_.user(u);
@@ -111,9 +112,12 @@ class Verifier {
         return fail(place_of(m_, value.graph), "the use list of " + name(v) + " is broken");
       prev = u;
       ++count;
+      overwritten = overwritten || (m_.slot(u) < 64 && (m_.node(n).overwrites >> m_.slot(u) & 1) != 0);
     }
     if (count != value.use_count)
       fail(place_of(m_, value.graph), "the use count of " + name(v) + " is wrong");
+    if (overwritten != m_.is_overwritten(v))
+      fail(place_of(m_, value.graph), "whether a node overwrites " + name(v) + " is wrong");
   }
 
   const Model& m_;

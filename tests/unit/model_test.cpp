@@ -201,7 +201,7 @@ TEST(Model, RandomMutationsKeepTheInvariants) {
       const std::size_t at = 1 + rng() % (values.size() - 1);
       const ValueId v = values[at];
       if (!s.m.alive(v) || !s.m.value(v).def) continue;
-      switch (rng() % 4) {
+      switch (rng() % 5) {
         case 0: {
           const ValueId to = pick(at);
           const std::size_t slots = s.m.input_count(s.m.value(v).def);
@@ -223,6 +223,7 @@ TEST(Model, RandomMutationsKeepTheInvariants) {
           s.m.set_operands(s.m.value(v).def, operands);
           break;
         }
+        case 4: s.m.set_overwrites(s.m.value(v).def, rng() % 4); break;
       }
       ASSERT_FALSE(verify(s.m)) << "seed " << seed << " step " << step << ": " << to_string(*verify(s.m));
     }
