@@ -18,6 +18,7 @@ Kinds of one operator, in which a rule meets its pattern's first node everywhere
   slices      NODES Slices of one value, all joined by one Concat
   turns       Mul and Add of scalar constants in turns, one after the other
   powers      a chain in which each node is the square of the one before
+  training    a fan of Muls below a BatchNormalization whose kernel overwrites two operands
 Kinds for the search over moves:
   reshapes    an elementwise node and a Reshape to another shape, in turns
   concat      one Concat of NODES/10 branches of nine nodes, the Reshape of each at another place
@@ -220,6 +221,14 @@ def build(kind, n):
         nodes.append(node("Sum", [f"b{i}" for i in range(n)], ["y"]))
         constants = [constant(f"k{i}", 1 + i / 7) for i in range(n)]
         return graph(nodes, [x, value(11, "c", 9, ["N", 4])], [y], constants)
+    if kind == "training":
+        four, operands = [1.0, 2.0, 3.0, 4.0], ("scale", "bias", "mean", "variance")
+        nodes = [node("BatchNormalization", ["x", *operands], ["p", "m", "v"], attr_int("training_mode", 1))]
+        nodes += [node("Mul", ["p", "scale"], [f"b{i}"]) for i in range(n // 2)]
+        nodes += [node("Mul", ["p", f"k{i}"], [f"b{i}"]) for i in range(n // 2, n)]
+        nodes.append(node("Sum", [f"b{i}" for i in range(n)], ["y"]))
+        constants = [scalar(f"k{i}", 1 + i / 7) for i in range(n // 2, n)]
+        return graph(nodes, [x], [y], [floats(o, four) for o in operands] + constants)
     if kind == "slices":
         nodes = [node("Slice", ["x", f"k{i % 4}", f"k{i % 4 + 1}", "axis"], [f"b{i}"]) for i in range(n)]
         nodes.append(node("Concat", [f"b{i}" for i in range(n)], ["y"], attr_int("axis", 1)))

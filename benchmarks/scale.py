@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import make_graph
 
-KINDS = "chain,fan,ladder,ifs,loop,shapes,turns,powers,slices," + ",".join(make_graph.FANS)
+KINDS = "chain,fan,ladder,ifs,loop,shapes,turns,powers,slices,training," + ",".join(make_graph.FANS)
 
 
 def run(cmd):
