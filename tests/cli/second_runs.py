@@ -1,3 +1,4 @@
+# LONG: --all
 """A second run with the same options writes the same bytes, for every option that changes what is written.
 
   second_runs.py GRAPHOPT [--count N] [--only TEXT] [--all]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# WHEN: src/ops/facts_constants tools/requirements.txt
 """Operands that ONNX Runtime refuses as constants when it loads a model, though it takes them computed.
 
   constant_operands.py GRAPHOPT [--all] [--only TEXT]

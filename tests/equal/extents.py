@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# LONG: --all
+# WHEN: src/infer/rules_ tools/requirements.txt
 """No extent that is stated is contradicted by a run, whatever is empty.
 
   extents.py GRAPHOPT [--all] [--only TEXT] [--seed N] [--mutants N] [--jobs N]

@@ -1,4 +1,6 @@
 # TIER: nightly
+# LONG: --seed 2
+# WHEN: src/ops/integer_arithmetic tools/requirements.txt
 """Integers at the limits of their types: what is folded and inferred is what ONNX Runtime computes.
 
 Usage: extreme_integers.py GRAPHOPT [--graphs N] [--seed N]

@@ -1,4 +1,6 @@
 # TIER: nightly
+# LONG: --seed 2
+# WHEN: src/ops/fold tools/requirements.txt
 """Fold kernels against ONNX Runtime: nodes with constant operands, the same bits where graphopt says exact.
 
 Usage: fold_against_ort.py GRAPHOPT [--rounds N] [--seed N] [--only OP] [-v]

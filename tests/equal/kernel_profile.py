@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# WHEN: share/graphopt/devices/ort-cpu.json tools/requirements.txt
 """ort-cpu against ONNX Runtime: a node is supported by the profile where the runtime has a kernel.
 
   kernel_profile.py GRAPHOPT [--opsets N ...] [--only OPERATOR ...]

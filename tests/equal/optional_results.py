@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# LONG: --all
+# WHEN: src/passes/drop_unused_outputs tools/requirements.txt
 """Which results of a node may be left out: the fact table against ONNX Runtime and onnx's checker.
 
   optional_results.py GRAPHOPT [--all] [--only TEXT] [--learn]

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# LONG: --all
+# WHEN: src/ops/facts_packed src/rewrite/constancy tools/requirements.txt
 """Which operands give other bits when they are constants: learnt from ONNX Runtime, held against graphopt.
 
   packed_operands.py GRAPHOPT [--all] [--count N] [--seed N] [--only TEXT]

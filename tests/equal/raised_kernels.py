@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# WHEN: src/passes/raise_ tools/requirements.txt
 """Where raising pays, by operator, opset and element type: learnt from ONNX Runtime, held against graphopt.
 
   raised_kernels.py GRAPHOPT [--only TEXT] [-v]

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # TIER: nightly
+# LONG: --all
+# WHEN: src/ops/facts_barrier tools/requirements.txt
 """Operands that ONNX Runtime's kernels overwrite: the fact table against the runtime.
 
   written_operands.py GRAPHOPT [--all] [--only TEXT]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --all --count 2000 --seed 5000
 """Padding at the edges of its type: what is said of it holds, no kernel refuses it, and no true result
 changes.
 

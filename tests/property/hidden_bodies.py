@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# LONG: --count 4000 --seed 7
 """Bodies that never run, with a node that cannot run: what graphopt makes of the model has to load, too.
 
   hidden_bodies.py GRAPHOPT [--all] [--count N] [--seed S] [--only TEXT]
