@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""How long each script of the commit tier takes alone. One of over 20 seconds must give its reason in its head
-(# SLOW:, lib/tiers.py); what has none is named. A figure for people: machines differ, so nothing fails here.
+"""How long each script of the commit tier takes alone. One of over 20 seconds must give its reason in its
+head (# SLOW:, lib/tiers.py); what has none is named. A figure for people: machines differ, so nothing fails
+here.
 
   alone.py BUILD_DIR
 """

@@ -3,14 +3,14 @@
 
   nightly.py [--again] [--only REGEX] [--minutes N] [--list] [--table]
 
-What there is: the tests that ctest labels nightly in the release build, and STEPS below, which build something of
-their own or measure. A row of RESULTS tells of the last run of each: the round, ok, FAILED or skipped, the
-seconds, the figure (the last line that the test prints), the commit, and the machine.
+What there is: the tests that ctest labels nightly in the release build, and STEPS below, which build
+something of their own or measure. A row of RESULTS tells of the last run of each: the round, ok, FAILED or
+skipped, the seconds, the figure (the last line that the test prints), the commit, and the machine.
 
 A round is one run of everything, in as many sittings as it takes: a run goes on with what has no row of this
 round yet, so one that was stopped loses only the test that it was at; a new round begins when the last one is
-whole, or with --again. Logs are in build/nightly. Ends with the table of the round; exit status 1 when something
-failed in it.
+whole, or with --again. Logs are in build/nightly. Ends with the table of the round; exit status 1 when
+something failed in it.
 
   --only REGEX   the tests whose name holds it, whether they have a row or not
   --minutes N    begins no test after N minutes
@@ -39,13 +39,16 @@ COLUMNS = ("round", "test", "verdict", "seconds", "figure", "commit", "machine")
 HEAD = f"# The last run of each test of the nightly tier (tests/nightly.py): {', '.join(COLUMNS)}.\n"
 WIDEST = 160  # characters of a figure
 
-# name -> what the shell runs in the tree, beside the tests of the release build. @PYTHON@ is that of the tests.
+# name -> what the shell runs in the tree, beside the tests of the release build. @PYTHON@ is that of the
+# tests.
 STEPS = {
-    # Every unit test, golden case and command line, watched by the address and undefined-behaviour sanitizers.
-    "sanitizers": "export ASAN_OPTIONS=exitcode=99:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1"
-    " && cmake --preset fuzz && cmake --build --preset fuzz"
+    # Every unit test, golden case and command line, watched by the address and undefined-behaviour
+    # sanitizers.
+    "sanitizers": "export ASAN_OPTIONS=exitcode=99:detect_stack_use_after_return=1"
+    " UBSAN_OPTIONS=print_stacktrace=1 && cmake --preset fuzz && cmake --build --preset fuzz"
     " && ctest --preset fuzz -L '^(unit|golden|cli)$' -LE '^nightly$'",
-    "fuzz": "cmake --preset fuzz -DGRAPHOPT_FUZZ_SECONDS=600 && cmake --build --preset fuzz --target sanitized"
+    "fuzz": "cmake --preset fuzz -DGRAPHOPT_FUZZ_SECONDS=600"
+    " && cmake --build --preset fuzz --target sanitized"
     " && ctest --preset fuzz -L '^fuzz$'",
     "threads": "cmake --preset thread && cmake --build --preset thread --target unit_threads_test"
     " && build/thread/tests/unit_threads_test",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Weights into which scales are folded count once: a model of convolutions with normalizations is optimized with
-at most 1.2 times its file and 40 MiB resident, with its weights in the model or beside it."""
+"""Weights into which scales are folded count once: a model of convolutions with normalizations is
+optimized with at most 1.2 times its file and 40 MiB resident, with its weights in the model or beside it."""
 
 import os
 import pathlib

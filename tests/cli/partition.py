@@ -251,8 +251,9 @@ def test_dead_nodes_of_bodies(tool, folder):
 
     nested = """r = Mul (p, q)  d = If (c) <then_branch = t2 () => (float[N] a2) { a2 = Sub (u, r) },
                                         else_branch = e2 () => (float[N] b2) { b2 = Neg (u) }>"""
-    loop = """k = Constant <value = int64 {1}> ()  d, e = Loop (k, c, r) <body = l (int64 i, bool w, float[N] s)
-              => (bool w2, float[N] s2, float[N] o) { w2 = Not (w)  s2 = Mul (s, u)  o = Neg (q) }>
+    loop = """k = Constant <value = int64 {1}> ()  d, e = Loop (k, c, r)
+              <body = l (int64 i, bool w, float[N] s) =>
+              (bool w2, float[N] s2, float[N] o) { w2 = Not (w)  s2 = Mul (s, u)  o = Neg (q) }>
               """
     same = [
         text(),
@@ -272,7 +273,8 @@ def test_dead_nodes_of_bodies(tool, folder):
 
 
 def test_operator_that_a_function_is_called_after(tool, folder):
-    """A compiler of the device may take it for either: it stays on the host, with its function. So does what reads
+    """A compiler of the device may take it for either: it stays on the host, with its function. So does what
+    reads
     its result, whose rank nobody knows."""
     text = """g (float[2] x) => (float[2] y) { a = Sigmoid (x)  b = Relu (a)  y = Mul (b, x) }
     <domain: "", opset_import: ["" : 17]> Relu (p) => (q) { q = Neg (p) }"""

@@ -202,7 +202,8 @@ HARM = {
     "takes its rights": "grep -q Relu {}; s=$?; chmod 0 {}; exit $s",
     "makes a folder of it": "grep -q Relu {}; s=$?; rm {}; mkdir {}; touch {}/x; exit $s",
     "removes its folder's files": 'grep -q Relu {}; s=$?; d=$(dirname {}); rm -r "$d"/*; exit $s',
-    "writes into its neighbours": 'grep -q Relu {}; s=$?; for f in "$(dirname {})"/*; do echo x > "$f"; done; exit $s',
+    "writes into its neighbours": "grep -q Relu {}; s=$?; "
+    'for f in "$(dirname {})"/*; do echo x > "$f"; done; exit $s',
 }
 
 
@@ -232,7 +233,8 @@ def test_command_gets_copies(tool, folder):
 
 
 def test_copies_are_whole(tool, folder):
-    """The command sees the bytes of the file under its name, and runs it with its weights, wherever these are."""
+    """The command sees the bytes of the file under its name, and runs it with its weights, wherever they
+    are."""
     own, far = folder / "own", folder / "far"
     for f in (own, far):
         f.mkdir()

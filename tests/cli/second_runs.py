@@ -4,10 +4,9 @@
   second_runs.py GRAPHOPT [--count N] [--only TEXT] [--all]
 
 The options are those of --help: one that has no entry here, and an entry that no option has, is an error. An
-entry lists words to run with, or says why there is nothing to repeat. The models are those of the golden cases:
-N for each entry (10), others for each; --all: every case with every entry. Each file of the output counts, the
-data files and those of subgraphs, too.
-"""
+entry lists words to run with, or says why there is nothing to repeat. The models are those of the golden
+cases: N for each entry (10), others for each; --all: every case with every entry. Each file of the output
+counts, the data files and those of subgraphs, too."""
 
 import argparse
 import functools
@@ -72,7 +71,7 @@ def both_cuts(model):
     return ["--inputs", made[0], "--outputs", made[-1]] if len(made) > 1 else None
 
 
-# --- entries -------------------------------------------------------------------------------------------------
+# --- entries ------------------------------------------------------------------------------------------------
 
 # Words, or a function of the model that gives them; DEVICE_FILE stands for a profile.
 ENTRIES = {
@@ -177,7 +176,7 @@ def options_of(help_text):
     return out
 
 
-# --- runs ----------------------------------------------------------------------------------------------------
+# --- runs ---------------------------------------------------------------------------------------------------
 
 
 def files_of(folder):

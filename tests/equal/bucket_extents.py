@@ -122,7 +122,8 @@ FIXING = {
         "float[p] y",
         f"{FOUR}, float z = {{0}}",
         "s = ReduceMax <keepdims = 0> (x)\nk = Greater (s, z)\ny = If (k) "
-        "<then_branch = t () => (float[4] a) { a = Add (x, c) }, else_branch = e () => (float[4] b) { b = Identity (c) }>",
+        "<then_branch = t () => (float[4] a) { a = Add (x, c) },"
+        " else_branch = e () => (float[4] b) { b = Identity (c) }>",
     ),
 }
 # Their outputs do not follow from data; they take every extent.

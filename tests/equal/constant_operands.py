@@ -11,8 +11,8 @@ makes such an operand a constant makes a model that does not load. For each back
 each of its versions, each operand in turn has each type that the schema allows for it alone, and the model is
 loaded twice, with optimizations off: once with the operand behind an Identity, once as an initializer. Where
 only the first loads, what graphopt makes of it has to load, too, at its default and with --exact. Each row of
-the table in src/ops/facts_constants.cpp has to be found, so that none outlives its reason. The short form takes
-one case of each operator's version and signature; --all all of them.
+the table in src/ops/facts_constants.cpp has to be found, so that none outlives its reason. The short form
+takes one case of each operator's version and signature; --all all of them.
 """
 
 import argparse

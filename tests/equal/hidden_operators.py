@@ -3,13 +3,13 @@
 
   hidden_operators.py GRAPHOPT
 
-used     Each operator that onnx or ONNX Runtime knows is also a function of the model, of another meaning, and
-         is called, of a constant, too. ONNX Runtime runs its own operator. graphopt keeps every call and the
-         function, whatever the opset, and a second run gives the same bytes; where ONNX Runtime takes the call,
-         the results are the same.
-unused   For each golden case and each operator that graphopt writes there, a function of this name stands in the
-         file, unused. graphopt writes no node that the next run would read as a call of it, and a second run
-         gives the same bytes.
+used     Each operator that onnx or ONNX Runtime knows is also a function of the model, of another meaning,
+         and is called, of a constant, too. ONNX Runtime runs its own operator. graphopt keeps every call and
+         the function, whatever the opset, and a second run gives the same bytes; where ONNX Runtime takes the
+         call, the results are the same.
+unused   For each golden case and each operator that graphopt writes there, a function of this name stands in
+         the file, unused. graphopt writes no node that the next run would read as a call of it, and a second
+         run gives the same bytes.
 runtime  The domains in which ONNX Runtime has operators are those that graphopt takes for a runtime's.
 """
 
@@ -136,7 +136,7 @@ def names_of(functions):
     return sorted((f.domain, f.name) for f in functions)
 
 
-# --- used ----------------------------------------------------------------------------------------------------
+# --- used ---------------------------------------------------------------------------------------------------
 
 
 def used(twice):
@@ -176,7 +176,7 @@ def used(twice):
     print(f"used: {len(operators)} operators, of which ONNX Runtime runs {len(ran)} so")
 
 
-# --- unused --------------------------------------------------------------------------------------------------
+# --- unused -------------------------------------------------------------------------------------------------
 
 
 def written_in(case):
@@ -215,7 +215,7 @@ def unused(twice):
     print(f"unused: {tried} functions in {len(cases)} golden cases")
 
 
-# --- runtime -------------------------------------------------------------------------------------------------
+# --- runtime ------------------------------------------------------------------------------------------------
 
 
 def domains(twice):

@@ -30,8 +30,8 @@ turned into inputs (both executed only: another result is right there). Where `a
 result must state it too: word for word that of values of which `before` states it, and for the others one of
 that type (names are free, also those of symbols). --update rewrites the `after` parts that differ, and writes
 one that is empty; look at the diff before you commit it. With GRAPHOPT_SANITIZED=1 the tool does the same
-work, all cases in one process, but nothing is executed or run again: sanitizers watch the tool, and the values
-are those of a build without them.
+work, all cases in one process, but nothing is executed or run again: sanitizers watch the tool, and the
+values are those of a build without them.
 
 Inputs take small and special values: NaN, infinities, signed zeros, denormals and the greatest numbers of
 their type. An exact rule must keep the bits for all of them. A rule that rounds may hold for fewer; then the

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The tiers of the tests: what the heads of the scripts say (tests/CMakeLists.txt lists the words).
 
-tiers.py --changed-since REV   prints, as a regular expression for `ctest -R`, the nightly tests that the commit
-                               tier runs since a path of theirs differs from REV, uncommitted ones included;
-                               nothing when there are none
+tiers.py --changed-since REV   prints, as a regular expression for `ctest -R`, the nightly tests that the
+                               commit tier runs since a path of theirs differs from REV, uncommitted ones
+                               included; nothing when there are none
 tiers.py --check               every head is understood, and names paths that are there
 """
 

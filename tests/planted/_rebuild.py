@@ -14,8 +14,8 @@ class BuildError(Exception):
 
 
 def compiles_single_sources(build):
-    """False for a build that compiles each layer as one source (GRAPHOPT_UNITY), which nothing here can change
-    a file of."""
+    """False for a build that compiles each layer as one source (GRAPHOPT_UNITY), which nothing here can
+    change a file of."""
     return "/Unity/unity_" not in (Path(build) / "compile_commands.json").read_text()
 
 

@@ -7,9 +7,9 @@
 A branch that is not taken, a loop without iterations, nested ones and functions that they call hold a node
 that cannot run with its operands (a MatMul of 3x2 by 3x2). ONNX Runtime does not see that while dims or
 operands are computed; a fold, a bound number or a written type makes them known, and its inference refuses
-the whole model. Each operator of OPERATORS is put into bodies of each kind, its operands hidden in each way of
-DIMS and NUMBERS, and optimized with each of OPTIONS. Where ONNX Runtime loads the original (without its own
-optimizations, and with all), it has to load the result and to give the same bits, and a second run has to
+the whole model. Each operator of OPERATORS is put into bodies of each kind, its operands hidden in each way
+of DIMS and NUMBERS, and optimized with each of OPTIONS. Where ONNX Runtime loads the original (without its
+own optimizations, and with all), it has to load the result and to give the same bits, and a second run has to
 give the same bytes. The short form takes some of the combinations, each operator at least once; --all all.
 Numbers that make a node of the main graph fail are an error, status 2, that names the node.
 """
@@ -232,7 +232,8 @@ def other_branch(inner):
 
 def nested(inner):
     return (
-        f"y = If (c) <then_branch = a () => (float w) {{ w = If (c) <then_branch = a2 () => (float u) {{ {inner} }}, "
+        "y = If (c) <then_branch = a () => (float w) "
+        f"{{ w = If (c) <then_branch = a2 () => (float u) {{ {inner} }}, "
         "else_branch = b2 () => (float w2) { w2 = Identity (one) }> }, "
         "else_branch = b () => (float v) { v = ReduceSum <keepdims = 0> (x) }>",
         "",
@@ -241,7 +242,8 @@ def nested(inner):
 
 def loop(inner):
     return (
-        'zero = Sub (one, one) y = Loop (trips, "", zero) <body = b (int64 i, bool d, float s) => (bool d2, float e) '
+        'zero = Sub (one, one) y = Loop (trips, "", zero) '
+        "<body = b (int64 i, bool d, float s) => (bool d2, float e) "
         f"{{ {inner} d2 = Identity (d) e = Add (s, u) }}>",
         "",
     )
@@ -259,7 +261,8 @@ def loop_in_branch(inner):
 def scan_in_branch(inner):
     return (
         "y = If (c) <then_branch = a () => (float w) { w, ws = Scan <num_scan_inputs = 1, "
-        f"body = b (float s, float[6] row) => (float e, float e2) {{ {inner} e = Add (s, u) e2 = Identity (u) }}> "
+        "body = b (float s, float[6] row) => (float e, float e2)"
+        f" {{ {inner} e = Add (s, u) e2 = Identity (u) }}> "
         "(one, big) }, else_branch = b0 () => (float v) { v = ReduceSum <keepdims = 0> (x) }>",
         "",
     )
@@ -372,7 +375,8 @@ def main_graph_fails(tool, folder):
     ):
         text = (
             '<ir_version: 8, opset_import: ["" : 17]> g (float[N, 3] x) => (float[] y) '
-            f"<int64[1] first = {{0}}, int64[2] first_two = {{3, 2}}, int64[2] lengths = {{2, 2}}> {{ {what} }}"
+            "<int64[1] first = {0}, int64[2] first_two = {3, 2}, int64[2] lengths = {2, 2}>"
+            f" {{ {what} }}"
         )
         model = onnx.parser.parse_model(text)
         before, after = os.path.join(folder, "before.onnx"), os.path.join(folder, "after.onnx")
