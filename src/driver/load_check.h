@@ -1,6 +1,8 @@
 // Keeps a model one that a runtime loads: with what passes, bound numbers and written types make known.
 #pragma once
 
+#include <string_view>
+
 #include "driver/run.h"
 #include "graphopt/error.h"
 
@@ -11,6 +13,11 @@ namespace graphopt {
 // that were bound (`bound`, or by the options), or one that a runtime would refuse cannot be kept from it.
 // Inference is up to date, before and after.
 Status keep_loading(const Options& options, Work& work, bool bound, bool& changed);
+
+// The warning of a run that left a model alone (Work::left_alone).
+inline constexpr std::string_view kLeftAlone =
+    "a body holds a node that cannot run, and its types cannot be hidden from a runtime: no pass ran, and no "
+    "inferred type is written";
 
 // Returns false if a body holds a node that a runtime would refuse if it knew what inference knows, and some
 // operand there cannot be hidden from it: what passes make known could not be taken back. Call it before

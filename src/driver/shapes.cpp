@@ -19,7 +19,7 @@ namespace {
 std::vector<TypeOverride> types_of(const Options& options, Work& work, bool specialized) {
   return written_types(work.model, *work.inference,
                        {.specialized = specialized,
-                        .all = options.infer.write_types,
+                        .all = options.infer.write_types && !work.left_alone,
                         .passes_ran = is_wanted(Stage::CleanUp, options),
                         .short_names = options.strip.names,
                         .file_values = work.file_values});

@@ -92,9 +92,7 @@ void report_passes(Run& run, const PipelineReport& pipeline) {
     run.warn("the function '" + std::string(m.text(m.function(f).name)) +
              "' of the model has the name of an operator: passes that write operators did not run");
   }
-  if (run.work->left_alone) {
-    run.warn("a body holds a node that cannot run; no pass ran, since a runtime could refuse the result");
-  }
+  if (run.work->left_alone) run.warn(std::string(kLeftAlone));
   if (pipeline.stopped == StopReason::Rounds) {
     run.warn("the passes still found something to do after " + std::to_string(pipeline.rounds) +
              " rounds; the result is correct, but please report this model");

@@ -28,6 +28,10 @@ Status keep_loading_without_passes(const Options& options, Work& work) {
   if (is_wanted(Stage::CleanUp, options)) return Done{};
   const bool bound = specializes(bindings_of(options.infer));
   if (!bound && (!options.infer.write_types || !loads_as_it_stands(work))) return Done{};
+  if (!bound && !can_keep_loading(work)) {
+    work.left_alone = true;
+    return Done{};
+  }
   bool changed = false;
   return keep_loading(options, work, false, changed);
 }
@@ -61,6 +65,7 @@ Status run_infer(Run& run) {
   }
   report_claims(run);
   if (Status loads = keep_loading_without_passes(run.options, work); !loads) return loads;
+  if (work.left_alone) run.warn(std::string(kLeftAlone));
   if (!run.original) return Done{};
   run.original->plan = plan_inputs(work.model, *work.inference);  // passes may remove what it reads
   return fits(run.original->plan, run.original->given);
