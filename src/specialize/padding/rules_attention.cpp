@@ -195,10 +195,11 @@ class Attention {
     require_finite(kValue, at_.sequence);
     if (has_past_) require_finite(kPastKey, 2);
     if (has_past_) require_finite(kPastValue, 2);
-    if (!not_finite.empty())
-      return c_.refuse(
-          "padding of its keys or values may not be finite",
-          {.axis = not_finite.front().axes.front(), .repair = Repair::Mask, .places = std::move(not_finite)});
+    if (!not_finite.empty()) {
+      const int axis = not_finite.front().axes.front();
+      return c_.refuse("padding of its keys or values may not be finite",
+                       {.axis = axis, .repair = Repair::Mask, .places = std::move(not_finite)});
+    }
     if (c_.dims.range(c_.layouts.extent(keys_)).low < 1)
       return c_.refuse("it may have no keys: with padding alone no score is defined");
     if (c_.has(kLengths) && c_.layouts.is_prefix(keys_)) return true;
