@@ -197,7 +197,7 @@ def with_data(folder, location, name="in.onnx"):
 HARM = {
     "removes it": "grep -q Relu {}; s=$?; rm {}; exit $s",
     "empties it": "grep -q Relu {}; s=$?; : > {}; exit $s",
-    "writes into it": "grep -q Relu {}; s=$?; printf XXXXXXXX | dd of={} conv=notrunc; exit $s",
+    "writes into it": "grep -q Relu {}; s=$?; printf overwritten | dd of={} conv=notrunc; exit $s",
     "appends to it": "grep -q Relu {}; s=$?; echo more >> {}; exit $s",
     "takes its rights": "grep -q Relu {}; s=$?; chmod 0 {}; exit $s",
     "makes a folder of it": "grep -q Relu {}; s=$?; rm {}; mkdir {}; touch {}/x; exit $s",
