@@ -7,31 +7,11 @@
 
 #include <algorithm>
 
-#include "onnx/fields.h"
-#include "onnx/wire.h"
+#include "onnx/external.h"
 #include "support/file.h"
 
 namespace graphopt {
 namespace {
-
-using wire::Field;
-using wire::Fields;
-
-std::string_view location_of(Bytes proto) {
-  std::string_view location;
-  Fields fields(proto);
-  for (Field f; fields.next(f);) {
-    if (f.number != field::tensor::kExternal || f.kind != wire::Kind::Length) continue;
-    std::string_view key, value;
-    Fields entry(f.bytes);
-    for (Field e; entry.next(e);) {
-      if (e.number == field::entry::kKey) key = e.bytes;
-      if (e.number == field::entry::kValue) value = e.bytes;
-    }
-    if (key == "location") location = value;
-  }
-  return location;
-}
 
 // Returns true if it is the name of a data file that belongs to the model file `model`.
 bool is_ours(std::string_view name, std::string_view model) {

@@ -10,6 +10,8 @@
 #include <charconv>
 #include <tuple>
 
+#include "onnx/fields.h"
+#include "onnx/wire.h"
 #include "support/file.h"
 #include "support/quote_name.h"
 
@@ -39,6 +41,22 @@ bool goes_up(std::string_view location) {
 }
 
 }  // namespace
+
+std::string_view location_of(std::string_view tensor) {
+  std::string_view location;
+  wire::Fields fields(tensor);
+  for (wire::Field f; fields.next(f);) {
+    if (f.number != field::tensor::kExternal || f.kind != wire::Kind::Length) continue;
+    std::string_view key, value;
+    wire::Fields entry(f.bytes);
+    for (wire::Field e; entry.next(e);) {
+      if (e.number == field::entry::kKey && e.kind == wire::Kind::Length) key = e.bytes;
+      if (e.number == field::entry::kValue && e.kind == wire::Kind::Length) value = e.bytes;
+    }
+    if (key == "location") location = value;
+  }
+  return location;
+}
 
 std::optional<Fault> ExternalFiles::open(const std::string& location, Opened& out) {
   const std::string shown = quote_name(location);

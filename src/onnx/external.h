@@ -23,6 +23,9 @@ struct ExternalEntry {  // TensorProto.external_data
   bool has_location = false, has_offset = false, has_length = false;
 };
 
+// Returns the location that the external data of a tensor name, as the file says it; "" without one.
+std::string_view location_of(std::string_view tensor);
+
 class ExternalFiles {
  public:
   ExternalFiles(std::string folder, std::string root) : folder_(std::move(folder)), root_(std::move(root)) {}

@@ -7,33 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "onnx/fields.h"
+#include "onnx/external.h"
 #include "onnx/reader.h"
-#include "onnx/wire.h"
 #include "onnx/writer.h"
 
 namespace graphopt {
 namespace {
-
-using wire::Field;
-using wire::Fields;
-
-// Returns where a tensor's external data are, as the file says it.
-std::string_view location_of(Bytes tensor) {
-  std::string_view location;
-  Fields fields(tensor);
-  for (Field f; fields.next(f);) {
-    if (f.number != field::tensor::kExternal || f.kind != wire::Kind::Length) continue;
-    std::string_view key, value;
-    Fields entry(f.bytes);
-    for (Field e; entry.next(e);) {
-      if (e.number == field::entry::kKey && e.kind == wire::Kind::Length) key = e.bytes;
-      if (e.number == field::entry::kValue && e.kind == wire::Kind::Length) value = e.bytes;
-    }
-    if (key == "location") location = value;
-  }
-  return location;
-}
 
 std::set<std::string> locations_of(const Model& m) {
   std::set<std::string> out;
