@@ -14,6 +14,10 @@ bool in_function(const Model& m, NodeId n) {
   return m.graph(g).function.valid();
 }
 
+bool is_constant_of_body(const Model& m, NodeId n) {
+  return m.kind(n) == OpKind::Constant && m.graph(m.node(n).graph).parent;
+}
+
 std::string made_name(const Model& m, NodeId n) {
   std::string out(m.text(m.op(n).type));
   for (const ValueId v : m.outputs(n))
@@ -33,7 +37,7 @@ void name_nodes(Model& m) {
   std::vector<NodeId> open;
   for (std::size_t i = 0; i < m.node_count(); ++i) {
     const NodeId n{static_cast<std::uint32_t>(i)};
-    if (!m.alive(n) || m.is_return(n) || in_function(m, n)) continue;
+    if (!m.alive(n) || m.is_return(n) || in_function(m, n) || is_constant_of_body(m, n)) continue;
     const NameId name = m.node(n).name;
     if (is_unnamed(m, n) || taken[name.index()]) open.push_back(n);
     else taken[name.index()] = true;

@@ -22,7 +22,6 @@
 namespace graphopt {
 namespace {
 
-constexpr const char* kConstantsPass = "constants-to-initializers";
 constexpr std::size_t kMostParts = 1000;  // without --force
 
 partition::Options options_of(const PartitionStage::Options& o) {
@@ -43,16 +42,17 @@ bool writes_parts(const Options& options) {
          (options.partition.parts || std::ranges::find(exports, Export::Triton) != exports.end());
 }
 
-// What only Constant nodes hold would cross borders; as initializers each part has it for itself.
-Status take_constants_out(Work& work) {
-  const Model& m = work.model;
-  NodeId n = m.first_node(m.main());
-  while (n && m.kind(n) != OpKind::Constant) n = m.next_node(n);
-  if (!n) return Done{};
-  PipelineOptions o;
-  o.passes = {kConstantsPass};
-  if (auto done = run_pipeline(work.model, *work.inference, o); !done) return done.errors();
-  return Done{};
+// What only Constant nodes hold would cross borders; as initializers each part has it for itself. Before IR
+// version 4 the writer makes Constant nodes of them again.
+void take_constants_out(Model& m) {
+  for (NodeId n = m.first_node(m.main()), next; n; n = next) {
+    next = m.next_node(n);
+    if (m.kind(n) != OpKind::Constant) continue;
+    const ValueId v = m.output(n, 0);
+    if (!m.value(v).tensor || !m.can_become_constant(v)) continue;
+    m.make_constant(v, m.value(v).tensor);
+    m.erase(n);
+  }
 }
 
 // JSON is UTF-8, so the manifest cannot name what has another name.
@@ -255,7 +255,7 @@ Status partition_model(const Options& options, std::span<const Profile> devices,
                        PartitionedModel& out) {
   const PartitionStage::Options& asked = options.partition;
   Model& m = work.model;
-  if (Status s = take_constants_out(work); !s) return s;
+  take_constants_out(m);
   if (!asked.plan) name_nodes(m);
   out.placement = place(m, *work.inference, devices, work.assigned);
   const partition::Options how = options_of(asked);
