@@ -301,6 +301,7 @@ bool Inference::same_shape(ValueId a, ValueId b) const {
 }
 
 std::uint64_t Inference::inferred() const { return s_->inferred; }
+std::uint64_t Inference::changes() const { return s_->type_changes; }
 std::span<const FalseClaim> Inference::false_claims() const { return s_->false_claims; }
 
 void Inference::node_added(NodeId n) { s_->pending.push_back(n); }

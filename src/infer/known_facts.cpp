@@ -102,12 +102,18 @@ void Inference::State::forget_symbolic(ValueId v) {
   index = kNoSymbolic;
 }
 
+void Inference::State::set_type(ValueId v, TypeId t) {
+  TypeId& type = types[v.index()];
+  if (type != t && m.types[type].kind != TypeKind::Unknown) ++type_changes;
+  type = t;
+}
+
 void Inference::State::commit(ValueId v, TypeId t, SymbolicTensor* tensor) {
   // A revisit also tells users whose operand's type is only written otherwise now: they may have been visited
   // when it was not known to be the same.
   bool changed = refreshing ? types[v.index()] != t : type(v) != t;
   if (refreshing && changed) identify(v, t);
-  types[v.index()] = t;
+  set_type(v, t);
   bool useful = false;
   if (tensor && tensor->elements.size() <= options.max_elements) {
     useful = tensor->elements.empty();
@@ -137,7 +143,7 @@ void Inference::State::see_constant(ValueId v) {
   d.reserve(t.dims.size());
   for (const std::int64_t k : t.dims) d.push_back(m.dims.constant(k));
   forget_symbolic(v);
-  types[v.index()] = m.types.tensor(t.dtype, d);
+  set_type(v, m.types.tensor(t.dtype, d));
   sym[v.index()] = kNotLooked;
   if (is_in_function(m.value(v).graph)) body_facts[v] = types[v.index()];
 }

@@ -77,10 +77,12 @@ class LoadContext final : public onnx::InferenceContext {
   }
   bool hasInput(std::size_t i) const override { return m_.input(n_, i).valid(); }
   const onnx::TensorProto* getInputData(std::size_t i) const override {
+    reads_elements_ = true;
     return i < tensors_.size() && tensors_[i] ? &*tensors_[i] : nullptr;
   }
   const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
   const onnx::TensorShapeProto* getSymbolicInput(std::size_t i) const override {
+    reads_elements_ = true;
     return i < shapes_.size() && shapes_[i] ? &*shapes_[i] : nullptr;
   }
   std::size_t getNumOutputs() const override { return outputs_.size(); }
@@ -89,6 +91,7 @@ class LoadContext final : public onnx::InferenceContext {
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
 
   const onnx::TypeProto& output(std::size_t i) const { return outputs_[i]; }
+  bool reads_elements() const { return reads_elements_; }  // the function asked for those of an operand
 
  private:
   static void fill(onnx::TensorProto& t, const SeenOperand& o) {
@@ -104,6 +107,7 @@ class LoadContext final : public onnx::InferenceContext {
   std::vector<std::optional<onnx::TensorShapeProto>> shapes_;
   std::vector<onnx::TypeProto> outputs_;
   std::unordered_map<std::string, onnx::AttributeProto> attributes_;
+  mutable bool reads_elements_ = false;
 };
 
 // Bodies of the node itself would have to be inferred, and a call's attributes are known at the call alone.
@@ -162,6 +166,7 @@ struct RefusedConstants::State {
   // body, one of the nodes that read its results there. (What is farther away is hidden at the end:
   // refused_nodes.h.)
   bool refuses(NodeId n, ValueId old, const SeenOperand& now, bool readers = true) {
+    by_types = true;
     if (!may_be_asked(m, n)) return false;
     try {
       const SchemaFunctions::Function* f = function_of(functions, m, n);
@@ -176,10 +181,16 @@ struct RefusedConstants::State {
         operands[i].type = infer.type(v);
         if (const TensorId t = m.constant_of(v)) has_payload(m, t, operands[i]);
       }
-      if (!all_known(m, operands)) return false;
+      by_types = all_known(m, operands);
+      if (!by_types) return false;
       LoadContext context(m, n, *f->schema, operands);
-      if (!succeeds(f->infer, context)) return true;
-      return readers && in_body(m, n) && a_reader_refuses(n, context);
+      const bool taken = succeeds(f->infer, context);
+      by_types = !context.reads_elements();
+      if (!taken) return true;
+      const bool of_types = by_types;
+      const bool refused = readers && in_body(m, n) && a_reader_refuses(n, context);
+      by_types = of_types;
+      return refused;
     } catch (const std::exception&) {
       return true;
     }
@@ -198,9 +209,51 @@ struct RefusedConstants::State {
     return false;
   }
 
+  // To ask a node costs as much as it has operands. One with many is asked as it is, and the answer holds for
+  // as many operands that give way to others of the same type: each rewrite costs a constant.
+  struct Wide {
+    std::uint64_t changes = 0;  // of inference, when the questions began
+    std::size_t left = 0;       // questions that the answers may be given to
+    std::optional<bool> empty_operand;
+    std::optional<bool> refused;
+    bool by_types = false;  // `refused` depends on the types of the operands alone
+  };
+
+  // Returns null for a node that is not wide.
+  Wide* wide_node(NodeId n) {
+    constexpr std::size_t kWide = 8;
+    if (m.input_count(n) <= kWide) return nullptr;
+    Wide& w = wide[n];
+    const std::uint64_t changes = infer.changes() + m.dims.epoch();
+    if (w.left == 0 || w.changes != changes) w = {changes, m.input_count(n), {}, {}, false};
+    --w.left;
+    return &w;
+  }
+  bool has_empty(Wide& w, NodeId n) const {
+    if (!w.empty_operand) w.empty_operand = has_empty_operand(m, infer, n);
+    return *w.empty_operand;
+  }
+  // Returns nothing for a node that has to be asked about each operand.
+  std::optional<bool> refuses_as_it_is(Wide& w, NodeId n) {
+    if (!w.refused) {
+      w.refused = refuses(n, ValueId{}, {});
+      w.by_types = by_types;
+    }
+    return w.by_types ? w.refused : std::nullopt;
+  }
+
+  bool has_type_of(const AssumedConstant& constant) const {
+    const Type& t = infer.type_of(constant.value);
+    if (t.kind != TypeKind::Tensor || !t.has_rank || t.elem != constant.type) return false;
+    return std::ranges::equal(t.dims, constant.dims,
+                              [this](DimId a, std::int64_t b) { return m.dims.is_constant(a, b); });
+  }
+
   const Model& m;
   const Inference& infer;
   SchemaFunctions functions;
+  bool by_types = false;  // the last answer of refuses() depends on the types of the operands alone
+  std::unordered_map<NodeId, Wide> wide;
 };
 
 RefusedConstants::RefusedConstants(const Model& model, const Inference& infer)
@@ -222,6 +275,10 @@ bool RefusedConstants::may_read(const Model& m, UseId use, ValueId v) const {
   now.type = s_->infer.type(v);
   if (t && !m.constant_of(old) && has_payload(m, t, now))
     return !refuses_at(use, {old, now.dtype, now.dims, now.raw});
+  if (State::Wide* w = now.type == s_->infer.type(old) ? s_->wide_node(reader) : nullptr) {
+    if (!in_body(m, reader) && !s_->has_empty(*w, reader)) return true;
+    if (const std::optional<bool> refused = s_->refuses_as_it_is(*w, reader)) return !*refused;
+  }
   if (!in_body(m, reader) && !has_empty_operand(m, s_->infer, reader)) return true;
   if (t) has_payload(m, t, now);
   return !s_->refuses(reader, old, now);
@@ -231,6 +288,8 @@ bool RefusedConstants::refuses_at(UseId use, const AssumedConstant& constant) co
   const Model& m = s_->m;
   const NodeId reader = m.user(use);
   if (!takes_constant(facts_of(m, reader).kind, m.slot(use), constant.type)) return true;
+  if (State::Wide* w = s_->has_type_of(constant) ? s_->wide_node(reader) : nullptr)
+    if (const std::optional<bool> refused = s_->refuses_as_it_is(*w, reader)) return *refused;
   return s_->refuses(reader, constant.value,
                      {TypeId{}, true, constant.type, constant.dims, constant.raw, nullptr});
 }

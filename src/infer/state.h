@@ -51,6 +51,7 @@ struct Inference::State {
   OnnxRules onnx;  // onnx's own functions
 
   std::vector<TypeId> types;               // by value
+  std::uint64_t type_changes = 0;          // of types that were known
   mutable std::vector<std::uint32_t> sym;  // by value
   mutable std::deque<Known> known;         // number - 1
   mutable std::vector<std::uint32_t> free_known;
@@ -117,6 +118,7 @@ struct Inference::State {
   DimId canonical(DimId d) const { return m.dims.epoch() == first_epoch ? d : m.dims.canonical(d); }
   const SymbolicTensor* symbolic(ValueId v) const;  // canonical; decodes constants
   // Replaces the facts about v and queues the users when the facts changed.
+  void set_type(ValueId v, TypeId t);
   void commit(ValueId v, TypeId type, SymbolicTensor* symbolic);
   // Learns that dims which v was given a fresh symbol for are those of t.
   void identify(ValueId v, TypeId t);

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# WHEN: src/infer/ src/rewrite/ src/ir/
+"""A node with many operands that are all rewritten takes a constant for each, in the main graph and in bodies.
+
+  wide_nodes.py GRAPHOPT [--operands 8000]
+
+What is asked about a node when one of its operands is replaced may cost as much as it has operands, so all of
+them would cost the square. Measured is the processor time of the whole process: eight times the operands may
+take MOST_RATIO times as long (a square: 64 times). Times below NOISE count as NOISE."""
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "benchmarks"))
+import make_graph  # noqa: E402
+from make_graph import attr_graph, attr_int, floats, graph, node, value  # noqa: E402
+
+MOST_RATIO = 24
+NOISE = 0.02  # seconds
+
+# What becomes of each operand: its node, and whether it reads a constant of its own.
+REWRITES = {
+    "equal subexpressions": ("Neg", lambda i: ["x"]),
+    "a node that does nothing": ("Identity", lambda i: ["x"]),
+    "one that is folded": ("Neg", lambda i: ["k"]),
+    "one that is folded, of its own": ("Add", lambda i: ["k", f"k{i}"]),
+    "equal constants": (None, lambda i: [f"k{i}"]),
+}
+
+
+def model(rewrite, wide, in_body, count):
+    operator, operands = REWRITES[rewrite]
+    own = [f"k{i}" for i in range(count)] if f"k{0}" in operands(0) else []
+    results = [f"a{i}" for i in range(count)] if operator else own
+    nodes = [node(operator, operands(i), [results[i]]) for i in range(count)] if operator else []
+    attributes = [attr_int("axis", 0)] if wide == "Concat" else []
+    nodes.append(node(wide, [*results, "x"], ["y"], *attributes))
+    equal = operator is None
+    constants = [floats("k", [1.0, 2.0, 3.0, 5.0])]
+    constants += [floats(name, [1.0 if equal else float(i), 2.0, 3.0, 4.0]) for i, name in enumerate(own)]
+    x, y = value(11, "x", 1, [4]), value(12, "y", 1, [4 * (count + 1) if wide == "Concat" else 4])
+    if not in_body:
+        return make_graph.model(graph(nodes, [x], [y], constants))
+    then = graph(nodes, [], [y], constants, name="then")
+    other = graph([node("Neg", ["x"], ["z"])], [], [value(12, "z", 1, [4])], name="other")
+    branches = [attr_graph("then_branch", then), attr_graph("else_branch", other)]
+    result = value(12, "o", 1, ["n"])
+    return make_graph.model(
+        graph([node("If", ["c"], ["o"], *branches)], [x, value(11, "c", 9, [])], [result])
+    )
+
+
+def seconds(tool, folder, data):
+    source = folder / "in.onnx"
+    source.write_bytes(data)
+    words = [tool, str(source), "-o", str(folder / "out.onnx"), "-q"]
+    _, status, used = os.wait4(os.posix_spawn(tool, words, os.environ), 0)
+    if status != 0:
+        sys.exit(f"exit status {os.waitstatus_to_exitcode(status)}: {' '.join(words)}")
+    return used.ru_utime + used.ru_stime
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tool")
+    parser.add_argument("--operands", type=int, default=8000)
+    words = parser.parse_args()
+    cases = [(r, w, b) for r in REWRITES for w in ("Sum", "Concat") for b in (False, True)]
+    bad, largest = 0, 0.0
+    with tempfile.TemporaryDirectory() as name:
+        for case in cases:
+            few, many = (
+                seconds(words.tool, pathlib.Path(name), model(*case, n))
+                for n in (words.operands // 8, words.operands)
+            )
+            ratio = many / max(few, NOISE)
+            largest = max(largest, ratio)
+            if ratio > MOST_RATIO:
+                bad += 1
+                where = "a body" if case[2] else "the main graph"
+                print(f"{case[1]} in {where}, {case[0]}: {few:.3f} s become {many:.3f} s")
+    print(
+        f"{len(cases)} kinds of operands, 8 times as many take at most {largest:.1f} times the time; {bad} bad"
+    )
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
