@@ -81,9 +81,10 @@ bool in_another_opset(const Model& m, NodeId n) {
 // Returns why no rule may start at n, or nothing. Of several results each rule knows itself which it needs.
 std::string_view obstacle(const Model& m, NodeId n) {
   if (in_another_opset(m, n)) return "the function imports another opset than the model";
-  if (!is_known(m, n)) return "the operator is not known at its opset";
+  const OpFacts& f = facts_of(m, n);
+  if (f.kind != m.kind(n)) return "the operator is not known at its opset";
   const ValueId y = m.output(n, 0);
-  return facts_of(m, n).max_outputs == 1 && (!y || m.use_count(y) == 0) ? "nothing reads it" : "";
+  return f.max_outputs == 1 && (!y || m.use_count(y) == 0) ? "nothing reads it" : "";
 }
 
 // Asks the rule, for its reason only where somebody wants it.
