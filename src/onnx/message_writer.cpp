@@ -125,8 +125,10 @@ void MessageWriter::write_rest(std::span<const Bytes> rest, std::uint32_t low, s
 
 // Writes a text field: the file's own bytes when it has the field (also empty), else `now`.
 void MessageWriter::write_text(std::span<const Bytes> rest, std::uint32_t number, NameId now) {
-  for (auto it = rest.rbegin(); it != rest.rend(); ++it)
-    if (first_field(*it).number == number) return w_.raw(*it);
+  for (auto it = rest.rbegin(); it != rest.rend(); ++it) {
+    const Field f = first_field(*it);
+    if (f.number == number && f.kind == Kind::Length) return w_.raw(*it);
+  }
   if (now && now != kEmptyName) w_.field_copy(number, m_.text(now));
 }
 

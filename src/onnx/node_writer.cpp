@@ -179,8 +179,12 @@ void MessageWriter::write_attribute(const Attr& a, std::uint32_t number) {
                                                              : std::uint32_t{af::kGraphs};
   std::vector<Field> kept;
   Fields fields(a.proto);
-  for (Field f; fields.next(f);)
-    if (f.number != replaced) kept.push_back(f);
+  for (Field f; fields.next(f);) {
+    // Graphs are read from both fields, whatever the attribute says that it is.
+    const bool read =
+        f.number == replaced || (!a.tensor && (f.number == af::kGraph || f.number == af::kGraphs));
+    if (!read) kept.push_back(f);
+  }
   std::ranges::stable_sort(kept, {}, wire::rank_of);
   for (; !kept.empty() && kept.back().number > replaced; kept.pop_back()) w_.raw(kept.back().whole);
   write_attribute_value(a);

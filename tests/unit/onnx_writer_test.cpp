@@ -107,6 +107,31 @@ TEST_F(Writer, AChangeInsideASubgraphAlone) {
   EXPECT_EQ(save(m).SerializeAsString(), expected.SerializeAsString());
 }
 
+TEST_F(Writer, AGraphInTheFieldOfSeveralIsWrittenOnce) {
+  onnx::ModelProto p = parse(R"(g (float[n] x, bool c) => (float[n] y) {
+      y = If (c)
+         <then_branch = t () => (float[n] a) { s = Abs(x) a = Neg(s) },
+          else_branch = e () => (float[n] b) { b = Neg(x) }> })");
+  onnx::AttributeProto* branch = p.mutable_graph()->mutable_node(0)->mutable_attribute(0);
+  *branch->add_graphs() = branch->g();
+  branch->clear_g();  // its type is GRAPH still
+  Model m = load(p);
+  const GraphId then_branch = m.attrs(m.first_node(m.main()))[0].graphs[0];
+  m.set_operand(m.next_node(m.first_node(then_branch)), 0, m.graph_inputs(m.main())[0]);
+  const onnx::AttributeProto written = save(m).graph().node(0).attribute(0);
+  EXPECT_EQ(written.g().node(1).input(0), "x");
+  EXPECT_EQ(written.graphs_size(), 0);
+}
+
+TEST_F(Writer, AFieldOfAnotherKindIsNoName) {
+  onnx::ModelProto p = parse(R"(g (float[n] x) => (float[n] y) { y = my.F(x) }
+      <opset_import: ["" : 21], domain: "my"> F (a) => (b) { b = Abs(a) })");
+  onnx::FunctionProto f;
+  ASSERT_TRUE(f.ParseFromString(p.functions(0).SerializeAsString() + std::string("\x08\x01", 2)));
+  *p.mutable_functions(0) = f;
+  EXPECT_EQ(save(load(p)).functions(0).name(), "F");
+}
+
 TEST_F(Writer, ConstantsOfAFunctionBecomeNodes) {
   Model m = load(parse(R"(g (float[n] x) => (float[n] y) { y = my.F(x) }
       <opset_import: ["" : 21], domain: "my">
