@@ -222,7 +222,10 @@ void DraftBuilder::read_transpose(Draft& d, DraftNode& node) const {
   else
     for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
   const ShapeId y = d.shape(out_[0]);
-  if (!x || (y && d.shapes().rank(y) != rank) || perm.size() != rank || !normalize_axes(perm, rank))
+  // No runtime counts axes of perm from the end.
+  const bool permutes =
+      normalize_axes(perm, rank) && std::ranges::none_of(perm, [](auto a) { return a < 0; });
+  if (!x || (y && d.shapes().rank(y) != rank) || perm.size() != rank || !permutes)
     node.node_class = NodeClass::Other;
   else node.list = d.intern_list(std::move(perm));
 }
