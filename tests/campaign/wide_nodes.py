@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-# WHEN: src/infer/ src/rewrite/ src/ir/
-"""A node with many operands that are all rewritten takes a constant for each, in the main graph and in bodies.
+"""To rewrite each operand of a node with many takes a constant time, in the main graph and in bodies.
 
   wide_nodes.py GRAPHOPT [--operands 8000]
 
@@ -82,9 +81,7 @@ def main():
                 bad += 1
                 where = "a body" if case[2] else "the main graph"
                 print(f"{case[1]} in {where}, {case[0]}: {few:.3f} s become {many:.3f} s")
-    print(
-        f"{len(cases)} kinds of operands, 8 times as many take at most {largest:.1f} times the time; {bad} bad"
-    )
+    print(f"{len(cases)} kinds, 8 times the operands: at most {largest:.1f} times as long; {bad} bad")
     return bad > 0
 
 
