@@ -148,13 +148,6 @@ void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<co
   const ShapeId x = d.shape(in[0]), y = d.shape(out[0]);
   if (!x || !y) return;
   const auto written = read_axes(d, n, work, in, x, y);
-  // Of an operand without elements ONNX Runtime does not reduce negative axes, but positive ones, which are
-  // what a move writes.
-  const auto may_be_zero = [&](DimId k) { return m.dims.range(k).low < 1; };
-  if (work == AxisWork::Reduce && written &&
-      std::ranges::any_of(*written, [](std::int64_t a) { return a < 0; }) &&
-      std::ranges::any_of(d.shapes().dims(x), may_be_zero))
-    return;
   auto axes = written && !written->empty() ? normalize_axes(*written, d.shapes().rank(x)) : std::nullopt;
   if (!axes) return;
   const bool drops = work == AxisWork::Reduce   ? int_attr(m, n, names::keepdims).value_or(1) == 0

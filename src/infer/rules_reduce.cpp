@@ -32,18 +32,6 @@ std::optional<SymbolicTensor> reduced_value(NodeContext& c, const std::vector<bo
   return r;
 }
 
-// Returns true if a negative axis may not be reduced: for an operand without elements ONNX Runtime before
-// 1.32 does not count negative axes from the end, and the axis stays as it is. The standard counts.
-bool may_stay(NodeContext& c, bool negative) {
-  return negative &&
-         std::ranges::any_of(c.shape(0), [&](DimId d) { return c.dims.equal(d, c.constant(0)) != Tri::No; });
-}
-
-// Returns the extent of reduced axis k in a result that keeps it.
-DimId reduced_extent(NodeContext& c, std::size_t k, bool negative) {
-  return c.is_one(c.shape(0)[k]) || !may_stay(c, negative) ? c.constant(1) : DimId{};
-}
-
 // Returns whether reduced axes are kept; nothing for a number on which ONNX Runtime and the standard's
 // reference implementation may differ.
 std::optional<bool> keeps_dims(const NodeContext& c) {
@@ -75,39 +63,30 @@ void reduce(NodeContext& c) {
   const auto all = c.shape(0);
   if (!axes) {
     if (keep) return c.tensor(0, elem, Dims(all.size()));
-    // Axes may stand there twice, or stay in an operand without elements.
-    return c.tensor(0, elem);
+    return c.tensor(0, elem);  // axes may stand there twice
   }
   std::vector<bool> drop(all.size(), axes->empty());
-  std::vector<bool> negative(all.size(), true);  // all that name the axis count from the end
-  bool any_negative = false;
   if (axes->empty() && noop == 1) return c.set(0, c.type_id(0));
   for (const std::int64_t a : *axes) {
     const auto k = NodeContext::axis(a, c.rank(0));
     if (!k) return c.tensor(0, elem);
     drop[*k] = true;
-    negative[*k] = negative[*k] && a < 0;
-    any_negative |= a < 0;
   }
-  const bool stays = may_stay(c, any_negative);
-  if (!keep && stays) return c.tensor(0, elem);
   Dims d;
-  for (std::size_t k = 0; k < all.size(); ++k) {
+  for (std::size_t k = 0; k < all.size(); ++k)
     if (!drop[k]) d.push_back(all[k]);
-    else if (keep) d.push_back(reduced_extent(c, k, negative[k] && any_negative));
-  }
-  auto value = stays ? std::nullopt : reduced_value(c, drop, keep);
+    else if (keep) d.push_back(c.constant(1));
+  auto value = reduced_value(c, drop, keep);
   c.tensor(0, elem, d, value ? &*value : nullptr);
 }
 
 void arg_extreme(NodeContext& c) {
   const auto axis = NodeContext::axis(c.attr_int(names::axis, 0), c.rank(0));
   if (!axis) return c.tensor(0, DType::Int64);
-  const bool negative = c.attr_int(names::axis, 0) < 0;
   Dims d(c.shape(0).begin(), c.shape(0).end());
   const auto keeps = keeps_dims(c);
-  if (!keeps || (!*keeps && may_stay(c, negative))) return c.tensor(0, DType::Int64);
-  if (*keeps) d[*axis] = reduced_extent(c, *axis, negative);
+  if (!keeps) return c.tensor(0, DType::Int64);
+  if (*keeps) d[*axis] = c.constant(1);
   else d.erase(d.begin() + static_cast<std::ptrdiff_t>(*axis));
   c.tensor(0, DType::Int64, d);
 }

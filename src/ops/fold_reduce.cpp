@@ -20,7 +20,6 @@ struct Axes {
   Dims strides;            // of the result, indexed by the operand's dims: 0 along reduced axes
   std::int64_t count = 1;  // elements per result
   bool noop = false;
-  bool negative = false;  // an axis was written with a negative number
 };
 
 std::optional<Axes> axes_to_reduce(const FoldRun& r) {
@@ -43,7 +42,6 @@ std::optional<Axes> axes_to_reduce(const FoldRun& r) {
     given.assign(list->begin(), list->end());
     if (r.opset < 11 && std::ranges::any_of(given, [](std::int64_t v) { return v < 0; })) return std::nullopt;
   }
-  a.negative = std::ranges::any_of(given, [](std::int64_t v) { return v < 0; });
   const std::int64_t keep = r.int_of(names::keepdims).value_or(-1);
   const auto axes = normalize_axes(given, data.rank());
   if (keep < 0 || keep > 1 || !axes) return std::nullopt;  // runtimes differ on others
@@ -151,8 +149,6 @@ FoldRefusal fold_reduce(FoldRun& r) {
   Buffer out;
   if (const FoldRefusal no = r.make(data.dtype, axes->dims, out); no != kDone) return no;
   const bool extreme = r.kind == OpKind::ReduceMax || r.kind == OpKind::ReduceMin;
-  // ONNX Runtime before 1.32 does not reduce along negative axes of empty tensors.
-  if (data.elements == 0 && axes->negative) return kNotFoldable;
   // The mean and the largest element of an empty set differ between versions.
   if (data.elements == 0 && out.elements > 0 && (extreme || r.kind == OpKind::ReduceMean)) return kBad;
   FoldRefusal no = kDone;
