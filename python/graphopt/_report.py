@@ -41,6 +41,8 @@ class CheckedOutput:
     max_rel: Union[float, str]
     noise: Union[float, str]
     """What the original itself differs by between equal runs."""
+    unsteady: bool
+    """The original differs from itself by more than 0.05, which excuses no more than that."""
     random: bool
     """Held to type and shape only."""
     ok: bool
@@ -141,7 +143,7 @@ def _figures(raw: Dict[str, Any]) -> Figures:
 
 
 def _check(raw: Dict[str, Any]) -> Check:
-    names = ("output", "max_abs", "max_rel", "noise", "random", "ok", "problem")
+    names = ("output", "max_abs", "max_rel", "noise", "unsteady", "random", "ok", "problem")
     outputs = [CheckedOutput(*(one[name] for name in names)) for one in raw["outputs"]]
     return Check(raw["verdict"], raw["runtime"], raw["runs"], raw["skipped"], outputs)
 

@@ -20,7 +20,7 @@ CheckStage::Report check_figures(const CheckReport& check) {
   out.runtime = check.runtime;
   for (const CheckRun& run : check.runs) ++(run.skipped.empty() ? out.runs : out.skipped);
   for (const OutputDifference& d : check.worst)
-    out.outputs.push_back({d.output, d.max_abs, d.max_rel, d.noise, d.random, d.ok, d.problem});
+    out.outputs.push_back({d.output, d.max_abs, d.max_rel, d.noise, d.unsteady, d.random, d.ok, d.problem});
   return out;
 }
 

@@ -223,6 +223,9 @@ bool cast_position_dependent(DType from, DType to);
 bool chooses_by_layout(OpKind kind);
 // Returns true if a scalar and a vector as second operand give the same bits.
 bool scalar_equals_vector(OpKind kind, DType type);
+// Returns true if kernels round to a unit in the last place at 1, however small the result is: a sum with 1,
+// or with a half, is on the way.
+bool rounds_at_one(OpKind kind);
 // For an operator that works along axes (AxisWork): returns true if each element keeps its bits when a
 // deformation moves from upstream to downstream of it (`turned` false: each row or reduced group keeps its
 // elements and their order), or a Transpose does (`turned` true: the axes change places, and the elements of

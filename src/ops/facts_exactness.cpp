@@ -214,6 +214,11 @@ bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
   return contains(turned ? k.turned : k.along_axis, type);
 }
 
+bool rounds_at_one(OpKind kind) {
+  return kind == OpKind::Sigmoid || kind == OpKind::HardSigmoid || kind == OpKind::Softplus ||
+         kind == OpKind::Softmax;
+}
+
 bool chooses_by_layout(OpKind kind) { return kernel_of(kind).by_layout; }
 
 bool scalar_equals_vector(OpKind kind, DType type) { return contains(kernel_of(kind).scalars, type); }

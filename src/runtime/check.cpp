@@ -186,7 +186,7 @@ void Checker::State::find_cases() {
 // difference.
 void Checker::State::judge(OutputDifference& d, const HostValue& was, const HostValue& is, std::size_t index,
                            const std::vector<NamedValue>& feeds) {
-  const Tolerance tolerance{options.tolerance, coarsest_float(*plan)};
+  const Tolerance tolerance{options.tolerance, coarsest_float(*plan), output_rounds_at_one(*plan, index)};
   const Distance far = compare_values(was, is, tolerance);
   d.max_abs = far.max_abs;
   d.max_rel = far.max_rel;
@@ -215,8 +215,9 @@ void Checker::State::judge(OutputDifference& d, const HostValue& was, const Host
       d.noise = std::max(d.noise, noise.max_rel);
       moved = moved || (!noise.problem.empty() && compare_types(was, *other).empty());
     }
+  d.unsteady = d.noise > kNoiseLimit;
   if (!d.problem.empty()) d.ok = moved;
-  else d.ok = d.noise > 0 && d.noise <= kNoiseLimit && d.max_rel <= kNoiseFactor * d.noise;
+  else d.ok = d.noise > 0 && d.max_rel <= (d.unsteady ? 1 : kNoiseFactor) * d.noise;
 }
 
 void Checker::State::measure_noise(const std::vector<NamedValue>& feeds) {
@@ -288,15 +289,17 @@ CheckReport Checker::check(const ModelSource& optimized) {
     return report;
   }
   report.runs = s.skipped;
-  std::size_t compared = 0, bad = 0;
+  std::size_t compared = 0, bad = 0, wrong = 0;  // wrong: not by a number
   for (const Case& c : s.cases) {
     CheckRun& run = report.runs.emplace_back();
     s.compare_case(**loaded, c, run);
     if (!run.skipped.empty()) continue;
     ++compared;
+    wrong += !run.broken.empty();
     if (!run.broken.empty() && bad++ == 0)
       report.why = fmt::format("{} fails to run ({}): {}", s.options.second, describe(run), run.broken);
     for (const OutputDifference& d : run.outputs) {
+      wrong += !d.ok && !d.problem.empty();
       if (!d.ok && bad++ == 0) report.why = fmt::format("{} ({})", describe(d), describe(run));
       const auto same = [&](const OutputDifference& w) { return w.output == d.output; };
       const auto w = std::ranges::find_if(report.worst, same);
@@ -306,6 +309,8 @@ CheckReport Checker::check(const ModelSource& optimized) {
         *w = d;
     }
   }
+  const DType inside = coarsest_float(*s.plan);
+  report.half = bad > 0 && wrong == 0 && (inside == DType::Float16 || inside == DType::BFloat16);
   if (bad > 1) report.why += fmt::format(", and {} more", bad - 1);
   if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
   if (report.verdict == CheckReport::Verdict::NotRun)
@@ -332,6 +337,8 @@ std::optional<Error> to_error(const CheckReport& report, std::string file) {
   }
   e.what = "the optimized model does not compute the same: " + report.why;
   e.remedy = "nothing was written; --bisect names the pass and the rewrite, --disable-pass leaves a pass out";
+  if (report.half)
+    e.remedy = fmt::format("nothing was written; {}; --check-tolerance allows more", kHalfDiffers);
   return e;
 }
 

@@ -6,9 +6,12 @@
 //   - floats: the largest difference, divided by the largest finite magnitude of the original's output, is at
 //     most the tolerance: the given one, or that of the coarsest float type among the output and what nodes
 //     inside of the model give (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2);
-//   - or, without a given tolerance, at most three times the difference that the original shows against
-//     itself in ONNX Runtime with all of its own optimizations, or with one thread, when that is below 0.05
-//     (`noise`: ties of ArgMax, steps of quantization, sums in another order).
+//   - or, without a given tolerance, the largest difference is at most two units in the last place at 1,
+//   where
+//     the output is that of a Sigmoid or Softmax (ops/facts.h, rounds_at_one);
+//   - or, without a given tolerance, it is at most three times the difference that the original shows against
+//     itself in ONNX Runtime with all of its own optimizations, or with one thread (`noise`: ties of ArgMax,
+//     steps of quantization, sums in another order). Noise above 0.05 excuses no more than itself.
 // For an output that differs between two runs of the original (random operators) only type and shape count.
 //
 // Nothing here throws or prints. ONNX Runtime's types stay in the .cpp files.
@@ -38,10 +41,11 @@ struct CheckOptions {
 
 struct OutputDifference {
   std::string output;
-  double max_abs = 0;   // largest difference of two elements
-  double max_rel = 0;   // floats: relative to the largest magnitude; others: share of unequal elements
-  double noise = 0;     // the original's own difference, measured where max_rel is above the tolerance
-  bool random = false;  // differs between two runs of the original: type and shape only
+  double max_abs = 0;     // largest difference of two elements
+  double max_rel = 0;     // floats: relative to the largest magnitude; others: share of unequal elements
+  double noise = 0;       // the original's own difference, measured where max_rel is above the tolerance
+  bool unsteady = false;  // the noise is so large that it excuses no more than itself
+  bool random = false;    // differs between two runs of the original: type and shape only
   bool ok = true;
   std::string problem;  // the reason, when it is more than a number: "shape [2,3] became [3,2]"
 };
@@ -62,6 +66,8 @@ struct CheckReport {
   std::string why;      // one line: the first difference, or why nothing was compared
   std::string remedy;   // for NotRun
   std::string runtime;  // "ONNX Runtime 1.31.1"; empty when none was opened
+  // Of Different: numbers of a model with float16 or bfloat16 inside differ, which need not be a defect.
+  bool half = false;
   std::vector<CheckRun> runs;
   std::vector<OutputDifference> worst;  // per output, over all runs: what the tool prints
 };
@@ -84,6 +90,12 @@ class Checker {
 // A Checker for one comparison.
 CheckReport check_models(const ModelSource& original, const ModelSource& optimized, const InputPlan& plan,
                          const CheckOptions& options);
+
+// Why a difference in a model with float16 inside need not be a defect: half a sentence.
+inline constexpr std::string_view kHalfDiffers =
+    "ONNX Runtime computes neighbours of float16 in float32 and leaves out the rounding between them, so "
+    "that "
+    "a rewrite which changes nothing may move results (docs/rounding.md)";
 
 // Returns ErrorKind::CheckFailed, or NotChecked, with `file` as its place; nothing when the verdict is Same.
 std::optional<Error> to_error(const CheckReport& report, std::string file);

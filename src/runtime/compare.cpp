@@ -104,7 +104,7 @@ Distance compare_floats(const HostValue& a, const HostValue& b, Tolerance tolera
     d.max_abs = std::max(d.max_abs, std::fabs(p - q));
   }
   d.max_rel = d.max_abs > 0 ? d.max_abs / std::max(scale, kSmallestScale) : 0;
-  d.within = d.max_rel <= tolerance.of(a.dtype);
+  d.within = d.max_rel <= tolerance.of(a.dtype) || d.max_abs <= tolerance.floor(a.dtype);
   if (nans + infinities > 0) {
     d.within = false;
     d.problem = fmt::format("{} NaN and {} infinities differ, first at {}", nans, infinities,
@@ -186,6 +186,18 @@ double default_tolerance(DType t) {
     case DType::Complex64: return 1e-4;
     case DType::Float16: return 1e-2;
     case DType::BFloat16: return 5e-2;
+    default: return 0;
+  }
+}
+
+double unit_at_one(DType t) {
+  switch (t) {
+    case DType::Double:
+    case DType::Complex128: return 0x1p-52;
+    case DType::Float:
+    case DType::Complex64: return 0x1p-23;
+    case DType::Float16: return 0x1p-10;
+    case DType::BFloat16: return 0x1p-7;
     default: return 0;
   }
 }

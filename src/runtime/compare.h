@@ -18,14 +18,22 @@ struct Distance {
 
 // Returns 0 for types whose elements must be equal.
 double default_tolerance(DType t);
+// Returns a unit in the last place at 1; 0 for types that are no floats.
+double unit_at_one(DType t);
 
 // What floats of an output may differ by, relative to its largest magnitude.
 struct Tolerance {
   std::optional<double> given;      // whatever the types are
   DType inside = DType::Undefined;  // the coarsest float type of the model's values, which rounded on the way
+  bool at_one = false;              // the output rounds to a unit in the last place at 1, however small it is
   double of(DType output) const {
     return given.value_or(std::max(default_tolerance(output), default_tolerance(inside)));
   }
+  // Returns the difference that counts as none, whatever the magnitude.
+  double floor(DType output) const {
+    return at_one && !given ? kUnitsAtOne * std::max(unit_at_one(output), unit_at_one(inside)) : 0;
+  }
+  static constexpr double kUnitsAtOne = 2;  // half a unit by each of two kernels, and as much before them
 };
 
 Distance compare_values(const HostValue& original, const HostValue& optimized, Tolerance tolerance);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ops/node_facts.h"
 #include "runtime/compare.h"
 
 namespace graphopt {
@@ -110,6 +111,8 @@ class Planner {
     classify_rest();
     p_.takes_specials = takes_specials();
     p_.coarsest_float = coarsest_float();
+    for (std::size_t i = 0; i < m_.graph_output_count(m_.main()); ++i)
+      p_.rounds_at_one.push_back(rounds_upstream(m_.graph_output(m_.main(), i)));
     return std::move(plan_);
   }
 
@@ -259,6 +262,17 @@ class Planner {
         if (v && default_tolerance(infer_.dtype(v)) > default_tolerance(coarsest)) coarsest = infer_.dtype(v);
     }
     return coarsest;
+  }
+
+  // Returns whether what `v` is moved or cast from rounds to a unit in the last place at 1.
+  bool rounds_upstream(ValueId v) const {
+    for (NodeId n = m_.value(v).def; n; n = v ? m_.value(v).def : NodeId{}) {
+      if (rounds_at_one(m_.kind(n))) return true;
+      if (!only_moves(facts_of(m_, n).cls) && m_.kind(n) != OpKind::Cast && m_.kind(n) != OpKind::Identity)
+        return false;
+      v = m_.input(n, 0);
+    }
+    return false;
   }
 
   // --- special values --------------------------------------------------------------------------------------

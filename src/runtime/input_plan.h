@@ -62,6 +62,7 @@ struct InputPlan::State {
   // of iterations.
   bool takes_specials = true;
   DType coarsest_float = DType::Undefined;  // of what nodes give; Undefined when none gives floats
+  std::vector<bool> rounds_at_one;          // by graph output
 };
 
 }  // namespace graphopt

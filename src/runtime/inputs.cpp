@@ -431,6 +431,10 @@ bool has_defaults(const InputPlan& plan) {
 
 DType coarsest_float(const InputPlan& plan) { return plan.state().coarsest_float; }
 
+bool output_rounds_at_one(const InputPlan& plan, std::size_t index) {
+  return index < plan.state().rounds_at_one.size() && plan.state().rounds_at_one[index];
+}
+
 std::vector<Binding> candidate_bindings(const InputPlan& plan) {
   std::vector<Binding> out;
   for (const Attempt& attempt : kAttempts) {

@@ -54,6 +54,10 @@ bool has_defaults(const InputPlan& plan);
 // Returns the float type with the fewest digits among those of the nodes' results; Undefined without floats.
 DType coarsest_float(const InputPlan& plan);
 
+// Returns true if graph output `index` is a result of an operator that rounds to a unit in the last place at
+// 1 (rounds_at_one in ops/facts.h), or of nodes that move or cast one.
+bool output_rounds_at_one(const InputPlan& plan, std::size_t index);
+
 // Returns bindings of the plan's symbols, the most likely legal one first. Each has every symbol once.
 std::vector<Binding> candidate_bindings(const InputPlan& plan);
 

@@ -219,6 +219,30 @@ TEST_F(Check, TheCoarsestTypeInsideDecidesWhatIsEqual) {
   expect_different(full, half, "y");  // nothing rounds in the original
 }
 
+TEST_F(Check, ADifferenceInFloat16IsSaidToBePossible) {
+  const std::string part = "g (float[n] x) => (float[n] y) <float16 p = {1}> { h = Cast <to = 10> (x)\n ";
+  const CheckReport r = compare(part + "a = Mul(h, p)\n y = Cast <to = 1> (a) }",
+                                part + "a = Mul(h, p)\n b = Add(a, a)\n y = Cast <to = 1> (b) }");
+  EXPECT_EQ(r.verdict, Verdict::Different);
+  EXPECT_TRUE(r.half);
+  EXPECT_NE(to_error(r, "in.onnx")->remedy.find("float16"), std::string::npos);
+}
+
+// A result of 1e-6 is rounded to a unit in the last place at 1, since the kernel adds 1 on the way.
+TEST_F(Check, SmallResultsOfASigmoidHaveTheDigitsOfLargeOnes) {
+  const auto model = [](const std::string& off, const std::string& last) {
+    return "g (float[n] x) => (float[n] y) <float low = {-14}, float high = {-13.8}, float off = {" + off +
+           "}, float one = {1}, int64[1] all = {-1}> { c = Clip(x, low, high)\n s = Sigmoid(c)\n " + last +
+           " }";
+  };
+  const std::string moved = "y = Reshape(s, all)", less = "y = Sub(s, off)", scaled = "y = Mul(s, one)";
+  EXPECT_EQ(compare(model("0", moved), model("1.2e-7", less)).verdict, Verdict::Same);
+  expect_different(model("0", moved), model("1e-6", less), "y");
+  expect_different(model("0", scaled), model("1.2e-7", less), "y");
+  EXPECT_EQ(compare(model("0", moved), model("1.2e-7", less), {.tolerance = 1e-4, .ort = {}}).verdict,
+            Verdict::Different);
+}
+
 TEST_F(Check, AModelThatNoInputSuitsIsNotChecked) {
   // Five elements cannot become [2, 3].
   const std::string a =

@@ -259,7 +259,8 @@ std::string check_table(const CheckStage::Report& check) {
   for (const CheckStage::Difference& d : check.outputs) {
     out += fmt::format("  {:<32}{:>12.3g}{:>12.3g}", visible(d.output), d.max_abs, d.max_rel);
     if (d.random) out += "  random: type and shape only";
-    if (d.noise > 0 && !d.random) out += fmt::format("  the original against itself: {:.3g}", d.noise);
+    if (d.noise > 0 && !d.random)
+      out += fmt::format("  {}the original against itself: {:.3g}", d.unsteady ? "unsteady, " : "", d.noise);
     if (!d.problem.empty()) out += "  " + visible(d.problem);
     out += '\n';
   }

@@ -24,6 +24,7 @@ struct CheckStage {
   struct Difference {
     std::string output;
     double max_abs = 0, max_rel = 0, noise = 0;
+    bool unsteady = false;  // the original differs from itself by more than 0.05
     bool random = false, ok = true;
     std::string problem;
   };

@@ -36,6 +36,11 @@ Status find_culprit(Run& run, Checker& checker) {
   const Place place{run.options.input, {}, {}, {}, {}};
   switch (found->outcome) {
     case BisectReport::Outcome::Found:
+      if (found->check.half)
+        return Error{ErrorKind::CheckFailed, place,
+                     "the results differ from " + to_string(*found) + " on: " + found->check.why,
+                     "nothing was written; it need not be a defect of the pass: " +
+                         std::string(kHalfDiffers) + "; --check-tolerance allows more"};
       return Error{ErrorKind::CheckFailed, place, "broken by " + to_string(*found) + ": " + found->check.why,
                    "nothing was written; --disable-pass " + found->culprit.pass +
                        " leaves the pass out; please report it"};
@@ -140,6 +145,7 @@ void check_json(const Report& r, Json& out) {
                        {"max_abs", json_number(d.max_abs)},
                        {"max_rel", json_number(d.max_rel)},
                        {"noise", json_number(d.noise)},
+                       {"unsteady", d.unsteady},
                        {"random", d.random},
                        {"ok", d.ok},
                        {"problem", d.problem}});
