@@ -83,7 +83,8 @@ class ComposeDeformations final : public ComposeRule {
       return c.no(n, "its operand is no deformation, or an attribute is not known");
     from_ = m.input(q, 0);
     if (!from_ || m.constant_of(from_)) return c.no(n, "the first deformation is of a constant");
-    if (m.is_fixed(x) || m.is_fixed(y) || m.is_fixed(from_)) return c.no(n, "a value must stay as it is");
+    if (m.is_fixed(x) || m.is_fixed(y) || m.is_fixed(from_))
+      return c.no(n, "an annotation names the value, or a kernel writes to it");
     if (!known(c, from_) || !known(c, y)) return c.no(n, "a dim of the operand or of the result is unknown");
     const auto same = [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; };
     form_ = deform_form(m.dims, c.infer.dims(from_), c.infer.dims(y), same);
@@ -138,7 +139,8 @@ class ComposeTransposes final : public ComposeRule {
     const NodeId q = producer(m, n, x, OpKind::Transpose);
     if (!q || !attributes_known(m, n)) return c.no(n, "its operand is no Transpose");
     from_ = m.input(q, 0);
-    if (!from_ || m.is_fixed(x) || m.is_fixed(from_)) return c.no(n, "a value must stay as it is");
+    if (!from_ || m.is_fixed(x) || m.is_fixed(from_))
+      return c.no(n, "an annotation names the value, or a kernel writes to it");
     const auto inner = perm_of(c, q), outer = perm_of(c, n);
     if (!inner || !outer || inner->size() != outer->size()) return c.no(n, "a perm is unknown");
     perm_ = composed_perm(*inner, *outer);
@@ -187,7 +189,8 @@ class ComposeCasts final : public ComposeRule {
     const NodeId q = producer(m, n, x, OpKind::Cast);
     if (!q || !attributes_known(m, n)) return c.no(n, "its operand is no Cast");
     from_ = m.input(q, 0);
-    if (!from_ || m.is_fixed(x) || m.is_fixed(from_)) return c.no(n, "a value must stay as it is");
+    if (!from_ || m.is_fixed(x) || m.is_fixed(from_))
+      return c.no(n, "an annotation names the value, or a kernel writes to it");
     if (!casts_compose(c.infer.dtype(from_), c.infer.dtype(x), c.infer.dtype(y)))
       return c.no(n, "the first Cast may change a number, or the second one is not defined for all");
     return true;
@@ -400,7 +403,8 @@ class SlicesToSplit final : public Rule {
       if (!other || other->axis != own->axis) continue;
       if (slices_.empty() && s != n) return c.no(n, "another Slice of the value is asked first");
       const auto length = extent(c, m.output(s, 0), axis_);
-      if (!length || m.is_fixed(m.output(s, 0))) return c.no(n, "a value must stay as it is");
+      if (!length || m.is_fixed(m.output(s, 0)))
+        return c.no(n, "an annotation names the value, or a kernel writes to it");
       if (*length < 1) continue;  // an empty part: it may stay beside a Split
       auto& same = slices_[{other->begin, other->begin + *length}];
       if (!same.empty()) return c.no(n, "two Slices are equal");

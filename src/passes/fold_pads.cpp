@@ -122,7 +122,8 @@ class PadIntoWindow final : public Rule {
       if (m.node(reader).graph != m.node(n).graph) return c.no(n, "a body reads its result");
     }
     if (!read_pad(c, n, pad_)) return false;
-    if (m.is_fixed(y) || m.is_fixed(pad_.x)) return c.no(n, "a value must stay as it is");
+    if (m.is_fixed(y) || m.is_fixed(pad_.x))
+      return c.no(n, "an annotation names the value, or a kernel writes to it");
     const std::size_t rank = pad_.rank();
     if (rank < 3) return c.no(n, "the operand has no spatial axes");
     for (const std::size_t axis : {std::size_t{0}, std::size_t{1}, rank, rank + 1})
@@ -298,7 +299,7 @@ class PadOfPad final : public Rule {
     if (!matches(c, n, op(OpKind::Pad, pad.single_use().bind(inner)).and_more())) return false;
     PadNode outer;
     if (!read_pad(c, inner, pad_) || !read_pad(c, n, outer)) return false;
-    if (m.is_fixed(pad_.x)) return c.no(n, "a value must stay as it is");
+    if (m.is_fixed(pad_.x)) return c.no(n, "an annotation names the value, or a kernel writes to it");
     if (pad_.value != outer.value) return c.no(n, "the values of both Pads differ");
     if (pad_.rank() != outer.rank()) return c.no(n, "the pads do not fit the operand");
     const auto pads = sums(pad_.pads, outer.pads);

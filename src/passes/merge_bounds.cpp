@@ -252,7 +252,7 @@ class MergeLimits final : public Rule {
     if (!def || !is_limit(m.kind(def))) return c.no(n, "its operand is no other limit");
     if (m.single_user(outer.x) != n) return c.no(n, "something else reads its operand");
     if (!read_limit(c, def, inner)) return false;
-    if (m.is_fixed(inner.x)) return c.no(n, "a value must stay as it is");
+    if (m.is_fixed(inner.x)) return c.no(n, "an annotation names the value, or a kernel writes to it");
     type_ = c.infer.dtype(y);
     x_ = inner.x;
     const bool above = inner.low.number > outer.high.number, below = outer.low.number > inner.high.number;

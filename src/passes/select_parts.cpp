@@ -77,7 +77,8 @@ class GatherOfConcat final : public Rule {
     const ValueId x = m.input(n, 0);
     const NodeId q = x ? m.value(x).def : NodeId{};
     if (!q || m.kind(q) != OpKind::Concat || !c.infer.has_rank(x)) return c.no(n, "its operand is no Concat");
-    if (m.is_fixed(x) || !attributes_known(m, n)) return c.no(n, "a value must stay as it is");
+    if (m.is_fixed(x) || !attributes_known(m, n))
+      return c.no(n, "an annotation names the value, or a kernel writes to it");
     const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(0), c.infer.dims(x).size());
     const auto parts = axis ? parts_along(c, q, *axis) : std::nullopt;
     if (!parts) return c.no(n, "the Concat has another axis");
@@ -129,7 +130,7 @@ class SliceOfConcat final : public Rule {
     const ValueId x = m.input(n, 0);
     const NodeId q = x ? m.value(x).def : NodeId{};
     if (!q || m.kind(q) != OpKind::Concat) return c.no(n, "its operand is no Concat");
-    if (m.is_fixed(x)) return c.no(n, "a value must stay as it is");
+    if (m.is_fixed(x)) return c.no(n, "an annotation names the value, or a kernel writes to it");
     const auto ranges = ranges_of(c, n);
     if (!ranges || ranges->size() != 1) return c.no(n, "it does not cut one axis by constants");
     range_ = ranges->front();

@@ -243,7 +243,9 @@ class SplitDirectly final : public Rule {
     }
     return std::ranges::all_of(others_, [&](const auto& other) {
       return m.can_replace(m.output(other.first, 0), m.output(first_[other.second], 0)) ||
-             c.no(n, "two outputs would be one part, or a value must stay as it is");
+             c.no(
+                 n,
+                 "two outputs would be one part, or an annotation names the value, or a kernel writes to it");
     });
   }
 

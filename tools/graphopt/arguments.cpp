@@ -12,12 +12,12 @@
 namespace graphopt::tool {
 namespace {
 
-constexpr const char* kWhat = "What to do";
+constexpr const char* kWhat = "Optimization";
 constexpr const char* kShapes = "Shapes";
 constexpr const char* kDevices = "Devices";
 constexpr const char* kOutput = "Output";
-constexpr const char* kTrust = "Trust";
-constexpr const char* kPeople = "People";
+constexpr const char* kTrust = "Checks and limits";
+constexpr const char* kPeople = "Messages and reports";
 
 using Names = std::vector<std::string>;
 
@@ -159,7 +159,7 @@ void add_quiet(CLI::App& app, ToolOptions& tool) {
 }
 
 void add_max_memory(CLI::App& app, const char* group, ToolOptions& tool) {
-  add(app, group, "--max-memory", "BYTES", "end with status 5 rather than use more data than this",
+  add(app, group, "--max-memory", "BYTES", "stop with status 5 when the process needs more memory",
       bytes(tool.max_memory, "--max-memory"));
 }
 
@@ -172,7 +172,7 @@ void add_output(CLI::App& app, const char* help, std::string& to) {
 
 void add_limits(CLI::App& app, const char* group, ToolOptions& tool) {
   add_max_memory(app, group, tool);
-  add(app, group, "--timeout", "TIME", "end with status 5 after this time (10, 0.5s, 5m)",
+  add(app, group, "--timeout", "TIME", "stop with status 5 after this time (10, 0.5s, 5m)",
       parsed(tool.timeout, "--timeout", "is not a time", "give seconds above 0, as in 10, 0.5s or 5m",
              parse_seconds));
 }
@@ -238,24 +238,26 @@ void add_dim_names(CLI::App& app, DimNames& to) {
 }  // namespace
 
 void add_what_options(CLI::App& app, Options& o, Requests& requests) {
-  add(app, kWhat, "-O", "0|1|2|3", "0 load and save, 1 bit-exact, 2 default: may round, 3 more so",
+  add(app, kWhat, "-O", "0|1|2|3", "0 no passes, 1 bit-exact, 2 (default) may round, 3 rounds more",
       chosen(o.clean_up.level, "-O",
              std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
   flag(app, kWhat, "--exact", "keep every bit of the results, at whatever -O level", o.clean_up.exact);
-  add_repeated(app, kWhat, "--passes", "NAME,...", "these passes, in this order, until none changes anything",
+  add_repeated(app, kWhat, "--passes", "NAME,...",
+               "run only these passes, in this order, until nothing changes",
                pass_names(o.clean_up.passes, "--passes"));
-  add_repeated(app, kWhat, "--disable-pass", "NAME,...", "leave these passes out",
+  add_repeated(app, kWhat, "--disable-pass", "NAME,...", "do not run these passes",
                pass_names(o.clean_up.disabled, "--disable-pass"));
-  add_repeated(app, kWhat, "--inputs", "NAME,...", "cut the model first: these values are its inputs",
+  add_repeated(app, kWhat, "--inputs", "NAME,...", "extract a submodel first: these values become its inputs",
                value_names(o.load.inputs, "--inputs"));
-  add_repeated(app, kWhat, "--outputs", "NAME,...", "and these its outputs, in this order",
+  add_repeated(app, kWhat, "--outputs", "NAME,...", "these values become its outputs, in this order",
                value_names(o.load.outputs, "--outputs"));
   flag(app, kWhat, "--constant-defaults", "inputs with a default (old exports list weights so) are constants",
        o.load.constant_defaults);
   flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);
   flag(app, kWhat, "--list-devices", "print the device profiles that are found and end",
        requests.list_devices);
-  add(app, kWhat, "--stop-after", "STAGE", "load, infer or clean-up; what is there then is saved",
+  add(app, kWhat, "--stop-after", "STAGE",
+      "stop after load, infer or clean-up, and save the model as it is then",
       chosen(o.stop_after, "--stop-after",
              std::vector<std::pair<std::string, Stage>>{
                  {"load", Stage::Load}, {"infer", Stage::Infer}, {"clean-up", Stage::CleanUp}}));
@@ -266,10 +268,10 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
                                                              {"functions", RegionForm::Functions}}));
   static_assert(kDefaultFoldLimit % 1024 == 0);
   add(app, kWhat, "--fold-limit", "BYTES",
-      "what one folded constant may add to the model (default " + std::to_string(kDefaultFoldLimit / 1024) +
+      "most bytes that one folded constant may add (default " + std::to_string(kDefaultFoldLimit / 1024) +
           "K)",
       bytes(o.clean_up.fold_limit, "--fold-limit"));
-  add(app, kWhat, "--fold", "WITH", "native (default), or ort: what is left then in ONNX Runtime (rounds)",
+  add(app, kWhat, "--fold", "WITH", "native (default); ort also runs ONNX Runtime's kernels (may round)",
       chosen(o.clean_up.fold, "--fold",
              std::vector<std::pair<std::string, FoldWith>>{{"native", FoldWith::Native},
                                                            {"ort", FoldWith::Ort}}));
@@ -285,7 +287,7 @@ void add_shape_options(CLI::App& app, Options& o) {
   for (std::size_t i = 0; i < kBucketRequireNames.size(); ++i)
     requirements.emplace_back(kBucketRequireNames[i], static_cast<BucketRequire>(i));
   add(app, kShapes, "--bucket-require", "WHAT",
-      "proved, assumed (default) or repair: padding is harmless; or force",
+      "how safe padding must be: proved, assumed (default), repair, force",
       [&o, requirements](const std::string& text) {
         BucketRequire require = {};
         chosen(require, "--bucket-require", requirements)(text);
@@ -295,13 +297,13 @@ void add_shape_options(CLI::App& app, Options& o) {
          "--bucket-repair", [&o] { o.buckets.require = BucketRequire::Repair; },
          "the same as --bucket-require repair")
       ->group(kShapes);
-  flag(app, kShapes, "--bucket-single", "one model that chooses the bucket, pads and cuts inside",
+  flag(app, kShapes, "--bucket-single", "one model that picks the bucket, pads and crops by itself",
        o.buckets.single);
 }
 
 void add_partition_options(CLI::App& app, Options& o) {
   PartitionStage::Options& p = o.partition;
-  add(app, kDevices, "--devices", "LIST", "cut the model for these profiles (names or files, by commas)",
+  add(app, kDevices, "--devices", "LIST", "partition the model for these device profiles (names or files)",
       [&p](const std::string& text) {
         if (text.empty()) refuse("--devices", text, "names no device", "graphopt --list-devices lists them");
         p.devices = text;
@@ -312,7 +314,7 @@ void add_partition_options(CLI::App& app, Options& o) {
                                                                      {"fewest", PartitionAlgorithm::Fewest},
                                                                      {"depth", PartitionAlgorithm::Depth}}));
   add(app, kDevices, "--assignment", "given[=RULES]",
-      "nodes run where the model says; RULES: npu(=s0,enc); cpu(=s1)", [&p](const std::string& text) {
+      "use the devices that the model names; RULES: npu(=s0,enc); cpu(=s1)", [&p](const std::string& text) {
         constexpr std::string_view kWithRules = "given=";
         const char* remedy =
             "write given, or given='npu(=s0,=s2); cpu(=s1)', with texts of layer_ann in brackets";
@@ -324,10 +326,9 @@ void add_partition_options(CLI::App& app, Options& o) {
         p.given = true;
         p.layers = std::move(layers.rules);
       });
-  flag(app, kDevices, "--connected", "no subgraph of an accelerator in several unconnected pieces",
-       p.connected);
-  flag(app, kDevices, "--plan", "print the subgraphs, and write nothing", p.plan);
-  add(app, kDevices, "--parts", "WHEN", "a file for each subgraph: auto (default) or never",
+  flag(app, kDevices, "--connected", "every subgraph of an accelerator must be connected", p.connected);
+  flag(app, kDevices, "--plan", "print the subgraphs; write nothing", p.plan);
+  add(app, kDevices, "--parts", "WHEN", "write a file per subgraph: auto (default) or never",
       chosen(p.parts, "--parts",
              std::vector<std::pair<std::string, bool>>{{"auto", true}, {"never", false}}));
   add(app, kDevices, "--manifest", "FILE", "where the manifest goes (default: OUT with .manifest.json)",
@@ -350,8 +351,8 @@ void add_output_options(CLI::App& app, Options& o) {
                                                                {"never", ExternalData::Never}}));
   add(app, kOutput, "--external-threshold", "BYTES", "from which size on a tensor goes there (default 1K)",
       bytes(o.save.external_threshold, "--external-threshold"));
-  add(app, kOutput, "--external-file", "NAME",
-      "always, and this is its name beside OUT (docs/output-files.md)", [&o](const std::string& text) {
+  add(app, kOutput, "--external-file", "NAME", "like --external-data always, with this file name next to OUT",
+      [&o](const std::string& text) {
         if (text.empty()) refuse("--external-file", text, "is not a file", "give a name, as in weights.bin");
         o.save.external_file = text;
       });
@@ -412,7 +413,7 @@ void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
   flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model",
        o.check.bisect);
   flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.clean_up.verify_each);
-  add(app, kTrust, "--keep-bad", "FILE", "write a model that does not compute the same here",
+  add(app, kTrust, "--keep-bad", "FILE", "if the check fails, write the optimized model to FILE",
       [&o](const std::string& text) { o.check.keep_bad = text; });
   add_runtime(app, o.check.ort);
   add_limits(app, kTrust, tool);
@@ -428,7 +429,7 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
         tool.dot = text;
       });
   add_repeated(app, kPeople, "--explain", "NAME,...",
-               "what these passes (or all) refused, and why; NAME:NODE for one node",
+               "why these passes (or all) left nodes as they are; NAME:NODE for one",
                pass_names(o.clean_up.explain, "--explain", true));
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
                pass_names(o.clean_up.print_after, "--print-after"));

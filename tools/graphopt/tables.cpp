@@ -152,8 +152,8 @@ std::string files_table(const Report& report, bool all) {
 
 std::string partition_table(const PartitionStage::Report& p, bool all) {
   std::string out =
-      fmt::format("graphopt: {} subgraphs by {}; no fewer than {} with these devices of the nodes{}\n",
-                  p.subgraphs.size(), p.algorithm, p.switches, p.proven ? ", so none is too many" : "");
+      fmt::format("graphopt: {} subgraphs (algorithm {}); lower bound for this assignment {}{}\n",
+                  p.subgraphs.size(), p.algorithm, p.switches, p.proven ? ": optimal" : "");
   std::uint64_t nodes = 0;
   for (const PartitionStage::Device& d : p.devices) nodes += d.nodes;
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "device", "subgraphs", "nodes", "share");
