@@ -48,7 +48,8 @@ void DataPlan::find_tensors() {
   for (const GraphId g : written_.graphs()) {
     if (m_.graph(g).function) continue;
     for (const ValueId v : written_.initializers(g))
-      if (m_.alive(v) && m_.value(v).is_initializer && m_.value(v).tensor)
+      if (m_.alive(v) && m_.value(v).is_initializer && m_.value(v).tensor &&
+          !written_.is_constant_node(m_.graph(g), v))  // ONNX Runtime reads no data files for nodes
         found.push_back(m_.value(v).tensor);
   }
   if (!written_.whole()) {

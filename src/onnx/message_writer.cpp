@@ -227,7 +227,8 @@ void MessageWriter::write_graph(GraphId g) {
   write_rest(rest, gf::kInitializer + 1, gf::kInput);
   for (auto it = initializers.rbegin(); it != initializers.rend(); ++it) {
     const Value& v = m_.value(*it);
-    if (v.alive && v.is_initializer && !v.is_sparse && !as_constant_node(graph, *it)) write_initializer(*it);
+    if (v.alive && v.is_initializer && !v.is_sparse && !written_.is_constant_node(graph, *it))
+      write_initializer(*it);
   }
   write_rest(rest, gf::kName + 1, gf::kInitializer);
   write_text(rest, gf::kName, graph.name);
@@ -238,7 +239,7 @@ void MessageWriter::write_nodes(GraphId g, std::uint32_t number) {
   const std::span<const ValueId> initializers = written_.initializers(g);
   written_.nodes_backwards(g, [&](NodeId n) { write_node(n, number); });
   for (auto it = initializers.rbegin(); it != initializers.rend(); ++it)
-    if (as_constant_node(m_.graph(g), *it)) write_constant_node(*it, number);
+    if (written_.is_constant_node(m_.graph(g), *it)) write_constant_node(*it, number);
 }
 
 void MessageWriter::write_value_infos(GraphId g, std::uint32_t number) {

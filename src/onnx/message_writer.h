@@ -48,7 +48,6 @@ class MessageWriter {
   void write_initializer(ValueId v);
   void write_sparse(ValueId v);
   void write_constant_node(ValueId v, std::uint32_t number);
-  bool as_constant_node(const Graph& graph, ValueId v) const;
   void write_node(NodeId n, std::uint32_t number);
   void write_attribute(const Attr& a, std::uint32_t number);
   bool attribute_unchanged(const Attr& a) const;

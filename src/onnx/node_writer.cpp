@@ -67,19 +67,6 @@ void MessageWriter::write_sparse(ValueId v) {
   w_.close(gf::kSparseInitializer, end);
 }
 
-// Functions have no initializers, and before IR version 4 an initializer had to be an input, which a constant
-// made by a pass is not. In these cases it is written as a Constant node before all others.
-bool MessageWriter::as_constant_node(const Graph& graph, ValueId v) const {
-  const Value& value = m_.value(v);
-  if (!value.alive || !value.is_initializer || value.is_sparse || !value.tensor) return false;
-  if (graph.function) return true;
-  const Graph* g = &graph;
-  while (g->parent) g = &m_.graph(g->parent);
-  if (!g->function && m_.ir_version >= 4) return false;
-  if (g->function) return false;  // a subgraph inside a function may have initializers
-  return !value.is_input && tensor_name(m_.tensor(value.tensor).proto) != m_.text(value.name);
-}
-
 void MessageWriter::write_constant_node(ValueId v, std::uint32_t number) {
   const Value& value = m_.value(v);
   const std::uint64_t end = w_.size();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx/fields.h"
+#include "onnx/tensor_wire.h"
 #include "onnx/types_wire.h"
 #include "onnx/wire.h"
 
@@ -121,6 +122,17 @@ std::span<const ValueId> WrittenModel::inputs(GraphId g) const {
 
 std::span<const ValueId> WrittenModel::initializers(GraphId g) const {
   return is_main_part(g) ? part_->initializers : m_.graph(g).initializers;
+}
+
+bool WrittenModel::is_constant_node(const Graph& graph, ValueId v) const {
+  const Value& value = m_.value(v);
+  if (!value.alive || !value.is_initializer || value.is_sparse || !value.tensor) return false;
+  if (graph.function) return true;
+  const Graph* g = &graph;
+  while (g->parent) g = &m_.graph(g->parent);
+  if (!g->function && m_.ir_version >= 4) return false;
+  if (g->function) return false;  // a subgraph inside a function may have initializers
+  return !value.is_input && tensor_name(m_.tensor(value.tensor).proto) != m_.text(value.name);
 }
 
 std::vector<ValueId> WrittenModel::outputs(GraphId g) const {

@@ -54,7 +54,11 @@ class WrittenModel {
   bool whole() const { return part_ == nullptr; }
   std::span<const ValueId> inputs(GraphId g) const;
   std::span<const ValueId> initializers(GraphId g) const;  // may hold dead ones
-  std::vector<ValueId> outputs(GraphId g) const;           // without absent ones
+  // Returns true if an initializer is written as a Constant node before all others. Functions have no
+  // initializers, and before IR version 4 an initializer had to be an input, which a constant made by a pass
+  // is not.
+  bool is_constant_node(const Graph& graph, ValueId v) const;
+  std::vector<ValueId> outputs(GraphId g) const;  // without absent ones
   const OpsetTable& opsets() const { return part_ ? part_->opsets : m_.opset_tables[0]; }
   // Fields that are kept from the file, each with its tag.
   std::span<const Bytes> rest() const { return part_ ? kept_->model() : m_.rest; }
