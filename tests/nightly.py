@@ -61,6 +61,7 @@ STEPS = {
     "alone": "@PYTHON@ -B tests/alone.py build/release",
     "scale": "@PYTHON@ -B benchmarks/scale.py build/release/graphopt",
     "run_time": "@PYTHON@ -B benchmarks/run_time.py build/release/graphopt",
+    "start_time": "@PYTHON@ -B benchmarks/start_time.py build/release/graphopt",
     "figures": "@PYTHON@ -B benchmarks/figures.py build/release/graphopt --check",
 }
 
