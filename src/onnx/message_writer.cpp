@@ -33,6 +33,17 @@ Bytes image_of(const Model& m) {
   return image != nullptr ? image->bytes() : Bytes{};
 }
 
+bool spells_standard_import(std::span<const Bytes> rest) {
+  for (const Bytes whole : rest) {
+    const Field import = first_field(whole);
+    if (import.number != ff::kOpsetImport || import.kind != Kind::Length) continue;
+    Fields fields(import.bytes);
+    for (Field f; fields.next(f);)
+      if (f.number == field::opset::kDomain && f.bytes == kSpelledStandard) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 MessageWriter::MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan)
@@ -132,8 +143,10 @@ void MessageWriter::write_text(std::span<const Bytes> rest, std::uint32_t number
   if (now && now != kEmptyName) w_.field_copy(number, m_.text(now));
 }
 
-// Writes the opset imports: the file's own entries if they agree with the table.
-void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table) {
+// Writes the opset imports: the file's own entries if they agree with the table. `spelled`: the standard
+// domain may be spelled out in them.
+void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table,
+                                 bool spelled) {
   std::vector<OpsetImport> now(table.begin(), table.end());
   std::vector<Bytes> entries;
   bool same = true;
@@ -148,7 +161,10 @@ void MessageWriter::write_opsets(std::span<const Bytes> rest, std::uint32_t numb
       if (x.number == field::opset::kDomain) domain = x.bytes;
       if (x.number == field::opset::kVersion) version = wire::as_int64(x);
     }
-    if (domain == "ai.onnx") domain = {};
+    if (domain == kSpelledStandard) {
+      domain = {};
+      same = same && spelled;
+    }
     const auto it =
         std::ranges::find_if(table, [&](const OpsetImport& o) { return m_.text(o.domain) == domain; });
     if (it == table.end() || it->version != version) same = false;
@@ -176,7 +192,7 @@ void MessageWriter::write_model() {
   write_rest(written_.rest(), mf::kFunctions + 1, kNoLimit);
   for (const FunctionId f : std::views::reverse(written_.functions())) write_function(m_.function(f));
   write_rest(written_.rest(), mf::kOpsetImport + 1, mf::kFunctions);
-  write_opsets(written_.rest(), mf::kOpsetImport, written_.opsets());
+  write_opsets(written_.rest(), mf::kOpsetImport, written_.opsets(), true);
   const std::uint64_t end = w_.size();
   write_graph(m_.main());
   w_.close(mf::kGraph, end);
@@ -191,6 +207,7 @@ void MessageWriter::write_model() {
 void MessageWriter::write_function(const Function& f) {
   if (!m_.graph(f.body).alive) return;
   const std::uint64_t end = w_.size();
+  respells_ = spells_standard_import(f.rest);
   const Graph& graph = m_.graph(f.body);
   write_rest(f.rest, ff::kMetadata, kNoLimit);
   write_text(f.rest, ff::kOverload, f.overload);
@@ -198,7 +215,7 @@ void MessageWriter::write_function(const Function& f) {
   for (auto it = f.defaults.rbegin(); it != f.defaults.rend(); ++it)
     write_attribute(*it, ff::kAttributeProto);
   write_text(f.rest, ff::kDomain, f.domain);
-  write_opsets(f.rest, ff::kOpsetImport, m_.opset_tables[graph.opsets]);
+  write_opsets(f.rest, ff::kOpsetImport, m_.opset_tables[graph.opsets], false);
   write_rest(f.rest, ff::kDocString, ff::kDocString);
   write_nodes(f.body, ff::kNode);
   for (auto it = f.attributes.rbegin(); it != f.attributes.rend(); ++it)
@@ -209,6 +226,7 @@ void MessageWriter::write_function(const Function& f) {
     w_.field_copy(ff::kInput, m_.text(m_.value(*it).name));
   write_rest(f.rest, ff::kName + 1, ff::kInput - 1);
   write_text(f.rest, ff::kName, f.name);
+  respells_ = false;
   w_.close(mf::kFunctions, end);
 }
 

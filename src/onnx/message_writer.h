@@ -14,6 +14,9 @@
 
 namespace graphopt {
 
+// Another name of the domain "", which ONNX Runtime knows in the main graph alone.
+inline constexpr std::string_view kSpelledStandard = "ai.onnx";
+
 class MessageWriter {
  public:
   MessageWriter(const Model& m, const SaveOptions& options, const DataPlan& plan);
@@ -38,7 +41,7 @@ class MessageWriter {
   void write_model();
   void write_rest(std::span<const Bytes> rest, std::uint32_t low, std::uint32_t high);
   void write_text(std::span<const Bytes> rest, std::uint32_t number, NameId now);
-  void write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table);
+  void write_opsets(std::span<const Bytes> rest, std::uint32_t number, const OpsetTable& table, bool spelled);
   void write_function(const Function& f);
   void write_graph(GraphId g);
   void write_nodes(GraphId g, std::uint32_t number);
@@ -65,6 +68,10 @@ class MessageWriter {
   Bytes image_;
   wire::BackwardWriter w_;
   bool every_subgraph_;  // also those in which nothing changed: their types or data may change
+  // The function that is being written spells the standard domain out. ONNX Runtime looks for the domain of
+  // each node among the imports as they are spelled, and a call of such a function is refused, so that all of
+  // it has the domain "": imports, nodes and those in bodies of nodes.
+  bool respells_ = false;
   // By number of the value in written_:
   std::vector<TypeId> types_;
   std::vector<bool> open_dims_;       // a dim that the type leaves open is open in the result

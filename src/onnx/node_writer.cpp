@@ -84,8 +84,6 @@ void MessageWriter::write_constant_node(ValueId v, std::uint32_t number) {
 
 namespace {
 
-constexpr std::string_view kSpelledStandard = "ai.onnx";
-
 bool spells_standard_domain(Bytes node) {
   Fields fields(node);
   for (Field f; fields.next(f);)
@@ -102,7 +100,7 @@ void MessageWriter::write_node(NodeId n, std::uint32_t number) {
   const Graph& around = m_.graph(node.graph);
   const bool keeps_spelling = !around.parent && !around.function;
   bool changed = node.dirty || node.proto.empty() || (!keeps_spelling && spells_standard_domain(node.proto));
-  if (!changed && every_subgraph_)
+  if (!changed && (every_subgraph_ || respells_))
     changed = !std::ranges::all_of(m_.attrs(n), [this](const Attr& a) { return attribute_unchanged(a); });
   if (!changed) return w_.field_bytes(number, node.proto);
   const std::uint64_t end = w_.size();
@@ -147,7 +145,8 @@ void MessageWriter::write_node(NodeId n, std::uint32_t number) {
 bool MessageWriter::attribute_unchanged(const Attr& a) const {
   if (a.proto.empty()) return false;
   if (a.tensor && plan_.form(a.tensor) != DataPlan::Form::AsIs) return false;
-  return std::ranges::none_of(a.graphs, [this](GraphId g) { return every_subgraph_ || m_.graph(g).dirty; });
+  const bool every = every_subgraph_ || respells_;
+  return std::ranges::none_of(a.graphs, [&](GraphId g) { return every || m_.graph(g).dirty; });
 }
 
 void MessageWriter::write_attribute(const Attr& a, std::uint32_t number) {

@@ -132,6 +132,29 @@ TEST_F(Writer, AFieldOfAnotherKindIsNoName) {
   EXPECT_EQ(save(load(p)).functions(0).name(), "F");
 }
 
+// ONNX Runtime looks for the domain of each node of a function, of nodes in bodies too, among the imports as
+// they are spelled.
+TEST_F(Writer, AFunctionSpellsTheStandardDomainInOneWay) {
+  const onnx::ModelProto p = parse(R"(g (float[n] x) => (float[n] y) { y = Abs(x) }
+      <opset_import: ["ai.onnx" : 21], domain: "my"> F (a, c) => (b) {
+        s = ai.onnx.Neg(a)
+        b = ai.onnx.If (c) <then_branch = t () => (float[n] u) { u = ai.onnx.Relu(s) },
+                            else_branch = e () => (float[n] v) { v = Abs(s) }> })");
+  const onnx::FunctionProto f = save(load(p)).functions(0);
+  ASSERT_EQ(f.opset_import_size(), 1);
+  EXPECT_EQ(f.opset_import(0).domain(), "");
+  EXPECT_EQ(f.opset_import(0).version(), 21);
+  ASSERT_EQ(f.node_size(), 2);
+  for (const onnx::NodeProto& n : f.node()) EXPECT_EQ(n.domain(), "");
+  for (const onnx::AttributeProto& a : f.node(1).attribute()) EXPECT_EQ(a.g().node(0).domain(), "");
+}
+
+TEST_F(Writer, AModelKeepsTheSpellingOfTheStandardDomain) {
+  const onnx::ModelProto p = parse("g (float[n] x) => (float[n] y) { y = ai.onnx.Abs(x) }",
+                                   "<ir_version: 10, opset_import: [\"ai.onnx\" : 21]>\n");
+  EXPECT_EQ(save(load(p)).SerializeAsString(), p.SerializeAsString());
+}
+
 TEST_F(Writer, ConstantsOfAFunctionBecomeNodes) {
   Model m = load(parse(R"(g (float[n] x) => (float[n] y) { y = my.F(x) }
       <opset_import: ["" : 21], domain: "my">
