@@ -21,7 +21,7 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
   changed = false;
   for (int round = 0; round < kMostRounds; ++round) {
     std::vector<StatedAs> stated;
-    for (const TypeOverride& t : bound ? saved_types_of_bound(options, work) : saved_types(options, work))
+    for (const TypeOverride& t : coming_types(options, work, bound))
       stated.push_back({t.value, t.type, t.keeps_dims});
     const LoadQuestion question{.stated = stated, .whole = bound, .can_hide = [&](NodeId n, ValueId v) {
                                   return can_hide(m, infer, n, v);

@@ -19,6 +19,10 @@ struct Work;  // driver/run.h
 // when the model is loaded.
 void drop_old_regions(const Options& options, Work& work);
 
+// Returns whether regions become functions, unless the model is left alone (Work::left_alone): a runtime may
+// not see the rank of what a call returns, so that types are stated of values that follow from it.
+bool writes_region_functions(const Options& options);
+
 // Writes the regions of the main graph in the form that the options name, and tells nothing.
 void write_regions(const Options& options, Work& work);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/regions.h"
 #include "driver/stages/stage.h"
 #include "specialize/written_types.h"
 
@@ -16,12 +17,14 @@ Bindings bindings_of(const InferStage::Options& options) {
 
 namespace {
 
-std::vector<TypeOverride> types_of(const Options& options, Work& work, bool specialized) {
+std::vector<TypeOverride> types_of(const Options& options, Work& work, bool specialized,
+                                   bool before_regions = false) {
   return written_types(work.model, *work.inference,
                        {.specialized = specialized,
                         .all = options.infer.write_types && !work.left_alone,
-                        .passes_ran = is_wanted(Stage::CleanUp, options),
-                        .short_names = options.strip.names,
+                        .passes_ran = is_wanted(Stage::CleanUp, options) && !work.left_alone,
+                        .short_names = options.strip.names && !work.left_alone,
+                        .calls_come = before_regions && writes_region_functions(options),
                         .file_values = work.file_values});
 }
 
@@ -34,6 +37,10 @@ std::vector<TypeOverride> saved_types(const Options& options, Work& work) {
 
 std::vector<TypeOverride> saved_types_of_bound(const Options& options, Work& work) {
   return types_of(options, work, true);
+}
+
+std::vector<TypeOverride> coming_types(const Options& options, Work& work, bool bound) {
+  return types_of(options, work, bound || specializes(bindings_of(options.infer)), true);
 }
 
 PartTypes::PartTypes(Work& work, std::span<const TypeOverride> saved)

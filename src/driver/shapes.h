@@ -21,6 +21,9 @@ Bindings bindings_of(const InferStage::Options& options);
 std::vector<TypeOverride> saved_types(const Options& options, Work& work);
 // The same of a model whose symbols were bound otherwise than by these options, too.
 std::vector<TypeOverride> saved_types_of_bound(const Options& options, Work& work);
+// The same while regions are no functions yet, and at least what is stated when they are. `bound`: symbols
+// were bound otherwise, too.
+std::vector<TypeOverride> coming_types(const Options& options, Work& work, bool bound);
 
 // The types that models of parts state. Making it is linear in the model, of() in the part, up to sorting.
 class PartTypes {

@@ -18,7 +18,7 @@ bool keeps_name(const Model& m, ValueId v) {
 
 class Shortener {
  public:
-  explicit Shortener(Model& m) : m_(m) {}
+  Shortener(Model& m, bool keep_types) : m_(m), keep_types_(keep_types) {}
 
   void run() {
     find_kept();
@@ -45,7 +45,7 @@ class Shortener {
 
   void name(ValueId v) {
     if (!v || keeps_name(m_, v)) return;
-    const bool loses = loses_stated_type(m_, v);
+    const bool loses = !keep_types_ && loses_stated_type(m_, v);
     m_.rename(v, next('v', values_));
     if (!loses) return;
     ReaderAccess::value(m_, v).info = {};
@@ -100,13 +100,14 @@ class Shortener {
   }
 
   Model& m_;
+  const bool keep_types_;
   std::unordered_set<std::string_view> kept_;
   std::size_t values_ = 0, nodes_ = 0;
 };
 
 }  // namespace
 
-void shorten_names(Model& m) { Shortener(m).run(); }
+void shorten_names(Model& m, bool keep_types) { Shortener(m, keep_types).run(); }
 
 bool loses_stated_type(const Model& m, ValueId v) {
   const NodeId n = m.value(v).def;

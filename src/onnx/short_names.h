@@ -12,9 +12,10 @@ namespace graphopt {
 
 // Names values v0, v1, ... and nodes that have names n0, n1, ... What the file states about the types of the
 // renamed values goes, but for results of operators that are not known here: nothing else tells their types.
-void shorten_names(Model& m);
+// `keep_types`: it stays.
+void shorten_names(Model& m, bool keep_types = false);
 
-// Returns whether shorten_names() renames the value and drops what the file states of it.
+// Returns whether shorten_names() renames the value and drops what the file states of it, unless that stays.
 bool loses_stated_type(const Model& m, ValueId v);
 
 }  // namespace graphopt

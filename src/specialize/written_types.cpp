@@ -21,8 +21,12 @@ namespace {
 // where the file's types are gone.
 class LostRanks {
  public:
-  LostRanks(const Model& m, const Inference& inference, bool all_nodes)
-      : all_nodes_(all_nodes), hidden_(m.value_count(), false), lost_(m.value_count(), false) {
+  // `calls_come`: any node of the main graph may become part of a call, which hides what it returns.
+  LostRanks(const Model& m, const Inference& inference, bool all_nodes, bool calls_come)
+      : all_nodes_(all_nodes || calls_come),
+        calls_come_(calls_come),
+        hidden_(m.value_count(), false),
+        lost_(m.value_count(), false) {
     for (std::size_t g = 0; g < m.graph_count(); ++g) {  // outer graphs have smaller numbers
       if (!m.graph(GraphId{g}).alive) continue;
       for (NodeId n = m.first_node(GraphId{g}); n; n = m.next_node(n)) visit(m, inference, n);
@@ -34,7 +38,8 @@ class LostRanks {
   void visit(const Model& m, const Inference& inference, NodeId n) {
     const Purity purity = facts_of(m, n).purity;
     const bool differs = all_nodes_ || m.node(n).dirty;
-    bool hidden = purity == Purity::Unknown || purity == Purity::ControlFlow;
+    const bool called = calls_come_ && m.node(n).graph == m.main();
+    bool hidden = called || purity == Purity::Unknown || purity == Purity::ControlFlow;
     for (std::size_t i = 0; i < m.input_count(n); ++i) {
       const ValueId v = m.input(n, i);
       if (!v) continue;
@@ -45,13 +50,13 @@ class LostRanks {
     if (!hidden) return;
     for (const ValueId v : m.outputs(n)) {
       if (!v) continue;
-      hidden_[v.index()] = m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
+      hidden_[v.index()] = called || m.value(v).info_stale || !m.types[m.value(v).declared].has_rank;
       // It may have taken over a removed node's result.
       if (hidden_[v.index()] && differs && purity != Purity::ControlFlow) lost_[v.index()] = true;
     }
   }
 
-  const bool all_nodes_;
+  const bool all_nodes_, calls_come_;
   std::vector<bool> hidden_, lost_;  // by value
 };
 
@@ -62,9 +67,9 @@ class WrittenTypes {
   WrittenTypes(Model& model, const Inference& inference, const WrittenTypesOptions& options)
       : model_(model), inference_(inference), options_(options) {
     look_for_misnamed();
-    if (!options_.all && !options_.passes_ran && !options_.short_names) return;
-    if (options_.passes_ran || options_.short_names)
-      lost_ranks_.emplace(model, inference, options_.short_names);
+    const bool may_lose_ranks = options_.passes_ran || options_.short_names || options_.calls_come;
+    if (!options_.all && !may_lose_ranks) return;
+    if (may_lose_ranks) lost_ranks_.emplace(model, inference, options_.short_names, options_.calls_come);
     wrong_.resize(model.value_count(), false);
     for (const FalseClaim& claim : inference.false_claims()) wrong_[claim.value.index()] = true;
   }

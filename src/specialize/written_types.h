@@ -25,6 +25,7 @@ struct WrittenTypesOptions {
   bool all = false;             // write what inference found out into all of them (--infer)
   bool passes_ran = false;      // the graph may differ from the file
   bool short_names = false;     // what the file states of inner values is gone (onnx/short_names.h)
+  bool calls_come = false;      // nodes of the main graph may become calls yet: at least what is stated then
   std::size_t file_values = 0;  // number of values in the file; later ones were made by passes
 };
 

@@ -3,6 +3,7 @@
 #include "driver/json.h"
 #include "driver/load_check.h"
 #include "driver/original.h"
+#include "driver/regions.h"
 #include "driver/run.h"
 #include "driver/shapes.h"
 #include "driver/stages/stage.h"
@@ -23,11 +24,16 @@ Status start_inference(Run& run, Work& work) {
   return Done{};
 }
 
+// Returns true if types may be written that the file does not state, where no pass ran.
+bool states_types(const Options& options) {
+  return options.infer.write_types || options.strip.names || writes_region_functions(options);
+}
+
 // Where passes run, they end with that.
 Status keep_loading_without_passes(const Options& options, Work& work) {
   if (is_wanted(Stage::CleanUp, options)) return Done{};
   const bool bound = specializes(bindings_of(options.infer));
-  if (!bound && (!options.infer.write_types || !loads_as_it_stands(work))) return Done{};
+  if (!bound && (!states_types(options) || !loads_as_it_stands(work))) return Done{};
   if (!bound && !can_keep_loading(work)) {
     work.left_alone = true;
     return Done{};

@@ -34,11 +34,11 @@ void write_metadata(Model& m, const RegionList& list) {
   set_node_metadata(m, kKey, entries);
 }
 
-// Returns the functions' names, by region.
+// Returns the functions' names, by region; none where there are no functions.
 std::vector<std::string> write_regions(Work& work, const Options& options, const RegionList& list) {
   const RegionForm form = options.regions.form;
   if (form == RegionForm::Metadata) write_metadata(work.model, list);
-  if (form != RegionForm::Functions) return {};
+  if (form != RegionForm::Functions || work.left_alone) return {};
   std::vector<std::string> functions = make_region_functions(work.model, work.model.main(), list);
   // Short names are numbered in the order of the file, which is another one with calls in place of nodes.
   if (options.strip.names) shorten_names(work.model);
@@ -67,6 +67,11 @@ Status run_regions(Run& run) {
                  std::to_string(version) + "; the regions stand in the report only");
       break;
     case RegionForm::Functions:
+      if (work.left_alone) {
+        run.warn(m.file + ": --regions functions: the regions stand in the report only, since types would " +
+                 "have to be stated of what calls return");
+        break;
+      }
       report.form = "functions";
       if (version < m.ir_version)
         run.warn(m.file + ": --regions functions: the IR version was raised from " + std::to_string(version) +
@@ -91,6 +96,10 @@ void regions_json(const Report& r, Json& out) {
 }
 
 }  // namespace
+
+bool writes_region_functions(const Options& options) {
+  return is_wanted(Stage::Regions, options) && options.regions.form == RegionForm::Functions;
+}
 
 void write_regions(const Options& options, Work& work) {
   if (options.regions.form == RegionForm::None) return;
@@ -138,8 +147,7 @@ void drop_old_regions(const Options& options, Work& work) {
   // finds the higher version in the file, would find more to do: there it is raised before the passes.
   constexpr std::int64_t kLastWithoutConstants = 3;
   work.file_ir_version = work.model.ir_version;
-  if (is_wanted(Stage::Regions, options) && options.regions.form == RegionForm::Functions &&
-      work.model.ir_version <= kLastWithoutConstants)
+  if (writes_region_functions(options) && work.model.ir_version <= kLastWithoutConstants)
     work.model.ir_version = kFunctionIrVersion;
   work.file_nodes = work.model.node_count();
 }

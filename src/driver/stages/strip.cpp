@@ -12,7 +12,9 @@ namespace {
 Status strip(Run& run, Work& work) {
   const StripStage::Options& options = run.options.strip;
   strip_texts(work.model, {.doc = options.doc, .metadata = options.metadata});
-  if (options.names) shorten_names(work.model);
+  // A model that was left alone states what its file states, no more, and no less, since nothing is written
+  // in the place of what goes.
+  if (options.names) shorten_names(work.model, work.left_alone);
   if (auto broken = verify(work.model)) return *broken;
   return Done{};
 }
