@@ -5,7 +5,8 @@
 // initializer that is named loses its value, and so does, before IR version 4, one that is an input too:
 // there no runtime lets callers feed it. A node that makes an input beside other results stays for those, and
 // its result gets another name. Inputs that nothing is left to read go; but where the outputs are those that
-// the model has, as in a second run on its result, nothing was cut, and all of them stay.
+// the model has, as in a second run on its result, nothing was cut, and all of them stay. So do functions
+// that nobody calls where every node stays: the last call of one may have gone after the first run had cut.
 #include "driver/cut.h"
 
 #include <algorithm>
@@ -225,6 +226,12 @@ class Cutter {
     return "it is an output";
   }
 
+  bool keeps_every_node() const {
+    for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n))
+      if (!kept_.contains(n)) return false;
+    return true;
+  }
+
   ModelPart make() {
     ModelPart part = part_of(m_, nodes_);
     part.inputs = inputs_;
@@ -235,6 +242,10 @@ class Cutter {
     }
     part.outputs = outputs_;
     part.opsets = m_.opset_tables[0];
+    if (keeps_every_node()) {
+      part.functions.clear();
+      for (std::size_t f = 0; f < m_.function_count(); ++f) part.functions.emplace_back(f);
+    }
     std::unordered_set<ValueId> kept(part.initializers.begin(), part.initializers.end());
     for (const auto& values : {part.inputs, part.outputs})
       for (const ValueId v : values)

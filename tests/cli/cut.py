@@ -249,6 +249,22 @@ def test_functions_annotations_and_unread_inputs(tool, folder):
     expect(names(onnx.load(folder / "o.onnx").graph.input) == ["b", "z"], "the named inputs")
 
 
+def test_a_function_whose_call_went_later(tool, folder):
+    """The branch that calls it goes in a pass, after the cut: a second run, which cuts nothing, keeps it."""
+    for domain in ("com.ms.foo", "com.microsoft", "ai.onnx.foo", "foo"):
+        m = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 13, "{domain}" : 1]>
+            g (float[N,2] x) => (float[N,2] y) <bool c = {{1}}> {{
+              y = If (c) <then_branch = t () => (float[] a) {{ a = Abs (x) }},
+                          else_branch = e () => (float[] b) {{ b = {domain}.F (x) }}>
+            }}
+            <domain: "{domain}", opset_import: ["" : 13]> F (i) => (o) {{ o = Relu (i) }}""")
+        for words in (["--inputs", "x"], ["--outputs", "y"]):
+            for a, b in ((saved(folder, m), folder / "a.onnx"), (folder / "a.onnx", folder / "b.onnx")):
+                done = tool("-q", a, "-o", b, *words)
+                expect(done.returncode == 0, done.stderr)
+            expect((folder / "a.onnx").read_bytes() == (folder / "b.onnx").read_bytes(), (domain, words))
+
+
 def test_check_compares_the_cut_model(tool, folder):
     for words in (["--inputs", "b,z"], ["--outputs", "b,q"], ["--inputs", "c", "--outputs", "y,c"]):
         path, out = saved(folder, chain()), folder / "out.onnx"
