@@ -81,7 +81,7 @@ ValueId BranchShapes::padded_extent(DimId extent) {
 // --- inputs ------------------------------------------------------------------------------------------------
 
 // As many elements along the axis, and as the shape says along the others.
-ValueId BranchShapes::filling(ValueId element, ValueId shape, std::size_t rank, std::size_t axis,
+ValueId BranchShapes::filling(const Filler& filler, ValueId shape, std::size_t rank, std::size_t axis,
                               ValueId amount) {
   Model& m = out_.model();
   std::string mask(rank, '\0');
@@ -89,12 +89,14 @@ ValueId BranchShapes::filling(ValueId element, ValueId shape, std::size_t rank, 
   const std::int64_t length = static_cast<std::int64_t>(rank);
   const ValueId here =
       out_.constant(m.make_tensor(DType::Bool, std::span(&length, 1), std::move(mask)), "axis");
-  return out_.node(OpKind::Expand, {element, out_.node(OpKind::Where, {here, amount, shape}, "filling")},
-                   "filling");
+  const ValueId extents = out_.node(OpKind::Where, {here, amount, shape}, "filling");
+  const ValueId filling = out_.node(OpKind::Expand, {filler.element, extents}, "filling");
+  if (filler.type == DType::Undefined) return filling;
+  return out_.cast(filling, filler.type, "filling");
 }
 
 ValueId BranchShapes::with_segments(const AxisPlace& place, ValueId x, ValueId shape, std::size_t rank,
-                                    std::size_t axis, ValueId element) {
+                                    std::size_t axis, const Filler& filler) {
   const ValueId axes = out_.numbers({static_cast<std::int64_t>(axis)});
   std::vector<ValueId> pieces;
   DimId begin = extents_.pool().constant(0);
@@ -109,9 +111,17 @@ ValueId BranchShapes::with_segments(const AxisPlace& place, ValueId x, ValueId s
     const ValueId whole = padded_extent(part.extent);
     if (failed_) return x;
     const ValueId amount = out_.node(OpKind::Sub, {whole, length}, "amount");
-    pieces.push_back(filling(element, shape, rank, axis, amount));
+    pieces.push_back(filling(filler, shape, rank, axis, amount));
   }
   return out_.concat(pieces, static_cast<std::int64_t>(axis), "segments");
+}
+
+// ONNX Runtime has no Expand of bfloat16. Every number of that type is one of float.
+BranchShapes::Filler BranchShapes::filler_of(const DispatchPlan::Input& input) {
+  DispatchPlan::Input stored = input;
+  const bool is_cast = input.type == DType::BFloat16;
+  if (is_cast) stored.type = DType::Float;
+  return {out_.constant(element_of(out_.model(), stored), "pad"), is_cast ? input.type : DType::Undefined};
 }
 
 ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueId shape) {
@@ -120,8 +130,7 @@ ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueI
   for (std::size_t i = 0; i < rank; ++i)
     if (const DimId d = input.dims[i] ? in_bucket(input.dims[i]) : DimId{})
       fixed[i] = extents_.pool().value(d).value_or(0);
-  const ValueId element =
-      input.axes.empty() ? ValueId{} : out_.constant(element_of(out_.model(), input), "pad");
+  const Filler filler = input.axes.empty() ? Filler{} : filler_of(input);
   const auto shape_again = [&] { shape = out_.node(OpKind::Shape, {x}, "shape"); };
   std::vector<std::size_t> axes;
   for (std::size_t i = 0; i < input.axes.size(); ++i) {
@@ -131,7 +140,7 @@ ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueI
       at_end[i] = 1;
       continue;
     }
-    x = with_segments(input.axes[i], x, shape, rank, i, element);
+    x = with_segments(input.axes[i], x, shape, rank, i, filler);
     if (failed_) return x;
     shape_again();
   }
@@ -150,7 +159,7 @@ ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueI
     if (axes.size() < rank) amounts = out_.node(OpKind::Mul, {amounts, out_.numbers(at_end)}, "amounts");
     const ValueId zeros = out_.numbers(std::vector<std::int64_t>(rank, 0));
     const ValueId pads = out_.concat(std::vector<ValueId>{zeros, amounts}, 0, "pads");
-    x = out_.node(OpKind::Pad, {x, pads, element}, "padded");
+    x = out_.node(OpKind::Pad, {x, pads, filler.element}, "padded");
   } else {
     for (const std::size_t axis : axes) {
       const std::int64_t position = static_cast<std::int64_t>(axis);
@@ -158,7 +167,7 @@ ValueId BranchShapes::padded(const DispatchPlan::Input& input, ValueId x, ValueI
       if (failed_) return x;
       const ValueId amount =
           out_.node(OpKind::Sub, {whole, out_.pick(shape, std::span(&position, 1), "extent")}, "amount");
-      x = out_.concat(std::vector<ValueId>{x, filling(element, shape, rank, axis, amount)}, position,
+      x = out_.concat(std::vector<ValueId>{x, filling(filler, shape, rank, axis, amount)}, position,
                       "padded");
       if (axis != axes.back()) shape_again();
     }

@@ -63,15 +63,21 @@ class BranchShapes {
   bool failed() const { return failed_; }
 
  private:
+  // A pad element, and the type that what is filled with it is cast to, if any.
+  struct Filler {
+    ValueId element;
+    DType type = DType::Undefined;
+  };
   DimId in_bucket(DimId extent);
   ValueId padded_extent(DimId extent);
   ValueId needed(ValueId v) {
     failed_ = failed_ || !v;
     return v;
   }
-  ValueId filling(ValueId element, ValueId shape, std::size_t rank, std::size_t axis, ValueId amount);
+  Filler filler_of(const DispatchPlan::Input& input);
+  ValueId filling(const Filler& filler, ValueId shape, std::size_t rank, std::size_t axis, ValueId amount);
   ValueId with_segments(const AxisPlace& place, ValueId x, ValueId shape, std::size_t rank, std::size_t axis,
-                        ValueId element);
+                        const Filler& filler);
   ValueId positions(const AxisPlace& place);
 
   const DispatchPlan& plan_;
