@@ -9,6 +9,7 @@ import numpy as np
 TYPES = {"float": 1, "float16": 10, "double": 11}
 EIGHT = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 OPSET = {"": 21, "com.microsoft": 1}
+ALWAYS = ("large",)  # what names of models begin with that the short form takes, too
 # Operators that add or multiply values of which no bound is known: that this stays finite is assumed, so that
 # their operands are no larger than "large" elements (lib/padding.py).
 SUMS = """MatMul Gemm Einsum Conv ConvTranspose LayerNormalization InstanceNormalization
@@ -277,6 +278,38 @@ def extent_models():
     yield "extent BatchNormalization", text(body, "float[2,s,5] x", "float[p,q,r] y", c)
 
 
+def large_integer_models():
+    """Integers that no double holds, and results of which it matters what they are exactly."""
+    p = 2**53
+
+    def model(body, c, inputs="int64[s,4] x", outputs="int64[p] y"):
+        return text(body, inputs, outputs, [*c, "int64[1] axis0 = {0}"])
+
+    total = "\ny = ReduceSum <keepdims = 0> (r, axis0)"
+    a = [f"int64 a = {{{p}}}", "int64 one = {1}"]
+    yield "large Add", model(f"b = Add (x, a)\nc = Add (b, one)\nr = Sub (c, a){total}", a)
+    yield "large Sub", model(f"b = Sub (x, a)\nc = Sub (b, one)\nr = Add (c, a){total}", a)
+    k = 94906267
+    c = [f"int64 k = {{{k}}}", f"int64 o = {{{k * k - 1}}}"]
+    yield "large Mul", model(f"b = Add (x, k)\nc = Mul (b, k)\nr = Sub (c, o){total}", c)
+    c = [f"int64 k = {{{2**60}}}", "int64 two = {2}", f"int64 o = {{{2**59}}}"]
+    body = f"b = Add (x, k)\ne = Add (b, two)\nc = Div (e, two)\nr = Sub (c, o){total}"
+    yield "large Div", model(body, c)
+    c = [*a, f"int64 b2 = {{{p + 2}}}"]
+    body = "b = Add (x, a)\nc = Add (b, one)\nr = Sub (b2, c)\nd = Sub (r, one)\ny = Div (n, d)"
+    yield "large divisor", model(body, c, "int64[s,4] x, int64[s,4] n", "int64[p,q] y")
+    c = [f"int64 lo = {{{p}}}", f"int64 hi = {{{p + 1}}}"]
+    yield "large Clip", model("b = Clip (x, lo, hi)\ny = ReduceMax <keepdims = 0> (b, axis0)", c)
+    c = [f"int64 lo = {{{p}}}", f"int64 hi = {{{p + 1}}}", reals("t", [1])]
+    yield (
+        "large index",
+        model("b = Clip (x, lo, hi)\ni = Sub (b, lo)\ny = Gather (t, i)", c, outputs="float[p,q] y"),
+    )
+    c = ["float lo = {0}", f"float hi = {{{2**63}}}", "int64 three = {3}", reals("t", [0, 1, 2, 3])]
+    body = "a = Clip (x, lo, hi)\nb = Cast <to = 7> (a)\nd = Min (b, three)\ny = Gather (t, d)"
+    yield "large Cast", model(body, c, "float[s,4] x", "float[p,q] y")
+
+
 def single_models():
     yield from extent_models()
     yield from unary_models()
@@ -286,6 +319,7 @@ def single_models():
     yield from norm_models()
     yield from length_models()
     yield from movement_models()
+    yield from large_integer_models()
 
 
 # ---- chains ------------------------------------------------------------------------------------------------

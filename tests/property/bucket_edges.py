@@ -7,7 +7,8 @@ changes.
 
 The models of _edge_models.py: operators with a rule for padding, in the types that they take and with
 attributes at which they divide by 0, and N random chains of them; and, with --all, the node cases of the
-onnx package's backend tests as bucket_nodes.py marks them. Without --all one model in SHARE is taken.
+onnx package's backend tests as bucket_nodes.py marks them. Without --all one model in SHARE is taken, and all
+of those about integers beyond 2^53.
 
 Inside: PROGRAM (graphopt_padding_values, beside the tool) says what the analysis claims of each value,
 for inputs padded with 0, with 1, with anything finite, and with anything. The inputs are then padded with
@@ -257,7 +258,12 @@ def verdict_problems(tool, subject, folder, rng, counts):
 def tasks_of(a):
     """What a process is given: a name and how the subjects of it are made."""
     for name, text in _edge_models.single_models():
-        if a.all or a.filter or zlib.crc32(name.encode()) % SHARE == 0:
+        if (
+            a.all
+            or a.filter
+            or name.startswith(_edge_models.ALWAYS)
+            or zlib.crc32(name.encode()) % SHARE == 0
+        ):
             yield ("own", name, text)
     for k in range(a.count):
         yield ("own", f"chain {a.seed + k}", _edge_models.Chain(random.Random(a.seed + k)).text())

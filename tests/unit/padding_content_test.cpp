@@ -3,11 +3,14 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "specialize/padding/content.h"
+#include "specialize/padding/type_limits.h"
 
 namespace graphopt {
 namespace {
@@ -235,6 +238,57 @@ TEST_F(PaddingContent, WhatAnIntegerTypeDoesNotHoldHasWrapped) {
   EXPECT_FALSE(math.is_number(math.held(DType::Int8, ContentMath::number(128))));
   EXPECT_EQ(math.low(math.held(DType::UInt8, ContentMath::interval(-1, 3))), -kInfinity);
   EXPECT_TRUE(math.is(math.held(DType::Int64, ContentMath::number(-5)), -5));
+}
+
+// Operands are at 2^53, at the ends of the type, and beside them; results are compared as integers.
+TEST_F(PaddingContent, IntegersThatNoDoubleHoldsAreWithinTheirBounds) {
+  constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max(), kExact = std::int64_t{1} << 53;
+  std::vector<std::int64_t> numbers{0, 1, -1, 3, 94906267, 94906269, kExact / 3, kGreatest / 3};
+  for (const std::int64_t d : {-2, -1, 0, 1, 2, 3})
+    for (const std::int64_t n : {kExact, -kExact, kExact * 3, std::int64_t{1} << 61, kGreatest - 2000})
+      numbers.push_back(n + d);
+  numbers.insert(numbers.end(), {kGreatest, kGreatest - 1, -kGreatest, -kGreatest - 1});
+  const auto allows = [this](const Content& c, std::int64_t v) {
+    const double low = math.low(c), high = math.high(c);
+    return (low <= -0x1p63 || (low < 0x1p63 && static_cast<std::int64_t>(low) <= v)) &&
+           (high >= 0x1p63 || (high >= -0x1p63 && static_cast<std::int64_t>(high) >= v));
+  };
+  const auto of = [](std::int64_t v) {
+    return ContentMath::interval(outward(v, -kInfinity), outward(v, kInfinity));
+  };
+  for (const std::int64_t x : numbers)
+    for (const std::int64_t y : numbers) {
+      const Content a = of(x), b = of(y);
+      const auto u = static_cast<std::uint64_t>(x), w = static_cast<std::uint64_t>(y);
+      const auto check = [&](const char* name, const Content& content, std::uint64_t wrapped) {
+        const Content c = math.held(DType::Int64, content);
+        const auto v = static_cast<std::int64_t>(wrapped);
+        ASSERT_TRUE(allows(c, v)) << name << " of " << x << " and " << y << " is " << v << ", not in "
+                                  << math.text(c);
+      };
+      check("sum", math.add(a, b), u + w);
+      check("difference", math.subtract(a, b), u - w);
+      check("product", math.multiply(a, b), u * w);
+      if (y != 0 && y != -1) check("quotient", math.divide(a, b, true), static_cast<std::uint64_t>(x / y));
+      check("greater", math.maximum(a, b), static_cast<std::uint64_t>(std::max(x, y)));
+      check("opposite", math.negate(a), 0 - u);
+      check("magnitude", unary_content(math, OpKind::Abs, DType::Int64, a), x < 0 ? 0 - u : u);
+    }
+  EXPECT_TRUE(math.is(math.held(DType::Int64, of(-kGreatest - 1)), -0x1p63));
+  // The greatest number does not end what is known of the least one.
+  const Content clipped = math.minimum(math.maximum(ContentMath::any_finite(), of(0)), of(kGreatest));
+  EXPECT_EQ(math.low(math.held(DType::Int64, clipped)), 0);
+  EXPECT_EQ(math.low(math.held(DType::Int64, math.add(clipped, of(1)))), -kInfinity);
+}
+
+TEST_F(PaddingContent, ACastToIntegersHoldsWhatTheTypeHolds) {
+  const Content most = ContentMath::interval(0, 0x1p63);
+  EXPECT_EQ(math.low(math.cast(most, DType::Float, DType::Int64)), -kInfinity);
+  EXPECT_EQ(math.low(math.cast(most, DType::UInt64, DType::Int64)), -kInfinity);
+  EXPECT_EQ(math.low(math.cast(most, DType::Int64, DType::Int64)), 0);
+  EXPECT_EQ(math.low(math.cast(most, DType::Float, DType::UInt64)), 0);
+  EXPECT_EQ(math.low(math.cast(ContentMath::interval(0, 0x1p64), DType::Double, DType::UInt64)), -kInfinity);
+  EXPECT_EQ(math.low(math.cast(ContentMath::interval(-0x1p63, 0), DType::Float, DType::Int64)), -0x1p63);
 }
 
 TEST_F(PaddingContent, ACastToIntegersOfWhatIsRoundedMayJump) {

@@ -6,6 +6,7 @@
 #include "ops/node_facts.h"
 #include "specialize/padding/context.h"
 #include "specialize/padding/linear.h"
+#include "specialize/padding/type_limits.h"
 
 namespace graphopt {
 namespace {
@@ -206,7 +207,8 @@ void PaddingAnalysis::seed_input(ValueId v) {
   }
   Content content = out.type == DType::Bool ? ContentMath::boolean() : ContentMath::any_finite();
   if (const auto given = options_.values.find(v); given != options_.values.end())
-    content = ContentMath::interval(given->second.first, given->second.second);
+    content = ContentMath::interval(stepped(given->second.first, -kInfinity),
+                                    stepped(given->second.second, kInfinity));
   if (const auto length = options_.lengths.find(v); length != options_.lengths.end())
     content = ContentMath::between(length->second, length->second);
   Content padding = ContentMath::number(0);

@@ -8,22 +8,13 @@
 
 #include "ops/constants.h"
 #include "ops/fold.h"
+#include "specialize/padding/type_limits.h"
 #include "support/half.h"
 
 namespace graphopt {
 namespace {
 
 constexpr FoldLimits kFoldLimits{std::uint64_t{1} << 22, std::uint64_t{1} << 24};
-
-// Returns the number as a double; one further out where no double is that number.
-template <class Number> double outward(Number v, double towards) {
-  const double d = static_cast<double>(v);
-  if constexpr (std::is_integral_v<Number>) {
-    const double above = std::ldexp(1.0, std::numeric_limits<Number>::digits);
-    if (!(d < above) || static_cast<Number>(d) != v) return std::nextafter(d, towards);
-  }
-  return d;
-}
 
 // Elements may be unaligned, so they are copied, a block at a time.
 template <class T, class ToNumber> Content range_of(Bytes raw, ToNumber to_number) {
@@ -48,7 +39,10 @@ template <class T, class ToNumber> Content range_of(Bytes raw, ToNumber to_numbe
       any = true;
     }
   }
-  Content c = ContentMath::interval(outward(low, -kInfinity), outward(high, kInfinity));
+  Content c;
+  if constexpr (std::is_integral_v<Number>)
+    c = ContentMath::interval(outward(low, -kInfinity), outward(high, kInfinity));
+  else c = ContentMath::interval(static_cast<double>(low), static_cast<double>(high));
   c.nan = nan;
   c.infinite = std::isinf(c.low.number) || std::isinf(c.high.number);
   c.positive_infinite = c.high.number == kInfinity;

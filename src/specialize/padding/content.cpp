@@ -14,11 +14,8 @@ bool is_integer(double v) { return std::isfinite(v) && std::floor(v) == v; }
 
 double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
-// Integers above 2^53 lose digits.
-double outward(std::int64_t v, double towards) {
-  const double d = static_cast<double>(v);
-  return std::fabs(d) < kExactInteger ? d : std::nextafter(d, towards);
-}
+// The opposite of a bound. That of the least integer of 64 bits is 2^63, which int64 does not hold.
+double opposite(double v, double towards) { return std::fabs(v) < 0x1p63 ? -v : stepped(-v, towards); }
 
 // A side that no double holds is infinite.
 void overflow(Content& c) {
@@ -194,9 +191,13 @@ Content ContentMath::add(const Content& a, const Content& b) const {
   c.infinite = a.infinite || b.infinite;
   c.positive_infinite = a.positive_infinite || b.positive_infinite;
   if (const DimId e = sum(a.low, b.low)) c.low = {0, e};
-  else c.low = {low(a) == -kInfinity || low(b) == -kInfinity ? -kInfinity : low(a) + low(b), {}};
+  else
+    c.low = {low(a) == -kInfinity || low(b) == -kInfinity ? -kInfinity : stepped(low(a) + low(b), -kInfinity),
+             {}};
   if (const DimId e = sum(a.high, b.high)) c.high = {0, e};
-  else c.high = {high(a) == kInfinity || high(b) == kInfinity ? kInfinity : high(a) + high(b), {}};
+  else
+    c.high = {
+        high(a) == kInfinity || high(b) == kInfinity ? kInfinity : stepped(high(a) + high(b), kInfinity), {}};
   c.rounding = std::max(a.rounding, b.rounding);
   c.chosen = a.chosen || b.chosen;
   if (is_bounded(a) && is_bounded(b) && !is_bounded(c)) overflow(c);
@@ -217,7 +218,7 @@ Content ContentMath::add(const Content& a, const Content& b) const {
 
 Content ContentMath::negate(const Content& a) const {
   const auto turned = [this](const Bound& b, double edge) -> Bound {
-    if (!b.expression) return {-b.number, {}};
+    if (!b.expression) return {opposite(b.number, edge), {}};
     if (const DimId e = dims_.neg(b.expression)) return {0, e};
     return {edge, {}};
   };
@@ -241,7 +242,8 @@ Content ContentMath::multiply(const Content& a, const Content& b) const {
     if (least && most && a.rounding == 0 && b.rounding == 0) return between(least, most);
   }
   const std::array<double, 4> corners{product(al, bl), product(al, bh), product(ah, bl), product(ah, bh)};
-  Content c = interval(*std::ranges::min_element(corners), *std::ranges::max_element(corners));
+  Content c = interval(stepped(*std::ranges::min_element(corners), -kInfinity),
+                       stepped(*std::ranges::max_element(corners), kInfinity));
   const bool zero_times_infinity = (al <= 0 && 0 <= ah && b.infinite) || (bl <= 0 && 0 <= bh && a.infinite);
   c.nan = a.nan || b.nan || zero_times_infinity;
   c.infinite = c.positive_infinite = a.infinite || b.infinite;
@@ -276,6 +278,12 @@ Content ContentMath::divide(const Content& a, const Content& b, bool integers) c
   if (integers) {
     c.low.number = std::floor(c.low.number);
     c.high.number = std::ceil(c.high.number);
+    // A quotient of less than 2^53 by an integer is not rounded to an integer that it is not.
+    const auto is_exact = [](double v) { return std::isinf(v) || std::fabs(v) <= kExactInteger; };
+    if (!is_exact(al) || !is_exact(ah)) {
+      c.low.number = stepped(c.low.number - 1, -kInfinity);
+      c.high.number = stepped(c.high.number + 1, kInfinity);
+    }
     return c;
   }
   c.nan = a.nan;

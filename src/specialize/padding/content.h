@@ -7,7 +7,9 @@
 // in the true part and s .. s + s# - 1 behind it. Intervals are computed in doubles; the model runs in its
 // own types. So a content says whether its values may carry rounding, and a function that jumps (Floor, Cast
 // to integers, comparisons) widens it first. What an integer type does not hold wraps: then nothing is known.
-// What a floating type does not hold is infinite; an open end is that of the type.
+// From 2^53 on doubles are further apart than integers, so that bounds there are moved outward by what a
+// double may be off by (type_limits.h), and no such result is one number. What a floating type does not hold
+// is infinite; an open end is that of the type.
 //
 // All numbers that may occur are in [low, high], NaN and infinities aside unless the bounds are infinite.
 #pragma once

@@ -42,6 +42,13 @@ double least_of(DType type) {
   }
 }
 
+// Moves a high bound of 2^63 or 2^64 past it, where it means that number and not what the type holds.
+Content without_limit(DType type, Content c) {
+  if (!c.high.expression && bits_of(type) == 64 && c.high.number == limits_of(type).high)
+    c.high.number = std::nextafter(c.high.number, kInfinity);
+  return c;
+}
+
 int digits_of(DType type) {
   switch (type) {
     case DType::Double: return 53;
@@ -147,10 +154,11 @@ Content ContentMath::cast(const Content& c, DType from, DType to) const {
       out = interval(std::trunc(low(wide)), std::trunc(high(wide)));
     }
     out.chosen = c.chosen;
-    return held(to, out);
+    return held(to, without_limit(to, out));
   }
   Content out = c;
-  if (!is_float(to)) return held(to, out);
+  if (!is_float(to))
+    return held(to, limits_of(from).high > limits_of(to).high ? without_limit(to, out) : out);
   if (bits_of(to) < 16) return anything();
   if (c.chosen) out = closed(from, out);
   const Content wide = closed(from, widened(c));

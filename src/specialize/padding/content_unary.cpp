@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "specialize/padding/content.h"
+#include "specialize/padding/type_limits.h"
 
 namespace graphopt {
 namespace {
@@ -67,7 +68,9 @@ Content absolute(const ContentMath& math, const Content& c) {
     out.mask = 0;
     return out;
   }
-  Content out = ContentMath::interval(high < 0 ? -high : 0, std::max(-low, high));
+  // The least integer of 64 bits has no opposite.
+  const double most = -low < 0x1p63 ? -low : stepped(-low, kInfinity);
+  Content out = ContentMath::interval(high < 0 ? -high : 0, std::max(most, high));
   out.nan = c.nan;
   out.infinite = out.positive_infinite = c.infinite;
   out.rounding = c.rounding;

@@ -5,8 +5,17 @@
 
 #include "ops/constants.h"
 #include "ops/node_facts.h"
+#include "specialize/padding/type_limits.h"
 
 namespace graphopt {
+namespace {
+
+std::optional<double> as_double(std::optional<std::int64_t> v) {
+  if (!v || outward(*v, -kInfinity) != outward(*v, kInfinity)) return std::nullopt;
+  return static_cast<double>(*v);
+}
+
+}  // namespace
 
 PaddingContext::PaddingContext(PaddingAnalysis& analysis, NodeId node)
     : a(analysis),
@@ -58,16 +67,14 @@ std::optional<double> PaddingContext::real(std::size_t i) const {
   const TensorId t = in(i).constant;
   if (!t) return std::nullopt;
   if (const auto v = real_scalar(m, t)) return v;
-  if (const auto v = int_scalar(m, t)) return static_cast<double>(*v);
-  return std::nullopt;
+  return as_double(int_scalar(m, t));
 }
 
 std::optional<double> PaddingContext::splat(std::size_t i) const {
   const TensorId t = in(i).constant;
   if (!t) return std::nullopt;
   if (const auto v = real_splat(m, t)) return v;
-  if (const auto v = int_splat(m, t)) return static_cast<double>(*v);
-  return std::nullopt;
+  return as_double(int_splat(m, t));
 }
 
 double PaddingContext::zero_point(std::size_t i) const {

@@ -38,8 +38,9 @@ class PaddingContext {
   std::optional<std::vector<DimId>> elements(std::size_t i) const;
   std::optional<std::vector<std::int64_t>> numbers(std::size_t i) const;
   std::optional<std::int64_t> number(std::size_t i) const;  // the only one
-  std::optional<double> real(std::size_t i) const;          // the only element of a constant, of any type
-  std::optional<double> splat(std::size_t i) const;         // equal elements of a constant, of any type
+  // The only element of a constant, or equal ones, of any type; nothing for an integer that is no double.
+  std::optional<double> real(std::size_t i) const;
+  std::optional<double> splat(std::size_t i) const;
   // Returns the zero point in an operand, 0 for an absent one; NaN, which no content is, where it is not
   // known or differs along an axis.
   double zero_point(std::size_t i) const;

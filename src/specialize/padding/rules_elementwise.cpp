@@ -3,6 +3,7 @@
 // axis or have extent 1 there.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/node_facts.h"
 #include "specialize/padding/rules.h"
@@ -173,15 +174,16 @@ bool division(PaddingContext& c) {
 
 bool clip(PaddingContext& c) {
   const PaddedValue& v = c.in(0);
-  std::optional<double> low, high;
+  std::optional<Content> low, high;
   bool known = true;
-  const auto bound = [&](std::size_t slot, NameId name) -> std::optional<double> {
+  const auto bound = [&](std::size_t slot, NameId name) -> std::optional<Content> {
     if (c.has(slot)) {
-      const auto value = c.real(slot);
-      known = known && value.has_value() && !c.in(slot).is_padded(0);
-      return value;
+      known = known && c.in(slot).constant.valid();
+      const Content value = c.whole(slot);  // of an integer that no double is, an interval
+      return value.nan ? ContentMath::number(std::numeric_limits<double>::quiet_NaN()) : value;
     }
-    if (const auto value = float_attr(c.m, c.n, name)) return static_cast<double>(*value);
+    if (const auto value = float_attr(c.m, c.n, name))
+      return ContentMath::number(static_cast<double>(*value));
     return std::nullopt;
   };
   low = bound(1, names::min);
@@ -192,8 +194,8 @@ bool clip(PaddingContext& c) {
   return c.set_result(v.layouts, [&](AxisMask region) {
     Content out = v.at(region);
     if (!known) return ContentMath::combined({out, bounds});
-    if (low) out = c.math.maximum(out, ContentMath::number(*low));
-    if (high) out = c.math.minimum(out, ContentMath::number(*high));
+    if (low) out = c.math.maximum(out, *low);
+    if (high) out = c.math.minimum(out, *high);
     const double least = c.math.low(out), most = c.math.high(out);
     out.infinite = out.infinite && (std::isinf(least) || std::isinf(most));
     out.positive_infinite = out.positive_infinite && std::isinf(most);

@@ -3,6 +3,7 @@
 
 #include "ops/constants.h"
 #include "specialize/padding/rules.h"
+#include "specialize/padding/type_limits.h"
 
 namespace graphopt::padding {
 
@@ -87,7 +88,7 @@ bool constant_of_shape(PaddingContext& c) {
   if (const TensorId t = tensor_attr(c.m, c.n, names::value)) {
     if (const auto real = real_scalar(c.m, t)) content = ContentMath::number(*real);
     else if (const auto integer = int_scalar(c.m, t))
-      content = ContentMath::number(static_cast<double>(*integer));
+      content = ContentMath::interval(outward(*integer, -kInfinity), outward(*integer, kInfinity));
     else content = ContentMath::anything();
   }
   return c.set_result(std::move(*l), [&](AxisMask) { return content; });
