@@ -9,7 +9,7 @@ import numpy as np
 TYPES = {"float": 1, "float16": 10, "double": 11}
 EIGHT = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 OPSET = {"": 21, "com.microsoft": 1}
-ALWAYS = ("large",)  # what names of models begin with that the short form takes, too
+ALWAYS = ("narrowed", "large")  # what names of models begin with that the short form takes, too
 # Operators that add or multiply values of which no bound is known: that this stays finite is assumed, so that
 # their operands are no larger than "large" elements (lib/padding.py).
 SUMS = """MatMul Gemm Einsum Conv ConvTranspose LayerNormalization InstanceNormalization
@@ -278,6 +278,62 @@ def extent_models():
     yield "extent BatchNormalization", text(body, "float[2,s,5] x", "float[p,q,r] y", c)
 
 
+def narrowed_models():
+    """Results of what padding of class `finite` holds, in front of a cast to a type that need not hold them.
+    A mask of 0 in the padding, and a sum: what is infinite gives NaN."""
+    bounds = [
+        "float lo = {-9000}",
+        "float hi = {9000}",
+        "int64[1] ax1 = {1}",
+        reals("w", [9] * 16, dims=[4, 4]),
+    ]
+    rows = "\nc = Concat <axis = 1> (r, r, r, r)"
+    clipped = "b = Clip (x, lo, hi)\n"
+    cases = {
+        "BitwiseNot": ("int32", "c = BitwiseNot (x)", []),
+        "BitwiseAnd": ("int32", "c = BitwiseAnd (x, k)", ["int32 k = {2147483647}"]),
+        "BitwiseOr": ("int32", "c = BitwiseOr (x, k)", ["int32 k = {0}"]),
+        "BitwiseXor": ("int64", "c = BitwiseXor (x, k)", ["int64 k = {1}"]),
+        "BitShift": ("uint32", 'c = BitShift <direction = "RIGHT"> (x, k)', ["uint32 k = {0}"]),
+        "Pow": ("int64", "c = Pow (x, k)", ["int64 k = {3}"]),
+        "Mod": ("int64", "c = Mod (x, k)", ["int64 k = {1000000}"]),
+        "QuantizeLinear": ("float", "c = QuantizeLinear (x, k, z)", ["float k = {1}", "uint16 z = {0}"]),
+        "wrap": ("float", "a = Sqrt (x)\nb = Cast <to = 4> (a)\nc = Sub (b, k)", ["uint16 k = {1}"]),
+        "wrap 64": ("float", "a = Sqrt (x)\nb = Cast <to = 13> (a)\nc = Sub (b, k)", ["uint64 k = {1}"]),
+        "NaN": (
+            "float",
+            "a = Sub (x, k)\nb = Mul (a, z)\nc = Cast <to = 12> (b)",
+            ["float k = {9000}", "float z = {0}"],
+        ),
+        "ReduceSumSquare": ("float", f"{clipped}r = ReduceSumSquare (b, ax1){rows}", bounds),
+        "ReduceProd": ("float", f"{clipped}r = ReduceProd (b, ax1){rows}", bounds),
+        "ReduceL1": ("float", f"{clipped}t = ReduceL1 (b, ax1)\nr = Mul (t, t){rows}", bounds),
+        "MatMul": ("float", f"{clipped}c = MatMul (b, w)", bounds),
+        "Gemm": ("float", f"{clipped}c = Gemm (b, w)", bounds),
+        "Einsum": ("float", f'{clipped}c = Einsum <equation = "ij,ij->ij"> (b, b)', bounds),
+        "CumSum": ("float", f"{clipped}t = Mul (b, b)\nc = CumSum (t, ax0)", [*bounds, "int64 ax0 = {1}"]),
+        "Tanh MatMul": (
+            "float",
+            "a = Mul (x, k)\nb = Tanh (a)\nc = MatMul (b, w)",
+            ["float k = {0.01}", reals("w", [9e4 * (i % 5 == 0) for i in range(16)], dims=[4, 4])],
+        ),
+        "Greater MatMul": (
+            "float",
+            "g = Greater (x, k)\nb = Cast <to = 1> (g)\nc = MatMul (b, w)",
+            ["float k = {1000}", reals("w", [9e4] * 16, dims=[4, 4])],
+        ),
+        "Softmax MatMul": (
+            "float",
+            "b = Softmax (x)\nc = MatMul (b, w)",
+            [reals("w", [9e4 * (i % 5 == 0) for i in range(16)], dims=[4, 4])],
+        ),
+    }
+    for name, (kind, body, c) in cases.items():
+        body += "\nf = Cast <to = 10> (c)\nk8 = Mul (f, m)\ny = ReduceSum <keepdims = 0> (k8, axis0)"
+        inputs = f"{kind}[s,4] x, float16[s,4] m"
+        yield f"narrowed {name}", text(body, inputs, "float16[p] y", [*c, "int64[1] axis0 = {0}"])
+
+
 def large_integer_models():
     """Integers that no double holds, and results of which it matters what they are exactly."""
     p = 2**53
@@ -319,6 +375,7 @@ def single_models():
     yield from norm_models()
     yield from length_models()
     yield from movement_models()
+    yield from narrowed_models()
     yield from large_integer_models()
 
 

@@ -8,7 +8,7 @@ changes.
 The models of _edge_models.py: operators with a rule for padding, in the types that they take and with
 attributes at which they divide by 0, and N random chains of them; and, with --all, the node cases of the
 onnx package's backend tests as bucket_nodes.py marks them. Without --all one model in SHARE is taken, and all
-of those about integers beyond 2^53.
+of those about integers beyond 2^53 and about casts to narrower types.
 
 Inside: PROGRAM (graphopt_padding_values, beside the tool) says what the analysis claims of each value,
 for inputs padded with 0, with 1, with anything finite, and with anything. The inputs are then padded with

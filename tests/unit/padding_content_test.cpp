@@ -170,10 +170,10 @@ TEST_F(PaddingContent, WhatIsChosenNeedNotFitANarrowerType) {
   // What follows from data fits, since it does in the true run.
   EXPECT_TRUE(math.cast(ContentMath::any_finite(), DType::Double, DType::Float).finite());
   EXPECT_FALSE(math.cast(ContentMath::interval(0, 1e300), DType::Double, DType::Float).finite());
-  // Between 0 and 1 it is like data.
+  // Between 0 and 1 it fits, whoever chose it.
   const Content clipped = math.minimum(
       math.maximum(ContentMath::any_of(DType::Double), ContentMath::number(0)), ContentMath::number(1));
-  EXPECT_FALSE(math.held(DType::Double, clipped).chosen);
+  EXPECT_TRUE(math.cast(math.held(DType::Double, clipped), DType::Double, DType::Float16).finite());
 }
 
 TEST_F(PaddingContent, FunctionsThatAreNotFiniteEverywhereSaySo) {
@@ -289,6 +289,26 @@ TEST_F(PaddingContent, ACastToIntegersHoldsWhatTheTypeHolds) {
   EXPECT_EQ(math.low(math.cast(most, DType::Float, DType::UInt64)), 0);
   EXPECT_EQ(math.low(math.cast(ContentMath::interval(0, 0x1p64), DType::Double, DType::UInt64)), -kInfinity);
   EXPECT_EQ(math.low(math.cast(ContentMath::interval(-0x1p63, 0), DType::Float, DType::Int64)), -0x1p63);
+}
+
+TEST_F(PaddingContent, WhatFollowsFromPadsDoesNotBecomeLikeData) {
+  const Content any = ContentMath::any_of(DType::Float);
+  const Content clipped = math.held(
+      DType::Float, math.minimum(math.maximum(any, ContentMath::number(-9000)), ContentMath::number(9000)));
+  EXPECT_TRUE(math.cast(clipped, DType::Float, DType::Float16).finite());
+  const Content sum = math.held(DType::Float, ContentMath::combined({clipped}));
+  EXPECT_TRUE(sum.finite());
+  EXPECT_FALSE(math.cast(sum, DType::Float, DType::Float16).finite());
+  // So do numbers that wrapped, and integers that NaN became; but not in the true run.
+  const Content wrapped = math.held(DType::UInt16, ContentMath::number(-1));
+  EXPECT_FALSE(math.cast(wrapped, DType::UInt16, DType::Float16).finite());
+  EXPECT_TRUE(
+      math.cast(math.held(DType::UInt16, ContentMath::number(-1), true), DType::UInt16, DType::Float16)
+          .finite());
+  Content nan = ContentMath::number(0);
+  nan.nan = true;
+  const Content integer = math.cast(nan, DType::Float, DType::UInt32);
+  EXPECT_FALSE(math.cast(integer, DType::UInt32, DType::Float16).finite());
 }
 
 TEST_F(PaddingContent, ACastToIntegersOfWhatIsRoundedMayJump) {

@@ -43,14 +43,14 @@ Content ContentMath::number(double v) {
 
 Content ContentMath::anything() {
   Content c = any_finite();
-  c.nan = c.infinite = c.positive_infinite = c.chosen = true;
+  c.nan = c.infinite = c.positive_infinite = c.chosen = c.from_pads = true;
   return c;
 }
 
 Content ContentMath::any_of(DType type) {
   Content c = is_float(type) ? interval(-greatest_of(type), greatest_of(type)) : any_finite();
   if (type == DType::Bool) c = boolean();
-  c.chosen = true;
+  c.chosen = c.from_pads = true;
   return c;
 }
 
@@ -58,7 +58,8 @@ Content ContentMath::combined(std::initializer_list<Content> operands) {
   Content c = any_finite();
   for (const Content& o : operands) {
     if (!o.finite()) return anything();
-    c.chosen = c.chosen || o.chosen;
+    c.chosen = c.chosen || o.chosen || o.from_pads;
+    c.from_pads = c.from_pads || o.from_pads;
   }
   return c;
 }
@@ -161,6 +162,7 @@ Content ContentMath::join(const Content& a, const Content& b) const {
   c.rounding = std::max(a.rounding, b.rounding);
   c.mask = std::min(mask_of(a), mask_of(b));
   c.chosen = a.chosen || b.chosen;
+  c.from_pads = a.from_pads || b.from_pads;
   return c;
 }
 
@@ -200,6 +202,7 @@ Content ContentMath::add(const Content& a, const Content& b) const {
         high(a) == kInfinity || high(b) == kInfinity ? kInfinity : stepped(high(a) + high(b), kInfinity), {}};
   c.rounding = std::max(a.rounding, b.rounding);
   c.chosen = a.chosen || b.chosen;
+  c.from_pads = a.from_pads || b.from_pads;
   if (is_bounded(a) && is_bounded(b) && !is_bounded(c)) overflow(c);
   // Where bounds of two signs cancel, what they may be off by does not.
   const auto cancels = [&](const Bound& x, const Bound& y, bool lower) {
@@ -230,6 +233,7 @@ Content ContentMath::negate(const Content& a) const {
   c.positive_infinite = a.infinite && low(a) == -kInfinity;
   c.rounding = a.rounding;
   c.chosen = a.chosen;
+  c.from_pads = a.from_pads;
   return c;
 }
 
@@ -249,6 +253,7 @@ Content ContentMath::multiply(const Content& a, const Content& b) const {
   c.infinite = c.positive_infinite = a.infinite || b.infinite;
   c.rounding = std::max(a.rounding, b.rounding);
   c.chosen = a.chosen || b.chosen;
+  c.from_pads = a.from_pads || b.from_pads;
   if (is_bounded(a) && is_bounded(b) && !is_bounded(c)) overflow(c);
   return rounded(c);
 }
@@ -275,6 +280,7 @@ Content ContentMath::divide(const Content& a, const Content& b, bool integers) c
                                       std::isinf(bl) || std::isinf(bh) ? 0.0 : quotient(al, bl)};
   Content c = interval(*std::ranges::min_element(corners), *std::ranges::max_element(corners));
   c.chosen = a.chosen || b.chosen;
+  c.from_pads = a.from_pads || b.from_pads;
   if (integers) {
     c.low.number = std::floor(c.low.number);
     c.high.number = std::ceil(c.high.number);

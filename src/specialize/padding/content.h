@@ -41,9 +41,12 @@ struct Content {
   bool positive_infinite = false;
   double rounding = 0;  // > 0: values may be beyond a bound b by rounding * |b|
   double mask = 0;      // k > 0: a finite value plus a constant of at most -k, as additive masks make it
-  // Follows from elements that whoever pads may choose. Their sums and products are taken to stay finite, as
-  // those of data are, but not to fit a narrower type.
+  // Need not be like data. Sums and products of it are taken to stay finite, as those of data are, but not to
+  // fit a narrower type. Bounds that show it to be small end that, unless it is `from_pads`.
   bool chosen = false;
+  // Follows from elements that whoever pads may choose, or from integers that wrapped in the padding. Small
+  // bounds do not end that: a sum of such numbers is no sum of data.
+  bool from_pads = false;
 
   bool finite() const { return !nan && !infinite; }
 };

@@ -110,13 +110,14 @@ double stored(DType type, double v) {
 }
 
 Content ContentMath::held(DType type, Content c, bool true_run) const {
+  c.chosen = c.chosen || c.from_pads;
   if (is_float(type)) {
     if (c.rounding > 0 && bits_of(type) < 32) c.rounding = kCoarseRounding;
     const double least = least_of(type);
     if (!c.low.expression && c.low.number > 0 && c.low.number < least) c.low.number = 0;
     if (!c.high.expression && c.high.number < 0 && c.high.number > -least) c.high.number = 0;
     if (!true_run) c = infinite_beyond(c, type);
-    if (low(c) >= -kModerate && high(c) <= kModerate) c.chosen = false;
+    if (c.finite() && low(c) >= -kModerate && high(c) <= kModerate) c.chosen = false;
     const double magnitude = std::max(std::fabs(low(c)), std::fabs(high(c)));
     if (!true_run && is_bounded(c) && !is_number(c) && magnitude > kUnlikeData) c.chosen = true;
     return c;
@@ -125,10 +126,12 @@ Content ContentMath::held(DType type, Content c, bool true_run) const {
   if (!is_int(type) && type != DType::Bool) return anything();
   const Limits limits = limits_of(type);
   if (low(c) >= limits.low && high(c) <= limits.high) return c;
-  const bool chosen = c.chosen;
-  c = any_finite();
-  c.chosen = chosen;
-  return c;
+  const bool wraps =
+      (std::isfinite(low(c)) && low(c) < limits.low) || (std::isfinite(high(c)) && high(c) > limits.high);
+  Content out = any_finite();
+  out.from_pads = c.from_pads || (wraps && !true_run);  // -1 as an unsigned number is not like data
+  out.chosen = c.chosen || out.from_pads;
+  return out;
 }
 
 Content ContentMath::closed(DType type, Content c) const {
@@ -153,7 +156,9 @@ Content ContentMath::cast(const Content& c, DType from, DType to) const {
       const Content wide = widened(c);
       out = interval(std::trunc(low(wide)), std::trunc(high(wide)));
     }
-    out.chosen = c.chosen;
+    // Of NaN and infinities kernels make any integer.
+    out.from_pads = c.from_pads || !c.finite();
+    out.chosen = c.chosen || out.from_pads;
     return held(to, without_limit(to, out));
   }
   Content out = c;

@@ -181,6 +181,12 @@ PaddedValue PaddingContext::blank(DType type, std::vector<LayoutId> l) const {
   return v;
 }
 
+bool PaddingContext::reads_pads() const {
+  for (std::size_t i = 0; i < input_count(); ++i)
+    if (has(i) && std::ranges::any_of(in(i).contents, &Content::from_pads)) return true;
+  return false;
+}
+
 PaddedValue PaddingContext::moved(const PaddedValue& v, std::span<const std::size_t> from) const {
   std::vector<LayoutId> l;
   for (const std::size_t i : from) l.push_back(i == kNew ? layouts.same(dims.constant(1)) : v.layouts[i]);

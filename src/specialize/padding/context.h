@@ -74,10 +74,14 @@ class PaddingContext {
   template <class F> PaddedValue make(DType type, std::vector<LayoutId> l, F f) const {
     PaddedValue v = blank(type, std::move(l));
     if (std::popcount(v.padded) > kMaxPaddedAxes) return v;
-    for_each_subset(v.padded,
-                    [&](AxisMask region) { v.contents.push_back(math.held(type, f(region), region == 0)); });
+    const bool reads = reads_pads();
+    for_each_subset(v.padded, [&](AxisMask region) {
+      Content content = f(region);
+      content.from_pads = content.from_pads || reads;
+      v.contents.push_back(math.held(type, content, region == 0));
+    });
     v.contents[0] = ContentMath::without_nan(v.contents[0]);
-    v.contents[0].chosen = false;
+    v.contents[0].chosen = v.contents[0].from_pads = false;
     return v;
   }
   // The value with its axes moved: axis i of the result is axis from[i] of v; kNew for a new one of extent 1.
@@ -136,6 +140,9 @@ class PaddingContext {
 
  private:
   PaddedValue blank(DType type, std::vector<LayoutId> l) const;
+  // Returns true if an operand follows from elements that whoever pads may choose: then all results do,
+  // whatever a rule says of them.
+  bool reads_pads() const;
   Contamination refusal_;
 };
 

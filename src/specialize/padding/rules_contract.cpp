@@ -200,7 +200,7 @@ bool matmul(PaddingContext& c) {
   if (quantized)  // 0 of the product is the result's zero point
     for (Content& content : out->contents) {
       const bool finite = content.finite() && !is_float(out->type);
-      content = finite ? ContentMath::any_finite() : ContentMath::anything();
+      content = finite ? ContentMath::combined({content}) : ContentMath::anything();
     }
   return c.set(0, *std::move(out));
 }
