@@ -53,10 +53,24 @@ PartTypes::PartTypes(Work& work, std::span<const TypeOverride> saved)
     position_[saved_[i].value.index()] = static_cast<std::uint32_t>(i) + 1;
 }
 
+TypeId PartTypes::filled(TypeId border, TypeId saved) {
+  const Type a = m_.types[border], b = m_.types[saved];  // copies: the pool grows below
+  if (a.kind != TypeKind::Tensor || b.kind != a.kind || !a.has_rank || a.dims.size() != b.dims.size())
+    return border;
+  std::vector<DimId> dims(a.dims.begin(), a.dims.end());
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (!dims[i]) dims[i] = b.dims[i];
+  return m_.types.tensor(a.elem, dims);
+}
+
 std::vector<TypeOverride> PartTypes::of(const ModelPart& part) {
   std::vector<TypeOverride> types = borders_.of(part);
   std::vector<ValueId> borders;
-  for (const TypeOverride& t : types) borders.push_back(t.value);
+  for (TypeOverride& t : types) {
+    borders.push_back(t.value);
+    if (const std::uint32_t position = position_[t.value.index()]; position != 0)
+      t.type = filled(t.type, saved_[position - 1].type);
+  }
   std::ranges::sort(borders);
   const WrittenModel written(m_, &part, &kept_);
   for (std::size_t i = 0; i < written.value_count(); ++i) {

@@ -32,11 +32,14 @@ class PartTypes {
   PartTypes(Work& work, std::span<const TypeOverride> saved);
 
   // Returns the types of the borders of a part (specialize/border_types.h), then those of `saved` for other
-  // values that it has; each value once.
+  // values that it has; each value once. Dims that a border leaves open are those of `saved`: a second run
+  // finds them in the file.
   std::vector<TypeOverride> of(const ModelPart& part);
 
  private:
-  const Model& m_;
+  TypeId filled(TypeId border, TypeId saved);
+
+  Model& m_;
   BorderTypes borders_;
   const KeptFields kept_;
   std::vector<TypeOverride> saved_;
