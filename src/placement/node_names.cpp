@@ -1,6 +1,9 @@
 #include "placement/node_names.h"
 
+#include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "support/utf8.h"
@@ -33,17 +36,21 @@ bool is_unnamed(const Model& m, NodeId n) {
 }  // namespace
 
 void name_nodes(Model& m) {
-  std::vector<bool> taken(m.names.size());
+  std::unordered_set<NameId> taken;
   std::vector<NodeId> open;
   for (std::size_t i = 0; i < m.node_count(); ++i) {
     const NodeId n{static_cast<std::uint32_t>(i)};
     if (!m.alive(n) || m.is_return(n) || in_function(m, n) || is_constant_of_body(m, n)) continue;
     const NameId name = m.node(n).name;
-    if (is_unnamed(m, n) || taken[name.index()]) open.push_back(n);
-    else taken[name.index()] = true;
+    if (is_unnamed(m, n) || !taken.insert(name).second) open.push_back(n);
   }
+  std::unordered_map<NameId, std::uint32_t> next;  // by base: the number to try
   for (const NodeId n : open) {
-    m.rename(n, m.fresh_name(is_unnamed(m, n) ? made_name(m, n) : std::string(m.text(m.node(n).name))));
+    const std::string base = is_unnamed(m, n) ? made_name(m, n) : std::string(m.text(m.node(n).name));
+    NameId name = m.names.intern(base);
+    std::uint32_t& number = next[name];
+    while (!taken.insert(name).second) name = m.names.intern(base + '_' + std::to_string(++number));
+    m.rename(n, name);
   }
 }
 

@@ -431,6 +431,41 @@ def test_many_subgraphs(tool, folder):
     expect(not list(manifests.problems(folder / "o.manifest.json")), "the manifest is wrong")
 
 
+def test_a_second_run_finds_what_the_first_one_wrote(tool, folder):
+    """Constants that leave their nodes when the graph is cut, and dims that only --infer names at borders."""
+    cases = [
+        # d equals c, which no pass makes an initializer, since nothing reads it, or since that pass is off.
+        (
+            "g (float[N,2] x) => (float[N,2] y) <float[2] d = {1, 2}> {"
+            "  c = Constant <value = float[2] {1, 2}> ()  y = Mul (x, d) }",
+            ["--disable-pass", "dead-code"],
+        ),
+        (
+            "g (float[N,2] x) => (float[N,2] y) <float[2] d = {1, 2}> {"
+            "  c = Constant <value = float[2] {1, 2}> ()  r = Erf (x)  s = Mul (r, c)  y = Sub (s, d) }",
+            ["--disable-pass", "constants-to-initializers", "-O1"],
+        ),
+        (
+            "g (float[N,2] x) => (float[K,L] y) {"
+            "  n = NonZero (x)  f = Cast <to = 1> (n)  r = Relu (f)  e = Erf (r)  y = Relu (e) }",
+            ["--infer"],
+        ),
+    ]
+    npu = profile(folder, "Relu", "Mul")
+    for number, (text, words) in enumerate(cases):
+        written = []
+        source = folder / "in.onnx"
+        source.write_bytes(parser.parse_model(HEAD + text).SerializeToString())
+        for run_number in range(2):
+            out = folder / f"{number}.{run_number}"
+            out.mkdir()
+            done = tool("-q", source, "--devices", npu, "-o", out / "o.onnx", *words)
+            expect(done.returncode == 0, done.stderr)
+            written.append({p.name: p.read_bytes() for p in out.glob("*.onnx")})
+            source = out / "o.onnx"
+        expect(written[0] == written[1], words)
+
+
 def test_refused(tool, folder):
     source = folder / "m.onnx"
     source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())

@@ -120,7 +120,21 @@ ENTRIES = {
     ],
     "--bucket-repair": "the same as --bucket-require repair",
     "--bucket-single": "the result is no model to be bucketed: it takes every size already",
-    "--devices": [["--devices", "DEVICE_FILE"], ["--devices", "DEVICE_FILE", "-O0"]],
+    "--devices": [
+        ["--devices", "DEVICE_FILE", *more]
+        for more in (
+            [],
+            ["-O0"],
+            ["--strip", "names"],
+            ["--strip", "all", "-O0"],
+            ["--regions", "functions"],
+            ["--regions", "functions", "--strip", "all"],
+            ["--disable-pass", "dead-code"],
+            ["--disable-pass", "constants-to-initializers", "-O1"],
+            ["--passes", "merge-initializers"],
+            ["--infer"],
+        )
+    ],
     "--partition-algorithm": [
         ["--devices", "DEVICE_FILE", "--partition-algorithm", how] for how in ("grow", "fewest", "depth")
     ],

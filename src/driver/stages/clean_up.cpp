@@ -1,5 +1,8 @@
 // clean-up: the passes have reached a fixed point; the verifier accepts the result.
 #include "driver/clean_up.h"
+
+#include <algorithm>
+
 #include "driver/explain.h"
 #include "driver/figures.h"
 #include "driver/json.h"
@@ -17,6 +20,8 @@ namespace {
 // So many times the passes go on after a type was hidden. What hid it in a graph without sequences they see
 // through.
 constexpr std::size_t kMostKept = 4;
+
+constexpr std::string_view kConstantsPass = "constants-to-initializers";
 
 bool wants_clean_up(const Options& options) {
   return options.stop_after >= Stage::CleanUp &&
@@ -176,6 +181,13 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
   PipelineOptions o;
   o.passes = options.clean_up.passes;
   o.disabled = options.clean_up.disabled;
+  // Constants leave their nodes before the graph is cut, whatever the options say (partition.cpp). Passes
+  // have to see them as a second run does.
+  if (is_wanted(Stage::Partition, options)) {
+    std::erase(o.disabled, kConstantsPass);
+    if (!o.passes.empty() && std::ranges::find(o.passes, kConstantsPass) == o.passes.end())
+      o.passes.emplace_back(kConstantsPass);
+  }
   o.pass = {.fold_limit = options.clean_up.fold_limit,
             .strictness = strictness_of(options.clean_up.level, options.clean_up.exact)};
   const Result<std::unique_ptr<RuntimeFolding>> folding = runtime_folding(options);

@@ -14,6 +14,7 @@
 #include "manifest/manifest.h"
 #include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
+#include "onnx/short_names.h"
 #include "partition/partition.h"
 #include "placement/node_names.h"
 #include "placement/parts.h"
@@ -43,12 +44,17 @@ bool writes_parts(const Options& options) {
 }
 
 // What only Constant nodes hold would cross borders; as initializers each part has it for itself. Before IR
-// version 4 the writer makes Constant nodes of them again.
+// version 4 the writer makes Constant nodes of them again. Those that nothing reads go: an initializer that
+// is not read would be merged with another one by a second run.
 void take_constants_out(Model& m) {
   for (NodeId n = m.first_node(m.main()), next; n; n = next) {
     next = m.next_node(n);
     if (m.kind(n) != OpKind::Constant) continue;
     const ValueId v = m.output(n, 0);
+    if (m.use_count(v) == 0 && !m.value(v).pinned) {
+      m.erase(n);
+      continue;
+    }
     if (!m.value(v).tensor || !m.can_become_constant(v)) continue;
     m.make_constant(v, m.value(v).tensor);
     m.erase(n);
@@ -193,8 +199,13 @@ void tell_given(Run& run, const Partitioned& p) {
 
 Status run_partition(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
-  const Model& m = run.work->model;
+  Model& m = run.work->model;
   Partitioned& p = *run.partitioned;
+  if (run.options.strip.names && !options.plan) {  // short names are for the nodes that get a name here, too
+    take_constants_out(m);
+    name_nodes(m);
+    shorten_names(m, run.work->left_alone);
+  }
   if (Status s = partition_model(run.options, p.devices, *run.work, p); !s) return s;
   if (options.devices.empty()) return Done{};  // a manifest is wanted, nothing is told
   if (!options.plan && m.ir_version < kNodeMetadataIrVersion)
