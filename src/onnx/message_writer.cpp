@@ -82,6 +82,12 @@ std::uint64_t MessageWriter::position(Bytes bytes) const {
 }
 
 void MessageWriter::collect_value_infos() {
+  // A value that a pass made anew, under the name of one that is gone, has the place of that one.
+  std::unordered_map<NameId, Bytes> positions_of_gone;
+  if (!types_.empty())
+    for (std::size_t i = 0; i < m_.value_count(); ++i)
+      if (const Value& value = m_.value(ValueId{i}); !value.alive && value.info.data() != nullptr)
+        positions_of_gone.emplace(value.name, value.info);
   for (std::size_t i = 0; i < written_.value_count(); ++i) {
     const ValueId v = written_.value(i);
     const Value& value = m_.value(v);
@@ -95,7 +101,9 @@ void MessageWriter::collect_value_infos() {
     if (!info && (types_.empty() || !types_[i])) continue;
     if (!value.def && !value.is_initializer && !(of_function && value.is_input)) continue;
     const std::uint64_t definition = value.def ? m_.node(value.def).order : 0;
-    infos_.push_back({value.graph, position(value.info), definition, value.def_slot, v, {}});
+    const auto gone = info ? positions_of_gone.end() : positions_of_gone.find(value.name);
+    const std::uint64_t at = gone != positions_of_gone.end() ? position(gone->second) : position(value.info);
+    infos_.push_back({value.graph, at, definition, value.def_slot, v, {}});
   }
   const auto keep = [this](GraphId g, std::span<const Bytes> rest, std::uint32_t number) {
     for (const Bytes whole : rest) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -61,10 +62,23 @@ class Hider {
 
   std::string base_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)) + "_hidden"; }
 
+  // Gives a new value the first name that no value has which is there. A pass may see through what hid an
+  // operand, in the file, too, and what hides it again is to have the names that it had.
+  ValueId named(ValueId v, const std::string& base) {
+    if (taken_.empty())
+      for (std::size_t i = 0; i < m_.value_count(); ++i)
+        if (const ValueId other{i}; m_.alive(other)) taken_.insert(m_.value(other).name);
+    NameId name = m_.names.intern(base);
+    for (std::size_t i = 1; !taken_.insert(name).second; ++i)
+      name = m_.names.intern(base + '_' + std::to_string(i));
+    m_.retype(v, name);
+    return v;
+  }
+
   ValueId add(NodeId before, OpKind kind, std::span<const ValueId> operands, const std::string& base) {
     const NodeId made =
-        m_.add_node_like(m_.node(before).graph, standard_op(m_, kind), operands, 1, base, before);
-    return m_.output(made, 0);
+        m_.add_node_like(m_.node(before).graph, standard_op(m_, kind), operands, 1, {}, before);
+    return named(m_.output(made, 0), base);
   }
 
   ValueId through_sequence(NodeId n, ValueId v) {
@@ -76,8 +90,8 @@ class Hider {
     if ((infer_.has_rank(v) ? infer_.dims(v).size() : declared.dims.size()) == 1) dims = {0, 0};
     const DType type = infer_.dtype(v);
     const TensorId empty = type == DType::String ? no_strings(dims) : m_.make_tensor(type, dims, {});
-    const ValueId other = m_.add_initializer(g, base + "_other", empty);
-    const ValueId position = m_.add_initializer(g, base + "_position", m_.make_int64(0));
+    const ValueId other = named(m_.add_initializer(g, {}, empty), base + "_other");
+    const ValueId position = named(m_.add_initializer(g, {}, m_.make_int64(0)), base + "_position");
     const ValueId elements[] = {v, other};
     const ValueId at[] = {add(n, OpKind::SequenceConstruct, elements, base + "_sequence"), position};
     return add(n, OpKind::SequenceAt, at, base);
@@ -95,7 +109,8 @@ class Hider {
 
   Model& m_;
   const Inference& infer_;
-  std::vector<Hidden> done_;  // few
+  std::vector<Hidden> done_;          // few
+  std::unordered_set<NameId> taken_;  // names of values that are there; filled when one is needed
 };
 
 }  // namespace
