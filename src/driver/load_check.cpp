@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "driver/shapes.h"
+#include "infer/merged_branches.h"
 #include "infer/refused_nodes.h"
 #include "rewrite/hide_types.h"
 
@@ -12,6 +13,32 @@ namespace {
 // Hiding an operand may leave another one by which the node is refused; each round hides one more.
 constexpr int kMostRounds = 8;
 
+std::vector<StatedAs> stated_types(const Options& options, Work& work, bool bound) {
+  std::vector<StatedAs> out;
+  for (const TypeOverride& t : coming_types(options, work, bound))
+    out.push_back({t.value, t.type, t.keeps_dims});
+  return out;
+}
+
+bool in_main(const Model& m, NodeId n) { return m.node(n).graph == m.main(); }
+
+bool hides_nothing(NodeId, ValueId) { return false; }
+
+// Returns a node that a runtime certainly refuses with the types that the saved model states; none where
+// there is no such node.
+NodeId certainly_refused(const Options& options, Work& work) {
+  const std::vector<StatedAs> stated = stated_types(options, work, true);
+  const auto refused = refused_at_load(work.model, *work.inference,
+                                       {.stated = stated, .least = true, .can_hide = hides_nothing});
+  return refused.empty() ? NodeId{} : refused.front().node;
+}
+
+Error cannot_work(const Model& m, NodeId n) {
+  return Error{ErrorKind::Input, place_of(m, n),
+               "the node cannot work with the numbers that the dims have now",
+               "give --dim, --shape or --bucket other numbers"};
+}
+
 }  // namespace
 
 Status keep_loading(const Options& options, Work& work, bool bound, bool& changed) {
@@ -20,18 +47,21 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
   bound = bound || specializes(bindings_of(options.infer));
   changed = false;
   for (int round = 0; round < kMostRounds; ++round) {
-    std::vector<StatedAs> stated;
-    for (const TypeOverride& t : coming_types(options, work, bound))
-      stated.push_back({t.value, t.type, t.keeps_dims});
+    const std::vector<StatedAs> stated = stated_types(options, work, bound);
     const LoadQuestion question{.stated = stated, .whole = bound, .can_hide = [&](NodeId n, ValueId v) {
                                   return can_hide(m, infer, n, v);
                                 }};
     const std::vector<RefusedNode> refused = refused_at_load(m, infer, question);
-    for (const RefusedNode& n : refused)
-      if (bound && (n.fails || n.hide.empty()))
-        return Error{ErrorKind::Input, place_of(m, n.node),
-                     "the node cannot work with the numbers that the dims have now",
-                     "give --dim, --shape or --bucket other numbers"};
+    bool some_stay = false;
+    for (const RefusedNode& n : refused) {
+      if (bound && n.fails) return cannot_work(m, n.node);
+      some_stay = some_stay || n.hide.empty();
+    }
+    // What the question takes for known, a runtime need not know.
+    if (bound && some_stay && certainly_refused(options, work)) {
+      work.states_less = true;
+      if (const NodeId n = certainly_refused(options, work)) return cannot_work(m, n);
+    }
     if (!hide_types(m, infer, refused)) break;
     infer.update();
     changed = true;
@@ -42,7 +72,11 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
 bool can_keep_loading(Work& work) {
   Model& m = work.model;
   const Inference& infer = *work.inference;
-  if (!any_body_may_be_refused(m, infer)) return true;
+  if (branches_may_disagree(m, infer)) return false;
+  if (!any_may_be_refused(m, infer)) return true;
+  const auto hides = [&](NodeId n, ValueId v) { return can_hide(m, infer, n, v); };
+  for (const RefusedNode& n : refused_at_load(m, infer, {.stated = {}, .whole = true, .can_hide = hides}))
+    if (in_main(m, n.node) && !n.fails && n.hide.empty()) return false;
   const auto all_can_be_hidden = [&](GraphId g) {
     for (NodeId n = m.first_node(g); n; n = m.next_node(n))
       for (std::size_t i = 0; i < m.input_count(n); ++i) {
@@ -59,7 +93,7 @@ bool can_keep_loading(Work& work) {
 }
 
 bool loads_as_it_stands(Work& work) {
-  const LoadQuestion question{.stated = {}, .least = true, .can_hide = [](NodeId, ValueId) { return false; }};
+  const LoadQuestion question{.stated = {}, .least = true, .can_hide = hides_nothing};
   return refused_at_load(work.model, *work.inference, question).empty();
 }
 

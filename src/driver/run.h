@@ -30,8 +30,9 @@ struct Work {
   Assignments assigned;         // of nodes whose device the model names; empty when nobody asks
   std::uint64_t rewrite_budget = Journal::kNoLimit;  // less for a model of --bisect
   PipelineReport pipeline;                           // of clean-up, when it has run
-  bool left_alone = false;  // no pass runs and --infer writes nothing: they would make known what must stay
-                            // unknown (load_check.h)
+  bool left_alone = false;   // no pass runs and --infer writes nothing: they would make known what must stay
+                             // unknown (load_check.h)
+  bool states_less = false;  // bound numbers are written on inputs only, for the same reason
 };
 
 class Run {

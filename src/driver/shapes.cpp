@@ -21,7 +21,8 @@ std::vector<TypeOverride> types_of(const Options& options, Work& work, bool spec
                                    bool before_regions = false) {
   return written_types(work.model, *work.inference,
                        {.specialized = specialized,
-                        .all = options.infer.write_types && !work.left_alone,
+                        .on_inputs_only = work.left_alone || work.states_less,
+                        .all = options.infer.write_types && !work.left_alone && !work.states_less,
                         .passes_ran = is_wanted(Stage::CleanUp, options) && !work.left_alone,
                         .short_names = options.strip.names && !work.left_alone,
                         .calls_come = before_regions && writes_region_functions(options),

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "infer/context.h"
+#include "infer/merged_branches.h"
 #include "infer/onnx_schemas.h"
 #include "infer/refused_constants.h"
 #include "infer/refused_nodes.h"
@@ -143,6 +144,11 @@ bool has_payload(const Model& m, TensorId t, SeenOperand& out) {
 
 bool in_body(const Model& m, NodeId n) { return m.node(n).graph != m.main(); }
 
+// Returns whether the node is in a body in which no operand can be hidden (rewrite/hide_types.h).
+bool has_no_sequences(const Model& m, NodeId n) {
+  return in_body(m, n) && m.opset(m.node(n).graph, NameId{std::uint32_t{0}}) < 11;
+}
+
 // Kernels take operands without elements that inference refuses: such a node need not fail where it is
 // refused.
 bool has_empty_operand(const Model& m, const Inference& infer, NodeId n) {
@@ -162,9 +168,9 @@ bool has_empty_operand(const Model& m, const Inference& infer, NodeId n) {
 struct RefusedConstants::State {
   State(const Model& model, const Inference& inference) : m(model), infer(inference), functions(model) {}
 
-  // Returns whether the function of the node refuses it, were `old` what `now` says, or, where it is in a
-  // body, one of the nodes that read its results there. (What is farther away is hidden at the end:
-  // refused_nodes.h.)
+  // Returns whether the function of the node refuses it, were `old` what `now` says, or one of the nodes that
+  // read its results: those in bodies, and those with operands without elements. (What is farther away is
+  // hidden at the end: refused_nodes.h.)
   bool refuses(NodeId n, ValueId old, const SeenOperand& now, bool readers = true) {
     by_types = true;
     if (!may_be_asked(m, n)) return false;
@@ -177,9 +183,7 @@ struct RefusedConstants::State {
         if (!v) continue;
         operands[i] = now;
         if (v == old) continue;
-        operands[i] = {};
-        operands[i].type = infer.type(v);
-        if (const TensorId t = m.constant_of(v)) has_payload(m, t, operands[i]);
+        operands[i] = known_of(v);
       }
       by_types = all_known(m, operands);
       if (!by_types) return false;
@@ -188,12 +192,19 @@ struct RefusedConstants::State {
       by_types = !context.reads_elements();
       if (!taken) return true;
       const bool of_types = by_types;
-      const bool refused = readers && in_body(m, n) && a_reader_refuses(n, context);
+      const bool refused = readers && (a_reader_refuses(n, context) || downstream_refuses(n, context));
       by_types = of_types;
       return refused;
     } catch (const std::exception&) {
       return true;
     }
+  }
+
+  SeenOperand known_of(ValueId v) const {
+    SeenOperand out;
+    out.type = infer.type(v);
+    if (const TensorId t = m.constant_of(v)) has_payload(m, t, out);
+    return out;
   }
 
   bool a_reader_refuses(NodeId n, const LoadContext& context) {
@@ -204,7 +215,45 @@ struct RefusedConstants::State {
       SeenOperand now;
       now.proto = &type;
       for (UseId u = m.first_use(v); u; u = m.next_use(u))
-        if (refuses(m.user(u), v, now, false)) return true;
+        if (need_not_fail(m.user(u)) && refuses(m.user(u), v, now, false)) return true;
+    }
+    return false;
+  }
+
+  // The same of all nodes downstream, in bodies in which nothing can be hidden at the end. Beyond the limit
+  // the answer is yes.
+  bool downstream_refuses(NodeId n, const LoadContext& context) {
+    constexpr std::size_t kMostNodes = 64;
+    std::unordered_map<ValueId, onnx::TypeProto> known;
+    std::deque<NodeId> pending;
+    const auto note = [&](NodeId made, const LoadContext& types) {
+      for (std::size_t i = 0; i < m.output_count(made); ++i) {
+        const ValueId v = m.output(made, i);
+        const onnx::TypeProto& type = types.output(i);
+        if (!v || !type.has_tensor_type() || !type.tensor_type().has_shape()) continue;
+        known[v] = type;
+        for (UseId u = m.first_use(v); u; u = m.next_use(u))
+          if (has_no_sequences(m, m.user(u))) pending.push_back(m.user(u));
+      }
+    };
+    note(n, context);
+    for (std::size_t asked = 0; !pending.empty(); pending.pop_front()) {
+      const NodeId reader = pending.front();
+      if (!may_be_asked(m, reader)) continue;
+      const SchemaFunctions::Function* f = function_of(functions, m, reader);
+      if (f == nullptr) continue;
+      if (++asked > kMostNodes) return true;
+      std::vector<SeenOperand> operands(m.input_count(reader));
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const ValueId v = m.input(reader, i);
+        if (!v) continue;
+        operands[i] = known_of(v);
+        if (const auto it = known.find(v); it != known.end()) operands[i].proto = &it->second;
+      }
+      if (!all_known(m, operands)) continue;
+      LoadContext types(m, reader, *f->schema, operands);
+      if (!succeeds(f->infer, types)) return true;
+      note(reader, types);
     }
     return false;
   }
@@ -232,6 +281,12 @@ struct RefusedConstants::State {
   bool has_empty(Wide& w, NodeId n) const {
     if (!w.empty_operand) w.empty_operand = has_empty_operand(m, infer, n);
     return *w.empty_operand;
+  }
+  // Returns whether the node may be one that runs, or that no run reaches, though inference refuses it.
+  bool need_not_fail(NodeId n) {
+    if (in_body(m, n)) return true;
+    Wide* w = wide_node(n);
+    return w ? has_empty(*w, n) : has_empty_operand(m, infer, n);
   }
   // Returns nothing for a node that has to be asked about each operand.
   std::optional<bool> refuses_as_it_is(Wide& w, NodeId n) {
@@ -362,6 +417,10 @@ class AsLoaded {
       if (m_.alive(v)) types_[i] = m_.value(v).def ? TypeId{} : assumed(v);
     }
     each_node([this](NodeId n) { visit(n); });
+    if (question_.least)
+      each_node([this](NodeId n) {
+        if (merges_branches(m_, n) && !are_merged(m_, n, types_, written_)) found_.push_back({n, {}, false});
+      });
     return std::move(found_);
   }
 
@@ -388,7 +447,9 @@ class AsLoaded {
     return question_.least && !constant ? written_[v.index()] : stronger(v);
   }
 
-  bool is_wanted(NodeId n) const { return in_body(m_, n) || question_.whole; }
+  bool is_wanted(NodeId n) const {
+    return in_body(m_, n) || question_.whole || has_empty_operand(m_, infer_, n);
+  }
 
   // Returns the operands of n, with nothing but the element types of those that are hidden.
   std::vector<SeenOperand> operands_of(NodeId n, std::span<const ValueId> hidden) {
@@ -521,11 +582,12 @@ class AsLoaded {
 }  // namespace
 
 std::vector<RefusedNode> refused_at_load(Model& m, const Inference& infer, const LoadQuestion& question) {
-  if (!AsLoaded(m, infer, question).any_suspect()) return {};
+  const bool merges = question.least && has_merged_branches(m);
+  if (!merges && !AsLoaded(m, infer, question).any_suspect()) return {};
   return AsLoaded(m, infer, question).refused();
 }
 
-bool any_body_may_be_refused(Model& m, const Inference& infer) {
+bool any_may_be_refused(Model& m, const Inference& infer) {
   const LoadQuestion question{.stated = {}, .can_hide = {}};
   return AsLoaded(m, infer, question).any_suspect();
 }

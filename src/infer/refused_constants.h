@@ -6,9 +6,9 @@
 // graph where onnx's function wants more than a kernel: a window of length 0 is computed, but not inferred,
 // and axes of int32 are taken where they are computed only.
 // Method: the table of types that constants may have is asked (ops/facts_constants.h), and onnx's own
-// inference function about each reader, with the constant in place. In bodies it is asked about any value
-// that takes the place of another, too, and about the readers of the reader's results. What is farther away
-// is found when the passes are at rest (refused_nodes.h).
+// inference function about each reader, with the constant in place, and about the readers of its results that
+// need not run (refused_nodes.h). In bodies it is asked about any value that takes the place of another, too.
+// What is farther away is found when the passes are at rest (refused_nodes.h).
 #pragma once
 
 #include <cstdint>

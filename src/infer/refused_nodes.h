@@ -7,8 +7,9 @@
 // Method: the model is looked at as a runtime does: node by node, with onnx's own inference functions, from
 // what is written down and from constants. Where this is not known exactly, more is taken to be known than is
 // (results of nodes with bodies, of calls and of operators without a function have the types that inference
-// found), so a model that passes does load. First only nodes in bodies are asked, with all that inference
-// knows: a model whose bodies are well typed costs no more.
+// found), so a model that passes does load. First only nodes that need not run are asked, those in bodies and
+// those with operands without elements (kernels take such operands that inference refuses), with all that
+// inference knows: a model in which they are well typed costs no more.
 #pragma once
 
 #include <functional>
@@ -39,9 +40,9 @@ struct RefusedNode {
 
 struct LoadQuestion {
   std::span<const StatedAs> stated;
-  bool whole = false;  // nodes of the main graph count as well
+  bool whole = false;  // all nodes of the main graph count as well
   // Where it is not known exactly what a runtime knows, less is taken to be known than is: it refuses what is
-  // returned.
+  // returned, an If whose branches it cannot merge (merged_branches.h) too.
   bool least = false;
   std::function<bool(NodeId reader, ValueId operand)> can_hide;
 };
@@ -50,9 +51,9 @@ struct LoadQuestion {
 // are those with the operands of earlier ones hidden. Inference is up to date.
 std::vector<RefusedNode> refused_at_load(Model& m, const Inference& infer, const LoadQuestion& question);
 
-// Returns false if no body has a node that onnx's inference refuses with what is known: there is nothing to
-// ask then.
-bool any_body_may_be_refused(Model& m, const Inference& infer);
+// Returns false if onnx's inference refuses, with what is known, no node in a body and none with an operand
+// without elements: there is nothing to ask then.
+bool any_may_be_refused(Model& m, const Inference& infer);
 
 // Returns whether the graph, or one around it, holds a node that onnx's inference refuses with what is known:
 // no run computes its values, so two facts about one of them may contradict each other.

@@ -96,7 +96,8 @@ class WrittenTypes {
     if (refuted(v) || value.info_stale || (v.index() >= options_.file_values && value.info.empty()) ||
         (lost_ranks_ && (*lost_ranks_)[v] && !model_.is_graph_output(v)))
       return names_ ? without_made_names(model_, found) : without_names(model_, found);
-    return options_.specialized && !value.info.empty() ? numbers_only(v) : TypeId{};
+    const bool numbers = options_.specialized && !options_.on_inputs_only;
+    return numbers && !value.info.empty() ? numbers_only(v) : TypeId{};
   }
 
   // Returns true if types with names that inference made are written without --infer, too.

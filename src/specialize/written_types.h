@@ -22,6 +22,7 @@ namespace graphopt {
 
 struct WrittenTypesOptions {
   bool specialized = false;     // specializes(bindings): numbers were bound
+  bool on_inputs_only = false;  // and are not written elsewhere
   bool all = false;             // write what inference found out into all of them (--infer)
   bool passes_ran = false;      // the graph may differ from the file
   bool short_names = false;     // what the file states of inner values is gone (onnx/short_names.h)

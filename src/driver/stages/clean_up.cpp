@@ -201,10 +201,11 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
   const bool bound = hooks.bound || specializes(bindings_of(options.infer));
   std::size_t kept = 0;
   const bool loads = bound || loads_as_it_stands(work);
-  if (loads && !bound && !can_keep_loading(work)) {
+  if (loads && !can_keep_loading(work)) {
     work.pipeline = {};
     work.left_alone = true;
-    return Done{};
+    bool changed = false;
+    return bound ? keep_loading(options, work, bound, changed) : Status(Done{});
   }
   if (loads)
     o.at_rest = [&]() -> Result<bool> {
