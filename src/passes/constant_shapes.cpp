@@ -13,15 +13,19 @@
 // Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target does not match
 // again.
 // Left alone: opset < 5 (the target is an attribute), results of unknown rank, targets with two dims that are
-// known only at run time.
+// known only at run time; in a body without sequences, a target with which a runtime would refuse a node.
 //
 //   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
 //   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
 
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "infer/refused_constants.h"
 #include "ops/attributes.h"
+#include "ops/constants.h"
 #include "ops/deformation.h"
 #include "passes/rule_pass.h"
 
@@ -48,6 +52,7 @@ class ConstantTarget final : public Rule {
         reshape_target(m.dims, from, to, [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; });
     if (!numbers) return c.no(n, "two dims are known only at run time, or one may be 0");
     target_ = std::move(numbers->numbers);
+    if (is_refused(c, n, target)) return c.no(n, "a runtime would refuse a node that reads the result");
     if (numbers->defined()) return true;
     const std::size_t at = *numbers->open;
     return (written && at < written->elements.size() && m.dims.is_constant(written->elements[at], -1)) ||
@@ -63,7 +68,20 @@ class ConstantTarget final : public Rule {
   }
 
  private:
+  // Asked in bodies without sequences only: elsewhere types are hidden at the end (rewrite/hide_types.h).
+  bool is_refused(const MatchContext& c, NodeId n, ValueId target) {
+    const Model& m = c.model;
+    const GraphId g = m.node(n).graph;
+    if (g == m.main() || m.opset(n) >= 11) return false;
+    const std::optional<std::string> raw = int_payload(DType::Int64, target_);
+    if (!raw) return true;
+    if (!refused_) refused_.emplace(m, c.infer);
+    const std::int64_t dims[] = {static_cast<std::int64_t>(target_.size())};
+    return refused_->refuses({target, DType::Int64, dims, *raw});
+  }
+
   std::vector<std::int64_t> target_;
+  std::optional<RefusedConstants> refused_;  // of the model that the rule is run on
 };
 
 }  // namespace
