@@ -26,8 +26,8 @@ bool hides_nothing(NodeId, ValueId) { return false; }
 
 // Returns a node that a runtime certainly refuses with the types that the saved model states; none where
 // there is no such node.
-NodeId certainly_refused(const Options& options, Work& work) {
-  const std::vector<StatedAs> stated = stated_types(options, work, true);
+NodeId certainly_refused(const Options& options, Work& work, bool bound) {
+  const std::vector<StatedAs> stated = stated_types(options, work, bound);
   const auto refused = refused_at_load(work.model, *work.inference,
                                        {.stated = stated, .least = true, .can_hide = hides_nothing});
   return refused.empty() ? NodeId{} : refused.front().node;
@@ -58,9 +58,10 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
       some_stay = some_stay || n.hide.empty();
     }
     // What the question takes for known, a runtime need not know.
-    if (bound && some_stay && certainly_refused(options, work)) {
+    if (some_stay && (bound || options.infer.write_types) && certainly_refused(options, work, bound)) {
       work.states_less = true;
-      if (const NodeId n = certainly_refused(options, work)) return cannot_work(m, n);
+      const NodeId n = certainly_refused(options, work, bound);
+      if (n && bound) return cannot_work(m, n);
     }
     if (!hide_types(m, infer, refused)) break;
     infer.update();

@@ -32,7 +32,8 @@ struct Work {
   PipelineReport pipeline;                           // of clean-up, when it has run
   bool left_alone = false;   // no pass runs and --infer writes nothing: they would make known what must stay
                              // unknown (load_check.h)
-  bool states_less = false;  // bound numbers are written on inputs only, for the same reason
+  bool states_less = false;  // --infer writes nothing, and bound numbers are written on inputs only, for the
+                             // same reason
 };
 
 class Run {

@@ -37,8 +37,8 @@ template <class F> void each_merged(const Model& m, NodeId n, F f) {
     if (m.graph_output(g, k) && m.graph_output(h, k)) f(m.graph_output(g, k), m.graph_output(h, k));
 }
 
-// Returns false if a runtime refuses to merge the branches of an If. By value: what it infers of the branches'
-// results, and what the file declares of them.
+// Returns false if a runtime refuses to merge the branches of an If. By value: what it infers of the
+// branches' results, and what the file declares of them.
 bool are_merged(const Model& m, NodeId n, std::span<const TypeId> types, std::span<const TypeId> declared);
 
 }  // namespace graphopt

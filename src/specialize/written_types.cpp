@@ -89,12 +89,12 @@ class WrittenTypes {
     const TypeId found = type_for_readers(v);
     if (model_.types[found].kind == TypeKind::Unknown) return {};
     if (refuted(v) && is_agreed_output(v)) return {};
-    if (named_anew(v)) return found;
-    if (options_.all) return names_ ? found : without_names(model_, found);
-    if (loses_stated(v) && !(*lost_ranks_)[v]) return {};
     // A model that is left alone states no more than the file.
     if (options_.on_inputs_only && !refuted(v) && !value.info_stale && !model_.types[value.declared].has_rank)
       return {};
+    if (named_anew(v)) return found;
+    if (options_.all) return names_ ? found : without_names(model_, found);
+    if (loses_stated(v) && !(*lost_ranks_)[v]) return {};
     // A new value that took an output's name has taken its ValueInfo, too.
     if (refuted(v) || value.info_stale || (v.index() >= options_.file_values && value.info.empty()) ||
         (lost_ranks_ && (*lost_ranks_)[v] && !model_.is_graph_output(v)))

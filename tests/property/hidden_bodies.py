@@ -44,6 +44,7 @@ OPTIONS = (
     ["-O0", "--infer"],
     ["--exact", "--infer"],
     ["--verify-each"],
+    ["--strip", "all"],
     ["--passes", "constant-folding"],
 )
 BOUND = (["--dim", "N=2"], ["--dim", "N=2", "--infer"], ["--shape", "x=2,3"], ["-O0", "--dim", "N=2"])
