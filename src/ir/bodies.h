@@ -1,4 +1,4 @@
-// The graphs that belong to a node: bodies of If, Loop and Scan, at any depth.
+// The graphs that belong to a node (bodies of If, Loop and Scan, at any depth) or to a function.
 #pragma once
 
 #include <vector>
@@ -21,6 +21,12 @@ template <class F> void for_each_body(const Model& m, NodeId n, F f) {
     f(g);
     for (NodeId inner = m.first_node(g); inner; inner = m.next_node(inner)) add(inner);
   }
+}
+
+// Returns whether g is the body of a function, or inside of one.
+inline bool is_in_function(const Model& m, GraphId g) {
+  while (m.graph(g).parent) g = m.graph(g).parent;
+  return m.graph(g).function.valid();
 }
 
 }  // namespace graphopt

@@ -6,16 +6,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/bodies.h"
 #include "support/utf8.h"
 
 namespace graphopt {
 namespace {
-
-bool in_function(const Model& m, NodeId n) {
-  GraphId g = m.node(n).graph;
-  while (m.graph(g).parent) g = m.graph(g).parent;
-  return m.graph(g).function.valid();
-}
 
 bool is_constant_of_body(const Model& m, NodeId n) {
   return m.kind(n) == OpKind::Constant && m.graph(m.node(n).graph).parent;
@@ -40,7 +35,8 @@ void name_nodes(Model& m) {
   std::vector<NodeId> open;
   for (std::size_t i = 0; i < m.node_count(); ++i) {
     const NodeId n{static_cast<std::uint32_t>(i)};
-    if (!m.alive(n) || m.is_return(n) || in_function(m, n) || is_constant_of_body(m, n)) continue;
+    if (!m.alive(n) || m.is_return(n) || is_in_function(m, m.node(n).graph) || is_constant_of_body(m, n))
+      continue;
     const NameId name = m.node(n).name;
     if (is_unnamed(m, n) || !taken.insert(name).second) open.push_back(n);
   }

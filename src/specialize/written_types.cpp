@@ -1,4 +1,5 @@
 #include "specialize/written_types.h"
+#include "ir/bodies.h"
 
 #include <algorithm>
 #include <optional>
@@ -179,11 +180,7 @@ class WrittenTypes {
     return owner && model_.kind(owner) == OpKind::If && model_.opset(owner) < 11;
   }
 
-  bool in_function(GraphId g) const {
-    if (model_.function_count() == 0) return false;
-    while (model_.graph(g).parent) g = model_.graph(g).parent;
-    return model_.graph(g).function.valid();
-  }
+  bool in_function(GraphId g) const { return model_.function_count() > 0 && is_in_function(model_, g); }
 
   // Returns what the file states, without names, which would be those of other extents in a copy, and without
   // dims that are wrong there.

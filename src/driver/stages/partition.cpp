@@ -10,6 +10,7 @@
 #include "driver/partitioned.h"
 #include "driver/run.h"
 #include "driver/stages/stage.h"
+#include "ir/bodies.h"
 #include "ir/verify.h"
 #include "manifest/manifest.h"
 #include "onnx/device_configuration.h"
@@ -47,17 +48,21 @@ bool writes_parts(const Options& options) {
 // version 4 the writer makes Constant nodes of them again. Those that nothing reads go: an initializer that
 // is not read would be merged with another one by a second run.
 void take_constants_out(Model& m) {
-  for (NodeId n = m.first_node(m.main()), next; n; n = next) {
-    next = m.next_node(n);
-    if (m.kind(n) != OpKind::Constant) continue;
-    const ValueId v = m.output(n, 0);
-    if (m.use_count(v) == 0 && !m.value(v).pinned) {
+  for (std::uint32_t g = 0; g < m.graph_count(); ++g) {
+    if (!m.graph(GraphId{g}).alive || is_in_function(m, GraphId{g})) continue;
+    for (NodeId n = m.first_node(GraphId{g}), next; n; n = next) {
+      next = m.next_node(n);
+      if (m.kind(n) != OpKind::Constant) continue;
+      const ValueId v = m.output(n, 0);
+      if (m.use_count(v) == 0 && !m.value(v).pinned) {
+        m.erase(n);
+        continue;
+      }
+      const bool returned = GraphId{g} != m.main() && m.is_graph_output(v);
+      if (!m.value(v).tensor || returned || !m.can_become_constant(v)) continue;
+      m.make_constant(v, m.value(v).tensor);
       m.erase(n);
-      continue;
     }
-    if (!m.value(v).tensor || !m.can_become_constant(v)) continue;
-    m.make_constant(v, m.value(v).tensor);
-    m.erase(n);
   }
 }
 
