@@ -187,7 +187,10 @@ void add_external_root(CLI::App& app, std::string& to) {
 template <class Parse>
 std::string meant(const char* option, std::string text, Parse parse, const char* general) {
   std::size_t at = text.rfind('=');
-  if (at == std::string::npos && (at = text.rfind(':')) != std::string::npos) text[at] = '=';
+  if (at == std::string::npos) {
+    at = text.rfind(':');
+    if (at != std::string::npos) text[at] = '=';
+  }
   for (std::size_t i = at; at != std::string::npos && i < text.size(); ++i)
     if (text[i] == 'x' || text[i] == ' ') text[i] = ',';
   return parse(text) ? "did you mean " + std::string(option) + ' ' + text + '?' : general;
