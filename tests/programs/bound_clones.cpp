@@ -57,11 +57,13 @@ Status optimize(const Model& loaded, const std::string& path, const Bindings& bi
   hooks.bound = specializes(bindings);
   if (Status clean = clean_up({}, work, hooks); !clean) return clean;
   const Model& model = work.model;
-  const std::vector<TypeOverride> types = written_types(work.model, *work.inference,
-                                                        {.specialized = specializes(bindings),
-                                                         .all = false,
-                                                         .passes_ran = true,
-                                                         .file_values = work.file_values});
+  const std::vector<TypeOverride> types =
+      written_types(work.model, *work.inference,
+                    {.specialized = specializes(bindings),
+                     .on_inputs_only = work.left_alone || work.states_less,
+                     .all = false,
+                     .passes_ran = !work.left_alone,
+                     .file_values = work.file_values});
   SaveOptions options;
   options.path = path;
   options.types = types;
