@@ -54,7 +54,7 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
     const std::vector<RefusedNode> refused = refused_at_load(m, infer, question);
     bool some_stay = false;
     for (const RefusedNode& n : refused) {
-      if (bound && n.fails) return cannot_work(m, n.node);
+      if (bound && (n.fails || (in_main(m, n.node) && n.hide.empty()))) return cannot_work(m, n.node);
       some_stay = some_stay || n.hide.empty();
     }
     // What the question takes for known, a runtime need not know.
