@@ -42,7 +42,7 @@ class CheckedOutput:
     noise: Union[float, str]
     """What the original itself differs by between equal runs."""
     unsteady: bool
-    """The original differs from itself by more than 0.05, which excuses no more than that."""
+    """The original differs from itself by more than 0.05; only differences up to that are accepted."""
     random: bool
     """Held to type and shape only."""
     ok: bool
