@@ -1,8 +1,10 @@
 #include "driver/load_check.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "driver/shapes.h"
+#include "infer/appearing_numbers.h"
 #include "infer/merged_branches.h"
 #include "infer/refused_nodes.h"
 #include "rewrite/hide_types.h"
@@ -74,22 +76,28 @@ bool can_keep_loading(Work& work) {
   Model& m = work.model;
   const Inference& infer = *work.inference;
   if (branches_may_disagree(m, infer)) return false;
+  // Bodies with operands that cannot be hidden. No pass touches one that its reader overwrites.
+  const auto holds_exposed = [&](GraphId g, bool overwritten) {
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n))
+      for (std::size_t k = 0; k < m.input_count(n); ++k)
+        if (const ValueId v = m.input(n, k); v && infer.type_of(v).kind == TypeKind::Tensor &&
+                                             !can_hide(m, infer, n, v) && (overwritten || !m.is_fixed(v)))
+          return true;
+    return false;
+  };
+  std::vector<GraphId> exposed;
+  for (std::size_t i = 0; i < m.graph_count(); ++i)
+    if (const GraphId g{i}; m.graph(g).alive && g != m.main() && holds_exposed(g, true)) exposed.push_back(g);
+  if (!exposed.empty()) {
+    const std::vector<bool> may_appear = graphs_where_numbers_may_appear(m, infer);
+    for (const GraphId g : exposed)
+      if (may_appear[g.index()] && holds_exposed(g, false)) return false;
+  }
   if (!any_may_be_refused(m, infer)) return true;
   const auto hides = [&](NodeId n, ValueId v) { return can_hide(m, infer, n, v); };
   for (const RefusedNode& n : refused_at_load(m, infer, {.stated = {}, .whole = true, .can_hide = hides}))
     if (in_main(m, n.node) && !n.fails && n.hide.empty()) return false;
-  const auto all_can_be_hidden = [&](GraphId g) {
-    for (NodeId n = m.first_node(g); n; n = m.next_node(n))
-      for (std::size_t i = 0; i < m.input_count(n); ++i) {
-        const ValueId v = m.input(n, i);
-        if (v && infer.type_of(v).kind == TypeKind::Tensor && !can_hide(m, infer, n, v)) return false;
-      }
-    return true;
-  };
-  for (std::size_t i = 0; i < m.graph_count(); ++i) {
-    const GraphId g(static_cast<std::uint32_t>(i));
-    if (g != m.main() && !all_can_be_hidden(g) && certainly_fails(m, infer, g)) return false;
-  }
+  if (std::ranges::any_of(exposed, [&](GraphId g) { return certainly_fails(m, infer, g); })) return false;
   return true;
 }
 

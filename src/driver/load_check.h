@@ -16,13 +16,13 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
 
 // The warning of a run that left a model alone (Work::left_alone).
 inline constexpr std::string_view kLeftAlone =
-    "a runtime would refuse a node if it knew more of its operands, and nothing can be hidden from it: no "
-    "pass "
-    "ran, and no inferred type is written";
+    "a runtime would refuse a node if it knew more of its operands, and nothing can be hidden from it: "
+    "no pass ran, and no inferred type is written";
 
 // Returns false if a runtime that knew what inference knows would refuse a node that need not run, and some
 // operand there cannot be hidden from it: what passes make known could not be taken back; and if it may come
-// to refuse an If for its branches (infer/merged_branches.h). Call it before passes.
+// to refuse one for numbers that inference does not know (infer/appearing_numbers.h), or an If for its
+// branches (infer/merged_branches.h). Call it before passes.
 bool can_keep_loading(Work& work);
 
 // Returns false if a runtime certainly refuses the model as it stands, for a node that need not run: there is

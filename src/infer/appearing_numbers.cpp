@@ -1,0 +1,88 @@
+#include "infer/appearing_numbers.h"
+
+#include <algorithm>
+
+#include "ir/bodies.h"
+#include "ops/node_facts.h"
+
+namespace graphopt {
+namespace {
+
+class AppearingNumbers {
+ public:
+  AppearingNumbers(const Model& m, const Inference& infer)
+      : m_(m),
+        infer_(infer),
+        constant_(m.value_count(), false),
+        opens_(m.value_count(), false),
+        found_(m.graph_count(), false) {
+    for (std::size_t i = 0; i < m.value_count(); ++i) constant_[i] = m.constant_of(ValueId{i}).valid();
+    visit_graphs(false);
+    // A function may be called with any of what was found.
+    passed_ = std::ranges::find(found_, true) != found_.end();
+    visit_graphs(true);
+  }
+
+  std::vector<bool> take_found() { return std::move(found_); }
+
+ private:
+  void visit_graphs(bool of_functions) {
+    for (std::size_t i = 0; i < m_.graph_count(); ++i) {  // outer graphs have smaller numbers
+      const GraphId g{i};
+      if (!m_.graph(g).alive || is_in_function(m_, g) != of_functions) continue;
+      const bool passed = of_functions ? passed_ : reads_some(m_.graph(g).owner);
+      if (passed)
+        for (const ValueId v : m_.graph_inputs(g)) opens_[v.index()] = true;
+      for (NodeId n = m_.first_node(g); n; n = m_.next_node(n)) visit(g, n);
+    }
+  }
+
+  void visit(GraphId g, NodeId n) {
+    bool constant = facts_of(m_, n).purity == Purity::Pure;
+    for (std::size_t i = 0; i < m_.input_count(n); ++i)
+      constant = constant && (!m_.input(n, i) || constant_[m_.input(n, i).index()]);
+    const bool found = reads_some(n);
+    if (found) found_[g.index()] = true;
+    for (const ValueId v : m_.outputs(n)) {
+      if (!v) continue;
+      constant_[v.index()] = constant;
+      opens_[v.index()] = found && !has_known_dims(v);
+    }
+  }
+
+  bool reads_some(NodeId n) const {
+    for (std::size_t i = 0; n && i < m_.input_count(n); ++i)
+      if (const ValueId v = m_.input(n, i); v && may_appear(v)) return true;
+    return false;
+  }
+
+  bool may_appear(ValueId v) const { return opens_[v.index()] || (constant_[v.index()] && !is_known(v)); }
+
+  // Dims are read from lists and scalars.
+  bool is_known(ValueId v) const {
+    if (m_.constant_of(v)) return true;
+    if (infer_.has_rank(v) && infer_.dims(v).size() > 1) return has_known_dims(v);
+    const SymbolicTensor* t = infer_.symbolic(v);
+    return t && std::ranges::all_of(t->elements, [this](DimId d) { return d && m_.dims.value(d); });
+  }
+
+  bool has_known_dims(ValueId v) const {
+    return infer_.has_rank(v) &&
+           std::ranges::all_of(infer_.dims(v), [this](DimId d) { return d && m_.dims.value(d); });
+  }
+
+  const Model& m_;
+  const Inference& infer_;
+  std::vector<bool> constant_;  // by value: it is computed from constants alone
+  std::vector<bool> opens_;     // by value: its dims may become known
+  std::vector<bool> found_;     // by graph
+  bool passed_ = false;         // calls may pass what appears or opens
+};
+
+}  // namespace
+
+std::vector<bool> graphs_where_numbers_may_appear(const Model& m, const Inference& infer) {
+  return AppearingNumbers(m, infer).take_found();
+}
+
+}  // namespace graphopt
