@@ -4,6 +4,7 @@
 
 #include "draft/axis_work.h"
 #include "infer/elementwise.h"
+#include "ir/bodies.h"
 #include "ops/attributes.h"
 #include "ops/compose.h"
 #include "ops/node_facts.h"
@@ -321,9 +322,7 @@ Draft DraftBuilder::build(GraphId g, Draft* spare) {
   Draft d = spare ? Draft(c_.model, g, std::move(*spare)) : Draft(c_.model, g);
   ++serial_;
   values_.resize(c_.model.value_count());
-  GraphId root = g;
-  while (c_.model.graph(root).parent) root = c_.model.graph(root).parent;
-  d.in_function = c_.model.graph(root).function.valid();
+  d.in_function = is_in_function(c_.model, g);
   order_.compute(g);
   if (keeps_bits(c_.options.strictness)) find_fixed_operands();
   // Ids follow the file, where neighbours are near each other; the order of the list is the canonical one.

@@ -11,6 +11,7 @@
 #include "infer/onnx_schemas.h"
 #include "infer/refused_constants.h"
 #include "infer/refused_nodes.h"
+#include "ir/bodies.h"
 #include "ops/constants.h"
 #include "ops/facts_constants.h"
 #include "ops/node_facts.h"
@@ -433,11 +434,7 @@ class AsLoaded {
   }
 
   // What a function that only the main graph calls computes is computed in every run.
-  bool is_reached(GraphId g) const { return called_in_bodies_ || !is_in_function(g); }
-  bool is_in_function(GraphId g) const {
-    while (m_.graph(g).parent) g = m_.graph(g).parent;
-    return m_.graph(g).function.valid();
-  }
+  bool is_reached(GraphId g) const { return called_in_bodies_ || !is_in_function(m_, g); }
 
   TypeId stronger(ValueId v) { return with_numbers(m_, infer_.type(v), written_[v.index()]); }
 
@@ -525,7 +522,7 @@ class AsLoaded {
       const ValueId v = m_.output(n, i);
       if (!v) continue;
       // Types in functions are those that inference found for their calls.
-      const bool inferred = !question_.least && is_in_function(m_.value(v).graph);
+      const bool inferred = !question_.least && is_in_function(m_, m_.value(v).graph);
       const TypeId beside = inferred ? infer_.type(v) : written_[v.index()];
       types_[v.index()] = results.empty() ? assumed(v) : with_numbers(m_, results[i], beside);
       known_[v.index()] = known;

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <string>
 
+#include "ir/bodies.h"
 #include "ir/model.h"
 #include "ir/model_state.h"
 #include "support/order_keys.h"
@@ -212,10 +213,7 @@ void Model::mark_initializer(ValueId v, TensorId t) {
 }
 
 bool Model::can_hold_constant(GraphId g, DType type) const {
-  GraphId root = g;
-  while (graph(root).parent) root = graph(root).parent;
-  const bool function = graph(root).function.valid();
-  if (function ? root != g : ir_version >= 4) return true;  // as an initializer
+  if (is_in_function(*this, g) ? graph(g).parent.valid() : ir_version >= 4) return true;  // as an initializer
   const std::int64_t version = opset(g, NameId{std::uint32_t{0}});
   return version >= 9 ||
          (version > 0 && (type == DType::Float || type == DType::Float16 || type == DType::Double));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/bodies.h"
 #include "onnx/fields.h"
 #include "onnx/tensor_wire.h"
 #include "onnx/types_wire.h"
@@ -128,10 +129,8 @@ bool WrittenModel::is_constant_node(const Graph& graph, ValueId v) const {
   const Value& value = m_.value(v);
   if (!value.alive || !value.is_initializer || value.is_sparse || !value.tensor) return false;
   if (graph.function) return true;
-  const Graph* g = &graph;
-  while (g->parent) g = &m_.graph(g->parent);
-  if (!g->function && m_.ir_version >= 4) return false;
-  if (g->function) return false;  // a subgraph inside a function may have initializers
+  // A subgraph inside a function may have initializers.
+  if (m_.ir_version >= 4 || (graph.parent && is_in_function(m_, graph.parent))) return false;
   return !value.is_input && tensor_name(m_.tensor(value.tensor).proto) != m_.text(value.name);
 }
 

@@ -12,6 +12,7 @@
 //   c = Constant <value = float[1] {2}> ()      =>      <float[1] c = {2}>
 //   y = Mul (x, c)                                      y = Mul (x, c)
 
+#include "ir/bodies.h"
 #include "passes/rule_pass.h"
 
 namespace graphopt {
@@ -28,9 +29,7 @@ class ToInitializer final : public Rule {
     const ValueId v = m.output(n, 0);
     if (!m.value(v).tensor) return c.no(n, "its value is no dense tensor, or the caller's");
     if (m.ir_version < 4) return c.no(n, "before IR version 4 an initializer must be an input");
-    GraphId root = m.node(n).graph;
-    while (m.graph(root).parent) root = m.graph(root).parent;
-    if (m.graph(root).function) return c.no(n, "a function has no initializers");
+    if (is_in_function(m, m.node(n).graph)) return c.no(n, "a function has no initializers");
     return m.node(n).graph == m.main() || !m.is_graph_output(v) || c.no(n, "a body returns it");
   }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/bodies.h"
 #include "reduce/chunks.h"
 #include "reduce/replace.h"
 #include "reduce/strategies.h"
@@ -41,16 +42,11 @@ bool may_replace(const Model& m, ValueId from, ValueId to) {
   return true;
 }
 
-bool in_function(const Model& m, GraphId g) {
-  while (m.graph(g).parent) g = m.graph(g).parent;
-  return m.graph(g).function.valid();
-}
-
 // Types in functions are not known; there any operand is tried.
 void bypass(Model& m, const Inference& types, NodeId n) {
   const ValueId result = only_result(m, n);
   if (!result || m.is_fixed(result)) return;
-  const bool any = in_function(m, m.node(n).graph);
+  const bool any = is_in_function(m, m.node(n).graph);
   for (std::size_t i = 0; i < m.input_count(n); ++i) {
     const ValueId v = m.input(n, i);
     if (!v || !(any || alike(m, types.type_of(v), types.type_of(result), false))) continue;
