@@ -308,13 +308,13 @@ def main():
     total = sum(counts[c] for c in COUNTED)
     safe = counts["safe"] + counts["safe, but no extents to run"]
     line = [f"{counts[k]} {k}" for k in COUNTED[1:-1]]
-    print(f"{total} cases: {safe} safe, {', '.join(line)}")
     somewhere, never = operators["safe"], operators["refused"] - operators["safe"]
     print(
         f"{compared} comparisons; {len(somewhere)} operators safe somewhere, {len(never)} refused everywhere"
     )
     left = {k: n for k, n in counts.items() if k not in COUNTED}
     print(f"left out: {left}; {crashed} crashed")
+    print(f"{total} cases: {safe} safe, {', '.join(line)}")
     bad = counts["unsound"] or counts["failed"] or crashed or not total
     floor = a.floor
     if not a.filter and (wanted := EXPECTED.get((onnx.__version__, onnxruntime.__version__))):
