@@ -7,8 +7,8 @@ figures of other optimizers.
 Fills the models, runs tests/equal/zoo.py over all of them (it compares the results in ONNX Runtime, too) and
 replaces what stands between the two marks in README.md; with --check it changes nothing, and the exit status
 is 1 when README.md differs. Some twenty seconds. The other optimizers are not run: peers.json has what they
-left of each model, with their versions, and costs.json what peers.py measured of all processes. --work keeps
-the filled models for the next run.
+left of each model, with their versions, and costs.json what peers.py measured of all processes and of sessions of
+what they wrote. --work keeps the filled models for the next run.
 """
 
 import argparse
@@ -45,15 +45,18 @@ def text(ours, peers, costs):
         """`after` has the nodes of the models on which this optimizer is right."""
         mean = math.exp(math.fsum(math.log(n / before[m]) for m, n in after.items()) / len(after))
         total = f"{sum(after.values()):,}" if len(after) == len(before) else "-"
-        spent = f"{costs[peer]['cpu_seconds']:.3f} | {costs[peer]['peak_mib']:.0f}"
+        c = costs[peer]
+        spent = f"{c['start']:.3f} | {c['latency']:.3f} | {c['cpu_seconds']:.3f} | {c['peak_mib']:.0f}"
         return f"| {name} | {len(after)} of {len(before)} | {mean:.3f} | {total} | {spent} |"
 
     after = {m: row["after"] for m, row in ours.items()}
     lines = [
         "| | models right | nodes after / before (geometric mean over its right models) "
         f"| nodes in total, of {sum(before.values()):,} "
-        "| CPU seconds of a process (geometric mean) | greatest memory, MiB |",
-        "|---|---|---|---|---|---|",
+        "| session start, of the original's CPU time (geometric mean) "
+        "| run, of the original's time (geometric mean) "
+        "| CPU seconds of the optimizer (geometric mean) | its greatest memory, MiB |",
+        "|---|---|---|---|---|---|---|---|",
         row("**graphopt**", after, "graphopt"),
     ]
     right = {m: {p: r for p, r in peers["models"][m].items() if r["verdict"] == "right"} for m in ours}

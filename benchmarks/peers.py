@@ -2,7 +2,7 @@
 """graphopt, a durable copy of the file, and other optimizers, in one run on a set of models.
 
   peers.py GRAPHOPT [FOLDER] [--peers NAME,...] [--python PYTHON] [--only NAME ...] [--runs N] [--latency S]
-           [--work DIR] [--json FILE] [--update]
+           [--starts N] [--work DIR] [--json FILE] [--update]
 
 The models are those of tests/models, or the *.onnx of FOLDER. Printed per model and optimizer:
 
@@ -12,15 +12,16 @@ The models are those of tests/models, or the *.onnx of FOLDER. Printed per model
   diff          the largest relative difference of a result (tests/lib/compare.py), or what is wrong
   latency       median time of a run in ONNX Runtime, its optimizations on, one thread, over that of the
                 original: sessions of all outputs are run in turns for --latency seconds (0: not measured)
-  start         the same for making the session from the file
+  start         the same for making the session from the file; the least of --starts (20) counts
 
 `right` in the summary means: the same results and interface. An output is plain if each operator is one of
 the standard, at the version that the model imports, or stands in the original.
 
 The others run in PYTHON (default: this one), which has benchmarks/peers-requirements.txt installed; a peer
-that cannot be imported there is left out. --update writes the summary to benchmarks/costs.json, from which
-benchmarks/figures.py takes seconds and memory for the table of README.md. Seconds mean something only on a
-machine that does nothing else, and only relative to each other.
+that cannot be imported there is left out. --update writes what was measured to benchmarks/costs.json (with
+--runs 0 the outputs are made once, and nothing of the processes is written), from which benchmarks/figures.py
+takes it for the table of README.md. Seconds mean something only on a machine that does nothing else, and only
+relative to each other.
 """
 
 import argparse
@@ -125,14 +126,15 @@ def judge(row, source, target, record):
         row["problem"] = found.verdict
 
 
-def run_in_turns(paths, feeds, seconds):
-    """{name: (seconds of a run, seconds of making the session)}, medians; the original is among `paths`."""
-    starts, sessions = {n: [] for n in paths}, {}
-    for _ in range(5):
-        for name, path in paths.items():
+def run_in_turns(paths, feeds, seconds, starts):
+    """{name: (median seconds of a run, least seconds of making the session)}; the original is in `paths`."""
+    least, sessions = {n: math.inf for n in paths}, {}
+    for k in range(max(starts, 1)):
+        for name, path in list(paths.items())[:: 1 if k % 2 else -1]:
+            sessions.pop(name, None)
             begin = time.thread_time()
             sessions[name] = compare.session(path, True, 1)
-            starts[name].append(time.thread_time() - begin)
+            least[name] = min(least[name], time.thread_time() - begin)
     given = {
         n: {i.name: feeds[i.name] for i in s.get_inputs() if i.name in feeds} for n, s in sessions.items()
     }
@@ -145,12 +147,12 @@ def run_in_turns(paths, feeds, seconds):
             sessions[name].run(None, given[name])
             times[name].append(time.thread_time() - begin)
         order.append(order.pop(0))
-    return {n: (statistics.median(times[n]), statistics.median(starts[n])) for n in paths}
+    return {n: (statistics.median(times[n]), least[n]) for n in paths}
 
 
 def measure(name, source, todo, a, folder):
     """{optimizer: its row} of a model."""
-    rows = optimize(todo, source, folder, a.runs)
+    rows = optimize(todo, source, folder, max(a.runs, 1))
     record = models.records().get(name) or inputs.record_of(source)
     targets = {n: os.path.join(folder, n, "out.onnx") for n in rows if "problem" not in rows[n]}
     for n, target in targets.items():
@@ -161,7 +163,7 @@ def measure(name, source, todo, a, folder):
     if a.latency > 0:
         feeds = inputs.make(record, inputs.sizes(record, "default"))
         good = {n: t for n, t in targets.items() if "problem" not in rows[n] and n != "copy"}
-        found = run_in_turns({"original": source, **good}, feeds, a.latency)
+        found = run_in_turns({"original": source, **good}, feeds, a.latency, a.starts)
         for n in good:
             rows[n]["latency"] = found[n][0] / found["original"][0]
             rows[n]["start"] = found[n][1] / found["original"][1]
@@ -186,10 +188,28 @@ def summary(table):
             "seconds": mean(r["seconds"] for r in rows),
             "cpu_seconds": mean(r["cpu"] for r in rows),
             "peak_mib": max(r["peak_mib"] for r in rows),
+            "compared": sum("latency" in r for r in right),
             "latency": mean(r["latency"] for r in right if "latency" in r),
             "start": mean(r["start"] for r in right if "start" in r),
         }
     return out
+
+
+def update(total, a):
+    """Writes what was measured of each optimizer to costs.json; the rest stays there as it is."""
+    path = HERE / "costs.json"
+    costs = json.loads(path.read_text(encoding="utf-8"))
+    kinds = {"processes": a.runs > 0, "sessions": a.latency > 0}
+    keys = {
+        "processes": ("models", "seconds", "cpu_seconds", "peak_mib"),
+        "sessions": ("compared", "latency", "start"),
+    }
+    for name, row in total.items():
+        known = costs.setdefault(name, {})
+        for key in (k for kind, is_measured in kinds.items() if is_measured for k in keys[kind]):
+            if row[key] is not None:
+                known[key] = round(row[key], 4)
+    path.write_text(json.dumps(costs, indent=1) + "\n", encoding="utf-8")
 
 
 def shown(number, digits):
@@ -205,6 +225,7 @@ def main():
     p.add_argument("--python", default=sys.executable)
     p.add_argument("--only", nargs="+", default=[], metavar="NAME")
     p.add_argument("--runs", type=int, default=3, metavar="N")
+    p.add_argument("--starts", type=int, default=20, metavar="N")
     p.add_argument("--latency", type=float, default=0, metavar="S")
     p.add_argument("--work", metavar="DIR", help="filled models are kept there and used again")
     p.add_argument("--json", metavar="FILE", help="write all rows there")
@@ -237,8 +258,7 @@ def main():
     if a.json:
         pathlib.Path(a.json).write_text(json.dumps(table, indent=1) + "\n")
     if a.update:
-        costs = {n: {k: v and round(v, 4) for k, v in r.items()} for n, r in total.items()}
-        (HERE / "costs.json").write_text(json.dumps(costs, indent=1) + "\n")
+        update(total, a)
     return 1 if any("problem" in rows["graphopt"] for rows in table.values()) else 0
 
 
