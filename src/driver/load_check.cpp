@@ -50,13 +50,15 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
   changed = false;
   for (int round = 0; round < kMostRounds; ++round) {
     const std::vector<StatedAs> stated = stated_types(options, work, bound);
-    const LoadQuestion question{.stated = stated, .whole = bound, .can_hide = [&](NodeId n, ValueId v) {
-                                  return can_hide(m, infer, n, v);
-                                }};
+    const LoadQuestion question{
+        .stated = stated, .whole = bound, .folds = true, .can_hide = [&](NodeId n, ValueId v) {
+          return can_hide(m, infer, n, v);
+        }};
     const std::vector<RefusedNode> refused = refused_at_load(m, infer, question);
     bool some_stay = false;
     for (const RefusedNode& n : refused) {
-      if (bound && (n.fails || (in_main(m, n.node) && n.hide.empty()))) return cannot_work(m, n.node);
+      if (bound && (n.fails || (in_main(m, n.node) && n.hide.empty() && !work.left_alone)))
+        return cannot_work(m, n.node);
       some_stay = some_stay || n.hide.empty();
     }
     // What the question takes for known, a runtime need not know.

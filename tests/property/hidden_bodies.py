@@ -143,7 +143,7 @@ OLD = {
 OPSETS = {"ReduceMean": 17, "DFT": 17, "DFT_last": 17}
 CONSTANTS = (
     "float[2] two = {1, 2}, float[1, 2, 1] kernel = {1, 2}, int64[1] zeros = {0}, bool[1] yes = {1}, "
-    "int64 three = {3}, int64[1, 2] corner = {0, 0}, float[1, 4, 1] gates = {1, 2, 3, 4}, "
+    "int64 three = {3}, int64 nought = {0}, int64[1, 2] corner = {0, 0}, float[1, 4, 1] gates = {1, 2, 3, 4}, "
     "uint8[2] bytes = {0, 0}, int64[2] lengths = {1, 1}, float one = {1}, int64[1] first = {0}, "
     "int64[1] second = {1}, float[2, 0] none = {}, float[6, 6] big = {" + ", ".join(["1"] * 36) + "}"
 )
@@ -202,7 +202,14 @@ def by_length_inside(to, values):
     return constants, "", nodes
 
 
-NUMBERS = (by_identity, in_the_body, by_pieces, by_floats, by_sums, by_shape, by_length, by_length_inside)
+def in_sight(to, values):
+    return f"int64[{len(values)}] {to} = {numbers(values)}", "", ""
+
+
+NUMBERS = (
+    *(by_identity, in_the_body, by_pieces, by_floats, by_sums, by_shape, by_length, by_length_inside),
+    in_sight,
+)
 
 
 def reshaped(rank):
@@ -225,7 +232,25 @@ def through_identity(rank):
     return "h_a = Reshape (x, to) h_b = Identity (h_a) h = Relu (h_b)"
 
 
-DIMS = (reshaped, expanded, filled, cut, through_identity)
+# ONNX Runtime forgets the dims of what is in a sequence.
+def from_sequence(rank):
+    return "h_a = Reshape (x, to) h_q = SequenceConstruct (h_a, x) h = SequenceAt (h_q, nought)"
+
+
+def joined(rank):
+    return "h_a = Reshape (x, to) h_q = SequenceConstruct (h_a) h = ConcatFromSequence <axis = 0> (h_q)"
+
+
+DIMS = (reshaped, expanded, filled, cut, through_identity, from_sequence, joined)
+
+
+def is_tried(operator, shape, list_, body, old):
+    if operator == "ReverseSequence" and body is main_graph:
+        return False  # its kernel ends the process where an operand has too few dims
+    by_sequence = shape in (from_sequence, joined)
+    if old and (by_sequence or operator not in OLD):
+        return False
+    return by_sequence or list_ is not in_sight
 
 
 # Bodies: the nodes of the main graph that hold `inner`, which gives u; (nodes, functions, inputs that the run
@@ -451,7 +476,7 @@ def main():
     a = p.parse_args()
     rng = random.Random(a.seed)
     combinations = list(itertools.product(OPERATORS, DIMS, NUMBERS, BODIES, (False, True), (0, 9, 10)))
-    combinations = [c for c in combinations if a.only in c[0] and (not c[5] or c[0] in OLD)]
+    combinations = [c for c in combinations if a.only in c[0] and is_tried(*c[:4], c[5])]
     rng.shuffle(combinations)
     if not a.all:
         seen = set()
@@ -470,6 +495,10 @@ def main():
                 continue
             options = rng.choice(OPTIONS + (BOUND * 2 if symbolic else ()))
             problem = check(a.graphopt, folder, model, options)
+            if old and body is function and "--dim" in options and problem and "cannot work with" in problem:
+                problem = (
+                    ""  # an error, though nothing calls the function in a run: nothing can be hidden there
+                )
             asked += problem is not None
             if problem:
                 names = f"{operator} {shape.__name__} {list_.__name__} {body.__name__}"
