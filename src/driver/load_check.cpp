@@ -41,37 +41,9 @@ Error cannot_work(const Model& m, NodeId n) {
                "give --dim, --shape or --bucket other numbers"};
 }
 
-}  // namespace
-
-Status keep_loading(const Options& options, Work& work, bool bound, bool& changed) {
-  Model& m = work.model;
-  Inference& infer = *work.inference;
-  bound = bound || specializes(bindings_of(options.infer));
-  changed = false;
-  for (int round = 0; round < kMostRounds; ++round) {
-    const std::vector<StatedAs> stated = stated_types(options, work, bound);
-    const LoadQuestion question{
-        .stated = stated, .whole = bound, .folds = true, .can_hide = [&](NodeId n, ValueId v) {
-          return can_hide(m, infer, n, v);
-        }};
-    const std::vector<RefusedNode> refused = refused_at_load(m, infer, question);
-    bool some_stay = false;
-    for (const RefusedNode& n : refused) {
-      if (bound && (n.fails || (in_main(m, n.node) && n.hide.empty() && !work.left_alone)))
-        return cannot_work(m, n.node);
-      some_stay = some_stay || n.hide.empty();
-    }
-    // What the question takes for known, a runtime need not know.
-    if (some_stay && (bound || options.infer.write_types) && certainly_refused(options, work, bound)) {
-      work.states_less = true;
-      const NodeId n = certainly_refused(options, work, bound);
-      if (n && bound) return cannot_work(m, n);
-    }
-    if (!hide_types(m, infer, refused)) break;
-    infer.update();
-    changed = true;
-  }
-  return Done{};
+bool is_refused_as_it_stands(Work& work, bool folded) {
+  const LoadQuestion question{.stated = {}, .folds = folded, .least = true, .can_hide = hides_nothing};
+  return !refused_at_load(work.model, *work.inference, question).empty();
 }
 
 bool can_keep_loading(Work& work) {
@@ -103,9 +75,44 @@ bool can_keep_loading(Work& work) {
   return true;
 }
 
-bool loads_as_it_stands(Work& work) {
-  const LoadQuestion question{.stated = {}, .least = true, .can_hide = hides_nothing};
-  return refused_at_load(work.model, *work.inference, question).empty();
+}  // namespace
+
+Status keep_loading(const Options& options, Work& work, bool bound, bool& changed) {
+  Model& m = work.model;
+  Inference& infer = *work.inference;
+  bound = bound || specializes(bindings_of(options.infer));
+  changed = false;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::vector<StatedAs> stated = stated_types(options, work, bound);
+    const LoadQuestion question{
+        .stated = stated, .whole = bound, .folds = work.loads_folded, .can_hide = [&](NodeId n, ValueId v) {
+          return can_hide(m, infer, n, v);
+        }};
+    const std::vector<RefusedNode> refused = refused_at_load(m, infer, question);
+    bool some_stay = false;
+    for (const RefusedNode& n : refused) {
+      if (bound && (n.fails || (in_main(m, n.node) && n.hide.empty() && !work.left_alone)))
+        return cannot_work(m, n.node);
+      some_stay = some_stay || n.hide.empty();
+    }
+    // What the question takes for known, a runtime need not know.
+    if (some_stay && (bound || options.infer.write_types) && certainly_refused(options, work, bound)) {
+      work.states_less = true;
+      const NodeId n = certainly_refused(options, work, bound);
+      if (n && bound) return cannot_work(m, n);
+    }
+    if (!hide_types(m, infer, refused)) break;
+    infer.update();
+    changed = true;
+  }
+  return Done{};
+}
+
+bool loads_as_it_stands(Work& work) { return !is_refused_as_it_stands(work, false); }
+
+void plan_loading(Work& work) {
+  work.left_alone = !can_keep_loading(work);
+  work.loads_folded = !work.left_alone && !is_refused_as_it_stands(work, true);
 }
 
 }  // namespace graphopt

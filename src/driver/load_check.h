@@ -19,11 +19,12 @@ inline constexpr std::string_view kLeftAlone =
     "a runtime would refuse a node if it knew more of its operands, and nothing can be hidden from it: "
     "no pass ran, and no inferred type is written";
 
-// Returns false if a runtime that knew what inference knows would refuse a node that need not run, and some
-// operand there cannot be hidden from it: what passes make known could not be taken back; and if it may come
-// to refuse one for numbers that inference does not know (infer/appearing_numbers.h), or an If for its
-// branches (infer/merged_branches.h). Call it before passes.
-bool can_keep_loading(Work& work);
+// Decides what keep_loading looks at, and whether the model is left alone (Work::loads_folded, left_alone).
+// It is if a runtime that knew what inference knows would refuse a node that need not run, and some operand
+// there cannot be hidden from it: what passes make known could not be taken back; and if it may come to
+// refuse one for numbers that inference does not know (infer/appearing_numbers.h), or an If for its branches
+// (infer/merged_branches.h). Call it before passes, for a model that loads as it stands.
+void plan_loading(Work& work);
 
 // Returns false if a runtime certainly refuses the model as it stands, for a node that need not run: there is
 // nothing to keep then. Call it before passes, for a model in which no numbers were bound.

@@ -30,10 +30,11 @@ struct Work {
   Assignments assigned;         // of nodes whose device the model names; empty when nobody asks
   std::uint64_t rewrite_budget = Journal::kNoLimit;  // less for a model of --bisect
   PipelineReport pipeline;                           // of clean-up, when it has run
-  bool left_alone = false;   // no pass runs and --infer writes nothing: they would make known what must stay
-                             // unknown (load_check.h)
-  bool states_less = false;  // --infer writes nothing, and bound numbers are written on inputs only, for the
-                             // same reason
+  bool left_alone = false;    // no pass runs and --infer writes nothing: they would make known what must stay
+                              // unknown (load_check.h)
+  bool loads_folded = false;  // a runtime loads the file when it has computed what is constant, too
+  bool states_less = false;   // --infer writes nothing, and bound numbers are written on inputs only, for the
+                              // same reason
 };
 
 class Run {

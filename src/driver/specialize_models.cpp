@@ -138,7 +138,7 @@ class Specializer {
       if (Status clean = clean_up(run_.options, work, hooks); !clean) return clean;
       if (work.pipeline.stopped == StopReason::Stopped) return Done{};  // all() says so
     } else {
-      work.left_alone = !can_keep_loading(work);
+      plan_loading(work);
       bool changed = false;
       if (Status loads = keep_loading(run_.options, work, true, changed); !loads) return loads;
     }

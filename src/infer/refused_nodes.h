@@ -41,7 +41,7 @@ struct RefusedNode {
 struct LoadQuestion {
   std::span<const StatedAs> stated;
   bool whole = false;  // all nodes of the main graph count as well
-  bool folds = false;  // what inference knows of elements counts as constants: a runtime may compute it
+  bool folds = false;  // what inference knows of elements counts as constants: a runtime computes it
   // Where it is not known exactly what a runtime knows, less is taken to be known than is: it refuses what is
   // returned, an If whose branches it cannot merge (merged_branches.h) too.
   bool least = false;

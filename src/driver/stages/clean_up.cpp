@@ -201,9 +201,9 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
   const bool bound = hooks.bound || specializes(bindings_of(options.infer));
   std::size_t kept = 0;
   const bool loads = bound || loads_as_it_stands(work);
-  if (loads && !can_keep_loading(work)) {
+  if (loads) plan_loading(work);
+  if (work.left_alone) {
     work.pipeline = {};
-    work.left_alone = true;
     bool changed = false;
     return bound ? keep_loading(options, work, bound, changed) : Status(Done{});
   }

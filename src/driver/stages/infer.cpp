@@ -34,7 +34,7 @@ Status keep_loading_without_passes(const Options& options, Work& work) {
   if (is_wanted(Stage::CleanUp, options)) return Done{};
   const bool bound = specializes(bindings_of(options.infer));
   if (!bound && (!states_types(options) || !loads_as_it_stands(work))) return Done{};
-  work.left_alone = !can_keep_loading(work);
+  plan_loading(work);
   if (!bound && work.left_alone) return Done{};
   bool changed = false;
   return keep_loading(options, work, false, changed);
