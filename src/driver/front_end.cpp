@@ -17,11 +17,11 @@ std::vector<PassDescription> list_passes() {
 
 std::span<const LevelDescription> list_levels() {
   static constexpr LevelDescription kLevels[] = {
-      {"-O0", "load and save: no pass runs"},
-      {"-O1", "every bit of the results stays as it is"},
-      {"-O2", "default: floats may round otherwise, as sums in another order do; nothing is assumed"},
-      {"-O3", "rounds more, and assumes that indices are inside their tables"},
-      {"--exact", "every bit stays, and nothing is assumed, whatever the level"},
+      {"-O0", "no pass runs: the model is loaded and saved"},
+      {"-O1", "bit-exact rewrites only (exception: float16 on some CPUs)"},
+      {"-O2", "default: floats may round differently, as when a sum is reordered"},
+      {"-O3", "rounds more, and assumes that indices are inside their tables (nothing else is assumed)"},
+      {"--exact", "leaves out every rewrite of -O2 and -O3 that rounds or assumes something"},
   };
   return kLevels;
 }

@@ -21,9 +21,9 @@ def executable(path):
 
 
 def exact_passes(binary):
-    """The names of the passes that keep every bit, in the order of --list-passes, which prints a line
-    "NAME -O<level> exact|rounds TEXT" for each. Raises RuntimeError when it prints something else."""
-    return [row[0] for row in listed_passes(binary) if row[2] == "exact"]
+    """The names of the passes that keep every bit at the level from which they run, in the order of
+    --list-passes. Raises RuntimeError when it prints something else."""
+    return [row[0] for row in listed_passes(binary) if row[2] != row[1]]
 
 
 def rounding_passes(binary):
@@ -33,17 +33,18 @@ def rounding_passes(binary):
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "rounding.md"
     named = set(re.findall(r"^\| `([a-z-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE))
     rows = listed_passes(binary)
-    if missing := [row[0] for row in rows if row[2] == "rounds" and row[0] not in named]:
+    if missing := [row[0] for row in rows if row[2] != "never" and row[0] not in named]:
         raise RuntimeError(f"docs/rounding.md does not have {', '.join(missing)}")
     return [row[0] for row in rows if row[0] in named - {"constant-folding"}]
 
 
 def listed_passes(binary):
+    """Rows "NAME -O<level> -O<level>|never TEXT": the levels from which the pass runs, and rounds."""
     done = subprocess.run([binary, "--list-passes"], capture_output=True, text=True, check=True)
-    rows = [line.split() for line in done.stdout.split("\n\n")[0].splitlines()]  # the levels follow
-    if not rows or any(len(row) < 4 or row[2] not in ("exact", "rounds") for row in rows):
+    lines = done.stdout.split("\n\n")[0].splitlines()[2:]  # below the head; the levels follow
+    if not lines or not all(re.match(r"\S+ +-O\d +(-O\d|never) +\S", line) for line in lines):
         raise RuntimeError(f"--list-passes prints something else:\n{done.stdout}")
-    return rows
+    return [line.split() for line in lines]
 
 
 def optimized(binary, model, folder, *options):

@@ -244,7 +244,7 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
   add(app, kWhat, "-O", "0|1|2|3", "0 no passes, 1 bit-exact, 2 (default) may round, 3 rounds more",
       chosen(o.clean_up.level, "-O",
              std::vector<std::pair<std::string, int>>{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}));
-  flag(app, kWhat, "--exact", "keep every bit of the results, at whatever -O level", o.clean_up.exact);
+  flag(app, kWhat, "--exact", "only bit-exact rewrites, at every -O level", o.clean_up.exact);
   add_repeated(app, kWhat, "--passes", "NAME,...",
                "run only these passes, in this order, until nothing changes",
                pass_names(o.clean_up.passes, "--passes"));
@@ -254,13 +254,14 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
                value_names(o.load.inputs, "--inputs"));
   add_repeated(app, kWhat, "--outputs", "NAME,...", "these values become its outputs, in this order",
                value_names(o.load.outputs, "--outputs"));
-  flag(app, kWhat, "--constant-defaults", "inputs with a default (old exports list weights so) are constants",
+  flag(app, kWhat, "--constant-defaults", "turn inputs that have an initializer (a default) into constants",
        o.load.constant_defaults);
-  flag(app, kWhat, "--list-passes", "print the passes with their levels and end", requests.list_passes);
+  flag(app, kWhat, "--list-passes", "print the passes, with the levels from which they run and round",
+       requests.list_passes);
   flag(app, kWhat, "--list-devices", "print the device profiles that are found and end",
        requests.list_devices);
   add(app, kWhat, "--stop-after", "STAGE",
-      "stop after load, infer or clean-up, and save the model as it is then",
+      "stop after load, infer or clean-up (all passes), and save the model",
       chosen(o.stop_after, "--stop-after",
              std::vector<std::pair<std::string, Stage>>{
                  {"load", Stage::Load}, {"infer", Stage::Infer}, {"clean-up", Stage::CleanUp}}));
@@ -274,7 +275,7 @@ void add_what_options(CLI::App& app, Options& o, Requests& requests) {
       "most bytes that one folded constant may add (default " + std::to_string(kDefaultFoldLimit / 1024) +
           "K)",
       bytes(o.clean_up.fold_limit, "--fold-limit"));
-  add(app, kWhat, "--fold", "WITH", "native (default); ort also runs ONNX Runtime's kernels (may round)",
+  add(app, kWhat, "--fold", "WITH", "native (default); ort: also by ONNX Runtime's kernels (may round)",
       chosen(o.clean_up.fold, "--fold",
              std::vector<std::pair<std::string, FoldWith>>{{"native", FoldWith::Native},
                                                            {"ort", FoldWith::Ort}}));
@@ -380,14 +381,14 @@ void add_output_options(CLI::App& app, Options& o) {
 namespace {
 
 void add_tolerance(CLI::App& app, std::optional<double>& to) {
-  add(app, kTrust, "--check-tolerance", "REL", "largest difference, relative (default by type: float 1e-4)",
+  add(app, kTrust, "--check-tolerance", "REL", "allowed difference, as a share of an output's largest value",
       parsed(to, "--check-tolerance", "is not a tolerance", "give a number as in 1e-4; 0 wants equal values",
              [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
 }
 
 void add_given_inputs(CLI::App& app, std::vector<std::string>& to) {
   add_repeated(app, kTrust, "--check-input", "NAME=FILE",
-               "an input of your own for the check: .npy, or .npz of several",
+               "use your own array for an input: .npy, or .npz of several",
                [&to](const std::string& text) { to.push_back(text); });
 }
 
@@ -409,13 +410,14 @@ auto seeds(int& to, const char* option) {
 }  // namespace
 
 void add_trust_options(CLI::App& app, Options& o, ToolOptions& tool) {
-  add(app, kTrust, "--check", "SEEDS", "compare before and after in ONNX Runtime (default: 1 seed)",
+  add(app, kTrust, "--check", "SEEDS", "run before and after in ONNX Runtime and compare (default: 1 seed)",
       seeds(o.check.seeds, "--check"));
   add_tolerance(app, o.check.tolerance);
   add_given_inputs(app, o.check.inputs);
-  flag(app, kTrust, "--bisect", "check, and name the pass and the rewrite that breaks the model",
+  flag(app, kTrust, "--bisect", "check; if results differ, name the pass and the rewrite that did it",
        o.check.bisect);
-  flag(app, kTrust, "--verify-each", "verify graphopt's own data after every pass", o.clean_up.verify_each);
+  flag(app, kTrust, "--verify-each", "check graphopt's internal data after every pass (for its debugging)",
+       o.clean_up.verify_each);
   add(app, kTrust, "--keep-bad", "FILE", "if the check fails, write the optimized model to FILE",
       [&o](const std::string& text) { o.check.keep_bad = text; });
   add_runtime(app, o.check.ort);
@@ -432,7 +434,7 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
         tool.dot = text;
       });
   add_repeated(app, kPeople, "--explain", "NAME,...",
-               "why these passes (or all) left nodes as they are; NAME:NODE for one",
+               "why a pass, or 'all', left nodes as they are; NAME:NODE for one node",
                pass_names(o.clean_up.explain, "--explain", true));
   add_repeated(app, kPeople, "--print-after", "NAME,...", "print the model as text after these passes",
                pass_names(o.clean_up.print_after, "--print-after"));
@@ -457,11 +459,10 @@ void add_people_options(CLI::App& app, Options& o, ToolOptions& tool, Requests& 
 
 void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
   add_dim_names(app, command.inspect.dim_names);
-  flag(app, kOutput, "--bucketable",
-       "tell whether the model can be compiled per bucket of shapes, and how inputs are then padded",
+  flag(app, kOutput, "--bucketable", "tell whether static models per size are possible, and how to pad",
        command.bucketable);
   add_buckets(app, command.buckets.buckets, command.buckets.file);
-  flag(app, kOutput, "--regions", "list the regions in which elementwise nodes would run", command.regions);
+  flag(app, kOutput, "--regions", "list the regions: nodes that can run as one kernel", command.regions);
   flag(app, kOutput, "-v,--verbose", "show whole lists", command.all);
   flag(app, kShapes, "--bucket-repair",
        "judge the model as repairs would make it, with the true extents as further inputs",
@@ -476,11 +477,11 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
 void add_compare_options(CLI::App& app, Command& command, Requests& requests) {
   CompareOptions& o = command.compare;
   o.check.seeds = 1;
-  add(app, kTrust, "--seeds", "N", "input sets of each binding of the symbols (default 1)",
+  add(app, kTrust, "--seeds", "N", "input sets for each choice of sizes, as --check=N (default 1)",
       seeds(o.check.seeds, "--seeds"));
   app.add_flag_function(
          "--figures-only", [&o](std::int64_t) { o.check.seeds = 0; },
-         "run neither model; compare figures alone")
+         "compare figures only; do not run the models")
       ->group(kTrust);
   add_tolerance(app, o.check.tolerance);
   add_given_inputs(app, o.check.inputs);
@@ -511,12 +512,13 @@ void add_reduce_options(CLI::App& app, Command& command, Requests& requests) {
   const auto time = [](double& to, const char* option) {
     return parsed(to, option, "is not a time", "give seconds above 0, as in 10, 0.5s or 5m", parse_seconds);
   };
-  add(app, kWhat, "--test", "CMD", "a shell command; {} in it is the model, which else comes last",
+  add(app, kWhat, "--test", "CMD", "a shell command; {} stands for the model's path (default: at the end)",
       [&o](const std::string& text) { o.test = text; });
-  add(app, kWhat, "--timeout", "TIME", "of one run of CMD (default: 10 times the first, at least 10 s)",
+  add(app, kWhat, "--timeout", "TIME",
+      "a longer run of CMD is a hang (default: 10 times the first, at least 10 s)",
       time(o.test_timeout, "--timeout"));
-  add(app, kWhat, "--seconds", "TIME", "then write the smallest model so far (default: no limit)",
-      time(o.seconds, "--seconds"));
+  add(app, kWhat, "--seconds", "TIME",
+      "end after this time with the smallest model so far (default: no limit)", time(o.seconds, "--seconds"));
   add_output(app, "where the small model goes; OUT may be IN", o.output);
   add_external_root(app, o.external_root);
   add_max_memory(app, kTrust, command.tool);
@@ -528,10 +530,20 @@ void add_reduce_options(CLI::App& app, Command& command, Requests& requests) {
 
 std::string help_text(const CLI::App& app, std::string_view head, std::string_view tail) {
   constexpr std::size_t kColumn = 32;
+  std::vector<const CLI::Option*> options;
+  for (const CLI::Option* option : app.get_options())
+    if (!option->get_positional()) options.push_back(option);
+  std::vector<std::string> groups;  // each once, in the order of its first option
+  const auto rank = [&groups](const CLI::Option* option) {
+    const auto at = std::ranges::find(groups, option->get_group());
+    if (at == groups.end()) return groups.push_back(option->get_group()), groups.size() - 1;
+    return static_cast<std::size_t>(at - groups.begin());
+  };
+  for (const CLI::Option* option : options) (void)rank(option);
+  std::ranges::stable_sort(options, {}, rank);
   std::string out(head);
   std::string group;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) continue;
+  for (const CLI::Option* option : options) {
     if (option->get_group() != group) {
       group = option->get_group();
       out += '\n' + group + ":\n";

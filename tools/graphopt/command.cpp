@@ -31,23 +31,25 @@ constexpr std::string_view kExamples =
     "  graphopt model.onnx --dim batch=1 --exact -o model.onnx\n"
     "  graphopt model.onnx --bucket seq=16..512:pow2 --devices nnapi -o out.onnx\n"
     "  graphopt export.onnx -o - | my-compiler -       nothing but the model goes to stdout\n\n"
-    "Exit status: 0 done, 1 usage, 2 unusable input, 3 check failed, 4 output not written, 5 limit\n"
-    "reached, 6 not checked, 70 internal error.\n";
+    "Exit status: 0 done, 1 usage, 2 unusable input, 3 results differ, 4 output not written, 5 limit\n"
+    "reached, 6 ONNX Runtime is missing or fails, 70 internal error.\n";
 constexpr std::string_view kReduceUsage =
     "Usage: graphopt reduce IN --test CMD -o OUT [options]\n\n"
-    "Makes a model small while CMD ends with the status that it has on IN: for a wrong result or a crash.\n";
+    "Makes a failing model small: OUT is a small model on which the test CMD ends with the same exit status\n"
+    "as on IN. Failures can be wrong results, crashes and hangs.\n";
 constexpr std::string_view kReduceExamples =
     "\nExamples:\n"
     "  graphopt reduce bad.onnx --test 'graphopt {} --check -q' -o small.onnx\n"
     "  graphopt reduce bad.onnx --test ./crashes.sh --timeout 5 -o small.onnx\n\n"
-    "A death by a signal and a hang are statuses, too. Ctrl-C writes the smallest model so far.\n";
+    "The end by a signal n counts as status 128 + n, a timeout as a status of its own. Ctrl-C writes the\n"
+    "smallest model so far.\n";
 constexpr std::string_view kInspectUsage =
     "Usage: graphopt inspect IN [--json]\n\n"
     "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n";
 
 constexpr std::string_view kCompareUsage =
     "Usage: graphopt compare A B [options]\n\n"
-    "Shows what two models hold, and runs both in ONNX Runtime, where one is found, on inputs that A "
+    "Compares the figures of two models and, if ONNX Runtime is found, their results on inputs that A "
     "takes.\n";
 constexpr std::string_view kCompareExamples =
     "\nExamples:\n"
@@ -79,7 +81,7 @@ std::vector<std::string> words(int argc, const char* const* argv, int first) {
   return {out.rbegin(), out.rend()};  // CLI11 expects the words in reverse order
 }
 
-Error unknown_option(const CLI::App& app, const std::string& word) {
+Error unknown_option(const CLI::App& app, const std::string& word, std::string_view verb) {
   const std::string name = word.substr(0, word.find('='));
   if (const std::string_view own = own_form(name); !own.empty())
     return usage("unknown option '" + name + "'", std::string(own));
@@ -89,8 +91,10 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
   }
   std::string remedy = suggest_names(name, names, "options");
   if (!remedy.starts_with("did you mean"))
-    remedy = "graphopt --help lists the options; a file of that name is ./" + word;
-  return usage("unknown option '" + name + "'", std::move(remedy));
+    remedy = "graphopt " + std::string(verb) + (verb.empty() ? "" : " ") +
+             "--help lists the options; a file of that name is ./" + word;
+  return usage((verb.empty() ? "" : std::string(verb) + ": ") + "unknown option '" + name + "'",
+               std::move(remedy));
 }
 
 bool is_there(const std::string& path) {
@@ -110,9 +114,10 @@ std::optional<Error> foreign_command(const std::string& word) {
 }
 
 // Reports a word too many: an unknown option, a misspelt subcommand, or a second model.
-Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, const std::string& input) {
+Error not_understood(const CLI::App& app, const std::vector<std::string>& rest, const std::string& input,
+                     std::string_view verb) {
   for (const std::string& word : rest) {
-    if (word.size() > 1 && word.front() == '-') return unknown_option(app, word);
+    if (word.size() > 1 && word.front() == '-') return unknown_option(app, word, verb);
   }
   if (std::optional<Error> error = foreign_command(input)) return *std::move(error);
   const std::vector<std::string> verbs = {"inspect", "compare", "reduce", "devices"};
@@ -147,8 +152,9 @@ Error from_cli(const CLI::App& app, const CLI::ParseError& e) {
   return usage(std::move(what), std::move(remedy));
 }
 
-// Splits the words by the app's options. Unknown words are left to the caller.
-Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> words) {
+// Splits the words by the options of the verb ("": none). Unknown words are an error.
+Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> words,
+                   std::string_view verb = "") {
   app.allow_extras();
   app.add_option("IN", input);
   try {
@@ -160,7 +166,7 @@ Result<Done> split(CLI::App& app, std::string& input, std::vector<std::string> w
   }
   std::vector<std::string> rest = app.remaining();
   std::erase(rest, "--");  // ends the options; CLI11 returns it
-  if (!rest.empty()) return not_understood(app, rest, input);
+  if (!rest.empty()) return not_understood(app, rest, input, verb);
   return Done{};
 }
 
@@ -179,14 +185,20 @@ std::string levels_text() {
 }
 
 std::string passes_text() {
-  std::string out;
-  for (const PassDescription& pass : list_passes()) {
-    std::string line(pass.name);
+  const auto row = [](std::string_view name, const std::string& runs, const std::string& rounds,
+                      std::string_view text) {
+    std::string line(name);
     line.resize(std::max<std::size_t>(line.size() + 1, 26), ' ');
-    line += "-O" + std::to_string(pass.level) + (pass.exact ? "  exact   " : "  rounds  ");
-    out += line + std::string(pass.summary);
-    if (pass.exact && pass.rounds_from > 0) out += "; -O" + std::to_string(pass.rounds_from) + " rounds";
-    out += '\n';
+    line += runs;
+    line.resize(std::max<std::size_t>(line.size() + 1, 32), ' ');
+    line += rounds;
+    if (!text.empty()) line.resize(std::max<std::size_t>(line.size() + 1, 40), ' ');
+    return line + std::string(text) + '\n';
+  };
+  std::string out = row("", "runs", "rounds", "") + row("pass", "from", "from", "what it does");
+  for (const PassDescription& pass : list_passes()) {
+    const std::string rounds = pass.rounds_from > 0 ? "-O" + std::to_string(pass.rounds_from) : "never";
+    out += row(pass.name, "-O" + std::to_string(pass.level), rounds, pass.summary);
   }
   return out + levels_text();
 }
@@ -197,7 +209,8 @@ Result<Command> parse_inspect(int argc, const char* const* argv) {
   CLI::App app;
   app.set_help_flag("");  // CLI11's own flag prints and exits; ours is a flag like any other
   add_inspect_options(app, command, requests);
-  if (auto done = split(app, command.inspect.input, words(argc, argv, 2)); !done) return done.errors();
+  if (auto done = split(app, command.inspect.input, words(argc, argv, 2), "inspect"); !done)
+    return done.errors();
   if (requests.help) {
     command.text = help_text(app, kInspectUsage, "");
   } else if (requests.version) {
@@ -223,7 +236,7 @@ Result<Command> parse_compare(int argc, const char* const* argv) {
   app.set_help_flag("");
   add_compare_options(app, command, requests);
   app.add_option("A", options.first);
-  if (auto done = split(app, options.second, words(argc, argv, 2)); !done) return done.errors();
+  if (auto done = split(app, options.second, words(argc, argv, 2), "compare"); !done) return done.errors();
   if (requests.help) {
     command.text = help_text(app, kCompareUsage, kCompareExamples);
   } else if (requests.version) {
@@ -245,7 +258,7 @@ Result<Command> parse_reduce(int argc, const char* const* argv) {
   CLI::App app;
   app.set_help_flag("");
   add_reduce_options(app, command, requests);
-  if (auto done = split(app, options.input, words(argc, argv, 2)); !done) return done.errors();
+  if (auto done = split(app, options.input, words(argc, argv, 2), "reduce"); !done) return done.errors();
   if (requests.help) {
     command.text = help_text(app, kReduceUsage, kReduceExamples);
   } else if (requests.version) {
@@ -276,7 +289,7 @@ Result<Command> parse_devices(int argc, const char* const* argv) {
   app.set_help_flag("");
   app.add_option("PROFILE", options.profile);
   add_device_options(app, command, requests);
-  if (auto done = split(app, options.input, words(argc, argv, is_option ? 2 : 3)); !done)
+  if (auto done = split(app, options.input, words(argc, argv, is_option ? 2 : 3), "devices"); !done)
     return done.errors();
   if (requests.help) {
     command.text = help_text(app, kDevicesUsage, "");

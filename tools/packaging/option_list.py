@@ -98,7 +98,10 @@ def options_of(binary):
 def names_listed(binary, option):
     """Returns the first words of what --list-passes or --list-devices prints; levels are no passes."""
     done = subprocess.run([binary, option], check=True, capture_output=True, text=True, timeout=60)
-    return [line.split()[0] for line in done.stdout.split("\nLevels")[0].splitlines() if line[:1].strip()]
+    lines = done.stdout.split("\nLevels")[0].splitlines()
+    if option == "--list-passes":
+        lines = lines[2:]  # below the head
+    return [line.split()[0] for line in lines if line[:1].strip()]
 
 
 def version_of(binary):
