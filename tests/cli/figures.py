@@ -98,7 +98,7 @@ def test_written_files(tool, folder):
     kept = json.loads(report.read_text())["kept_data"]
     expect(kept == {"files": ["m.data"], "bytes": 480000}, kept)
     size = next(line for line in text.splitlines() if line.startswith("  size, "))
-    expect(re.match(r"  size, KiB +\d+\.\d +\d+\.\d( +[-+]\d+\.\d)?$", size), size)
+    expect(re.match(r"  size, KiB +\d+\.\d +\d+\.\d( +[-+]\d+(\.\d| B))?$", size), size)
     (folder / "other").mkdir()
     own = folder / "other" / "o.onnx"
     text = tool(path, "-o", own, "--external-data", "always", "--report", report).stderr

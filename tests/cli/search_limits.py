@@ -57,7 +57,7 @@ def test_a_limit_that_is_met_is_named(tool, folder):
     expect([limit["name"] for limit in report["limits"]] == ["strided-slices"], report["limits"])
     expect(report["limits"][0]["times"] > 0, report["limits"])
     expect(report["after"]["nodes"] == report["before"]["nodes"], report["after"])
-    expect("stopped by a limit: strided-slices (" in text, text)
+    expect("limits of the search that were met: strided-slices (" in text, text)
     stopped = [e for e in report["explain"] if e["reason"] == "limit"]
     expect(stopped and all(e["limit"] == "strided-slices" for e in stopped), report["explain"])
     expect(": strided-slices\n" in text, text)
@@ -72,7 +72,7 @@ def test_at_the_limit_nothing_is_met(tool, folder):
     report, text = run(tool, folder, strided(64), "-v", "--explain", "hoist-reshape")
     expect(report["limits"] == [], report["limits"])
     expect(report["after"]["nodes"] == 3, report["after"])
-    expect("stopped by a limit" not in text, text)
+    expect("limits of the search" not in text, text)
 
 
 def test_a_fork_of_too_many_is_named(tool, folder):

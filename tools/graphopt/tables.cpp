@@ -33,10 +33,9 @@ class ColumnUnit {
   void add(std::uint64_t bytes) {
     if (bytes > 0 && (smallest_ == 0 || bytes < smallest_)) smallest_ = bytes;
   }
-  std::string text(std::uint64_t bytes) const { return in_unit(bytes, unit_of(smallest_)); }
-  std::string title(std::string_view name) const {
-    return fmt::format("{}, {}", name, unit_of(smallest_).name);
-  }
+  Unit unit() const { return unit_of(smallest_); }
+  std::string text(std::uint64_t bytes) const { return in_unit(bytes, unit()); }
+  std::string title(std::string_view name) const { return fmt::format("{}, {}", name, unit().name); }
 
  private:
   std::uint64_t smallest_ = 0;
@@ -57,14 +56,15 @@ void add_row(std::string& out, const std::string& name, std::uint64_t before, st
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", name, before, after, change_text(before, after));
 }
 
-// The size of the files, in one unit; `after` 0: nothing was written.
+// The size of the files, in one unit; `after` 0: nothing was written. A change that is small beside the files
+// has a unit of its own: "-84.3 KiB", not "-0.1".
 void add_size_row(std::string& out, std::uint64_t before, std::uint64_t after) {
   ColumnUnit unit;
   unit.add(before);
   unit.add(after);
-  const std::string change = after == 0 || before == after ? ""
-                             : after > before              ? "+" + unit.text(after - before)
-                                                           : "-" + unit.text(before - after);
+  const std::uint64_t by = after > before ? after - before : before - after;
+  const std::string by_text = unit_of(by).bytes < unit.unit().bytes ? size_text(by) : unit.text(by);
+  const std::string change = after == 0 || by == 0 ? "" : (after > before ? "+" : "-") + by_text;
   out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", unit.title("size"), unit.text(before),
                      after == 0 ? "" : unit.text(after), change);
 }
@@ -89,7 +89,7 @@ std::vector<Row> operator_rows(const Report& report, bool all) {
 std::string target_text(const Report& report) {
   if (!report.output.empty()) return visible(report.output);
   const std::vector<SaveStage::File>& files = report.save.files;
-  if (files.empty()) return "nothing is written (no -o)";
+  if (files.empty()) return "no model is written (no -o)";
   return visible(files.front().path) +
          (files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
 }
@@ -120,10 +120,14 @@ std::string before_after_table(const Report& report, bool all_operators) {
   }
   add_row(out, "initializers", report.before.initializers, report.after.initializers);
   add_size_row(out, report.before.bytes, report.after.bytes);
+  if (const auto& fold = report.clean_up.fold; fold && fold->refused.empty())
+    out += fmt::format("  {:<32}{:>12}  {} nodes went\n", "constants made by --fold ort", fold->constants,
+                       fold->nodes);
   if (all_operators && !report.limits.empty()) {
-    out += "  stopped by a limit:";
+    out += "  limits of the search that were met:";
     for (const Report::Limit& l : report.limits)
-      out += fmt::format("{} {} ({})", &l == report.limits.data() ? "" : ",", l.name, l.times);
+      out += fmt::format("{} {} ({} time{})", &l == report.limits.data() ? "" : ",", l.name, l.times,
+                         l.times == 1 ? "" : "s");
     out += '\n';
   }
   return out;
@@ -252,8 +256,10 @@ std::string bucket_table(const Report& report, bool all) {
 }
 
 std::string check_table(const CheckStage::Report& check) {
+  const bool moved = std::ranges::any_of(check.outputs, [](const auto& d) { return !(d.max_abs == 0); });
   std::string out = fmt::format(
-      "graphopt: check: {}, {} runs{}, {}\n", check.verdict, check.runs,
+      "graphopt: check: {}{}, {} run{}{}, {}\n", check.verdict,
+      check.verdict == "same" && moved ? " within the tolerance" : "", check.runs, check.runs == 1 ? "" : "s",
       check.bucket_runs == 0 ? "" : fmt::format(", {} in buckets", check.bucket_runs), check.runtime);
   out += fmt::format("  {:<32}{:>12}{:>12}\n", "output", "max abs", "max rel");
   for (const CheckStage::Difference& d : check.outputs) {
@@ -297,16 +303,31 @@ std::string in_columns(const Lines& lines, std::size_t indent) {
   return out;
 }
 
+// What a move changed in the cost of docs/hoisting.md; a clean-up may remove what costs nothing.
+std::string cost_text(const CleanUpStage::Move& m) {
+  std::string out;
+  const auto add = [&out](std::string_view what, std::int64_t before, std::int64_t after) {
+    if (before != after) out += fmt::format("{}{} {} -> {}", out.empty() ? "" : ", ", what, before, after);
+  };
+  add("computing nodes", m.before.compute, m.after.compute);
+  add("lone elementwise nodes", m.before.free, m.after.free);
+  add("reshapes", m.before.deform, m.after.deform);
+  return out.empty() ? "unchanged" : out;
+}
+
+// Searches give their reasons in one word, rules in a sentence.
+bool has_words(const Report& report, const std::string& pass) {
+  return std::ranges::any_of(report.clean_up.explain, [&pass](const CleanUpStage::Refused& e) {
+    return e.pass == pass && e.reason.find(' ') == std::string::npos;
+  });
+}
+
 // The candidates of one pass. Kept moves are shown where all nodes are asked for.
 std::string explain_pass(const Report& report, const std::string& pass, bool all_nodes) {
   constexpr std::size_t kIndent = 4;
   Lines lines;
   for (const CleanUpStage::Move& m : report.clean_up.moves)
-    if (m.pass == pass && all_nodes)
-      lines.push_back(
-          {m.kind, visible(m.place),
-           fmt::format("computing nodes {} -> {}, others {} -> {}", m.before.compute, m.after.compute,
-                       m.before.free + m.before.deform, m.after.free + m.after.deform)});
+    if (m.pass == pass && all_nodes) lines.push_back({m.kind, visible(m.place), cost_text(m)});
   std::string out;
   if (!lines.empty()) {
     lines.insert(lines.begin(), {"kept", "at", "cost"});
@@ -318,7 +339,8 @@ std::string explain_pass(const Report& report, const std::string& pass, bool all
       lines.push_back({e.kind, visible(e.op), visible(e.node.empty() ? e.value : e.node),
                        visible(e.reason) + (e.limit.empty() ? "" : ": " + e.limit)});
   if (!lines.empty()) {
-    lines.insert(lines.begin(), {"refused", "operator", "node", "reason"});
+    const char* reason = has_words(report, pass) ? "reason (docs/hoisting.md explains each)" : "reason";
+    lines.insert(lines.begin(), {"refused", "operator", "node", reason});
     out += in_columns(lines, kIndent);
   }
   return out;
