@@ -101,4 +101,26 @@ std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::O
   return out;
 }
 
+std::vector<std::string> named_but_left_out(const CleanUpStage::Options& options,
+                                            const std::vector<std::string>& ran) {
+  const bool exact = options.exact || options.level < 2;
+  std::vector<std::string> out;
+  std::set<std::string> told;
+  const auto look = [&](const std::string& option, const std::string& name) {
+    const PassInfo* pass = find_pass(name);
+    if (pass == nullptr || std::ranges::count(ran, name) > 0 || !told.insert(name).second) return;
+    std::string why;
+    if (std::ranges::count(options.disabled, name) > 0) why = "--disable-pass leaves it out";
+    else if (pass->exact == Exact::No && exact)
+      why = std::string("it rounds, which ") +
+            (options.exact ? "--exact" : "-O" + std::to_string(options.level)) + " does not allow";
+    else if (!options.passes.empty()) why = "--passes does not name it";
+    else why = "it runs from -O" + std::to_string(pass->level) + " on";
+    out.push_back(option + ": pass '" + name + "' did not run: " + why);
+  };
+  for (const std::string& name : options.passes) look("--passes", name);
+  for (const std::string& text : options.explain) look("--explain", std::string(parse(text).pass));
+  return out;
+}
+
 }  // namespace graphopt

@@ -21,4 +21,9 @@ std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Mode
 // Returns a warning for each name of the options that no node and no result has, or had before the passes.
 std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::Options& options);
 
+// Returns a warning for each pass that --passes or --explain names and that the options leave out. `ran`:
+// names of passes.
+std::vector<std::string> named_but_left_out(const CleanUpStage::Options& options,
+                                            const std::vector<std::string>& ran);
+
 }  // namespace graphopt

@@ -98,6 +98,24 @@ def test_the_last_run_counts(tool, folder):
     expect(not {"i", "c"} & {e["value"] for e in entries}, entries)
 
 
+def test_a_pass_that_did_not_run(tool, folder):
+    """A pass that is named and left out is said, with the option that leaves it out."""
+    path = saved(folder, small())
+    for words, *parts in [
+        (["--passes", "fold-affine", "-O1"], "--passes: pass 'fold-affine' did not run", "rounds", "-O1"),
+        (["--passes", "fold-affine,compose", "--exact"], "'fold-affine' did not run", "--exact"),
+        (["--explain", "merge-matmuls"], "--explain: pass 'merge-matmuls' did not run", "from -O3 on"),
+        (["--explain", "compose:y", "--passes", "dead-code"], "'compose' did not run", "--passes"),
+        (["--explain", "compose", "--disable-pass", "compose"], "'compose' did not run", "--disable-pass"),
+    ]:
+        done = tool(path, *words)
+        expect(done.returncode == 0 and done.stderr.count("did not run") == 1, words, done.stderr)
+        for part in parts:
+            expect(part in done.stderr, part, done.stderr)
+    for words in (["--explain", "all", "-O1"], ["--passes", "raise-shuffles,compose", "-O1"]):
+        expect("did not run" not in tool(path, *words).stderr, words)
+
+
 def test_the_same_result(tool, folder):
     outs = []
     for i, words in enumerate([[], ["--explain", "all"]]):

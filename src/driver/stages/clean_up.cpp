@@ -96,6 +96,10 @@ void report_passes(Run& run, const PipelineReport& pipeline) {
     const Model& m = run.work->model;
     run.warn("the function '" + std::string(m.text(m.function(f).name)) +
              "' of the model has the name of an operator: passes that write operators did not run");
+  } else if (!run.work->left_alone) {
+    std::vector<std::string> ran;
+    for (const PassReport& p : pipeline.passes) ran.push_back(p.name);
+    for (std::string& warning : named_but_left_out(run.options.clean_up, ran)) run.warn(std::move(warning));
   }
   if (run.work->left_alone) run.warn(std::string(kLeftAlone));
   if (pipeline.stopped == StopReason::Rounds) {
