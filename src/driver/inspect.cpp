@@ -177,8 +177,7 @@ void Inspector::regions() {
 void Inspector::problems(const std::vector<Warning>& warnings) {
   for (const Warning& w : warnings) out.problems.push_back(warning_text(w));
   for (const FalseClaim& claim : inference->false_claims()) {
-    out.problems.push_back("value_info of '" + name(claim.value) + "' says " + claim.declared +
-                           ", which cannot be: it is " + claim.inferred);
+    out.problems.push_back(claim_text(model, claim));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "onnx/text.h"
 #include "support/file.h"
+#include "support/memory_limit.h"
 
 namespace graphopt {
 
@@ -27,11 +28,21 @@ std::string warning_text(const Warning& w) {
   return place + (place.empty() ? "" : ": ") + w.what + (w.remedy.empty() ? "" : " (" + w.remedy + ")");
 }
 
+std::string claim_text(const Model& model, const FalseClaim& claim) {
+  const bool is_output = model.is_graph_output(claim.value);
+  return (is_output ? "output '" : "value_info: '") + std::string(model.text(model.value(claim.value).name)) +
+         "' is declared " + claim.declared + ", but the model computes " + claim.inferred;
+}
+
 Error out_of_memory(const std::string& input) {
-  return {ErrorKind::Limit,
-          {input, {}, {}, {}, {}},
-          "there is not enough memory",
-          "give --max-memory more, or a machine with more"};
+  const Place place{input, {}, {}, {}, {}};
+  if (const auto limit = memory_limit())
+    return {
+        ErrorKind::Limit, place,
+        "the limit of " + std::to_string(*limit >> 20) + " MiB of memory was reached; nothing was written",
+        "give --max-memory more (where it was not given, the limit is that of 'ulimit -d')"};
+  return {ErrorKind::Limit, place, "there is not enough memory; nothing was written",
+          "a machine with more memory is needed"};
 }
 
 }  // namespace graphopt

@@ -6,6 +6,7 @@
 
 #include "graphopt/error.h"
 #include "graphopt/stages/load.h"
+#include "infer/infer.h"
 #include "ir/model.h"
 #include "onnx/reader.h"
 
@@ -23,6 +24,9 @@ Result<ReadModel> read_for_view(const std::string& input, const std::string& ext
 
 // "PLACE: WHAT (REMEDY)"
 std::string warning_text(const Warning& warning);
+
+// "output 'y' is declared float[n,5], but the model computes float[n,4]"
+std::string claim_text(const Model& model, const FalseClaim& claim);
 
 // The error of a run that has no memory left.
 Error out_of_memory(const std::string& input);

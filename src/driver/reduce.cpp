@@ -8,6 +8,7 @@
 #include <new>
 #include <optional>
 
+#include "driver/reading.h"
 #include "reduce/command.h"
 #include "reduce/measure.h"
 #include "reduce/original.h"
@@ -177,10 +178,7 @@ Result<ReduceReport> reduce(const ReduceOptions& options, ReduceObserver& observ
   try {
     return Reduction(options, observer).run();
   } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::Limit,
-                 {options.input, {}, {}, {}, {}},
-                 "there is not enough memory",
-                 "give --max-memory more, or a machine with more"};
+    return out_of_memory(options.input);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "driver/original.h"
 #include "driver/partitioned.h"
+#include "driver/reading.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
 #include "graphopt/version.h"
@@ -87,10 +88,7 @@ Result<Report> optimize(const Options& options, Observer& observer) {
     }
     return std::move(run.report);
   } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::Limit,
-                 {options.input, {}, {}, {}, {}},
-                 "there is not enough memory; nothing was written",
-                 "give --max-memory more, or a machine with more"};
+    return out_of_memory(options.input);
   }
 }
 

@@ -21,6 +21,7 @@
 
 #include "driver/clean_up.h"
 #include "driver/load_check.h"
+#include "driver/reading.h"
 #include "driver/regions.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
@@ -95,10 +96,10 @@ class Specializer {
     try {
       return make(i);
     } catch (const std::bad_alloc&) {  // no exception may leave a thread
-      return Error{ErrorKind::Limit,
-                   {run_.options.input, {}, {}, {}, {}},
-                   "there is not enough memory for the models of the buckets; nothing was written",
-                   "give --max-memory more, or make fewer buckets"};
+      Error e = out_of_memory(run_.options.input);
+      e.what += " (while models of buckets were made)";
+      e.remedy += "; or make fewer buckets";
+      return e;
     }
   }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/compare.h"
 #include "runtime/ort.h"
+#include "support/memory_limit.h"
 
 namespace graphopt {
 namespace {
@@ -100,6 +101,10 @@ bool Checker::State::prepare_runtime() {
   if (!loaded) {
     refused.why = fmt::format("{} does not load {}: {}", refused.runtime, options.first, loaded.error().what);
     refused.remedy = "this model cannot be checked here; without --check it is written unchecked";
+    if (const auto limit = memory_limit())
+      refused.remedy =
+          fmt::format("memory is limited to {} MiB: if that is the cause, give --max-memory more; else {}",
+                      *limit >> 20, refused.remedy);
     return false;
   }
   first = *std::move(loaded);
@@ -290,6 +295,7 @@ CheckReport Checker::check(const ModelSource& optimized) {
   }
   report.runs = s.skipped;
   std::size_t compared = 0, bad = 0, wrong = 0;  // wrong: not by a number
+  double worst = 0;                              // of the differences that `why` may tell
   for (const Case& c : s.cases) {
     CheckRun& run = report.runs.emplace_back();
     s.compare_case(**loaded, c, run);
@@ -300,7 +306,10 @@ CheckReport Checker::check(const ModelSource& optimized) {
       report.why = fmt::format("{} fails to run ({}): {}", s.options.second, describe(run), run.broken);
     for (const OutputDifference& d : run.outputs) {
       wrong += !d.ok && !d.problem.empty();
-      if (!d.ok && bad++ == 0) report.why = fmt::format("{} ({})", describe(d), describe(run));
+      if (!d.ok && (bad++ == 0 || (wrong == 0 && d.max_rel > worst))) {
+        report.why = fmt::format("{} ({})", describe(d), describe(run));
+        worst = d.max_rel;
+      }
       const auto same = [&](const OutputDifference& w) { return w.output == d.output; };
       const auto w = std::ranges::find_if(report.worst, same);
       if (w == report.worst.end()) report.worst.push_back(d);
@@ -311,7 +320,9 @@ CheckReport Checker::check(const ModelSource& optimized) {
   }
   const DType inside = coarsest_float(*s.plan);
   report.half = bad > 0 && wrong == 0 && (inside == DType::Float16 || inside == DType::BFloat16);
-  if (bad > 1) report.why += fmt::format(", and {} more", bad - 1);
+  if (bad > 1)
+    report.why += wrong == 0 ? fmt::format(", the largest of {} differences", bad)
+                             : fmt::format(", and {} more differences", bad - 1);
   if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
   if (report.verdict == CheckReport::Verdict::NotRun)
     report.why = std::string(s.options.first) + " ran once but not again";
@@ -338,7 +349,10 @@ std::optional<Error> to_error(const CheckReport& report, std::string file) {
   e.what = "the optimized model does not compute the same: " + report.why;
   e.remedy = "nothing was written; --bisect names the pass and the rewrite, --disable-pass leaves a pass out";
   if (report.half)
-    e.remedy = fmt::format("nothing was written; {}; --check-tolerance allows more", kHalfDiffers);
+    e.remedy = fmt::format(
+        "nothing was written; passes round at -O2 and -O3 (--exact leaves that out); {}; --check-tolerance "
+        "allows more",
+        kHalfDiffers);
   return e;
 }
 

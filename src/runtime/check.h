@@ -93,9 +93,8 @@ CheckReport check_models(const ModelSource& original, const ModelSource& optimiz
 
 // Why a difference in a model with float16 inside need not be a defect: half a sentence.
 inline constexpr std::string_view kHalfDiffers =
-    "ONNX Runtime computes neighbours of float16 in float32 and leaves out the rounding between them, so "
-    "that "
-    "a rewrite which changes nothing may move results (docs/rounding.md)";
+    "in models with float16 ONNX Runtime may skip the rounding between nodes, so that even an exact rewrite "
+    "can change results (docs/rounding.md)";
 
 // Returns ErrorKind::CheckFailed, or NotChecked, with `file` as its place; nothing when the verdict is Same.
 std::optional<Error> to_error(const CheckReport& report, std::string file);

@@ -4,14 +4,25 @@
 #include "driver/json.h"
 #include "driver/original.h"
 #include "driver/run.h"
+#include "driver/runtime_folding.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
+#include "passes/pass.h"
 #include "runtime/bisect.h"
 
 namespace graphopt {
 namespace {
+
+// Returns whether the pass has rules that round, and runs them with these options.
+bool may_round(const CleanUpStage::Options& options, std::string_view name) {
+  const PassInfo* pass = find_pass(name);
+  if (pass == nullptr) return name == kRuntimeFolding.name;
+  const int from = pass->exact == Exact::No ? pass->level : pass->rounds_from;
+  return from > 0 && !keeps_bits(strictness_of(options.level, options.exact)) &&
+         (pass->exact == Exact::No || options.level >= from);
+}
 
 Status find_culprit(Run& run, Checker& checker) {
   std::unique_ptr<Work> work;
@@ -36,9 +47,15 @@ Status find_culprit(Run& run, Checker& checker) {
   const Place place{run.options.input, {}, {}, {}, {}};
   switch (found->outcome) {
     case BisectReport::Outcome::Found:
+      if (may_round(run.options.clean_up, found->culprit.pass))
+        return Error{
+            ErrorKind::CheckFailed, place,
+            "the results begin to differ with " + to_string(*found) + ": " + found->check.why,
+            "nothing was written; this pass rounds, and docs/rounding.md has its bound: --exact leaves "
+            "such rewrites out, --check-tolerance allows more; please report a difference above the bound"};
       if (found->check.half)
         return Error{ErrorKind::CheckFailed, place,
-                     "the results differ from " + to_string(*found) + " on: " + found->check.why,
+                     "the results begin to differ with " + to_string(*found) + ": " + found->check.why,
                      "nothing was written; it need not be a defect of the pass: " +
                          std::string(kHalfDiffers) + "; --check-tolerance allows more"};
       return Error{ErrorKind::CheckFailed, place, "broken by " + to_string(*found) + ": " + found->check.why,

@@ -3,6 +3,7 @@
 #include "driver/json.h"
 #include "driver/load_check.h"
 #include "driver/original.h"
+#include "driver/reading.h"
 #include "driver/regions.h"
 #include "driver/run.h"
 #include "driver/shapes.h"
@@ -52,11 +53,10 @@ void report_claims(Run& run) {
     claims.push_back({std::string(m.text(m.value(claim.value).name)), claim.declared, claim.inferred});
   }
   if (claims.empty()) return;
-  const InferStage::WrongClaim& first = claims.front();
   const std::size_t others = claims.size() - 1;
-  run.warn(m.file + ": value_info of '" + first.value + "' says " + first.declared +
-           ", which cannot be: it is " + first.inferred +
-           (others > 0 ? " (and " + std::to_string(others) + " more such claims)" : "") + "; not trusted");
+  run.warn(m.file + ": " + claim_text(m, run.work->inference->false_claims().front()) +
+           (others > 0 ? " (and " + std::to_string(others) + " more such types)" : "") +
+           "; what the file says is not used");
 }
 
 Status run_infer(Run& run) {
