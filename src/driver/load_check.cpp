@@ -7,6 +7,7 @@
 #include "infer/appearing_numbers.h"
 #include "infer/merged_branches.h"
 #include "infer/refused_nodes.h"
+#include "ir/type_text.h"
 #include "rewrite/hide_types.h"
 
 namespace graphopt {
@@ -35,10 +36,15 @@ NodeId certainly_refused(const Options& options, Work& work, bool bound) {
   return refused.empty() ? NodeId{} : refused.front().node;
 }
 
-Error cannot_work(const Model& m, NodeId n) {
-  return Error{ErrorKind::Input, place_of(m, n),
-               "the node cannot work with the numbers that the dims have now",
-               "give --dim, --shape or --bucket other numbers"};
+Error cannot_work(const Model& m, const Inference& infer, NodeId n) {
+  constexpr std::size_t kShown = 4;
+  std::string operands;
+  for (std::size_t i = 0; i < std::min(m.input_count(n), kShown); ++i)
+    if (const ValueId v = m.input(n, i))
+      operands += (operands.empty() ? "" : " and ") + type_text(m, infer.type(v));
+  if (m.input_count(n) > kShown) operands += " and more";
+  return Error{ErrorKind::Input, place_of(m, n), "with the given sizes it cannot run: it gets " + operands,
+               "give --dim, --shape or --bucket sizes that the model takes"};
 }
 
 bool is_refused_as_it_stands(Work& work, bool folded) {
@@ -92,14 +98,14 @@ Status keep_loading(const Options& options, Work& work, bool bound, bool& change
     bool some_stay = false;
     for (const RefusedNode& n : refused) {
       if (bound && (n.fails || (in_main(m, n.node) && n.hide.empty() && !work.left_alone)))
-        return cannot_work(m, n.node);
+        return cannot_work(m, infer, n.node);
       some_stay = some_stay || n.hide.empty();
     }
     // What the question takes for known, a runtime need not know.
     if (some_stay && (bound || options.infer.write_types) && certainly_refused(options, work, bound)) {
       work.states_less = true;
       const NodeId n = certainly_refused(options, work, bound);
-      if (n && bound) return cannot_work(m, n);
+      if (n && bound) return cannot_work(m, infer, n);
     }
     if (!hide_types(m, infer, refused)) break;
     infer.update();

@@ -211,6 +211,8 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
                [&dims](const std::string& text) {
                  auto dim = parse_dim(text);
                  if (!dim) {
+                   if (const auto [low, high] = reversed_range(text); !low.empty())
+                     refuse("--dim", text, "is a reversed range", "write " + high + ".." + low);
                    refuse("--dim", text, "is neither SYMBOL=N nor SYMBOL=LOW..HIGH",
                           meant("--dim", text, parse_dim,
                                 "give a number as in --dim batch=4, or a range as in --dim batch=1..64"));

@@ -149,6 +149,17 @@ std::optional<ShapeOption> parse_shape(std::string_view text) {
   return shape;
 }
 
+std::pair<std::string, std::string> reversed_range(std::string_view text) {
+  std::string_view name, value;
+  if (!split(text, name, value)) return {};
+  const std::size_t dots = value.find("..");
+  if (dots == std::string_view::npos) return {};
+  const std::string_view low = value.substr(0, dots), high = value.substr(dots + 2);
+  const auto a = parse_integer(low), b = parse_integer(high);
+  if (!a || !b || *b < 0 || *a <= *b) return {};
+  return {std::string(low), std::string(high)};
+}
+
 std::optional<DimOption> parse_dim(std::string_view text) {
   std::string_view name, value;
   if (!split(text, name, value)) return std::nullopt;
