@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <vector>
 
 #include "handlers.h"
@@ -65,11 +67,13 @@ class InspectionText {
                              in_.figures.constants, in_.figures.initializers, in_.figures.subgraphs));
     row("model file", size_text(in_.model_bytes));
     if (in_.external_bytes > 0) row("external data", size_text(in_.external_bytes));
-    row("parameters", fmt::format("{}, {}", in_.parameters, size_text(in_.weight_bytes)));
+    row("weights and constants", fmt::format("{} elements, {}", in_.parameters, size_text(in_.weight_bytes)));
+    const bool has_bodies = in_.figures.subgraphs + in_.figures.calls > 0;
     row("multiply-adds",
         (in_.multiply_adds.empty() ? "no formula" : visible(in_.multiply_adds)) +
-            (in_.figures.subgraphs + in_.figures.calls == 0 ? "" : ", without what bodies compute") +
-            (in_.uncounted == 0 ? "" : fmt::format(", without {} nodes of unknown shapes", in_.uncounted)));
+            (has_bodies ? " in the main graph; bodies of If, Loop, Scan and functions are not counted" : "") +
+            (in_.uncounted == 0 ? ""
+                                : fmt::format("; {} nodes of unknown shapes not counted", in_.uncounted)));
     row("shapes found", fmt::format("{} values: {} with a rank, {} with dims in numbers and symbols",
                                     in_.shapes.values, in_.shapes.ranked, in_.shapes.linked));
   }
@@ -82,11 +86,37 @@ class InspectionText {
     });
   }
   void symbols() {
-    if (in_.symbols.empty()) return;
+    const std::string made = made_symbols();
+    if (in_.symbols.empty() && made.empty()) return;
     heading(out_, fmt::format("symbols ({})", in_.symbols.size()));
     list(in_.symbols, [](const Inspection::Symbol& s) {
       return fmt::format("{:<32} in {}", visible(s.name), visible(join(s.inputs)));
     });
+    if (!made.empty())
+      out_ += fmt::format("  {:<32} in no input: a size that depends on data, or has no formula\n", made);
+  }
+  // The names that graphopt gave to sizes (no symbol of an input is 'u' and digits then), as in "u1, u4 ...".
+  std::string made_symbols() const {
+    std::string text = in_.multiply_adds;
+    for (const Inspection::Value& v : in_.outputs) text += ' ' + v.type;
+    std::set<std::pair<std::size_t, std::string>> found;
+    for (std::size_t i = 0; i < text.size();) {
+      std::size_t end = i;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+        ++end;
+      const std::string word = text.substr(i, end - i);
+      const bool is_made =
+          word.size() > 1 && word.front() == 'u' &&
+          word.find_first_not_of("0123456789", 1) == std::string::npos &&
+          std::ranges::find(in_.symbols, word, &Inspection::Symbol::name) == in_.symbols.end();
+      if (is_made) found.emplace(word.size(), word);
+      i = std::max(end, i + 1);
+    }
+    constexpr std::size_t kShown = 4;
+    std::vector<std::string> names;
+    for (const auto& [size, name] : found)
+      if (names.size() < kShown) names.push_back(name);
+    return join(names) + (found.size() > kShown ? ", ..." : "");
   }
   void weights() {
     if (in_.weight_types.empty()) return;
@@ -117,7 +147,8 @@ class InspectionText {
   }
   void add_regions() {
     const RegionsStage::Report& regions = in_.regions;
-    heading(out_, fmt::format("regions ({}; {} launches)", regions.regions.size(), regions.launches));
+    heading(out_, fmt::format("regions ({}; with single nodes {} kernels to launch)", regions.regions.size(),
+                              regions.launches));
     list(regions.regions, [](const RegionsStage::Region& r) {
       std::vector<std::string> members = r.members;
       for (std::string& member : members)
