@@ -102,7 +102,7 @@ class BatchProduct final : public Rule {
     if (m.single_user(p) != n || m.is_fixed(y)) return c.no(out.product, "something else reads the product");
     if (m.opset(n) < 7) return c.no(out.product, "is of an opset below 7");
     if (!attributes_known(m, out.product) || !attributes_known(m, n))
-      return c.no(out.product, "it or the deformation has attributes that are not known");
+      return c.no(out.product, "it, or the Reshape beside it, has unknown attributes");
     const DType type = c.infer.dtype(p);
     if (type != DType::Float16 && type != DType::Float && type != DType::Double)
       return c.no(out.product, "MatMul has no kernel for the element type");
@@ -112,7 +112,7 @@ class BatchProduct final : public Rule {
     const NodeId join = out.rows ? m.value(out.rows).def : NodeId{};
     if (!join || !is_deformation(m.kind(join)) || m.node(join).graph != m.node(n).graph ||
         !attributes_known(m, join))
-      return c.no(out.product, "no deformation makes the rows");
+      return c.no(out.product, "no Reshape, Squeeze, Unsqueeze or Flatten makes its first operand");
     out.x = m.input(join, 0);
     if (!out.x || !out.weight || m.is_fixed(out.x) || m.constant_of(out.x))
       return c.no(join, "its operand is a constant or must stay as it is");
@@ -144,7 +144,7 @@ class BatchProduct final : public Rule {
     const auto x = c.infer.dims(f.x), rows = c.infer.dims(f.rows), out = c.infer.dims(y);
     const auto weight = c.infer.dims(f.weight);
     if (x.size() < 2 || rows.size() != 2 || weight.size() != 2 || out.size() != x.size())
-      return c.no(n, "the dims of the data do not come back");
+      return c.no(n, "the Reshape after the product does not restore the rank of the data");
     const auto same = [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; };
     const std::size_t last = x.size() - 1;
     if (!same(x[last], rows[1])) return c.no(n, "the last axis of the data is cut or joined");
@@ -182,16 +182,16 @@ class FreeProduct final : public Rule {
     const Model& m = c.model;
     const ValueId p = m.input(n, 0), y = m.output(n, 0);
     product_ = p ? m.value(p).def : NodeId{};
-    if (!product_ || m.kind(product_) != OpKind::MatMul) return c.no(n, "its operand is no product");
+    if (!product_ || m.kind(product_) != OpKind::MatMul) return c.no(n, "its operand is no MatMul");
     if (m.single_user(p) != n || m.is_fixed(y)) return c.no(product_, "something else reads the product");
     if (!attributes_known(m, product_) || !attributes_known(m, n))
-      return c.no(product_, "it or the deformation has attributes that are not known");
+      return c.no(product_, "it, or the Reshape beside it, has unknown attributes");
     const auto left = side(c, product_, 0), right = side(c, product_, 1);
     if (!left || !right) return c.no(product_, "a rank is not known");
     if (left->value == m.input(product_, 0) && right->value == m.input(product_, 1))
-      return c.no(product_, "no deformation of axes of extent 1 makes an operand");
+      return c.no(product_, "no operand comes from a Reshape that only adds or removes axes of extent 1");
     if (!c.infer.has_rank(y) || !fits(c, *left, *right, y))
-      return c.no(n, "the product without the deformations may have other dims");
+      return c.no(n, "without the Reshapes the product may have other dims");
     operands_ = {left->value, right->value};
     return true;
   }

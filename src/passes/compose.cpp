@@ -80,9 +80,11 @@ class ComposeDeformations final : public ComposeRule {
     if (!x) return false;
     const NodeId q = m.value(x).def;
     if (!q || !is_deformation(m.kind(q)) || !attributes_known(m, q) || !attributes_known(m, n))
-      return c.no(n, "its operand is no deformation, or an attribute is not known");
+      return c.no(n,
+                  "no Reshape, Squeeze, Unsqueeze or Flatten makes its operand, or one of both has unknown "
+                  "attributes");
     from_ = m.input(q, 0);
-    if (!from_ || m.constant_of(from_)) return c.no(n, "the first deformation is of a constant");
+    if (!from_ || m.constant_of(from_)) return c.no(n, "the first of both reshapes a constant");
     if (m.is_fixed(x) || m.is_fixed(y) || m.is_fixed(from_))
       return c.no(n, "an annotation names the value, or a kernel writes to it");
     if (!known(c, from_) || !known(c, y)) return c.no(n, "a dim of the operand or of the result is unknown");
@@ -93,7 +95,7 @@ class ComposeDeformations final : public ComposeRule {
       return c.no(n, "no constant target says the dims for all sizes");
     if (!moves_type(m.opset(n), c.infer.dtype(y)))
       return c.no(n, "Reshape does not take the element type in this opset");
-    if (!frees(m, x)) return c.no(n, "other nodes read the first deformation");
+    if (!frees(m, x)) return c.no(n, "other nodes read the result of the first");
     return true;
   }
 

@@ -180,7 +180,7 @@ bool read_product(const MatchContext& c, NodeId n, NodeId product, Product& p) {
   p.alpha = float_attr(m, product, names::alpha).value_or(1);
   p.beta = float_attr(m, product, names::beta).value_or(1);
   if (p.beta == 0) p.bias = {};
-  return d.size() == 2 || c.no(n, "the weight is no matrix");
+  return d.size() == 2 || c.no(n, "the weight does not have rank 2");
 }
 
 class FoldAffine : public Rule {

@@ -55,7 +55,8 @@ class MergeFactors final : public Rule {
     if (!second) return c.no(n, "no operand is a constant factor or term");
     const NodeId q = m.value(second->x).def;
     const auto first = q ? term_of(c, q) : std::nullopt;
-    if (!first || first->additive != second->additive) return c.no(n, "the other operand is no such result");
+    if (!first || first->additive != second->additive)
+      return c.no(n, "no node with a constant factor, or term, makes the other operand");
     if (m.single_user(second->x) != n) return c.no(n, "something else reads the first result");
     const DType type = c.infer.dtype(first->x);
     if (!takes(type, *first, *second)) return c.no(n, "the element type does not allow it");

@@ -126,7 +126,7 @@ class MergeMatMuls final : public Rule {
     if (is_joined(m, m.output(n, 0))) return c.no(n, "it is the result of a merge");
     const Tensor& t = m.tensor(p.weight);
     if (t.dims.size() != 2 || t.dims[0] < 1 || t.dims[1] < 1 || bits_of(t.dtype) < 8)
-      return c.no(n, "the weight is no matrix of whole bytes");
+      return c.no(n, "the weight does not have rank 2, or has elements of less than a byte");
     p.by_rows = m.kind(n) == OpKind::Gemm && int_attr(m, n, names::transB).value_or(0) != 0;
     p.inner = t.dims[p.by_rows ? 1 : 0];
     p.columns = t.dims[p.by_rows ? 0 : 1];

@@ -130,7 +130,7 @@ class MergeReductions final : public Rule {
     const Model& m = c.model;
     const ValueId r = m.input(n, 0);
     const NodeId first = r ? m.value(r).def : NodeId{};
-    if (!first || m.kind(first) != m.kind(n)) return c.no(n, "its operand is no such reduction");
+    if (!first || m.kind(first) != m.kind(n)) return c.no(n, "its operand is no reduction of the same kind");
     if (m.single_user(r) != n) return c.no(first, "something else reads the result");
     from_ = m.input(first, 0);
     auto inner = reduced_axes(c, first);

@@ -47,7 +47,7 @@ class AddToGemm final : public Rule {
     const auto made_by = [&](OpKind kind) { return op(kind, any(a_), any(b_)).single_use().bind(product); };
     const auto either = one_of(made_by(OpKind::MatMul).bind(product_), made_by(OpKind::Gemm).bind(product_));
     if (!matches(c, n, op(OpKind::Add, either, any(c_)).opset(7))) return false;
-    if (!is_matrix(c, a_) || !is_matrix(c, b_)) return c.no(n, "an operand of the product is no matrix");
+    if (!is_matrix(c, a_) || !is_matrix(c, b_)) return c.no(n, "Gemm needs operands of rank 2");
     if (!has_kernel(c.infer.dtype(product))) return c.no(n, "Gemm has no kernel for the element type");
     if (!c.infer.has_rank(c_)) return c.no(n, "the rank of what is added is not known");
     // It counted for nothing without a third operand.
@@ -84,7 +84,7 @@ class TransposeToGemm final : public Rule {
       const ValueId x = m.input(n, slot_);
       // A capture of an outer graph stays: it may be computed once there, and often here.
       if (!is_matrix(c, m.input(n, 0)) || !is_matrix(c, m.input(n, 1)))
-        return c.no(n, "an operand of the product is no matrix");
+        return c.no(n, "Gemm needs operands of rank 2");
       if (m.single_user(x) != n || !matches(c, x, op(OpKind::Transpose, any(from_)).single_use())) continue;
       const NodeId transpose = m.value(x).def;
       const auto perm = ints_attr(m, transpose, names::perm);

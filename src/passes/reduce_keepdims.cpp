@@ -44,7 +44,7 @@ class FlipKeepdims final : public Rule {
     reduction_ = r ? m.value(r).def : NodeId{};
     if (!reduction_ || !has_keepdims(m, reduction_)) return false;
     if (!attributes_known(m, reduction_) || !attributes_known(m, n))
-      return c.no(reduction_, "it or the deformation has attributes that are not known");
+      return c.no(reduction_, "it, or the Reshape after it, has unknown attributes");
     if (m.single_user(r) != n) return c.no(reduction_, "something else reads the result");
     const ValueId x = m.input(reduction_, 0);
     if (c.infer.dims(x).empty() || !c.infer.has_rank(y)) return c.no(reduction_, "a rank is not known, or 0");

@@ -22,9 +22,9 @@ std::string Why::text(const Model& m, NodeId root) const {
   } else {
     out = "an operand of " + named(node, m.output(node, 0)) + ": ";
   }
+  if (wanted != OpKind::Opaque) return out + "expected " + std::string(op_name(wanted));
   out += reason;
   if (attribute) out += " attribute '" + std::string(m.text(attribute)) + "'";
-  if (wanted != OpKind::Opaque) out += " " + std::string(op_name(wanted));
   return out;
 }
 

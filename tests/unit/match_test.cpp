@@ -321,17 +321,17 @@ TEST(Match, TheNearestMissIsTold) {
   };
   EXPECT_TRUE(c.fits("y", inner(sum)));
   EXPECT_EQ(told(inner(sum.single_use())), "'a' (Add): is read a different number of times");
-  EXPECT_EQ(told(inner(op(OpKind::Add, op(OpKind::Tanh, any()), any()))), "'e' (Erf): is no Tanh");
+  EXPECT_EQ(told(inner(op(OpKind::Add, op(OpKind::Tanh, any()), any()))), "'e' (Erf): expected Tanh");
   EXPECT_EQ(told(inner(op(OpKind::Add, op(OpKind::Erf, any()), scalar(2.0)))),
             "'one', read by 'a' (Add): is another number");
-  EXPECT_EQ(told(op(OpKind::Div, any(), any())), "'y' (Mul): is no Div");
+  EXPECT_EQ(told(op(OpKind::Div, any(), any())), "'y' (Mul): expected Div");
   EXPECT_EQ(told(op(OpKind::Neg, any(), any()), "probe"), "an operand of 'probe' (Neg): is absent");
-  EXPECT_EQ(told(op(OpKind::Neg, any()), "x"), "'x': is no Neg");
+  EXPECT_EQ(told(op(OpKind::Neg, any()), "x"), "'x': expected Neg");
   EXPECT_EQ(told(op(OpKind::Neg, any()).attr(names::axis, 1), "probe"),
             "'probe' (Neg): has another value of attribute 'axis'");
   // Of x and a, which are as near, the one with a producer is told.
   EXPECT_EQ(told(op(OpKind::Mul, op(OpKind::Mul, op(OpKind::Exp, any()), any()), any())),
-            "'a' (Add): is no Exp");
+            "'a' (Add): expected Exp");
 }
 
 TEST(Match, MissesOfSeveralPatternsAndOfTheRuleItself) {
@@ -341,13 +341,13 @@ TEST(Match, MissesOfSeveralPatternsAndOfTheRuleItself) {
   EXPECT_EQ(why.text(*c.model), "");
   EXPECT_FALSE(c.fits("y", op(OpKind::Abs, op(OpKind::Exp, any())), &why));
   EXPECT_FALSE(c.fits("y", op(OpKind::Exp, any()), &why)) << "less near";
-  EXPECT_EQ(why.text(*c.model), "'n' (Neg): is no Exp");
+  EXPECT_EQ(why.text(*c.model), "'n' (Neg): expected Exp");
   EXPECT_EQ(why.miss().node, c.node_of("n"));
   EXPECT_EQ(why.miss().matched, 1u);
   EXPECT_FALSE(c.fits("y", op(OpKind::Abs, op(OpKind::Sin, any())), &why)) << "as near: the first stays";
-  EXPECT_EQ(why.text(*c.model), "'n' (Neg): is no Exp");
+  EXPECT_EQ(why.text(*c.model), "'n' (Neg): expected Exp");
   EXPECT_FALSE(c.view(&why).no(c.node_of("n"), "has no kernel", 0)) << "less near";
-  EXPECT_EQ(why.text(*c.model), "'n' (Neg): is no Exp");
+  EXPECT_EQ(why.text(*c.model), "'n' (Neg): expected Exp");
   EXPECT_FALSE(c.view(&why).no(c.node_of("y"), "has no kernel"));
   EXPECT_EQ(why.text(*c.model), "'y' (Abs): has no kernel");
   EXPECT_EQ(why.text(*c.model, c.node_of("y")), "has no kernel") << "the place is the root";
@@ -361,7 +361,7 @@ TEST(Match, AnUndoneOrderDoesNotCount) {
   Why why;
   const auto chain = op(OpKind::Abs, op(OpKind::Neg, op(OpKind::Exp, any())));
   EXPECT_FALSE(c.fits("y", op(OpKind::Add, chain, any()), &why));
-  EXPECT_EQ(why.text(*c.model), "'x', read by 'n' (Neg): is no Exp");
+  EXPECT_EQ(why.text(*c.model), "'x', read by 'n' (Neg): expected Exp");
 }
 
 TEST(Match, ARootWithoutResult) {
