@@ -121,8 +121,8 @@ std::string before_after_table(const Report& report, bool all_operators) {
   add_row(out, "initializers", report.before.initializers, report.after.initializers);
   add_size_row(out, report.before.bytes, report.after.bytes);
   if (const auto& fold = report.clean_up.fold; fold && fold->refused.empty())
-    out += fmt::format("  {:<32}{:>12}  {} nodes went\n", "constants made by --fold ort", fold->constants,
-                       fold->nodes);
+    out += fmt::format("  {:<32}{:>12}  in place of {} nodes\n", "constants made by --fold ort",
+                       fold->constants, fold->nodes);
   if (all_operators && !report.limits.empty()) {
     out += "  limits of the search that were met:";
     for (const Report::Limit& l : report.limits)
