@@ -322,7 +322,7 @@ CheckReport Checker::check(const ModelSource& optimized) {
   report.half = bad > 0 && wrong == 0 && (inside == DType::Float16 || inside == DType::BFloat16);
   if (bad > 1)
     report.why += wrong == 0 ? fmt::format(", the largest of {} differences", bad)
-                             : fmt::format(", and {} more differences", bad - 1);
+                             : fmt::format(", and {} more failures", bad - 1);
   if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
   if (report.verdict == CheckReport::Verdict::NotRun)
     report.why = std::string(s.options.first) + " ran once but not again";

@@ -383,7 +383,8 @@ void add_output_options(CLI::App& app, Options& o) {
 namespace {
 
 void add_tolerance(CLI::App& app, std::optional<double>& to) {
-  add(app, kTrust, "--check-tolerance", "REL", "allowed difference, as a share of an output's largest value",
+  add(app, kTrust, "--check-tolerance", "REL",
+      "allowed difference relative to an output's maximum (float32: 1e-4)",
       parsed(to, "--check-tolerance", "is not a tolerance", "give a number as in 1e-4; 0 wants equal values",
              [](const std::string& text) { return std::optional(parse_tolerance(text)); }));
 }
@@ -514,13 +515,12 @@ void add_reduce_options(CLI::App& app, Command& command, Requests& requests) {
   const auto time = [](double& to, const char* option) {
     return parsed(to, option, "is not a time", "give seconds above 0, as in 10, 0.5s or 5m", parse_seconds);
   };
-  add(app, kWhat, "--test", "CMD", "a shell command; {} stands for the model's path (default: at the end)",
+  add(app, kWhat, "--test", "CMD", "a shell command; {} is the model's path, else appended at the end",
       [&o](const std::string& text) { o.test = text; });
-  add(app, kWhat, "--timeout", "TIME",
-      "a longer run of CMD is a hang (default: 10 times the first, at least 10 s)",
+  add(app, kWhat, "--timeout", "TIME", "a longer run of CMD is a hang (default: 10 times the first, >= 10s)",
       time(o.test_timeout, "--timeout"));
-  add(app, kWhat, "--seconds", "TIME",
-      "end after this time with the smallest model so far (default: no limit)", time(o.seconds, "--seconds"));
+  add(app, kWhat, "--seconds", "TIME", "end after this time with the smallest model so far (default: never)",
+      time(o.seconds, "--seconds"));
   add_output(app, "where the small model goes; OUT may be IN", o.output);
   add_external_root(app, o.external_root);
   add_max_memory(app, kTrust, command.tool);

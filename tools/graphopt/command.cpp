@@ -35,8 +35,8 @@ constexpr std::string_view kExamples =
     "reached, 6 ONNX Runtime is missing or fails, 70 internal error.\n";
 constexpr std::string_view kReduceUsage =
     "Usage: graphopt reduce IN --test CMD -o OUT [options]\n\n"
-    "Makes a failing model small: OUT is a small model on which the test CMD ends with the same exit status\n"
-    "as on IN. Failures can be wrong results, crashes and hangs.\n";
+    "Makes a failing model small: OUT is a small model on which CMD ends with the same exit status as on\n"
+    "IN. Failures can be wrong results, crashes and hangs.\n";
 constexpr std::string_view kReduceExamples =
     "\nExamples:\n"
     "  graphopt reduce bad.onnx --test 'graphopt {} --check -q' -o small.onnx\n"
@@ -49,14 +49,12 @@ constexpr std::string_view kInspectUsage =
 
 constexpr std::string_view kCompareUsage =
     "Usage: graphopt compare A B [options]\n\n"
-    "Compares the figures of two models and, if ONNX Runtime is found, their results on inputs that A "
-    "takes.\n";
+    "Compares the figures of two models and, if ONNX Runtime is found, their results on inputs of A.\n";
 constexpr std::string_view kCompareExamples =
     "\nExamples:\n"
     "  graphopt compare model.onnx small.onnx\n"
     "  graphopt compare model.onnx small.onnx --check-tolerance 0 --seeds 5\n\n"
-    "Exit status: 0 the results agree, or none were compared; 3 they differ; 6 ONNX Runtime does not run "
-    "A.\n";
+    "Exit status: 0 the results agree, or were not compared; 3 they differ; 6 ONNX Runtime cannot run A.\n";
 
 constexpr std::string_view kDevicesUsage =
     "Usage: graphopt devices check PROFILE IN [-v] [--json]\n\n"
