@@ -11,7 +11,7 @@ run.
 
 Where the manifest has buckets, the shapes of a request decide which model it takes: its inputs are padded to
 the extents of the smallest bucket that holds them, and the outputs are cut (bucket_shapes.py). A request that
-no bucket holds runs as the whole does. `--dim seq=13,40` gives a request of each length; symbols of buckets
+no bucket holds, such as a length below LOW of `--bucket seq=LOW..HIGH`, runs as the whole does. `--dim seq=13,40` gives a request of each length; symbols of buckets
 without --dim are drawn, N times, within their ranges and now and then outside.
 
 Inputs that the file does not have are random: floats from the normal distribution, integers 0 or 1. What is
