@@ -55,9 +55,9 @@ class Options(InspectOptions, total=False):
     """Keyword arguments of `optimize` and `check`."""
 
     level: int
-    """0: load and save; 1: bit-exact rewrites; 2 (default): may round; 3: more so."""
+    """0: no passes; 1: bit-exact rewrites; 2 (default): may round; 3: rounds more."""
     exact: bool
-    """Keep every bit of the results, at whatever level."""
+    """Only bit-exact rewrites, at every level (docs/rounding.md)."""
     passes: Union[str, Sequence[str]]
     """These passes, in this order, until none changes anything."""
     disable_pass: Union[str, Sequence[str]]
@@ -67,7 +67,7 @@ class Options(InspectOptions, total=False):
     outputs: Union[str, Sequence[str]]
     """Cut the model first: these values are its outputs, in this order."""
     constant_defaults: bool
-    """Inputs with a default value (old exports list weights so) are constants."""
+    """Turn inputs that have an initializer (a default) into constants."""
     stop_after: str
     """"load", "infer" or "clean-up"."""
     regions: str
@@ -117,15 +117,15 @@ class Options(InspectOptions, total=False):
     force: bool
     """Write over a write-protected file."""
     check: Union[bool, int]
-    """Compare before and after in ONNX Runtime, with this many seeds (True: 1): CheckFailed."""
+    """Run before and after in ONNX Runtime and compare, with this many seeds (True: 1): CheckFailed."""
     check_tolerance: float
-    """Largest difference, relative (default by type: float 1e-4); 0 wants equal values."""
+    """Allowed difference relative to an output's maximum (float32: 1e-4); 0 wants equal values."""
     check_inputs: Union[Path, Mapping[str, Path]]
-    """Inputs of your own for the check: {"ids": "ids.npy"}, or one .npz file of several."""
+    """Your own arrays for inputs of the check: {"ids": "ids.npy"}, or one .npz file of several."""
     bisect: bool
-    """Check, and name the pass and the rewrite that breaks the model."""
+    """Check; if results differ, name the pass and the rewrite that did it."""
     verify_each: bool
-    """Verify the tool's own data after every pass."""
+    """Check graphopt's internal data after every pass (for its debugging)."""
     keep_bad: Path
     """A model that does not compute the same is written here."""
     ort: Path
@@ -135,7 +135,7 @@ class Options(InspectOptions, total=False):
     dot: Path
     """Draw the optimized graph for Graphviz into this file."""
     explain: Union[str, Sequence[str]]
-    """What these passes (or "all") refused, and why: in `Report.raw["explain"]` and `Report.log`."""
+    """Why these passes (or "all") left nodes as they are: in `Report.raw["explain"]` and `Report.log`."""
     print_after: Union[str, Sequence[str]]
     """The model as text after these passes, in `Report.log`."""
     time_passes: bool
