@@ -11,8 +11,9 @@ run.
 
 Where the manifest has buckets, the shapes of a request decide which model it takes: its inputs are padded to
 the extents of the smallest bucket that holds them, and the outputs are cut (bucket_shapes.py). A request that
-no bucket holds, such as a length below LOW of `--bucket seq=LOW..HIGH`, runs as the whole does. `--dim seq=13,40` gives a request of each length; symbols of buckets
-without --dim are drawn, N times, within their ranges and now and then outside.
+no bucket holds, such as a length below LOW of `--bucket seq=LOW..HIGH`, runs as the whole does. `--dim
+seq=13,40` gives a request of each length; symbols of buckets without --dim are drawn, N times, within their
+ranges and now and then outside.
 
 Inputs that the file does not have are random: floats from the normal distribution, integers 0 or 1. What is
 called a mask keeps the first entry of each row: a row without any has no result that padding could keep.
