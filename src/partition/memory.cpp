@@ -155,7 +155,8 @@ void MemoryModel::enter(std::span<const Index> nodes) {
 }
 
 std::uint64_t MemoryModel::value_bytes(Index value) const {
-  return std::min(problem_.values[value].bytes, kMaxBytes);
+  const Value& v = problem_.values[value];
+  return std::min(std::max(v.bytes, v.least_bytes), kMaxBytes);
 }
 
 // The last place at which a value that is made here is alive.

@@ -1,4 +1,5 @@
-// Cuts subgraphs that do not fit into the memory of their devices.
+// Cuts subgraphs that do not fit into the memory of their devices. A value of unknown size counts as what it
+// has at least.
 //
 // Problem: a subgraph needs its weights, each once, and the largest sum of the values that are alive at a
 // node: one that it reads until its last reader, one that it makes until its last reader or, where it leaves

@@ -89,6 +89,7 @@ struct Value {
   Index producer = kNone;   // a node, or kNone: a network input or an initializer, which makes no border
   std::uint64_t bytes = 1;  // 1 where the size is unknown
   bool network_output = false;
+  std::uint64_t least_bytes = 0;  // where the size is unknown: what memory has to hold at least
 };
 
 struct Problem {

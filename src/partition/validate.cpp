@@ -216,6 +216,7 @@ class Validator {
     };
     for (Index v = 0; v < problem_.values.size(); ++v) {
       const Value& value = problem_.values[v];
+      const std::uint64_t size = bytes(std::max(value.bytes, value.least_bytes));
       std::map<Index, Index> last;  // reader, by subgraph
       for (const Index i : problem_.readers[v]) last[subgraph(i)] = std::max(last[subgraph(i)], place[i]);
       if (value.producer != kNone) {
@@ -223,10 +224,10 @@ class Validator {
         const bool leaves = value.network_output || last.size() > last.count(home);
         const Index end = static_cast<Index>(partition_.nodes[home].size()) - 1;
         const Index start = place[value.producer];
-        alive(home, start, leaves ? end : last.contains(home) ? last[home] : start, bytes(value.bytes));
+        alive(home, start, leaves ? end : last.contains(home) ? last[home] : start, size);
         last.erase(home);
       }
-      for (const auto& [s, reader] : last) alive(s, 0, reader, bytes(value.bytes));
+      for (const auto& [s, reader] : last) alive(s, 0, reader, size);
     }
     for (Index s = 0; s < partition_.size(); ++s) {
       std::int64_t now = 0, peak = 0;

@@ -149,6 +149,7 @@ class Placer {
         for (const Index reader : readers) producers[reader].push_back(value.producer);
         const auto bytes = value_bytes(m_, inference_, v);
         if (bytes) value.bytes = *bytes;
+        else value.least_bytes = least_value_bytes(m_, inference_, v);
         out_.values.push_back(v);
         out_.known_size.push_back(bytes.has_value());
         out_.problem.values.push_back(value);

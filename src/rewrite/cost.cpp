@@ -1,5 +1,7 @@
 #include "rewrite/cost.h"
 
+#include <algorithm>
+
 #include "infer/elementwise.h"
 #include "ops/deformation.h"
 #include "ops/node_facts.h"
@@ -31,6 +33,15 @@ std::optional<std::uint64_t> value_bytes(const Model& m, const Inference& infer,
     count = checked_mul(count, *extent);
   }
   return count && *count >= 0 ? raw_size(t.elem, static_cast<std::uint64_t>(*count)) : std::nullopt;
+}
+
+std::uint64_t least_value_bytes(const Model& m, const Inference& infer, ValueId v) {
+  const Type& t = infer.type_of(v);
+  if (t.kind != TypeKind::Tensor || !t.has_rank || bits_of(t.elem) == 0) return 0;
+  std::optional<std::int64_t> count = 1;
+  for (const DimId d : t.dims)
+    count = checked_mul(count, d ? std::max<std::int64_t>(0, m.dims.range(d).low) : 0);
+  return count ? raw_size(t.elem, static_cast<std::uint64_t>(*count)).value_or(0) : 0;
 }
 
 bool is_heavy(const Model& m, NodeId n) {

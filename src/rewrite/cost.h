@@ -26,6 +26,8 @@ NodeCost cost_of(const Model& m, const Inference& infer, NodeId n);
 
 // Returns the bytes of a tensor in raw form; nothing where a dim is no number or the type has no size.
 std::optional<std::uint64_t> value_bytes(const Model& m, const Inference& infer, ValueId v);
+// Returns what the value takes at least, by the ranges of its dims; 0 where nothing is known of one.
+std::uint64_t least_value_bytes(const Model& m, const Inference& infer, ValueId v);
 
 // Returns whether runtimes execute an epilogue with the node: Conv, MatMul, Gemm, BatchNormalization ...
 bool is_heavy(const Model& m, NodeId n);
