@@ -50,17 +50,6 @@ const char* reason_text(Refusal refusal) {
   }
 }
 
-const char* reason_text(partition::Reason reason) {
-  switch (reason) {
-    case partition::Reason::Atomic: return "atomic";
-    case partition::Reason::Cost: return "cost";
-    case partition::Reason::MinNodes: return "min_nodes";
-    case partition::Reason::MaxSubgraphs: return "max_subgraphs";
-    case partition::Reason::Memory: break;
-  }
-  return "memory";
-}
-
 class Maker {
  public:
   explicit Maker(const ManifestSource& source)
@@ -208,7 +197,7 @@ class Maker {
       json one = {{"nodes", move.nodes.size()},
                   {"from", device(move.from)},
                   {"to", device(move.to)},
-                  {"reason", reason_text(move.reason)}};
+                  {"reason", partition::reason_name(move.reason)}};
       if (move.reason == partition::Reason::Cost) one["saved_ns"] = move.saved_ns;
       absorbed.push_back(std::move(one));
     }
@@ -413,9 +402,9 @@ class Maker {
                             reason == partition::Reason::Cost;
       json one = {{"device", device(from)},
                   {"operator", op},
-                  {"reason", has_name ? reason_text(reason) : "other"},
+                  {"reason", has_name ? partition::reason_name(reason) : "other"},
                   {"count", count}};
-      if (!has_name) one["detail"] = reason_text(reason);
+      if (!has_name) one["detail"] = partition::reason_name(reason);
       out.push_back(std::move(one));
     }
     std::ranges::stable_sort(out, std::ranges::greater{},

@@ -326,7 +326,10 @@ def test_waste(tool, folder):
     expect(section["symbols"] == {"seq": [3, 16]}, section["symbols"])
     wanted = {"seq": {"observed": 12, "elements": 55, "padded_elements": 62}}
     expect(section["waste"] == wanted, section["waste"])
-    expect("padding of seq" in done.stderr and "12.7%  for 12 observed lengths" in done.stderr, done.stderr)
+    expect(
+        "padding of seq" in done.stderr and "+12.7%  on top of 12 observed lengths" in done.stderr,
+        done.stderr,
+    )
     rows = [line.split() for line in done.stderr.splitlines()]
     expect(["3", "83.3%"] in [[r[0], r[-1]] for r in rows if r], done.stderr)  # 10 of 12
     expect(["16", "16.7%"] in [[r[0], r[-1]] for r in rows if r], done.stderr)

@@ -373,6 +373,45 @@ def test_costs(tool, folder):
     expect(len(manifest["subgraphs"]) == 3, shape_of(manifest))
 
 
+def test_what_moved_is_told(tool, folder):
+    """--plan says how many nodes left a device that takes them, and why."""
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())
+
+    def plan(devices, *words):
+        done = tool(source, "-O0", "--devices", devices, "--plan", *words)
+        expect(done.returncode == 0, done.stderr)
+        return " ".join(done.stdout.decode().split()), done.stderr
+
+    said, _ = plan(profile(folder, "Relu", "Add", "Mul", "Sigmoid", min_nodes=3))
+    expect("npu -> cpu 1 min_nodes" in said, said)
+    # What the sizes of values are at least: 16 bytes for each of N.
+    small = profile(folder, "Relu", "Add", "Mul", "Sigmoid", memory_bytes=100)
+    said, warned = plan(small)
+    expect("npu -> cpu" not in said and "5 values is not known" in warned, said, warned)
+    said, warned = plan(small, "--dim", "N=7..9")
+    expect("npu -> cpu 4 memory" in said and not warned, said, warned)
+    said, warned = plan(small, "--dim", "N=7")
+    expect("npu -> cpu 4 memory" in said and not warned, said, warned)
+
+
+def test_devices_that_get_nothing(tool, folder):
+    """Behind the host; and where functions of regions hide the operators."""
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())
+    npu = profile(folder, "Relu", "Add", "Mul", "Sigmoid")
+    host = profile(folder, name="host", host=True)
+    for list_of, words, said in (
+        (f"{host},{npu}", [], "npu stands behind the host host"),
+        (f"{npu},{host}", [], None),
+        (npu, ["--regions", "functions"], "profiles refuse"),
+        (npu, ["--regions", "metadata"], None),
+    ):
+        done = tool(source, "--devices", list_of, "--plan", *words)
+        expect(done.returncode == 0, done.stderr)
+        expect(said in done.stderr if said else not done.stderr, said, done.stderr)
+
+
 def test_measured_times(tool, folder):
     """The table's time takes the place of the estimate, by the node's name: 1 us where 5 us stood."""
     text = """g (float[1000] x) => (float[1000] y) { h = Erf (x)  [r] a = Relu (h)  y = Erf (a) }"""

@@ -156,11 +156,12 @@ std::string files_table(const Report& report, bool all) {
 
 std::string partition_table(const PartitionStage::Report& p, bool all) {
   std::string out =
-      fmt::format("graphopt: {} subgraphs (algorithm {}); lower bound for this assignment {}{}\n",
-                  p.subgraphs.size(), p.algorithm, p.switches, p.proven ? ": optimal" : "");
+      fmt::format("graphopt: {} subgraph{} (algorithm {}); {} for this assignment of nodes to devices\n",
+                  p.subgraphs.size(), p.subgraphs.size() == 1 ? "" : "s", p.algorithm,
+                  p.proven ? "the fewest" : fmt::format("at least {}", p.switches));
   std::uint64_t nodes = 0;
   for (const PartitionStage::Device& d : p.devices) nodes += d.nodes;
-  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "device", "subgraphs", "nodes", "share");
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "device", "subgraphs", "nodes", "of nodes");
   for (const PartitionStage::Device& d : p.devices)
     out += fmt::format("  {:<32}{:>12}{:>12}{:>11.1f}%\n", visible(d.id) + (d.host ? " (host)" : ""),
                        d.subgraphs, d.nodes,
@@ -168,11 +169,10 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
   out += fmt::format("  {:<32}{:>12}{:>24}\n", "values across borders", p.border_values,
                      p.border_values == 0 ? ""
                      : p.border_bytes     ? size_text(*p.border_bytes)
-                                          : "of unknown size");
+                                          : "total size unknown");
   if (p.run_ns && p.host_ns)
-    out += fmt::format("  {:<32}{:>12.3f}{:>24}\n", "estimated milliseconds",
-                       static_cast<double>(*p.run_ns) / 1e6,
-                       fmt::format("the host alone {:.3f}", static_cast<double>(*p.host_ns) / 1e6));
+    out += fmt::format("  {:<32}{:>12}{:>24}\n", "estimated time of a run", time_text(*p.run_ns),
+                       "on the host alone " + time_text(*p.host_ns));
   constexpr std::size_t kRows = 12;
   if (!p.refused.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "refused", "nodes", "why, of the first");
   for (std::size_t i = 0; i < p.refused.size(); ++i) {
@@ -183,14 +183,17 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
     const PartitionStage::Refused& r = p.refused[i];
     out += fmt::format("    {:<30}{:>12}  {}\n", visible(r.device + ": " + r.op), r.count, visible(r.detail));
   }
+  if (!p.moved.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "moved to a lower device", "nodes", "why");
+  for (const PartitionStage::Moved& m : p.moved)
+    out += fmt::format("    {:<30}{:>12}  {}\n", visible(m.from + " -> " + m.to), m.count, m.reason);
   return out;
 }
 
 std::string plan_table(const PartitionStage::Report& p) {
-  std::string out = fmt::format("  {:<10}{:<22}{:>8}{:>8}{:>8}  {}\n", "subgraph", "device", "nodes", "in",
-                                "out", "first node");
+  std::string out = fmt::format("  {:<10}{:<22}{:>8}{:>10}{:>8}  {}\n", "subgraph", "device", "nodes",
+                                "received", "sent", "first node");
   for (const PartitionStage::Subgraph& s : p.subgraphs)
-    out += fmt::format("  {:<10}{:<22}{:>8}{:>8}{:>8}  {}\n", s.id, visible(s.device), s.nodes, s.inputs,
+    out += fmt::format("  {:<10}{:<22}{:>8}{:>10}{:>8}  {}\n", s.id, visible(s.device), s.nodes, s.inputs,
                        s.outputs, visible(s.first));
   return out;
 }
@@ -229,9 +232,10 @@ std::string bucket_table(const Report& report, bool all) {
     file.add(m.bytes);
     peak.add(m.peak_bytes.value_or(0));
   }
-  out += fmt::format("  {:<32}{:>12}{:>12}{:>18}{}{}\n", "bucket: " + sizes, "nodes", file.title("file"),
-                     peak.title("peak memory"), has_devices ? "   subgraphs" : "",
-                     has_shares ? "     lengths" : "");
+  const bool has_files = std::ranges::any_of(buckets.models, [](const auto& m) { return m.bytes > 0; });
+  out += fmt::format("  {:<32}{:>12}{}{:>18}{}{}\n", "bucket: " + sizes, "nodes",
+                     has_files ? fmt::format("{:>12}", file.title("file")) : "", peak.title("peak memory"),
+                     has_devices ? "   subgraphs" : "", has_shares ? "     lengths" : "");
   constexpr std::size_t kRows = 16;
   for (std::size_t i = 0; i < buckets.models.size(); ++i) {
     if (!all && i == kRows) {
@@ -241,16 +245,16 @@ std::string bucket_table(const Report& report, bool all) {
     const SpecializeStage::Model& m = buckets.models[i];
     std::string at;
     for (const std::int64_t size : m.sizes) at += (at.empty() ? "" : ",") + std::to_string(size);
-    out +=
-        fmt::format("  {:<32}{:>12}{:>12}{:>18}{}{}\n", "  " + at, m.nodes,
-                    m.bytes == 0 ? "" : file.text(m.bytes), m.peak_bytes ? peak.text(*m.peak_bytes) : "open",
-                    has_devices ? fmt::format("{:>12}", m.subgraphs) : "",
-                    has_shares ? fmt::format("{:>11.1f}%", share_of(report, m)) : "");
+    out += fmt::format("  {:<32}{:>12}{}{:>18}{}{}\n", "  " + at, m.nodes,
+                       has_files ? fmt::format("{:>12}", file.text(m.bytes)) : "",
+                       m.peak_bytes ? peak.text(*m.peak_bytes) : "open dims",
+                       has_devices ? fmt::format("{:>12}", m.subgraphs) : "",
+                       has_shares ? fmt::format("{:>11.1f}%", share_of(report, m)) : "");
   }
   for (const SpecializeStage::Waste& w : buckets.waste)
     if (w.elements > 0)
       out += fmt::format(
-          "  {:<32}{:>11.1f}%  for {} observed lengths\n", "padding of " + visible(w.symbol),
+          "  {:<32}{:>+11.1f}%  on top of {} observed lengths\n", "padding of " + visible(w.symbol),
           100.0 * (static_cast<double>(w.padded_elements) / static_cast<double>(w.elements) - 1), w.observed);
   return out;
 }

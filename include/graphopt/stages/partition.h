@@ -64,11 +64,18 @@ struct PartitionStage {
     std::string detail;  // of the first of them
     std::uint64_t count = 0;
   };
+  // Nodes that a device takes and that went to a lower one, for one reason.
+  struct Moved {
+    std::string from, to;
+    std::string reason;  // "min_nodes", "max_subgraphs", "memory" or "cost", as in the manifest
+    std::uint64_t count = 0;
+  };
   struct Report {
     std::string algorithm;
     std::vector<Device> devices;  // in the order of their priority, the host last
     std::vector<Subgraph> subgraphs;
     std::vector<Refused> refused;               // most frequent first
+    std::vector<Moved> moved;                   // in the order in which they were made
     std::optional<std::uint64_t> given;         // nodes whose device the model names; nothing if not asked
     std::uint64_t border_values = 0;            // one for each value and subgraph that reads it
     std::optional<std::uint64_t> border_bytes;  // nothing where a size is not a number
@@ -86,5 +93,7 @@ struct PartitionStage {
 std::string partition_algorithm_name(PartitionAlgorithm algorithm);
 // Returns "triton", "ort-annotations", "genai", "onnx-stages".
 std::string export_name(Export form);
+// Returns a time with three digits and a unit: "28.8 ms".
+std::string time_text(std::int64_t ns);
 
 }  // namespace graphopt

@@ -1,7 +1,13 @@
 // partition: the main graph is cut into subgraphs for the devices of --devices; nodes have unique names, and
 // each says in its metadata which subgraph and device it belongs to. The files are written by save.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "devices/find.h"
 #include "driver/figures.h"
@@ -19,6 +25,7 @@
 #include "partition/partition.h"
 #include "placement/node_names.h"
 #include "placement/parts.h"
+#include "regions/region_functions.h"
 #include "support/utf8.h"
 
 namespace graphopt {
@@ -125,7 +132,7 @@ void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& r
     sub.nodes = part.nodes.size();
     sub.inputs = static_cast<std::uint64_t>(
         std::ranges::count_if(part.inputs, [&](ValueId v) { return m.value(v).def.valid(); }));
-    sub.first = std::string(m.text(m.node(part.nodes.front()).name));
+    sub.first = place_of(m, part.nodes.front()).node;
   }
   bool known = true;
   for (std::size_t i = 0; i < problem.values.size(); ++i) {
@@ -147,6 +154,52 @@ void fill_refused(const Model& m, const Partitioned& p, PartitionStage::Report& 
   for (const RefusedNodes& r : p.placement.refused)
     report.refused.push_back({p.devices[r.device].id, operator_name(m, r.op),
                               std::string(refusal_name(r.refusal)), r.detail, r.count});
+}
+
+void fill_moved(const Partitioned& p, PartitionStage::Report& report) {
+  std::map<std::tuple<partition::Index, partition::Index, partition::Reason>, std::size_t> at;
+  for (const partition::Move& move : p.partition.moves) {
+    if (move.reason == partition::Reason::Atomic) continue;  // stands among the reasons of refused nodes
+    const auto [entry, added] = at.try_emplace({move.from, move.to, move.reason}, report.moved.size());
+    if (added)
+      report.moved.push_back(
+          {p.devices[move.from].id, p.devices[move.to].id, partition::reason_name(move.reason), 0});
+    report.moved[entry->second].count += move.nodes.size();
+  }
+}
+
+// Tells of which devices a limit of memory could not be checked, since sizes are no numbers.
+void tell_unchecked_memory(Run& run, const Partitioned& p) {
+  const partition::Problem& problem = p.placement.problem;
+  std::vector<std::uint64_t> unknown(p.devices.size());
+  for (std::size_t i = 0; i < problem.values.size(); ++i) {
+    if (p.placement.known_size[i]) continue;
+    std::set<partition::Index> devices;
+    if (problem.values[i].producer != partition::kNone)
+      devices.insert(p.partition.devices[p.partition.subgraph_of[problem.values[i].producer]]);
+    for (const partition::Index reader : problem.readers[i])
+      devices.insert(p.partition.devices[p.partition.subgraph_of[reader]]);
+    for (const partition::Index d : devices) ++unknown[d];
+  }
+  for (std::size_t d = 0; d < p.devices.size(); ++d)
+    if (p.devices[d].memory_bytes && unknown[d] > 0)
+      run.warn(p.devices[d].file + ": memory_bytes is not checked in full: in subgraphs on " +
+               p.devices[d].id + " the size of " + std::to_string(unknown[d]) +
+               (unknown[d] == 1 ? " value" : " values") +
+               " is not known, and counts with the least that the dims allow (give --dim)");
+}
+
+// Functions of regions hide from the profiles what they hold.
+void tell_hidden_operators(Run& run, const Partitioned& p) {
+  const Model& m = run.work->model;
+  std::uint64_t calls = 0;
+  for (const RefusedNodes& r : p.placement.refused)
+    if (m.text(m.op(r.op).domain) == kRegionDomain) calls += r.count;
+  if (calls > 0)
+    run.warn(m.file +
+             ": --regions functions: regions are calls of functions, which profiles refuse whatever "
+             "operators are inside: " +
+             std::to_string(calls) + " here (leave out --regions functions, or give --regions metadata)");
 }
 
 std::string and_more(std::size_t count) {
@@ -198,8 +251,10 @@ void tell_given(Run& run, const Partitioned& p) {
     if (stays(o.node)) refused.push_back(&o);
   if (refused.empty()) return;
   const OverruledNode& first = *refused[0];
-  run.warn(place(first.node) + "the profile of " + p.devices[first.device].id + " refuses this node" +
-           and_more(refused.size()) + " that the model gives to it, and keeps (" + first.detail + ')');
+  const bool one = refused.size() == 1;
+  run.warn(place(first.node) + "this node" + and_more(refused.size()) + (one ? " runs on " : " run on ") +
+           p.devices[first.device].id + ", as the model says, though the profile refuses " +
+           (one ? "it (" : "them (") + first.detail + ')');
 }
 
 Status run_partition(Run& run) {
@@ -220,11 +275,14 @@ Status run_partition(Run& run) {
   report.algorithm = partition_algorithm_name(options.algorithm);
   fill_report(m, p, report);
   fill_refused(m, p, report);
+  fill_moved(p, report);
+  tell_unchecked_memory(run, p);
+  tell_hidden_operators(run, p);
   if (options.given) tell_given(run, p);
   if (p.partition.run_ns > p.partition.host_ns)
     run.warn(m.file + ": --devices: by the costs of the profiles a run takes " +
-             std::to_string(*p.partition.run_ns) + " ns, and the host alone " +
-             std::to_string(*p.partition.host_ns) + " ns (a subgraph that cannot move may be the reason)");
+             time_text(*p.partition.run_ns) + ", and the host alone " + time_text(*p.partition.host_ns) +
+             " (a subgraph that cannot move may be the reason)");
   report.run_ns = p.partition.run_ns;
   report.host_ns = p.partition.host_ns;
   if (run.options.regions.draw) report.drawing = draw_partition(m, *run.work->inference, p);
@@ -254,6 +312,9 @@ void partition_json(const Report& r, Json& out) {
                                {"reason", f.reason},
                                {"detail", f.detail},
                                {"count", f.count}});
+  json["moved"] = Json::array();
+  for (const PartitionStage::Moved& f : p.moved)
+    json["moved"].push_back({{"from", f.from}, {"to", f.to}, {"reason", f.reason}, {"count", f.count}});
   json["given"] = p.given ? Json(*p.given) : Json(nullptr);
   json["border_values"] = p.border_values;
   json["border_bytes"] = p.border_bytes ? Json(*p.border_bytes) : Json(nullptr);
@@ -324,6 +385,11 @@ Status open_devices(Run& run) {
   if (Status s = check_layer_rules(run.options.partition, *devices); !s) return s;
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices = *std::move(devices);
+  const std::vector<Profile>& list = run.partitioned->devices;
+  const auto host = std::ranges::find(list, true, &Profile::host);
+  if (list.back().host || run.options.partition.given) return Done{};
+  run.warn("--devices: " + host[1].id + " stands behind the host " + host->id +
+           ", which takes every node: nothing is left for it (put " + host->id + " at the end)");
   return Done{};
 }
 
@@ -336,6 +402,14 @@ void open_host(Run& run) {
   host.ep = "CPUExecutionProvider";
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices.push_back(std::move(host));
+}
+
+std::string time_text(std::int64_t ns) {
+  constexpr std::array<std::pair<double, const char*>, 3> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
+  for (const auto& [size, name] : kUnits)
+    if (const double time = static_cast<double>(ns) / size; time >= 1)
+      return fmt::format("{:.{}f} {}", time, time < 10 ? 2 : time < 100 ? 1 : 0, name);
+  return fmt::format("{} ns", ns);
 }
 
 std::string partition_algorithm_name(PartitionAlgorithm algorithm) {
