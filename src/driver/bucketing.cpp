@@ -144,6 +144,14 @@ class Teller {
                : c.remedy.empty()
                    ? "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"
                    : c.remedy;
+    for (const BucketGroup& g : marks_.groups)
+      if (!g.fixed && g.range.low == 0) {
+        r.remedy = "the sizes of " + g.symbols.front() +
+                   " begin with 0, an axis without elements: let them begin "
+                   "with 1 if no run has it; else " +
+                   r.remedy;
+        break;
+      }
   }
 
   const Model& m_;

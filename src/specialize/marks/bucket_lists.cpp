@@ -132,10 +132,13 @@ std::optional<RatioThatFits> least_ratio(const std::vector<BucketSymbol>& symbol
 
 std::string too_many_remedy(const std::vector<BucketSymbol>& symbols, std::size_t limit) {
   const auto fits = least_ratio(symbols, limit);
+  const bool is_aligned =
+      std::ranges::any_of(symbols, [](const BucketSymbol& s) { return s.adjustable && s.align > 1; });
   std::string out;
   if (fits)
-    out = fmt::format("geo={} for {} gives {} (the least ratio that fits); or ",
-                      static_cast<double>(fits->thousandths) / 1000, symbols_text(symbols), fits->buckets);
+    out = fmt::format("geo={} for {} gives {} (the least ratio that fits{}); or ",
+                      static_cast<double>(fits->thousandths) / 1000, symbols_text(symbols), fits->buckets,
+                      is_aligned ? "; align rounds up from there" : "");
   return out + fmt::format(
                    "write shorter lists, or raise the limit ({} at most): {{\"limit\": {{\"count\": ...}}}}",
                    kMaxBucketLimit);

@@ -36,6 +36,10 @@ std::optional<MarkProblem> complete(GroupDraft& d) {
   } else if (!d.range) {
     return MarkProblem{"there are no sizes",
                        fmt::format("give a list (1,2,4,8), or a range and a method: {}", kMethodExamples)};
+  } else if (!d.has_method && d.range->low > d.range->high) {
+    return MarkProblem{
+        fmt::format("the range {}..{} is reversed, and it has no method", d.range->low, d.range->high),
+        fmt::format("write {}..{}:pow2", d.range->high, d.range->low)};
   } else if (!d.has_method) {
     return MarkProblem{
         fmt::format("the range {}..{} has no method", d.range->low, d.range->high),

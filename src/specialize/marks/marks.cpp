@@ -93,9 +93,10 @@ std::optional<MarkProblem> check_method(const BucketGroup& g) {
       break;
     case BucketMethod::Geo:
       if (g.ratio <= kRatioOne || g.ratio > kMaxBucketExtent * kRatioOne)
-        return MarkProblem{fmt::format("found geo={}", static_cast<double>(g.ratio) / kRatioOne),
-                           "a ratio is above 1, by 0.000000001 at least, and below 2^31: 1.25 pads a size by "
-                           "a quarter at most"};
+        return MarkProblem{
+            fmt::format("found geo={}", static_cast<double>(g.ratio) / kRatioOne),
+            "a ratio is above 1, by 0.000000001 at least, and below 2^31: with 1.25 sizes grow "
+            "by a quarter at most, before 'align' rounds them up"};
       break;
     case BucketMethod::Hist:
       if (g.most && (*g.most < 1 || *g.most > kMaxBucketLimit))

@@ -262,8 +262,9 @@ bool PaddingContext::refuse_padding(std::size_t i, AxisMask axes, const Content&
   for (std::size_t k = 0; k < v.rank(); ++k)
     if (((axes & v.padded) >> k & 1u) != 0) place.axes.push_back(static_cast<int>(k));
   blame.places.push_back(std::move(place));
-  std::string reason = std::string(does) + " padding of " + axis_text(v, axes) + ", which holds " +
-                       blame.content + "; it would have to hold " + blame.needs;
+  std::string reason = std::string(does) + " padding of " + axis_text(v, axes) +
+                       (blame.content.starts_with('[') ? ", which may be anything in " : ", which is ") +
+                       blame.content + " here; only " + blame.needs + " would be safe";
   return refuse(std::move(reason), std::move(blame));
 }
 

@@ -17,6 +17,10 @@
 
 namespace graphopt {
 
+// What is assumed of scores under an additive mask of -1000 or less.
+inline constexpr const char* kMaskDominates =
+    "the scores of each row differ by 900 at most, and no row is masked as a whole";
+
 class PaddingContext {
  public:
   PaddingContext(PaddingAnalysis& analysis, NodeId node);
