@@ -45,6 +45,16 @@ fs::path shipped_folder() {
   return {};
 }
 
+// Returns the folder of the user's profiles, there or not; empty when the environment names none.
+fs::path user_folder() {
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path user;
+  if (config != nullptr && *config == '/') user = config;  // a relative one is invalid, by its specification
+  else if (home != nullptr && *home != '\0') user = fs::path(home) / ".config";
+  return user.empty() ? user : user / "graphopt" / "devices";
+}
+
 // Reads the measured times that the profile refers to.
 Status read_times(Profile& p) {
   const std::string path = (fs::path(p.file).parent_path() / p.cost->table).string();
@@ -81,18 +91,19 @@ std::string join(const std::vector<std::string>& folders) {
   return out;
 }
 
+std::string where_searched(const std::vector<std::string>& folders) {
+  if (!folders.empty()) return "searched: " + join(folders);
+  const std::string user = user_folder().string();
+  return "searched: share/graphopt/devices beside the program's folder" + (user.empty() ? "" : ", " + user) +
+         (user.empty() ? " (it is not there)" : " (neither is there)");
+}
+
 }  // namespace
 
 std::vector<std::string> device_folders() {
   std::vector<std::string> out;
   if (const fs::path shipped = shipped_folder(); !shipped.empty()) out.push_back(shipped.string());
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  fs::path user;
-  if (config != nullptr && *config == '/') user = config;  // a relative one is invalid, by its specification
-  else if (home != nullptr && *home != '\0') user = fs::path(home) / ".config";
-  if (!user.empty() && is_folder(user / "graphopt" / "devices"))
-    out.push_back((user / "graphopt" / "devices").string());
+  if (const fs::path user = user_folder(); is_folder(user)) out.push_back(user.string());
   return out;
 }
 
@@ -121,8 +132,7 @@ Result<Profile> load_device(std::string_view name, const std::vector<std::string
   std::vector<std::string> names;
   for (const FoundProfile& f : found) names.push_back(f.name);
   std::string remedy = suggest(name, names, "device profiles");
-  if (folders.empty()) remedy += "; no folder of profiles was found beside the program or in ~/.config";
-  else remedy += "; a file is given by a path with '/' or by its ending .json; searched: " + join(folders);
+  remedy += "; a file is given by a path with '/' or by its ending .json; " + where_searched(folders);
   return usage("there is no device profile '" + text + "'", std::move(remedy));
 }
 
@@ -145,7 +155,13 @@ Result<std::vector<Profile>> load_devices(std::string_view list, const std::vect
     rest.remove_prefix(comma + 1);
   }
   const auto is_host = [](const Profile& p) { return p.host; };
-  if (errors.empty() && std::ranges::none_of(out, is_host)) take(kHost);
+  if (errors.empty() && std::ranges::none_of(out, is_host)) {
+    take(kHost);
+    if (!errors.empty() && errors[0].kind == ErrorKind::Usage)
+      return usage("none of the devices is a host, and the profile '" + std::string(kHost) +
+                       "', which is added then, was not found",
+                   "add a profile that has \"host\": true; " + where_searched(folders));
+  }
   if (errors.size() > kMaxErrors) errors.resize(kMaxErrors);
   if (!errors.empty()) return errors;
   const Profile* host = nullptr;

@@ -105,7 +105,7 @@ Result<GivenDevices> given_devices(const Model& m, const PartitionStage::Options
                  {m.file, {}, {}, {}, {}},
                  "--assignment given: no node names one of the devices " + ids_of(devices) +
                      (given.unmatched.empty() ? ", by layer_ann or a pipeline stage"
-                                              : "; the first names '" + given.unmatched[0] + "'"),
+                                              : "; the first one names '" + given.unmatched[0] + "'"),
                  "map the names, as in --assignment 'given=npu(=s0,=s2); cpu(=s1)', or leave it out"};
   return given;
 }
@@ -113,10 +113,11 @@ Result<GivenDevices> given_devices(const Model& m, const PartitionStage::Options
 Status check_layer_rules(const PartitionStage::Options& options, std::span<const Profile> devices) {
   for (const PartitionStage::LayerRule& rule : options.layers)
     if (!device_of_id(devices, rule.device))
-      return Error{ErrorKind::Usage,
-                   {},
-                   "--assignment given: '" + rule.device + "' is none of the devices " + ids_of(devices),
-                   "name one of them, or add it to --devices"};
+      return Error{
+          ErrorKind::Usage,
+          {},
+          "--assignment given: '" + rule.device + "' is none of the devices of the run: " + ids_of(devices),
+          "name one of them, or add it to --devices"};
   return Done{};
 }
 

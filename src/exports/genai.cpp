@@ -88,13 +88,14 @@ class GenaiMaker {
   }
 
  private:
-  Error refused(const std::string& what) const {
-    return {
-        ErrorKind::Input,
-        {file_, {}, {}, {}, {}},
-        "--emit genai: the model is no decoder that onnxruntime-genai can run: " + what,
-        "leave genai out of --emit, or export the model with the names of its decoders (input_ids, logits, "
-        "past_key_values.0.key, present.0.key)"};
+  Error refused(const std::string& what,
+                const char* remedy =
+                    "export the model with the names of its decoders (input_ids, logits, "
+                    "past_key_values.0.key, present.0.key)") const {
+    return {ErrorKind::Input,
+            {file_, {}, {}, {}, {}},
+            "--emit genai: the model is no decoder that onnxruntime-genai can run: " + what,
+            std::string("leave genai out of --emit, or ") + remedy};
   }
 
   Status find_states() {
@@ -160,7 +161,8 @@ class GenaiMaker {
       if (v.value("optional", false) || pasts_.contains(name) ||
           std::ranges::find(kInputs, name) != kInputs.end())
         continue;
-      return refused("it has the input '" + name + "', which onnxruntime-genai does not make");
+      return refused("it has the input '" + name + "', which onnxruntime-genai does not supply",
+                     "remove that input from the model, or give it a default");
     }
     for (const json& v : manifest_.at("network").at("outputs")) has_logits |= text_of(v, "name") == kLogits;
     if (!has_ids) return refused(std::string("it has no input '") + kInputIds + "'");

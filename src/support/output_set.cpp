@@ -177,15 +177,16 @@ Status OutputSet::find_folder(const std::string& folder) {
     if (real.empty()) return write_error(folder, folder, errno);
     const std::optional<std::string> prefix = below(real_path(folder_), real);
     if (!prefix)
-      return output_error(list_, "its files would be in '" + real + "', which is not below the list's folder",
-                          "give the list a place in that folder or in one above it");
+      return output_error(
+          list_, "the files that it lists would be in '" + real + "', which is not below its own folder",
+          "put it into that folder or into one above it");
     const auto unfit = [](char c) { return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
     if (std::ranges::any_of(*prefix, unfit))
       return output_error(list_,
-                          "the list cannot name files in '" + real +
+                          "it cannot name files in '" + real +
                               "': a folder's name has a backslash "
                               "or a control character",
-                          "rename that folder, or put the list into it");
+                          "rename that folder, or put this file into it");
     prefix_ = *prefix;
   }
   for (const char c : prefix_)

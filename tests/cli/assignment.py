@@ -154,7 +154,7 @@ def test_rules(tool, folder):
     again = "given=npu(=enc.1); npu(enc.0); cpu(=dec); cpu(enc)"
     expect(manifest["tool"]["options"]["assignment"] == again, manifest["tool"])
     manifest, said = cut(tool, folder, model, assignment="given='cpu(=enc.0)'", level="-O0")
-    expect("'enc.1' and 2 other texts name no device" in said, said)
+    expect("no rule matches 'enc.1' (and 2 more)" in said, said)
     expect(devices_of(manifest)["a"] == "cpu" and devices_of(manifest)["d"] == "npu", devices_of(manifest))
 
 
@@ -202,7 +202,10 @@ def test_profiles_give_way(tool, folder):
     small = profile(folder, "Relu", min_nodes=3)
     manifest, said = cut(tool, folder, model_of(MIXED, layers), devices=small, level="-O0")
     expect(devices_of(manifest) == layers, devices_of(manifest))
-    expect("refuses this node that the model gives to it, and keeps (no rule for Mul)" in said, said)
+    expect(
+        "this node runs on npu, as the model says, though the profile refuses it (no rule for Mul)" in said,
+        said,
+    )
     chain = profile(folder, "Relu", "Mul", "Add", atomic=[{"kind": "chain", "ops": ["Mul", "Mul"]}])
     manifest, _ = cut(tool, folder, model_of(MIXED, layers), devices=chain, level="-O0")
     expect(devices_of(manifest) == layers, devices_of(manifest))
@@ -254,25 +257,25 @@ def test_refused(tool, folder):
     model = folder / "m.onnx"
     model.write_bytes(model_of(MIXED).SerializeToString())
     given = ["--assignment", "given"]
-    refused(tool(model, *given, "-o", folder / "o.onnx"), USAGE, "--assignment is about --devices")
+    refused(tool(model, *given, "-o", folder / "o.onnx"), USAGE, "--assignment needs --devices")
     none = tool(model, "--devices", devices, *given, "--plan")
     refused(none, INPUT, "no node names one of the devices npu, cpu")
     model.write_bytes(model_of(MIXED, {"a": "gpu0"}).SerializeToString())
-    refused(tool(model, "--devices", devices, *given, "--plan"), INPUT, "the first names 'gpu0'")
+    refused(tool(model, "--devices", devices, *given, "--plan"), INPUT, "the first one names 'gpu0'")
     unknown = tool(model, "--devices", devices, "--assignment", "given=gpu(gpu0)", "--plan")
-    refused(unknown, USAGE, "'gpu' is none of the devices npu, cpu")
+    refused(unknown, USAGE, "'gpu' is none of the devices of the run: npu, cpu")
     wrong = {
         "": "is not 'given'",
         "taken": "is not 'given'",
-        "given=": "no rule stands",
-        "given=npu": "no text stands in brackets at 'npu'",
-        "given=npu()": "a text is empty at 'npu()'",
-        "given=npu(a,)": "a text is empty",
-        "given=npu(=)": "a text is empty",
-        "given=(a)": "no device stands before '('",
-        "given=npu(a);;cpu(b)": "no device stands before '(' at ';cpu(b)'",
-        "given=npu(a) cpu(b)": "no ';' stands between two rules at 'cpu(b)'",
-        "given=npu(a))": "no ';' stands between two rules at ')'",
+        "given=": "no rule follows '='",
+        "given=npu": "'given=npu': no names in brackets follow the device in 'npu'",
+        "given=npu()": "a name is empty in 'npu()'",
+        "given=npu(a,)": "a name is empty",
+        "given=npu(=)": "a name is empty",
+        "given=(a)": "no device is before '('",
+        "given=npu(a);;cpu(b)": "no device is before '(' in ';cpu(b)'",
+        "given=npu(a) cpu(b)": "no ';' is between two rules in 'cpu(b)'",
+        "given=npu(a))": "no ';' is between two rules in ')'",
     }
     for text, said in wrong.items():
         refused(tool(model, "--devices", devices, "--assignment", text, "--plan"), USAGE, said)

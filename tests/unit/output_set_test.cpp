@@ -242,7 +242,7 @@ TEST_F(Outputs, RefusesAFolderThatTheListCannotName) {
     return set.ok() ? std::string("opened") : set.error().what;
   };
   const Names before = names();
-  EXPECT_TRUE(what("sub/net.list", ".").find("which is not below the list's folder") != std::string::npos);
+  EXPECT_TRUE(what("sub/net.list", ".").find("which is not below its own folder") != std::string::npos);
   EXPECT_TRUE(what("sub/net.list", "sub/..").find("which is not below") != std::string::npos);
   EXPECT_TRUE(
       what("net.list", "back\\slash").ends_with("a folder's name has a backslash or a control character"));

@@ -413,7 +413,7 @@ TEST_F(Sharing, FilesStandBesideWhatOutLeadsTo) {
   const std::vector<SetModel> models = {{&a, {}, "net.s0"}};
   const Result<SavedSet> refused = save_set(models, o);
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().what.ends_with("which is not below the list's folder"));
+  EXPECT_TRUE(refused.error().what.ends_with("which is not below its own folder"));
   EXPECT_TRUE(fs::is_empty(path("other")));
 }
 

@@ -28,11 +28,12 @@ void add_refused(std::string& out, const DeviceCheck& check) {
 
 void add_nodes(std::string& out, const DeviceCheck& check) {
   const auto first = std::ranges::find(check.listed, true, &DeviceCheck::Node::supported);
-  out += "\nnodes that are refused, the nearest miss first\n";
+  if (first != check.listed.begin())
+    out += "\nnodes that are refused, those with the fewest failed conditions first\n";
   for (auto it = check.listed.begin(); it != first; ++it)
     out += fmt::format("  {:<32} {:<28} {:<14} {}\n", visible(it->name), visible(it->op), it->reason,
                        visible(it->text));
-  out += "\nnodes that are supported\n";
+  if (first != check.listed.end()) out += "\nnodes that are supported\n";
   for (auto it = first; it != check.listed.end(); ++it)
     out += fmt::format("  {:<32} {}\n", visible(it->name), visible(it->op));
 }
@@ -54,7 +55,8 @@ std::string text_of(const DeviceCheck& check, bool all) {
 
 std::string devices_text(const std::vector<DeviceListing>& devices) {
   if (devices.empty())
-    return "no device profiles were found beside the program or in ~/.config/graphopt/devices\n";
+    return "no device profiles were found, neither in ../share/graphopt/devices beside the program nor in\n"
+           "$XDG_CONFIG_HOME/graphopt/devices (~/.config/graphopt/devices)\n";
   std::string out;
   for (const DeviceListing& d : devices) {
     if (!d.problem.empty()) {

@@ -107,10 +107,11 @@ Status run_load(Run& run) {
   Result<std::vector<std::string>> unmatched = read_given_devices(run, *run.work);
   if (!unmatched) return unmatched.errors();
   if (!unmatched->empty())
-    run.warn(run.work->model.file + ": --assignment given: '" + unmatched->front() + "'" +
-             (unmatched->size() > 1 ? " and " + std::to_string(unmatched->size() - 1) + " other texts name"
-                                    : " names") +
-             " no device of the run: the profiles decide about these nodes");
+    run.warn(run.work->model.file + ": --assignment given: no " +
+             (run.options.partition.layers.empty() ? "device of the run has the name '" : "rule matches '") +
+             unmatched->front() + "'" +
+             (unmatched->size() > 1 ? " (and " + std::to_string(unmatched->size() - 1) + " more)" : "") +
+             ": the profiles decide about these nodes");
   drop_old_regions(run.options, *run.work);
   drop_old_partition(run.options, *run.work);
   return Done{};
