@@ -22,10 +22,10 @@ constexpr const char* kPeople = "Messages and reports";
 using Names = std::vector<std::string>;
 
 [[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view problem,
-                         std::string remedy) {
+                         std::string remedy, const char* between = " ") {
   throw BadArgument{{ErrorKind::Usage,
                      {},
-                     std::string(option) + ": '" + std::string(value) + "' " + std::string(problem),
+                     std::string(option) + ": '" + std::string(value) + "'" + between + std::string(problem),
                      std::move(remedy)}};
 }
 
@@ -224,9 +224,9 @@ void add_sizes(CLI::App& app, std::vector<ShapeOption>& shapes, std::vector<DimO
 // The library reads and checks them: it knows the forms, and files belong to it.
 void add_buckets(CLI::App& app, std::vector<std::string>& specs, std::string& file) {
   add_repeated(app, kShapes, "--bucket", "SYMBOL=SIZES",
-               "models by size: 16,32 or 16..512:pow2 (step=K geo=Q hist=FILE:K max)",
+               "a model per size: 16,32 or 16..512:pow2 (or step= geo= hist= max)",
                [&specs](const std::string& text) { specs.push_back(text); });
-  add(app, kShapes, "--buckets", "FILE", "the same as JSON, with values of inputs and a filter",
+  add(app, kShapes, "--buckets", "FILE", "read sizes from a JSON file, with bounds of inputs and a filter",
       [&file](const std::string& text) {
         if (text.empty()) refuse("--buckets", text, "is not a file", "give a JSON file of buckets");
         file = text;
@@ -234,7 +234,8 @@ void add_buckets(CLI::App& app, std::vector<std::string>& specs, std::string& fi
 }
 
 void add_dim_names(CLI::App& app, DimNames& to) {
-  add(app, kShapes, "--dim-names", "MEANING", "dims named 'a + b' on inputs: expressions (default) or opaque",
+  add(app, kShapes, "--dim-names", "MEANING",
+      "input dims named 'a + b' are expressions (default) or opaque (names)",
       chosen(to, "--dim-names",
              std::vector<std::pair<std::string, DimNames>>{{"expressions", DimNames::Expressions},
                                                            {"opaque", DimNames::Opaque}}));
@@ -293,7 +294,7 @@ void add_shape_options(CLI::App& app, Options& o) {
   for (std::size_t i = 0; i < kBucketRequireNames.size(); ++i)
     requirements.emplace_back(kBucketRequireNames[i], static_cast<BucketRequire>(i));
   add(app, kShapes, "--bucket-require", "WHAT",
-      "how safe padding must be: proved, assumed (default), repair, force",
+      "accept padding that is: proved, assumed (default); or repair, force",
       [&o, requirements](const std::string& text) {
         BucketRequire require = {};
         chosen(require, "--bucket-require", requirements)(text);
@@ -320,21 +321,22 @@ void add_partition_options(CLI::App& app, Options& o) {
                                                                      {"fewest", PartitionAlgorithm::Fewest},
                                                                      {"depth", PartitionAlgorithm::Depth}}));
   add(app, kDevices, "--assignment", "given[=RULES]",
-      "use the devices that the model names; RULES: npu(=s0,enc); cpu(=s1)", [&p](const std::string& text) {
+      "run nodes where the model says; RULES: 'npu(=s0,enc); cpu(=s1)'", [&p](const std::string& text) {
         constexpr std::string_view kWithRules = "given=";
         const char* remedy =
-            "write given, or given='npu(=s0,=s2); cpu(=s1)', with texts of layer_ann in brackets";
+            "write given, or given='npu(=s0,=s2); cpu(=s1)', with values of layer_ann in brackets";
         ParsedLayers layers;
         if (text.starts_with(kWithRules))
           layers = parse_layers(std::string_view(text).substr(kWithRules.size()));
-        else if (text != "given") layers.wrong = "is not 'given' or 'given=RULES'";
-        if (!layers.wrong.empty()) refuse("--assignment", text, layers.wrong, remedy);
+        else if (text != "given") layers.wrong = " is not 'given' or 'given=RULES'";
+        if (!layers.wrong.empty()) refuse("--assignment", text, layers.wrong, remedy, "");
         p.given = true;
         p.layers = std::move(layers.rules);
       });
-  flag(app, kDevices, "--connected", "every subgraph of an accelerator must be connected", p.connected);
+  flag(app, kDevices, "--connected", "put only connected nodes into one subgraph of an accelerator",
+       p.connected);
   flag(app, kDevices, "--plan", "print the subgraphs; write nothing", p.plan);
-  add(app, kDevices, "--parts", "WHEN", "write a file per subgraph: auto (default) or never",
+  add(app, kDevices, "--parts", "WHEN", "a file per subgraph: auto (default) writes them, never does not",
       chosen(p.parts, "--parts",
              std::vector<std::pair<std::string, bool>>{{"auto", true}, {"never", false}}));
   add(app, kDevices, "--manifest", "FILE", "where the manifest goes (default: OUT with .manifest.json)",
@@ -343,7 +345,7 @@ void add_partition_options(CLI::App& app, Options& o) {
           refuse("--manifest", text, "is not a file", "give the manifest a file in OUT's folder");
         p.manifest = text;
       });
-  add(app, kDevices, "--emit", "LIST", "also triton, ort-annotations, genai, onnx-stages (docs/exports.md)",
+  add(app, kDevices, "--emit", "LIST", "also write files for: triton, ort-annotations, genai, onnx-stages",
       exports(p.exports, "--emit"));
 }
 
@@ -467,8 +469,7 @@ void add_inspect_options(CLI::App& app, Command& command, Requests& requests) {
   add_buckets(app, command.buckets.buckets, command.buckets.file);
   flag(app, kOutput, "--regions", "list the regions: nodes that can run as one kernel", command.regions);
   flag(app, kOutput, "-v,--verbose", "show whole lists", command.all);
-  flag(app, kShapes, "--bucket-repair",
-       "judge the model as repairs would make it, with the true extents as further inputs",
+  flag(app, kShapes, "--bucket-repair", "judge the repaired model, which has true extents as further inputs",
        command.buckets.repair);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, command.inspect.external_root);
@@ -501,8 +502,8 @@ void add_device_options(CLI::App& app, Command& command, Requests& requests) {
   DeviceCheckOptions& o = command.device;
   add_sizes(app, o.shapes, o.dims);
   add_dim_names(app, o.dim_names);
-  flag(app, kOutput, "-v,--verbose", "list every node: refused ones first, the nearest miss before others",
-       command.all);
+  flag(app, kOutput, "-v,--verbose",
+       "list every node; refused ones first, by the number of failed conditions", command.all);
   flag(app, kOutput, "--json", "print JSON", command.json);
   add_external_root(app, o.external_root);
   add_limits(app, kTrust, command.tool);

@@ -59,8 +59,9 @@ constexpr std::string_view kCompareExamples =
 constexpr std::string_view kDevicesUsage =
     "Usage: graphopt devices check PROFILE IN [-v] [--json]\n\n"
     "Shows which nodes of a model a device takes, and which condition refuses the others. PROFILE is a name\n"
-    "of --list-devices, or a file: with '/' or ending in .json. IN is looked at as it is: optimize it "
-    "first.\n";
+    "of --list-devices, or a file: with '/' or ending in .json. IN is judged as it stands. A run with "
+    "--devices\n"
+    "optimizes it first: to see what that run sees, optimize IN yourself and check the result.\n";
 
 Error usage(std::string what, std::string remedy) {
   return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
@@ -308,7 +309,7 @@ Result<Command> parse_devices(int argc, const char* const* argv) {
 Status check_partition(const Options& o) {
   const PartitionStage::Options& p = o.partition;
   const auto alone = [&](const char* option) {
-    return usage(std::string(option) + " is about --devices, which is not given",
+    return usage(std::string(option) + " needs --devices, which is not given",
                  "give --devices the profiles, as in --devices npu,gpu.json; --list-devices lists them");
   };
   if (p.devices.empty()) {
@@ -316,7 +317,10 @@ Status check_partition(const Options& o) {
     if (p.plan) return alone("--plan");
     if (p.given) return alone("--assignment");
     if (p.connected) return alone("--connected");
-    if (!p.manifest.empty() && !has_manifest) return alone("--manifest");
+    if (!p.manifest.empty() && !has_manifest)
+      return usage(o.buckets.single ? "--manifest: --bucket-single writes one model, and no manifest"
+                                    : "--manifest needs --devices or --bucket: without them there is none",
+                   o.buckets.single ? "leave out --manifest" : "leave it out, or give --devices or --bucket");
     if (!p.parts) return alone("--parts never");
     if (!p.exports.empty()) return alone("--emit");
     if (p.algorithm != PartitionAlgorithm::Grow) return alone("--partition-algorithm");

@@ -153,7 +153,7 @@ class InspectionText {
       std::vector<std::string> members = r.members;
       for (std::string& member : members)
         if (member == r.anchor) member = '[' + member + ']';  // mark the anchor
-      return fmt::format("{:<32} {}", r.anchor.empty() ? "elementwise" : visible(r.kind),
+      return fmt::format("{:<32} {}", r.anchor.empty() ? "no anchor" : visible(r.kind),
                          visible(join(members)));
     });
   }
@@ -192,8 +192,8 @@ std::string text_of(const Bucketability& b) {
   }
   heading(out, fmt::format("padded inputs ({})", b.inputs.size()));
   for (const Bucketability::Input& i : b.inputs) {
-    const std::string element = i.pad_class == "any"      ? "anything"
-                                : i.pad_class == "finite" ? "anything finite"
+    const std::string element = i.pad_class == "any"      ? "any value"
+                                : i.pad_class == "finite" ? "any finite value"
                                                           : fmt::format("{}", i.pad);
     out += fmt::format("  {:<32} [{}]  with {}\n", visible(i.name), visible(join(i.layouts)), element);
   }

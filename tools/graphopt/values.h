@@ -28,7 +28,7 @@ struct ParsedLayers {
 ParsedLayers parse_layers(std::string_view text);
 // "NAME=1,3,224,224"; -1 keeps a dim; "NAME=" is a scalar. The name may hold '='.
 std::optional<ShapeOption> parse_shape(std::string_view text);
-// "SYMBOL=4" or "SYMBOL=1..64", 0 <= LOW, HIGH; the range may be reversed.
+// "SYMBOL=4" or "SYMBOL=1..64", 0 <= LOW <= HIGH.
 std::optional<DimOption> parse_dim(std::string_view text);
 // Returns the numbers of "SYMBOL=LOW..HIGH" where LOW is above HIGH, and empty texts for anything else.
 std::pair<std::string, std::string> reversed_range(std::string_view text);
