@@ -71,8 +71,9 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
   std::error_code none;  // the list is there: it has just been written
   const bool link = std::filesystem::is_symlink(list, none);
   const std::string folder = folder_of(link ? std::filesystem::canonical(list, none).string() : list);
+  const std::string before = folder == "." && !list.starts_with("./") ? "" : folder + "/";
   for (const SetFile& f : saved.files()) {
-    files.push_back({folder + "/" + f.name, f.bytes});
+    files.push_back({before + f.name, f.bytes});
     if (report.output.empty()) report.after.bytes += f.bytes;
   }
 }

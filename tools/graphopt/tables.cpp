@@ -137,14 +137,18 @@ std::string files_table(const Report& report, bool all) {
   const std::vector<SaveStage::File>& files = report.save.files;
   ColumnUnit unit;
   for (const SaveStage::File& f : files) unit.add(f.bytes);
-  constexpr std::size_t kRows = 12;
-  std::string out = files.empty() ? "" : fmt::format("  {:<56}{:>12}\n", "written", unit.title("size"));
+  constexpr std::size_t kRows = 12, kMost = 100;  // a longer path does not make the column wider
+  std::size_t width = 54;
+  for (std::size_t i = 0; i < files.size() && (all || i < kRows); ++i)
+    if (const std::size_t length = visible(files[i].path).size(); length <= kMost) width = std::max(width, length);
+  std::string out =
+      files.empty() ? "" : fmt::format("  {:<{}}{:>12}\n", "written", width + 2, unit.title("size"));
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!all && i == kRows) {
       out += fmt::format("    and {} more (-v shows all)\n", files.size() - i);
       break;
     }
-    out += fmt::format("    {:<54}{:>12}\n", visible(files[i].path), unit.text(files[i].bytes));
+    out += fmt::format("    {:<{}}{:>12}\n", visible(files[i].path), width, unit.text(files[i].bytes));
   }
   const SaveStage::KeptData& kept = report.save.kept;
   if (kept.locations.empty()) return out;
