@@ -140,7 +140,8 @@ std::string files_table(const Report& report, bool all) {
   constexpr std::size_t kRows = 12, kMost = 100;  // a longer path does not make the column wider
   std::size_t width = 54;
   for (std::size_t i = 0; i < files.size() && (all || i < kRows); ++i)
-    if (const std::size_t length = visible(files[i].path).size(); length <= kMost) width = std::max(width, length);
+    if (const std::size_t length = visible(files[i].path).size(); length <= kMost)
+      width = std::max(width, length);
   std::string out =
       files.empty() ? "" : fmt::format("  {:<{}}{:>12}\n", "written", width + 2, unit.title("size"));
   for (std::size_t i = 0; i < files.size(); ++i) {
