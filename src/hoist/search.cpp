@@ -335,14 +335,14 @@ class Search {
     visits_left_ -= visits;
     const bool may_pay = rebase_may_pay(d_, boundary, cluster_, direction);
     if (!may_pay && !explain_) {
-      refuse(kind, boundary, Refusal::Tie);
+      refuse(kind, boundary, Refusal::NoGain);
       return;
     }
     // For --explain a move that cannot pay is tried all the same: another reason may forbid it.
     attempt(kind, boundary, Only::Cheaper, [&](Refusal& why) {
       const bool done = rebase(d_, boundary, cluster_, direction, options_, why);
       if (!done || may_pay) return done;
-      why = Refusal::Tie;
+      why = Refusal::NoGain;
       return false;
     });
   }
@@ -388,7 +388,8 @@ class Search {
     if (done && !d_.unchanged()) {
       const Cost after = cost_.price();
       keep = !explain_only_ && accepts(only, before, after);
-      if (!keep) why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::Tie;
+      if (!keep)
+        why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::NoGain;
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
         stopped_ = true;

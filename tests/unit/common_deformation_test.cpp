@@ -90,7 +90,7 @@ TEST(CommonDeformation, MoreNewNodesThanDeformationsAreNotTried) {
   WideConcat k{[](WideConcat& c) { return c.value(c.wide); }};
   Refusal why = Refusal::None;
   EXPECT_FALSE(k.run(why));
-  EXPECT_EQ(why, Refusal::Tie);
+  EXPECT_EQ(why, Refusal::NoGain);
   EXPECT_EQ(k.hits(), 1u);
 }
 

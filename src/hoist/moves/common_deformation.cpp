@@ -209,7 +209,7 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
     if (inverses + 1 >= found) {
       d.hit_limit(SearchLimit::CommonOperands);
-      why = Refusal::Tie;
+      why = Refusal::NoGain;
       return false;
     }
   }

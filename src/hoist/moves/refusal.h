@@ -29,7 +29,7 @@ enum class Refusal : std::uint8_t {
   Bytes,
   Limit,
   Function,
-  Tie,
+  NoGain,
 };
 
 struct RefusalText {
@@ -55,9 +55,9 @@ inline constexpr RefusalText kRefusals[] = {
     {Refusal::Bytes, "bytes"},
     {Refusal::Limit, "limit"},
     {Refusal::Function, "function"},
-    {Refusal::Tie, "tie"},
+    {Refusal::NoGain, "no-gain"},
 };
-static_assert(std::size(kRefusals) == static_cast<std::size_t>(Refusal::Tie) + 1);
+static_assert(std::size(kRefusals) == static_cast<std::size_t>(Refusal::NoGain) + 1);
 static_assert(std::ranges::adjacent_find(kRefusals, std::ranges::greater_equal{}, &RefusalText::reason) ==
                   std::end(kRefusals),
               "one line per reason, in the order of the enumeration");
