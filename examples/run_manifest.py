@@ -327,7 +327,7 @@ def main():
         action="append",
         default=[],
         metavar="SYMBOL=N[,N...]",
-        help="an extent, or a request for each of several; default: 2, of symbols of buckets drawn",
+        help="a size, or several: one request for each. Without it 2, and random sizes for symbols of buckets",
     )
     parser.add_argument("--requests", type=int, default=DRAWN_REQUESTS, metavar="N", help="to be drawn (4)")
     parser.add_argument("--seed", type=int, default=0)

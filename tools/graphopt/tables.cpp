@@ -110,7 +110,7 @@ std::string before_after_table(const Report& report, bool all_operators) {
   const std::vector<Row> rows = operator_rows(report, all_operators);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!all_operators && i == kRows) {
-      out += fmt::format("    and {} more kinds (-v shows all)\n", rows.size() - i);
+      out += fmt::format("    and {} more (-v shows all)\n", rows.size() - i);
       break;
     }
     add_row(out, "  " + visible(rows[i].name), rows[i].before, rows[i].after);
@@ -182,7 +182,7 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
   if (!p.refused.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "refused", "nodes", "why, of the first");
   for (std::size_t i = 0; i < p.refused.size(); ++i) {
     if (!all && i == kRows) {
-      out += fmt::format("    and {} more kinds (-v shows all)\n", p.refused.size() - i);
+      out += fmt::format("    and {} more (-v shows all)\n", p.refused.size() - i);
       break;
     }
     const PartitionStage::Refused& r = p.refused[i];
