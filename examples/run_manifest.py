@@ -327,7 +327,7 @@ def main():
         action="append",
         default=[],
         metavar="SYMBOL=N[,N...]",
-        help="a size, or several: one request for each. Without it 2, and random sizes for symbols of buckets",
+        help="a size, or several: one request for each. Without it 2; random sizes for symbols of buckets",
     )
     parser.add_argument("--requests", type=int, default=DRAWN_REQUESTS, metavar="N", help="to be drawn (4)")
     parser.add_argument("--seed", type=int, default=0)
