@@ -67,8 +67,9 @@ def text(ours, peers, costs):
     fewer, same = sum(after[m] < best[m] for m in ours), sum(after[m] == best[m] for m in ours)
     lines += [
         "",
-        "Against the best of these peers on each model that is right and adds no operator outside the "
-        f"standard: fewer nodes on {fewer}, as many on {same}, more on {len(ours) - fewer - same} of "
+        "A result is right if it computes the same as the original; - stands where one is not. On each model, "
+        "beside the right result with the fewest nodes that adds no operator outside the standard: graphopt "
+        f"leaves fewer nodes on {fewer}, as many on {same}, more on {len(ours) - fewer - same} of "
         f"{len(ours)} models.",
     ]
     return "\n".join(lines) + "\n"
