@@ -9,7 +9,7 @@
 #include "driver/figures.h"
 #include "driver/partitioned.h"
 #include "ir/type_text.h"
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 #include "rewrite/cost.h"
 
 namespace graphopt {

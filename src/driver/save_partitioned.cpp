@@ -12,7 +12,7 @@
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "graphopt/version.h"
-#include "manifest/network_id.h"
+#include "deploy/network_id.h"
 #include "onnx/set_writer.h"
 #include "support/file.h"
 

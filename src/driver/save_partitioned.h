@@ -5,7 +5,7 @@
 
 #include "driver/partitioned.h"
 #include "driver/run.h"
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 #include "onnx/writer.h"
 
 namespace graphopt {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 
 namespace graphopt {
 namespace {

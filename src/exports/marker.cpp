@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 
 namespace graphopt {
 namespace {

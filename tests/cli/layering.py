@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
     "reduce": ["support", "ir", "ops", "infer", "onnx", "specialize"],
     "placement": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"],
-    "manifest": [
+    "deploy": [
         "support",
         "ir",
         "ops",
@@ -39,7 +39,7 @@ MAY_INCLUDE = {
         "partition",
         "placement",
     ],
-    "exports": ["support", "ir", "onnx", "manifest"],
+    "exports": ["support", "ir", "onnx", "deploy"],
     "driver": [
         "support",
         "ir",
@@ -56,7 +56,7 @@ MAY_INCLUDE = {
         "reduce",
         "partition",
         "placement",
-        "manifest",
+        "deploy",
         "exports",
         "devices",
     ],

@@ -8,7 +8,7 @@
 #include "driver/run.h"
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
-#include "manifest/network_id.h"
+#include "deploy/network_id.h"
 #include "onnx/default_constants.h"
 #include "onnx/reader.h"
 

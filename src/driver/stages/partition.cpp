@@ -18,7 +18,7 @@
 #include "driver/stages/stage.h"
 #include "ir/bodies.h"
 #include "ir/verify.h"
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 #include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
 #include "onnx/short_names.h"

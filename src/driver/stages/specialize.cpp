@@ -6,7 +6,7 @@
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 #include "specialize/bind.h"
 
 namespace graphopt {

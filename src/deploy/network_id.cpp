@@ -1,4 +1,4 @@
-#include "manifest/network_id.h"
+#include "deploy/network_id.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "manifest/value_types.h"
+#include "deploy/value_types.h"
 #include "support/sha256.h"
 #include "support/utf8.h"
 

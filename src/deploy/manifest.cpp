@@ -1,4 +1,4 @@
-#include "manifest/manifest.h"
+#include "deploy/manifest.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 
 #include "devices/atomic.h"
 #include "ir/type_text.h"
-#include "manifest/network_id.h"
-#include "manifest/value_types.h"
+#include "deploy/network_id.h"
+#include "deploy/value_types.h"
 #include "rewrite/cost.h"
 
 namespace graphopt {

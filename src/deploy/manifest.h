@@ -18,7 +18,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "ir/part.h"
-#include "manifest/network_id.h"
+#include "deploy/network_id.h"
 #include "onnx/writer.h"
 #include "partition/result.h"
 #include "placement/placement.h"

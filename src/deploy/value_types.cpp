@@ -1,4 +1,4 @@
-#include "manifest/value_types.h"
+#include "deploy/value_types.h"
 
 #include <utility>
 
