@@ -1,78 +1,339 @@
-// The manifest: one JSON document that says what a partitioned model is, so that a runner needs nothing else
-// (docs/manifest.md has every key, share/graphopt/schemas/manifest.schema.json the schema).
+// What a partitioned model is, as plain data: so a runner, an export or a page needs nothing else. The
+// document that says it is manifest_json.h's, docs/manifest.md has the meaning of each key, and a member has
+// the name of its key.
 //
-// Equal inputs, options and version give equal bytes: keys are sorted, numbers are integers, and there is no
-// time, host or absolute path in it.
+// Problem: who makes, writes and reads a document by the names of its keys finds a mistake in one of them
+// when it runs, if at all. Method: a struct for each object, an enum for each list of words, and numbers
+// where the document names a subgraph, a device or a symbol, so that what was read or made refers to nothing
+// that is not there.
+//
+// Subgraphs and devices are positions in `subgraphs` of the same model and in Manifest::devices. Sizes are
+// bytes, times nanoseconds. Texts are bytes as in the model, which need not be UTF-8.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "deploy/layout_tree.h"
 #include "devices/profile.h"
-#include "infer/infer.h"
-#include "ir/model.h"
-#include "ir/part.h"
-#include "deploy/network_id.h"
-#include "onnx/writer.h"
-#include "partition/result.h"
-#include "placement/placement.h"
-#include "support/output_set.h"
+#include "ir/types.h"
 
-namespace graphopt {
+namespace graphopt::deploy {
 
-using ManifestOption = std::variant<std::string, std::int64_t, bool>;
+using Index = std::uint32_t;  // of a subgraph or a device
 
-// What the manifest is made of. All are kept by reference or copied while it is made.
-struct ManifestSource {
-  Model& model;
-  const Inference& inference;
-  std::span<const Profile> devices;
-  const Placement& placement;
-  const partition::Partition& partition;
-  std::span<const ModelPart> parts;
-  std::span<const TypeOverride> types;        // that the parts state
-  std::span<const TypeOverride> whole_types;  // that OUT states
+// The words of an enum in the document, in the order of the enum.
+template <class E> struct Words;
+template <class E> constexpr std::string_view word(E e) { return Words<E>::all[static_cast<std::size_t>(e)]; }
 
-  std::string algorithm;  // "grow", "fewest", "depth", "given"; "none" where the host alone is asked
+template <> struct Words<DeviceKind> {
+  static constexpr auto& all = kDeviceKindNames;
+};
+
+enum class Algorithm : std::uint8_t { Depth, Grow, Fewest, None, Given };  // None: there is the host alone
+template <> struct Words<Algorithm> {
+  static constexpr std::array<std::string_view, 5> all = {"depth", "grow", "fewest", "none", "given"};
+};
+
+// Why nodes went to a lower device than the first one that takes them.
+enum class MoveReason : std::uint8_t { Cost, MinNodes, MaxSubgraphs, Memory };
+template <> struct Words<MoveReason> {
+  static constexpr std::array<std::string_view, 4> all = {"cost", "min_nodes", "max_subgraphs", "memory"};
+};
+
+// Why nodes are not on a better device.
+enum class UnsupportedReason : std::uint8_t {
+  Operator,
+  Opset,
+  Dtype,
+  Rank,
+  DynamicShape,
+  Attribute,
+  NotConstant,
+  Denied,
+  ControlFlow,
+  Atomic,
+  Memory,
+  Cost,
+  Other,  // the detail says which
+};
+template <> struct Words<UnsupportedReason> {
+  static constexpr std::array<std::string_view, 13> all = {
+      "operator", "opset",        "dtype",  "rank",   "dynamic_shape", "attribute", "not_constant",
+      "denied",   "control_flow", "atomic", "memory", "cost",          "other"};
+};
+
+enum class FileRole : std::uint8_t { Model, Subgraph, ExternalData, Profile, Other };
+template <> struct Words<FileRole> {
+  static constexpr std::array<std::string_view, 5> all = {"model", "subgraph", "external_data", "profile",
+                                                          "other"};
+};
+
+enum class ValueKind : std::uint8_t { Tensor, SparseTensor, Sequence, Optional, Map };
+template <> struct Words<ValueKind> {
+  static constexpr std::array<std::string_view, 5> all = {"tensor", "sparse_tensor", "sequence", "optional",
+                                                          "map"};
+};
+
+// Whether cut results equal those of OUT: for all inputs, for inputs that meet the assumptions, or not known.
+enum class Verdict : std::uint8_t { Proved, Assumed, Refused };
+template <> struct Words<Verdict> {
+  static constexpr std::array<std::string_view, 3> all = {"proved", "assumed", "refused"};
+};
+
+// What padding may be: exactly a number, anything finite, anything; None: no axis is padded.
+enum class PadClass : std::uint8_t { Const, Finite, Any, None };
+template <> struct Words<PadClass> {
+  static constexpr std::array<std::string_view, 4> all = {"const", "finite", "any", "none"};
+};
+
+enum class AssumptionKind : std::uint8_t { MaskDominates, IndicesNotNegative };
+template <> struct Words<AssumptionKind> {
+  static constexpr std::array<std::string_view, 2> all = {"mask-dominates", "indices-not-negative"};
+};
+
+using Option = std::variant<std::string, std::int64_t, bool>;
+
+struct Tool {
+  std::string version;                    // of graphopt
+  std::map<std::string, Option> options;  // those that change the result
+};
+
+using ValueDim = std::variant<std::monostate, std::int64_t, std::string>;  // not known, a number, a name
+
+struct ValueType {
+  ValueKind kind = ValueKind::Tensor;
+  DType dtype = DType::Undefined;              // of tensors; of a map: of its keys. Undefined: not known
+  std::optional<std::vector<ValueDim>> shape;  // of tensors; none: the rank is not known
+  std::vector<ValueType> elem;                 // of the others: one; none: not known
+};
+
+struct NetworkValue {
+  std::string name;
+  ValueType type;
+  bool optional = false;  // of inputs: it has a default in each part that reads it
+};
+
+struct Opset {
+  std::string domain;  // "" is ai.onnx
+  std::int64_t version = 0;
+};
+
+struct Bounds {
+  std::int64_t min = 0;
+  std::optional<std::int64_t> max;  // none: no end is known
+  std::optional<std::int64_t> multiple_of;
+};
+
+struct Network {
+  std::string id;         // "sha256:" and 64 digits (network_id.h)
+  std::string source_id;  // of the model as it was read; empty: not known
+  std::string name;
+  std::int64_t ir_version = 0;
+  std::vector<Opset> opset;  // sorted by domain
+  std::vector<NetworkValue> inputs, outputs;
+  std::map<std::string, Bounds> symbols;
+};
+
+struct ProfileId {
+  std::string name, version;
+  std::string sha256;  // 64 digits
+};
+
+struct ExecutionProvider {
+  std::string name;
+  std::map<std::string, std::string> options;
+};
+
+struct Device {
+  std::string id;
+  DeviceKind kind = DeviceKind::Other;
+  std::int64_t priority = 0;  // 0 is tried first
+  bool host = false;
+  std::optional<ProfileId> profile;
+  std::optional<ExecutionProvider> ep;
+};
+
+struct Absorbed {
+  std::uint64_t nodes = 0;  // their number
+  Index from = 0, to = 0;   // devices
+  MoveReason reason = MoveReason::Cost;
+  std::optional<std::int64_t> saved_ns;
+};
+
+struct PartitionPlan {
+  Algorithm algorithm = Algorithm::None;
   bool connected = false;
-  std::string version;                            // of graphopt
-  std::map<std::string, ManifestOption> options;  // those that change the result
-  std::string source_id;                          // of the model as it was loaded; empty: not known
-  PayloadHashes* hashes = nullptr;                // shared by OUT and the models of its buckets
+  std::vector<Index> order;                // subgraphs; producers come first
+  std::vector<std::vector<Index>> stages;  // subgraphs that do not depend on each other
+  std::uint64_t lower_bound = 0;
+  bool proven = false;
+  std::vector<Absorbed> absorbed;
 };
 
-// Everything but files and buckets: they are known when all is written, resp. specialized.
-nlohmann::json manifest_of(const ManifestSource& source);
-// The entry of a bucket's model in `buckets.models`, without `file`, `at` and `peak_bytes`.
-nlohmann::json bucket_model_of(const ManifestSource& source);
-// Returns the most bytes of activations that a run of the whole model needs at once; none where a size is not
-// a number.
-std::optional<std::uint64_t> peak_bytes(const ManifestSource& source);
-
-// The files of one model: OUT, or a bucket's.
-struct ManifestFiles {
-  SetFile model;
-  // By subgraph. Without a file each, and with one subgraph that is the whole, this is the model's file.
-  std::vector<SetFile> parts;
-  bool is_one_part = false;
+// Bytes: a number, a formula over symbols, or neither where an extent depends on data.
+struct Size {
+  std::optional<std::uint64_t> bytes;
+  std::string formula;  // empty: none
 };
-// Adds OUT, the models of the buckets in their order, and the data file. Names are relative to the manifest's
-// folder.
-void add_files(nlohmann::json& manifest, const ManifestFiles& out, std::span<const ManifestFiles> buckets,
-               const std::optional<SetFile>& data);
-// Returns the text: sorted keys, one space of indent, a newline at the end.
-std::string manifest_text(const nlohmann::json& manifest);
-// Returns the files that a manifest lists, without OUT, which the user named: subgraphs, models of buckets
-// and external data. Nothing for a text that is no manifest.
-std::optional<std::vector<SetFile>> read_manifest_files(std::string_view text);
 
-// Returns the name of the i-th subgraph: "s0", "s1" ...
-std::string subgraph_name(std::size_t i);
+struct PortIn {
+  std::string name;
+  ValueType type;
+  std::optional<Index> from;  // none: an input of the network
+  bool capture = false;       // only bodies of nodes read it
+};
 
-}  // namespace graphopt
+struct PortOut {
+  std::string name;
+  ValueType type;
+  std::vector<Index> to;  // subgraphs that read it
+  bool network_output = false;
+  std::string state_of;  // the network's input that it feeds in the next call; empty: none
+};
+
+struct Subgraph {
+  std::string id;
+  Index device = 0;
+  std::string file;                // empty: none was written
+  std::string content;             // as Network::id
+  std::vector<std::string> nodes;  // names of nodes of the model, in execution order
+  std::vector<PortIn> inputs;
+  std::vector<PortOut> outputs;
+  std::vector<Index> depends;
+  std::uint64_t reference_count = 0;  // of subgraphs that wait for this one
+  std::uint64_t weight_bytes = 0;
+  Size peak_bytes;
+  std::uint64_t components = 1;
+};
+
+// One transfer.
+struct Border {
+  std::string value;
+  Index from = 0, to = 0;
+  Size size;
+};
+
+// Nodes of one subgraph that read one value.
+struct Group {
+  Index subgraph = 0;
+  std::string value, front;
+  std::vector<std::string> back;
+  std::uint64_t reference_count = 0;
+  Size size;
+};
+
+struct Unsupported {
+  Index device = 0;
+  std::string op;
+  UnsupportedReason reason = UnsupportedReason::Other;
+  std::optional<std::string> detail;  // of the first node
+  std::uint64_t count = 0;
+};
+
+struct Statistics {
+  std::uint64_t nodes = 0, subgraphs = 0, accelerator_subgraphs = 0;
+  std::vector<std::uint64_t> device_nodes;  // by device
+  std::uint64_t border_values = 0;
+  Size border;
+  std::uint64_t largest_accelerator_subgraph_nodes = 0;
+  std::vector<Unsupported> unsupported;  // most frequent first
+};
+
+// How a model is cut: OUT, or the model of a bucket.
+struct PartitionedNetwork {
+  PartitionPlan partition;
+  std::vector<Subgraph> subgraphs;
+  std::vector<Border> borders;
+  Statistics statistics;
+};
+
+struct BucketModel : PartitionedNetwork {
+  std::string file;
+  std::vector<std::int64_t> at;  // by symbol: its size
+  std::uint64_t nodes = 0;
+  std::optional<std::uint64_t> peak_bytes;  // of activations that one run of the whole needs; none: not known
+};
+
+struct Buckets {
+  struct Symbol {
+    std::string name;
+    std::vector<std::int64_t> sizes;  // ascending
+    std::int64_t low = 0, high = 0;   // what was promised
+    bool fixed = false;               // matches a size exactly
+  };
+  struct Input {
+    std::string name;
+    std::vector<LayoutTree> dims;
+    PadClass pad_class = PadClass::None;
+    double pad = 0;  // may be infinite
+  };
+  struct ExtraInput {
+    std::string name, symbol;  // an int64 without dims: the true extent of the symbol
+  };
+  struct Repair {
+    std::string node, op, kind, text;
+  };
+  struct Output {
+    std::string name;
+    std::vector<Extent> dims;                    // the true extents
+    std::optional<std::vector<LayoutTree>> cut;  // none: the first entries of each axis
+  };
+  struct Assumption {
+    std::string node;
+    AssumptionKind kind = AssumptionKind::MaskDominates;
+    std::string text;
+  };
+  // Texts are empty where there is nothing to say.
+  struct Refusal {
+    std::string reason, node, op;
+    int axis = -1;  // -1: none
+    std::string input, content, needs, repair, unrepaired, remedy;
+  };
+  struct Waste {
+    std::string symbol;
+    std::uint64_t observed = 0, elements = 0, padded_elements = 0;
+  };
+
+  Verdict verdict = Verdict::Refused;
+  std::vector<Symbol> symbols;  // in the order in which the groups name them
+  std::vector<std::vector<std::string>> groups;
+  std::string where;  // a comparison of two extents; empty: none
+  std::vector<Input> inputs;
+  std::vector<ExtraInput> extra_inputs;
+  std::vector<Repair> repairs;
+  std::vector<Output> outputs;
+  std::vector<Constraint> constraints;
+  std::vector<Assumption> assumptions;
+  std::optional<Refusal> refused;
+  std::vector<Waste> waste;
+  std::vector<BucketModel> models;  // in lexicographic order of their sizes
+  std::string fallback;             // the path of OUT
+  std::string data;                 // the path of the weights; empty: there is no such file
+};
+
+struct File {
+  std::string path;  // from the manifest's folder, with forward slashes
+  FileRole role = FileRole::Other;
+  std::string sha256;  // 64 digits
+  std::uint64_t bytes = 0;
+};
+
+struct Manifest : PartitionedNetwork {
+  Tool tool;
+  Network network;
+  std::vector<File> files;      // the first one of role Model is OUT
+  std::vector<Device> devices;  // by priority, the host last
+  std::vector<Group> groups;
+  std::optional<Buckets> buckets;
+};
+
+}  // namespace graphopt::deploy

@@ -65,7 +65,7 @@ std::string type_text(const StatedType& type) {
     case TypeKind::Tensor:
     case TypeKind::SparseTensor: {
       std::string out = type.kind == TypeKind::Tensor ? "[\"tensor_type\",\"" : "[\"sparse_tensor_type\",\"";
-      out += enumerator(type.elem) + "\",";
+      out += deploy::enumerator(type.elem) + "\",";
       if (!type.has_rank) return out + "null]";
       return out +
              joined(type.dims, ",",
@@ -78,7 +78,7 @@ std::string type_text(const StatedType& type) {
     }
     case TypeKind::Sequence: return "[\"sequence_type\"," + inner() + ']';
     case TypeKind::Optional: return "[\"optional_type\"," + inner() + ']';
-    case TypeKind::Map: return "[\"map_type\",\"" + enumerator(type.elem) + "\"," + inner() + ']';
+    case TypeKind::Map: return "[\"map_type\",\"" + deploy::enumerator(type.elem) + "\"," + inner() + ']';
     default: return "null";
   }
 }
@@ -158,7 +158,7 @@ const std::string& NetworkIds::State::tensor_hash(TensorId t) {
   std::string* known = payloads && raw && raw->size() >= kShared ? &payloads->of(tensor, *raw) : nullptr;
   if (known && !known->empty()) return out = *known;
   Sha256 sha;
-  sha.add("[\"" + enumerator(tensor.dtype) + "\", " +
+  sha.add("[\"" + deploy::enumerator(tensor.dtype) + "\", " +
           joined(tensor.dims, ", ", [](std::int64_t d) { return std::to_string(d); }) + "]");
   sha.add(std::string_view("\0", 1));
   if (strings)

@@ -1,11 +1,7 @@
 #include "deploy/value_types.h"
 
-#include <utility>
-
-namespace graphopt {
+namespace graphopt::deploy {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kBitsPerByte = 8;
 
@@ -24,52 +20,52 @@ DimId bytes_expression(Model& m, const Inference& inference, ValueId v) {
   return m.dims.mul(count, m.dims.constant(bits / kBitsPerByte));
 }
 
-json json_of(const Model& m, DimId bytes) {
-  if (!bytes) return {{"bytes", nullptr}};
-  if (const auto number = m.dims.value(bytes)) return {{"bytes", *number}};
-  return {{"bytes", nullptr}, {"formula", m.dims.print(bytes)}};
+Size size_of(const Model& m, DimId bytes) {
+  if (!bytes) return {};
+  if (const auto number = m.dims.value(bytes)) return {static_cast<std::uint64_t>(*number), {}};
+  return {std::nullopt, m.dims.print(bytes)};
+}
+
+ValueKind kind_of(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::SparseTensor: return ValueKind::SparseTensor;
+    case TypeKind::Sequence: return ValueKind::Sequence;
+    case TypeKind::Optional: return ValueKind::Optional;
+    case TypeKind::Map: return ValueKind::Map;
+    default: break;
+  }
+  return ValueKind::Tensor;
 }
 
 }  // namespace
 
 std::string enumerator(DType t) {
-  std::string out(dtype_name(t));
-  for (char& c : out)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return out;
+  const auto i = static_cast<std::size_t>(t);
+  if (i == 0) return kUndefined;
+  return i > kDTypeNames.size() ? std::string() : std::string(kDTypeNames[i - 1]);
 }
 
 // Types nest as deep as the reader allows, a hundred levels.
-json type_json(const StatedType& type) {
-  const auto inner = [&type] { return type.inner.empty() ? json(nullptr) : type_json(type.inner[0]); };
-  switch (type.kind) {
-    case TypeKind::Sequence: return {{"kind", "sequence"}, {"elem", inner()}};
-    case TypeKind::Optional: return {{"kind", "optional"}, {"elem", inner()}};
-    case TypeKind::Map: return {{"kind", "map"}, {"key", enumerator(type.elem)}, {"elem", inner()}};
-    default: break;
+ValueType value_type(const StatedType& type) {
+  ValueType out;
+  out.kind = kind_of(type.kind);
+  if (out.kind != ValueKind::Sequence && out.kind != ValueKind::Optional) out.dtype = type.elem;
+  if (out.kind == ValueKind::Tensor || out.kind == ValueKind::SparseTensor) {
+    if (type.has_rank) out.shape = type.dims;
+  } else if (!type.inner.empty()) {
+    out.elem.push_back(value_type(type.inner[0]));
   }
-  json shape = nullptr;
-  if (type.has_rank) {
-    shape = json::array();
-    for (const StatedDim& d : type.dims) {
-      if (const auto* number = std::get_if<std::int64_t>(&d)) shape.push_back(*number);
-      else if (const auto* name = std::get_if<std::string>(&d)) shape.push_back(*name);
-      else shape.push_back(nullptr);
-    }
-  }
-  return {{"kind", type.kind == TypeKind::SparseTensor ? "sparse_tensor" : "tensor"},
-          {"dtype", enumerator(type.elem)},
-          {"shape", std::move(shape)}};
+  return out;
 }
 
-json size_json(Model& m, const Inference& inference, ValueId v) {
-  return json_of(m, bytes_expression(m, inference, v));
+Size size_of(Model& m, const Inference& inference, ValueId v) {
+  return size_of(m, bytes_expression(m, inference, v));
 }
 
 void SizeSum::add(const Inference& inference, ValueId v) {
   if (sum_) sum_ = m_.dims.add(sum_, bytes_expression(m_, inference, v));
 }
 
-json SizeSum::json() const { return json_of(m_, sum_); }
+Size SizeSum::size() const { return size_of(m_, sum_); }
 
-}  // namespace graphopt
+}  // namespace graphopt::deploy

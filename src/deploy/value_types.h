@@ -1,33 +1,34 @@
 // Types and sizes of values as the manifest states them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "deploy/manifest.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "onnx/stated_type.h"
 
-namespace graphopt {
+namespace graphopt::deploy {
 
-// Returns the name of a type in TensorProto.DataType: "FLOAT", "INT64".
+inline constexpr const char* kUndefined = "UNDEFINED";
+
+// Returns the name of a type in TensorProto.DataType: "FLOAT", "INT64". Empty for a number that it has not.
 std::string enumerator(DType t);
 
-nlohmann::json type_json(const StatedType& type);
-// {"bytes": 64} or {"bytes": null, "formula": "4*batch*seq"}; the formula is left out where it has a symbol
-// that is none of the inputs'.
-nlohmann::json size_json(Model& m, const Inference& inference, ValueId v);
+ValueType value_type(const StatedType& type);
+// The formula is left out where it has a symbol that is none of the inputs'.
+Size size_of(Model& m, const Inference& inference, ValueId v);
 
-// The sum of such sizes: a number, a formula, or null.
+// The sum of such sizes.
 class SizeSum {
  public:
   explicit SizeSum(Model& m) : m_(m), sum_(m.dims.constant(0)) {}
   void add(const Inference& inference, ValueId v);
-  nlohmann::json json() const;
+  Size size() const;
 
  private:
   Model& m_;
   DimId sum_;  // none: not known
 };
 
-}  // namespace graphopt
+}  // namespace graphopt::deploy

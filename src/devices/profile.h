@@ -6,11 +6,13 @@
 // file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,6 +23,17 @@
 namespace graphopt {
 
 enum class DeviceKind : std::uint8_t { Cpu, Gpu, Npu, Dsp, Fpga, Other };
+inline constexpr std::array<std::string_view, 6> kDeviceKindNames = {"cpu", "gpu",  "npu",
+                                                                     "dsp", "fpga", "other"};
+
+// Element types as in TensorProto.DataType, in the order of DType from 1.
+inline constexpr std::array<std::string_view, 28> kDTypeNames = {
+    "FLOAT",      "UINT8",          "INT8",       "UINT16",    "INT16",        "INT32",
+    "INT64",      "STRING",         "BOOL",       "FLOAT16",   "DOUBLE",       "UINT32",
+    "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16",  "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ",
+    "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",      "FLOAT4E2M1",   "FLOAT8E8M0",
+    "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
+static_assert(static_cast<std::size_t>(DType::Float6E3M2) == kDTypeNames.size());
 
 // What the dims of an operand must be. Bounded: a number, or an expression with a known greatest value.
 enum class ShapeNeed : std::uint8_t { Any, Bounded, Static };

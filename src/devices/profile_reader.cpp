@@ -21,21 +21,11 @@ using Read = JsonWalk::Read;
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::min();
 
 // In the order of the enums.
-constexpr std::array<std::string_view, 6> kKinds = {"cpu", "gpu", "npu", "dsp", "fpga", "other"};
 constexpr std::array<std::string_view, 3> kShapes = {"any", "bounded", "static"};
 constexpr std::array<std::string_view, 3> kPresences = {"optional", "required", "absent"};
 constexpr std::array<std::string_view, 2> kControlFlows = {"none", "whole"};
 constexpr std::array<std::string_view, 6> kAtomics = {"qdq",      "state", "sequence",
                                                       "optional", "chain", "nodes"};
-// In the order of DType, from 1.
-constexpr std::array<std::string_view, 28> kDTypes = {
-    "FLOAT",      "UINT8",          "INT8",       "UINT16",    "INT16",        "INT32",
-    "INT64",      "STRING",         "BOOL",       "FLOAT16",   "DOUBLE",       "UINT32",
-    "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16",  "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ",
-    "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",      "FLOAT4E2M1",   "FLOAT8E8M0",
-    "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
-static_assert(static_cast<std::size_t>(DType::Float6E3M2) == kDTypes.size());
-
 class Reader {
  public:
   explicit Reader(const std::string& file) : walk_(file) {}
@@ -67,11 +57,11 @@ class Reader {
 std::vector<DType> Reader::dtypes(const Json& j, const Path& path) {
   std::vector<DType> out;
   walk_.list(j, path, 0, "element types", [&](const Json& entry, const Path& at) {
-    const auto i = walk_.choice(entry, at, kDTypes, "element types");
+    const auto i = walk_.choice(entry, at, kDTypeNames, "element types");
     if (!i) return;
     const auto type = static_cast<DType>(*i + 1);
     if (std::find(out.begin(), out.end(), type) != out.end())
-      walk_.problem(at, fmt::format("found \"{}\" a second time", kDTypes[*i]), "name each type once");
+      walk_.problem(at, fmt::format("found \"{}\" a second time", kDTypeNames[*i]), "name each type once");
     else out.push_back(type);
   });
   return out;
@@ -220,9 +210,9 @@ void Reader::flops(const Json& j, const Path& path, DeviceCost& c) {
   walk_.members(j, path, [&](const std::string& name, const Json& member, const Path& at) {
     DType type = DType::Undefined;
     if (name != "*") {
-      const auto known = std::find(kDTypes.begin(), kDTypes.end(), name);
-      if (known == kDTypes.end()) return walk_.refuse_name(name, path, kDTypes, "element types");
-      type = static_cast<DType>(known - kDTypes.begin() + 1);
+      const auto known = std::find(kDTypeNames.begin(), kDTypeNames.end(), name);
+      if (known == kDTypeNames.end()) return walk_.refuse_name(name, path, kDTypeNames, "element types");
+      type = static_cast<DType>(known - kDTypeNames.begin() + 1);
     }
     if (const auto v = walk_.integer(member, at, 1)) c.flops_per_s.emplace_back(type, *v);
   });
@@ -307,7 +297,7 @@ void Reader::profile(const Json& j, Profile& p) {
                {{"format", format, true},
                 {"version", version, true},
                 {"id", id, true},
-                {"kind", walk_.to_choice(p.kind, kKinds, "kinds"), true},
+                {"kind", walk_.to_choice(p.kind, kDeviceKindNames, "kinds"), true},
                 {"host", walk_.to_boolean(p.host)},
                 {"priority", walk_.to_integer(p.priority, 0)},
                 {"profile", [&](const Json& v, const Path& at) { about(v, at, p); }, true},

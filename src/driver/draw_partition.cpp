@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "deploy/make_manifest.h"
 #include "driver/dot_text.h"
 #include "driver/figures.h"
 #include "driver/partitioned.h"
 #include "ir/type_text.h"
-#include "deploy/manifest.h"
 #include "rewrite/cost.h"
 
 namespace graphopt {
@@ -54,11 +54,11 @@ class PartitionDrawing {
 
   void draw_subgraph(std::size_t s) {
     const std::string title =
-        subgraph_name(s) + ": " + escaped_for_dot(p_.devices[p_.partition.devices[s]].id);
+        deploy::subgraph_name(s) + ": " + escaped_for_dot(p_.devices[p_.partition.devices[s]].id);
     const std::string fill = ", fillcolor=\"" + colour(s) + "\"];\n";
     if (whole_) {
       const std::size_t nodes = p_.parts[s].nodes.size();
-      out_ += "  " + subgraph_name(s) + " [label=\"" + title + "\\n" + std::to_string(nodes) +
+      out_ += "  " + deploy::subgraph_name(s) + " [label=\"" + title + "\\n" + std::to_string(nodes) +
               (nodes == 1 ? " node\"" : " nodes\"") + fill;
       return;
     }
@@ -113,8 +113,8 @@ class PartitionDrawing {
       }
     }
     for (const auto& [ends, border] : borders)
-      out_ += "  " + subgraph_name(ends.first) + " -> " + subgraph_name(ends.second) + " [label=\" " +
-              std::to_string(border.values) +
+      out_ += "  " + deploy::subgraph_name(ends.first) + " -> " + deploy::subgraph_name(ends.second) +
+              " [label=\" " + std::to_string(border.values) +
               (border.known ? ", " + std::to_string(border.bytes) + " B" : "") + "\"];\n";
   }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "deploy/manifest.h"
 #include "graphopt/error.h"
 #include "graphopt/stages/save.h"
 #include "ir/part.h"
@@ -20,7 +20,7 @@ class Run;
 // What exports are made of. It outlives them.
 struct ExportSource {
   Run& run;
-  const nlohmann::json& manifest;  // without its files until it is written
+  const deploy::Manifest& manifest;  // without its files until it is written
   std::span<const ModelPart> parts;
   std::span<const std::vector<TypeOverride>> part_types;  // by part
 };

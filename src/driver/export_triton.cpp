@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "deploy/make_manifest.h"
+#include "deploy/value_types.h"
 #include "driver/export_folder.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
 #include "exports/triton.h"
-#include "deploy/manifest.h"
-#include "deploy/value_types.h"
 #include "onnx/stated_type.h"
 #include "specialize/map_dims.h"
 #include "support/file.h"
@@ -40,7 +40,8 @@ class TritonExport : public FolderExport {
 
   Status fill(const SavedSet&) override {
     for (const std::size_t part : repository_.subgraphs)
-      if (Status s = write_part(subgraph_name(part) + "/1/model.onnx", part, types_of(part)); !s) return s;
+      if (Status s = write_part(deploy::subgraph_name(part) + "/1/model.onnx", part, types_of(part)); !s)
+        return s;
     // Triton wants a version of the ensemble, too.
     if (Status s = make_folder(repository_.ensemble + "/1"); !s) return s;
     for (const auto& [name, config] : repository_.configs)
@@ -73,19 +74,16 @@ class TritonExport : public FolderExport {
   }
 
   // What the repository is made of, with those types of outputs.
-  nlohmann::json with_types() const {
+  deploy::Manifest with_types() const {
     const StatedTypes stated(source_.run.work->model, outputs_);
-    const nlohmann::json& whole = source_.manifest;
-    nlohmann::json out = {{"devices", whole["devices"]}, {"subgraphs", nlohmann::json::array()}};
-    for (const char* key : {"inputs", "outputs"}) out["network"][key] = whole["network"][key];
-    for (std::size_t s = 0; s < source_.parts.size(); ++s) {
-      nlohmann::json one;
-      for (const char* key : {"id", "device", "inputs", "outputs"}) one[key] = whole["subgraphs"][s][key];
+    deploy::Manifest out;
+    out.devices = source_.manifest.devices;
+    out.network = source_.manifest.network;
+    out.subgraphs = source_.manifest.subgraphs;
+    for (std::size_t s = 0; s < source_.parts.size(); ++s)
       for (std::size_t i = 0; i < source_.parts[s].outputs.size(); ++i)
         if (const ValueId v = source_.parts[s].outputs[i]; output_type(v) != nullptr)
-          one["outputs"][i]["type"] = type_json(stated.of(v));
-      out["subgraphs"].push_back(std::move(one));
-    }
+          out.subgraphs[s].outputs[i].type = deploy::value_type(stated.of(v));
     return out;
   }
 

@@ -7,12 +7,15 @@
 #include <limits>
 #include <utility>
 
+#include "deploy/make_manifest.h"
+#include "deploy/manifest_files.h"
+#include "deploy/manifest_json.h"
+#include "deploy/network_id.h"
 #include "driver/exports.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "graphopt/version.h"
-#include "deploy/network_id.h"
 #include "onnx/set_writer.h"
 #include "support/file.h"
 
@@ -25,14 +28,20 @@ std::int64_t limited(std::uint64_t n) {
 }
 
 // Without devices there is the host alone, and nothing to be cut.
-std::string algorithm_of(const Options& o) {
-  return o.partition.devices.empty() ? "none" : partition_algorithm_name(o.partition.algorithm);
+deploy::Algorithm algorithm_of(const Options& o) {
+  if (o.partition.devices.empty()) return deploy::Algorithm::None;
+  switch (o.partition.algorithm) {
+    case PartitionAlgorithm::Grow: return deploy::Algorithm::Grow;
+    case PartitionAlgorithm::Fewest: return deploy::Algorithm::Fewest;
+    case PartitionAlgorithm::Depth: break;
+  }
+  return deploy::Algorithm::Depth;
 }
 
-std::map<std::string, ManifestOption> options_of(const Run& run) {
+std::map<std::string, deploy::Option> options_of(const Run& run) {
   const Options& o = run.options;
-  std::map<std::string, ManifestOption> out;
-  out["algorithm"] = algorithm_of(o);
+  std::map<std::string, deploy::Option> out;
+  out["algorithm"] = std::string(deploy::word(algorithm_of(o)));
   out["connected"] = o.partition.connected;
   out["level"] = std::int64_t{o.clean_up.level};
   out["exact"] = o.clean_up.exact;
@@ -111,7 +120,8 @@ void add_parts(const Run& run, Work& work, const PartitionedModel& cut,
   for (std::size_t s = 0; as_files && s < cut.parts.size(); ++s) {
     SetModel& model = models.emplace_back();
     model.model = &work.model;
-    model.name = name + '.' + subgraph_name(s) + '.' + run.partitioned->devices[cut.partition.devices[s]].id;
+    model.name =
+        name + '.' + deploy::subgraph_name(s) + '.' + run.partitioned->devices[cut.partition.devices[s]].id;
     model.options = options;
     model.options.part = &cut.parts[s];
     model.options.types = out.types[s];
@@ -154,9 +164,9 @@ std::string manifest_path(const Options& options) {
   return p.manifest.empty() ? without_suffix(options.output) + ".manifest.json" : p.manifest;
 }
 
-ManifestSource manifest_source(const Run& run, Work& work, const PartitionedModel& cut,
-                               std::span<const TypeOverride> types,
-                               std::span<const TypeOverride> whole_types) {
+deploy::ManifestSource manifest_source(const Run& run, Work& work, const PartitionedModel& cut,
+                                       std::span<const TypeOverride> types,
+                                       std::span<const TypeOverride> whole_types) {
   return {.model = work.model,
           .inference = *work.inference,
           .devices = run.partitioned->devices,
@@ -205,29 +215,23 @@ Status save_partitioned(Run& run) {
   }
 
   PayloadHashes hashes;
-  ManifestSource source = manifest_source(run, work, p, of_out.stated, whole_types);
+  deploy::ManifestSource source = manifest_source(run, work, p, of_out.stated, whole_types);
   source.version = std::string(version());
   source.options = options_of(run);
   source.source_id = p.source_id;
   source.hashes = &hashes;
-  nlohmann::json manifest = manifest_of(source);
+  deploy::Manifest manifest = deploy::make_manifest(source);
   if (run.specialized) {
-    manifest["buckets"] = buckets_json(*run.report.buckets);
-    nlohmann::json& entries = manifest["buckets"]["models"] = nlohmann::json::array();
+    Result<deploy::Buckets> section = deploy::make_buckets(*run.report.buckets, run.report.specialize->waste);
+    if (!section) return section.errors();
+    manifest.buckets = *std::move(section);
     for (std::size_t i = 0; i < buckets.size(); ++i) {
       SpecializedModel& b = buckets[i];
-      ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
+      deploy::ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
       one.hashes = &hashes;
-      nlohmann::json& entry = entries.emplace_back(bucket_model_of(one));
-      const std::optional<std::uint64_t> peak = run.report.specialize->models[i].peak_bytes;
-      entry["peak_bytes"] = peak ? nlohmann::json(*peak) : nlohmann::json(nullptr);
-      for (std::size_t k = 0; k < b.sizes.size(); ++k)
-        entry["at"][run.report.buckets->symbols[k].name] = b.sizes[k];
+      manifest.buckets->models.push_back(
+          deploy::make_bucket_model(one, b.sizes, run.report.specialize->models[i].peak_bytes));
     }
-    nlohmann::json& waste = manifest["buckets"]["waste"] = nlohmann::json::object();
-    for (const SpecializeStage::Waste& w : run.report.specialize->waste)
-      waste[w.symbol] = {
-          {"observed", w.observed}, {"elements", w.elements}, {"padded_elements", w.padded_elements}};
   }
 
   SetOptions set;
@@ -238,27 +242,23 @@ Status save_partitioned(Run& run) {
   const ExternalData external = run.options.save.external_data;
   set.out_shares_data = parts_as_files || !buckets.empty() || external == ExternalData::Always ||
                         (work.model.had_external_data && external != ExternalData::Never);
-  std::vector<ManifestFiles> bucket_files;
+  std::vector<deploy::ModelFiles> bucket_files;
   set.write_list = [&](const SavedSet& saved) {
     SavedFilesOf files(saved.models);
-    const ManifestFiles whole{.model = *saved.out_file,
-                              .parts = files.take(parts_as_files ? p.parts.size() : 0),
-                              .is_one_part = !has_devices};
+    const deploy::ModelFiles whole{.model = *saved.out_file,
+                                   .parts = files.take(parts_as_files ? p.parts.size() : 0),
+                                   .is_one_part = !has_devices};
     bucket_files.clear();
     for (const SpecializedModel& bucket : buckets) {
-      ManifestFiles& of = bucket_files.emplace_back();
+      deploy::ModelFiles& of = bucket_files.emplace_back();
       of.model = files.model();
       of.parts = files.take(parts_as_files ? bucket.cut.parts.size() : 0);
       of.is_one_part = !has_devices;
     }
-    add_files(manifest, whole, bucket_files, saved.data);
-    if (run.specialized) {
-      manifest["buckets"]["fallback"] = whole.model.name;
-      manifest["buckets"]["data"] = saved.data ? nlohmann::json(saved.data->name) : nlohmann::json(nullptr);
-    }
-    return manifest_text(manifest);
+    deploy::add_files(manifest, whole, bucket_files, saved.data);
+    return deploy::manifest_text(manifest);
   };
-  set.read_list = read_manifest_files;  // without OUT, which the user named
+  set.read_list = deploy::read_manifest_files;  // without OUT, which the user named
   const ExportSource export_source{run, manifest, p.parts, of_out.types};
   Exports exports(export_source);
   if (Status s = exports.plan(); !s) return s;
@@ -274,7 +274,7 @@ Status save_partitioned(Run& run) {
   }
   if (run.report.partition) {
     run.report.partition->manifest = set.list;
-    run.report.partition->network = manifest["network"]["id"].get<std::string>();
+    run.report.partition->network = manifest.network.id;
   }
   return Done{};
 }

@@ -4,17 +4,15 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "exports/fields.h"
-
 namespace graphopt {
 namespace {
 
-using nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
 constexpr const char* kInputIds = "input_ids";
@@ -58,15 +56,21 @@ std::string provider_of(const std::string& ep) {
   return at == known.end() ? name : at->second;
 }
 
+// Returns the dim where it is a number.
+std::optional<std::int64_t> number_at(const deploy::ValueType& type, std::size_t axis) {
+  const auto* number = std::get_if<std::int64_t>(&(*type.shape)[axis]);
+  return number ? std::optional(*number) : std::nullopt;
+}
+
 struct States {
   std::string past, present;  // patterns
   std::set<std::size_t> layers;
-  const json* type = nullptr;  // of the first one that was met
+  const deploy::ValueType* type = nullptr;  // of the first one that was met
 };
 
 class GenaiMaker {
  public:
-  GenaiMaker(const json& manifest, const std::string& file) : manifest_(manifest), file_(file) {}
+  GenaiMaker(const deploy::Manifest& manifest, const std::string& file) : manifest_(manifest), file_(file) {}
 
   Result<GenaiConfig> run() {
     if (Status s = find_states(); !s) return s.errors();
@@ -99,13 +103,12 @@ class GenaiMaker {
   }
 
   Status find_states() {
-    std::map<std::string, const json*> types;
-    for (const json& v : manifest_.at("network").at("inputs")) types[text_of(v, "name")] = &v.at("type");
-    for (const json& subgraph : manifest_.at("subgraphs"))
-      for (const json& v : subgraph.at("outputs")) {
-        const auto past = v.find("state_of");
-        if (past == v.end()) continue;
-        const std::string from = past->get<std::string>(), to = text_of(v, "name");
+    std::map<std::string, const deploy::ValueType*> types;
+    for (const deploy::NetworkValue& v : manifest_.network.inputs) types[v.name] = &v.type;
+    for (const deploy::Subgraph& subgraph : manifest_.subgraphs)
+      for (const deploy::PortOut& v : subgraph.outputs) {
+        if (v.state_of.empty()) continue;
+        const std::string &from = v.state_of, &to = v.name;
         const std::optional<LayerName> in = layer_of(from), out = layer_of(to);
         if (!in || !out || in->layer != out->layer)
           return refused("the names '" + from + "' and '" + to + "' have no number of a layer");
@@ -155,16 +158,14 @@ class GenaiMaker {
 
   Status check_inputs() {
     bool has_ids = false, has_logits = false;
-    for (const json& v : manifest_.at("network").at("inputs")) {
-      const std::string name = text_of(v, "name");
-      has_ids |= name == kInputIds;
-      if (v.value("optional", false) || pasts_.contains(name) ||
-          std::ranges::find(kInputs, name) != kInputs.end())
+    for (const deploy::NetworkValue& v : manifest_.network.inputs) {
+      has_ids |= v.name == kInputIds;
+      if (v.optional || pasts_.contains(v.name) || std::ranges::find(kInputs, v.name) != kInputs.end())
         continue;
-      return refused("it has the input '" + name + "', which onnxruntime-genai does not supply",
+      return refused("it has the input '" + v.name + "', which onnxruntime-genai does not supply",
                      "remove that input from the model, or give it a default");
     }
-    for (const json& v : manifest_.at("network").at("outputs")) has_logits |= text_of(v, "name") == kLogits;
+    for (const deploy::NetworkValue& v : manifest_.network.outputs) has_logits |= v.name == kLogits;
     if (!has_ids) return refused(std::string("it has no input '") + kInputIds + "'");
     if (!has_logits) return refused(std::string("it has no output '") + kLogits + "'");
     return Done{};
@@ -172,21 +173,20 @@ class GenaiMaker {
 
   void add_sizes(Ordered& decoder) const {
     // [batch, heads, past, head], or [2, batch, heads, past, head] with both in one.
-    const json& shape = (both_ ? both_ : keys_)->type->at("shape");
+    const deploy::ValueType& type = *(both_ ? both_ : keys_)->type;
     const std::size_t rank = both_ ? 5 : 4;
-    if (shape.is_array() && shape.size() == rank) {
-      if (shape[rank - 1].is_number()) decoder["head_size"] = shape[rank - 1];
-      if (shape[rank - 3].is_number()) decoder["num_key_value_heads"] = shape[rank - 3];
+    if (type.shape && type.shape->size() == rank) {
+      if (const auto n = number_at(type, rank - 1)) decoder["head_size"] = *n;
+      if (const auto n = number_at(type, rank - 3)) decoder["num_key_value_heads"] = *n;
     }
     decoder["num_hidden_layers"] = layers_;
   }
 
   void add_vocabulary(Ordered& model) {
-    for (const json& v : manifest_.at("network").at("outputs")) {
-      if (text_of(v, "name") != kLogits) continue;
-      const json& shape = v.at("type").at("shape");
-      if (shape.is_array() && !shape.empty() && shape.back().is_number()) {
-        model["vocab_size"] = shape.back();
+    for (const deploy::NetworkValue& v : manifest_.network.outputs) {
+      if (v.name != kLogits || !v.type.shape || v.type.shape->empty()) continue;
+      if (const auto n = number_at(v.type, v.type.shape->size() - 1)) {
+        model["vocab_size"] = *n;
         return;
       }
     }
@@ -195,9 +195,8 @@ class GenaiMaker {
 
   Ordered inputs() const {
     Ordered out = Ordered::object();
-    for (const json& v : manifest_.at("network").at("inputs"))
-      if (const std::string name = text_of(v, "name"); std::ranges::find(kInputs, name) != kInputs.end())
-        out[name] = name;
+    for (const deploy::NetworkValue& v : manifest_.network.inputs)
+      if (std::ranges::find(kInputs, v.name) != kInputs.end()) out[v.name] = v.name;
     if (both_) out["past_names"] = both_->past;
     else out.update({{"past_key_names", keys_->past}, {"past_value_names", values_->past}});
     return out;
@@ -212,42 +211,37 @@ class GenaiMaker {
 
   Ordered pipeline() {
     std::set<std::string> defaults;
-    for (const json& v : manifest_.at("network").at("inputs"))
-      if (v.value("optional", false)) defaults.insert(text_of(v, "name"));
-    std::map<std::string, Ordered> options;  // by device
-    for (const json& device : manifest_.at("devices"))
-      options[text_of(device, "id")] = {{"provider_options", provider_options(device)}};
+    for (const deploy::NetworkValue& v : manifest_.network.inputs)
+      if (v.optional) defaults.insert(v.name);
     Ordered out = Ordered::array();
-    const json& subgraphs = manifest_.at("subgraphs");
-    for (std::size_t s = 0; s < subgraphs.size(); ++s) {
-      const json& subgraph = subgraphs[s];
-      if (subgraph.at("outputs").empty()) continue;  // nothing needs what it makes
-      Ordered one = {{"filename", ""},
-                     {"inputs", Ordered::array()},
-                     {"outputs", Ordered::array()},
-                     {"session_options", options[text_of(subgraph, "device")]}};
-      for (const json& v : subgraph.at("inputs"))
-        if (!defaults.contains(text_of(v, "name"))) one["inputs"].push_back(text_of(v, "name"));
-      for (const json& v : subgraph.at("outputs")) one["outputs"].push_back(text_of(v, "name"));
-      out.push_back({{text_of(subgraph, "id"), std::move(one)}});
+    for (std::size_t s = 0; s < manifest_.subgraphs.size(); ++s) {
+      const deploy::Subgraph& subgraph = manifest_.subgraphs[s];
+      if (subgraph.outputs.empty()) continue;  // nothing needs what it makes
+      Ordered one = {
+          {"filename", ""},
+          {"inputs", Ordered::array()},
+          {"outputs", Ordered::array()},
+          {"session_options", {{"provider_options", provider_options(manifest_.devices[subgraph.device])}}}};
+      for (const deploy::PortIn& v : subgraph.inputs)
+        if (!defaults.contains(v.name)) one["inputs"].push_back(v.name);
+      for (const deploy::PortOut& v : subgraph.outputs) one["outputs"].push_back(v.name);
+      out.push_back({{subgraph.id, std::move(one)}});
       out_.subgraphs.push_back(s);
     }
     return out;
   }
 
   // None for the CPU, which every session has.
-  static Ordered provider_options(const json& device) {
+  static Ordered provider_options(const deploy::Device& device) {
     Ordered out = Ordered::array();
-    const auto ep = device.find("ep");
-    if (ep == device.end() || text_of(*ep, "name") == "CPUExecutionProvider") return out;
+    if (!device.ep || device.ep->name == "CPUExecutionProvider") return out;
     Ordered options = Ordered::object();
-    if (const auto given = ep->find("options"); given != ep->end())
-      for (const auto& [key, value] : given->items()) options[key] = value;
-    out.push_back({{provider_of(text_of(*ep, "name")), std::move(options)}});
+    for (const auto& [key, value] : device.ep->options) options[key] = value;
+    out.push_back({{provider_of(device.ep->name), std::move(options)}});
     return out;
   }
 
-  const json& manifest_;
+  const deploy::Manifest& manifest_;
   const std::string& file_;
   std::map<std::string, States> states_;  // by the pattern of the past
   std::set<std::string> pasts_;
@@ -258,7 +252,7 @@ class GenaiMaker {
 
 }  // namespace
 
-Result<GenaiConfig> genai_config(const json& manifest, const std::string& file) {
+Result<GenaiConfig> genai_config(const deploy::Manifest& manifest, const std::string& file) {
   return GenaiMaker(manifest, file).run();
 }
 

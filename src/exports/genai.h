@@ -8,11 +8,11 @@
 // microsoft/onnxruntime-genai, which refuse keys that they do not know); decoder_only_pipeline.cpp runs it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "deploy/manifest.h"
 #include "graphopt/error.h"
 
 namespace graphopt {
@@ -24,7 +24,7 @@ struct GenaiConfig {
 };
 
 // Errors name the model's file `file`.
-Result<GenaiConfig> genai_config(const nlohmann::json& manifest, const std::string& file);
+Result<GenaiConfig> genai_config(const deploy::Manifest& manifest, const std::string& file);
 // Returns the text with the files of subgraphs (by subgraph), as seen from the folder of the text.
 std::string genai_text(const GenaiConfig& config, std::span<const std::string> files);
 

@@ -7,17 +7,17 @@
 //   "session_options": {"session.layer_assignment_settings": "npu(=s0,=s2); cpu(=s1)"}
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "deploy/manifest.h"
 #include "support/output_set.h"
 
 namespace graphopt {
 
 // Returns the text. `out`: OUT, its name as seen from the folder of this document. Equal manifests give equal
 // bytes.
-std::string layers_text(const nlohmann::json& manifest, const SetFile& out);
+std::string layers_text(const deploy::Manifest& manifest, const SetFile& out);
 // Returns true if the text is one that layers_text made.
 bool is_layers_text(std::string_view text);
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "deploy/manifest.h"
+#include "deploy/manifest_json.h"
 
 namespace graphopt {
 namespace {
@@ -15,10 +15,10 @@ constexpr const char* kMarkerVersion = "1.0";
 }  // namespace
 
 std::string marker_text(std::string_view form, std::string_view manifest, std::string_view sha256) {
-  return manifest_text({{"format", kMarkerFormat},
-                        {"version", kMarkerVersion},
-                        {"form", form},
-                        {"manifest", {{"path", manifest}, {"sha256", sha256}}}});
+  return deploy::document_text({{"format", kMarkerFormat},
+                                {"version", kMarkerVersion},
+                                {"form", form},
+                                {"manifest", {{"path", manifest}, {"sha256", sha256}}}});
 }
 
 bool is_marker(std::string_view text, std::string_view form) {

@@ -7,14 +7,12 @@
 #include <optional>
 #include <set>
 
-#include "exports/fields.h"
+#include "deploy/value_types.h"
 #include "exports/text_proto.h"
 #include "support/output_set.h"
 
 namespace graphopt {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t kOpen = -1;  // a dim of any extent
 
@@ -41,17 +39,18 @@ struct Port {
 };
 
 struct Step {
-  std::string id, kind;
+  std::string id;
+  DeviceKind kind = DeviceKind::Other;
   std::vector<Port> inputs, outputs;
 };
 
 class TritonMaker {
  public:
-  TritonMaker(const json& manifest, std::string_view name, const std::string& file)
-      : manifest_(manifest), subgraphs_(manifest.at("subgraphs")), file_(file) {
+  TritonMaker(const deploy::Manifest& manifest, std::string_view name, const std::string& file)
+      : manifest_(manifest), file_(file) {
     out_.ensemble = plain_stem(name);
-    for (const json& v : manifest.at("network").at("inputs"))
-      (v.value("optional", false) ? defaults_ : inputs_).insert(text_of(v, "name"));
+    for (const deploy::NetworkValue& v : manifest.network.inputs)
+      (v.optional ? defaults_ : inputs_).insert(v.name);
   }
 
   Result<TritonRepository> run() {
@@ -70,92 +69,92 @@ class TritonMaker {
   // The values that outputs of the network need, and the subgraphs that make them.
   Status find_needed() {
     std::set<std::string> made;
-    for (const json& subgraph : subgraphs_)
-      for (const json& v : subgraph.at("outputs")) made.insert(text_of(v, "name"));
-    for (const json& v : manifest_.at("network").at("outputs")) {
-      const std::string name = text_of(v, "name");
-      if (!made.contains(name)) {
-        const bool input = inputs_.contains(name) || defaults_.contains(name);
-        return refused("the output '" + name + "' is " + (input ? "an input" : "a constant") +
+    for (const deploy::Subgraph& subgraph : manifest_.subgraphs)
+      for (const deploy::PortOut& v : subgraph.outputs) made.insert(v.name);
+    for (const deploy::NetworkValue& v : manifest_.network.outputs) {
+      if (!made.contains(v.name)) {
+        const bool input = inputs_.contains(v.name) || defaults_.contains(v.name);
+        return refused("the output '" + v.name + "' is " + (input ? "an input" : "a constant") +
                            ", and an ensemble can only give what a subgraph makes",
                        "take it from the outputs of the model; a caller has its value without asking");
       }
-      needed_.insert(name);
+      needed_.insert(v.name);
     }
     std::vector<std::size_t> kept;
-    for (std::size_t i = subgraphs_.size(); i-- > 0;) {
-      const json& subgraph = subgraphs_[i];
-      if (std::ranges::none_of(subgraph.at("outputs"), [this](const json& v) { return is_needed(v); }))
-        continue;
-      for (const json& v : subgraph.at("inputs"))
-        if (!defaults_.contains(text_of(v, "name"))) needed_.insert(text_of(v, "name"));
+    for (std::size_t i = manifest_.subgraphs.size(); i-- > 0;) {
+      const deploy::Subgraph& subgraph = manifest_.subgraphs[i];
+      if (std::ranges::none_of(subgraph.outputs, [this](const auto& v) { return is_needed(v); })) continue;
+      for (const deploy::PortIn& v : subgraph.inputs)
+        if (!defaults_.contains(v.name)) needed_.insert(v.name);
       kept.push_back(i);
     }
     out_.subgraphs.assign(kept.rbegin(), kept.rend());
     return Done{};
   }
 
-  bool is_needed(const json& v) const { return needed_.contains(text_of(v, "name")); }
+  bool is_needed(const deploy::PortOut& v) const { return needed_.contains(v.name); }
 
   Status make_steps() {
-    std::map<std::string, std::string> kinds;
-    for (const json& device : manifest_.at("devices")) kinds[text_of(device, "id")] = text_of(device, "kind");
     for (const std::size_t i : out_.subgraphs) {
-      const json& subgraph = subgraphs_[i];
-      Step step{text_of(subgraph, "id"), kinds[text_of(subgraph, "device")], {}, {}};
+      const deploy::Subgraph& subgraph = manifest_.subgraphs[i];
+      Step step{subgraph.id, manifest_.devices[subgraph.device].kind, {}, {}};
       if (step.id == out_.ensemble)
         return refused("the ensemble would have the name of the subgraph '" + step.id + "'",
                        "give -o another name");
-      for (const json& v : subgraph.at("inputs")) {
-        Result<Port> port = port_of(v, step.id, true);
+      for (const deploy::PortIn& v : subgraph.inputs) {
+        Result<Port> port = port_of(v.name, v.type, step.id, true);
         if (!port) return port.errors();
         step.inputs.push_back(*std::move(port));
       }
       if (std::ranges::all_of(step.inputs, &Port::optional))
         return refused("subgraph '" + step.id + "' has no inputs, and every step of an ensemble needs one",
                        "fold it (-O1 or above, a higher --fold-limit), or let another device take its nodes");
-      for (const json& v : subgraph.at("outputs")) {
+      for (const deploy::PortOut& v : subgraph.outputs) {
         if (!is_needed(v)) continue;
-        Result<Port> port = port_of(v, step.id, false);
+        Result<Port> port = port_of(v.name, v.type, step.id, false);
         if (!port) return port.errors();
         // Not even a name: graphopt does not know it.
-        if (std::ranges::any_of(v.at("type").at("shape"), &json::is_null)) {
+        if (std::ranges::find(*v.type.shape, deploy::ValueDim{}) != v.type.shape->end()) {
           if (unknown_++ == 0) first_unknown_ = "'" + port->name + "' of subgraph '" + step.id + "'";
         }
         step.outputs.push_back(*std::move(port));
       }
-      if (step.kind != "cpu" && step.kind != "gpu") other_kinds_.insert(step.kind);
+      if (step.kind != DeviceKind::Cpu && step.kind != DeviceKind::Gpu)
+        other_kinds_.insert(deploy::word(step.kind));
       steps_.push_back(std::move(step));
     }
     return Done{};
   }
 
-  Result<Port> port_of(const json& v, const std::string& subgraph, bool is_input) const {
+  Result<Port> port_of(const std::string& name, const deploy::ValueType& type, const std::string& subgraph,
+                       bool is_input) const {
     Port port;
-    port.name = text_of(v, "name");
+    port.name = name;
     port.optional = is_input && defaults_.contains(port.name);
     const std::string at = "'" + port.name + "' of subgraph '" + subgraph + "' ";
     const std::string other = "keep it inside of a subgraph (another profile, or an atomic group of it)";
     if (port.name.find('\0') != std::string::npos)
       return refused("the name of " + at + "has a zero byte", "rename the value");
-    const json& type = v.at("type");
-    if (type.at("kind") != "tensor")
-      return refused(at + "is a " + text_of(type, "kind") + ", and Triton has tensors only", other);
-    const std::string dtype = text_of(type, "dtype");
+    if (type.kind != deploy::ValueKind::Tensor)
+      return refused(at + "is a " + std::string(deploy::word(type.kind)) + ", and Triton has tensors only",
+                     other);
+    const std::string dtype = deploy::enumerator(type.dtype);
     const auto known = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, const char*>::first);
     if (known == kTypes.end())
       return refused(at + "is of type " + dtype + ", which Triton's ONNX Runtime backend does not have",
                      other + ", or cast it there to a type that Triton has");
     port.type = known->second;
-    const json& shape = type.at("shape");
-    if (shape.is_null())
+    if (!type.shape)
       return refused("the rank of " + at + "is not known, and Triton wants it",
                      "state its shape in the model (onnx.helper.make_tensor_value_info)");
-    for (const json& d : shape) port.dims.push_back(d.is_number() ? d.get<std::int64_t>() : kOpen);
+    for (const deploy::ValueDim& d : *type.shape) {
+      const auto* number = std::get_if<std::int64_t>(&d);
+      port.dims.push_back(number ? *number : kOpen);
+    }
     if (std::ranges::find(port.dims, 0) != port.dims.end())
       return refused(at + "has a dim 0, which Triton does not allow", "leave that dim open, or " + other);
     if (port.dims.empty()) {
-      if (is_input && dtype == "STRING")
+      if (is_input && type.dtype == DType::String)
         return refused(at + "is a scalar of type STRING, which Triton cannot give to ONNX Runtime",
                        "give it the shape [1]");
       port.dims = {1};  // of a scalar: the backend takes and gives it so
@@ -166,9 +165,9 @@ class TritonMaker {
   Status write() {
     for (const Step& step : steps_) out_.configs.emplace_back(step.id, config_of(step));
     out_.configs.emplace_back(out_.ensemble, ensemble());
-    for (const std::string& kind : other_kinds_)
-      out_.warnings.push_back("Triton has instances on CPUs and GPUs only: subgraphs of kind '" + kind +
-                              "' are given to CPUs");
+    for (const std::string_view kind : other_kinds_)
+      out_.warnings.push_back("Triton has instances on CPUs and GPUs only: subgraphs of kind '" +
+                              std::string(kind) + "' are given to CPUs");
     for (const std::string& name : inputs_)
       if (!needed_.contains(name))
         out_.warnings.push_back("no subgraph reads the input '" + name + "': the ensemble has no such input");
@@ -199,7 +198,7 @@ class TritonMaker {
     for (const Port& port : step.inputs) write_port(to, "input", port);
     for (const Port& port : step.outputs) write_port(to, "output", port);
     to.open("instance_group");
-    to.word("kind", step.kind == "gpu" ? "KIND_GPU" : "KIND_CPU");
+    to.word("kind", step.kind == DeviceKind::Gpu ? "KIND_GPU" : "KIND_CPU");
     to.close();
     return to.str();
   }
@@ -215,12 +214,10 @@ class TritonMaker {
     to.text("name", out_.ensemble);
     to.text("platform", "ensemble");
     to.number("max_batch_size", 0);
-    for (const json& v : manifest_.at("network").at("inputs")) {
-      const std::string name = text_of(v, "name");
-      if (!defaults_.contains(name) && needed_.contains(name)) write_port(to, "input", *read.at(name));
-    }
-    for (const json& v : manifest_.at("network").at("outputs"))
-      write_port(to, "output", *made.at(text_of(v, "name")));
+    for (const deploy::NetworkValue& v : manifest_.network.inputs)
+      if (!defaults_.contains(v.name) && needed_.contains(v.name)) write_port(to, "input", *read.at(v.name));
+    for (const deploy::NetworkValue& v : manifest_.network.outputs)
+      write_port(to, "output", *made.at(v.name));
     to.open("ensemble_scheduling");
     for (const Step& step : steps_) {
       to.open("step");
@@ -242,12 +239,11 @@ class TritonMaker {
     to.close();
   }
 
-  const json& manifest_;
-  const json& subgraphs_;
+  const deploy::Manifest& manifest_;
   const std::string& file_;
   std::set<std::string> inputs_, defaults_;  // of the network: without and with a default
   std::set<std::string> needed_;             // values
-  std::set<std::string> other_kinds_;
+  std::set<std::string_view> other_kinds_;
   std::size_t unknown_ = 0;  // outputs of steps with a dim that is not known
   std::string first_unknown_;
   std::vector<Step> steps_;
@@ -256,7 +252,7 @@ class TritonMaker {
 
 }  // namespace
 
-Result<TritonRepository> triton_repository(const json& manifest, std::string_view name,
+Result<TritonRepository> triton_repository(const deploy::Manifest& manifest, std::string_view name,
                                            const std::string& file) {
   return TritonMaker(manifest, name, file).run();
 }

@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "deploy/manifest.h"
 #include "graphopt/error.h"
 
 namespace graphopt {
@@ -34,7 +34,7 @@ struct TritonRepository {
 
 // `name`: what the ensemble is called; characters other than ASCII letters, digits, '.', '_' and '-' become
 // '_'. Errors name the model's file `file`.
-Result<TritonRepository> triton_repository(const nlohmann::json& manifest, std::string_view name,
+Result<TritonRepository> triton_repository(const deploy::Manifest& manifest, std::string_view name,
                                            const std::string& file);
 
 }  // namespace graphopt

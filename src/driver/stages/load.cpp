@@ -1,5 +1,6 @@
 // load: the IR holds the file's content; names resolve, sizes are correct, no path leaves its folder. Regions
 // that a former run wrote are gone where this run may change the nodes that they name.
+#include "deploy/network_id.h"
 #include "driver/cut.h"
 #include "driver/figures.h"
 #include "driver/original.h"
@@ -8,7 +9,6 @@
 #include "driver/run.h"
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
-#include "deploy/network_id.h"
 #include "onnx/default_constants.h"
 #include "onnx/reader.h"
 

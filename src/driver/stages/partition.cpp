@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "deploy/make_manifest.h"
 #include "devices/find.h"
 #include "driver/figures.h"
 #include "driver/given_devices.h"
@@ -18,7 +19,6 @@
 #include "driver/stages/stage.h"
 #include "ir/bodies.h"
 #include "ir/verify.h"
-#include "deploy/manifest.h"
 #include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
 #include "onnx/short_names.h"
@@ -102,7 +102,7 @@ void annotate(Model& m, std::span<const Profile> profiles, const PartitionedMode
   std::vector<std::string> names(p.partition.size());
   std::vector<NodeText> subgraphs, devices;
   for (std::size_t s = 0; s < p.parts.size(); ++s) {
-    names[s] = subgraph_name(s);
+    names[s] = deploy::subgraph_name(s);
     for (const NodeId n : p.parts[s].nodes) {
       subgraphs.push_back({n, names[s]});
       devices.push_back({n, profiles[p.partition.devices[s]].id});
@@ -127,7 +127,7 @@ void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& r
     device.nodes += part.nodes.size();
     ++device.subgraphs;
     PartitionStage::Subgraph& sub = report.subgraphs.emplace_back();
-    sub.id = subgraph_name(s);
+    sub.id = deploy::subgraph_name(s);
     sub.device = device.id;
     sub.nodes = part.nodes.size();
     sub.inputs = static_cast<std::uint64_t>(

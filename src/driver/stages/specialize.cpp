@@ -1,4 +1,5 @@
 // specialize: each bucket has a model of its own, optimized and cut like the whole.
+#include "deploy/make_manifest.h"
 #include "driver/clean_up.h"
 #include "driver/figures.h"
 #include "driver/json.h"
@@ -6,7 +7,6 @@
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
-#include "deploy/manifest.h"
 #include "specialize/bind.h"
 
 namespace graphopt {
@@ -39,7 +39,7 @@ SpecializeStage::Model figures_of(const Run& run, SpecializedModel& bucket) {
   SpecializeStage::Model out;
   out.sizes = bucket.sizes;
   out.nodes = count_model(bucket.work->model).nodes;
-  out.peak_bytes = peak_bytes(manifest_source(run, *bucket.work, bucket.cut, {}, {}));
+  out.peak_bytes = deploy::peak_bytes(manifest_source(run, *bucket.work, bucket.cut, {}, {}));
   const std::vector<Profile>& devices = run.partitioned->devices;
   out.subgraphs = bucket.cut.partition.size();
   out.accelerator_subgraphs = bucket.cut.partition.accelerator_count;
