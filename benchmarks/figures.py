@@ -4,11 +4,11 @@ figures of other optimizers.
 
   figures.py GRAPHOPT [--check] [--work DIR] [--peers FILE.json]
 
-Fills the models, runs tests/equal/zoo.py over all of them (it compares the results in ONNX Runtime, too) and
-replaces what stands between the two marks in README.md; with --check it changes nothing, and the exit status
-is 1 when README.md differs. Some twenty seconds. The other optimizers are not run: peers.json has what they
-left of each model, with their versions, and costs.json what peers.py measured of all processes and of sessions of
-what they wrote. --work keeps the filled models for the next run.
+Fills the models, runs tests/equal/zoo.py over all of them (it compares the results in ONNX Runtime, too)
+and replaces what stands between the two marks in README.md; with --check it changes nothing, and the exit
+status is 1 when README.md differs. Some twenty seconds. The other optimizers are not run: peers.json has
+what they left of each model, with their versions, and costs.json what peers.py measured of all processes
+and of sessions of what they wrote. --work keeps the filled models for the next run.
 """
 
 import argparse
@@ -67,9 +67,9 @@ def text(ours, peers, costs):
     fewer, same = sum(after[m] < best[m] for m in ours), sum(after[m] == best[m] for m in ours)
     lines += [
         "",
-        "A result is right if it computes the same as the original; - stands where one is not. On each model, "
-        "beside the right result with the fewest nodes that adds no operator outside the standard: graphopt "
-        f"leaves fewer nodes on {fewer}, as many on {same}, more on {len(ours) - fewer - same} of "
+        "A result is right if it computes the same as the original; - stands where one is not. On each "
+        "model, beside the right result with the fewest nodes that adds no operator outside the standard: "
+        f"graphopt leaves fewer nodes on {fewer}, as many on {same}, more on {len(ours) - fewer - same} of "
         f"{len(ours)} models.",
     ]
     return "\n".join(lines) + "\n"

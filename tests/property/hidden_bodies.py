@@ -143,7 +143,8 @@ OLD = {
 OPSETS = {"ReduceMean": 17, "DFT": 17, "DFT_last": 17}
 CONSTANTS = (
     "float[2] two = {1, 2}, float[1, 2, 1] kernel = {1, 2}, int64[1] zeros = {0}, bool[1] yes = {1}, "
-    "int64 three = {3}, int64 nought = {0}, int64[1, 2] corner = {0, 0}, float[1, 4, 1] gates = {1, 2, 3, 4}, "
+    "int64 three = {3}, int64 nought = {0}, int64[1, 2] corner = {0, 0}, "
+    "float[1, 4, 1] gates = {1, 2, 3, 4}, "
     "uint8[2] bytes = {0, 0}, int64[2] lengths = {1, 1}, float one = {1}, int64[1] first = {0}, "
     "int64[1] second = {1}, float[2, 0] none = {}, float[6, 6] big = {" + ", ".join(["1"] * 36) + "}"
 )
