@@ -67,10 +67,10 @@ def text(ours, peers, costs):
     fewer, same = sum(after[m] < best[m] for m in ours), sum(after[m] == best[m] for m in ours)
     lines += [
         "",
-        "A result is right if it computes the same as the original; - stands where one is not. On each "
-        "model, beside the right result with the fewest nodes that adds no operator outside the standard: "
-        f"graphopt leaves fewer nodes on {fewer}, as many on {same}, more on {len(ours) - fewer - same} of "
-        f"{len(ours)} models.",
+        "A result is right if it computes the same as the original; - means that not all results are right. "
+        "Per model, compared with the right result of these peers that has the fewest nodes and adds no "
+        f"operator outside the standard: graphopt leaves fewer nodes on {fewer}, as many on {same}, more on "
+        f"{len(ours) - fewer - same} of {len(ours)} models.",
     ]
     return "\n".join(lines) + "\n"
 
