@@ -62,7 +62,7 @@ class ExtentScanner {
 
   // Reads signs and open parentheses up to a number or a symbol.
   bool operand() {
-    while (true) {
+    while (open_.size() <= kMaxLayoutDepth) {
       take('-');
       if (take('(')) {
         open_.push_back({});
@@ -90,6 +90,7 @@ class ExtentScanner {
       else return false;
       ++at_;
     }
+    return false;
   }
 
   bool quoted() {
@@ -140,11 +141,11 @@ class LayoutParser {
   std::optional<LayoutTree> run() {
     groups_.emplace_back();
     while (true) {
-      while (take("(")) {
-        if (groups_.size() > kMaxLayoutDepth) return std::nullopt;
+      // A parenthesis opens a group where no extent begins with it: "(a + b)*2".
+      while (!leaf()) {
+        if (groups_.size() > kMaxLayoutDepth || !take("(")) return std::nullopt;
         groups_.emplace_back();
       }
-      if (!leaf()) return std::nullopt;
       while (groups_.size() > 1 && take(")"))
         if (!close()) return std::nullopt;
       if (at_end()) break;
@@ -173,7 +174,7 @@ class LayoutParser {
     } else {
       at_end();
       ExtentScanner scanner(text_, at_);
-      if (!scanner.run()) return false;
+      if (!scanner.run()) return false;  // nothing is taken
       std::string_view extent = text_.substr(at_, scanner.end() - at_);
       while (is_blank(extent.back())) extent.remove_suffix(1);
       out.extent = extent;
