@@ -331,7 +331,7 @@ struct Manifest : PartitionedNetwork {
   Tool tool;
   Network network;
   std::vector<File> files;      // the first one of role Model is OUT
-  std::vector<Device> devices;  // by priority, the host last
+  std::vector<Device> devices;  // by priority; one is the host
   std::vector<Group> groups;
   std::optional<Buckets> buckets;
 };

@@ -224,11 +224,15 @@ def examine_model(tool, task, folder):
     if found.unmet and not found.compared:
         subject.full_masks = True
         found, manifest = compare(*args, True)
-    problems = found.problems[:3] + list(manifests.problems(manifest_path))[:3]
+    problems = found.problems[:3] + examined(tool, manifest_path)
     text, wrong = graph_problems(name, manifest, folder, all_marked)
     if found.compared <= found.excused and not problems:
         problems.append("nothing was compared")
     return how or manifest["buckets"]["verdict"], text, found.compared, problems + wrong
+
+
+def examined(tool, manifest_path):
+    return [*manifests.problems(manifest_path), *manifests.read_again(tool, manifest_path)][:3]
 
 
 def names_node(model, name, said):
@@ -263,7 +267,7 @@ def examine_vector(tool, case, folder):
 
     found, manifest = compare(manifest_path, model, data, free, lambda e: True, 1, None, False)
     text, wrong = graph_problems("", manifest, folder, False)
-    problems = found.problems[:3] + list(manifests.problems(manifest_path))[:3] + wrong
+    problems = found.problems[:3] + examined(tool, manifest_path) + wrong
     if manifest["buckets"]["symbols"] != case["bucket_lists"]:
         problems.append(f"buckets {manifest['buckets']['symbols']}")
     if not found.compared:
@@ -293,7 +297,7 @@ def examine_device(tool, task, folder):
     runner = manifests.runner()
     deployed = runner.Deployed(manifest_path)
     manifest, compared = deployed.manifest, 0
-    problems = list(manifests.problems(manifest_path))[:3]
+    problems = examined(tool, manifest_path)
     hosts = {d["id"] for d in manifest["devices"] if d.get("host")}
     for m in manifest["buckets"]["models"]:
         feeds = inputs.make(subject.record, {**subject.free, **m["at"]}, 1)

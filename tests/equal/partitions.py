@@ -72,7 +72,7 @@ def compare(path, record, which):
 def examine(tool, source, folder, device, algorithm, record):
     path = cut(tool, source, folder, device, algorithm)
     manifest = json.loads(path.read_text())
-    found = list(manifests.problems(path))
+    found = [*manifests.problems(path), *manifests.read_again(tool, path)]
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     cut(tool, source, folder, device, algorithm)
     if before != {p.name: p.read_bytes() for p in folder.iterdir()}:

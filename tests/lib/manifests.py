@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 import pathlib
+import subprocess
 import sys
 
 import jsonschema
@@ -51,6 +52,16 @@ def problems(path, check_models=True):
         yield from files_of_parts(manifest, folder, whole, wholes)
     if manifest.get("buckets"):
         yield from bucket_problems(manifest, folder, check_models)
+
+
+def read_again(tool, *paths):
+    """What graphopt's own reader says of manifests, by lines: nothing where it reads each and writes it with
+    the same bytes."""
+    program = pathlib.Path(tool).parent / "tests" / "graphopt_read_manifest"
+    done = subprocess.run([program, *paths], capture_output=True, text=True)
+    if done.returncode not in (0, 1) or bool(done.stdout) != bool(done.returncode):
+        raise RuntimeError(f"{program} ends with {done.returncode}: {done.stderr}")
+    return done.stdout.splitlines()
 
 
 def bucket_problems(manifest, folder, check_models):
