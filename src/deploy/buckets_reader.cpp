@@ -129,7 +129,7 @@ Read BucketsReader::inputs() {
       const std::size_t before = walk_.errors().size();
       walk_.object(v, at,
                    {{"dims", to_layouts(i.dims), true},
-                    {"pad_class", walk_.to_word(i.pad_class, "classes"), true},
+                    {"pad_class", walk_.to_word(i.pad_class), true},
                     {"pad", pad},
                     {"side", side}});
       if (walk_.errors().size() == before && has_pad != (i.pad_class != PadClass::None))
@@ -205,7 +205,7 @@ Read BucketsReader::assumptions() {
                        [this](const Json& j, const Path& at, Buckets::Assumption& a, std::size_t) {
                          walk_.object(j, at,
                                       {{"node", walk_.to_text(a.node), true},
-                                       {"kind", walk_.to_word(a.kind, "kinds"), true},
+                                       {"kind", walk_.to_word(a.kind), true},
                                        {"text", walk_.to_text(a.text), true}});
                        });
 }
@@ -223,7 +223,7 @@ Read BucketsReader::repairs() {
 
 Read BucketsReader::refused() {
   return [this](const Json& j, const Path& path) {
-    Buckets::Refusal& r = to_.refused.emplace();
+    Buckets::Refusal r;
     const auto axis = [&](const Json& v, const Path& at) {
       if (v.is_number_unsigned() && v.get<std::uint64_t>() <= kMostAxes) r.axis = v.get<int>();
       else walk_.refuse(v, at, "the place of an axis");
@@ -239,6 +239,7 @@ Read BucketsReader::refused() {
                   {"needs", walk_.to_text(r.needs)},
                   {"repair", walk_.to_text(r.repair)},
                   {"unrepaired", walk_.to_text(r.unrepaired)}});
+    to_.refused = std::move(r);
   };
 }
 
@@ -284,7 +285,7 @@ Read BucketsReader::models() {
 
 void BucketsReader::read(const Path& path) {
   walk_.object(section_, path,
-               {{"verdict", walk_.to_word(to_.verdict, "verdicts"), true},
+               {{"verdict", walk_.to_word(to_.verdict), true},
                 {"symbols", sizes(), true},
                 {"fixed", fixed(), true},
                 {"groups", groups(), true},

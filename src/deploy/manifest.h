@@ -30,22 +30,25 @@ namespace graphopt::deploy {
 
 using Index = std::uint32_t;  // of a subgraph or a device
 
-// The words of an enum in the document, in the order of the enum.
+// The words of an enum in the document, in the order of the enum, and what messages call them.
 template <class E> struct Words;
 template <class E> constexpr std::string_view word(E e) { return Words<E>::all[static_cast<std::size_t>(e)]; }
 
 template <> struct Words<DeviceKind> {
+  static constexpr std::string_view plural = "kinds";
   static constexpr auto& all = kDeviceKindNames;
 };
 
 enum class Algorithm : std::uint8_t { Depth, Grow, Fewest, None, Given };  // None: there is the host alone
 template <> struct Words<Algorithm> {
+  static constexpr std::string_view plural = "algorithms";
   static constexpr std::array<std::string_view, 5> all = {"depth", "grow", "fewest", "none", "given"};
 };
 
 // Why nodes went to a lower device than the first one that takes them.
 enum class MoveReason : std::uint8_t { Cost, MinNodes, MaxSubgraphs, Memory };
 template <> struct Words<MoveReason> {
+  static constexpr std::string_view plural = "reasons";
   static constexpr std::array<std::string_view, 4> all = {"cost", "min_nodes", "max_subgraphs", "memory"};
 };
 
@@ -66,6 +69,7 @@ enum class UnsupportedReason : std::uint8_t {
   Other,  // the detail says which
 };
 template <> struct Words<UnsupportedReason> {
+  static constexpr std::string_view plural = "reasons";
   static constexpr std::array<std::string_view, 13> all = {
       "operator", "opset",        "dtype",  "rank",   "dynamic_shape", "attribute", "not_constant",
       "denied",   "control_flow", "atomic", "memory", "cost",          "other"};
@@ -73,12 +77,14 @@ template <> struct Words<UnsupportedReason> {
 
 enum class FileRole : std::uint8_t { Model, Subgraph, ExternalData, Profile, Other };
 template <> struct Words<FileRole> {
+  static constexpr std::string_view plural = "roles";
   static constexpr std::array<std::string_view, 5> all = {"model", "subgraph", "external_data", "profile",
                                                           "other"};
 };
 
 enum class ValueKind : std::uint8_t { Tensor, SparseTensor, Sequence, Optional, Map };
 template <> struct Words<ValueKind> {
+  static constexpr std::string_view plural = "kinds";
   static constexpr std::array<std::string_view, 5> all = {"tensor", "sparse_tensor", "sequence", "optional",
                                                           "map"};
 };
@@ -86,17 +92,20 @@ template <> struct Words<ValueKind> {
 // Whether cut results equal those of OUT: for all inputs, for inputs that meet the assumptions, or not known.
 enum class Verdict : std::uint8_t { Proved, Assumed, Refused };
 template <> struct Words<Verdict> {
+  static constexpr std::string_view plural = "verdicts";
   static constexpr std::array<std::string_view, 3> all = {"proved", "assumed", "refused"};
 };
 
 // What padding may be: exactly a number, anything finite, anything; None: no axis is padded.
 enum class PadClass : std::uint8_t { Const, Finite, Any, None };
 template <> struct Words<PadClass> {
+  static constexpr std::string_view plural = "classes";
   static constexpr std::array<std::string_view, 4> all = {"const", "finite", "any", "none"};
 };
 
 enum class AssumptionKind : std::uint8_t { MaskDominates, IndicesNotNegative };
 template <> struct Words<AssumptionKind> {
+  static constexpr std::string_view plural = "kinds";
   static constexpr std::array<std::string_view, 2> all = {"mask-dominates", "indices-not-negative"};
 };
 

@@ -179,7 +179,7 @@ void ManifestWalk::shape(const Json& j, const Path& path, ValueType& to) {
 void ManifestWalk::type(const Json& j, const Path& path, ValueType& to) {
   const auto kind = j.is_object() ? j.find("kind") : j.end();
   if (kind != j.end()) {
-    const auto i = choice(*kind, json_path(path, "kind"), Words<ValueKind>::all, "kinds");
+    const auto i = choice(*kind, json_path(path, "kind"), Words<ValueKind>::all, Words<ValueKind>::plural);
     if (!i) return;
     to.kind = static_cast<ValueKind>(*i);
   }

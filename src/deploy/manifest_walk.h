@@ -60,8 +60,10 @@ class ManifestWalk : public JsonWalk {
   Read to_references(std::vector<Index>& to, const Ids& all);  // each at most once
   Read to_type(ValueType& to);
   Read to_size(Size& to);
-  template <class E> Read to_word(E& to, std::string_view plural) {
-    return to_choice(to, std::span<const std::string_view>(Words<E>::all), plural);
+  template <class E> Read to_word(E& to) {
+    return [this, &to](const Json& j, const Path& path) {
+      if (const auto i = choice(j, path, Words<E>::all, Words<E>::plural)) to = static_cast<E>(*i);
+    };
   }
   // Reads a list, each entry with `read(entry, path, place in the list)`.
   template <class T, class F> Read to_list(std::vector<T>& to, std::string_view of, F read) {

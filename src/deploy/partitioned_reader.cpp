@@ -52,14 +52,14 @@ void PartitionedReader::plan(const Json& j, const Path& path) {
                  {{"nodes", walk_.to_count(a.nodes, 1), true},
                   {"from", walk_.to_reference(a.from, names_.devices), true},
                   {"to", walk_.to_reference(a.to, names_.devices), true},
-                  {"reason", walk_.to_word(a.reason, "reasons"), true},
+                  {"reason", walk_.to_word(a.reason), true},
                   {"saved_ns", saved}});
   };
   const auto stage = [this](const Json& v, const Path& at, std::vector<Index>& s, std::size_t) {
     walk_.to_references(s, names_.subgraphs)(v, at);
   };
   walk_.object(j, path,
-               {{"algorithm", walk_.to_word(p.algorithm, "algorithms"), true},
+               {{"algorithm", walk_.to_word(p.algorithm), true},
                 {"connected", walk_.to_boolean(p.connected), true},
                 {"order", walk_.to_references(p.order, names_.subgraphs), true},
                 {"stages", walk_.to_list(p.stages, "lists of subgraphs", stage), true},
@@ -110,7 +110,7 @@ void PartitionedReader::unsupported(const Json& j, const Path& path, Unsupported
   walk_.object(j, path,
                {{"device", walk_.to_reference(u.device, names_.devices), true},
                 {"operator", walk_.to_text(u.op), true},
-                {"reason", walk_.to_word(u.reason, "reasons"), true},
+                {"reason", walk_.to_word(u.reason), true},
                 {"detail", [&](const Json& v, const Path& at) { u.detail = walk_.text(v, at); }},
                 {"count", walk_.to_count(u.count, 1), true}});
 }

@@ -168,7 +168,7 @@ class ManifestReader {
       walk_.to_list(out_.files, "objects", [this](const Json& v, const Path& at, File& f, std::size_t) {
         walk_.object(v, at,
                      {{"path", walk_.to_path(f.path), true},
-                      {"role", walk_.to_word(f.role, "roles"), true},
+                      {"role", walk_.to_word(f.role), true},
                       {"sha256", walk_.to_digest(f.sha256), true},
                       {"bytes", walk_.to_count(f.bytes), true}});
         if (!f.path.empty() && !roles_.emplace(f.path, f.role).second)
@@ -180,10 +180,6 @@ class ManifestReader {
   Read devices() {
     return walk_.to_list(
         out_.devices, "objects", [this](const Json& j, const Path& path, Device& d, std::size_t i) {
-          const auto kind = [&](const Json& v, const Path& at) {
-            if (const auto k = walk_.choice(v, at, kDeviceKindNames, "kinds"))
-              d.kind = static_cast<DeviceKind>(*k);
-          };
           const auto profile = [&](const Json& v, const Path& at) {
             ProfileId& p = d.profile.emplace();
             walk_.object(v, at,
@@ -193,7 +189,7 @@ class ManifestReader {
           };
           walk_.object(j, path,
                        {{"id", walk_.to_id(d.id, devices_, i), true},
-                        {"kind", kind, true},
+                        {"kind", walk_.to_word(d.kind), true},
                         {"priority", walk_.to_integer(d.priority, 0), true},
                         {"host", walk_.to_boolean(d.host)},
                         {"profile", profile},
