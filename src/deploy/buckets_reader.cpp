@@ -314,12 +314,12 @@ void BucketsReader::check(const Path& path, std::span<const Device> devices, con
 
 void BucketsReader::check_verdict(const Path& path) {
   const Path at = json_path(path, "verdict");
-  if (to_.refused.has_value() != (to_.verdict == Verdict::Refused))
+  if (to_.refused.has_value() != (to_.verdict == BucketVerdict::Refused))
     walk_.problem(at,
                   "the verdict is " + std::string(word(to_.verdict)) +
                       (to_.refused ? ", and \"refused\" is there" : ", and \"refused\" is missing"),
                   "\"refused\" says why the verdict is refused, and is there for no other one");
-  if (to_.assumptions.empty() ? to_.verdict == Verdict::Assumed : to_.verdict == Verdict::Proved)
+  if (to_.assumptions.empty() ? to_.verdict == BucketVerdict::Assumed : to_.verdict == BucketVerdict::Proved)
     walk_.problem(at,
                   "the verdict is " + std::string(word(to_.verdict)) +
                       (to_.assumptions.empty() ? " without an assumption" : ", and there are assumptions"),

@@ -10,7 +10,6 @@
 namespace graphopt::deploy {
 namespace {
 
-constexpr std::string_view kUnknownExtent = "?";
 constexpr const char* kMod = ") mod ";  // of a constraint
 constexpr const char* kIsZero = " == 0";
 constexpr std::array<std::string_view, 5> kRelations = {"<=", ">=", "==", "<", ">"};
@@ -245,7 +244,6 @@ std::optional<Constraint> parse_constraint(std::string_view text) {
   return symbols_of_extent(extent) ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// The depth is limited by parse_layout().
 std::string LayoutTree::text() const {
   if (kind == Kind::Extent) return extent;
   std::string out;
@@ -262,6 +260,18 @@ void LayoutTree::add_symbols(std::vector<std::string>& to) const {
     return;
   }
   for (const LayoutTree& part : parts) part.add_symbols(to);
+}
+
+// No layout of a pool is deeper than kMaxLayoutDepth.
+LayoutTree layout_tree(const LayoutPool& layouts, const DimPool& dims, LayoutId id) {
+  if (!id) return {.kind = LayoutTree::Kind::Extent, .extent = std::string(kUnknownExtent), .parts = {}};
+  const Layout& of = layouts[id];
+  if (of.parts.empty())
+    return {.kind = LayoutTree::Kind::Extent, .extent = dims.print(of.extent), .parts = {}};
+  LayoutTree out;
+  out.kind = of.kind == LayoutKind::Product ? LayoutTree::Kind::Product : LayoutTree::Kind::Segments;
+  for (const LayoutId part : of.parts) out.parts.push_back(layout_tree(layouts, dims, part));
+  return out;
 }
 
 std::optional<LayoutTree> parse_layout(std::string_view text) { return LayoutParser(text).run(); }

@@ -21,11 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include "specialize/padding/layout.h"
+
 namespace graphopt::deploy {
 
-using Extent = std::string;  // "past + seq"; "?" is one that nothing is known about
-
-inline constexpr std::size_t kMaxLayoutDepth = 256;  // groups inside each other; a Concat or a Reshape each
+using Extent = std::string;                              // "past + seq"
+inline constexpr std::string_view kUnknownExtent = "?";  // of one that nothing is known about
 
 // Returns the symbols of an extent without the quotes, in the order of the text; none where it is no extent.
 std::optional<std::vector<std::string>> symbols_of_extent(std::string_view text);
@@ -53,13 +54,16 @@ struct LayoutTree {
   Extent extent;                  // of Extent
   std::vector<LayoutTree> parts;  // of the others, two or more
 
-  // Returns the text that LayoutPool gives.
+  // Returns the text that LayoutPool gives. At most kMaxLayoutDepth layouts are inside each other.
   std::string text() const;
   // Appends the symbols of all extents. Precondition: the extents can be read.
   void add_symbols(std::vector<std::string>& to) const;
 
   friend bool operator==(const LayoutTree&, const LayoutTree&) = default;
 };
+
+// Returns the layout of an axis; that of none is one that nothing is known about.
+LayoutTree layout_tree(const LayoutPool& layouts, const DimPool& dims, LayoutId id);
 
 // Returns none where the text is no layout, or is deeper than kMaxLayoutDepth.
 std::optional<LayoutTree> parse_layout(std::string_view text);

@@ -1,97 +1,143 @@
-// The section `buckets` of a manifest, made of the verdict in words: extents and layouts are read from their
-// texts, so a manifest never says of a bucket what no reader understands.
-#include <algorithm>
-#include <utility>
+// See make_buckets.h.
+#include "deploy/make_buckets.h"
 
-#include "deploy/make_manifest.h"
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "specialize/marks/shape_filter.h"
 
 namespace graphopt::deploy {
 namespace {
 
-// Returns the value that has this word. None for another word.
-template <class E> std::optional<E> value_of(std::string_view text) {
-  const auto at = std::ranges::find(Words<E>::all, text);
-  if (at == Words<E>::all.end()) return std::nullopt;
-  return static_cast<E>(at - Words<E>::all.begin());
+PadClass class_of(PadElement::Kind kind) {
+  switch (kind) {
+    case PadElement::Kind::Number: return PadClass::Const;
+    case PadElement::Kind::Finite: return PadClass::Finite;
+    case PadElement::Kind::Any: return PadClass::Any;
+  }
+  return PadClass::None;
 }
 
 class BucketsMaker {
  public:
-  explicit BucketsMaker(const Bucketability& told) : told_(told) {}
+  explicit BucketsMaker(const BucketsSource& source)
+      : m_(source.model), s_(source), d_(source.repaired.decision), analysis_(*d_.choice.analysis) {}
 
-  Result<Buckets> run(std::span<const SpecializeStage::Waste> waste) {
-    out_.verdict = read<Verdict>(told_.verdict);
-    for (const Bucketability::Symbol& s : told_.symbols)
-      out_.symbols.push_back({s.name, s.sizes, s.low, s.high, s.fixed});
-    out_.groups = told_.groups;
-    out_.where = told_.where;
-    if (!told_.where.empty() && !symbols_of_comparison(told_.where)) unreadable(told_.where);
-    for (const Bucketability::Input& i : told_.inputs)
-      out_.inputs.push_back({i.name, layouts(i.layouts), read<PadClass>(i.pad_class), i.pad});
-    for (const Bucketability::SizedInput& i : told_.sized_inputs)
-      out_.inputs.push_back({i.name, layouts(i.extents), PadClass::None, 0});
-    for (const Bucketability::ExtraInput& i : told_.extra_inputs)
-      out_.extra_inputs.push_back({i.name, i.symbol});
-    for (const Bucketability::Repair& r : told_.repairs)
-      out_.repairs.push_back({r.node, r.op, r.kind, r.text});
-    for (const Bucketability::Output& o : told_.outputs) {
-      Buckets::Output& output = out_.outputs.emplace_back();
-      output.name = o.name;
-      for (const std::string& extent : o.extents) output.dims.push_back(checked(extent));
-      if (!o.is_prefix) output.cut = layouts(o.layouts);
-    }
-    for (const std::string& text : told_.constraints) {
-      if (auto constraint = parse_constraint(text)) out_.constraints.push_back(*std::move(constraint));
-      else unreadable(text);
-    }
-    for (const Bucketability::Assumption& a : told_.assumptions)
-      out_.assumptions.push_back({a.node, read<AssumptionKind>(a.kind), a.text});
-    if (out_.verdict == Verdict::Refused) {
-      const Bucketability::Refusal& r = told_.refused;
-      out_.refused = {r.reason,  r.node,  r.op,     r.axis,       r.input,
-                      r.content, r.needs, r.repair, r.unrepaired, r.remedy};
-    }
-    for (const SpecializeStage::Waste& w : waste)
-      out_.waste.push_back({w.symbol, w.observed, w.elements, w.padded_elements});
-    if (!errors_.empty()) return errors_;
+  Buckets run() {
+    out_.verdict = d_.verdict;
+    symbols();
+    inputs();
+    fixed_inputs();
+    if (d_.refusal) out_.refused = refusal(*d_.refusal);
+    if (!d_.refusal || s_.forced) outputs();
+    for (const RepairedNode& r : s_.repaired.steps)
+      out_.repairs.push_back({r.node, r.op, std::string(repair_name(r.kind)), r.text});
+    for (const LengthInput& l : s_.repaired.lengths)
+      out_.extra_inputs.push_back({name(l.input), std::string(m_.dims.symbol_name(l.symbol))});
     return std::move(out_);
   }
 
  private:
-  void unreadable(const std::string& text) {
-    if (errors_.size() < kMaxErrors)
-      errors_.push_back({ErrorKind::Internal, {}, "the manifest cannot say of buckets: '" + text + "'", {}});
-  }
+  std::string name(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
+  Extent extent(DimId d) const { return d ? m_.dims.print(d) : std::string(kUnknownExtent); }
 
-  template <class E> E read(const std::string& text) {
-    const std::optional<E> v = value_of<E>(text);
-    if (!v) unreadable(text);
-    return v.value_or(E{});
-  }
-
-  Extent checked(const std::string& extent) {
-    if (!symbols_of_extent(extent)) unreadable(extent);
-    return extent;
-  }
-
-  std::vector<LayoutTree> layouts(const std::vector<std::string>& texts) {
+  std::vector<LayoutTree> layouts(std::span<const LayoutId> of) const {
     std::vector<LayoutTree> out;
-    for (const std::string& text : texts) {
-      if (auto layout = parse_layout(text)) out.push_back(*std::move(layout));
-      else unreadable(text);
-    }
+    for (const LayoutId l : of) out.push_back(layout_tree(analysis_.layouts(), m_.dims, l));
     return out;
   }
 
-  const Bucketability& told_;
+  void symbols() {
+    const auto& lists = d_.buckets.symbols.empty() ? d_.lists : d_.buckets.symbols;
+    for (const BucketSymbol& s : lists)
+      out_.symbols.push_back({s.name, s.values, s.range.low, s.range.high, s.fixed});
+    for (const BucketGroup& g : s_.marks.groups) out_.groups.push_back(g.symbols);
+    if (s_.marks.where.empty()) return;
+    const auto filter = ShapeFilter::parse(s_.marks.where, d_.lists, s_.marks.dims);
+    if (filter) out_.where = filter->canonical();
+  }
+
+  void inputs() {
+    for (const PaddingChoice::Input& i : d_.choice.inputs)
+      out_.inputs.push_back({name(i.input), layouts(analysis_.value(i.input).layouts),
+                             class_of(i.element.kind), i.element.number});
+  }
+
+  // Inputs without padding whose extents have a symbol of the buckets, a fixed one.
+  void fixed_inputs() {
+    for (const ValueId v : m_.graph_inputs(m_.main())) {
+      if (std::ranges::any_of(d_.choice.inputs, [v](const auto& i) { return i.input == v; })) continue;
+      Buckets::Input input{.name = name(v), .dims = {}, .pad_class = PadClass::None, .pad = 0};
+      bool has_symbol = false;
+      for (const DimId d : m_.types[m_.value(v).declared].dims) {
+        input.dims.push_back({.kind = LayoutTree::Kind::Extent, .extent = extent(d), .parts = {}});
+        for (const DimId s : d ? m_.dims.symbols_of(d) : std::vector<DimId>())
+          has_symbol = has_symbol || std::ranges::find(d_.symbols, s) != d_.symbols.end();
+      }
+      if (has_symbol) out_.inputs.push_back(std::move(input));
+    }
+  }
+
+  void outputs() {
+    for (const OutputCut& cut : cuts_of(m_, analysis_)) {
+      Buckets::Output& o = out_.outputs.emplace_back();
+      o.name = name(cut.output);
+      if (!analysis_.value(cut.output).known) {
+        // What inference knows where the analysis gave up: the extents, not where elements lie.
+        for (const DimId d : s_.inference.type_of(cut.output).dims) o.dims.push_back(extent(d));
+        continue;
+      }
+      for (const LayoutId l : cut.layouts)
+        o.dims.push_back(extent(l ? analysis_.layouts().extent(l) : DimId{}));
+      if (!cut.is_prefix) o.cut = layouts(cut.layouts);
+    }
+    for (const Divisibility& d : analysis_.divisibilities())
+      out_.constraints.push_back({extent(d.extent), d.divisor});
+    for (const Assumption& a : analysis_.assumptions())
+      out_.assumptions.push_back({label_of(m_, a.node), a.kind, a.text});
+  }
+
+  Buckets::Refusal refusal(const Contamination& c) const {
+    Buckets::Refusal r{.reason = c.reason,
+                       .node = label_of(m_, c.node),
+                       .op = {},
+                       .axis = c.axis,
+                       .input = {},
+                       .content = c.content,
+                       .needs = c.needs,
+                       .repair = std::string(repair_name(c.repair)),
+                       .unrepaired = s_.repaired.unrepaired,
+                       .remedy = c.remedy};
+    if (c.node) {
+      r.op = std::string(m_.text(m_.op(c.node).type));
+      const std::size_t operand = c.places.empty() ? 0 : c.places.front().operand;
+      if (const ValueId v = m_.input(c.node, operand)) r.input = name(v);
+    }
+    if (!r.repair.empty() && r.unrepaired.empty())
+      r.remedy = "--bucket-repair may mend such nodes; the model then takes true extents as inputs";
+    else if (r.remedy.empty())
+      r.remedy = "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps";
+    for (const BucketGroup& g : s_.marks.groups)
+      if (!g.fixed && g.range.low == 0) {
+        r.remedy = "the sizes of " + g.symbols.front() +
+                   " begin with 0, an axis without elements: let them begin with 1 if no run has it; else " +
+                   r.remedy;
+        break;
+      }
+    return r;
+  }
+
+  const Model& m_;
+  const BucketsSource& s_;
+  const BucketDecision& d_;
+  const PaddingAnalysis& analysis_;
   Buckets out_;
-  Errors errors_;
 };
 
 }  // namespace
 
-Result<Buckets> make_buckets(const Bucketability& told, std::span<const SpecializeStage::Waste> waste) {
-  return BucketsMaker(told).run(waste);
-}
+Buckets make_buckets(const BucketsSource& source) { return BucketsMaker(source).run(); }
 
 }  // namespace graphopt::deploy

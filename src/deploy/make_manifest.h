@@ -14,8 +14,6 @@
 #include "deploy/network_id.h"
 #include "devices/profile.h"
 #include "graphopt/error.h"
-#include "graphopt/stages/buckets.h"
-#include "graphopt/stages/specialize.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "ir/part.h"
@@ -46,9 +44,6 @@ struct ManifestSource {
 
 // Returns everything but files and buckets: they are known when all is written, resp. specialized.
 Manifest make_manifest(const ManifestSource& source);
-// Returns what is said of the buckets but for their models and files. `told`: the verdict in words; `waste`:
-// of symbols with a histogram. ErrorKind::Internal where a text of the verdict cannot be read.
-Result<Buckets> make_buckets(const Bucketability& told, std::span<const SpecializeStage::Waste> waste);
 // Returns the model of a bucket without its file. `at`: its sizes by symbol; `peak_bytes`: see below.
 BucketModel make_bucket_model(const ManifestSource& source, std::span<const std::int64_t> at,
                               std::optional<std::uint64_t> peak_bytes);

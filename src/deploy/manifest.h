@@ -24,6 +24,7 @@
 
 #include "deploy/layout_tree.h"
 #include "devices/profile.h"
+#include "graphopt/stages/buckets.h"
 #include "ir/types.h"
 
 namespace graphopt::deploy {
@@ -89,24 +90,19 @@ template <> struct Words<ValueKind> {
                                                           "map"};
 };
 
-// Whether cut results equal those of OUT: for all inputs, for inputs that meet the assumptions, or not known.
-enum class Verdict : std::uint8_t { Proved, Assumed, Refused };
-template <> struct Words<Verdict> {
+template <> struct Words<BucketVerdict> {
   static constexpr std::string_view plural = "verdicts";
-  static constexpr std::array<std::string_view, 3> all = {"proved", "assumed", "refused"};
+  static constexpr auto& all = kBucketVerdictNames;
 };
 
-// What padding may be: exactly a number, anything finite, anything; None: no axis is padded.
-enum class PadClass : std::uint8_t { Const, Finite, Any, None };
 template <> struct Words<PadClass> {
   static constexpr std::string_view plural = "classes";
-  static constexpr std::array<std::string_view, 4> all = {"const", "finite", "any", "none"};
+  static constexpr auto& all = kPadClassNames;
 };
 
-enum class AssumptionKind : std::uint8_t { MaskDominates, IndicesNotNegative };
-template <> struct Words<AssumptionKind> {
+template <> struct Words<BucketAssumption> {
   static constexpr std::string_view plural = "kinds";
-  static constexpr std::array<std::string_view, 2> all = {"mask-dominates", "indices-not-negative"};
+  static constexpr auto& all = kBucketAssumptionNames;
 };
 
 using Option = std::variant<std::string, std::int64_t, bool>;
@@ -298,7 +294,7 @@ struct Buckets {
   };
   struct Assumption {
     std::string node;
-    AssumptionKind kind = AssumptionKind::MaskDominates;
+    BucketAssumption kind = BucketAssumption::MaskDominates;
     std::string text;
   };
   // Texts are empty where there is nothing to say.
@@ -312,7 +308,7 @@ struct Buckets {
     std::uint64_t observed = 0, elements = 0, padded_elements = 0;
   };
 
-  Verdict verdict = Verdict::Refused;
+  BucketVerdict verdict = BucketVerdict::Refused;
   std::vector<Symbol> symbols;  // in the order in which the groups name them
   std::vector<std::vector<std::string>> groups;
   std::string where;  // a comparison of two extents; empty: none
@@ -322,7 +318,7 @@ struct Buckets {
   std::vector<Output> outputs;
   std::vector<Constraint> constraints;
   std::vector<Assumption> assumptions;
-  std::optional<Refusal> refused;
+  std::optional<Refusal> refused;  // where the verdict is Refused
   std::vector<Waste> waste;
   std::vector<BucketModel> models;  // in lexicographic order of their sizes
   std::string fallback;             // the path of OUT

@@ -17,7 +17,7 @@ Json number_of(double v) {
 
 Json bucketability_json(const Bucketability& b) {
   Json j;
-  j["verdict"] = b.verdict;
+  j["verdict"] = kBucketVerdictNames[static_cast<std::size_t>(b.verdict)];
   j["symbols"] = Json::object();
   j["fixed"] = Json::array();
   j["groups"] = b.groups;
@@ -30,11 +30,13 @@ Json bucketability_json(const Bucketability& b) {
   if (!b.where.empty()) j["where"] = b.where;
   j["buckets"] = b.buckets;
   j["inputs"] = Json::object();
-  for (const Bucketability::Input& i : b.inputs)
-    j["inputs"][i.name] = {
-        {"dims", i.layouts}, {"pad", number_of(i.pad)}, {"pad_class", i.pad_class}, {"side", "end"}};
-  for (const Bucketability::SizedInput& i : b.sized_inputs)
-    j["inputs"][i.name] = {{"dims", i.extents}, {"pad_class", "none"}};
+  for (const Bucketability::Input& i : b.inputs) {
+    Json& one = j["inputs"][i.name] = {{"dims", i.layouts}};
+    const bool is_padded = i.pad_class != PadClass::None;
+    if (is_padded) one["pad"] = number_of(i.pad);
+    one["pad_class"] = kPadClassNames[static_cast<std::size_t>(i.pad_class)];
+    if (is_padded) one["side"] = "end";
+  }
   j["extra_inputs"] = Json::array();
   for (const Bucketability::ExtraInput& i : b.extra_inputs)
     j["extra_inputs"].push_back(
@@ -45,18 +47,20 @@ Json bucketability_json(const Bucketability& b) {
   j["constraints"] = b.constraints;
   j["assumptions"] = Json::array();
   for (const Bucketability::Assumption& a : b.assumptions)
-    j["assumptions"].push_back({{"node", a.node}, {"kind", a.kind}, {"text", a.text}});
-  if (b.verdict == "refused") {
-    Json r = {{"reason", b.refused.reason}};
-    if (!b.refused.node.empty()) r["node"] = b.refused.node;
-    if (!b.refused.op.empty()) r["operator"] = b.refused.op;
-    if (b.refused.axis >= 0) r["axis"] = b.refused.axis;
-    if (!b.refused.input.empty()) r["input"] = b.refused.input;
-    if (!b.refused.content.empty()) r["content"] = b.refused.content;
-    if (!b.refused.needs.empty()) r["needs"] = b.refused.needs;
-    if (!b.refused.repair.empty()) r["repair"] = b.refused.repair;
-    if (!b.refused.unrepaired.empty()) r["unrepaired"] = b.refused.unrepaired;
-    r["remedy"] = b.refused.remedy;
+    j["assumptions"].push_back({{"node", a.node},
+                                {"kind", kBucketAssumptionNames[static_cast<std::size_t>(a.kind)]},
+                                {"text", a.text}});
+  if (b.refused) {
+    Json r = {{"reason", b.refused->reason}};
+    if (!b.refused->node.empty()) r["node"] = b.refused->node;
+    if (!b.refused->op.empty()) r["operator"] = b.refused->op;
+    if (b.refused->axis >= 0) r["axis"] = b.refused->axis;
+    if (!b.refused->input.empty()) r["input"] = b.refused->input;
+    if (!b.refused->content.empty()) r["content"] = b.refused->content;
+    if (!b.refused->needs.empty()) r["needs"] = b.refused->needs;
+    if (!b.refused->repair.empty()) r["repair"] = b.refused->repair;
+    if (!b.refused->unrepaired.empty()) r["unrepaired"] = b.refused->unrepaired;
+    r["remedy"] = b.refused->remedy;
     j["refused"] = std::move(r);
   }
   if (!b.repairs.empty()) j["repairs"] = Json::array();
@@ -65,8 +69,8 @@ Json bucketability_json(const Bucketability& b) {
   return j;
 }
 
-nlohmann::json buckets_json(const Bucketability& told) {
-  nlohmann::json out = bucketability_json(told);
+nlohmann::json buckets_json(const Bucketability& report) {
+  nlohmann::json out = bucketability_json(report);
   out.erase("buckets");  // their number: that of the models
   return out;
 }

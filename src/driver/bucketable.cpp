@@ -1,9 +1,10 @@
-// bucketable(): loads, decides, repairs if that is wanted, and tells; it writes nothing.
+// bucketable(): loads, decides, and repairs if that is wanted; it writes nothing.
 #include "graphopt/buckets.h"
 
 #include <memory>
 #include <new>
 
+#include "deploy/make_buckets.h"
 #include "driver/bucketing.h"
 #include "driver/json.h"
 #include "driver/reading.h"
@@ -22,7 +23,8 @@ Result<Bucketability> run(const BucketableOptions& options) {
   const bool repairs = options.repair || marks->require == BucketRequire::Repair;
   Result<Repaired> repaired = decide_or_repair(**p, *marks, repairs);
   if (!repaired) return repaired.errors();
-  Bucketability out = tell(**p, *repaired, *marks);
+  const deploy::BucketsSource source{(*p)->model, *(*p)->inference, *repaired, *marks};
+  Bucketability out = report_of(deploy::make_buckets(source), repaired->decision.buckets.size());
   repaired->decision.choice.analysis.reset();
   if (options.model.process_ends) (void)p->release();
   return out;

@@ -7,19 +7,9 @@
 #include "passes/inline_functions.h"
 #include "passes/pipeline.h"
 #include "specialize/marks/parse_marks.h"
-#include "specialize/marks/shape_filter.h"
 
 namespace graphopt {
 namespace {
-
-std::string_view verdict_name(BucketVerdict v) {
-  switch (v) {
-    case BucketVerdict::Proved: return "proved";
-    case BucketVerdict::Assumed: return "assumed";
-    case BucketVerdict::Refused: return "refused";
-  }
-  return {};
-}
 
 // Returns both; a symbol that has marks may not have a size of its own beside them.
 Result<InferOptions> join(const Model& m, InferOptions promises, const InferOptions& bound,
@@ -41,126 +31,11 @@ Result<InferOptions> join(const Model& m, InferOptions promises, const InferOpti
   return promises;
 }
 
-class Teller {
- public:
-  Teller(const PreparedModel& p, const Repaired& r, const BucketMarks& marks)
-      : m_(p.model), inference_(*p.inference), r_(r), d_(r.decision), marks_(marks) {}
-
-  Bucketability all(bool forced) {
-    out_.verdict = verdict_name(d_.verdict);
-    if (!marks_.where.empty())
-      if (const auto filter = ShapeFilter::parse(marks_.where, d_.lists, marks_.dims))
-        out_.where = filter->canonical();
-    out_.buckets = d_.buckets.size();
-    symbols();
-    inputs();
-    sized_inputs();
-    if (d_.refusal) refusal(*d_.refusal);
-    if (!d_.refusal || forced) outputs();
-    for (const RepairedNode& s : r_.steps)
-      out_.repairs.push_back({s.op, s.node, std::string(repair_name(s.kind)), s.text});
-    for (const LengthInput& l : r_.lengths)
-      out_.extra_inputs.push_back({name(l.input), std::string(m_.dims.symbol_name(l.symbol))});
-    return std::move(out_);
-  }
-
- private:
-  std::string name(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
-
-  std::string name(NodeId n) const { return label_of(m_, n); }
-
-  void symbols() {
-    for (const BucketGroup& g : marks_.groups) out_.groups.push_back(g.symbols);
-    const auto& lists = d_.buckets.symbols.empty() ? d_.lists : d_.buckets.symbols;
-    for (const BucketSymbol& s : lists)
-      out_.symbols.push_back({s.name, s.values, s.range.low, s.range.high, s.fixed});
-  }
-
-  void inputs() {
-    for (const PaddingChoice::Input& i : d_.choice.inputs) {
-      const std::string_view kind = i.element.kind == PadElement::Kind::Number   ? "const"
-                                    : i.element.kind == PadElement::Kind::Finite ? "finite"
-                                                                                 : "any";
-      out_.inputs.push_back(
-          {name(i.input), layouts_of(*d_.choice.analysis, i.input), i.element.number, std::string(kind)});
-    }
-  }
-
-  void sized_inputs() {
-    for (const ValueId v : m_.graph_inputs(m_.main())) {
-      const auto is_this = [v](const PaddingChoice::Input& i) { return i.input == v; };
-      if (std::ranges::any_of(d_.choice.inputs, is_this)) continue;
-      bool has_mark = false;
-      std::vector<std::string> extents;
-      for (const DimId d : m_.types[m_.value(v).declared].dims) {
-        extents.push_back(d ? m_.dims.print(d) : std::string("?"));
-        for (const DimId s : d ? m_.dims.symbols_of(d) : std::vector<DimId>())
-          has_mark = has_mark || std::ranges::find(d_.symbols, s) != d_.symbols.end();
-      }
-      if (has_mark) out_.sized_inputs.push_back({name(v), std::move(extents)});
-    }
-  }
-
-  void outputs() {
-    const PaddingAnalysis& a = *d_.choice.analysis;
-    for (OutputCut& cut : cuts_of(m_, a)) {
-      if (!a.value(cut.output).known) cut = whole_extents(cut.output);
-      out_.outputs.push_back(
-          {name(cut.output), std::move(cut.extents), std::move(cut.layouts), cut.is_prefix});
-    }
-    for (const Divisibility& d : a.divisibilities())
-      out_.constraints.push_back("(" + m_.dims.print(d.extent) + ") mod " + std::to_string(d.divisor) +
-                                 " == 0");
-    for (const Assumption& s : a.assumptions())
-      out_.assumptions.push_back(
-          {name(s.node),
-           s.kind == Assumption::Kind::MaskDominates ? "mask-dominates" : "indices-not-negative", s.text});
-  }
-
-  // What inference knows where the analysis gave up: the formulas of the extents, not where elements lie.
-  OutputCut whole_extents(ValueId output) const {
-    OutputCut out{.output = output, .extents = {}, .layouts = {}};
-    for (const DimId d : inference_.type_of(output).dims)
-      out.extents.push_back(d ? m_.dims.print(d) : std::string("?"));
-    return out;
-  }
-
-  void refusal(const Contamination& c) {
-    Bucketability::Refusal& r = out_.refused;
-    r.node = name(c.node);
-    if (c.node) {
-      r.op = std::string(m_.text(m_.op(c.node).type));
-      const std::size_t operand = c.places.empty() ? 0 : c.places.front().operand;
-      if (const ValueId v = m_.input(c.node, operand)) r.input = name(v);
-    }
-    r.axis = c.axis;
-    r.reason = c.reason;
-    r.content = c.content;
-    r.needs = c.needs;
-    r.repair = repair_name(c.repair);
-    r.unrepaired = r_.unrepaired;
-    const bool repairable = !r.repair.empty() && r.unrepaired.empty();
-    r.remedy = repairable ? "--bucket-repair may mend such nodes; the model then takes true extents as inputs"
-               : c.remedy.empty()
-                   ? "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps"
-                   : c.remedy;
-    for (const BucketGroup& g : marks_.groups)
-      if (!g.fixed && g.range.low == 0) {
-        r.remedy = "the sizes of " + g.symbols.front() +
-                   " begin with 0, an axis without elements: let them begin "
-                   "with 1 if no run has it; else " +
-                   r.remedy;
-        break;
-      }
-  }
-
-  const Model& m_;
-  const Inference& inference_;
-  const Repaired& r_;
-  const BucketDecision& d_;
-  const BucketMarks& marks_;
-  Bucketability out_;
-};
+std::vector<std::string> texts_of(const std::vector<deploy::LayoutTree>& layouts) {
+  std::vector<std::string> out;
+  for (const deploy::LayoutTree& l : layouts) out.push_back(l.text());
+  return out;
+}
 
 }  // namespace
 
@@ -205,8 +80,29 @@ Result<Repaired> decide_or_repair(PreparedModel& p, const BucketMarks& marks, bo
   return out;
 }
 
-Bucketability tell(const PreparedModel& p, const Repaired& repaired, const BucketMarks& marks, bool forced) {
-  return Teller(p, repaired, marks).all(forced);
+Bucketability report_of(const deploy::Buckets& section, std::uint64_t buckets) {
+  Bucketability out;
+  out.verdict = section.verdict;
+  for (const deploy::Buckets::Symbol& s : section.symbols)
+    out.symbols.push_back({s.name, s.sizes, s.low, s.high, s.fixed});
+  out.groups = section.groups;
+  out.where = section.where;
+  out.buckets = buckets;
+  for (const deploy::Buckets::Input& i : section.inputs)
+    out.inputs.push_back({i.name, texts_of(i.dims), i.pad_class, i.pad});
+  for (const deploy::Buckets::Output& o : section.outputs)
+    out.outputs.push_back({o.name, o.dims, o.cut ? texts_of(*o.cut) : std::vector<std::string>(), !o.cut});
+  for (const deploy::Constraint& c : section.constraints) out.constraints.push_back(c.text());
+  for (const deploy::Buckets::Assumption& a : section.assumptions)
+    out.assumptions.push_back({a.node, a.kind, a.text});
+  if (const auto& r = section.refused)
+    out.refused = {r->op,      r->node,  r->axis,   r->input,      r->reason,
+                   r->content, r->needs, r->repair, r->unrepaired, r->remedy};
+  for (const deploy::Buckets::Repair& r : section.repairs)
+    out.repairs.push_back({r.op, r.node, r.kind, r.text});
+  for (const deploy::Buckets::ExtraInput& i : section.extra_inputs)
+    out.extra_inputs.push_back({i.name, i.symbol});
+  return out;
 }
 
 }  // namespace graphopt

@@ -1,5 +1,5 @@
-// Marks of buckets on a model, and the verdict in the words of the public report: what `inspect --bucketable`
-// tells and the stages buckets and specialize work with.
+// Marks of buckets on a model, and the verdict as the public report has it: for `inspect --bucketable` and
+// the stages buckets and specialize.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "deploy/manifest.h"
 #include "graphopt/error.h"
 #include "graphopt/stages/buckets.h"
 #include "infer/infer.h"
@@ -38,9 +39,8 @@ Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const Bucket
 // Decides. `repairs`: nodes that padding would disturb are repaired in place, as far as that helps.
 Result<Repaired> decide_or_repair(PreparedModel& p, const BucketMarks& marks, bool repairs);
 
-// Returns the decision in words. `forced`: also what is known of the outputs of a model that was refused.
-Bucketability tell(const PreparedModel& p, const Repaired& repaired, const BucketMarks& marks,
-                   bool forced = false);
+// Returns what the report says of buckets; `buckets`: how many there are.
+Bucketability report_of(const deploy::Buckets& section, std::uint64_t buckets);
 
 nlohmann::ordered_json bucketability_json(const Bucketability& b);
 

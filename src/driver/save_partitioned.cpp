@@ -222,15 +222,12 @@ Status save_partitioned(Run& run) {
   source.hashes = &hashes;
   deploy::Manifest manifest = deploy::make_manifest(source);
   if (run.specialized) {
-    Result<deploy::Buckets> section = deploy::make_buckets(*run.report.buckets, run.report.specialize->waste);
-    if (!section) return section.errors();
-    manifest.buckets = *std::move(section);
+    manifest.buckets = run.specialized->section;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
       SpecializedModel& b = buckets[i];
       deploy::ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
       one.hashes = &hashes;
-      manifest.buckets->models.push_back(
-          deploy::make_bucket_model(one, b.sizes, run.report.specialize->models[i].peak_bytes));
+      manifest.buckets->models.push_back(deploy::make_bucket_model(one, b.sizes, b.peak_bytes));
     }
   }
 

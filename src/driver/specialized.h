@@ -24,15 +24,17 @@ struct SpecializedModel {
   std::vector<std::int64_t> sizes;  // in the order of the marks' symbols
   std::unique_ptr<Work> work;
   PartitionedModel cut;
-  std::vector<TypeOverride> types;  // that its file states
+  std::vector<TypeOverride> types;          // that its file states
+  std::optional<std::uint64_t> peak_bytes;  // of activations at once; none where a size is not a number
 };
 
 struct Specialized {
-  BucketMarks marks;                        // from before load on, so that a mistake in them is told first
+  BucketMarks marks;                        // from before load on: mistakes in them come first
   std::unique_ptr<PreparedModel> prepared;  // as it was loaded, with the symbols of the marks, and repaired
   Assignments assigned;                     // as it was loaded
   InputPlan plan;                           // inputs of promised extents, for --check
   Repaired repaired;                        // refers to `prepared`
+  deploy::Buckets section;                  // of the manifest, without models and files
   std::unique_ptr<Work>
       base;  // what models are made of where OUT will not do: it is not repaired, calls functions
   std::vector<SpecializedModel> models;  // in lexicographic order of their sizes
@@ -55,7 +57,7 @@ Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Sp
 // Returns one model that chooses the bucket, pads and cuts. The models have been made.
 Result<Model> single_model(const Run& run, const Specialized& s);
 
-// Returns the manifest's section `buckets` without its models.
-nlohmann::json buckets_json(const Bucketability& told);
+// Returns the field `buckets` of the report.
+nlohmann::json buckets_json(const Bucketability& report);
 
 }  // namespace graphopt

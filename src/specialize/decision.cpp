@@ -341,19 +341,14 @@ std::vector<std::string> layouts_of(const PaddingAnalysis& analysis, ValueId v) 
 std::vector<OutputCut> cuts_of(const Model& m, const PaddingAnalysis& analysis) {
   std::vector<OutputCut> out;
   for (std::size_t i = 0; i < m.graph_output_count(m.main()); ++i) {
-    OutputCut cut{.output = m.graph_output(m.main(), i),
-                  .extents = {},
-                  .layouts = layouts_of(analysis, m.graph_output(m.main(), i))};
-    for (const LayoutId l : analysis.value(cut.output).layouts) {
-      if (!l) {  // of an input that is refused and an output, too
-        cut.extents.emplace_back("?");
-        continue;
-      }
+    OutputCut& cut = out.emplace_back();
+    cut.output = m.graph_output(m.main(), i);
+    cut.layouts = analysis.value(cut.output).layouts;
+    for (const LayoutId l : cut.layouts) {
+      if (!l) continue;  // of an input that is refused and an output, too
       const LayoutKind kind = analysis.layouts()[l].kind;
       cut.is_prefix = cut.is_prefix && (kind == LayoutKind::Same || kind == LayoutKind::Prefix);
-      cut.extents.push_back(m.dims.print(analysis.layouts().extent(l)));
     }
-    out.push_back(std::move(cut));
   }
   return out;
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/stages/buckets.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "specialize/marks/buckets.h"
@@ -29,12 +30,6 @@
 #include "specialize/padding/search.h"
 
 namespace graphopt {
-
-enum class BucketVerdict : std::uint8_t {
-  Proved,   // for all declared inputs
-  Assumed,  // for inputs that meet the listed assumptions
-  Refused,
-};
 
 // Facts in ids of the model. `choice.analysis` refers to the model and the inference.
 struct BucketDecision {
@@ -61,10 +56,11 @@ Result<PaddingOptions> padding_options(const Model& m, const BucketMarks& marks)
 Result<BucketDecision> decide(Model& m, const Inference& inference, const BucketMarks& marks,
                               std::map<ValueId, DimId> lengths = {});
 
-// The layouts of an axis that is cut, as texts, and whether each axis keeps its true elements at the front.
+// The layouts of the axes of an output that is cut, none for one that is not known, and whether each axis
+// keeps its true elements at the front.
 struct OutputCut {
   ValueId output;
-  std::vector<std::string> extents, layouts;
+  std::vector<LayoutId> layouts;
   bool is_prefix = true;
 };
 std::vector<OutputCut> cuts_of(const Model& m, const PaddingAnalysis& analysis);

@@ -38,6 +38,7 @@ MAY_INCLUDE = {
         "devices",
         "partition",
         "placement",
+        "specialize",
     ],
     "exports": ["support", "ir", "onnx", "deploy"],
     "driver": [

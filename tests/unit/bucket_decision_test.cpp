@@ -226,7 +226,7 @@ TEST(BucketDecision, ARelationReplacesANameThatTheExporterMadeUp) {
   EXPECT_EQ(layouts_of(c.analysis(), c.model->graph_inputs(c.model->main())[2])[0], "p ++ s");
   const std::vector<OutputCut> cuts = cuts_of(*c.model, c.analysis());
   EXPECT_FALSE(cuts[0].is_prefix);
-  EXPECT_EQ(cuts[0].extents[0], "p + s");
+  EXPECT_EQ(c.model->dims.print(c.analysis().layouts().extent(cuts[0].layouts[0])), "p + s");
   EXPECT_FALSE(Case(text, specs, {{"total", "p + q"}}).error.what.empty());
   EXPECT_FALSE(Case(text, specs, {{"total", "total + s"}}).error.what.empty());
 }
@@ -338,7 +338,8 @@ TEST(BucketDecision, TheExtentOfABroadcastIsNotThatOfOneOperand) {
   })",
                {"s=2,4"});
   EXPECT_EQ(c.decision.verdict, BucketVerdict::Proved);
-  EXPECT_NE(cuts_of(*c.model, c.analysis())[0].extents[0], "n");
+  const LayoutId cut = cuts_of(*c.model, c.analysis())[0].layouts[0];
+  EXPECT_NE(c.model->dims.print(c.analysis().layouts().extent(cut)), "n");
 }
 
 TEST(BucketDecision, AFixedSymbolIsNotPadded) {

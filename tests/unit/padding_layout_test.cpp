@@ -53,6 +53,16 @@ TEST_F(PaddingLayout, PartsOfPartsStandBetweenParentheses) {
   EXPECT_EQ(text(segments({product({same(2), pool.prefix(s)}), same(1)})), "(2 x s) ++ 1");
 }
 
+TEST_F(PaddingLayout, NestsUpToItsLimit) {
+  const LayoutId one = pool.prefix(dims.constant(1));
+  LayoutId l = one;
+  for (std::uint32_t i = 0; i < kMaxLayoutDepth; ++i) l = i % 2 == 0 ? segments({l, one}) : product({one, l});
+  ASSERT_TRUE(l);
+  EXPECT_EQ(pool[l].depth, kMaxLayoutDepth);
+  EXPECT_FALSE(segments({l, one}));
+  EXPECT_EQ(product({l, same(1)}), l);
+}
+
 TEST_F(PaddingLayout, AnExtentThatIsNotRepresentableGivesNone) {
   DimId big = dims.constant(std::int64_t{1} << 62);
   EXPECT_FALSE(product({pool.same(big), pool.same(big)}));

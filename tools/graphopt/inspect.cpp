@@ -176,9 +176,9 @@ class InspectionText {
 };
 
 std::string text_of(const Bucketability& b) {
-  std::string out = fmt::format("verdict: {}\n", b.verdict);
-  const Bucketability::Refusal& r = b.refused;
-  if (!r.reason.empty()) {
+  std::string out = fmt::format("verdict: {}\n", kBucketVerdictNames[static_cast<std::size_t>(b.verdict)]);
+  if (b.refused) {
+    const Bucketability::Refusal& r = *b.refused;
     out += r.node.empty() ? std::string() : fmt::format("  node '{}' ({})\n", visible(r.node), visible(r.op));
     out += fmt::format("  {}\n", visible(r.reason));
     if (!r.unrepaired.empty()) out += fmt::format("  not repaired: {}\n", visible(r.unrepaired));
@@ -190,11 +190,13 @@ std::string text_of(const Bucketability& b) {
     for (const std::int64_t size : s.sizes) sizes.push_back(std::to_string(size));
     out += fmt::format("  {:<32} {}{}\n", visible(s.name), join(sizes), s.fixed ? "  (exactly)" : "");
   }
-  heading(out, fmt::format("padded inputs ({})", b.inputs.size()));
+  const auto is_padded = [](const Bucketability::Input& i) { return i.pad_class != PadClass::None; };
+  heading(out, fmt::format("padded inputs ({})", std::ranges::count_if(b.inputs, is_padded)));
   for (const Bucketability::Input& i : b.inputs) {
-    const std::string element = i.pad_class == "any"      ? "any value"
-                                : i.pad_class == "finite" ? "any finite value"
-                                                          : fmt::format("{}", i.pad);
+    if (!is_padded(i)) continue;
+    const std::string element = i.pad_class == PadClass::Any      ? "any value"
+                                : i.pad_class == PadClass::Finite ? "any finite value"
+                                                                  : fmt::format("{}", i.pad);
     out += fmt::format("  {:<32} [{}]  with {}\n", visible(i.name), visible(join(i.layouts)), element);
   }
   if (!b.outputs.empty()) heading(out, fmt::format("outputs ({})", b.outputs.size()));

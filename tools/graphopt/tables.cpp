@@ -230,7 +230,9 @@ std::string bucket_table(const Report& report, bool all) {
   for (const Bucketability::Symbol& s : told.symbols) sizes += (sizes.empty() ? "" : ",") + visible(s.name);
   std::string out = fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n",
                                 buckets.models.size(), buckets.models.size() == 1 ? "" : "s",
-                                told.verdict == "refused" ? "not known" : told.verdict);
+                                told.verdict == BucketVerdict::Refused
+                                    ? "not known"
+                                    : kBucketVerdictNames[static_cast<std::size_t>(told.verdict)]);
   const bool has_shares = !buckets.waste.empty();
   ColumnUnit file, peak;
   for (const SpecializeStage::Model& m : buckets.models) {

@@ -21,11 +21,35 @@ enum class BucketRequire : std::uint8_t {
 inline constexpr std::array<std::string_view, 4> kBucketRequireNames = {"proved", "assumed", "repair",
                                                                         "force"};  // in that order
 
+enum class BucketVerdict : std::uint8_t {
+  Proved,   // for all declared inputs
+  Assumed,  // for inputs that meet the listed assumptions
+  Refused,
+};
+inline constexpr std::array<std::string_view, 3> kBucketVerdictNames = {"proved", "assumed", "refused"};
+
+// What the padding of an input must hold.
+enum class PadClass : std::uint8_t {
+  Const,   // exactly one number
+  Finite,  // any finite value
+  Any,     // any value
+  None,    // no axis is padded: the extents are those of fixed symbols
+};
+inline constexpr std::array<std::string_view, 4> kPadClassNames = {"const", "finite", "any", "none"};
+
+// What is assumed of inputs, and not proved.
+enum class BucketAssumption : std::uint8_t {
+  MaskDominates,       // an element that a mask hides is far below all others
+  IndicesNotNegative,  // elements of an input that select entries are at least 0
+};
+inline constexpr std::array<std::string_view, 2> kBucketAssumptionNames = {"mask-dominates",
+                                                                           "indices-not-negative"};
+
 // Extents are texts over the symbols of the model: "seq", "floor((h)/(2))", "past + seq". A layout is an
 // extent, a product "batch x seq" (merged axes), or segments "past ++ seq" (joined ones); what contains a
 // symbol of the buckets is padded behind it.
 struct Bucketability {
-  std::string verdict;  // "proved", "assumed", "refused"
+  BucketVerdict verdict = BucketVerdict::Refused;
 
   struct Symbol {
     std::string name;
@@ -40,17 +64,11 @@ struct Bucketability {
 
   struct Input {
     std::string name;
-    std::vector<std::string> layouts;
-    double pad = 0;
-    std::string pad_class;  // "const": exactly this; "finite": any finite number; "any": anything
+    std::vector<std::string> layouts;  // by axis
+    PadClass pad_class = PadClass::None;
+    double pad = 0;  // what to pad with; may be infinite
   };
-  std::vector<Input> inputs;  // those with padded axes
-  // Others whose extents have a symbol of the buckets, a fixed one.
-  struct SizedInput {
-    std::string name;
-    std::vector<std::string> extents;
-  };
-  std::vector<SizedInput> sized_inputs;
+  std::vector<Input> inputs;  // whose extents have a symbol of the buckets; those with padded axes first
 
   struct Output {
     std::string name;
@@ -61,7 +79,9 @@ struct Bucketability {
   std::vector<std::string> constraints;  // "mod(h, 2) == 0"
 
   struct Assumption {
-    std::string node, kind, text;
+    std::string node;
+    BucketAssumption kind = BucketAssumption::MaskDominates;
+    std::string text;
   };
   std::vector<Assumption> assumptions;
 
@@ -73,7 +93,7 @@ struct Bucketability {
     std::string unrepaired;  // why it was not repaired; empty where repairs were not asked for
     std::string remedy;      // what may help
   };
-  Refusal refused;
+  std::optional<Refusal> refused;  // where the verdict is Refused
 
   // Where repairs were asked for: what was done to nodes, in that order, and the inputs that this adds, an
   // int64 without dims each, which carries the true extent of a symbol in every run.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "deploy/make_buckets.h"
 #include "driver/json.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
@@ -26,7 +27,7 @@ Status open_buckets(Run& run) {
 }
 
 // The model may not be padded, and no repair was asked for or helps.
-Error refused(const Model& m, const BucketDecision& d, const Bucketability::Refusal& why) {
+Error refused(const Model& m, const BucketDecision& d, const deploy::Buckets::Refusal& why) {
   Place place = d.refusal->node ? place_of(m, d.refusal->node) : Place{m.file, {}, {}, {}, {}};
   std::string what = "padded inputs would change the results: " + why.reason;
   if (!why.unrepaired.empty()) what += "; not repaired: " + why.unrepaired;
@@ -35,10 +36,10 @@ Error refused(const Model& m, const BucketDecision& d, const Bucketability::Refu
 
 // One warning for each text: layers of a model assume the same.
 void warn_of_assumptions(Run& run, const std::string& file,
-                         std::span<const Bucketability::Assumption> assumptions) {
+                         std::span<const deploy::Buckets::Assumption> assumptions) {
   std::map<std::string_view, std::size_t> count;
-  for (const Bucketability::Assumption& a : assumptions) ++count[a.text];
-  for (const Bucketability::Assumption& a : assumptions) {
+  for (const deploy::Buckets::Assumption& a : assumptions) ++count[a.text];
+  for (const deploy::Buckets::Assumption& a : assumptions) {
     const std::size_t n = std::exchange(count[a.text], 0);
     if (n == 0) continue;
     const std::string more = n > 1 ? " and " + std::to_string(n - 1) + " more" : std::string();
@@ -46,31 +47,31 @@ void warn_of_assumptions(Run& run, const std::string& file,
   }
 }
 
-Status judge(Run& run, const BucketDecision& d, const Bucketability& told) {
+Status judge(Run& run, const BucketDecision& d, const deploy::Buckets& section) {
   const Model& m = run.specialized->prepared->model;
   const BucketRequire require = required(run);
-  if (d.verdict == BucketVerdict::Refused) {
-    const Error error = refused(m, d, told.refused);
+  if (section.refused) {
+    const Error error = refused(m, d, *section.refused);
     if (require != BucketRequire::Force) return error;
     if (run.options.buckets.single)
       return Error{ErrorKind::Usage, error.place,
                    "--bucket-single pads and cuts as was proved, and --bucket-require force leaves nothing "
                    "proved: " +
-                       told.refused.reason,
+                       section.refused->reason,
                    "leave out --bucket-single: force then writes a model for each bucket"};
     run.warn(to_string(error.place) + ": --bucket-require force: " + error.what);
   }
   if (d.verdict != BucketVerdict::Assumed) return Done{};
-  if (require == BucketRequire::Proved && !told.assumptions.empty()) {
-    const Bucketability::Assumption& a = told.assumptions.front();
+  if (require == BucketRequire::Proved && !section.assumptions.empty()) {
+    const deploy::Buckets::Assumption& a = section.assumptions.front();
     return Error{ErrorKind::Input,
                  {m.file, {}, a.node, {}, {}},
                  "--bucket-require proved: this is assumed and not proved: " + a.text,
-                 a.kind == "indices-not-negative"
+                 a.kind == BucketAssumption::IndicesNotNegative
                      ? "say between which values the input's elements lie: 'values' in the file of --buckets"
                      : "--bucket-require assumed takes it, with a warning"};
   }
-  warn_of_assumptions(run, m.file, told.assumptions);
+  warn_of_assumptions(run, m.file, section.assumptions);
   return Done{};
 }
 
@@ -88,9 +89,10 @@ Status run_buckets(Run& run) {
   Result<Repaired> repaired = decide_or_repair(*s.prepared, s.marks, required(run) == BucketRequire::Repair);
   if (!repaired) return repaired.errors();
   s.repaired = *std::move(repaired);
-  const Bucketability& told = run.report.buckets.emplace(
-      tell(*s.prepared, s.repaired, s.marks, required(run) == BucketRequire::Force));
-  return judge(run, s.repaired.decision, told);
+  s.section = deploy::make_buckets({s.prepared->model, *s.prepared->inference, s.repaired, s.marks,
+                                    required(run) == BucketRequire::Force});
+  run.report.buckets = report_of(s.section, s.buckets().size());
+  return judge(run, s.repaired.decision, s.section);
 }
 
 }  // namespace

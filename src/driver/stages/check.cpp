@@ -75,9 +75,8 @@ Status find_culprit(Run& run, Checker& checker) {
 
 // What --bisect can search is the rewrites of a model without buckets: OUT's, or those of its sizes alone.
 std::string bucket_remedy(const Run& run) {
-  const Bucketability& told = *run.report.buckets;
   std::string dims;
-  for (const Bucketability::Symbol& s : told.symbols)
+  for (const deploy::Buckets::Symbol& s : run.specialized->section.symbols)
     dims += "--dim '" + s.name + '=' + std::to_string(s.sizes.front()) + "' ";
   return "nothing was written; OUT computes the same, so that it is padding or a rewrite for fixed sizes" +
          std::string(run.options.check.bisect ? ", which --bisect does not search here" : "") + ": '" + dims +

@@ -35,11 +35,11 @@ std::vector<SpecializeStage::Waste> waste_of(const Specialized& s) {
   return out;
 }
 
-SpecializeStage::Model figures_of(const Run& run, SpecializedModel& bucket) {
+SpecializeStage::Model figures_of(const Run& run, const SpecializedModel& bucket) {
   SpecializeStage::Model out;
   out.sizes = bucket.sizes;
   out.nodes = count_model(bucket.work->model).nodes;
-  out.peak_bytes = deploy::peak_bytes(manifest_source(run, *bucket.work, bucket.cut, {}, {}));
+  out.peak_bytes = bucket.peak_bytes;
   const std::vector<Profile>& devices = run.partitioned->devices;
   out.subgraphs = bucket.cut.partition.size();
   out.accelerator_subgraphs = bucket.cut.partition.accelerator_count;
@@ -86,8 +86,13 @@ Status run_specialize(Run& run) {
     run.report.after = count_model(*s.single);
   }
   SpecializeStage::Report& report = run.report.specialize.emplace();
-  for (SpecializedModel& bucket : s.models) report.models.push_back(figures_of(run, bucket));
+  for (SpecializedModel& bucket : s.models) {
+    bucket.peak_bytes = deploy::peak_bytes(manifest_source(run, *bucket.work, bucket.cut, {}, {}));
+    report.models.push_back(figures_of(run, bucket));
+  }
   report.waste = waste_of(s);
+  for (const SpecializeStage::Waste& w : report.waste)
+    s.section.waste.push_back({w.symbol, w.observed, w.elements, w.padded_elements});
   return Done{};
 }
 

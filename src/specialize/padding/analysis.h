@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphopt/stages/buckets.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "specialize/marks/buckets.h"
@@ -64,8 +65,7 @@ struct PaddingOptions {
 };
 
 struct Assumption {
-  enum class Kind : std::uint8_t { MaskDominates, IndicesNotNegative };
-  Kind kind = Kind::MaskDominates;
+  BucketAssumption kind = BucketAssumption::MaskDominates;
   NodeId node;
   std::string text;
 };

@@ -268,7 +268,7 @@ bool PaddingContext::refuse_padding(std::size_t i, AxisMask axes, const Content&
   return refuse(std::move(reason), std::move(blame));
 }
 
-void PaddingContext::assume(Assumption::Kind assumption, std::string text) {
+void PaddingContext::assume(BucketAssumption assumption, std::string text) {
   for (const Assumption& known : a.assumptions_)
     if (known.node == n && known.kind == assumption) return;
   a.assumptions_.push_back({assumption, n, std::move(text)});

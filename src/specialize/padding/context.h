@@ -117,7 +117,7 @@ class PaddingContext {
   bool refuse_padding(std::size_t i, AxisMask axes, const Content& content, std::string_view does,
                       double fill);
   const Contamination& refusal() const { return refusal_; }
-  void assume(Assumption::Kind assumption, std::string text);
+  void assume(BucketAssumption assumption, std::string text);
   void need_divisible(DimId expression, std::int64_t divisor);
   void note_index(DimId reach, DimId extent) { a.index_limits_.push_back({n, reach, extent}); }
 

@@ -1,5 +1,8 @@
 #include "specialize/padding/layout.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace graphopt {
 
 LayoutId LayoutPool::intern(Layout layout) {
@@ -13,7 +16,7 @@ LayoutId LayoutPool::intern(Layout layout) {
 
 LayoutId LayoutPool::leaf(LayoutKind kind, DimId extent) {
   if (!extent) return {};
-  return intern({kind, kind == LayoutKind::Prefix, extent, {}});
+  return intern({.kind = kind, .padded = kind == LayoutKind::Prefix, .extent = extent, .parts = {}});
 }
 
 // Parts are in normal form, so one level is enough.
@@ -30,14 +33,17 @@ LayoutId LayoutPool::joined(LayoutKind kind, std::vector<LayoutId> parts) {
   if (parts.size() == 1) return parts[0];
   DimId extent = this->extent(parts[0]);
   bool is_padded = false;
+  std::uint32_t depth = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0)
       extent = kind == LayoutKind::Product ? dims_.mul(extent, this->extent(parts[i]))
                                            : dims_.add(extent, this->extent(parts[i]));
     is_padded = is_padded || padded(parts[i]);
+    depth = std::max(depth, layouts_[parts[i].index()].depth + 1);
   }
-  if (!extent) return {};
-  return intern({kind, is_padded, extent, std::move(parts)});
+  if (!extent || depth > kMaxLayoutDepth) return {};
+  return intern(
+      {.kind = kind, .padded = is_padded, .depth = depth, .extent = extent, .parts = std::move(parts)});
 }
 
 LayoutId LayoutPool::product(std::span<const LayoutId> parts) {
@@ -82,8 +88,7 @@ LayoutId LayoutPool::segments(std::span<const LayoutId> parts) {
   return joined(LayoutKind::Segments, std::move(out));
 }
 
-// Parts of a part stand between parentheses. The depth is that of products within segments within products,
-// each of which one Reshape or Concat added; the text is cut where that is deeper than anybody reads.
+// Parts of a part are between parentheses.
 std::string LayoutPool::text(LayoutId id) const {
   struct Item {
     LayoutId id;

@@ -36,9 +36,13 @@ using LayoutId = Id<struct LayoutTag>;
 
 enum class LayoutKind : std::uint8_t { Same, Prefix, Product, Segments };
 
+// Products in segments in products: each is a Concat or a Reshape. Deeper ones are not representable.
+inline constexpr std::uint32_t kMaxLayoutDepth = 256;
+
 struct Layout {
   LayoutKind kind = LayoutKind::Same;
   bool padded = false;
+  std::uint32_t depth = 0;      // of products and segments inside each other
   DimId extent;                 // of the true run, also of Product and Segments
   std::vector<LayoutId> parts;  // of Product and Segments: two or more
 };
@@ -49,7 +53,7 @@ class LayoutPool {
 
   LayoutId same(DimId extent) { return leaf(LayoutKind::Same, extent); }
   LayoutId prefix(DimId extent) { return leaf(LayoutKind::Prefix, extent); }
-  // Both return none where an extent of the result is not representable.
+  // Both return none where the result or an extent of it is not representable.
   LayoutId product(std::span<const LayoutId> parts);
   LayoutId segments(std::span<const LayoutId> parts);
 

@@ -213,7 +213,7 @@ class Attention {
       if (m.type == DType::Bool && c_.math.is_zero(p)) return true;
       if (m.type != DType::Bool && c_.math.is(p, -kInfinity)) return true;
       if (m.type != DType::Bool && c_.math.mask_of(p) >= 1000 && !p.nan && !p.positive_infinite) {
-        c_.assume(Assumption::Kind::MaskDominates, kMaskDominates);
+        c_.assume(BucketAssumption::MaskDominates, kMaskDominates);
         return true;
       }
       const std::size_t last = m.rank() - 1;

@@ -137,7 +137,7 @@ bool packed_attention(PaddingContext& c) {
     if (!x.finite()) return c.refuse("padding of its keys may not be finite", {.axis = 1});
     const double filter = c.attr_real(c.m.names.intern("mask_filter_value"), -10000);
     if (filter > -1000) return c.refuse("its mask is too weak");
-    c.assume(Assumption::Kind::MaskDominates, kMaskDominates);
+    c.assume(BucketAssumption::MaskDominates, kMaskDominates);
   }
   auto l = c.inferred(0);
   if (!l || l->size() != 3) return c.refuse("the extents of its result are not known");

@@ -87,7 +87,7 @@ bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, con
         return c.refuse("its index may be negative, and counts then from the padded end of " +
                             c.axis_text(data, bit(axis)),
                         {.axis = at, .repair = Repair::LastIndex});
-      c.assume(Assumption::Kind::IndicesNotNegative, "the indices from input '" +
+      c.assume(BucketAssumption::IndicesNotNegative, "the indices from input '" +
                                                          std::string(c.m.text(c.m.value(index.origin).name)) +
                                                          "' are not negative");
     }

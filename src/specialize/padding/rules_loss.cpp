@@ -36,7 +36,7 @@ bool may_choose(PaddingContext& c, const Targets& targets, LayoutId axis, std::s
       if (!unknown)
         return c.refuse("a target may be negative, and counts then from the padded end of " +
                         std::string(what));
-      c.assume(Assumption::Kind::IndicesNotNegative, "the indices from input '" +
+      c.assume(BucketAssumption::IndicesNotNegative, "the indices from input '" +
                                                          std::string(c.m.text(c.m.value(t.origin).name)) +
                                                          "' are not negative");
     }

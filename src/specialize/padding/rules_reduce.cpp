@@ -141,7 +141,7 @@ bool softmax(PaddingContext& c) {
     return c.kind == OpKind::Hardmax && is_beyond(c, p, v.true_part(), true);
   });
   if (bad) return c.refuse_padding(0, padded, *bad, "it normalizes over", -kInfinity);
-  if (masked) c.assume(Assumption::Kind::MaskDominates, kMaskDominates);
+  if (masked) c.assume(BucketAssumption::MaskDominates, kMaskDominates);
   bool may_be_empty = false;  // then all of a row is padding: equal scores, or minus infinity alone
   for (std::size_t i = first; i < v.rank(); ++i)
     may_be_empty = may_be_empty || ((padded >> i & 1u) != 0 && c.dims.range(c.extent(0, i)).low < 1);
