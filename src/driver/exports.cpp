@@ -89,18 +89,20 @@ Status Exports::plan() {
 void Exports::join(SetOptions& set) {
   for (const auto& form : wanted_) form->join(set);
   for (const auto& form : stale_) form->leave(set);
-  set.stage = [this](const SavedSet& saved, std::string_view list) -> Status {
-    for (const auto& form : wanted_)
-      if (Status s = form->stage(saved, list); !s) return s;
-    return Done{};
-  };
-  set.place = [this]() -> Status {
-    for (const auto& form : wanted_)
-      if (Status s = form->place(); !s) return s;
-    for (const auto& form : stale_)
-      if (Status s = form->remove(); !s) return s;
-    return Done{};
-  };
+}
+
+Status Exports::stage(const SavedSet& saved, std::string_view manifest) {
+  for (const auto& form : wanted_)
+    if (Status s = form->stage(saved, manifest); !s) return s;
+  return Done{};
+}
+
+Status Exports::place() {
+  for (const auto& form : wanted_)
+    if (Status s = form->place(); !s) return s;
+  for (const auto& form : stale_)
+    if (Status s = form->remove(); !s) return s;
+  return Done{};
 }
 
 void Exports::report() const {

@@ -239,30 +239,30 @@ Status save_partitioned(Run& run) {
   const ExternalData external = run.options.save.external_data;
   set.out_shares_data = parts_as_files || !buckets.empty() || external == ExternalData::Always ||
                         (work.model.had_external_data && external != ExternalData::Never);
-  std::vector<deploy::ModelFiles> bucket_files;
-  set.write_list = [&](const SavedSet& saved) {
-    SavedFilesOf files(saved.models);
-    const deploy::ModelFiles whole{.model = *saved.out_file,
-                                   .parts = files.take(parts_as_files ? p.parts.size() : 0),
-                                   .is_one_part = !has_devices};
-    bucket_files.clear();
-    for (const SpecializedModel& bucket : buckets) {
-      deploy::ModelFiles& of = bucket_files.emplace_back();
-      of.model = files.model();
-      of.parts = files.take(parts_as_files ? bucket.cut.parts.size() : 0);
-      of.is_one_part = !has_devices;
-    }
-    deploy::add_files(manifest, whole, bucket_files, saved.data);
-    return deploy::manifest_text(manifest);
-  };
   set.read_list = deploy::read_manifest_files;  // without OUT, which the user named
   const ExportSource export_source{run, manifest, p.parts, of_out.types};
   Exports exports(export_source);
   if (Status s = exports.plan(); !s) return s;
   exports.join(set);
-  const Result<SavedSet> saved = save_set(models, set);
-  if (!saved) return saved.errors();
-  report_files(set.list, *saved, run.report);
+
+  Result<WrittenSet> written = write_set(models, set);
+  if (!written) return written.errors();
+  SavedFilesOf files(written->saved().models);
+  const auto files_of = [&](const SetFile& model, std::size_t parts) {
+    return deploy::ModelFiles{.model = model, .parts = files.take(parts), .is_one_part = !has_devices};
+  };
+  const deploy::ModelFiles whole = files_of(*written->saved().out_file, parts_as_files ? p.parts.size() : 0);
+  std::vector<deploy::ModelFiles> bucket_files;
+  for (const SpecializedModel& bucket : buckets) {
+    const SetFile model = files.model();
+    bucket_files.push_back(files_of(model, parts_as_files ? bucket.cut.parts.size() : 0));
+  }
+  deploy::add_files(manifest, whole, bucket_files, written->saved().data);
+  const std::string text = deploy::manifest_text(manifest);
+  if (Status s = exports.stage(written->saved(), text); !s) return s;
+  if (Status s = written->commit(text); !s) return s;
+  if (Status s = exports.place(); !s) return s;
+  report_files(set.list, written->saved(), run.report);
   exports.report();
   for (std::size_t i = 0; i < bucket_files.size(); ++i) {
     SpecializeStage::Model& told = run.report.specialize->models[i];

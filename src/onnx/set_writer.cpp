@@ -1,5 +1,5 @@
 // See set_writer.h. Steps: lay out the payloads of all models, write the data file, write the models, write
-// the model that stands beside the set, replace the list.
+// OUT and its other forms; then replace the list.
 #include "onnx/set_writer.h"
 
 #include <dirent.h>
@@ -276,7 +276,34 @@ std::vector<SetFile> SavedSet::files() const {
   return out;
 }
 
-Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options) {
+struct WrittenSet::State {
+  State(std::unique_ptr<OutputSet> opened, const SetOptions& options)
+      : set(std::move(opened)), others(options, layout) {}
+
+  std::unique_ptr<OutputSet> set;
+  DataLayout layout{DataLayout::Share::Contents};
+  Beside others;
+  SavedSet saved;
+};
+
+WrittenSet::WrittenSet(std::unique_ptr<State> state) : state_(std::move(state)) {}
+WrittenSet::WrittenSet(WrittenSet&&) noexcept = default;
+WrittenSet::~WrittenSet() = default;
+
+const SavedSet& WrittenSet::saved() const { return state_->saved; }
+
+Status WrittenSet::commit(std::string_view list_text) {
+  State& s = *state_;
+  const Out* out = s.others.out();
+  FileBeside beside;
+  if (out != nullptr) beside = {[&s] { return s.others.place(*s.set); }, [&s] { s.others.undo(); }};
+  if (Status done = s.set->commit(list_text, beside); !done) return done;
+  s.saved.list_bytes = list_text.size();
+  if (out != nullptr) out->output().remove_old();
+  return Done{};
+}
+
+Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions& options) {
   const std::vector<const Model*> distinct = distinct_of(models);
   for (const Model* m : distinct)
     if (Status s = check(*m, options.list); !s) return s.errors();
@@ -292,16 +319,16 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
       OutputSet::open(options.list, options.read_list, options.force,
                       {shares ? folder_of(out_path) : std::string{}, in_use(distinct, options.out)});
   if (!opened) return opened.errors();
-  OutputSet& set = **opened;
-  DataLayout layout(DataLayout::Share::Contents);
-  Beside others(options, layout);
+  auto state = std::make_unique<WrittenSet::State>(*std::move(opened), options);
+  OutputSet& set = *state->set;
+  DataLayout& layout = state->layout;
+  SavedSet& saved = state->saved;
   // Each plan is made again for its message, which costs a walk over the model or the part: all of them at
   // once would be a table of all tensors for each of many forms of a model.
   const KeptOfModels kept(models);
   for (const SetModel& model : models)
     const DataPlan plan(*model.model, model.options, layout, kept.of(model));
 
-  SavedSet saved;
   if (!layout.empty()) {
     Result<SetFile> data =
         set.add(shares ? last_part(out_path) : options.data_name, kDataExtension, layout.size(),
@@ -319,23 +346,20 @@ Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& op
     if (!file) return file.errors();
     saved.models.push_back(*std::move(file));
   }
-  FileBeside beside;
-  if (const Out* out = others.out()) {
-    if (Status s = others.write(data_name); !s) return s.errors();
+  if (const Out* out = state->others.out()) {
+    if (Status s = state->others.write(data_name); !s) return s.errors();
     saved.out = out->output().saved();
     saved.out_file = {set.name_of(out->output().target()), saved.out->bytes, out->output().sha256()};
-    saved.forms = others.forms();
-    beside = {[&] { return others.place(set); }, [&] { others.undo(); }};
+    saved.forms = state->others.forms();
   }
-  const std::string list = options.write_list(saved);
-  saved.list_bytes = list.size();
-  if (options.stage)
-    if (Status s = options.stage(saved, list); !s) return s.errors();
-  if (Status s = set.commit(list, beside); !s) return s.errors();
-  if (others.out() != nullptr) others.out()->output().remove_old();
-  if (options.place)
-    if (Status s = options.place(); !s) return s.errors();
-  return saved;
+  return WrittenSet(std::move(state));
+}
+
+Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options) {
+  Result<WrittenSet> written = write_set(models, options);
+  if (!written) return written.errors();
+  if (Status done = written->commit(plain_list(written->saved().files())); !done) return done.errors();
+  return written->saved();
 }
 
 }  // namespace graphopt

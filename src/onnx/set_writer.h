@@ -5,16 +5,20 @@
 // payloads of all models go into one data file, each once by its content, at the place that it gets when the
 // models are gone through in their order. The data file is named by its content; the models, which name it,
 // by theirs. support/output_set.h makes the files appear together, with the list as the one step that
-// replaces the old set. A model of the user's name (OUT) can be written with the set and share its data file.
+// replaces the old set. There are two phases: write_set() writes all files but the list, commit() gives them
+// their names with the list that the caller made of what was written. A model of the user's name (OUT) can be
+// written with the set and share its data file.
 // Equal models, options and names give equal bytes.
 // docs/output-sets.md: the format, the order of all steps, what holds after a crash.
 //
-//   save_set({{&m, options_of_part_0, "net.s0"}, {&m, options_of_part_1, "net.s1"}},
-//            {.list = "out/net.json", .data_name = "net"})
+//   Result<WrittenSet> set = write_set({{&m, options_of_part_0, "net.s0"}, {&m, options_of_part_1,
+//   "net.s1"}},
+//                                      {.list = "out/net.json", .data_name = "net"});
+//   set->commit(list_of(set->saved()))
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,7 +49,7 @@ struct SavedSet {
   // SetOptions::out as the list can name it; its name is empty where it stands outside the list's folder.
   std::optional<SetFile> out_file;
   std::vector<SavedFiles> forms;  // of SetOptions::forms
-  std::uint64_t list_bytes = 0;   // not yet known when SetOptions::write_list is called
+  std::uint64_t list_bytes = 0;   // known after WrittenSet::commit()
 
   // The data file, if there is one, then the models.
   std::vector<SetFile> files() const;
@@ -57,13 +61,10 @@ struct SetOptions {
   // refers to: such files are removed after it was replaced.
   std::string data_name = "data";
   bool force = false;  // replace a list that is write-protected, or a file that is no list
-  // The text of the list, and the reader of what it gives. Names in it are relative to the list's folder. The
-  // reader gets the text of a list that an earlier run wrote, or of any other file that the user named, and
-  // throws nothing. It returns all files with their names and SHA-256, the data file too: those that it
-  // leaves out are never removed. Nothing: the text is no such list.
-  std::function<std::string(const SavedSet&)> write_list = [](const SavedSet& s) {
-    return plain_list(s.files());
-  };
+  // Reads the text of a list that an earlier run wrote, or of any other file that the user named, and throws
+  // nothing. Names in it are relative to the list's folder. It returns all files with their names and
+  // SHA-256, the data file too: those that it leaves out are never removed. Nothing: the text is no such
+  // list.
   ListReader read_list = read_plain_list;
   // OUT: a model that is also written to a name of the user's choice, `options.path`, just before the list.
   // It is no file of the set. Use it when a run writes both: an OUT that was saved before stays when the set
@@ -79,13 +80,30 @@ struct SetOptions {
   std::vector<SetModel> forms;
   // Paths of such forms that an earlier run wrote and this one does not: they lose their names in that step.
   std::vector<std::string> gone;
-  // What belongs to the set and is no file of it. `stage` is called when all is written and nothing has its
-  // name yet, with the text of the list; an error leaves everything as it was. `place` is called when the
-  // list has its name; both while no other run can write this set.
-  std::function<Status(const SavedSet&, std::string_view list_text)> stage;
-  std::function<Status()> place;
 };
 
+// What write_set() has written: nothing has its name yet, and no other run can write the set while this
+// lives. Destroyed without commit(), it leaves everything as it was.
+class WrittenSet {
+ public:
+  WrittenSet(WrittenSet&&) noexcept;
+  ~WrittenSet();
+
+  const SavedSet& saved() const;
+  // Gives all files their names and replaces the list by this text, once. After an error of kind Output
+  // everything is as it was.
+  Status commit(std::string_view list_text);
+
+ private:
+  friend Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions& options);
+  struct State;
+  explicit WrittenSet(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Writes the models, their data file and OUT. Models and options must outlive the result.
+Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions& options);
+// Does both, with a plain list.
 Result<SavedSet> save_set(std::span<const SetModel> models, const SetOptions& options);
 
 }  // namespace graphopt

@@ -80,6 +80,15 @@ class Sets : public testing::Test {
     EXPECT_TRUE(saved.ok()) << (saved.ok() ? "" : to_string(saved.error()));
     return saved.ok() ? *saved : SavedSet{};
   }
+  // Saves a set, with a step between its two phases; false where it is refused.
+  template <class F>
+  static bool commits(const std::vector<SetModel>& models, const SetOptions& o, F between) {
+    Result<WrittenSet> set = write_set(models, o);
+    EXPECT_TRUE(set);
+    if (!set) return false;
+    between();
+    return set->commit(plain_list(set->saved().files())).ok();
+  }
   SavedSet save(std::vector<SetModel> models) { return save(std::move(models), options()); }
 
   // What a model file says of the payload of an initializer.

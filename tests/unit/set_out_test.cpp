@@ -69,19 +69,18 @@ TEST_F(Beside, IsBroughtBackWithTheOldSet) {
   SetOptions o = options();
   o.out = &beside;
   // The last rename fails: a folder has the place of the list by then.
-  o.write_list = [this](const SavedSet& s) {
-    fs::remove(path("net.list"));
+  const auto take_place = [this] {
+    fs::remove_all(path("net.list"));
     fs::create_directories(path("net.list/full"));
-    return plain_list(s.files());
   };
   const std::vector<SetModel> models = {{&b, {}, "net.a"}};
-  EXPECT_FALSE(save_set(models, o));
+  EXPECT_FALSE(commits(models, o, take_place));
   auto after = folder();
   after["net.list"] = before.at("net.list");
   EXPECT_EQ(after, before);
   fs::remove_all(path("net.list"));
   beside.options.path = path("new.onnx");  // where none was
-  EXPECT_FALSE(save_set(models, o));
+  EXPECT_FALSE(commits(models, o, take_place));
   after = folder();
   after["net.list"] = before.at("net.list");
   EXPECT_EQ(after, before);
@@ -131,13 +130,13 @@ class Sharing : public Beside {
     for (const SetFile& f : saved.files()) out.insert(f.name);
     return out;
   }
-  // Makes the last step of a run fail; restore_list() undoes it.
-  void break_list(SetOptions& o) {
-    o.write_list = [this](const SavedSet& s) {
+  // Returns true if the set is saved, though its last step must fail; restore_list() undoes what makes it
+  // fail.
+  bool commits_without_list(const std::vector<SetModel>& models, const SetOptions& o) {
+    return commits(models, o, [this] {
       fs::rename(path("net.list"), path("kept"));
       fs::create_directories(path("net.list/full"));
-      return plain_list(s.files());
-    };
+    });
   }
   void restore_list() {
     fs::remove_all(path("net.list"));
@@ -151,13 +150,8 @@ TEST_F(Sharing, OutHasItsWeightsInTheDataFileOfTheSet) {
   SetModel own{&a, {}, "net.own"}, beside;  // a member that carries its weights
   own.options.external = SaveOptions::External::Never;
   SetOptions o = sharing(beside, out);
-  std::string listed;
-  o.write_list = [&](const SavedSet& s) {
-    EXPECT_EQ(s.out_file->name, "net.onnx");
-    listed = s.out_file->sha256 + " " + std::to_string(s.out_file->bytes);
-    return plain_list(s.files());
-  };
   const SavedSet saved = save({{&a, {}, "net.s0"}, own}, o);
+  EXPECT_EQ(saved.out_file->name, "net.onnx");
   EXPECT_EQ(names(), names_of(saved));
   EXPECT_TRUE(saved.data->name.starts_with("net.onnx."));
   const auto in_out = places(path("net.onnx")), in_a = places(path(saved.models[0].name));
@@ -170,7 +164,8 @@ TEST_F(Sharing, OutHasItsWeightsInTheDataFileOfTheSet) {
   EXPECT_TRUE(loads(path("net.onnx")));
   EXPECT_TRUE(loads(path(saved.models[1].name)));
   const std::string bytes = read(path("net.onnx"));
-  EXPECT_EQ(listed, sha256_hex(bytes) + " " + std::to_string(bytes.size()));
+  EXPECT_EQ(saved.out_file->sha256, sha256_hex(bytes));
+  EXPECT_EQ(saved.out_file->bytes, bytes.size());
   EXPECT_EQ(saved.out->data_path, "");
   EXPECT_TRUE(saved.out->kept_data.empty());
   const auto before = folder();
@@ -248,10 +243,9 @@ TEST_F(Sharing, OutIsBroughtBackWithTheOldDataFile) {
   save_shared(a, a);
   const auto before = folder();
   SetModel beside;
-  SetOptions o = sharing(beside, b);
-  break_list(o);
+  const SetOptions o = sharing(beside, b);
   const std::vector<SetModel> models = {{&b, {}, "net.s0"}};
-  EXPECT_FALSE(save_set(models, o));
+  EXPECT_FALSE(commits_without_list(models, o));
   restore_list();
   EXPECT_EQ(folder(), before);
 }
@@ -280,35 +274,26 @@ TEST_F(Sharing, FormsOfOutChangeWithIt) {
   // The list cannot be replaced: all are what they were, also the one that was to go.
   const auto before = folder();
   SetOptions fails = options_of(out, b, {"one", "new"}, {"two"});
-  break_list(fails);
   const std::vector<SetModel> models = {{&b, {}, "net.s0"}};
-  EXPECT_FALSE(save_set(models, fails));
+  EXPECT_FALSE(commits_without_list(models, fails));
   restore_list();
   EXPECT_EQ(folder(), before);
-  // What comes before the list refuses: the same.
-  SetOptions refused = options_of(out, b, {"one"}, {"two"});
-  refused.stage = [](const SavedSet&, std::string_view) {
-    return Error{ErrorKind::Output, {}, "no", "none"};
-  };
-  EXPECT_FALSE(save_set(models, refused));
+  // It is written and never gets its names: the same.
+  const SetOptions refused = options_of(out, b, {"one"}, {"two"});
+  EXPECT_TRUE(write_set(models, refused));
   EXPECT_EQ(folder(), before);
-  SetOptions last = options_of(out, b, {"one"}, {"two", "never was"});
-  std::vector<std::string> order;
-  last.stage = [&](const SavedSet& s, std::string_view list) -> Status {
+  const SetOptions last = options_of(out, b, {"one"}, {"two", "never was"});
+  SavedSet now;
+  {
+    Result<WrittenSet> set = write_set(models, last);
+    ASSERT_TRUE(set);
     for (const char* name : {"net.list", "net.onnx", "one", "two"}) {  // nothing has its name yet
       EXPECT_TRUE(read(path(name)) == before.at(name)) << name;
     }
-    EXPECT_EQ(list, plain_list(s.files()));
-    order.emplace_back("stage");
-    return Done{};
-  };
-  last.place = [&]() -> Status {
+    now = set->saved();
+    EXPECT_TRUE(set->commit(plain_list(now.files())));
     EXPECT_NE(read(path("net.list")), before.at("net.list"));
-    order.emplace_back("place");
-    return Done{};
-  };
-  const SavedSet now = save(models, last);
-  EXPECT_EQ(order, (std::vector<std::string>{"stage", "place"}));
+  }
   expected = names_of(now);
   expected.insert("one");
   EXPECT_EQ(names(), expected);
@@ -322,15 +307,16 @@ TEST_F(Sharing, ADataFileStaysWithAnOutThatCannotBeBroughtBack) {
   SetModel beside;
   SetOptions o = sharing(beside, b);
   std::string data;
-  o.write_list = [&](const SavedSet& s) {
-    data = s.data->name;
+  const std::vector<SetModel> models = {{&b, {}, "net.s0"}};
+  {
+    Result<WrittenSet> set = write_set(models, o);
+    ASSERT_TRUE(set);
+    data = set->saved().data->name;
     std::ofstream(path(".net.list.graphopt/out")) << "taken";
     fs::rename(path("net.list"), path("kept"));
     fs::create_directories(path("net.list/full"));
-    return plain_list(s.files());
-  };
-  const std::vector<SetModel> models = {{&b, {}, "net.s0"}};
-  EXPECT_FALSE(save_set(models, o));
+    EXPECT_FALSE(set->commit(plain_list(set->saved().files())));
+  }
   restore_list();
   std::set<std::string> expected = names_of(old);
   expected.insert({data, ".net.list.graphopt"});
@@ -339,8 +325,7 @@ TEST_F(Sharing, ADataFileStaysWithAnOutThatCannotBeBroughtBack) {
   EXPECT_TRUE(loads(path("net.onnx")));
   // A run that fails leaves it, one that replaces OUT removes it.
   SetOptions fails = sharing(beside, a);
-  break_list(fails);
-  EXPECT_FALSE(save_set(models, fails));
+  EXPECT_FALSE(commits_without_list(models, fails));
   restore_list();
   EXPECT_EQ(names(), expected);
   EXPECT_TRUE(loads(path("net.onnx")));
@@ -361,9 +346,8 @@ TEST_F(Sharing, ADataFileOfAKilledRunStaysUntilOutIsReplaced) {
   const Model c = model({{"w", 1000, 4}});
   SetModel beside;
   SetOptions o = sharing(beside, c);
-  break_list(o);
   const std::vector<SetModel> models = {{&c, {}, "net.s0"}};
-  EXPECT_FALSE(save_set(models, o));
+  EXPECT_FALSE(commits_without_list(models, o));
   restore_list();
   std::set<std::string> expected = names_of(old);
   expected.insert({killed.data->name, ".net.list.graphopt"});
@@ -394,13 +378,8 @@ TEST_F(Sharing, FilesStandBesideWhatOutLeadsTo) {
   const Model a = model({{"w", 1000, 1}});
   SetModel beside;
   SetOptions o = sharing(beside, a);
-  std::string name;
-  o.write_list = [&](const SavedSet& s) {
-    name = s.out_file->name;
-    return plain_list(s.files());
-  };
   const SavedSet saved = save({{&a, {}, "net.s0"}}, o);
-  EXPECT_EQ(name, "real/deep.onnx");
+  EXPECT_EQ(saved.out_file->name, "real/deep.onnx");
   EXPECT_TRUE(fs::is_symlink(path("net.onnx")));
   EXPECT_TRUE(saved.data->name.starts_with("real/deep.onnx."));
   EXPECT_EQ(data_of(path("real/deep.onnx")), saved.data->name.substr(5));

@@ -189,10 +189,14 @@ TEST_F(Sets, AFileOfTheOldSetThatIsReadStays) {
 TEST_F(Sets, TheListIsTheCallersText) {
   const Model a = model({{"w", 1000, 1}});
   SetOptions o = options();
-  o.write_list = [](const SavedSet& s) { return "{\"model\": \"" + s.models[0].name + "\"}\n"; };
   o.read_list = [](std::string_view) { return std::vector<SetFile>{}; };
-  const SavedSet saved = save({{&a, {}, "net"}}, o);
-  EXPECT_EQ(read(o.list), "{\"model\": \"" + saved.models[0].name + "\"}\n");
+  const std::vector<SetModel> models = {{&a, {}, "net"}};
+  Result<WrittenSet> set = write_set(models, o);
+  ASSERT_TRUE(set);
+  const std::string text = "{\"model\": \"" + set->saved().models[0].name + "\"}\n";
+  ASSERT_TRUE(set->commit(text));
+  EXPECT_EQ(set->saved().list_bytes, text.size());
+  EXPECT_EQ(read(o.list), text);
 }
 
 }  // namespace
