@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "ops/fold_kernel.h"
+#include "ops/function_bodies.h"
 #include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {
@@ -80,7 +81,11 @@ template <class E> FoldRefusal unary_float(FoldRun& r) {
       return unary<E>(r, [](T x, T& v) { return v = std::nearbyint(x), true; });  // ties to even
     case OpKind::Sqrt: return unary<E>(r, [](T x, T& v) { return v = std::sqrt(x), true; });
     case OpKind::Reciprocal: return unary<E>(r, [](T x, T& v) { return v = T{1} / x, true; });
-    case OpKind::Relu: return unary<E>(r, [](T x, T& v) { return v = x < 0 ? T{0} : x, true; });
+    case OpKind::Relu:
+      return unary<E>(r, [any_zero = relu_is_max(r.kind, E::kType, r.opset)](T x, T& v) {
+        v = x < 0 ? T{0} : x;
+        return !any_zero || x != 0 || !std::signbit(x);
+      });
     default:
       return unary<E>(r, [kind = r.kind](T x, T& v) {
         v = static_cast<T>(transcendental(kind, static_cast<double>(x)));

@@ -15,8 +15,9 @@
 // intervals that meet: those that cross or lie apart make one number of all, and are left alone where that is
 // a zero, of which a Clip would keep the sign that x has. Where x and a bound are zeros of
 // different sign, Relu and Clip keep x (in ONNX Runtime, vectors and tails alike; measured by
-// tests/property/bounds.py), but Max and Min keep this or that by position: a Max or Min with a zero becomes
-// a Clip only at -O2, and what may change is the sign of a zero. Integers are compared as integers; bounds
+// tests/property/bounds.py), but Max and Min keep this or that by position, and so does a Relu that ONNX
+// Runtime computes as a Max (ops/function_bodies.h): such a limit becomes a Clip only at -O2, and what may
+// change is the sign of a zero. Integers are compared as integers; bounds
 // that are attributes are floats, and bind floats alone.
 // Lowers: launches. Ends: each rewrite removes an operator.
 // Left alone: bounds that are computed, NaN, or for a caller to override; a Max or Min that broadcasts x;
@@ -38,6 +39,7 @@
 
 #include "ops/attributes.h"
 #include "ops/constants.h"
+#include "ops/function_bodies.h"
 #include "passes/rule_pass.h"
 #include "rewrite/build.h"
 #include "rewrite/match.h"
@@ -143,6 +145,7 @@ bool read_limit(const MatchContext& c, NodeId n, Interval& out) {
   out = {.x = m.input(n, 0), .low = {t->least, {}, false}, .high = {t->most, {}, false}};
   if (kind == OpKind::Relu) {
     out.low = {.number = {0, 0}};
+    out.keeps_zeros = !relu_is_max(kind, type, m.opset(n));
     return true;
   }
   if (kind == OpKind::Clip) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/constants.h"
+#include "ops/function_bodies.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 
@@ -91,6 +92,7 @@ bool position_free(const Draft& d, DNode n) {
   const DType type = first_type(d, n), result = d[d.out(n)].dtype;
   if (layout_sensitive(d, n)) return true;  // may_reshape decides
   if (kind == OpKind::Cast || kind == OpKind::CastLike) return !cast_position_dependent(type, result);
+  if (relu_is_max(kind, type, m.opset(origin))) return false;
   return !position_dependent(kind, type) || kind == OpKind::Max || kind == OpKind::Min;
 }
 
