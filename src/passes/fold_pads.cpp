@@ -17,7 +17,9 @@
 //                and a kernel as wide as the operand, is one product without such a copy; with pads it is
 //                not, and sums may be rounded in another order: at most 2 (n + 1) u times the sum of the
 //                magnitudes
-//   AveragePool  pads that are skipped and not added keep the sign of a window of -0
+//   AveragePool  pads that are skipped and not added keep the sign of a window of -0; one without pads whose
+//                window is all of its operand is a mean that ONNX Runtime sums in another order: at most
+//                2 (n + 1) u times the mean of the magnitudes
 //   MaxPool      of floats: the sign of a zero, and whether a window that holds a NaN gives it, depend on the
 //                order of comparisons. Only for pads of -inf; the lowest float is above -inf
 // Lowers: launches. Ends: each rewrite removes a Pad.

@@ -6,8 +6,8 @@
 
 With --exact every bit must stay, on 1 and on 4 threads: the operands hold NaN, infinities, zeros of both
 signs and denormals. At -O2 sums of a Conv may be rounded in another order, by at most 2 gamma sum |x||w| with
-gamma = (n + 1) u / (1 - (n + 1) u), computed for each element in float64; of pooling only the sign of a zero
-may change where no element is a NaN. A Pad that --exact keeps must be one for which the head of fold_pads.cpp
+gamma = (n + 1) u / (1 - (n + 1) u), computed for each element in float64, and so may an AveragePool of all that
+the Pad gives; of other pooling only the sign of a zero may change where no element is a NaN. A Pad that --exact keeps must be one for which the head of fold_pads.cpp
 has a reason.
 """
 
@@ -73,12 +73,17 @@ class Case:
             kernel = [
                 max(k, 1 + max(own[i] + pads[i], own[n + i] + pads[n + i])) for i, k in enumerate(kernel)
             ]
+            # A window as large as what it reads is taken by another kernel.
+            whole = self.op == "AveragePool" and rng.random() < 0.4
+            if whole:
+                kernel = [k + rng.randint(1, 6) for k in kernel]
             at["kernel_shape"] = kernel
         if self.op == "AveragePool":
             at["count_include_pad"] = 1
         reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel)]
         room = [own[i] + own[n + i] + pads[i] + pads[n + i] for i in range(n)]
-        extents = [max(1, reach[i] - room[i], rng.randint(1, 200 if n == 1 else 12)) for i in range(n)]
+        most = 1 if pooling and whole else 200 if n == 1 else 12
+        extents = [max(1, reach[i] - room[i], rng.randint(1, most)) for i in range(n)]
         groups = 1 if pooling else rng.choice([1, 1, 1, 2, 5])
         inner, outer = rng.choice([1, 1, 2, 16, 140]), rng.choice([1, 2, 17])
         self.kind = rng.choice(["normal", "normal", "special", "zeros"])
@@ -128,9 +133,16 @@ class Case:
         kernel = self.w.shape[2:]
         return all(k == 1 for k in kernel) or (len(kernel) == 2 and self.w.shape[1] == 1)
 
+    def is_global_mean(self):
+        """Whether the window is all that the Pad gives, with no pads of its own."""
+        n = len(self.own) // 2
+        padded = [e + self.pads[i] + self.pads[n + i] for i, e in enumerate(self.x.shape[2:])]
+        return self.op == "AveragePool" and not any(self.own) and padded == self.attributes["kernel_shape"]
+
     def bound(self, model):
-        """How far an element of a Conv may move: 2 gamma times the sum of all magnitudes."""
-        if self.op != "Conv":
+        """How far an element may move: 2 gamma times the sum of all magnitudes, for a mean that of their
+        shares. Of pooling only a mean of all that the Pad gives may."""
+        if self.op != "Conv" and not self.is_global_mean():
             return 0.0
         sizes = onnx.ModelProto()
         sizes.CopyFrom(model)
