@@ -73,16 +73,27 @@ class AsLoaded {
     }
   }
 
-  // Asks nodes in bodies, or in one graph and those around it, with all that inference knows.
+  // Asks nodes in bodies, or in one graph and those around it, with all that inference knows and, for bodies,
+  // with what onnx's functions find beyond that: of an Expand to numbers that nobody knows they state the
+  // extents that are not 1.
   bool any_suspect(GraphId innermost = {}) {
     for (std::size_t i = 0; i < m_.value_count(); ++i)
       if (m_.alive(ValueId{i})) types_[i] = stronger(ValueId{i});
     known_.assign(m_.value_count(), true);
     all_folds_ = true;
-    bool found = false;
+    bool found = false, any_wanted = false;
+    each_node([&](NodeId n) { any_wanted = any_wanted || is_wanted(n); });
+    if (!innermost && !any_wanted) return false;
+    std::vector<TypeId> results;
     each_node([&](NodeId n) {
-      const bool asked = innermost ? m_.inside(innermost, m_.node(n).graph) : is_wanted(n);
-      found = found || (asked && refuses(n, {}));
+      if (found) return;
+      if (innermost) {
+        found = m_.inside(innermost, m_.node(n).graph) && refuses(n, {});
+        return;
+      }
+      results.clear();
+      if (refuses(n, {}, &results)) found = is_wanted(n);
+      else note(n, results);
     });
     return found;
   }
@@ -202,6 +213,13 @@ class AsLoaded {
       types_[v.index()] = results.empty() ? assumed(v) : with_numbers(m_, as_kept(m_, results[i]), beside);
       known_[v.index()] = known;
     }
+  }
+
+  // Adds to the types of n's results what its function found.
+  void note(NodeId n, std::span<const TypeId> results) {
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (const ValueId v = m_.output(n, i))
+        types_[v.index()] = with_numbers(m_, types_[v.index()], as_kept(m_, results[i]));
   }
 
   // Returns whether a runtime may compute the small integers that n gives: from constants and extents, by
