@@ -168,7 +168,8 @@ class InvariantValue final : public Rule {
       return c.no(n, "an invariant value is named from outside, or overwritten");
     // A runtime believes what a body declares, until what comes from outside contradicts it.
     for (const FalseClaim& claim : c.infer.false_claims())
-      if (m.inside(m.value(claim.value).graph, form_.body)) return c.no(n, "its body declares a wrong type");
+      if (m.alive(claim.value) && m.inside(m.value(claim.value).graph, form_.body))
+        return c.no(n, "its body declares a wrong type");
     const bool has_readers = result && m.use_count(result) > 0;
     if (has_readers && !m.can_replace(result, initial))
       return c.no(n, "the initial value cannot take the place of the result");
