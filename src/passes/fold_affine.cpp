@@ -328,6 +328,8 @@ class FoldDownstream final : public FoldAffine {
     if (p_.kind == OpKind::MatMul) {
       rank = c.infer.has_rank(a.x) ? c.infer.dims(a.x).size() : 1;
       axis = rank - 1;
+    } else if (c.infer.has_rank(a.x) && c.infer.dims(a.x).size() != rank) {
+      return c.no(n, "the result of the product has another rank than the weight");
     }
     if (!is_along(a, rank, axis, p_.weight.results()))
       return c.no(n, "its constant is not one number per channel of the product");
