@@ -242,6 +242,9 @@ class RequiredRank final : public InlineBranch {
       reason =
           may_then ? "both branches may give the rank that is read" : "no branch gives the rank that is read";
       if (may_then == may_else) continue;
+      const auto known = c.infer.integers(m.input(n, 0));
+      if (known && known->size() == 1 && (known->front() != 0) != may_then)
+        return c.no(n, "its readers refuse the branch that its condition takes");
       taken_ = may_then ? then_branch : else_branch;
       return true;
     }
