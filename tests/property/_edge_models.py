@@ -9,7 +9,7 @@ import numpy as np
 TYPES = {"float": 1, "float16": 10, "double": 11}
 EIGHT = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 OPSET = {"": 21, "com.microsoft": 1}
-ALWAYS = ("narrowed", "large")  # what names of models begin with that the short form takes, too
+ALWAYS = ("narrowed", "large", "summed")  # what names of models begin with that the short form takes, too
 # Operators that add or multiply values of which no bound is known: that this stays finite is assumed, so that
 # their operands are no larger than "large" elements (lib/padding.py).
 SUMS = """MatMul Gemm Einsum Conv ConvTranspose LayerNormalization InstanceNormalization
@@ -334,6 +334,35 @@ def narrowed_models():
         yield f"narrowed {name}", text(body, inputs, "float16[p] y", [*c, "int64[1] axis0 = {0}"])
 
 
+def summed_models():
+    """Sums in float16 that the bounds of their terms do not keep finite, in front of a mask of 0."""
+    ones = reals("w", [1] * 16, "float16", [4, 4])
+    twos = reals("w", [2] + [0] * 15, "float16", [4, 4])
+    axis, kernel = "int64[1] ax1 = {1}", reals("w", [1] * 4, "float16", [1, 4, 1])
+    deep, flat = "u = Unsqueeze (b, two)\n", "\nc = Squeeze (d, two)"
+    cases = {
+        "MatMul": ("c = MatMul (b, w)", [ones]),
+        "MatMul of one product": ("c = MatMul (b, w)", [twos]),
+        "Gemm": ("c = Gemm (b, w)", [ones]),
+        "Gemm alpha": ("c = Gemm <alpha = 2.0> (b, w)", [reals("w", [1] + [0] * 15, "float16", [4, 4])]),
+        "Einsum": ('c = Einsum <equation = "ij,jk->ik"> (b, w)', [ones]),
+        "Conv": (f"{deep}d = Conv (u, w){flat}", [kernel, "int64[1] two = {2}"]),
+        "ConvTranspose": (
+            f"{deep}d = ConvTranspose (u, w){flat}",
+            [reals("w", [1] * 4, "float16", [4, 1, 1]), "int64[1] two = {2}"],
+        ),
+        "ReduceSum": ("c = ReduceSum (b, ax1)", [axis]),
+        "ReduceL1": ("c = ReduceL1 (b, ax1)", [axis]),
+        "ReduceSumSquare": ("c = ReduceSumSquare (b, ax1)", [axis]),
+        "CumSum": ("c = CumSum (b, one)", ["int64 one = {1}"]),
+    }
+    for name, (body, c) in cases.items():
+        body = f"a = Cast <to = 10> (x)\nb = Mul (a, a)\n{body}"
+        body += "\nk8 = Mul (c, m)\ny = ReduceSum <keepdims = 0> (k8, axis0)"
+        inputs = "uint8[s,4] x, float16[s,1] m"
+        yield f"summed {name}", text(body, inputs, "float16[p] y", [*c, "int64[1] axis0 = {0}"])
+
+
 def large_integer_models():
     """Integers that no double holds, and results of which it matters what they are exactly."""
     p = 2**53
@@ -376,6 +405,7 @@ def single_models():
     yield from length_models()
     yield from movement_models()
     yield from narrowed_models()
+    yield from summed_models()
     yield from large_integer_models()
 
 

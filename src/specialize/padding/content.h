@@ -17,6 +17,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "ir/dim.h"
@@ -91,6 +92,10 @@ class ContentMath {
   bool is_at_least(const Content& padding, const Content& truth, DType type) const;
   bool at_least(const Content& c, double v) const { return less_equal({v, {}}, c.low); }
   double mask_of(const Content& c) const;
+  // Returns whether `count` products of these factors, times a scale, may leave the floating type when they
+  // are added, as the bounds of the factors say. False where a factor is only known to be within its type,
+  // and where a product is not larger than data may be.
+  bool sum_overflows(DType type, std::span<const Content> factors, double count, double scale = 1) const;
   std::string text(const Content& c) const;
 
   // --- computing -------------------------------------------------------------------------------------------

@@ -134,6 +134,19 @@ Content ContentMath::held(DType type, Content c, bool true_run) const {
   return out;
 }
 
+bool ContentMath::sum_overflows(DType type, std::span<const Content> factors, double count,
+                                double scale) const {
+  if (!is_float(type)) return false;
+  double product = scale;
+  for (const Content& f : factors) {
+    if (!is_bounded(f)) return false;
+    if (std::max(std::fabs(low(f)), std::fabs(high(f))) >= greatest_of(type)) return false;
+    const Content wide = widened(f);
+    product *= std::max(std::fabs(low(wide)), std::fabs(high(wide)));
+  }
+  return product > kModerate && product * std::max(count, 1.0) >= overflow_of(type);
+}
+
 Content ContentMath::closed(DType type, Content c) const {
   const bool is_number_type = is_float(type) || is_int(type) || type == DType::Bool;
   if (!is_number_type || (is_float(type) && c.infinite)) return c;

@@ -19,6 +19,7 @@ struct Contraction {
   std::vector<std::string> labels;
   std::vector<double> zeros;  // neutral elements; NaN where none is known
   std::string result;
+  double scale = 1;  // of the sums
 };
 
 class Contractor {
@@ -52,6 +53,7 @@ class Contractor {
       for (AxisMask s = 0; s < sets; ++s) {
         const Content p = product(in + chosen(s));
         zero = zero && c_.math.is_zero(p);
+        if (region != 0 && overflows(type, in + chosen(s))) return ContentMath::anything();
         out = ContentMath::combined({out, p});
       }
       if (zero) return ContentMath::number(0);
@@ -104,6 +106,18 @@ class Contractor {
       all = ContentMath::combined({all, content});
     }
     return zero && all.finite() ? ContentMath::number(0) : all;
+  }
+
+  bool overflows(DType type, std::string_view labels) const {
+    std::vector<Content> factors;
+    for (std::size_t o = 0; o < k_.operands.size(); ++o)
+      factors.push_back(k_.operands[o]->at(region(o, labels)));
+    double count = 1;  // at least
+    for (std::size_t i = 0; i < layouts_.size(); ++i) {
+      if (!layouts_[i] || k_.result.find(static_cast<char>(i)) != std::string::npos) continue;
+      count *= static_cast<double>(c_.dims.value(c_.layouts.extent(layouts_[i])).value_or(1));
+    }
+    return c_.math.sum_overflows(type, factors, count, k_.scale);
   }
 
   // The repair masks factors that are not finite, or else the first one that is padded and whose zero is
@@ -208,7 +222,8 @@ bool matmul(PaddingContext& c) {
 bool gemm(PaddingContext& c) {
   if (!std::isfinite(c.attr_real(names::alpha, 1)) || !std::isfinite(c.attr_real(names::beta, 1)))
     return c.refuse("its factors are not finite");
-  const Contraction k = product_of(c, 0, 1, c.attr(names::transA, 0) != 0, c.attr(names::transB, 0) != 0);
+  Contraction k = product_of(c, 0, 1, c.attr(names::transA, 0) != 0, c.attr(names::transB, 0) != 0);
+  k.scale = std::fabs(c.attr_real(names::alpha, 1));
   auto out = Contractor(c, k).value(c.output_type(0));
   if (!out) return false;
   if (!c.has(2)) return c.set(0, *std::move(out));

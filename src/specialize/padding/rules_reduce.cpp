@@ -5,6 +5,7 @@
 // region in the padding of the other axes is reduced as a whole, its padding included. Means divide by the
 // number of elements, which differs.
 #include <algorithm>
+#include <span>
 
 #include "specialize/padding/rules.h"
 
@@ -38,7 +39,17 @@ bool is_beyond(const PaddingContext& c, const Content& padding, const Content& t
   return largest ? c.math.is_at_most(p, t, type) : c.math.is_at_least(p, t, type);
 }
 
-Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, AxisMask over, bool true_run) {
+// How many elements at least are reduced to one along these axes.
+double count_over(const PaddingContext& c, const PaddedValue& v, AxisMask axes) {
+  double count = 1;
+  for (std::size_t i = 0; i < v.rank(); ++i)
+    if ((axes >> i & 1u) != 0)
+      count *= static_cast<double>(c.dims.value(c.layouts.extent(v.layouts[i])).value_or(1));
+  return count;
+}
+
+Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, AxisMask over, double count,
+                bool true_run) {
   const Content all = c.join_over(v, base, over);
   const ContentMath& math = c.math;
   switch (c.kind) {
@@ -68,6 +79,10 @@ Content reduced(const PaddingContext& c, const PaddedValue& v, AxisMask base, Ax
                     c.kind == OpKind::ReduceSumSquare;
   if (sums && math.is_zero(all)) return ContentMath::number(0);
   if (!all.finite()) return ContentMath::anything();
+  const bool squares = c.kind == OpKind::ReduceL2 || c.kind == OpKind::ReduceSumSquare;
+  const Content factors[] = {all, all};
+  if (sums && !true_run && math.sum_overflows(v.type, std::span(factors).first(squares ? 2 : 1), count))
+    return ContentMath::anything();
   const bool not_negative = sums && (c.kind != OpKind::ReduceSum || math.low(all) >= 0);
   Content out = ContentMath::combined({all});
   if (not_negative) out.low = {0, {}};
@@ -117,7 +132,7 @@ bool reduce(PaddingContext& c) {
       if ((region >> i & 1u) != 0) base |= bit(from[i]);
     if (all == 0)  // runtimes differ in whether it is an Identity
       return ContentMath::combined({v.at(base)});
-    return reduced(c, v, base & ~all, padded, region == 0);
+    return reduced(c, v, base & ~all, padded, count_over(c, v, all), region == 0);
   });
 }
 
@@ -238,6 +253,9 @@ bool cumulative(PaddingContext& c) {
   return c.set_result(v.layouts, [&](AxisMask region) {
     const Content all = c.join_over(v, region & ~bit(a), bit(a));
     if (unit == 0 && c.math.is_zero(all)) return ContentMath::number(0);
+    const double count = count_over(c, v, bit(a));
+    if (unit == 0 && region != 0 && c.math.sum_overflows(v.type, std::span(&all, 1), count))
+      return ContentMath::anything();
     return ContentMath::combined({all});
   });
 }

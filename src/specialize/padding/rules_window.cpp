@@ -141,6 +141,25 @@ std::optional<std::vector<std::int64_t>> kernel_of(PaddingContext& c, const Padd
   return kernel;
 }
 
+// How many products at least an element of a convolution is the sum of, borders aside.
+double terms(const PaddingContext& c, const PaddedValue& w, std::span<const std::int64_t> kernel) {
+  const std::size_t axis = c.kind == OpKind::ConvTranspose ? 0 : 1;
+  const double groups =
+      axis == 0 ? static_cast<double>(std::max<std::int64_t>(c.attr(names::group, 1), 1)) : 1;
+  double count = static_cast<double>(c.dims.value(c.layouts.extent(w.layouts[axis])).value_or(1)) / groups;
+  if (axis == 1)
+    for (const std::int64_t k : kernel) count *= static_cast<double>(k);
+  return count;
+}
+
+// What sums of products of elements and weights hold.
+Content products(const PaddingContext& c, const PaddedValue& x, AxisMask region, const Content& weights,
+                 double count) {
+  const Content factors[] = {whole(c, x, region), weights};
+  if (region != 0 && c.math.sum_overflows(x.type, factors, count)) return ContentMath::anything();
+  return ContentMath::combined({factors[0], factors[1]});
+}
+
 }  // namespace
 
 bool convolution(PaddingContext& c) {
@@ -159,8 +178,8 @@ bool convolution(PaddingContext& c) {
   auto l = result_layouts(c, x, w.layouts[0]);
   if (!l) return false;
   const Content weights = c.weights(1);
-  return c.set_result(std::move(*l),
-                      [&](AxisMask region) { return ContentMath::combined({whole(c, x, region), weights}); });
+  const double count = terms(c, w, *kernel);
+  return c.set_result(std::move(*l), [&](AxisMask region) { return products(c, x, region, weights, count); });
 }
 
 // Element i of the operand is added to elements from i * stride - begin on, as many as the kernel has.
@@ -195,8 +214,8 @@ bool transposed_convolution(PaddingContext& c) {
   auto l = result_layouts(c, x, channel);
   if (!l) return false;
   const Content weights = c.weights(1);
-  return c.set_result(std::move(*l),
-                      [&](AxisMask region) { return ContentMath::combined({whole(c, x, region), weights}); });
+  const double count = terms(c, w, *kernel);
+  return c.set_result(std::move(*l), [&](AxisMask region) { return products(c, x, region, weights, count); });
 }
 
 bool pool(PaddingContext& c) {
