@@ -1,20 +1,40 @@
 """Models in ONNX Runtime without its own optimizations: do two of them give the same bits?"""
 
+import contextlib
+import ctypes
+
 import numpy as np
 import onnxruntime as ort
 from onnx import helper
 
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42, -1e-42, 3.4e38, -3.5, 1.0]
 
+M_PERTURB, FILL = -6, 0x80  # of mallopt(3): what malloc gives out is filled with the complement
 
-def session(model):
-    """`model`: a path, bytes or ModelProto. Raises what ONNX Runtime raises."""
+
+def session(model, fresh=False):
+    """`model`: a path, bytes or ModelProto; `fresh`: memory is taken anew for each value. Raises what ONNX
+    Runtime raises."""
     options = ort.SessionOptions()
+    if fresh:
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     if not isinstance(model, (str, bytes)):
         model = model.SerializeToString()
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+@contextlib.contextmanager
+def filled_memory():
+    """In a fresh session, numbers that nobody wrote become large ones; nothing happens where the C library has
+    no mallopt."""
+    set_option = getattr(ctypes.CDLL(None), "mallopt", lambda *_: 0)
+    set_option(M_PERTURB, FILL)
+    try:
+        yield
+    finally:
+        set_option(M_PERTURB, 0)
 
 
 def bit_difference(a, b):

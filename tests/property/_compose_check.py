@@ -1,7 +1,6 @@
 """What must hold of a composition and what graphopt makes of it."""
 
 import contextlib
-import ctypes
 import dataclasses
 import math
 import os
@@ -46,7 +45,6 @@ LEVELS = {
     for name in ("ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL")
 }
 FRESH = "FRESH"
-M_PERTURB, FILL = -6, 0x80  # of mallopt(3): what malloc gives out is filled with the complement
 # What a result may move when the floats that go in move by a part in a million, times this, is rounding.
 NOISE_FACTOR = 10
 
@@ -71,14 +69,10 @@ class Failure(Exception):
 def session(model, level=None):
     """`level`: None for no optimizations, a key of LEVELS, or FRESH for no optimizations and memory that is
     taken anew for each value."""
-    if level is None:
-        return runs.session(model)
+    if level is None or level == FRESH:
+        return runs.session(model, fresh=level == FRESH)
     options = ort.SessionOptions()
-    if level == FRESH:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-    else:
-        options.graph_optimization_level = LEVELS[level]
+    options.graph_optimization_level = LEVELS[level]
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     data = model if isinstance(model, bytes) else model.SerializeToString()
     return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
@@ -95,22 +89,11 @@ def run(model, feeds, level=None):
     found = []
     for feed in feeds:
         try:
-            with filled_memory() if level == FRESH else contextlib.nullcontext():
+            with runs.filled_memory() if level == FRESH else contextlib.nullcontext():
                 found.append(dict(zip(names, s.run(None, {k: v for k, v in feed.items() if k in known}))))
         except Exception as e:  # noqa: BLE001
             found.append(" ".join(str(e).split()))
     return found
-
-
-@contextlib.contextmanager
-def filled_memory():
-    """Numbers that nobody wrote become large ones; nothing happens where the C library has no mallopt."""
-    set_option = getattr(ctypes.CDLL(None), "mallopt", lambda *_: 0)
-    set_option(M_PERTURB, FILL)
-    try:
-        yield
-    finally:
-        set_option(M_PERTURB, 0)
 
 
 def rejected(model):
