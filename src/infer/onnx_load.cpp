@@ -91,8 +91,10 @@ class AsLoaded {
         found = m_.inside(innermost, m_.node(n).graph) && refuses(n, {});
         return;
       }
+      const bool wanted = is_wanted(n);
+      if (!wanted && !is_open(n)) return;
       results.clear();
-      if (refuses(n, {}, &results)) found = is_wanted(n);
+      if (refuses(n, {}, &results)) found = wanted;
       else note(n, results);
     });
     return found;
@@ -213,6 +215,15 @@ class AsLoaded {
       types_[v.index()] = results.empty() ? assumed(v) : with_numbers(m_, as_kept(m_, results[i]), beside);
       known_[v.index()] = known;
     }
+  }
+
+  // Returns whether inference has no formula for an extent of a result of n.
+  bool is_open(NodeId n) const {
+    return std::ranges::any_of(m_.outputs(n), [this](ValueId v) {
+      const Type& t = m_.types[v ? types_[v.index()] : TypeId{}];
+      const auto linked = [this](DimId d) { return d && m_.dims.linked(d); };
+      return v && (t.kind != TypeKind::Tensor || !t.has_rank || !std::ranges::all_of(t.dims, linked));
+    });
   }
 
   // Adds to the types of n's results what its function found.
