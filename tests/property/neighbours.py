@@ -86,7 +86,7 @@ def same(x, y, exact):
 
 def has_halves(model):
     """Whether a value of the model may have a type of 16 bits."""
-    return any(t in onnx.printer.to_text(model) for t in ("float16", f"to = {onnx.TensorProto.FLOAT16}"))
+    return any(t in onnx.printer.to_text(model) for t in ("float16", f"to: int = {onnx.TensorProto.FLOAT16}"))
 
 
 def is_defined(model, session, feeds, expected):
