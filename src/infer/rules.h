@@ -82,7 +82,11 @@ void col2im(NodeContext& c);
 void matmul(NodeContext& c);
 void gemm(NodeContext& c);
 void einsum(NodeContext& c);
+
+// rules_attention.cpp
 void attention(NodeContext& c);
+void causal_conv(NodeContext& c);
+void linear_attention(NodeContext& c);
 void rotary_embedding(NodeContext& c);
 
 // rules_norm.cpp

@@ -1,4 +1,4 @@
-// Contractions: MatMul, Gemm, Einsum, Attention. Contracted dims are equal in every run, and stated so.
+// Contractions: MatMul, Gemm, Einsum. Contracted dims are equal in every run, and stated so.
 #include <algorithm>
 #include <array>
 
@@ -92,48 +92,5 @@ void einsum(NodeContext& c) {
   }
   c.tensor(0, elem, d);
 }
-
-// ai.onnx Attention (opset 23): Q, K, V, mask, past_key, past_value; Y, present_key, present_value, qk.
-// 3-D operands are (batch, length, heads * size), 4-D ones (batch, heads, length, size).
-void attention(NodeContext& c) {
-  const auto q = c.shape(0), k = c.shape(1), v = c.shape(2);
-  if (q.size() != k.size() || q.size() != v.size() || (q.size() != 3 && q.size() != 4))
-    return elem_only(c, c.elem(0));
-  const bool flat = q.size() == 3;
-  const std::int64_t heads = c.attr_int(names::q_num_heads, 0), kv_heads = c.attr_int(names::kv_num_heads, 0);
-  if (flat && (heads < 1 || kv_heads < 1)) return elem_only(c, c.elem(0));
-  const DimId q_heads = flat ? c.constant(heads) : q[1], k_heads = flat ? c.constant(kv_heads) : k[1];
-  const DimId q_length = flat ? q[1] : q[2], k_length = flat ? k[1] : k[2], v_length = flat ? v[1] : v[2];
-  const auto per_head = [&](DimId d) { return flat ? c.dims.exact_div(d, c.constant(kv_heads)) : d; };
-  const DimId k_size = per_head(flat ? k[2] : k[3]), v_size = per_head(flat ? v[2] : v[3]);
-  c.same(k_length, v_length);
-  if (flat) {
-    const DimId d[] = {q[0], q[1], v_size ? c.dims.mul(q_heads, v_size) : DimId{}};
-    c.tensor(0, c.elem(0), d);
-  } else {
-    const DimId d[] = {q[0], q[1], q[2], v[3]};
-    c.tensor(0, c.elem(0), d);
-  }
-  const auto total = [&](std::size_t past, DimId length) -> DimId {
-    if (!c.has(past)) return length;
-    if (c.rank(past) != 4) return {};
-    return c.dims.add(c.shape(past)[2], length);
-  };
-  const DimId all_k = total(4, k_length), all_v = total(5, v_length);
-  if (c.has_output(1)) {
-    const DimId d[] = {k[0], k_heads, all_k, k_size};
-    c.tensor(1, c.elem(1), d);
-  }
-  if (c.has_output(2)) {
-    const DimId d[] = {v[0], k_heads, all_v, v_size};
-    c.tensor(2, c.elem(2), d);
-  }
-  if (c.has_output(3)) {
-    const DimId d[] = {q[0], q_heads, q_length, all_k};
-    c.tensor(3, c.elem(0), d);
-  }
-}
-
-void rotary_embedding(NodeContext& c) { c.set(0, c.type_id(0)); }
 
 }  // namespace graphopt::rules

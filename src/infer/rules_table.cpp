@@ -92,6 +92,8 @@ constexpr Table make_table() {
   put(t, rules::gemm, K::Gemm);
   put(t, rules::einsum, K::Einsum);
   put(t, rules::attention, K::Attention);
+  put(t, rules::causal_conv, K::CausalConvWithState);
+  put(t, rules::linear_attention, K::LinearAttention);
   put(t, rules::rotary_embedding, K::RotaryEmbedding);
   put(t, rules::batch_normalization, K::BatchNormalization);
   put(t, rules::layer_normalization, K::LayerNormalization, K::RMSNormalization);
