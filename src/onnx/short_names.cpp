@@ -26,6 +26,7 @@ class Shortener {
     for (std::size_t f = 0; f < m_.function_count(); ++f)
       if (const GraphId body = m_.function(FunctionId{f}).body; body && m_.graph(body).alive) walk(body);
     drop_infos_of_nothing();
+    if (!keep_types_) forget_places();
   }
 
  private:
@@ -97,6 +98,13 @@ class Shortener {
     for (std::size_t f = 0; f < m_.function_count(); ++f)
       std::erase_if(ReaderAccess::function(m_, FunctionId{f}).rest,
                     [&](Bytes whole) { return is_info(whole, field::function::kValueInfo); });
+  }
+
+  // A value that is made under the name of one that is gone has its place in the list of types. Short names
+  // are given anew, so whose place it would be is a matter of chance.
+  void forget_places() {
+    for (std::size_t v = 0; v < m_.value_count(); ++v)
+      if (!m_.alive(ValueId{v})) ReaderAccess::value(m_, ValueId{v}).info = {};
   }
 
   Model& m_;

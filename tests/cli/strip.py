@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnx.parser
 from google.protobuf.descriptor import FieldDescriptor
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
@@ -150,6 +151,25 @@ def test_names_of_every_model(tool, folder):
         now, before = ModelProto.FromString(data), make()
         expect([v.name for v in now.graph.input] == [v.name for v in before.graph.input], make.__name__)
         expect([v.name for v in now.graph.output] == [v.name for v in before.graph.output], make.__name__)
+
+
+def test_values_that_are_made_anew_get_no_place_by_chance(tool, folder):
+    """A second run removes the sequence that hides a type, and makes it again: its values come in the list of
+    types where they came in the first run."""
+    text = """<ir_version: 8, opset_import: ["" : 16]>
+    g (bool c, float[1,2,3] x) => (float[n] y) <int64[2] wrong = {-1, 2}, int64[1] zero = {0}> {
+      y = If (c) <then_branch = t () => (float[m] size) {
+        i = Identity (wrong) v = Expand (x, i) n = Mul (zero, zero) u = Expand (v, n)
+        s = Shape (u) size = Cast <to = 1> (s)
+      }, else_branch = e () => (float[1] kept) { kept = Constant <value_floats = [1.0]> () }>
+    }"""
+    source, words = saved(folder, onnx.parser.parse_model(text)), ("-q", "--strip", "names", "--infer", "-o")
+    once, twice = folder / "once.onnx", folder / "twice.onnx"
+    for path, out in ((source, once), (once, twice)):
+        done = tool(path, *words, out)
+        expect(done.returncode == 0, done.stderr)
+    expect(b"SequenceAt" in once.read_bytes(), "nothing is hidden")
+    expect(once.read_bytes() == twice.read_bytes(), "the second run writes other bytes")
 
 
 def test_names_that_others_use_stay(tool, folder):

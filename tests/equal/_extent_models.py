@@ -168,7 +168,8 @@ def changes(model):
         for name in sorted(given if node.op_type == "Constant" else set(kinds) | set(given)):
             a = given.get(name)
             kind = a.type if a else int(getattr(kinds[name], "value", kinds[name]))
-            if kind == onnx.AttributeProto.INT and name not in ("dtype", "to", "output_dtype"):
+            # `saturate` of 2 makes ONNX Runtime start a Loop, or not, from one process to the next.
+            if kind == onnx.AttributeProto.INT and name not in ("dtype", "to", "output_dtype", "saturate"):
                 found += [set_attribute(at, name, value) for value in SMALL if not a or a.i != value]
             elif kind == onnx.AttributeProto.INTS and a:
                 for k, value in itertools.product(range(min(len(a.ints), 4)), SMALL):
