@@ -27,8 +27,8 @@ def session(model, fresh=False):
 
 @contextlib.contextmanager
 def filled_memory():
-    """In a fresh session, numbers that nobody wrote become large ones; nothing happens where the C library has
-    no mallopt."""
+    """In a fresh session, numbers that nobody wrote become large ones; nothing happens where the C library
+    has no mallopt."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", lambda *_: 0)
     set_option(M_PERTURB, FILL)
     try:

@@ -6,9 +6,9 @@
 
 With --exact every bit must stay, on 1 and on 4 threads: the operands hold NaN, infinities, zeros of both
 signs and denormals. At -O2 sums of a Conv may be rounded in another order, by at most 2 gamma sum |x||w| with
-gamma = (n + 1) u / (1 - (n + 1) u), computed for each element in float64, and so may an AveragePool of all that
-the Pad gives; of other pooling only the sign of a zero may change where no element is a NaN. A Pad that --exact keeps must be one for which the head of fold_pads.cpp
-has a reason.
+gamma = (n + 1) u / (1 - (n + 1) u), computed for each element in float64, and so may an AveragePool of all
+that the Pad gives; of other pooling only the sign of a zero may change where no element is a NaN. A Pad that
+--exact keeps must be one for which the head of fold_pads.cpp has a reason.
 """
 
 import argparse
