@@ -442,12 +442,22 @@ class Pairing:
             straight, crossed = xs[0].label[0] == ys[0].label[0], xs[0].label[0] == ys[1].label[0]
         return crossed and not straight
 
+    def may_pair(self, x, y):
+        """Are the nodes in graphs that are paired, and their operands paired with each other or not at all?"""
+        if self.graphs.get(id(x.graph)) is not y.graph:
+            return False
+        if x.commutative:
+            return True
+        pairs = [(v.owner, w.owner) for v, w in zip(x.operands, y.operands) if v and w and v.kind == "result"]
+        return all(self.partner.get(id(v)) is (w if id(w) in self.taken else None) for v, w in pairs)
+
     def rest(self, xs, ys):
         """Nodes that no output needs."""
         left = [n for n in xs if id(n) not in self.partner], [n for n in ys if id(n) not in self.taken]
         while left[0] and left[1]:
             x = left[0][-1]
-            y = next((n for n in reversed(left[1]) if n.label == x.label), None)
+            fit = (n for n in reversed(left[1]) if n.label == x.label and self.may_pair(x, n))
+            y = next(fit, None)
             if y is None:
                 break
             self.nodes(x, y)

@@ -55,6 +55,8 @@ class Graph:
             self.values.append((f"x{i}", tuple(self.extent[s] for s in symbols)))
         for _ in range(rng.randint(3, 10)):
             self.step()
+        if self.count == 0:
+            self.unary()
         made = [v for v in self.values if not v[0].startswith("x")]
         ends = rng.sample(made, min(len(made), rng.randint(1, 4)))
         self.shape_of(ends[0][0])
