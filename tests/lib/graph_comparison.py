@@ -443,7 +443,7 @@ class Pairing:
         return crossed and not straight
 
     def may_pair(self, x, y):
-        """Are the nodes in graphs that are paired, and their operands paired with each other or not at all?"""
+        """Are their graphs paired, and their operands paired with each other or not at all?"""
         if self.graphs.get(id(x.graph)) is not y.graph:
             return False
         if x.commutative:
