@@ -147,6 +147,7 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
         for (const auto v : a.strings) out.add_strings(std::string(v));
         break;
       case AttrKind::Tensor: {
+        if (!a.tensor) return false;  // a reference to a function's attribute, or none was given
         const Tensor& t = m.tensor(a.tensor);
         auto* p = out.mutable_t();
         p->set_data_type(static_cast<int>(t.dtype));

@@ -9,8 +9,8 @@
 namespace graphopt {
 namespace {
 
-constexpr const char* kJoin = R"(g (float[2] a, float[3] b) => (float[] y)
-    { c = Concat <axis = 0> (a, a)  s = Shape(c)  y = Expand(a, s) })";
+constexpr const char* kJoin = R"(g (float[2] a, float[3] b, float[1] e) => (float[] y)
+    { c = Concat <axis = 0> (a, a)  s = Shape(c)  y = Expand(e, s) })";
 
 std::string found(InferCase& c) {
   const auto error = c.facts->verify();
@@ -158,6 +158,22 @@ TEST(InferVerify, ThePipelineNamesThePassAndTheValue) {
   EXPECT_NE(of_meaning.find("value 'c': pass 'drop-identity': before the pass it was float[4]"),
             std::string::npos)
       << of_meaning;
+}
+
+// Facts of a model that a runtime refuses follow from what never happens: those kept and those found from
+// scratch need not agree. No dim shows it here.
+TEST(InferVerify, ThePipelineComparesNoFactsOfAModelThatIsRefused) {
+  InferCase c(R"(g (float[2] a, float[3] b, float[2, 3] p, float[1] q) => (float[] y, float[] z)
+    { c = Concat <axis = 0> (a, a)  s = Shape(c)  y = Expand(q, s)  z = Concat <axis = 0> (p, q) })");
+  EXPECT_EQ(said_of(c, [&] { change_unseen(c, c.node_of("c"), 1, "b"); }), "");
+}
+
+// Only of a model that was refused before the first pass: a pass that makes a node like this is in error.
+TEST(InferVerify, ThePipelineComparesFactsWhereAPassMakesANodeThatIsRefused) {
+  InferCase c(R"(g (float[2] a, float[3] b, float[4] e) => (float[] y)
+    { c = Concat <axis = 0> (a, a)  y = Add(c, e) })");
+  const std::string text = said_of(c, [&] { change_unseen(c, c.node_of("c"), 1, "b"); });
+  EXPECT_NE(text.find("float[4], but inference from scratch finds float[5]"), std::string::npos) << text;
 }
 
 }  // namespace
