@@ -63,8 +63,10 @@ class AsLoaded {
       written_[s.value.index()] = s.keeps_dims ? with_numbers(m, s.type, written_[s.value.index()]) : s.type;
     for (std::size_t i = 0; i < m.node_count(); ++i) {
       const NodeId n{i};
-      if (!m.alive(n) || m.kind(n) != OpKind::FunctionCall) continue;
-      called_in_bodies_ = called_in_bodies_ || in_body(m, n);
+      if (!m.alive(n)) continue;
+      if (facts_of(m, n).kernel_takes_more && is_in_function(m, m.node(n).graph)) asks_functions_ = true;
+      if (m.kind(n) != OpKind::FunctionCall) continue;
+      asks_functions_ = asks_functions_ || in_body(m, n);
       const auto parameters = m.graph_inputs(m.function(m.op(n).function).body);
       for (std::size_t k = 0; k < parameters.size() && k < m.input_count(n); ++k) {
         ValueId& passed = passed_[parameters[k]];
@@ -122,7 +124,7 @@ class AsLoaded {
   }
 
   // What a function that only the main graph calls computes is computed in every run.
-  bool is_reached(GraphId g) const { return called_in_bodies_ || !is_in_function(m_, g); }
+  bool is_reached(GraphId g) const { return asks_functions_ || !is_in_function(m_, g); }
 
   TypeId stronger(ValueId v) { return with_numbers(m_, infer_.type(v), written_[v.index()]); }
 
@@ -133,7 +135,8 @@ class AsLoaded {
   }
 
   bool is_wanted(NodeId n) const {
-    return in_body(m_, n) || question_.whole || has_empty_operand(m_, infer_, n);
+    return in_body(m_, n) || question_.whole || facts_of(m_, n).kernel_takes_more ||
+           has_empty_operand(m_, infer_, n);
   }
 
   // Returns the operands of n, with nothing but the element types of those that are hidden.
@@ -200,7 +203,9 @@ class AsLoaded {
   void visit(NodeId n) {
     std::vector<TypeId> results;
     if (refuses(n, {}, &results)) {
-      RefusedNode found{n, operands_to_hide(n), !in_body(m_, n) && !has_empty_operand(m_, infer_, n)};
+      RefusedNode found{
+          n, operands_to_hide(n),
+          !in_body(m_, n) && !facts_of(m_, n).kernel_takes_more && !has_empty_operand(m_, infer_, n)};
       if (!found.hide.empty()) refuses(n, found.hide, &results);
       if (is_wanted(n)) found_.push_back(std::move(found));
     }
@@ -276,8 +281,8 @@ class AsLoaded {
   std::unordered_map<ValueId, ValueId> passed_;  // by parameter of a function
   std::deque<std::string> payloads_;
   std::vector<RefusedNode> found_;
-  bool called_in_bodies_ = false;
-  bool all_folds_;  // what inference knows of elements counts as constants
+  bool asks_functions_ = false;  // they are called in bodies, or hold nodes of which kernels take more
+  bool all_folds_;               // what inference knows of elements counts as constants
 };
 
 }  // namespace

@@ -8,7 +8,8 @@
 // what is written down and from constants. Where this is not known exactly, more is taken to be known than is
 // (results of nodes with bodies, of calls and of operators without a function have the types that inference
 // found), so a model that passes does load. First only nodes that need not run are asked, those in bodies and
-// those with operands without elements (kernels take such operands that inference refuses), with all that
+// those with operands without elements (kernels take such operands that inference refuses) and those of which
+// kernels take more in general (OpFacts::kernel_takes_more), with all that
 // inference knows: a model in which they are well typed costs no more.
 #pragma once
 
@@ -33,8 +34,8 @@ struct RefusedNode {
   NodeId node;
   // Operands: were nothing but their element types known, the node would be taken. Empty: there are none.
   std::vector<ValueId> hide;
-  // It is in the main graph, and has no operand without elements: it fails in every run. (Kernels take
-  // operands without elements that inference refuses.)
+  // It is in the main graph, and no kernel takes what inference refuses (operands without elements, and what
+  // OpFacts::kernel_takes_more says): it fails in every run.
   bool fails = false;
 };
 

@@ -183,6 +183,9 @@ struct OpFacts {
   // onnx's inference takes the name of an operand's extent for that of a result's, which may be another one.
   // A runtime shares memory between values whose extents have one name (tests/equal/inferred_names.py).
   bool misnames_extents;
+  // Kernels run it on operands that onnx's inference refuses as soon as it knows their ranks: the length of
+  // Resize's sizes may be open, and a Flatten before opset 11 may count its axis from the end.
+  bool kernel_takes_more;
   Writes writes;
   bool deprecated;           // removed from the domain at opset `since`
   std::string_view because;  // the reason, short, in terms of the operator's ONNX text

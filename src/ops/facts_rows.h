@@ -137,6 +137,11 @@ struct Row {
     r.facts.misnames_extents = true;
     return r;
   }
+  consteval Row kernel_takes_more() const {
+    Row r = *this;
+    r.facts.kernel_takes_more = true;
+    return r;
+  }
   consteval Row writes(std::initializer_list<int> operands, std::string_view if_set) const {
     Row r = *this;
     for (const int i : operands) r.facts.writes.operands |= static_cast<std::uint8_t>(1u << i);
@@ -191,6 +196,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .commutative = false,
                   .inferred_by_body = false,
                   .misnames_extents = false,
+                  .kernel_takes_more = false,
                   .writes = {},
                   .deprecated = false,
                   .because = because}};
