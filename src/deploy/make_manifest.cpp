@@ -16,17 +16,17 @@ namespace {
 
 using partition::kNone;
 
-UnsupportedReason reason_of(Refusal refusal) {
+UnsupportedReason reason_of(DeviceRefusal refusal) {
   switch (refusal) {
-    case Refusal::NoRule: return UnsupportedReason::Operator;
-    case Refusal::Opset: return UnsupportedReason::Opset;
-    case Refusal::Dtype: return UnsupportedReason::Dtype;
-    case Refusal::Rank: return UnsupportedReason::Rank;
-    case Refusal::DynamicShape: return UnsupportedReason::DynamicShape;
-    case Refusal::Attribute: return UnsupportedReason::Attribute;
-    case Refusal::Constant: return UnsupportedReason::NotConstant;
-    case Refusal::Denied: return UnsupportedReason::Denied;
-    case Refusal::ControlFlow: return UnsupportedReason::ControlFlow;
+    case DeviceRefusal::NoRule: return UnsupportedReason::Operator;
+    case DeviceRefusal::Opset: return UnsupportedReason::Opset;
+    case DeviceRefusal::Dtype: return UnsupportedReason::Dtype;
+    case DeviceRefusal::Rank: return UnsupportedReason::Rank;
+    case DeviceRefusal::DynamicShape: return UnsupportedReason::DynamicShape;
+    case DeviceRefusal::Attribute: return UnsupportedReason::Attribute;
+    case DeviceRefusal::Constant: return UnsupportedReason::NotConstant;
+    case DeviceRefusal::Denied: return UnsupportedReason::Denied;
+    case DeviceRefusal::ControlFlow: return UnsupportedReason::ControlFlow;
     default: return UnsupportedReason::Other;
   }
 }

@@ -58,7 +58,7 @@ class RuleRun {
   void run() {
     if (!rule_.opset.holds(since_)) {
       wrong_opset = true;
-      fail(Refusal::Opset, [&] {
+      fail(DeviceRefusal::Opset, [&] {
         return fmt::format("the operator is that of opset {}, allowed: {}", since_, range_text(rule_.opset));
       });
     }
@@ -70,7 +70,7 @@ class RuleRun {
 
   std::uint32_t failed = 0;
   bool wrong_opset = false;
-  Refusal first = Refusal::None;
+  DeviceRefusal first = DeviceRefusal::None;
   std::string text;
 
  private:
@@ -80,7 +80,7 @@ class RuleRun {
     ValueId value;
   };
 
-  template <class Text> void fail(Refusal refusal, Text make) {
+  template <class Text> void fail(DeviceRefusal refusal, Text make) {
     if (++failed > 1) return;
     first = refusal;
     if (wants_text_) text = make();
@@ -98,7 +98,7 @@ class RuleRun {
       if (c.index == OperandCondition::kRest) {
         rest = &c;
       } else if (c.index >= count && c.presence == Presence::Required) {
-        fail(Refusal::Presence, [&] { return name({is_input, c.index, {}}) + " is missing"; });
+        fail(DeviceRefusal::Presence, [&] { return name({is_input, c.index, {}}) + " is missing"; });
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,11 +111,11 @@ class RuleRun {
   void operand(const Slot& s, const OperandCondition* c) {
     if (!s.value) {
       if (c != nullptr && c->presence == Presence::Required)
-        fail(Refusal::Presence, [&] { return name(s) + " is missing"; });
+        fail(DeviceRefusal::Presence, [&] { return name(s) + " is missing"; });
       return;
     }
     if (c != nullptr && c->presence == Presence::Absent)
-      return fail(Refusal::Presence, [&] { return name(s) + " must be absent"; });
+      return fail(DeviceRefusal::Presence, [&] { return name(s) + " must be absent"; });
     const auto& types = c != nullptr && c->dtypes ? c->dtypes : profile_.dtypes;
     if (types) dtype(s, *types);
     const auto& ranks = c != nullptr && c->ranks ? c->ranks : profile_.ranks;
@@ -132,7 +132,7 @@ class RuleRun {
     if (type.kind == TypeKind::Tensor &&
         std::ranges::find(allowed, inference_.dtype(s.value)) != allowed.end())
       return;
-    fail(Refusal::Dtype, [&] {
+    fail(DeviceRefusal::Dtype, [&] {
       if (type.kind == TypeKind::Unknown || (type.kind == TypeKind::Tensor && type.elem == DType::Undefined))
         return "the element type of " + name(s) + " is not known";
       if (type.kind != TypeKind::Tensor) return fmt::format("{} is {}", name(s), kind_text(type.kind));
@@ -149,7 +149,7 @@ class RuleRun {
   void rank(const Slot& s, const IntRange& allowed) {
     const std::optional<std::size_t> r = rank_of(s.value);
     if (r && allowed.holds(static_cast<std::int64_t>(*r))) return;
-    fail(Refusal::Rank, [&] {
+    fail(DeviceRefusal::Rank, [&] {
       if (!r) return "the rank of " + name(s) + " is not known";
       return fmt::format("{} has rank {}, allowed: {}", name(s), *r, range_text(allowed));
     });
@@ -166,12 +166,12 @@ class RuleRun {
   void shapes(const Slot& s, ShapeNeed need) {
     if (need == ShapeNeed::Any) return;
     if (!rank_of(s.value))
-      return fail(Refusal::DynamicShape, [&] { return "the shape of " + name(s) + " is not known"; });
+      return fail(DeviceRefusal::DynamicShape, [&] { return "the shape of " + name(s) + " is not known"; });
     const std::span<const DimId> dims = inference_.dims(s.value);
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const DimId d = dims[i];
       if (d && (need == ShapeNeed::Static ? m_.dims.value(d).has_value() : bounded(d))) continue;
-      return fail(Refusal::DynamicShape, [&] {
+      return fail(DeviceRefusal::DynamicShape, [&] {
         return fmt::format("dim {} of {} is {}, which {}", i, name(s), m_.dims.print(d),
                            need == ShapeNeed::Static ? "is no number" : "has no greatest value");
       });
@@ -180,13 +180,14 @@ class RuleRun {
 
   void dim(const Slot& s, const DimCondition& c) {
     const std::optional<std::size_t> r = rank_of(s.value);
-    if (!r) return fail(Refusal::Rank, [&] { return "the rank of " + name(s) + " is not known"; });
+    if (!r) return fail(DeviceRefusal::Rank, [&] { return "the rank of " + name(s) + " is not known"; });
     const std::optional<std::int64_t> axis = normalize_axis(c.axis, *r);
-    if (!axis) return fail(Refusal::Dims, [&] { return fmt::format("{} has no axis {}", name(s), c.axis); });
+    if (!axis)
+      return fail(DeviceRefusal::Dims, [&] { return fmt::format("{} has no axis {}", name(s), c.axis); });
     const DimId d = inference_.dims(s.value)[static_cast<std::size_t>(*axis)];
     const std::optional<std::int64_t> value = d ? m_.dims.value(d) : std::nullopt;
     const auto refuse = [&](const std::string& allowed) {
-      fail(value ? Refusal::Dims : Refusal::DynamicShape, [&] {
+      fail(value ? DeviceRefusal::Dims : DeviceRefusal::DynamicShape, [&] {
         return fmt::format("dim {} of {} is {}, allowed: {}", c.axis, name(s), m_.dims.print(d), allowed);
       });
     };
@@ -207,7 +208,7 @@ class RuleRun {
   void bytes(const Slot& s, const IntRange& allowed) {
     const int bits = bits_of(inference_.dtype(s.value));
     if (!rank_of(s.value) || bits == 0)
-      return fail(rank_of(s.value) ? Refusal::Bytes : Refusal::DynamicShape,
+      return fail(rank_of(s.value) ? DeviceRefusal::Bytes : DeviceRefusal::DynamicShape,
                   [&] { return "the size of " + name(s) + " is not known"; });
     Wide low = 1, high = 1;
     bool numbers = true;
@@ -222,7 +223,7 @@ class RuleRun {
       return static_cast<std::int64_t>(std::min((elements * static_cast<Wide>(bits) + 7) / 8, kMostBytes));
     };
     if (allowed.holds(size(low)) && allowed.holds(size(high))) return;
-    fail(numbers ? Refusal::Bytes : Refusal::DynamicShape, [&] {
+    fail(numbers ? DeviceRefusal::Bytes : DeviceRefusal::DynamicShape, [&] {
       if (!numbers) return fmt::format("the size of {} is no number", name(s));
       return fmt::format("{} has {} bytes, allowed: {}", name(s), size(high), range_text(allowed));
     });
@@ -231,17 +232,17 @@ class RuleRun {
   void constant(const Slot& s, const OperandCondition& c) {
     const TensorId tensor = m_.constant_of(s.value);
     if (c.constant == false && tensor)
-      return fail(Refusal::Constant, [&] { return name(s) + " is a constant"; });
+      return fail(DeviceRefusal::Constant, [&] { return name(s) + " is a constant"; });
     const bool must_be = c.constant == true || (c.value && c.value->present != false);
-    if (must_be && !tensor) return fail(Refusal::Constant, [&] { return name(s) + " is no constant"; });
+    if (must_be && !tensor) return fail(DeviceRefusal::Constant, [&] { return name(s) + " is no constant"; });
     if (!c.value) return;
     if (c.value->present == false) {
-      if (tensor) fail(Refusal::Constant, [&] { return name(s) + " is a constant"; });
+      if (tensor) fail(DeviceRefusal::Constant, [&] { return name(s) + " is a constant"; });
       return;
     }
     const std::optional<Elements> elements = elements_of(m_, tensor);
     if (elements && meets(*c.value, *elements)) return;
-    fail(Refusal::Value, [&] {
+    fail(DeviceRefusal::Value, [&] {
       if (!elements) return "the elements of " + name(s) + " are not known";
       return fmt::format("{} is {}, which is not allowed", name(s), element_text(*elements));
     });
@@ -254,11 +255,11 @@ class RuleRun {
       if (!s.value) continue;
       const DType type = inference_.dtype(s.value);
       if (type == DType::Undefined)
-        return fail(Refusal::Dtype, [&] { return "the element type of " + name(s) + " is not known"; });
+        return fail(DeviceRefusal::Dtype, [&] { return "the element type of " + name(s) + " is not known"; });
       if (!first_slot.value) {
         first_slot = s;
       } else if (type != inference_.dtype(first_slot.value)) {
-        return fail(Refusal::Dtype, [&] {
+        return fail(DeviceRefusal::Dtype, [&] {
           return fmt::format("{} is {} and {} is {}, which must be one type", name(first_slot),
                              dtype_name(inference_.dtype(first_slot.value)), name(s), dtype_name(type));
         });
@@ -270,13 +271,13 @@ class RuleRun {
     const ValueCondition& c = a.value;
     const bool written = written_attribute(m_, n_, a.name) != nullptr;
     if (c.present && *c.present != written)
-      return fail(Refusal::Attribute, [&] {
+      return fail(DeviceRefusal::Attribute, [&] {
         return fmt::format("attribute '{}' {}", a.name, written ? "must be absent" : "is absent");
       });
     if (c.choices.empty() && !c.low && !c.high && !c.length) return;
     const std::optional<Elements> elements = elements_of(m_, n_, a.name);
     if (elements && meets(c, *elements)) return;
-    fail(Refusal::Attribute, [&] {
+    fail(DeviceRefusal::Attribute, [&] {
       if (elements)
         return fmt::format("attribute '{}' is {}, which is not allowed", a.name, element_text(*elements));
       return fmt::format("attribute '{}' {}", a.name,
@@ -304,11 +305,11 @@ const std::string* first_match(const std::vector<std::string>& globs, std::strin
 
 }  // namespace
 
-std::string_view refusal_name(Refusal r) {
+std::string_view refusal_name(DeviceRefusal r) {
   constexpr std::string_view kNames[] = {"none",  "no_rule",       "opset",  "presence",    "dtype",
                                          "rank",  "dynamic_shape", "dims",   "bytes",       "constant",
                                          "value", "attribute",     "denied", "control_flow"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(Refusal::ControlFlow) + 1);
+  static_assert(std::size(kNames) == static_cast<std::size_t>(DeviceRefusal::ControlFlow) + 1);
   return kNames[static_cast<std::size_t>(r)];
 }
 
@@ -411,14 +412,14 @@ struct Support::State {
 
 Verdict Support::State::check(NodeId n) {
   Verdict v;
-  const auto refuse = [&v](Refusal r) { return v.refusal = r, v; };
-  if (profile.host) return refuse(Refusal::None);
-  if (first_match(profile.deny_nodes, name(n))) return refuse(Refusal::Denied);
-  if (first_match(profile.allow_nodes, name(n)) || makes_constants(n)) return refuse(Refusal::None);
+  const auto refuse = [&v](DeviceRefusal r) { return v.refusal = r, v; };
+  if (profile.host) return refuse(DeviceRefusal::None);
+  if (first_match(profile.deny_nodes, name(n))) return refuse(DeviceRefusal::Denied);
+  if (first_match(profile.allow_nodes, name(n)) || makes_constants(n)) return refuse(DeviceRefusal::None);
   const bool bodies = has_bodies(model, n);
-  if (bodies && profile.control_flow == ControlFlow::None) return refuse(Refusal::ControlFlow);
+  if (bodies && profile.control_flow == ControlFlow::None) return refuse(DeviceRefusal::ControlFlow);
   const Rules* rules = rules_of(n);
-  if (rules == nullptr && !bodies) return refuse(Refusal::NoRule);
+  if (rules == nullptr && !bodies) return refuse(DeviceRefusal::NoRule);
   if (rules == nullptr) {
     const RuleRun run = run_rule(n, no_conditions, false);
     v.failed = run.failed;
@@ -465,7 +466,7 @@ std::vector<Verdict> Support::check_all() {
         const NodeId inner = v.inner;  // noted by a body, which is finished
         v = s_->check(n);
         if (inner && v.supported() && !s_->profile.host) {
-          v.refusal = Refusal::ControlFlow;
+          v.refusal = DeviceRefusal::ControlFlow;
           v.inner = inner;
         }
         const NodeId owner = m.graph(g).owner;
@@ -479,18 +480,18 @@ std::vector<Verdict> Support::check_all() {
 
 std::string Support::explain(NodeId n, const Verdict& verdict) {
   if (verdict.supported()) return {};
-  if (verdict.refusal == Refusal::ControlFlow && verdict.inner) {
+  if (verdict.refusal == DeviceRefusal::ControlFlow && verdict.inner) {
     const Verdict inner = s_->check(verdict.inner);
     return to_string(place_of(s_->model, verdict.inner)) + ": " + explain(verdict.inner, inner);
   }
   const std::string op = place_of(s_->model, n).op;
   switch (verdict.refusal) {
-    case Refusal::Denied: {
+    case DeviceRefusal::Denied: {
       const std::string* glob = first_match(s_->profile.deny_nodes, s_->name(n));
       return fmt::format("deny_nodes has '{}'", glob == nullptr ? "" : *glob);
     }
-    case Refusal::ControlFlow: return "control_flow is none: no node with bodies is taken";
-    case Refusal::NoRule: return "no rule for " + op;
+    case DeviceRefusal::ControlFlow: return "control_flow is none: no node with bodies is taken";
+    case DeviceRefusal::NoRule: return "no rule for " + op;
     default: break;
   }
   const bool own = verdict.rule != Verdict::kNoRule;

@@ -24,7 +24,7 @@
 
 namespace graphopt {
 
-enum class Refusal : std::uint8_t {
+enum class DeviceRefusal : std::uint8_t {
   None,          // supported
   NoRule,        // no rule names the operator
   Opset,         // the rules are for other versions of the operator
@@ -43,17 +43,17 @@ enum class Refusal : std::uint8_t {
 
 // Returns "none", "no_rule", "opset", "presence", "dtype", "rank", "dynamic_shape", "dims", "bytes",
 // "constant", "value", "attribute", "denied", "control_flow".
-std::string_view refusal_name(Refusal r);
+std::string_view refusal_name(DeviceRefusal r);
 
 struct Verdict {
   static constexpr std::uint32_t kNoRule = 0xFFFFFFFFu;
 
-  Refusal refusal = Refusal::NoRule;
+  DeviceRefusal refusal = DeviceRefusal::NoRule;
   std::uint32_t rule = kNoRule;  // into Profile::rules: the one that holds, or that of the nearest miss
   std::uint32_t failed = 0;      // failed conditions of that rule
   NodeId inner;  // ControlFlow: the first node inside that is refused; none: none is looked at
 
-  bool supported() const { return refusal == Refusal::None; }
+  bool supported() const { return refusal == DeviceRefusal::None; }
 };
 
 // The rules of one profile, ready to be asked about the nodes of one model. All three are kept by reference.

@@ -57,7 +57,7 @@ void ProfileChecker::check(const Profile& profile) {
   for (NodeId n = model.first_node(model.main()); n; n = model.next_node(n))
     if (!is_data(model, n)) nodes.emplace_back(n, verdicts[n.index()]);
   std::ranges::stable_sort(nodes, {}, [](const auto& node) { return distance(node.second); });
-  std::map<std::pair<std::string, Refusal>, std::size_t> groups;
+  std::map<std::pair<std::string, DeviceRefusal>, std::size_t> groups;
   for (const auto& [n, v] : nodes) {
     const Place place = place_of(model, n);
     DeviceCheck::Node node{place.node, place.op, v.supported(), {}, 0, {}};

@@ -46,7 +46,7 @@ class Search {
     const Cost first = cost_.cost();
     scan();
     if (fresh && !explain_only_)
-      attempt("clean-up", d_.first(), Only::NotDearer, [&](Refusal&) {
+      attempt("clean-up", d_.first(), Only::NotDearer, [&](MoveRefusal&) {
         for (const DNode n : sorted_nodes(unsettled_, [](DNode) { return true; })) d_.touch(n);
         return true;
       });
@@ -181,7 +181,7 @@ class Search {
     for (const DNode n : nodes_of({NodeClass::Concat, NodeClass::Split}, whole)) {
       if (!open(n)) continue;
       const bool concat = d_[n].node_class == NodeClass::Concat;
-      attempt(concat ? "merge" : "split", n, Only::Cheaper, [&](Refusal& why) {
+      attempt(concat ? "merge" : "split", n, Only::Cheaper, [&](MoveRefusal& why) {
         return concat ? merge_concat(d_, n, options_, why) : merge_split(d_, n, options_, why);
       });
     }
@@ -190,15 +190,16 @@ class Search {
   // Gathers and Slices that together cover an axis.
   void sweep_slices(bool whole) {
     for (const DNode n : nodes_of({NodeClass::Gather}, whole))
-      if (open(n)) attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return unbind(d_, n, why); });
+      if (open(n))
+        attempt("tiles", n, Only::NoMoreNodes, [&](MoveRefusal& why) { return unbind(d_, n, why); });
     if (!has_.slices) return;
     for (const DNode n : nodes_of({NodeClass::Concat}, whole))
       if (open(n))
-        attempt("tiles", n, Only::NoMoreNodes, [&](Refusal& why) { return join_strides(d_, n, why); });
+        attempt("tiles", n, Only::NoMoreNodes, [&](MoveRefusal& why) { return join_strides(d_, n, why); });
     for (const DNode n : nodes_of({NodeClass::Slice, NodeClass::Other}, whole))
       if (open(n) && is_slice(d_, n))
         attempt("tiles", n, Only::NoMoreNodes,
-                [&](Refusal& why) { return split_strides(d_, n, options_, why); });
+                [&](MoveRefusal& why) { return split_strides(d_, n, options_, why); });
   }
 
   void sweep_common(bool whole) {
@@ -209,7 +210,7 @@ class Search {
         const std::string_view kind = what == NodeClass::Transpose ? "transpose"
                                       : concat                     ? "common-concat"
                                                                    : "common-split";
-        attempt(kind, n, Only::Cheaper, [&](Refusal& why) {
+        attempt(kind, n, Only::Cheaper, [&](MoveRefusal& why) {
           return concat ? common_concat(d_, n, what, why) : common_split(d_, n, what, why);
         });
       }
@@ -223,18 +224,18 @@ class Search {
         for (const Direction direction : {Direction::Up, Direction::Down})
           if (open(n))
             attempt("through", n, Only::Cheaper,
-                    [&](Refusal& why) { return pass_through(d_, n, direction, options_, why); });
+                    [&](MoveRefusal& why) { return pass_through(d_, n, direction, options_, why); });
       for (const DNode n : nodes_of({NodeClass::Concat}, whole))
         for (const NodeClass what : {NodeClass::Transpose, NodeClass::Deformation})
           if (open(n))
             attempt("through", n, Only::Cheaper,
-                    [&](Refusal& why) { return pass_to_concat(d_, n, what, options_, why); });
+                    [&](MoveRefusal& why) { return pass_to_concat(d_, n, what, options_, why); });
     }
     if (!has_.blocks) return;
     for (const DNode n : nodes_of({NodeClass::Other}, whole))
       if (open(n) && d_[n].work == AxisWork::Blocks)
         attempt("blocks", n, Only::Cheaper,
-                [&](Refusal& why) { return cancel_blocks(d_, n, options_, why); });
+                [&](MoveRefusal& why) { return cancel_blocks(d_, n, options_, why); });
   }
 
   // Pairs of moves of which the first alone does not pay; tried when no single move does.
@@ -245,25 +246,26 @@ class Search {
         const DNode member = open(n) ? pair_member(d_, n, direction) : DNode{};
         if (!member) continue;
         attempt(direction == Direction::Down ? "serial-backward" : "serial-forward", n, Only::CheaperAsPair,
-                [&](Refusal& why) { return rebase_past_two(d_, n, member, direction, options_, why); });
+                [&](MoveRefusal& why) { return rebase_past_two(d_, n, member, direction, options_, why); });
       }
     }
     if (!kinds_.common) return;
     for (const DNode n : nodes_of({NodeClass::Concat, NodeClass::Split}, true)) {
       if (!open(n)) continue;
       const bool concat = d_[n].node_class == NodeClass::Concat;
-      attempt(concat ? "common-concat" : "common-split", n, Only::CheaperAsPair, [&](Refusal& why) {
+      attempt(concat ? "common-concat" : "common-split", n, Only::CheaperAsPair, [&](MoveRefusal& why) {
         return concat ? common_concat_past(d_, n, options_, why) : common_split_past(d_, n, options_, why);
       });
     }
   }
 
   void fork_at(DNode n) {
-    Refusal too_many = Refusal::None;
+    MoveRefusal too_many = MoveRefusal::None;
     const std::vector<DNode> consumers = fork_consumers(d_, n, too_many);
-    if (too_many != Refusal::None) refuse("fork", n, too_many);
+    if (too_many != MoveRefusal::None) refuse("fork", n, too_many);
     if (consumers.empty()) return;
-    attempt("fork", n, Only::TwoForOne, [&](Refusal& why) { return fork(d_, n, consumers, options_, why); });
+    attempt("fork", n, Only::TwoForOne,
+            [&](MoveRefusal& why) { return fork(d_, n, consumers, options_, why); });
   }
 
   // Tries the boundaries in order. With `follow` it also tries those that a move makes, if they come later in
@@ -305,7 +307,7 @@ class Search {
       // it.
       for (DUse u = d_.first_use(d_.out(n)); u; u = d_.next_use(u))
         if (d_[d_.user(u)].node_class == NodeClass::Elementwise) {
-          refuse("serial-backward", n, Refusal::ShapeUnknown);
+          refuse("serial-backward", n, MoveRefusal::ShapeUnknown);
           break;
         }
     }
@@ -329,20 +331,20 @@ class Search {
     for (const DNode n : cluster_) visits += 1 + d_[n].in_count + d_[d_.out(n)].use_count;
     if (visits > visits_left_) {
       d_.hit_limit(SearchLimit::ClusterVisits);
-      refuse(kind, boundary, Refusal::Limit);
+      refuse(kind, boundary, MoveRefusal::Limit);
       return;
     }
     visits_left_ -= visits;
     const bool may_pay = rebase_may_pay(d_, boundary, cluster_, direction);
     if (!may_pay && !explain_) {
-      refuse(kind, boundary, Refusal::NoGain);
+      refuse(kind, boundary, MoveRefusal::NoGain);
       return;
     }
     // For --explain a move that cannot pay is tried all the same: another reason may forbid it.
-    attempt(kind, boundary, Only::Cheaper, [&](Refusal& why) {
+    attempt(kind, boundary, Only::Cheaper, [&](MoveRefusal& why) {
       const bool done = rebase(d_, boundary, cluster_, direction, options_, why);
       if (!done || may_pay) return done;
-      why = Refusal::NoGain;
+      why = MoveRefusal::NoGain;
       return false;
     });
   }
@@ -370,7 +372,7 @@ class Search {
   template <class Move> void attempt(std::string_view kind, DNode at, Only only, const Move& move) {
     if (!at) return;
     d_.clear_touched();
-    Refusal why = Refusal::None;
+    MoveRefusal why = MoveRefusal::None;
     const NodeId place = origin_of(at);
     std::string value;
     if (explain_) value = name_of(at);
@@ -379,17 +381,18 @@ class Search {
     d_.limit_hits().last.reset();
     const bool done = move(why);
     if (done) {
-      why = Refusal::None;
+      why = MoveRefusal::None;
       canonicalize(d_);
-    } else if (why == Refusal::None && d_.limit_hits().last) {
-      why = Refusal::Limit;
+    } else if (why == MoveRefusal::None && d_.limit_hits().last) {
+      why = MoveRefusal::Limit;
     }
     bool keep = false;
     if (done && !d_.unchanged()) {
       const Cost after = cost_.price();
       keep = !explain_only_ && accepts(only, before, after);
       if (!keep)
-        why = before < after && after.absorbed < before.absorbed ? Refusal::Absorbed : Refusal::NoGain;
+        why =
+            before < after && after.absorbed < before.absorbed ? MoveRefusal::Absorbed : MoveRefusal::NoGain;
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
         stopped_ = true;
@@ -407,7 +410,7 @@ class Search {
     if (!keep) {
       d_.roll_back();
       if (c_.check) check(kind, place, "an undone move", state_->difference(d_));
-      if (why != Refusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne)
+      if (why != MoveRefusal::None && only != Only::CheaperAsPair && only != Only::TwoForOne)
         record_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
@@ -423,19 +426,19 @@ class Search {
   }
 
   // Refuses a candidate without carrying it out.
-  void refuse(std::string_view kind, DNode at, Refusal why) {
+  void refuse(std::string_view kind, DNode at, MoveRefusal why) {
     if (explain_) record_refusal(kind, why, origin_of(at), name_of(at));
     else ++refused_count_;
   }
 
-  void record_refusal(std::string_view kind, Refusal why, NodeId place, std::string value) {
+  void record_refusal(std::string_view kind, MoveRefusal why, NodeId place, std::string value) {
     ++refused_count_;
     if (!explain_) return;
-    if (d_.in_function && why == Refusal::ShapeUnknown) why = Refusal::Function;
+    if (d_.in_function && why == MoveRefusal::ShapeUnknown) why = MoveRefusal::Function;
     const std::optional<SearchLimit> limit = d_.limit_hits().last;
     refused_.push_back({std::string(c_.journal.pass()), kind, std::string(refusal_text(why)),
                         place_of(d_.model(), place), std::move(value),
-                        why == Refusal::Limit && limit ? limit_name(*limit) : std::string_view{}});
+                        why == MoveRefusal::Limit && limit ? limit_name(*limit) : std::string_view{}});
   }
 
   // Returns the node of the model that n is or, for a new node, one upstream of it.

@@ -100,7 +100,7 @@ class Placer {
   void find_support() {
     const std::size_t host = devices_.size() - 1;
     std::vector<std::vector<Index>> lists(out_.nodes.size());
-    std::map<std::tuple<std::size_t, OpId, Refusal>, RefusedNodes> refused;
+    std::map<std::tuple<std::size_t, OpId, DeviceRefusal>, RefusedNodes> refused;
     for (std::size_t d = 0; d < host; ++d) {
       Support support(devices_[d], m_, inference_);
       const std::vector<Verdict> verdicts = support.check_all();

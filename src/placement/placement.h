@@ -32,7 +32,7 @@ namespace graphopt {
 struct RefusedNodes {
   std::size_t device = 0;  // into the profiles
   OpId op;
-  Refusal refusal = Refusal::NoRule;
+  DeviceRefusal refusal = DeviceRefusal::NoRule;
   NodeId first;        // of them, in the order of the graph
   std::string detail;  // of that node: the nearest rule and what it asks for
   std::uint64_t count = 0;

@@ -1,4 +1,5 @@
-"""Dependencies point one way: reads every #include and compares it with the table below.
+"""Dependencies point one way: reads every #include and compares it with the table below. And no two types of
+the headers have one name: no compiler sees both.
 
 The layers are static libraries, so a wrong include would often still link; and Debian's protobuf headers lie
 in /usr/include, where no include path can hide them.
@@ -63,6 +64,8 @@ MAY_INCLUDE = {
     ],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+NAMESPACE = re.compile(r"namespace ([\w:]+) \{$")
+TYPE = re.compile(r"(?:class|struct|union|enum class|enum) (\w+)(?: final)?(?: : [^{;]*)? \{")
 FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")
 
 
@@ -102,8 +105,31 @@ def problems_of(path: pathlib.PurePath, text: str) -> list[str]:
     return found
 
 
+def types_of(text: str) -> list[str]:
+    """The types that a header defines in a namespace, with its name."""
+    text = re.sub(r"//[^\n]*", "", text)
+    found, namespaces = [], []
+    for line in text.splitlines():
+        if match := NAMESPACE.match(line):
+            namespaces.append(match[1])
+        elif match := TYPE.match(line):
+            found.append("::".join([*namespaces, match[1]]))
+        elif line.startswith("}  "):
+            namespaces = namespaces[:-1]
+    return found
+
+
+def same_names(types: dict[str, set[str]]) -> list[str]:
+    """Types that more than one header defines; `types` has the headers of each."""
+    return [f"{name} is defined in {' and '.join(sorted(at))}" for name, at in types.items() if len(at) > 1]
+
+
 def self_test() -> None:
     """The rules above, each broken once."""
+    header = "namespace graphopt {{\nenum class {} : std::uint8_t {{ None }};\n}}\n"
+    two = {name: {"a.h", "b.h"} for name in types_of(header.format("Refusal"))}
+    assert same_names(two) == ["graphopt::Refusal is defined in a.h and b.h"], two
+    assert not types_of("namespace graphopt {\nclass Model;\nstruct Model::State {\n};\n}\n")
     any_of = {
         layer: next((f"{layer}/{h.name}" for h in sorted((TOP / "src" / layer).glob("*.h"))), None)
         for layer in MAY_INCLUDE
@@ -136,16 +162,20 @@ def self_test() -> None:
 
 def main() -> int:
     self_test()
-    problems, count = [], 0
+    problems, count, types = [], 0, {}
     for folder in ("src", "include", "tools"):
         for path in sorted((TOP / folder).rglob("*")):
             if path.suffix in (".h", ".cpp", ".inc"):
                 count += 1
                 problems += problems_of(path.relative_to(TOP), path.read_text())
+            if path.suffix == ".h" and folder != "tools":
+                for name in types_of(path.read_text()):
+                    types.setdefault(name, set()).add(str(path.relative_to(TOP)))
+    problems += same_names(types)
     for folder in sorted(p.name for p in (TOP / "src").iterdir() if p.is_dir()):
         if folder not in MAY_INCLUDE:
             problems.append(f"src/{folder}: a layer without a line in {pathlib.Path(__file__).name}")
-    print("\n".join(problems) or f"{count} files: every include points the right way")
+    print("\n".join(problems) or f"{count} files: every include points the right way; {len(types)} types")
     return 1 if problems or count == 0 else 0
 
 

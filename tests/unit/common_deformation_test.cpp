@@ -54,14 +54,14 @@ class WideConcat {
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     d.set_order(all);
   }
-  bool run(Refusal& why) { return common_concat(d, d.last(), NodeClass::Deformation, why); }
+  bool run(MoveRefusal& why) { return common_concat(d, d.last(), NodeClass::Deformation, why); }
   std::uint64_t hits() const {
     return d.limit_hits().times[static_cast<std::size_t>(SearchLimit::CommonOperands)];
   }
 };
 
 void expect_tried(WideConcat k) {
-  Refusal why = Refusal::None;
+  MoveRefusal why = MoveRefusal::None;
   EXPECT_TRUE(k.run(why));
   EXPECT_EQ(k.hits(), 0u);
 }
@@ -88,9 +88,9 @@ TEST(CommonDeformation, ADeformationThatAlsoReadsTheBranchServes) {
 
 TEST(CommonDeformation, MoreNewNodesThanDeformationsAreNotTried) {
   WideConcat k{[](WideConcat& c) { return c.value(c.wide); }};
-  Refusal why = Refusal::None;
+  MoveRefusal why = MoveRefusal::None;
   EXPECT_FALSE(k.run(why));
-  EXPECT_EQ(why, Refusal::NoGain);
+  EXPECT_EQ(why, MoveRefusal::NoGain);
   EXPECT_EQ(k.hits(), 1u);
 }
 

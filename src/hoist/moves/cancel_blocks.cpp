@@ -36,7 +36,7 @@ DValue main_operand(const Draft& d, DNode e) {
 
 }  // namespace
 
-bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
+bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, MoveRefusal& why) {
   std::vector<DNode> chain;  // in upstream order
   DValue v = d.in(lower, 0);
   DNode upper;
@@ -55,16 +55,16 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why) {
   const DValue x = d.in(upper, 0), y = d.out(lower);
   const ShapeId shape = d.shape(x);
   if (!shape || d.shape(y) != shape) {
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return false;
   }
   for (const DNode e : chain) {
     if (!d.single_use(d.out(e))) {
-      why = d[d.out(e)].live_out ? Refusal::GraphOutput : Refusal::MultiUse;
+      why = d[d.out(e)].live_out ? MoveRefusal::GraphOutput : MoveRefusal::MultiUse;
       return false;
     }
     if (!o.relaxed && (!may_reshape(d, e, shape, true) || !position_free(d, e))) {
-      why = Refusal::Position;
+      why = MoveRefusal::Position;
       return false;
     }
   }

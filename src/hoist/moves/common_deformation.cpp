@@ -124,10 +124,10 @@ std::optional<JoinedShapes> join_along(Draft& d, DNode c, std::span<const DNode>
   return out;
 }
 
-bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& why) {
+bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, MoveRefusal& why) {
   for (const DNode q : each)
     if (!q || d[q].list != d[each[0]].list) {
-      why = q && each[0] ? Refusal::Attributes : Refusal::Operand;
+      why = q && each[0] ? MoveRefusal::Attributes : MoveRefusal::Operand;
       return false;
     }
   const auto perm = d.list(d[each[0]].list);
@@ -148,10 +148,10 @@ bool transposes_concat(Draft& d, DNode c, std::span<const DNode> each, Refusal& 
   return true;
 }
 
-bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, Refusal& why) {
+bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, MoveRefusal& why) {
   for (const DNode q : each)
     if (!q || d[q].list != d[each[0]].list) {
-      why = q && each[0] ? Refusal::Attributes : Refusal::Operand;
+      why = q && each[0] ? MoveRefusal::Attributes : MoveRefusal::Operand;
       return false;
     }
   const ListId list = d[each[0]].list;
@@ -177,10 +177,10 @@ bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, Refusal& w
 
 }  // namespace
 
-bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
+bool common_concat(Draft& d, DNode c, NodeClass what, MoveRefusal& why) {
   const ShapeId result = d.shape(d.out(c));
   if (!result) {
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return false;
   }
   std::vector<DNode> each;
@@ -194,11 +194,11 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
   }
   if (found < 2 ||
       std::ranges::all_of(each, [&](DNode q) { return !q || q == first; })) {  // one node in several slots
-    if (several_from(d, d.ins(c), what)) why = Refusal::MultiUse;
+    if (several_from(d, d.ins(c), what)) why = MoveRefusal::MultiUse;
     return false;
   }
   if (!type_can_move(d, d[d.out(c)].dtype)) {
-    why = Refusal::Barrier;
+    why = MoveRefusal::Barrier;
     return false;
   }
   if (what == NodeClass::Transpose) return transposes_concat(d, c, each, why);
@@ -209,7 +209,7 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
     for (std::uint32_t i = 0; i < d[c].in_count; ++i) inverses += !each[i] && needs_node(d, d.in(c, i));
     if (inverses + 1 >= found) {
       d.hit_limit(SearchLimit::CommonOperands);
-      why = Refusal::NoGain;
+      why = MoveRefusal::NoGain;
       return false;
     }
   }
@@ -217,7 +217,7 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
   const auto r = copy_of(d.shapes().dims(result));
   const auto s0 = copy_of(d.shapes().dims(d.shape(d.in(first, 0))));
   const DimId outer = product(d, r, 0, d[c].axis);
-  why = Refusal::AxisCut;
+  why = MoveRefusal::AxisCut;
   for (std::size_t b = 0; outer && b < s0.size(); ++b) {
     if (product(d, s0, 0, b) != outer) continue;
     const auto joined_shapes = join_along(d, c, each, s0, b);
@@ -232,7 +232,7 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
     const ShapeId joined = d.shapes().intern(std::span<const DimId>(with(s0, b, joined_shapes->extent)));
     if (!joined ||
         (joined != result && deform_form(d.shapes(), joined, result).kind == DeformForm::Kind::None)) {
-      why = Refusal::NotWritable;
+      why = MoveRefusal::NotWritable;
       return false;
     }
     const DValue whole[] = {joined == result ? y : d.new_value(joined, d[y].dtype)}, out[] = {y};
@@ -245,10 +245,10 @@ bool common_concat(Draft& d, DNode c, NodeClass what, Refusal& why) {
   return false;
 }
 
-bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
+bool common_split(Draft& d, DNode s, NodeClass what, MoveRefusal& why) {
   const DValue x = d.in(s, 0);
   if (!d.shape(x)) {
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return false;
   }
   const auto xs = copy_of(d.shapes().dims(d.shape(x)));
@@ -264,7 +264,7 @@ bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
     found += fits;
     if (fits && !first) first = q;
     if (!v || !d.shape(v) || !d.shapes().number(d.shapes().dims(d.shape(v))[a])) {
-      why = Refusal::ShapeUnknown;
+      why = MoveRefusal::ShapeUnknown;
       return false;
     }
   }
@@ -273,18 +273,18 @@ bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
     for (const DValue v : d.outs(s))
       for (DUse u = v ? d.first_use(v) : DUse{}; u; u = d.next_use(u))
         readers += d[d.user(u)].node_class == what;
-    if (readers >= 2) why = Refusal::MultiUse;
+    if (readers >= 2) why = MoveRefusal::MultiUse;
     return false;
   }
   if (!type_can_move(d, d[x].dtype)) {
-    why = Refusal::Barrier;
+    why = MoveRefusal::Barrier;
     return false;
   }
   if (what == NodeClass::Transpose) return transposes_split(d, s, each, why);
 
   const auto t0 = copy_of(d.shapes().dims(d.shape(d.out(first))));
   const DimId outer = product(d, xs, 0, a), inner = product(d, xs, a + 1, xs.size());
-  why = Refusal::AxisCut;
+  why = MoveRefusal::AxisCut;
   for (std::size_t b = 0; outer && inner && b < t0.size(); ++b) {
     if (product(d, t0, 0, b) != outer) continue;
     const DimId new_inner = product(d, t0, b + 1, t0.size());
@@ -313,7 +313,7 @@ bool common_split(Draft& d, DNode s, NodeClass what, Refusal& why) {
         continue;
       }
       if (deform_form(d.shapes(), shapes[i], d.shape(v)).kind == DeformForm::Kind::None) {
-        why = Refusal::NotWritable;
+        why = MoveRefusal::NotWritable;
         return false;
       }
       const DValue from[] = {d.new_value(shapes[i], d[v].dtype)}, out[] = {v};

@@ -125,18 +125,18 @@ bool may_expand(const Draft& d, DNode n) {
   return !layout_sensitive(d, n) && scalar_equals_vector(kind, d[d.in(n, d[n].in_count - 1)].dtype);
 }
 
-Refusal operation_differs(const Draft& d, DNode a, DNode b) {
+MoveRefusal operation_differs(const Draft& d, DNode a, DNode b) {
   const Model& m = d.model();
   const NodeId x = d[a].origin, y = d[b].origin;
-  if (m.node(x).op != m.node(y).op) return Refusal::Operand;
-  if (d[a].in_count != d[b].in_count) return Refusal::Operand;
+  if (m.node(x).op != m.node(y).op) return MoveRefusal::Operand;
+  if (d[a].in_count != d[b].in_count) return MoveRefusal::Operand;
   for (std::uint32_t i = 0; i < d[a].in_count; ++i) {
     const DValue v = d.in(a, i), w = d.in(b, i);
-    if (v.valid() != w.valid()) return Refusal::Operand;
-    if (v && d[v].dtype != d[w].dtype) return Refusal::Type;
+    if (v.valid() != w.valid()) return MoveRefusal::Operand;
+    if (v && d[v].dtype != d[w].dtype) return MoveRefusal::Type;
   }
-  if (d[d.out(a)].dtype != d[d.out(b)].dtype) return Refusal::Type;
-  return x == y || same_attributes(m, x, y) ? Refusal::None : Refusal::Attributes;
+  if (d[d.out(a)].dtype != d[d.out(b)].dtype) return MoveRefusal::Type;
+  return x == y || same_attributes(m, x, y) ? MoveRefusal::None : MoveRefusal::Attributes;
 }
 
 bool unchanged_by_clamp(const Draft& d, TensorId t, bool whole) {

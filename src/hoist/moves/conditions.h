@@ -40,7 +40,7 @@ bool broadcast_sensitive(const Draft& d, DNode n, DValue operand);
 bool may_expand(const Draft& d, DNode n);
 // Compares operator, attributes (absent = default), number of operands, types of operands and result. Returns
 // None if all are the same, else the reason of a refusal.
-Refusal operation_differs(const Draft& d, DNode a, DNode b);
+MoveRefusal operation_differs(const Draft& d, DNode a, DNode b);
 
 // Returns whether Relu and Abs return all elements of the constant bit for bit: float or double, >= 0, no
 // NaN, no -0. With `whole` the same for Floor and Ceil: whole numbers. False for a constant of too many

@@ -47,7 +47,7 @@ struct ValueRow {
   std::vector<Child> children;
   bool matches = false;  // else it is a leaf
   // Why its constants cannot be joined but only be stacked; None if they can be joined.
-  Refusal stack_only = Refusal::None;
+  MoveRefusal stack_only = MoveRefusal::None;
   std::size_t leaf = 0;  // the one leaf row upstream of it; a leaf is its own
   DValue made;
 };
@@ -60,23 +60,23 @@ class LockstepWalk {
     for (const DValue v : operands_) shapes_.push_back(d.shape(v));
   }
 
-  bool run(Refusal& why) {
+  bool run(MoveRefusal& why) {
     row_of(operands_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      Refusal below = Refusal::None;
+      MoveRefusal below = MoveRefusal::None;
       expand(i, i == 0 ? why : below);
     }
     order_rows();
     find_leaves();
     while (rows_[0].leaf != 0) {
       const bool stacks = one_value(rows_[rows_[0].leaf]);
-      why = Refusal::MultiUse;
+      why = MoveRefusal::MultiUse;
       if (!cut_at_outside_uses() && (stacks || !cut_at_stacks(why)))
         return stacks ? build_stack(rows_[rows_[0].leaf].values[0], why) : build(why);
       find_leaves();
     }
-    if (why_ != Refusal::None) why = why_;
-    if (why == Refusal::None) why = Refusal::TwoOperands;
+    if (why_ != MoveRefusal::None) why = why_;
+    if (why == MoveRefusal::None) why = MoveRefusal::TwoOperands;
     return false;
   }
 
@@ -105,7 +105,7 @@ class LockstepWalk {
     return index_.find_or_add(hash, [&](std::uint32_t id) { return rows_[id].values == values; }, add);
   }
 
-  bool match(ValueRow& row, Refusal& why) {
+  bool match(ValueRow& row, MoveRefusal& why) {
     std::vector<DNode> real;
     for (const DValue v : row.values) {
       const DNode n = d_.constant(v) ? DNode{} : d_.def(v);
@@ -117,14 +117,14 @@ class LockstepWalk {
       }
       if (n) real.push_back(n);
       else if (real.empty() && row.nodes.size() > 1) {  // the first two branches are constants
-        why = Refusal::Operand;
+        why = MoveRefusal::Operand;
         return false;
       }
     }
     if (real.size() >= 2 && d_[real[0]].per_axis)
       for (std::size_t i = 0; i < row.values.size(); ++i)
         if (!row.nodes[i] || d_.shape(row.values[i]) != shapes_[i] || d_[row.nodes[i]].axis == axis_) {
-          why = Refusal::AxisCut;
+          why = MoveRefusal::AxisCut;
           return false;
         }
     if (real.size() < 2 || !same_elementwise(d_, real, d_.shape(d_.out(concat_)), options_, why))
@@ -133,13 +133,13 @@ class LockstepWalk {
     if (real.size() < row.values.size())
       for (std::size_t i = 0; i < row.values.size(); ++i)
         if (!row.nodes[i] && !returns_unchanged(d_, d_[real[0]].origin, d_[row.values[i]].tensor)) {
-          why = Refusal::Operand;
+          why = MoveRefusal::Operand;
           return false;
         }
     return true;
   }
 
-  void expand(std::size_t at, Refusal& why) {
+  void expand(std::size_t at, MoveRefusal& why) {
     ValueRow row = std::move(rows_[at]);
     row.matches = match(row, why);
     const DNode first =
@@ -173,7 +173,7 @@ class LockstepWalk {
           const bool shapes_known =
               std::ranges::all_of(branches, [](const Branch& b) { return b.from && b.to; });
           if (shapes_known) c.value = common_operand(d_, branches, k, axis_, concat_, why, &c.parts);
-          else why = Refusal::ShapeUnknown;
+          else why = MoveRefusal::ShapeUnknown;
         }
         if (!c.value && can_stack(c.parts)) row.stack_only = why;
         else if (!c.value) row.matches = false;
@@ -219,8 +219,8 @@ class LockstepWalk {
           one = rows_[c.row].leaf;
         }
       const bool wide = one != rows_.size() && bits_of(d_[rows_[one].values[0]].dtype) > most;
-      if (wide && at == 0) why_ = Refusal::Bytes;
-      if (several && at == 0) why_ = Refusal::TwoOperands;
+      if (wide && at == 0) why_ = MoveRefusal::Bytes;
+      if (several && at == 0) why_ = MoveRefusal::TwoOperands;
       if (several || wide || one == rows_.size()) row.matches = false;
       else row.leaf = one;
     }
@@ -264,7 +264,7 @@ class LockstepWalk {
     return found;
   }
 
-  bool build(Refusal& why) {
+  bool build(MoveRefusal& why) {
     ValueRow& leaf = rows_[rows_[0].leaf];
     std::vector<DValue> operands;
     for (std::size_t i = 0; i < leaf.values.size(); ++i) {
@@ -273,7 +273,7 @@ class LockstepWalk {
     }
     const DType type = d_[operands[0]].dtype;
     if (!type_can_move(d_, type)) {
-      why = Refusal::Type;
+      why = MoveRefusal::Type;
       return false;
     }
     if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end())
@@ -303,10 +303,10 @@ class LockstepWalk {
 
   // Ends the pattern at each row whose constants can only be stacked: the row becomes a leaf. Returns whether
   // there was one.
-  bool cut_at_stacks(Refusal& why) {
+  bool cut_at_stacks(MoveRefusal& why) {
     bool found = false;
     for (const std::size_t at : merged())
-      if (rows_[at].matches && rows_[at].stack_only != Refusal::None) {
+      if (rows_[at].matches && rows_[at].stack_only != MoveRefusal::None) {
         rows_[at].matches = false;
         why = rows_[at].stack_only;
         found = true;
@@ -370,16 +370,16 @@ class LockstepWalk {
 
   // Builds the merged nodes where every branch has the leaf x. Returns false, and sets `why`, if a stack is
   // not possible.
-  bool build_stack(DValue x, Refusal& why) {
+  bool build_stack(DValue x, MoveRefusal& why) {
     const std::vector<bool> wide = by_branch();
     const DValue y = d_.out(concat_);
     const ShapeId each = stack_shape();
-    why = Refusal::MultiUse;
+    why = MoveRefusal::MultiUse;
     if (!wide[0] || !each) return false;  // the same work n times
-    why = Refusal::Position;
+    why = MoveRefusal::Position;
     for (const std::size_t at : merged())
       if (rows_[at].matches && !may_stack(rows_[at], wide[at], each, wide)) return false;
-    why = Refusal::NotWritable;
+    why = MoveRefusal::NotWritable;
     if (deform_form(d_.shapes(), each, d_.shape(y)).kind == DeformForm::Kind::None) return false;
     rows_[rows_[0].leaf].made = deformed(d_, x, shapes_[0], concat_, {}, why);  // none: no row is reached
     for (const std::size_t at : order_) {
@@ -420,7 +420,7 @@ class LockstepWalk {
   InternIndex index_;
   std::vector<std::size_t> order_;
   std::vector<DNode> skipped_;
-  Refusal why_ = Refusal::None;  // of the root row, when it matched
+  MoveRefusal why_ = MoveRefusal::None;  // of the root row, when it matched
 };
 
 bool LockstepWalk::returns_unchanged(const Draft& d, NodeId n, TensorId t) {
@@ -432,11 +432,11 @@ bool LockstepWalk::returns_unchanged(const Draft& d, NodeId n, TensorId t) {
 
 }  // namespace
 
-bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why) {
+bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, MoveRefusal& why) {
   if (d[concat].in_count < 2) return false;
   for (std::uint32_t i = 0; i < d[concat].in_count; ++i)
     if (!d.shape(d.in(concat, i))) {
-      why = Refusal::ShapeUnknown;
+      why = MoveRefusal::ShapeUnknown;
       return false;
     }
   return LockstepWalk(d, concat, o).run(why);

@@ -15,39 +15,39 @@ bool equal_constants(const Draft& d, DValue a, DValue b) {
   return x && y && *x == *y && d[a].dtype != DType::String;
 }
 
-Refusal live_out_reason(const Draft& d, DValue v) {
+MoveRefusal live_out_reason(const Draft& d, DValue v) {
   for (DUse u = d.first_use(v); u; u = d.next_use(u))
-    if (d.slot(u) >= d[d.user(u)].real_in) return Refusal::Captured;
-  return Refusal::GraphOutput;
+    if (d.slot(u) >= d[d.user(u)].real_in) return MoveRefusal::Captured;
+  return MoveRefusal::GraphOutput;
 }
 
-Refusal not_elementwise_reason(const Draft& d, DNode n) {
+MoveRefusal not_elementwise_reason(const Draft& d, DNode n) {
   const bool barrier =
       n && d[n].node_class == NodeClass::Other && !d[n].shape_only &&
       (!d[n].anchor || (d[n].out_count > 0 && d.out(n) && d[d.out(n)].dtype == DType::String));
-  return barrier ? Refusal::Barrier : Refusal::Operand;
+  return barrier ? MoveRefusal::Barrier : MoveRefusal::Operand;
 }
 
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o,
-                      Refusal& why) {
+                      MoveRefusal& why) {
   for (const DNode n : nodes) {
     if (!d.is(n, NodeClass::Elementwise)) {
       why = not_elementwise_reason(d, n);
       return false;
     }
-    if (const Refusal r = operation_differs(d, nodes[0], n); r != Refusal::None) {
+    if (const MoveRefusal r = operation_differs(d, nodes[0], n); r != MoveRefusal::None) {
       why = r;
       return false;
     }
     if (!o.relaxed && (!position_free(d, n) || !may_reshape(d, n, to, true))) {
-      why = Refusal::Position;
+      why = MoveRefusal::Position;
       return false;
     }
   }
   std::vector<DNode> sorted(nodes.begin(), nodes.end());
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
-    why = Refusal::MultiUse;
+    why = MoveRefusal::MultiUse;
     return false;
   }
   return true;
@@ -108,7 +108,7 @@ DValue without_leading_ones(Draft& d, DValue constant, std::uint32_t axis) {
 }
 
 DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> mapped, std::uint32_t axis,
-            Refusal& why) {
+            MoveRefusal& why) {
   const std::size_t rank = d.shapes().rank(branches[0].to);
   std::vector<std::vector<std::int64_t>> dims;
   std::vector<std::int64_t> most(rank, 1);
@@ -116,14 +116,14 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
     const auto own = d.shapes().numbers(d.shape(mapped[i]));
     const auto extent = d.shapes().number(d.shapes().dims(branches[i].to)[axis]);
     if (!own || !extent) {
-      why = Refusal::Operand;
+      why = MoveRefusal::Operand;
       return {};
     }
     std::vector<std::int64_t> full(rank, 1);
     std::ranges::copy(*own, full.end() - static_cast<std::ptrdiff_t>(own->size()));
     full[axis] = 1;
     if (std::ranges::count(full, 0) > 0) {  // max() below needs extents of at least 1
-      why = Refusal::Operand;
+      why = MoveRefusal::Operand;
       return {};
     }
     full[axis] = *extent;
@@ -151,14 +151,14 @@ DValue join(Draft& d, std::span<const Branch> branches, std::span<const DValue> 
 }  // namespace
 
 DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis,
-                      DNode before, Refusal& why, std::vector<DValue>* parts) {
+                      DNode before, MoveRefusal& why, std::vector<DValue>* parts) {
   const DNode first = branches[0].node;
   const auto same = [&](auto value_of) {
     return std::ranges::all_of(branches, [&](const Branch& b) {
       return value_of(b) == value_of(branches[0]) || equal_constants(d, value_of(b), value_of(branches[0]));
     });
   };
-  why = Refusal::Operand;
+  why = MoveRefusal::Operand;
   if (operand_kind(d.model(), d[first].origin, slot) == Operand::Fixed)
     return same([](const Branch& b) { return b.operand; }) ? branches[0].operand : DValue{};
   if (!broadcasts(d.model(), d[first].origin)) return {};  // a common operand would have to be full
@@ -167,7 +167,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
   for (const Branch& b : branches) {
     const DValue v = mapped_operand(d, b.operand, b.from, b.to, may_expand(d, b.node), before, why);
     if (!v) return {};
-    why = Refusal::Operand;
+    why = MoveRefusal::Operand;
     if (!d.constant(v) && v != b.operand) return {};  // a new deformation at run time
     all_constant &= d.constant(v);
     mapped.push_back(v);
@@ -176,7 +176,7 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
       mapped, [&](DValue v) { return v == mapped[0] || equal_constants(d, v, mapped[0]); });
   if (one && has_extent_one(d, mapped[0], branches[0].to, axis)) {
     if (!broadcast_sensitive(d, first, mapped[0])) return mapped[0];
-    why = Refusal::Position;
+    why = MoveRefusal::Position;
     return {};
   }
   if (!all_constant || !may_expand(d, first)) return {};

@@ -22,7 +22,7 @@ struct Branch {
 // Returns none, and sets `why`, if neither is possible. If `parts` is given, it receives the branches' mapped
 // constants that have to be joined, also when joining fails (unknown extent, too many elements).
 DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t slot, std::uint32_t axis,
-                      DNode before, Refusal& why, std::vector<DValue>* parts = nullptr);
+                      DNode before, MoveRefusal& why, std::vector<DValue>* parts = nullptr);
 
 // Returns the constants, each of which broadcasts to `to`, stacked along a new axis before `axis`; none if
 // the result has too many elements.
@@ -32,7 +32,7 @@ DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, st
 // equal operator, attributes and types, whose bits do not depend on the position (unless relaxed). Sets `why`
 // if not.
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o,
-                      Refusal& why);
+                      MoveRefusal& why);
 
 // Returns the operand of n that pairs with operand `slot` of `first`; the two nodes have the same operator.
 // Where the operator's first two operands can be swapped bit for bit, they are swapped if only then both pair
@@ -43,8 +43,8 @@ DValue paired_operand(const Draft& d, DNode first, DNode n, std::size_t slot);
 bool equal_constants(const Draft& d, DValue a, DValue b);
 
 // Returns why a value is live-out: Captured or GraphOutput.
-Refusal live_out_reason(const Draft& d, DValue v);
+MoveRefusal live_out_reason(const Draft& d, DValue v);
 // Returns why a node that is not elementwise ends a walk: Barrier or Operand.
-Refusal not_elementwise_reason(const Draft& d, DNode n);
+MoveRefusal not_elementwise_reason(const Draft& d, DNode n);
 
 }  // namespace graphopt

@@ -43,17 +43,17 @@ struct SplitResult {
 
 // Adds to p.nodes those downstream of its last node (of p.value, if it has none) up to the next join node.
 // Returns false, and sets `why`, if there is no join node.
-bool walk_to_join_node(const Draft& d, SplitResult& p, Refusal& why) {
+bool walk_to_join_node(const Draft& d, SplitResult& p, MoveRefusal& why) {
   std::vector<std::pair<std::uint64_t, DNode>>
       open;  // a heap, the first in order on top: the readers to be visited, one per use
   const auto add_readers = [&](DValue v) {
     if (d[v].live_out || !d.first_use(v)) {
-      why = d[v].live_out && (v == p.value || d.first_use(v)) ? live_out_reason(d, v) : Refusal::MultiUse;
+      why = d[v].live_out && (v == p.value || d.first_use(v)) ? live_out_reason(d, v) : MoveRefusal::MultiUse;
       return false;
     }
     if (open.size() + d[v].use_count > kSearchLimits.branch_nodes) {
       d.hit_limit(SearchLimit::BranchNodes);
-      why = Refusal::Limit;
+      why = MoveRefusal::Limit;
       return false;
     }
     for (DUse u = d.first_use(v); u; u = d.next_use(u)) {
@@ -61,7 +61,7 @@ bool walk_to_join_node(const Draft& d, SplitResult& p, Refusal& why) {
       if (!d.is(n, NodeClass::Elementwise)) {
         const bool one =
             d.single_user(v).valid() && !d[n].shape_only && d[n].node_class != NodeClass::Deformation;
-        why = one ? not_elementwise_reason(d, n) : Refusal::MultiUse;
+        why = one ? not_elementwise_reason(d, n) : MoveRefusal::MultiUse;
         return false;
       }
       open.emplace_back(d[n].key, n);
@@ -73,7 +73,7 @@ bool walk_to_join_node(const Draft& d, SplitResult& p, Refusal& why) {
     if (!add_readers(v)) return false;
     if (p.nodes.size() == kSearchLimits.branch_nodes) {
       d.hit_limit(SearchLimit::BranchNodes);
-      why = Refusal::Limit;
+      why = MoveRefusal::Limit;
       return false;
     }
     const DNode next = open.front().second;
@@ -86,14 +86,14 @@ bool walk_to_join_node(const Draft& d, SplitResult& p, Refusal& why) {
   }
 }
 
-bool follow(const Draft& d, SplitResult& p, Refusal& why) {
+bool follow(const Draft& d, SplitResult& p, MoveRefusal& why) {
   for (p.value = p.result; p.value && d.single_use(p.value); p.value = d.out(p.deformations.back())) {
     const DUse u = d.first_use(p.value);
     if (d[d.user(u)].node_class != NodeClass::Deformation || d[d.user(u)].shape_only || d.slot(u) != 0) break;
     p.deformations.push_back(d.user(u));
   }
   if (!p.value) {
-    why = Refusal::MultiUse;
+    why = MoveRefusal::MultiUse;
     return false;
   }
   return walk_to_join_node(d, p, why);
@@ -122,17 +122,17 @@ class SplitLockstep {
   SplitLockstep(Draft& d, DNode split, const MoveOptions& o, std::span<const SplitResult> results)
       : d_(d), split_(split), options_(o), results_(results), rows_(results[0].nodes.size()) {}
 
-  bool match(Refusal& why) {
+  bool match(MoveRefusal& why) {
     for (const SplitResult& p : results_)
       if (p.nodes.size() != rows_.size()) {
-        why = Refusal::MultiUse;  // a value of one branch has a reader that the others do not have
+        why = MoveRefusal::MultiUse;  // a value of one branch has a reader that the others do not have
         return false;
       }
     for (std::uint32_t i = 0; i < results_.size(); ++i)
       for (std::uint32_t k = 0; k < rows_.size(); ++k) positions_.push_back({results_[i].nodes[k], i, k});
     std::ranges::sort(positions_, {}, &Position::node);
     if (std::ranges::adjacent_find(positions_, {}, &Position::node) != positions_.end()) {
-      why = Refusal::MultiUse;  // two branches meet
+      why = MoveRefusal::MultiUse;  // two branches meet
       return false;
     }
     for (NodeRow& row : rows_) row.nodes.resize(results_.size());
@@ -146,7 +146,7 @@ class SplitLockstep {
 
   // Finds the common operands of each row, and the last node (latest()) that computes one. Returns false,
   // and sets `why`, if an operand is not common.
-  bool find_operands(Refusal& why) {
+  bool find_operands(MoveRefusal& why) {
     for (NodeRow& row : rows_)
       for (std::uint32_t slot = 0; slot < row.in.size(); ++slot) {
         Operands& in = row.in[slot];
@@ -218,25 +218,25 @@ class SplitLockstep {
     return true;
   }
 
-  bool match_row(NodeRow& row, Refusal& why) {
+  bool match_row(NodeRow& row, MoveRefusal& why) {
     if (!same_elementwise(d_, row.nodes, d_.shape(d_.in(split_, 0)), options_, why)) return false;
     const DNode first = row.nodes[0];
     for (std::size_t i = 0; i < results_.size(); ++i) {
       const SplitResult& p = results_[i];
       if (d_.shape(d_.out(row.nodes[i])) != d_.shape(p.value)) {
-        why = Refusal::ShapeUnknown;
+        why = MoveRefusal::ShapeUnknown;
         return false;
       }
       if (d_[row.nodes[i]].per_axis &&
           (d_.shape(p.value) != d_.shape(p.result) || d_[row.nodes[i]].axis == d_[split_].axis)) {
-        why = Refusal::AxisCut;
+        why = MoveRefusal::AxisCut;
         return false;
       }
     }
     for (std::uint32_t slot = 0; slot < d_[first].in_count; ++slot) {
       row.in.emplace_back();
       if (d_.in(first, slot) && !match_operand(row, slot, row.in.back())) {
-        why = Refusal::Operand;
+        why = MoveRefusal::Operand;
         return false;
       }
     }
@@ -280,11 +280,11 @@ class SplitLockstep {
 
 }  // namespace
 
-bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
+bool merge_split(Draft& d, DNode split, const MoveOptions& o, MoveRefusal& why) {
   const DValue x = d.in(split, 0);
   if (d[split].out_count < 2) return false;
   if (!d.shape(x)) {
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return false;
   }
   std::vector<SplitResult> results;
@@ -293,7 +293,7 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
     p.result = v;
     if (!follow(d, p, why)) return false;
     if (!d.shape(v) || !d.shape(p.value)) {
-      why = Refusal::ShapeUnknown;
+      why = MoveRefusal::ShapeUnknown;
       return false;
     }
     results.push_back(std::move(p));
@@ -301,13 +301,13 @@ bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
   // Returns why the Split cannot carry the values at the join nodes, if so; the next join nodes may do.
   const auto carry_refusal = [&] {
     const DType type = d[d.out(results[0].nodes.back())].dtype;
-    return !type_can_move(d, type)               ? Refusal::Type
-           : bits_of(type) > bits_of(d[x].dtype) ? Refusal::Bytes
-                                                 : Refusal::None;
+    return !type_can_move(d, type)               ? MoveRefusal::Type
+           : bits_of(type) > bits_of(d[x].dtype) ? MoveRefusal::Bytes
+                                                 : MoveRefusal::None;
   };
-  for (Refusal not_here; (not_here = carry_refusal()) != Refusal::None;)
+  for (MoveRefusal not_here; (not_here = carry_refusal()) != MoveRefusal::None;)
     for (SplitResult& p : results)
-      if (Refusal further = Refusal::None; !walk_to_join_node(d, p, further)) {
+      if (MoveRefusal further = MoveRefusal::None; !walk_to_join_node(d, p, further)) {
         why = not_here;
         return false;
       }

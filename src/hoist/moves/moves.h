@@ -22,29 +22,29 @@ inline std::vector<DimId> copy_of(std::span<const DimId> dims) { return {dims.be
 
 // --- merge_concat.cpp --------------------------------------------------------------------------------------
 // `merge`: one elementwise graph downstream of the Concat replaces one upstream of each operand.
-bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, Refusal& why);
+bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, MoveRefusal& why);
 
 // --- merge_split.cpp ---------------------------------------------------------------------------------------
 // `split`: one elementwise graph upstream of the Split replaces one downstream of each result.
-bool merge_split(Draft& d, DNode split, const MoveOptions& o, Refusal& why);
+bool merge_split(Draft& d, DNode split, const MoveOptions& o, MoveRefusal& why);
 
 // --- common_deformation.cpp --------------------------------------------------------------------------------
 // `common-concat`, `common-split`, `transpose`: one node of class `what`, Deformation or Transpose,
 // downstream of the Concat or upstream of the Split replaces one on each branch.
-bool common_concat(Draft& d, DNode concat, NodeClass what, Refusal& why);
-bool common_split(Draft& d, DNode split, NodeClass what, Refusal& why);
+bool common_concat(Draft& d, DNode concat, NodeClass what, MoveRefusal& why);
+bool common_split(Draft& d, DNode split, NodeClass what, MoveRefusal& why);
 
 // --- unbind.cpp --------------------------------------------------------------------------------------------
 // `tiles`: the Gathers of the indices 0 .. n-1 of one axis become one Split and a Squeeze each.
-bool unbind(Draft& d, DNode gather, Refusal& why);
+bool unbind(Draft& d, DNode gather, MoveRefusal& why);
 
 // --- strided_slices.cpp ------------------------------------------------------------------------------------
 // `tiles`: Slices that take every k-th element of an axis. Those that one Concat joins become Reshape,
 // Transpose, Reshape (join_strides); others a Reshape to [m, k], a Split and a Squeeze each, which are moved
 // past the elementwise nodes downstream (split_strides).
 bool is_slice(const Draft& d, DNode n);  // any Slice, also one whose class is Other (other bounds or steps)
-bool join_strides(Draft& d, DNode concat, Refusal& why);
-bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why);
+bool join_strides(Draft& d, DNode concat, MoveRefusal& why);
+bool split_strides(Draft& d, DNode slice, const MoveOptions& o, MoveRefusal& why);
 
 // --- rebase.cpp --------------------------------------------------------------------------------------------
 // Sets `out` to the cluster of `member`, in topological order: the largest set of elementwise nodes that
@@ -54,7 +54,7 @@ void cluster_of(const Draft& d, DNode member, std::vector<DNode>& out);
 // `serial-backward`, `serial-forward`, `transpose`: the cluster that consumes (Down) or feeds (Up)
 // `boundary`, a deformation or Transpose, works on the shape of the boundary's other side.
 bool rebase(Draft& d, DNode boundary, std::span<const DNode> cluster, Direction direction,
-            const MoveOptions& o, Refusal& why);
+            const MoveOptions& o, MoveRefusal& why);
 // Returns false only if rebase() cannot lower the cost: it would add at least as many deformations as it
 // removes at most, and would bring no elementwise node that is in no region next to a region. Returns true
 // for every Transpose, and where the neighbours do not tell. Reads only the nodes around the cluster, so it
@@ -65,32 +65,33 @@ bool rebase_may_pay(const Draft& d, DNode boundary, std::span<const DNode> clust
 // `fork`: the clusters of all consumers of one deformation move upstream of it at once.
 // Returns the consumers, each once. Returns none if they are fewer than two or not all of them are
 // elementwise nodes that read the deformation in full; also, with `why` set to Limit, if they are too many.
-std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, Refusal& why);
-bool fork(Draft& d, DNode deformation, std::span<const DNode> consumers, const MoveOptions& o, Refusal& why);
+std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, MoveRefusal& why);
+bool fork(Draft& d, DNode deformation, std::span<const DNode> consumers, const MoveOptions& o,
+          MoveRefusal& why);
 // `serial-backward` (Down) and `serial-forward` (Up) as a pair: a cluster moves past a deformation and the
 // Transpose next to it, or past a Transpose and the deformation next to it.
 // Returns a node of the cluster that reads or feeds `boundary`, if it is in no region and there is such a
 // next node; else none.
 DNode pair_member(const Draft& d, DNode boundary, Direction direction);
 bool rebase_past_two(Draft& d, DNode boundary, DNode member, Direction direction, const MoveOptions& o,
-                     Refusal& why);
+                     MoveRefusal& why);
 // `common-concat` and `common-split` as a pair with rebase(): the clusters that consume the Concat, or the
 // one that feeds the Split, move past the common deformation, so that they stay next to the Concat or Split.
-bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, Refusal& why);
-bool common_split_past(Draft& d, DNode split, const MoveOptions& o, Refusal& why);
+bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, MoveRefusal& why);
+bool common_split_past(Draft& d, DNode split, const MoveOptions& o, MoveRefusal& why);
 
 // --- pass_through.cpp --------------------------------------------------------------------------------------
 // `through`: a deformation or Transpose passes operators that work along axes, and elementwise nodes. Up:
 // `start` stays, and one of the same class upstream of it sinks to it. Down: `start` itself sinks until it
 // has no effect.
-bool pass_through(Draft& d, DNode start, Direction direction, const MoveOptions& o, Refusal& why);
+bool pass_through(Draft& d, DNode start, Direction direction, const MoveOptions& o, MoveRefusal& why);
 // `through`: deformations or Transposes (`what`) upstream of several operands of a Concat sink to it, then
 // common_concat().
-bool pass_to_concat(Draft& d, DNode concat, NodeClass what, const MoveOptions& o, Refusal& why);
+bool pass_to_concat(Draft& d, DNode concat, NodeClass what, const MoveOptions& o, MoveRefusal& why);
 
 // --- cancel_blocks.cpp -------------------------------------------------------------------------------------
 // `blocks`: removes a DepthToSpace and the SpaceToDepth `lower` that undoes it, or the other way round, with
 // elementwise nodes between them.
-bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, Refusal& why);
+bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, MoveRefusal& why);
 
 }  // namespace graphopt

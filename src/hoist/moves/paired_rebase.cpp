@@ -25,7 +25,7 @@ namespace graphopt {
 namespace {
 
 bool rebase_around(Draft& d, DNode boundary, DNode member, Direction direction, const MoveOptions& o,
-                   Refusal& why) {
+                   MoveRefusal& why) {
   std::vector<DNode> cluster;
   cluster_of(d, member, cluster);
   return rebase(d, boundary, cluster, direction, o, why);
@@ -38,12 +38,12 @@ DNode next_boundary(const Draft& d, DNode boundary, Direction direction) {
 
 // Returns the consumers of the deformation, each once; none if not all of them are elementwise nodes that
 // read it in full, or, with `why` set to Limit, if they are too many.
-std::vector<DNode> full_consumers(const Draft& d, DNode deformation, Refusal& why) {
+std::vector<DNode> full_consumers(const Draft& d, DNode deformation, MoveRefusal& why) {
   const DValue y = d.out(deformation);
   if (d[y].live_out) return {};
   if (d[y].use_count > kSearchLimits.fork_consumers) {
     d.hit_limit(SearchLimit::ForkConsumers);
-    why = Refusal::Limit;
+    why = MoveRefusal::Limit;
     return {};
   }
   std::vector<DNode> consumers;
@@ -56,14 +56,15 @@ std::vector<DNode> full_consumers(const Draft& d, DNode deformation, Refusal& wh
 
 }  // namespace
 
-std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, Refusal& why) {
+std::vector<DNode> fork_consumers(const Draft& d, DNode deformation, MoveRefusal& why) {
   std::vector<DNode> consumers;
   if (d[d.out(deformation)].use_count >= 2) consumers = full_consumers(d, deformation, why);
   if (consumers.size() < 2) return {};
   return consumers;
 }
 
-bool fork(Draft& d, DNode deformation, std::span<const DNode> consumers, const MoveOptions& o, Refusal& why) {
+bool fork(Draft& d, DNode deformation, std::span<const DNode> consumers, const MoveOptions& o,
+          MoveRefusal& why) {
   return std::ranges::all_of(consumers, [&](DNode m) {
     return !consumes_in_full(d, m, deformation) ||  // the cluster of an earlier one held m
            rebase_around(d, deformation, m, Direction::Down, o, why);
@@ -83,7 +84,7 @@ DNode pair_member(const Draft& d, DNode boundary, Direction direction) {
 }
 
 bool rebase_past_two(Draft& d, DNode boundary, DNode member, Direction direction, const MoveOptions& o,
-                     Refusal& why) {
+                     MoveRefusal& why) {
   const DNode next = next_boundary(d, boundary, direction);
   if (!rebase_around(d, boundary, member, direction, o, why)) return false;
   canonicalize(d);  // the first boundary cancels with its inverse
@@ -93,7 +94,7 @@ bool rebase_past_two(Draft& d, DNode boundary, DNode member, Direction direction
   return adjacent && rebase_around(d, next, member, direction, o, why);
 }
 
-bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, Refusal& why) {
+bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, MoveRefusal& why) {
   const DValue y = d.out(concat);
   if (d[y].live_out) return false;  // the deformation would have to stay downstream of the cluster, too
   if (!common_concat(d, concat, NodeClass::Deformation, why)) return false;
@@ -104,7 +105,7 @@ bool common_concat_past(Draft& d, DNode concat, const MoveOptions& o, Refusal& w
   return !consumers.empty() && fork(d, common, consumers, o, why);
 }
 
-bool common_split_past(Draft& d, DNode split, const MoveOptions& o, Refusal& why) {
+bool common_split_past(Draft& d, DNode split, const MoveOptions& o, MoveRefusal& why) {
   if (!common_split(d, split, NodeClass::Deformation, why)) return false;
   canonicalize(d);
   const DNode common = d[split].alive ? d.def(d.in(split, 0)) : DNode{};

@@ -81,13 +81,13 @@ bool holds(std::span<const std::int64_t> axes, std::size_t axis) {
   return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
 }
 
-std::optional<PassedAxes> past_transpose(const Draft& d, DNode m, const Boundary& b, Refusal& why) {
+std::optional<PassedAxes> past_transpose(const Draft& d, DNode m, const Boundary& b, MoveRefusal& why) {
   const auto axes = d.list(d[m].list);
   PassedAxes c;
   c.boundary.is_transpose = true;
   for (const std::int64_t a : axes) c.axes.push_back(b.perm[static_cast<std::size_t>(a)]);
   if (d[m].work == AxisWork::Suffix && !std::ranges::equal(axes, c.axes)) {
-    why = Refusal::AxisCut;
+    why = MoveRefusal::AxisCut;
     return std::nullopt;
   }
   if (d[m].work == AxisWork::Reduce) std::ranges::sort(c.axes);  // a set; the others say more per axis
@@ -162,18 +162,18 @@ bool map_axes(Draft& d, DNode m, const Boundary& b, Axes& out) {
   return true;
 }
 
-std::optional<PassedAxes> past_deformation(Draft& d, DNode m, const Boundary& b, Refusal& why) {
+std::optional<PassedAxes> past_deformation(Draft& d, DNode m, const Boundary& b, MoveRefusal& why) {
   const auto axes = d.list(d[m].list);
   const Dims result = copy_of(d.shapes().dims(d.shape(d.out(m))));
   for (const Dims* dims : {&b.upstream, &b.downstream, &result})
     for (const DimId x : *dims)
       if (d.shapes().pool().is_constant(x, 0)) {  // products of 0 do not identify groups
-        why = Refusal::AxisCut;
+        why = MoveRefusal::AxisCut;
         return std::nullopt;
       }
   PassedAxes c;
   if (!map_axes(d, m, b, c.axes)) {
-    why = Refusal::AxisCut;
+    why = MoveRefusal::AxisCut;
     return std::nullopt;
   }
   const DimId one = d.shapes().pool().constant(1);
@@ -189,7 +189,7 @@ std::optional<PassedAxes> past_deformation(Draft& d, DNode m, const Boundary& b,
   c.boundary.downstream = result;
   const ShapeId from = d.shapes().intern(std::span<const DimId>(c.boundary.upstream)), to = d.shape(d.out(m));
   if (!from || (from != to && deform_form(d.shapes(), from, to).kind == DeformForm::Kind::None)) {
-    why = Refusal::NotWritable;
+    why = MoveRefusal::NotWritable;
     return std::nullopt;
   }
   return c;
@@ -201,14 +201,15 @@ bool works_along(const Draft& d, DNode m) {
 
 // Computes what m becomes when the boundary `b`, which m reads as operand 0, passes it. Changes nothing.
 // Returns nothing, and sets `why`, if the boundary cannot pass.
-std::optional<PassedAxes> pass_one(Draft& d, DNode m, const Boundary& b, const MoveOptions& o, Refusal& why) {
+std::optional<PassedAxes> pass_one(Draft& d, DNode m, const Boundary& b, const MoveOptions& o,
+                                   MoveRefusal& why) {
   if (!o.relaxed && !axis_work_keeps_bits(d.model().kind(d[m].origin), d[d.in(m, 0)].dtype, b.is_transpose)) {
-    why = Refusal::Position;
+    why = MoveRefusal::Position;
     return std::nullopt;
   }
   if (d.shapes().rank(d.shape(d.in(m, 0))) != b.downstream.size()) return std::nullopt;
   if (!type_can_move(d, d[d.out(m)].dtype)) {
-    why = Refusal::Type;
+    why = MoveRefusal::Type;
     return std::nullopt;
   }
   return b.is_transpose ? past_transpose(d, m, b, why) : past_deformation(d, m, b, why);
@@ -266,7 +267,7 @@ std::vector<DNode> path_up(const Draft& d, DValue end, NodeClass node_class, boo
 
 // Returns the path from the boundary `upper` down to the node downstream of which it has no effect; empty if
 // there is no such node.
-std::vector<DNode> path_down(Draft& d, DNode upper, const MoveOptions& o, Refusal& why) {
+std::vector<DNode> path_down(Draft& d, DNode upper, const MoveOptions& o, MoveRefusal& why) {
   std::vector<DNode> path{upper};
   auto b = boundary_of(d, upper);
   if (!b || has_no_effect(d, *b)) return {};
@@ -279,7 +280,7 @@ std::vector<DNode> path_down(Draft& d, DNode upper, const MoveOptions& o, Refusa
       continue;
     }
     if (!works_along(d, n) || d.in(n, 0) != v) return {};
-    Refusal here = Refusal::None;
+    MoveRefusal here = MoveRefusal::None;
     const auto c = pass_one(d, n, *b, o, here);
     if (!c) {
       if (d[n].work == AxisWork::Reduce) why = here;  // only reductions make a boundary vanish
@@ -297,13 +298,13 @@ std::vector<DNode> path_down(Draft& d, DNode upper, const MoveOptions& o, Refusa
 // Returns the boundary as it would be downstream of the whole path; nothing, and sets `why`, if it cannot
 // pass a node that works along axes. Elementwise nodes are checked later, by rebase().
 std::optional<Boundary> boundary_below(Draft& d, std::span<const DNode> path, const MoveOptions& o,
-                                       Refusal& why) {
+                                       MoveRefusal& why) {
   auto b = boundary_of(d, path[0]);
   for (std::size_t i = 1; b && i < path.size(); ++i) {
     const DNode m = path[i];
     // Other readers of the value would need a Transpose of their own, perhaps of more elements than today.
     if (b->is_transpose && i + 1 < path.size() && !d.single_use(d.out(m))) {
-      why = Refusal::MultiUse;
+      why = MoveRefusal::MultiUse;
       return std::nullopt;
     }
     if (d.is(m, NodeClass::Elementwise)) {
@@ -339,7 +340,7 @@ DNode put_downstream(Draft& d, DNode m, DValue source, const PassedAxes& c) {
 // Moves the boundary path[0] down the path. Stops early, with true, where rebasing a cluster has changed the
 // rest of the path; the cost decides then whether the move is kept. Returns false, and sets `why`, if a node
 // cannot be passed.
-bool sink_boundary(Draft& d, std::span<const DNode> path, const MoveOptions& o, Refusal& why) {
+bool sink_boundary(Draft& d, std::span<const DNode> path, const MoveOptions& o, MoveRefusal& why) {
   DNode boundary = d.def(d.out(path[0]));  // a rebase on another path may have replaced path[0]
   std::vector<DNode> cluster;
   for (std::size_t i = 1; boundary && d[boundary].alive && i < path.size();) {
@@ -384,7 +385,7 @@ bool grows(Draft& d, std::span<const DNode> path) {
 
 }  // namespace
 
-bool pass_through(Draft& d, DNode start, Direction direction, const MoveOptions& o, Refusal& why) {
+bool pass_through(Draft& d, DNode start, Direction direction, const MoveOptions& o, MoveRefusal& why) {
   if (direction == Direction::Down) {
     const std::vector<DNode> path = path_down(d, start, o, why);
     return !path.empty() && sink_boundary(d, path, o, why);
@@ -393,7 +394,7 @@ bool pass_through(Draft& d, DNode start, Direction direction, const MoveOptions&
   return !path.empty() && boundary_below(d, path, o, why) && sink_boundary(d, path, o, why);
 }
 
-bool pass_to_concat(Draft& d, DNode concat, NodeClass what, const MoveOptions& o, Refusal& why) {
+bool pass_to_concat(Draft& d, DNode concat, NodeClass what, const MoveOptions& o, MoveRefusal& why) {
   std::vector<std::vector<DNode>> paths;
   std::vector<DNode> passed;
   Axes perm;
@@ -405,19 +406,19 @@ bool pass_to_concat(Draft& d, DNode concat, NodeClass what, const MoveOptions& o
       if (is_transpose) return false;  // all or none
       continue;
     }
-    Refusal here = Refusal::None;
+    MoveRefusal here = MoveRefusal::None;
     const auto b = boundary_below(d, path, o, here);
     if (!b || !d.single_use(v)) {
-      why = b ? Refusal::MultiUse : here;
+      why = b ? MoveRefusal::MultiUse : here;
       if (is_transpose) return false;
       continue;
     }
     if (is_transpose && !paths.empty() && b->perm != perm) {
-      why = Refusal::Attributes;
+      why = MoveRefusal::Attributes;
       return false;
     }
     if (is_transpose && grows(d, path)) {
-      why = Refusal::Bytes;
+      why = MoveRefusal::Bytes;
       return false;
     }
     perm = b->perm;

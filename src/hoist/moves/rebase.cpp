@@ -31,7 +31,7 @@ std::vector<std::int64_t> inverse_of(std::span<const std::int64_t> perm) {
 
 class Rebase {
  public:
-  Rebase(Draft& d, std::span<const DNode> cluster, ShapeId from, ShapeId to, Refusal& why)
+  Rebase(Draft& d, std::span<const DNode> cluster, ShapeId from, ShapeId to, MoveRefusal& why)
       : d_(d), cluster_(cluster), from_(from), to_(to), why_(why) {
     d.clear_marks();
     for (const DNode n : cluster_) d.mark(n);
@@ -52,7 +52,7 @@ class Rebase {
         DValue v = d_.in(n, k);
         const bool fixed = operand_kind(d_.model(), d_[n].origin, k) == Operand::Fixed;
         if (v && fixed && in_cluster(v)) {  // a bound or scale computed in the cluster must keep its rank
-          why_ = Refusal::Operand;
+          why_ = MoveRefusal::Operand;
           return false;
         }
         if (v && !fixed && !in_cluster(v)) {
@@ -62,7 +62,7 @@ class Rebase {
         operands.push_back(v);
       }
       if (!covers_new_shape(n, std::span(operands).subspan(first))) {
-        why_ = Refusal::Operand;
+        why_ = MoveRefusal::Operand;
         return false;
       }
     }
@@ -122,7 +122,7 @@ class Rebase {
     const ShapeTable& shapes = d_.shapes();
     const std::vector<DimId> a(shapes.dims(from_).begin(), shapes.dims(from_).end()),
         b(shapes.dims(to_).begin(), shapes.dims(to_).end());
-    why_ = Refusal::AxisCut;
+    why_ = MoveRefusal::AxisCut;
     for (const DimGroup& g : dim_groups(d_.shapes(), a, b)) {
       if (axis < g.a_begin || axis >= g.a_end) continue;
       for (std::uint32_t k = g.a_begin; k < g.a_end; ++k)
@@ -154,7 +154,7 @@ class Rebase {
     } else if (type_can_move(d_, d_[v].dtype)) {
       z = transposed(v, perm, to_, reader);
     } else {
-      why_ = Refusal::Type;
+      why_ = MoveRefusal::Type;
     }
     full_.emplace_back(v, z);
     if (full_.size() == kFew + 1)
@@ -167,11 +167,11 @@ class Rebase {
     if (perm.empty()) return mapped_operand(d_, v, from_, to_, may_expand(d_, reader), reader, why_);
     const ShapeId q = d_.shape(v);
     if (!q) {
-      why_ = Refusal::ShapeUnknown;
+      why_ = MoveRefusal::ShapeUnknown;
       return {};
     }
     if (d_.shapes().all_ones(q)) return d_.shapes().rank(q) <= perm.size() ? v : DValue{};
-    why_ = Refusal::Operand;
+    why_ = MoveRefusal::Operand;
     auto dims = d_.constant(v) ? d_.shapes().numbers(q) : std::nullopt;
     if (!dims || dims->size() > perm.size()) return {};
     dims->insert(dims->begin(), perm.size() - dims->size(), 1);
@@ -212,7 +212,7 @@ class Rebase {
     for (const DUse u : outside)
       if (reads_directly(u)) read_directly(d_.user(u), fresh);
     if (!type_can_move(d_, d_[old].dtype)) {
-      why_ = Refusal::Type;
+      why_ = MoveRefusal::Type;
       return false;
     }
     const DValue in[] = {fresh}, out[] = {old};
@@ -231,7 +231,7 @@ class Rebase {
       d_.new_node(NodeClass::Deformation, target_for_results.reshape, with_target, out, d_[n].next);
       return true;
     }
-    why_ = Refusal::NotWritable;
+    why_ = MoveRefusal::NotWritable;
     return false;
   }
 
@@ -262,7 +262,7 @@ class Rebase {
   std::vector<DUse> outside_;  // of restore_outside()
   std::vector<std::pair<DNode, std::uint32_t>> within_;
   const ShapeId from_, to_;
-  Refusal& why_;
+  MoveRefusal& why_;
   std::vector<std::pair<DValue, DValue>> full_;  // operands from outside, and what replaced them; mostly few
   static constexpr std::size_t kFew = 8;
   std::unordered_map<std::uint32_t, DValue> many_;
@@ -400,10 +400,10 @@ static bool has_target_operand(const Draft& d, DNode boundary) {
 }
 
 bool rebase(Draft& d, DNode boundary, std::span<const DNode> cluster, Direction direction,
-            const MoveOptions& o, Refusal& why) {
+            const MoveOptions& o, MoveRefusal& why) {
   const ShapeId upstream = d.shape(d.in(boundary, 0)), downstream = d.shape(d.out(boundary));
   if (!upstream || !downstream) {
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return false;
   }
   const bool down = direction == Direction::Down;
@@ -411,7 +411,7 @@ bool rebase(Draft& d, DNode boundary, std::span<const DNode> cluster, Direction 
   for (const DNode n : cluster)
     if (!o.relaxed && (!may_reshape(d, n, down ? upstream : downstream, is_transpose) ||
                        (is_transpose && !position_free(d, n)))) {
-      why = Refusal::Position;
+      why = MoveRefusal::Position;
       return false;
     }
   const DNode first = cluster.front();

@@ -11,7 +11,7 @@
 
 namespace graphopt {
 
-enum class Refusal : std::uint8_t {
+enum class MoveRefusal : std::uint8_t {
   None,
   MultiUse,
   GraphOutput,
@@ -33,36 +33,36 @@ enum class Refusal : std::uint8_t {
 };
 
 struct RefusalText {
-  Refusal reason;
+  MoveRefusal reason;
   std::string_view text;
 };
 
 inline constexpr RefusalText kRefusals[] = {
-    {Refusal::None, ""},
-    {Refusal::MultiUse, "multi-use"},
-    {Refusal::GraphOutput, "graph-output"},
-    {Refusal::Captured, "captured"},
-    {Refusal::Attributes, "attributes"},
-    {Refusal::Type, "type"},
-    {Refusal::Operand, "operand"},
-    {Refusal::TwoOperands, "two-operands"},
-    {Refusal::ShapeUnknown, "shape-unknown"},
-    {Refusal::NotWritable, "not-writable"},
-    {Refusal::AxisCut, "axis-cut"},
-    {Refusal::Barrier, "barrier"},
-    {Refusal::Absorbed, "absorbed"},
-    {Refusal::Position, "position"},
-    {Refusal::Bytes, "bytes"},
-    {Refusal::Limit, "limit"},
-    {Refusal::Function, "function"},
-    {Refusal::NoGain, "no-gain"},
+    {MoveRefusal::None, ""},
+    {MoveRefusal::MultiUse, "multi-use"},
+    {MoveRefusal::GraphOutput, "graph-output"},
+    {MoveRefusal::Captured, "captured"},
+    {MoveRefusal::Attributes, "attributes"},
+    {MoveRefusal::Type, "type"},
+    {MoveRefusal::Operand, "operand"},
+    {MoveRefusal::TwoOperands, "two-operands"},
+    {MoveRefusal::ShapeUnknown, "shape-unknown"},
+    {MoveRefusal::NotWritable, "not-writable"},
+    {MoveRefusal::AxisCut, "axis-cut"},
+    {MoveRefusal::Barrier, "barrier"},
+    {MoveRefusal::Absorbed, "absorbed"},
+    {MoveRefusal::Position, "position"},
+    {MoveRefusal::Bytes, "bytes"},
+    {MoveRefusal::Limit, "limit"},
+    {MoveRefusal::Function, "function"},
+    {MoveRefusal::NoGain, "no-gain"},
 };
-static_assert(std::size(kRefusals) == static_cast<std::size_t>(Refusal::NoGain) + 1);
+static_assert(std::size(kRefusals) == static_cast<std::size_t>(MoveRefusal::NoGain) + 1);
 static_assert(std::ranges::adjacent_find(kRefusals, std::ranges::greater_equal{}, &RefusalText::reason) ==
                   std::end(kRefusals),
               "one line per reason, in the order of the enumeration");
 
 // "multi-use"; empty for None.
-constexpr std::string_view refusal_text(Refusal r) { return kRefusals[static_cast<std::size_t>(r)].text; }
+constexpr std::string_view refusal_text(MoveRefusal r) { return kRefusals[static_cast<std::size_t>(r)].text; }
 
 }  // namespace graphopt

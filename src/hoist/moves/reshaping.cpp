@@ -7,7 +7,7 @@
 namespace graphopt {
 
 DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target,
-                Refusal& why) {
+                MoveRefusal& why) {
   const auto made = [&](std::span<const DValue> in, NodeId like) {
     const DValue out[] = {d.new_value(to, d[v].dtype)};
     d.new_node(NodeClass::Deformation, like, in, out, before);
@@ -17,24 +17,24 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarge
   if (!to || !d.shape(v)) {
     if (runtime_target.operand && type_can_move(d, d[v].dtype))
       return made(with_target, runtime_target.reshape);
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return {};
   }
   if (d.shape(v) == to) return v;
   if (!d.shapes().same_count(d.shape(v), to)) {
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     return {};
   }
   if (d.constant(v)) {
     for (const DimId x : d.shapes().dims(to))
       if (!d.shapes().number(x)) {
-        why = Refusal::NotWritable;
+        why = MoveRefusal::NotWritable;
         return {};
       }
     return reshaped_constant(d, v, to);
   }
   if (!type_can_move(d, d[v].dtype)) {
-    why = Refusal::Type;
+    why = MoveRefusal::Type;
     return {};
   }
   // The source of a chain of deformations may have the shape already, or allow a constant target.
@@ -49,20 +49,21 @@ DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarge
     if (d.shape(from) && deform_form(d.shapes(), d.shape(from), to).kind != DeformForm::Kind::None)
       return made(std::span(&from, 1), {});
   if (runtime_target.operand) return made(with_target, runtime_target.reshape);
-  why = Refusal::NotWritable;
+  why = MoveRefusal::NotWritable;
   return {};
 }
 
-Refusal constant_refusal(const Draft& d) {
-  return d.limit_hits().last == SearchLimit::ConstantElements ? Refusal::Limit : Refusal::Operand;
+MoveRefusal constant_refusal(const Draft& d) {
+  return d.limit_hits().last == SearchLimit::ConstantElements ? MoveRefusal::Limit : MoveRefusal::Operand;
 }
 
-DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand, DNode before, Refusal& why) {
+DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand, DNode before,
+                      MoveRefusal& why) {
   ShapeTable& shapes = d.shapes();
   const ShapeId q = d.shape(w);
-  why = Refusal::ShapeUnknown;
+  why = MoveRefusal::ShapeUnknown;
   if (!q || !t || !s) return {};
-  why = Refusal::Operand;
+  why = MoveRefusal::Operand;
   if (shapes.rank(q) > shapes.rank(t)) return {};
   if (shapes.all_ones(q)) {
     if (shapes.rank(q) <= shapes.rank(s)) return w;

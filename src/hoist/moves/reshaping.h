@@ -21,15 +21,16 @@ struct RuntimeTarget {
 // `runtime_target` (or none) is a shape operand for the case that no constant target can be written. Returns
 // none, and sets `why`, if no target can be written.
 DValue deformed(Draft& d, DValue v, ShapeId to, DNode before, const RuntimeTarget& runtime_target,
-                Refusal& why);
+                MoveRefusal& why);
 
 // Returns why a function of data_movement.h made no constant: Limit if it had too many elements, else Operand
 // (its bytes are not at hand). Precondition: it was called for the candidate at hand.
-Refusal constant_refusal(const Draft& d);
+MoveRefusal constant_refusal(const Draft& d);
 
 // Returns the operand that takes the place of `w`, which broadcasts to shape t, where the result has shape s
 // instead (w has not the full shape t). `may_expand`: it may be expanded if it is a constant. Returns none,
 // and sets `why`, if no operand fits.
-DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand, DNode before, Refusal& why);
+DValue mapped_operand(Draft& d, DValue w, ShapeId t, ShapeId s, bool may_expand, DNode before,
+                      MoveRefusal& why);
 
 }  // namespace graphopt

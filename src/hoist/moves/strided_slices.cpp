@@ -39,12 +39,12 @@ std::optional<std::vector<std::int64_t>> numbers(const Draft& d, DNode n, std::s
 
 // Returns, in ascending order, the axes of which the Slice takes every k-th element. Returns none, and sets
 // `why`, if the Slice takes any axis in another way.
-std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
+std::vector<Stride> strides_of(const Draft& d, DNode n, MoveRefusal& why) {
   std::vector<Stride> out;
   const DValue x = d.in(n, 0);
-  why = Refusal::ShapeUnknown;
+  why = MoveRefusal::ShapeUnknown;
   if (!d.shape(x) || !attributes_known(d.model(), d[n].origin)) return {};
-  why = Refusal::Operand;
+  why = MoveRefusal::Operand;
   if (d.model().opset(d[n].origin) < 10) return {};
   const auto starts = numbers(d, n, 1), ends = numbers(d, n, 2);
   if (!starts || !ends) return {};
@@ -65,9 +65,9 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
   for (std::size_t i = 0; i < normal->size(); ++i) {
     const auto axis = static_cast<std::uint32_t>((*normal)[i]);
     const auto extent = d.shapes().number(dims[axis]);
-    why = Refusal::ShapeUnknown;
+    why = MoveRefusal::ShapeUnknown;
     if (!extent) return {};
-    why = Refusal::AxisCut;
+    why = MoveRefusal::AxisCut;
     const std::int64_t step = (*steps)[i], e = *extent;
     if (step < 1 || (*starts)[i] < -e) return {};
     const std::int64_t begin = (*starts)[i] < 0 ? (*starts)[i] + e : (*starts)[i];
@@ -78,34 +78,34 @@ std::vector<Stride> strides_of(const Draft& d, DNode n, Refusal& why) {
     if (step > 1) out.push_back({axis, begin, step, e / step});
   }
   std::ranges::sort(out, {}, &Stride::axis);
-  why = Refusal::None;
+  why = MoveRefusal::None;
   return out;
 }
 
 // Returns the same for a chain of Slices of different axes, from `root` down to n.
-std::vector<Stride> strides_from(const Draft& d, DValue root, DNode n, Refusal& why) {
+std::vector<Stride> strides_from(const Draft& d, DValue root, DNode n, MoveRefusal& why) {
   std::vector<Stride> out;
   for (; is_slice(d, n); n = d.def(d.in(n, 0))) {
     const std::vector<Stride> own = strides_of(d, n, why);
     if (own.empty()) return {};
     for (const Stride& s : own) {
-      why = Refusal::AxisCut;
+      why = MoveRefusal::AxisCut;
       if (std::ranges::count(out, s.axis, &Stride::axis) > 0) return {};
       out.push_back(s);
     }
     if (d.in(n, 0) == root) {
       std::ranges::sort(out, {}, &Stride::axis);
-      why = Refusal::None;
+      why = MoveRefusal::None;
       return out;
     }
   }
-  why = Refusal::AxisCut;
+  why = MoveRefusal::AxisCut;
   return {};
 }
 
 // Returns x reshaped so that a second axis, of the phases, follows each axis of `strides`. Returns none, and
 // sets `why`, if no target can be written.
-DValue by_phase(Draft& d, DValue x, std::span<const Stride> strides, DNode before, Refusal& why) {
+DValue by_phase(Draft& d, DValue x, std::span<const Stride> strides, DNode before, MoveRefusal& why) {
   const std::vector<DimId> dims(d.shapes().dims(d.shape(x)).begin(), d.shapes().dims(d.shape(x)).end());
   std::vector<DimId> to;
   for (std::uint32_t i = 0; i < dims.size(); ++i) {
@@ -117,7 +117,7 @@ DValue by_phase(Draft& d, DValue x, std::span<const Stride> strides, DNode befor
 }
 
 // join_strides() with x as the value that all Slices start from.
-bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
+bool join_strides_of(Draft& d, DNode concat, DValue x, MoveRefusal& why) {
   const auto count = static_cast<std::int64_t>(d[concat].in_count);
   const DValue y = d.out(concat);
   const std::vector<Stride> strides = strides_from(d, x, d.def(d.in(concat, 0)), why);
@@ -126,24 +126,24 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
   for (std::uint32_t i = 0; i < d[concat].in_count; ++i) {
     const std::vector<Stride> own = strides_from(d, x, d.def(d.in(concat, i)), why);
     if (own.empty()) return false;
-    why = Refusal::AxisCut;
+    why = MoveRefusal::AxisCut;
     if (!std::ranges::equal(own, strides, [](const Stride& a, const Stride& b) {
           return a.axis == b.axis && a.step == b.step;
         }))
       return false;
     if (!d.single_use(d.in(concat, i))) {
-      why = Refusal::MultiUse;
+      why = MoveRefusal::MultiUse;
       return false;
     }
     phases.emplace_back();
     for (const Stride& s : own) phases.back().push_back(s.phase);
   }
   if (!d.shape(y) || !type_can_move(d, d[x].dtype)) {
-    why = d.shape(y) ? Refusal::Type : Refusal::ShapeUnknown;
+    why = d.shape(y) ? MoveRefusal::Type : MoveRefusal::ShapeUnknown;
     return false;
   }
   // The distance between the Concat's operands of neighbouring phases; each phase must occur once, in order.
-  why = Refusal::AxisCut;
+  why = MoveRefusal::AxisCut;
   std::int64_t all = 1;
   std::vector<std::pair<std::int64_t, std::size_t>> order;  // (distance, stride)
   for (std::size_t k = 0; k < strides.size(); ++k) {
@@ -182,7 +182,7 @@ bool join_strides_of(Draft& d, DNode concat, DValue x, Refusal& why) {
     dims.push_back(d.shapes().dims(d.shape(split))[static_cast<std::size_t>(p)]);
   const ShapeId turned = d.shapes().intern(std::span<const DimId>(dims));
   if (deform_form(d.shapes(), turned, d.shape(y)).kind == DeformForm::Kind::None) {
-    why = Refusal::NotWritable;
+    why = MoveRefusal::NotWritable;
     return false;
   }
   const DValue in[] = {split}, out[] = {d.new_value(turned, d[x].dtype)}, last[] = {y};
@@ -204,7 +204,7 @@ bool is_slice(const Draft& d, DNode n) {
          d[n].out_count == 1;  // else the model is invalid
 }
 
-bool join_strides(Draft& d, DNode concat, Refusal& why) {
+bool join_strides(Draft& d, DNode concat, MoveRefusal& why) {
   const auto count = static_cast<std::int64_t>(d[concat].in_count);
   const DNode first = count < 2 ? DNode{} : d.def(d.in(concat, 0));
   if (!is_slice(d, first) || !is_slice(d, d.def(d.in(concat, 1)))) return false;
@@ -219,12 +219,12 @@ bool join_strides(Draft& d, DNode concat, Refusal& why) {
       return false;
     }
     if (join_strides_of(d, concat, d.in(n, 0), why)) return true;
-    if (!d.unchanged() || why != Refusal::AxisCut) return false;
+    if (!d.unchanged() || why != MoveRefusal::AxisCut) return false;
   }
   return false;
 }
 
-bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
+bool split_strides(Draft& d, DNode slice, const MoveOptions& o, MoveRefusal& why) {
   const DValue x = d.in(slice, 0);
   std::vector<DNode> slices;
   DNode first = slice;
@@ -246,20 +246,20 @@ bool split_strides(Draft& d, DNode slice, const MoveOptions& o, Refusal& why) {
   }
   if (slices.size() < 2) return false;
   const std::vector<Stride> stride = strides_of(d, slice, why);
-  if (why != Refusal::None) return false;
-  why = Refusal::AxisCut;
+  if (why != MoveRefusal::None) return false;
+  why = MoveRefusal::AxisCut;
   if (stride.size() != 1 || stride[0].step != static_cast<std::int64_t>(slices.size())) return false;
   std::map<std::int64_t, DNode> by_phase_of;
   for (const DNode n : slices) {
     const std::vector<Stride> own = strides_of(d, n, why);
-    if (why != Refusal::None) return false;
-    why = Refusal::AxisCut;
+    if (why != MoveRefusal::None) return false;
+    why = MoveRefusal::AxisCut;
     if (own.size() != 1 || own[0].axis != stride[0].axis || own[0].step != stride[0].step ||
         !by_phase_of.emplace(own[0].phase, n).second)
       return false;
   }
   if (!type_can_move(d, d[x].dtype)) {
-    why = Refusal::Type;
+    why = MoveRefusal::Type;
     return false;
   }
   const DValue columns = by_phase(d, x, stride, first, why);

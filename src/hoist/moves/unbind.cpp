@@ -15,7 +15,7 @@
 
 namespace graphopt {
 
-bool unbind(Draft& d, DNode gather, Refusal& why) {
+bool unbind(Draft& d, DNode gather, MoveRefusal& why) {
   const DValue x = d.in(gather, 0);
   const std::uint32_t axis = d[gather].axis;
   const auto dims = d.shapes().dims(d.shape(x));
@@ -31,11 +31,11 @@ bool unbind(Draft& d, DNode gather, Refusal& why) {
     by_index[d[n].begin].push_back(n);
   }
   if (extent < 2 || static_cast<std::int64_t>(by_index.size()) != extent) {
-    if (by_index.size() > 1) why = Refusal::AxisCut;  // some of the indices are not read
+    if (by_index.size() > 1) why = MoveRefusal::AxisCut;  // some of the indices are not read
     return false;
   }
   if (!type_can_move(d, d[x].dtype)) {
-    why = Refusal::Type;
+    why = MoveRefusal::Type;
     return false;
   }
   std::vector<DimId> result_dims(dims.begin(), dims.end());
