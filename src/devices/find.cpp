@@ -94,7 +94,7 @@ std::string join(const std::vector<std::string>& folders) {
 std::string where_searched(const std::vector<std::string>& folders) {
   if (!folders.empty()) return "searched: " + join(folders);
   const std::string user = user_folder().string();
-  return "searched: share/graphopt/devices beside the program's folder" + (user.empty() ? "" : ", " + user) +
+  return "searched: share/graphopt/devices next to the program's folder" + (user.empty() ? "" : ", " + user) +
          (user.empty() ? " (it is not there)" : " (neither is there)");
 }
 

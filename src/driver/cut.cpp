@@ -145,8 +145,8 @@ class Cutter {
         types_.push_back({v, without_made_names(m_, type), !is_input && !refuted.contains(v)});
         if (m_.types[type].kind == TypeKind::Tensor && !m_.types[type].has_rank)
           warn((is_input ? "--inputs" : "--outputs") + std::string(": the rank of ") + name(v) +
-                   " is not known, so that it stands without a shape, which onnx.checker refuses",
-               "add a value_info for it to the model, or name a value beside it");
+                   " is not known, so it would have no shape, which onnx.checker refuses",
+               "add a value_info for it to the model, or name another value");
       } else if (!is_stated(m_.value(v).declared)) {
         if (is_input)
           refuse("--inputs: the type of " + name(v) +
@@ -154,7 +154,7 @@ class Cutter {
                      "file, and an input needs one",
                  "add a value_info for it to the model, or name a value behind it");
         else
-          warn("--outputs: the type of " + name(v) + " is not known, so that it stands without one",
+          warn("--outputs: the type of " + name(v) + " is not known, so it has none",
                "add a value_info for it to the model");
       }
     }

@@ -53,7 +53,7 @@ Result<std::string> part_in_memory(const Model& model, std::span<const TypeOverr
                {model.file, {}, {}, {}, {}},
                "what is left of the model has " + std::to_string(writer.size()) +
                    " bytes, more than one message holds",
-               "put its external data beside the model"};
+               "put its external data next to the model"};
 }
 
 void report_files(const SavedFiles& saved, Report& report) {

@@ -259,7 +259,7 @@ Status check_out(const SetModel& out, const std::string& list) {
                         "give one of them another name");
   struct stat info{};
   if (path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
-    return output_error(path, "a model beside a set of files cannot go to a pipe or a device",
+    return output_error(path, "a model next to a set of files cannot go to a pipe or a device",
                         "give -o the path of a file");
   // Says what is wrong with its path before anything of the set is made.
   if (const Result<OutputFile> probe = OutputFile::create(path, out.options.force); !probe)

@@ -55,7 +55,7 @@ Status ModelOutput::write() {
   }
   if (message->size() > kLargestMessage) {
     return too_large(options_.path, message->size(),
-                     !files_allowed ? "give -o the path of a file, beside which a data file can stand"
+                     !files_allowed ? "give -o the path of a file, next to which a data file can be"
                      : options_.external == SaveOptions::External::Never ? "leave out --external-data never"
                                                                          : "lower --external-threshold");
   }

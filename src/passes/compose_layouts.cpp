@@ -218,7 +218,7 @@ class TransposeOnes final : public LayoutRule {
 
 extern constinit const PassInfo compose_layouts = {
     .name = "compose-layouts",
-    .summary = "make fewer nodes of Transposes with a Reshape between or beside them",
+    .summary = "make fewer nodes of Transposes with a Reshape between or next to them",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<TransposeThrough, TransposeOnes>>};

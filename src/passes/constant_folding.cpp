@@ -49,7 +49,7 @@ bool may_fold(const MatchContext& c, NodeId n) {
     case OpKind::Opaque:
     case OpKind::FunctionCall: return c.no(n, "nothing is known about the operator");
     case OpKind::DequantizeLinear:
-    case OpKind::QuantizeLinear: return c.no(n, "runtimes need quantization as it stands");
+    case OpKind::QuantizeLinear: return c.no(n, "runtimes need quantization as it is");
     default: break;
   }
   if (facts_of(m, n).purity != Purity::Pure) return c.no(n, "the operator is not known to be pure");

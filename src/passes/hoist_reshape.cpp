@@ -20,7 +20,7 @@
 namespace graphopt {
 extern constinit const PassInfo hoist_reshape = {
     .name = "hoist-reshape",
-    .summary = "move Reshapes and Transposes to where they cancel or stand in no way",
+    .summary = "move Reshapes and Transposes to where they cancel or cost nothing",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<SearchPass<MoveKinds{.common = true, .rebase = true}>>,

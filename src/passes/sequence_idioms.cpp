@@ -131,8 +131,8 @@ class SplitDirectly final : public Rule {
     const DType type = c.infer.dtype(x);
     entries_ = !drop_axis && !m.input(n, 1) && !extent_of(c, x);
     if (!unbind_ && !entries_)
-      return (!drop_axis || c.no(n, "keepdims=0 has no one meaning beside lengths")) &&
-             find_lengths(c, n, x) && assign_readers(c, n);
+      return (!drop_axis || c.no(n, "keepdims=0 has no one meaning with lengths")) && find_lengths(c, n, x) &&
+             assign_readers(c, n);
     if (type == DType::Undefined || type == DType::String)
       return c.no(n, "the element type is not known, or string");
     return std::ranges::all_of(readers_,

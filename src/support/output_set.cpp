@@ -146,7 +146,7 @@ Result<std::unique_ptr<OutputSet>> OutputSet::open(const std::string& list, cons
   struct stat info{};
   if (list == "-" || (::stat(list.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
     return output_error(list, "the list of a set of files must be a file itself",
-                        "give it the path of a file, beside which the others can stand");
+                        "give it the path of a file, next to which the others can be");
   std::string target = real_path(list);
   if (target.empty()) target = list;
   set->folder_ = folder_of(target);

@@ -483,7 +483,7 @@ def test_wrong_symbols(tool, folder):
 
 def test_wrong_sizes(tool, folder):
     wrong(tool, folder, "seq=8..4:pow2", "8..4 is reversed", "write 4..8")
-    wrong(tool, folder, "seq=", "no sizes stand after '='", "seq=16..512:pow2")
+    wrong(tool, folder, "seq=", "there are no sizes after '='", "seq=16..512:pow2")
     wrong(tool, folder, "4,8", "no '='", "seq=16..512:pow2")
     wrong(tool, folder, "seq=1..16", "no method", "1..16:pow2")
     wrong(tool, folder, "seq=1..16:pow3", "no method 'pow3'", "did you mean 'pow2'?")

@@ -402,7 +402,7 @@ def test_devices_that_get_nothing(tool, folder):
     npu = profile(folder, "Relu", "Add", "Mul", "Sigmoid")
     host = profile(folder, name="host", host=True)
     for list_of, words, said in (
-        (f"{host},{npu}", [], "npu stands behind the host host"),
+        (f"{host},{npu}", [], "npu is after the host host"),
         (f"{npu},{host}", [], None),
         (npu, ["--regions", "functions"], "profiles refuse"),
         (npu, ["--regions", "metadata"], None),

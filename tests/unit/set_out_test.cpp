@@ -98,7 +98,7 @@ TEST_F(Beside, HasAnotherNameThanTheList) {
   beside.options.path = "-";
   ASSERT_FALSE(save_set(models, o));
   EXPECT_EQ(save_set(models, o).error().what,
-            "a model beside a set of files cannot go to a pipe or a device");
+            "a model next to a set of files cannot go to a pipe or a device");
   beside.options.path = path("absent/net.onnx");
   EXPECT_FALSE(save_set(models, o));
   EXPECT_TRUE(folder().empty());

@@ -59,7 +59,7 @@ constexpr std::string_view kCompareExamples =
 constexpr std::string_view kDevicesUsage =
     "Usage: graphopt devices check PROFILE IN [-v] [--json]\n\n"
     "Shows which nodes of a model a device takes, and which condition refuses the others. PROFILE is a name\n"
-    "of --list-devices, or a file: with '/' or ending in .json. IN is judged as it stands. A run with "
+    "of --list-devices, or a file: with '/' or ending in .json. IN is judged as it is. A run with "
     "--devices\n"
     "optimizes it first: to see what that run sees, optimize IN yourself and check the result.\n";
 

@@ -55,7 +55,7 @@ std::string text_of(const DeviceCheck& check, bool all) {
 
 std::string devices_text(const std::vector<DeviceListing>& devices) {
   if (devices.empty())
-    return "no device profiles were found, neither in ../share/graphopt/devices beside the program nor in\n"
+    return "no device profiles were found, neither in ../share/graphopt/devices next to the program nor in\n"
            "$XDG_CONFIG_HOME/graphopt/devices (~/.config/graphopt/devices)\n";
   std::string out;
   for (const DeviceListing& d : devices) {

@@ -270,7 +270,7 @@ Status run_partition(Run& run) {
   if (options.devices.empty()) return Done{};  // a manifest is wanted, nothing is told
   if (!options.plan && m.ir_version < kNodeMetadataIrVersion)
     run.warn(m.file + ": --devices: nodes have metadata from IR version 10 on, and the model has " +
-             std::to_string(m.ir_version) + "; subgraphs and devices stand in the manifest only");
+             std::to_string(m.ir_version) + "; subgraphs and devices are in the manifest only");
   PartitionStage::Report& report = run.report.partition.emplace();
   report.algorithm = partition_algorithm_name(options.algorithm);
   fill_report(m, p, report);
@@ -388,7 +388,7 @@ Status open_devices(Run& run) {
   const std::vector<Profile>& list = run.partitioned->devices;
   const auto host = std::ranges::find(list, true, &Profile::host);
   if (list.back().host || run.options.partition.given) return Done{};
-  run.warn("--devices: " + host[1].id + " stands behind the host " + host->id +
+  run.warn("--devices: " + host[1].id + " is after the host " + host->id +
            ", which takes every node: nothing is left for it (put " + host->id + " at the end)");
   return Done{};
 }

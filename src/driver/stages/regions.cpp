@@ -64,11 +64,11 @@ Status run_regions(Run& run) {
       if (version < kNodeMetadataIrVersion)
         run.warn(m.file +
                  ": --regions metadata: nodes have metadata from IR version 10 on, and the model has " +
-                 std::to_string(version) + "; the regions stand in the report only");
+                 std::to_string(version) + "; the regions are in the report only");
       break;
     case RegionForm::Functions:
       if (work.left_alone) {
-        run.warn(m.file + ": --regions functions: the regions stand in the report only, since types would " +
+        run.warn(m.file + ": --regions functions: the regions are in the report only, since types would " +
                  "have to be stated of what calls return");
         break;
       }

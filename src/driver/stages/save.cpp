@@ -39,7 +39,7 @@ Status prepare_save(Run& run) {
   const std::string& name = o.external_file;
   if (name.empty()) return Done{};
   if (name == "." || name == ".." || name.find('/') != std::string::npos)
-    return refused('\'' + name + "' is not the name of a file beside OUT",
+    return refused('\'' + name + "' is not the name of a file next to OUT",
                    "give a name without a folder, as in weights.bin");
   if (o.external_data == ExternalData::Never)
     return refused("--external-data never forbids the file", "leave out one of them");

@@ -45,7 +45,7 @@ std::optional<MarkProblem> complete(GroupDraft& d) {
         fmt::format("the range {}..{} has no method", d.range->low, d.range->high),
         fmt::format("add one of {}: {}..{}:pow2", kMethodExamples, d.range->low, d.range->high)};
   } else if (d.min) {
-    return MarkProblem{fmt::format("'min' is given besides the range {}..{}", d.range->low, d.range->high),
+    return MarkProblem{fmt::format("'min' is given with the range {}..{}", d.range->low, d.range->high),
                        fmt::format("write {}..{}: 'min' is for lists", *d.min, d.range->high)};
   } else {
     g.range = *d.range;

@@ -48,7 +48,7 @@ std::optional<MarkProblem> check_symbols(const BucketGroup& g) {
       return MarkProblem{"a name is empty", "write names between commas: src,tgt=16..512:pow2"};
     if (std::find(g.symbols.begin(), g.symbols.begin() + static_cast<std::ptrdiff_t>(i), g.symbols[i]) !=
         g.symbols.begin() + static_cast<std::ptrdiff_t>(i))
-      return MarkProblem{fmt::format("symbol '{}' stands twice in its group", g.symbols[i]), "name it once"};
+      return MarkProblem{fmt::format("symbol '{}' is twice in its group", g.symbols[i]), "name it once"};
   }
   return std::nullopt;
 }
@@ -77,7 +77,7 @@ std::optional<MarkProblem> check_list(const BucketGroup& g) {
                          "leave the bucket out, or let 'min' be no greater than the first one"};
     if (v % g.align != 0)
       return MarkProblem{fmt::format("the bucket {} is no multiple of align={}", v, g.align),
-                         fmt::format("write {}, or leave 'align' out: a list is taken as it stands",
+                         fmt::format("write {}, or leave 'align' out: a list is taken as it is",
                                      (v / g.align + 1) * g.align)};
   }
   return std::nullopt;

@@ -69,7 +69,7 @@ void MarksReader::hist(const Json& j, const Path& path, BucketGroup& g) {
       j, path,
       {{"file", walk_.to_text(g.lengths_file, false), true}, {"buckets", buckets, true}, {"share", share}});
   if (has_share && !is_auto)
-    walk_.problem(path, "\"share\" stands beside a number of buckets",
+    walk_.problem(path, "\"share\" is given with a number of buckets",
                   "write \"buckets\": \"auto\", or leave \"share\" out");
 }
 

@@ -100,7 +100,7 @@ Problem SpecReader::names() {
 Problem SpecReader::read() {
   if (trimmed(text_).empty()) return MarkProblem{"the text is empty", std::string(kExample)};
   if (auto p = names()) return p;
-  if (text_.empty()) return MarkProblem{"no sizes stand after '='", std::string(kExample)};
+  if (text_.empty()) return MarkProblem{"there are no sizes after '='", std::string(kExample)};
   const std::size_t dots = text_.find("..");
   if (dots != std::string_view::npos && text_.substr(0, dots).find_first_of(",:") == std::string_view::npos)
     return range(text_, dots);
@@ -131,9 +131,8 @@ Problem SpecReader::range(std::string_view text, std::size_t dots) {
 
 Problem SpecReader::list(std::string_view text) {
   if (text.find(':') != std::string_view::npos && text.find_first_of(",=") > text.find(':'))
-    return MarkProblem{
-        fmt::format("the method '{}' stands after one number", text.substr(text.find(':') + 1)),
-        "write a range before it: 1..512:pow2"};
+    return MarkProblem{fmt::format("the method '{}' comes after one number", text.substr(text.find(':') + 1)),
+                       "write a range before it: 1..512:pow2"};
   std::vector<std::int64_t> values;
   std::string_view rest = text;
   while (!rest.empty() && number_follows(rest)) {
@@ -175,7 +174,7 @@ Problem SpecReader::method(std::string_view text) {
     const std::string_view word = text.substr(0, text.find('='));
     const bool near = !nearest(word, kMethodForms).empty();
     return MarkProblem{
-        text.empty() ? "no method stands after ':'" : fmt::format("there is no method '{}'", text),
+        text.empty() ? "there is no method after ':'" : fmt::format("there is no method '{}'", text),
         (near ? suggest(word, kMethodForms, "methods") + " " : "") +
             "methods: pow2, step=64, geo=1.25, hist=FILE:8, hist=FILE:auto, max"};
   }
