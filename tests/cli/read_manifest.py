@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# WHEN: src/deploy/ src/support/json
 """Reading manifests: what the tool wrote is read and written again with the same bytes; each kind of mistake
 is refused with its path in the document."""
 
