@@ -2,6 +2,7 @@
 graphopt, which the runtime computes in another way, or refuses."""
 
 import contextlib
+import itertools
 import json
 from pathlib import Path
 
@@ -12,10 +13,13 @@ from onnx import helper, numpy_helper
 
 import _shrink
 from _compose_check import FRESH, LEVELS, Failure, rejected, run, unlike
-from lib import counting
+from lib import counting, runs
 from lib.counting import bodies
 
 SMALL = 8  # elements
+WHOLE_SUMS = "whole sums of integers"
+REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceProd")
+WHOLE = {onnx.TensorProto.INT64: np.int64, onnx.TensorProto.INT32: np.int32}
 
 
 def with_identities(graph):
@@ -204,6 +208,97 @@ def all_shown(model):
     return m
 
 
+def element_types(model):
+    """{name: element type} of the tensors in all graphs, as far as onnx's inference knows them and no two
+    graphs differ about a name."""
+    found = {}
+
+    def look(graph):
+        pairs = [
+            (v.name, v.type.tensor_type.elem_type) for v in (*graph.input, *graph.value_info, *graph.output)
+        ]
+        for name, kind in [*pairs, *((t.name, t.data_type) for t in graph.initializer)]:
+            found.setdefault(name, set()).add(kind)
+        for node in graph.node:
+            for g in bodies(node):
+                look(g)
+
+    look(declared_by_onnx(model).graph)
+    return {name: min(kinds - {0}) for name, kinds in found.items() if len(kinds - {0}) == 1}
+
+
+def with_whole_sums(model):
+    """Reductions of integers without the runtime's detour over doubles, which do not hold all of int64 and
+    do not wrap: a sum in two halves of its bits, a mean by that sum, a product of one factor as the largest.
+    None where there is no such node. The halves are exact up to 2^21 terms."""
+    m = onnx.inliner.inline_local_functions(model) if model.functions else _shrink.copy(model)
+    types, count = element_types(m), 0
+    opset = next((o.version for o in m.opset_import if not o.domain), 0)
+
+    def whole(node, dtype):
+        nonlocal count
+        count += 1
+        (x, *axes), (y,) = node.input, node.output
+        nodes = []
+
+        def add(op, inputs, output="", **attributes):
+            output = output or f"{y}__whole{count}_{len(nodes)}"
+            nodes.append(helper.make_node(op, inputs, [output], **attributes))
+            return output
+
+        def number(value, kind=dtype):
+            return add("Constant", [], value=numpy_helper.from_array(np.array(value, kind)))
+
+        def reduced(op, operand):
+            attributes, operands = list(node.attribute), [operand, *axes]
+            if op == "ReduceSum" and opset >= 13:  # a mean's axes are an attribute until opset 18
+                given = [a for a in attributes if a.name == "axes"]
+                attributes = [a for a in attributes if a.name != "axes"]
+                operands += [number(list(a.ints), np.int64) for a in given]
+            output = add(op, operands)
+            nodes[-1].attribute.extend(attributes)
+            return output
+
+        def at_least_one(size):
+            zero = add("Equal", [size, number(0, np.int64)])
+            return add("Add", [size, add("Cast", [zero], to=onnx.TensorProto.INT64)])
+
+        def terms(result):
+            return add("Div", [add("Size", [x]), at_least_one(add("Size", [result]))])
+
+        if node.op_type == "ReduceProd":
+            product = reduced("ReduceProd", x)
+            one = add("Equal", [terms(product), number(1, np.int64)])
+            add("Where", [one, reduced("ReduceMax", x), product], y)
+            return nodes
+        half = number(1 << (4 * np.dtype(dtype).itemsize))
+        high = add("Div", [x, half])
+        low = add("Sub", [x, add("Mul", [high, half])])
+        parts = [add("Mul", [reduced("ReduceSum", high), half]), reduced("ReduceSum", low)]
+        if node.op_type == "ReduceSum":
+            add("Add", parts, y)
+        else:
+            total = add("Add", parts)
+            add("Div", [total, add("Cast", [at_least_one(terms(total))], to=types[x])], y)
+        return nodes
+
+    def rewrite(graph):
+        nodes = []
+        for node in graph.node:
+            for g in bodies(node):
+                rewrite(g)
+            dtype = (
+                WHOLE.get(types.get(node.input[0]))
+                if node.op_type in REDUCTIONS and not node.domain
+                else None
+            )
+            nodes += whole(node, dtype) if dtype else [node]
+        _shrink.keep(graph.node, nodes)
+
+    rewrite(m.graph)
+    return m if count else None
+
+
 def variants(model):
     """(name, model, level)"""
     m = _shrink.copy(model)
@@ -218,6 +313,8 @@ def variants(model):
     yield "memory filled", model, FRESH
     if float16(model) and (m := with_branches(model)):
         yield "float16 with branches in place", m, None
+    if m := with_whole_sums(model):
+        yield WHOLE_SUMS, m, None
     for level in LEVELS:
         yield f"optimization {level}", model, level
 
@@ -319,10 +416,22 @@ def earlier_run_changes(model, made, feeds, failure, exact):
     return unlike(base[0][failure.output], found[0].get(failure.output), exact) is None
 
 
+def sums_agree(model, made, feeds, failure, exact):
+    """Whether `made` gives what the model gives where both have whole sums of integers."""
+    feeds = feeds[failure.at : failure.at + 1]
+    a, b = (run(with_whole_sums(m) or m, feeds) for m in (model, made))
+    if any(isinstance(r, str) or isinstance(r[0], str) for r in (a, b)):
+        return False
+    return unlike(a[0].get(failure.output), b[0].get(failure.output), exact) is None
+
+
 def own(model, feeds, failure, exact, made=None):
     """How ONNX Runtime shows the failure without graphopt, or "". `made` is what graphopt wrote: with float16
     it may be this model whose values the runtime does not round, which an Identity after each node shows."""
-    way = next(own_ways(model, feeds or [{}], failure, exact), "")
+    ways = own_ways(model, feeds or [{}], failure, exact)
+    if made is not None:
+        ways = (w for w in ways if w != WHOLE_SUMS or sums_agree(model, made, feeds or [{}], failure, exact))
+    way = next(ways, "")
     if not way and failure.kind == "does not run" and not failure.level and made is not None:
         way = "memory shared in the result" if sharing_breaks(model, made, feeds or [{}], failure) else ""
     if not way and failure.level and made is not None and optimizer_breaks(made, feeds or [{}], failure):
@@ -353,3 +462,27 @@ def unproven():
         ways = list(own_ways(model, [feeds], failure, True))
         if entry["shows"] not in ways:
             yield f"{entry['what']}: not shown by {entry['shows']!r}, but by {ways}"
+
+
+def changed_sums():
+    """A text for each reduction to which whole sums give another result, where doubles hold all of it."""
+    rng = np.random.default_rng(0)
+    spaces = itertools.product(REDUCTIONS, WHOLE, (11, 13, 18), (0, 1), ([], [0], [1], [0, 1]))
+    for operator, kind, opset, keepdims, axes in spaces:
+        node = helper.make_node(operator, ["x"], ["y"], keepdims=keepdims)
+        g = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("y", kind, None)])
+        g.input.append(helper.make_tensor_value_info("x", kind, ["A", "B"]))
+        if axes and opset >= (13 if operator == "ReduceSum" else 18):
+            node.input.append("axes")
+            g.initializer.append(numpy_helper.from_array(np.array(axes), "axes"))
+        elif axes:
+            node.attribute.append(helper.make_attribute("axes", axes))
+        _shrink.keep(g.node, [node])
+        m = helper.make_model(g, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
+        whole = with_whole_sums(m)
+        feeds = [
+            {"x": rng.integers(-50, 50, s).astype(WHOLE[kind])} for s in ((2, 3), (0, 3), (3, 1), (1, 1))
+        ]
+        for feed, a, b in zip(feeds, run(m, feeds), run(whole, feeds)):
+            if not isinstance(a, str) and (isinstance(b, str) or runs.bit_difference(a["y"], b["y"])):
+                yield f"{operator} of opset {opset}, axes {axes}, {feed['x'].dtype}{list(feed['x'].shape)}: {b}"
