@@ -145,7 +145,8 @@ class AsLoaded {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const ValueId v = m_.input(n, i);
       if (!v) continue;
-      out[i].type = types_[v.index()];
+      // An invalid type would mean that the node has no such operand, which onnx's function may refuse.
+      out[i].type = types_[v.index()] ? types_[v.index()] : m_.types.unknown();
       if (std::ranges::find(hidden, v) != hidden.end()) {
         out[i].type = m_.types.tensor(infer_.dtype(v));
         continue;
