@@ -44,6 +44,27 @@ TypeId as_kept(Model& m, TypeId result) {
 
 constexpr int kMostCalls = 100;  // in one another, as inference follows them
 
+// Returns, by graph, whether it is the main graph, a function that is called from there, also by way of other
+// functions, or a body in one of these.
+std::vector<bool> called_from_main(const Model& m) {
+  std::vector<bool> called(m.graph_count(), m.function_count() == 0);
+  std::vector<GraphId> open{m.main()};
+  const auto add = [&](GraphId g) {
+    if (!called[g.index()]) open.push_back(g);
+    called[g.index()] = true;
+  };
+  called[m.main().index()] = true;
+  while (!open.empty()) {
+    const GraphId g = open.back();
+    open.pop_back();
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
+      if (m.kind(n) == OpKind::FunctionCall) add(m.function(m.op(n).function).body);
+      for (const Attr& a : m.attrs(n)) std::ranges::for_each(a.graphs, add);
+    }
+  }
+  return called;
+}
+
 class AsLoaded {
  public:
   AsLoaded(Model& m, const Inference& infer, const LoadQuestion& question)
@@ -54,6 +75,7 @@ class AsLoaded {
         types_(m.value_count()),
         known_(m.value_count(), false),
         written_(m.value_count()),
+        called_(called_from_main(m)),
         all_folds_(question.whole || question.folds) {
     for (std::size_t i = 0; i < m.value_count(); ++i) {
       const Value& v = m.value(ValueId{i});
@@ -63,7 +85,7 @@ class AsLoaded {
       written_[s.value.index()] = s.keeps_dims ? with_numbers(m, s.type, written_[s.value.index()]) : s.type;
     for (std::size_t i = 0; i < m.node_count(); ++i) {
       const NodeId n{i};
-      if (!m.alive(n)) continue;
+      if (!m.alive(n) || !called_[m.node(n).graph.index()]) continue;
       if (facts_of(m, n).kernel_takes_more && is_in_function(m, m.node(n).graph)) asks_functions_ = true;
       if (m.kind(n) != OpKind::FunctionCall) continue;
       asks_functions_ = asks_functions_ || in_body(m, n);
@@ -83,6 +105,10 @@ class AsLoaded {
       if (m_.alive(ValueId{i})) types_[i] = stronger(ValueId{i});
     known_.assign(m_.value_count(), true);
     all_folds_ = true;
+    if (innermost) {  // of any graph
+      called_.assign(m_.graph_count(), true);
+      asks_functions_ = true;
+    }
     bool found = false, any_wanted = false;
     each_node([&](NodeId n) { any_wanted = any_wanted || is_wanted(n); });
     if (!innermost && !any_wanted) return false;
@@ -123,8 +149,11 @@ class AsLoaded {
     }
   }
 
-  // What a function that only the main graph calls computes is computed in every run.
-  bool is_reached(GraphId g) const { return asks_functions_ || !is_in_function(m_, g); }
+  // What a function that only the main graph calls computes is computed in every run. A runtime looks at no
+  // function that is not called.
+  bool is_reached(GraphId g) const {
+    return called_[g.index()] && (asks_functions_ || !is_in_function(m_, g));
+  }
 
   TypeId stronger(ValueId v) { return with_numbers(m_, infer_.type(v), written_[v.index()]); }
 
@@ -279,6 +308,7 @@ class AsLoaded {
   std::vector<TypeId> types_;  // by value: what the runtime knows
   std::vector<bool> known_;    // by value: and its elements, if inference does
   std::vector<TypeId> written_;
+  std::vector<bool> called_;                     // by graph: the main graph needs it
   std::unordered_map<ValueId, ValueId> passed_;  // by parameter of a function
   std::deque<std::string> payloads_;
   std::vector<RefusedNode> found_;
