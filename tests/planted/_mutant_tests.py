@@ -194,11 +194,8 @@ def recorder(tool, work):
 
 def read_calls(folder, suite, tool, work):
     """The calls recorded in a folder, each different one once, with what a replay gives."""
-    calls, seen, found = [], set(), []
-    for path in Path(folder).glob("*/call.json"):
-        # Empty where a test ended the call before it was recorded.
-        if text := path.read_text():
-            found.append((json.loads(text), path.parent))
+    found = [(json.loads(p.read_text()), p.parent) for p in Path(folder).glob("*/call.json")]
+    calls, seen = [], set()
     for data, inside in sorted(found, key=lambda c: c[0]["begin"]):
         met = array("I")
         met.frombytes((inside / "met").read_bytes())

@@ -5,7 +5,7 @@ and keeps what a replay needs.
 
 GRAPHOPT_RECORDS is the folder in which each call makes a folder of its own: call.json (arguments with {inK}
 and {outK} for files, status, seconds), the inputs as they were, `met` (the numbers of the sites, 32 bit
-each).
+each). Without call.json the record is incomplete.
 Imports little, because it runs thousands of times.
 """
 
@@ -72,7 +72,9 @@ def main():
     if given is not None:
         with open(os.path.join(folder, "stdin"), "wb") as f:
             f.write(given)
-    with open(os.path.join(folder, "call.json"), "w") as f:
+    # Under its name the file is complete: a test may end this process at any time, or not wait for it.
+    part = os.path.join(folder, "part")
+    with open(part, "w") as f:
         json.dump(
             {
                 "arguments": template,
@@ -84,6 +86,7 @@ def main():
             },
             f,
         )
+    os.replace(part, os.path.join(folder, "call.json"))
     sys.stdout.buffer.write(done.stdout)
     sys.stderr.buffer.write(done.stderr)
     if done.returncode < 0:

@@ -319,9 +319,11 @@ def table(rows, schemata, equivalents):
 
 def places():
     """The tool's own tests, and that the list of equivalent mutants fits the sources."""
+    import _test_records
     import _test_sites
 
     _test_sites.self_test()
+    _test_records.self_test()
     sites = [s for path in _mutant_build.sources() for s in _sites.find(path, (ROOT / path).read_text())]
     count = collections.Counter(_mutant_build.place_of(s.file) for s in sites)
     wrong = check_equivalents(read_equivalents(), sites)
