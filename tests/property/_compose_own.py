@@ -485,4 +485,5 @@ def changed_sums():
         ]
         for feed, a, b in zip(feeds, run(m, feeds), run(whole, feeds)):
             if not isinstance(a, str) and (isinstance(b, str) or runs.bit_difference(a["y"], b["y"])):
-                yield f"{operator} of opset {opset}, axes {axes}, {feed['x'].dtype}{list(feed['x'].shape)}: {b}"
+                x = feed["x"]
+                yield f"{operator} of opset {opset}, axes {axes}, {x.dtype}{list(x.shape)}: {b}"
