@@ -19,6 +19,7 @@ Then
 import argparse
 import ast
 import itertools
+import math
 import os
 import random
 import resource
@@ -33,6 +34,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
 MEMORY = 4 << 30  # bytes of address space
+MOST_ELEMENTS = 1 << 24  # of an input
 TOKENS = ["N", "M", "0", "1", "2", "7", "+", "-", "*", "/", "(", ")", ",", " ", "u1", "u2", "'", '"', "\\"]
 TOKENS += [" + ", " - ", "//", "**", "%", ".", "min(", "max(", "Max(", "floor(", "mod(", "N", "M", "u3"]
 WHOLE = ["-1", "N-N", "()", "+N", "--1", "N*0", "1", " 3", " ", "N ", "(N)", "N + 1", "2*N", "N*M", "N + M"]
@@ -254,17 +256,35 @@ def wrong_names(model, feeds):
     return None
 
 
+def inputs_of(inputs, extents, case_seed):
+    """Random values of the inputs. NumPy has an error for each way in which a shape is too large, so the
+    number of elements is looked at before an array is made."""
+    data = np.random.default_rng(case_seed)
+    shapes = {name: [extents.get(d, d) for d in dims] for name, dims in inputs.items()}
+    # NumPy refuses large extents next to a 0, too.
+    if any(math.prod(max(n, 1) for n in shape) > MOST_ELEMENTS for shape in shapes.values()):
+        raise NotRun
+    return {n: np.round(data.standard_normal(shape)).astype(np.float32) for n, shape in shapes.items()}
+
+
+def check_limits():
+    """AssertionError when inputs that are too large are anything but not run."""
+    for shape in ([1 << 25], [1 << 40], [1 << 70], [1 << 40, 1 << 40], [0, 1 << 70]):
+        try:
+            inputs_of({"x": ["N"] + shape}, {"N": 1}, 1)
+        except NotRun:
+            continue
+        raise AssertionError(f"an input of {shape} was made")
+    assert inputs_of({"x": ["N", 0, 3]}, {"N": 2}, 1)["x"].shape == (2, 0, 3)
+
+
 def check(tool, case_seed, folder):
     rng = random.Random(case_seed)
     opaque = rng.random() < 0.3
     builder = Builder(rng)
     model = builder.model()
     extents = extents_of(builder.inputs, rng, opaque)
-    data = np.random.default_rng(case_seed)
-    feeds = {
-        n: np.round(data.standard_normal([extents.get(d, d) for d in dims])).astype(np.float32)
-        for n, dims in builder.inputs.items()
-    }
+    feeds = inputs_of(builder.inputs, extents, case_seed)
     feeds["c"] = np.array(rng.random() < 0.5)
     # Claims of any names about the outputs: the rank is what a run gives.
     for v, result in zip(model.graph.output, run(model, feeds, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)):
@@ -319,13 +339,14 @@ def main():
     a = p.parse_args()
     if os.environ.get("GRAPHOPT_SANITIZED") != "1":
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    check_limits()
     tool, bad, not_run = str(Path(a.graphopt).resolve()), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for i in range(a.count):
             seed = a.seed * 1_000_000 + i
             try:
                 problem = check(tool, seed, Path(folder))
-            except NotRun:
+            except (NotRun, MemoryError):  # the latter of copies of results; the tool has an exit status
                 not_run += 1
                 continue
             except Exception as e:  # what onnx and ONNX Runtime raise has no common class
