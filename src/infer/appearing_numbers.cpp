@@ -1,6 +1,7 @@
 #include "infer/appearing_numbers.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/bodies.h"
 #include "ops/node_facts.h"
@@ -15,7 +16,8 @@ class AppearingNumbers {
         infer_(infer),
         constant_(m.value_count(), false),
         opens_(m.value_count(), false),
-        found_(m.graph_count(), false) {
+        found_(m.graph_count(), false),
+        pure_(m.graph_count()) {
     for (std::size_t i = 0; i < m.value_count(); ++i) constant_[i] = m.constant_of(ValueId{i}).valid();
     visit_graphs(false);
     // A function may be called with any of what was found.
@@ -38,9 +40,7 @@ class AppearingNumbers {
   }
 
   void visit(GraphId g, NodeId n) {
-    bool constant = facts_of(m_, n).purity == Purity::Pure;
-    for (std::size_t i = 0; i < m_.input_count(n); ++i)
-      constant = constant && (!m_.input(n, i) || constant_[m_.input(n, i).index()]);
+    const bool constant = computes_constants(n);
     const bool found = reads_some(n);
     if (found) found_[g.index()] = true;
     for (const ValueId v : m_.outputs(n)) {
@@ -48,6 +48,57 @@ class AppearingNumbers {
       constant_[v.index()] = constant;
       opens_[v.index()] = found && !has_known_dims(v);
     }
+  }
+
+  // Passes replace calls and branches that are known by their nodes, equal branches by what both return, and
+  // loops by their iterations.
+  bool computes_constants(NodeId n) {
+    const OpKind kind = m_.kind(n);
+    if (kind == OpKind::FunctionCall) {
+      if (!is_pure(m_.function(m_.op(n).function).body)) return false;
+    } else if (facts_of(m_, n).purity == Purity::ControlFlow) {
+      if (!is_pure(n) || !captures_constants(n)) return false;
+      if (kind == OpKind::If) return true;  // whatever the condition
+    } else if (facts_of(m_, n).purity != Purity::Pure) {
+      return false;
+    }
+    for (std::size_t i = 0; i < m_.input_count(n); ++i)
+      if (const ValueId v = m_.input(n, i); v && !constant_[v.index()]) return false;
+    return true;
+  }
+
+  // Returns whether all nodes of the bodies of n are pure, at any depth.
+  bool is_pure(NodeId n) {
+    return std::ranges::all_of(m_.attrs(n), [this](const Attr& a) {
+      return std::ranges::all_of(a.graphs, [this](GraphId g) { return is_pure(g); });
+    });
+  }
+
+  bool is_pure(GraphId g) {
+    std::optional<bool>& known = pure_[g.index()];
+    for (NodeId n = m_.first_node(g); n && !known; n = m_.next_node(n)) {
+      const Purity purity = facts_of(m_, n).purity;
+      const bool pure = m_.kind(n) == OpKind::FunctionCall ? is_pure(m_.function(m_.op(n).function).body)
+                        : purity == Purity::ControlFlow    ? is_pure(n)
+                                                           : purity == Purity::Pure;
+      if (!pure) known = false;
+    }
+    if (!known) known = true;
+    return *known;
+  }
+
+  bool captures_constants(NodeId n) const {
+    const GraphId outside = m_.node(n).graph;
+    bool all = true;
+    const auto look = [&](ValueId v) {
+      all = all && (!v || constant_[v.index()] || !m_.inside(outside, m_.value(v).graph));
+    };
+    for_each_body(m_, n, [&](GraphId g) {
+      for (std::size_t i = 0; i < m_.graph_output_count(g); ++i) look(m_.graph_output(g, i));
+      for (NodeId inner = m_.first_node(g); inner; inner = m_.next_node(inner))
+        for (std::size_t i = 0; i < m_.input_count(inner); ++i) look(m_.input(inner, i));
+    });
+    return all;
   }
 
   bool reads_some(NodeId n) const {
@@ -73,10 +124,11 @@ class AppearingNumbers {
 
   const Model& m_;
   const Inference& infer_;
-  std::vector<bool> constant_;  // by value: it is computed from constants alone
-  std::vector<bool> opens_;     // by value: its dims may become known
-  std::vector<bool> found_;     // by graph
-  bool passed_ = false;         // calls may pass what appears or opens
+  std::vector<bool> constant_;             // by value: it is computed from constants alone
+  std::vector<bool> opens_;                // by value: its dims may become known
+  std::vector<bool> found_;                // by graph
+  std::vector<std::optional<bool>> pure_;  // by graph, where it was asked: all its nodes are pure
+  bool passed_ = false;                    // calls may pass what appears or opens
 };
 
 }  // namespace

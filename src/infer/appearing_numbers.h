@@ -6,7 +6,7 @@
 // it has to be foreseen.
 // Method: values that are computed from constants alone and whose elements inference does not know may
 // appear; what reads one for its dims, and has no known dims, opens, and so does what is computed from that.
-// This overestimates what passes do.
+// Calls and nodes with bodies count as what passes may put in their place. This overestimates what passes do.
 #pragma once
 
 #include <vector>
