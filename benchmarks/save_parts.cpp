@@ -1,5 +1,5 @@
 // How long it takes to cut a chain of nodes into parts and to save them as one set of files, by the number of
-// nodes and of parts: part_of (ir/part.h), the types of borders (specialize/border_types.h), and save_set
+// nodes and of parts: part_of (ir/part.h), the types of borders (shapes/boundary_types.h), and save_set
 // (onnx/set_writer.h) with the whole model beside the parts, in TMPDIR or /tmp.
 //
 //   cmake --build --preset release --target bench_save_parts
@@ -22,7 +22,7 @@
 #include "ir/part.h"
 #include "ir/restate.h"
 #include "onnx/set_writer.h"
-#include "specialize/border_types.h"
+#include "shapes/boundary_types.h"
 
 namespace graphopt {
 namespace {
@@ -63,7 +63,7 @@ std::vector<ModelPart> parts_of(const Chain& chain) {
 
 std::vector<std::vector<TypeOverride>> types_of(Chain& chain, const std::vector<ModelPart>& parts) {
   std::vector<std::vector<TypeOverride>> out;
-  BorderTypes types(chain.m, chain.infer);
+  BoundaryTypes types(chain.m, chain.infer);
   for (const ModelPart& part : parts) out.push_back(types.of(part));
   return out;
 }

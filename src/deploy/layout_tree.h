@@ -1,7 +1,7 @@
 // How true elements lie in a padded axis, as a tree, and the text of it; extents as texts.
 //
 // Problem: a manifest states layouts as texts, "batch x (past ++ seq)", and who pads and cuts needs the tree.
-// Method: LayoutPool (specialize/padding/layout.h) writes the text, and parse_layout() is its inverse. An
+// Method: LayoutPool (buckets/padding/layout.h) writes the text, and parse_layout() is its inverse. An
 // extent stays a text of the grammar in ir/dim.h: a reader of a manifest has no pool of dims yet, and is told
 // at once of a text that could not be evaluated. Both are read with stacks of their own, in linear time:
 //
@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "specialize/padding/layout.h"
+#include "buckets/padding/layout.h"
 
 namespace graphopt::deploy {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "specialize/marks/shape_filter.h"
+#include "buckets/marks/shape_filter.h"
 
 namespace graphopt::deploy {
 namespace {

@@ -1,11 +1,11 @@
 // Makes the section `buckets` of a manifest of the decision about padding.
 #pragma once
 
+#include "buckets/marks/marks.h"
+#include "buckets/repair/repair.h"
 #include "deploy/manifest.h"
 #include "infer/infer.h"
 #include "ir/model.h"
-#include "specialize/marks/marks.h"
-#include "specialize/repair/repair.h"
 
 namespace graphopt::deploy {
 

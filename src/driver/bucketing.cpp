@@ -4,9 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "buckets/marks/parse_marks.h"
+#include "buckets/promise.h"
+#include "buckets/symbols.h"
 #include "passes/inline_functions.h"
 #include "passes/pipeline.h"
-#include "specialize/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

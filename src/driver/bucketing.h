@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "buckets/marks/marks.h"
+#include "buckets/repair/repair.h"
 #include "deploy/manifest.h"
 #include "graphopt/error.h"
 #include "graphopt/stages/buckets.h"
 #include "infer/infer.h"
 #include "ir/model.h"
-#include "specialize/marks/marks.h"
-#include "specialize/repair/repair.h"
 
 namespace graphopt {
 

@@ -23,7 +23,7 @@
 #include "onnx/annotations.h"
 #include "onnx/default_constants.h"
 #include "onnx/problems.h"
-#include "specialize/map_dims.h"
+#include "shapes/map_dims.h"
 #include "support/nearest.h"
 #include "support/quote_name.h"
 

@@ -13,7 +13,7 @@
 #include "driver/run.h"
 #include "exports/triton.h"
 #include "onnx/stated_type.h"
-#include "specialize/map_dims.h"
+#include "shapes/map_dims.h"
 #include "support/file.h"
 
 namespace graphopt {

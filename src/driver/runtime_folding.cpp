@@ -9,7 +9,7 @@
 #include "driver/saving.h"
 #include "ops/node_facts.h"
 #include "rewrite/dead.h"
-#include "specialize/border_types.h"
+#include "shapes/boundary_types.h"
 
 namespace graphopt {
 namespace {
@@ -204,7 +204,7 @@ bool RuntimeFolding::run(PassContext& c) {
   const ModelPart part = constant.part();
   SavedForRuntime saved;
   const auto compute = [&]() -> Result<std::vector<HostValue>> {
-    if (Status done = saved.save(m, border_types(m, c.infer, part), folder_, &part); !done)
+    if (Status done = saved.save(m, boundary_types(m, c.infer, part), folder_, &part); !done)
       return done.errors();
     auto session = RuntimeSession::load(runtime_, saved.source());
     if (!session) return session.errors();

@@ -4,7 +4,7 @@
 
 #include "driver/regions.h"
 #include "driver/stages/stage.h"
-#include "specialize/written_types.h"
+#include "shapes/written_types.h"
 
 namespace graphopt {
 

@@ -9,8 +9,8 @@
 #include "ir/part.h"
 #include "onnx/writer.h"
 #include "onnx/written_model.h"
-#include "specialize/bind.h"
-#include "specialize/border_types.h"
+#include "shapes/bind.h"
+#include "shapes/boundary_types.h"
 
 namespace graphopt {
 
@@ -31,7 +31,7 @@ class PartTypes {
   // `saved`: what saved_types returned. Inference ran. The work must outlive this object and not change.
   PartTypes(Work& work, std::span<const TypeOverride> saved);
 
-  // Returns the types of the borders of a part (specialize/border_types.h), then those of `saved` for other
+  // Returns the types of the borders of a part (shapes/boundary_types.h), then those of `saved` for other
   // values that it has; each value once. Dims that a border leaves open are those of `saved`: a second run
   // finds them in the file.
   std::vector<TypeOverride> of(const ModelPart& part);
@@ -40,7 +40,7 @@ class PartTypes {
   TypeId filled(TypeId border, TypeId saved);
 
   Model& m_;
-  BorderTypes borders_;
+  BoundaryTypes borders_;
   const KeptFields kept_;
   std::vector<TypeOverride> saved_;
   std::vector<std::uint32_t> position_;  // by value: 0, or one more than that in saved_

@@ -19,6 +19,9 @@
 #include <thread>
 #include <utility>
 
+#include "buckets/marks/buckets.h"
+#include "buckets/single/single_model.h"
+#include "buckets/symbols.h"
 #include "driver/clean_up.h"
 #include "driver/load_check.h"
 #include "driver/reading.h"
@@ -27,9 +30,7 @@
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
-#include "specialize/bind.h"
-#include "specialize/marks/buckets.h"
-#include "specialize/single/single_model.h"
+#include "shapes/bind.h"
 
 namespace graphopt {
 namespace {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "buckets/marks/marks.h"
+#include "buckets/repair/repair.h"
 #include "driver/bucketing.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
@@ -14,8 +16,6 @@
 #include "onnx/writer.h"
 #include "placement/assignment.h"
 #include "runtime/inputs.h"
-#include "specialize/marks/marks.h"
-#include "specialize/repair/repair.h"
 
 namespace graphopt {
 

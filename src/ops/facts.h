@@ -86,7 +86,7 @@ enum class AxisWork : std::uint8_t {
 };
 
 // How padding an input at the end of an axis acts on the true part of the results: the rule of analysis that
-// an operator has (docs/buckets.md, src/specialize/padding). Operators of one rule differ in their numbers
+// an operator has (docs/buckets.md, src/buckets/padding). Operators of one rule differ in their numbers
 // alone.
 enum class PadRule : std::uint8_t {
   Elementwise,  // an element of the result reads one element of each operand, broadcast

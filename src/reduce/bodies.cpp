@@ -17,7 +17,7 @@
 #include "ops/node_facts.h"
 #include "reduce/chunks.h"
 #include "reduce/strategies.h"
-#include "specialize/map_dims.h"
+#include "shapes/map_dims.h"
 
 namespace graphopt {
 namespace {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "ops/constants.h"
-#include "specialize/map_dims.h"
+#include "shapes/map_dims.h"
 
 namespace graphopt {
 namespace {

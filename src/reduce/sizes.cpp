@@ -19,9 +19,9 @@
 #include "ir/restate.h"
 #include "ops/constants.h"
 #include "reduce/strategies.h"
-#include "specialize/bind.h"
-#include "specialize/map_dims.h"
-#include "specialize/written_types.h"
+#include "shapes/bind.h"
+#include "shapes/map_dims.h"
+#include "shapes/written_types.h"
 
 namespace graphopt {
 namespace {

@@ -20,14 +20,15 @@ MAY_INCLUDE = {
     "infer": ["support", "ir", "ops"],
     "onnx": ["support", "ir", "ops"],
     "rewrite": ["support", "ir", "ops", "infer"],
-    "specialize": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
+    "shapes": ["support", "ir", "ops", "infer", "onnx"],
+    "buckets": ["support", "ir", "ops", "infer", "onnx", "rewrite", "shapes"],
     "draft": ["support", "ir", "ops", "infer", "rewrite"],
     "regions": ["support", "ir", "ops", "infer", "rewrite", "draft"],
     "devices": ["support", "ir", "ops", "infer"],
     "hoist": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions"],
     "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
-    "reduce": ["support", "ir", "ops", "infer", "onnx", "specialize"],
+    "reduce": ["support", "ir", "ops", "infer", "onnx", "shapes"],
     "placement": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"],
     "deploy": [
         "support",
@@ -39,7 +40,7 @@ MAY_INCLUDE = {
         "devices",
         "partition",
         "placement",
-        "specialize",
+        "buckets",
     ],
     "exports": ["support", "ir", "onnx", "deploy"],
     "driver": [
@@ -48,8 +49,9 @@ MAY_INCLUDE = {
         "ops",
         "infer",
         "onnx",
-        "specialize",
+        "shapes",
         "rewrite",
+        "buckets",
         "draft",
         "regions",
         "hoist",
@@ -62,6 +64,8 @@ MAY_INCLUDE = {
         "exports",
         "devices",
     ],
+    "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
+    + ["devices", "deploy", "driver"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"namespace ([\w:]+) \{$")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # TIER: nightly
 # LONG: --all
-# WHEN: src/specialize/dim_names tools/requirements.txt
+# WHEN: src/shapes/dim_names tools/requirements.txt
 """Names of extents that graphopt writes, and what onnx's inference makes of them: no run may contradict it.
 
   inferred_names.py GRAPHOPT [--all] [--only TEXT]

@@ -16,8 +16,8 @@
 #include "driver/clean_up.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
-#include "specialize/bind.h"
-#include "specialize/written_types.h"
+#include "shapes/bind.h"
+#include "shapes/written_types.h"
 
 namespace graphopt {
 namespace {

@@ -13,16 +13,18 @@
 #include <string>
 #include <vector>
 
+#include "buckets/decision.h"
+#include "buckets/marks/parse_marks.h"
+#include "buckets/promise.h"
+#include "buckets/single/single_model.h"
+#include "buckets/symbols.h"
 #include "graphopt/stages/clean_up.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "passes/inline_functions.h"
 #include "passes/pipeline.h"
-#include "specialize/bind.h"
-#include "specialize/decision.h"
-#include "specialize/marks/parse_marks.h"
-#include "specialize/single/single_model.h"
+#include "shapes/bind.h"
 
 namespace graphopt {
 namespace {

@@ -20,7 +20,7 @@
 #include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "ops/node_facts.h"
-#include "specialize/border_types.h"
+#include "shapes/boundary_types.h"
 
 namespace graphopt {
 namespace {
@@ -147,7 +147,7 @@ int run(const std::string& in, const std::string& out0, const std::string& out1,
   const std::pair<const std::vector<NodeId>&, const std::string&> parts[] = {{first, out0}, {second, out1}};
   for (const auto& [nodes, path] : parts) {
     const ModelPart part = part_of(m, nodes);
-    const std::vector<TypeOverride> types = border_types(m, infer, part);
+    const std::vector<TypeOverride> types = boundary_types(m, infer, part);
     SaveOptions options;
     options.path = path;
     options.types = types;

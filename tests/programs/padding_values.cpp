@@ -14,10 +14,12 @@
 #include <string>
 #include <string_view>
 
+#include "buckets/decision.h"
+#include "buckets/marks/parse_marks.h"
+#include "buckets/promise.h"
+#include "buckets/symbols.h"
 #include "onnx/reader.h"
 #include "passes/pipeline.h"
-#include "specialize/decision.h"
-#include "specialize/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

@@ -8,13 +8,15 @@
 #include <span>
 #include <vector>
 
+#include "buckets/marks/parse_marks.h"
+#include "buckets/promise.h"
+#include "buckets/repair/repair.h"
+#include "buckets/symbols.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "passes/inline_functions.h"
 #include "passes/pipeline.h"
-#include "specialize/marks/parse_marks.h"
-#include "specialize/repair/repair.h"
-#include "specialize/written_types.h"
+#include "shapes/written_types.h"
 
 namespace graphopt {
 namespace {

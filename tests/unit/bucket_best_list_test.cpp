@@ -1,5 +1,5 @@
 // The optimal list against all lists, and files of lengths.
-#include "specialize/marks/best_list.h"
+#include "buckets/marks/best_list.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "specialize/marks/lengths.h"
+#include "buckets/marks/lengths.h"
 
 namespace graphopt {
 namespace {

@@ -1,11 +1,11 @@
 // The table that a dispatcher looks buckets up in, against choose_bucket().
-#include "specialize/single/bucket_cells.h"
+#include "buckets/single/bucket_cells.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "specialize/marks/parse_marks.h"
+#include "buckets/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

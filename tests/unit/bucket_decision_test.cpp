@@ -1,11 +1,13 @@
 // Marks on a model: names that are places or expressions, verdicts, and what a verdict says of inputs and
 // outputs. What the rules of padding say is held by tests/equal/bucket_*.py.
-#include "specialize/decision.h"
+#include "buckets/decision.h"
+#include "buckets/promise.h"
+#include "buckets/symbols.h"
 
 #include <gtest/gtest.h>
 
+#include "buckets/marks/parse_marks.h"
 #include "onnx/reader.h"
-#include "specialize/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

@@ -1,6 +1,6 @@
 // Lists of sizes from each method: known lists, and the bounds on padding that bucket_lists.h states, for
 // drawn ranges, extreme ones among them.
-#include "specialize/marks/bucket_lists.h"
+#include "buckets/marks/bucket_lists.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "specialize/marks/parse_marks.h"
+#include "buckets/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

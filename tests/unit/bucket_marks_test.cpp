@@ -1,6 +1,6 @@
 // Bucket marks from texts and from files: both forms say the same, and each mistake gets a message that says
 // what to write instead.
-#include "specialize/marks/marks.h"
+#include "buckets/marks/marks.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "specialize/marks/parse_marks.h"
+#include "buckets/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

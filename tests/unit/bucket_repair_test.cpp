@@ -1,14 +1,16 @@
 // What repairs add to a model. That repaired models give what the original gives is held by
 // tests/equal/bucket_repairs.py.
-#include "specialize/repair/repair.h"
+#include "buckets/promise.h"
+#include "buckets/repair/repair.h"
+#include "buckets/symbols.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
+#include "buckets/marks/parse_marks.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"
-#include "specialize/marks/parse_marks.h"
 
 namespace graphopt {
 namespace {

@@ -1,6 +1,6 @@
 // Products of lists: filters, constraints, the limit, holes and the choice, all against slow and plain
 // counting.
-#include "specialize/marks/buckets.h"
+#include "buckets/marks/buckets.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "specialize/marks/coverage.h"
-#include "specialize/marks/parse_marks.h"
-#include "specialize/marks/shape_filter.h"
+#include "buckets/marks/coverage.h"
+#include "buckets/marks/parse_marks.h"
+#include "buckets/marks/shape_filter.h"
 
 namespace graphopt {
 namespace {

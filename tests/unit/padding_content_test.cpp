@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "specialize/padding/content.h"
-#include "specialize/padding/type_limits.h"
+#include "buckets/padding/content.h"
+#include "buckets/padding/type_limits.h"
 
 namespace graphopt {
 namespace {

@@ -1,7 +1,7 @@
 // Normal forms of layouts: products and segments are flat, and what is not padded merges.
 #include <gtest/gtest.h>
 
-#include "specialize/padding/layout.h"
+#include "buckets/padding/layout.h"
 
 namespace graphopt {
 namespace {

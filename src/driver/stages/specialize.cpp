@@ -7,7 +7,7 @@
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
-#include "specialize/bind.h"
+#include "shapes/bind.h"
 
 namespace graphopt {
 namespace {
