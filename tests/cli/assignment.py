@@ -295,4 +295,4 @@ def test_regions_of_a_former_run(tool, folder):
 
 
 if __name__ == "__main__":
-    main(globals())
+    sys.exit(main(globals()))
