@@ -1,6 +1,7 @@
 // Whether a model can be compiled per bucket of shapes: the answer of `graphopt inspect --bucketable`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct BucketableOptions {
   InspectOptions model;
   std::vector<std::string> buckets;  // --bucket 'seq=16..512:pow2'
   std::string file;                  // --buckets FILE
-  bool repair = false;               // --bucket-repair: judge the model as repairs would make it
+  // What the verdict is about: with Repair the model as repairs would make it. None: what the file says.
+  std::optional<BucketRequire> require;
 };
 
 // ErrorKind::Usage for marks that are wrong or do not fit the model.

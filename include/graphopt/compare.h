@@ -29,5 +29,7 @@ struct Comparison {
 // A difference is no error here: `figures.check->verdict` tells it. ErrorKind::NotChecked when ONNX Runtime
 // does not run the first model.
 Result<Comparison> compare(const CompareOptions& options, Observer& observer);
+// Returns the report of both models, `interface` and `not_run` among its fields.
+std::string to_json(const Comparison& comparison);
 
 }  // namespace graphopt

@@ -44,5 +44,6 @@ class ReduceObserver {
 // Runs the command on the model, then on smaller ones, and writes the smallest on which it ended as on the
 // first. ErrorKind::CheckFailed where its status is not the same twice. On failure nothing is written.
 Result<ReduceReport> reduce(const ReduceOptions& options, ReduceObserver& observer);
+std::string to_json(const ReduceReport& report);
 
 }  // namespace graphopt

@@ -7,6 +7,7 @@ import tempfile
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Union, overload
 
+from graphopt._keywords import VERBS
 from graphopt._options import InspectOptions, Options, files_of, is_talkative, words_of
 from graphopt._process import memory_file, run, write_all
 from graphopt._report import Inspection, Report, inspection_of, report_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 # Protobuf reads and writes no message of 2 GiB; a little less leaves room for what the result adds.
 _LARGEST_MESSAGE = (2 << 30) - (16 << 20)
-_SUBCOMMANDS = ("inspect", "compare", "reduce", "devices")
 
 
 def _is_bytes(model: Any) -> bool:
@@ -44,7 +44,7 @@ class _Input:
             if not isinstance(word, str):
                 word = os.fsdecode(word)
             # Neither a subcommand nor an option: a file of that name is written with its folder.
-            self.word = "./" + word if word in _SUBCOMMANDS or word[:1] == "-" else word
+            self.word = "./" + word if word in VERBS or word[:1] == "-" else word
             return
         self.word = "-"
         if _is_proto(model):

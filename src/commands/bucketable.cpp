@@ -20,7 +20,7 @@ Result<Bucketability> run(const BucketableOptions& options) {
   if (!read) return read.errors();
   Result<std::unique_ptr<PreparedModel>> p = prepare_buckets(std::move(read->model), *marks, {});
   if (!p) return p.errors();
-  const bool repairs = options.repair || marks->require == BucketRequire::Repair;
+  const bool repairs = (options.require ? options.require : marks->require) == BucketRequire::Repair;
   Result<Repaired> repaired = decide_or_repair(**p, *marks, repairs);
   if (!repaired) return repaired.errors();
   const deploy::BucketsSource source{(*p)->model, *(*p)->inference, *repaired, *marks};

@@ -9,6 +9,7 @@
 
 #include "driver/check_figures.h"
 #include "driver/figures.h"
+#include "driver/json.h"
 #include "driver/original.h"
 #include "driver/reading.h"
 #include "infer/infer.h"
@@ -107,6 +108,13 @@ Result<Comparison> compare(const CompareOptions& options, Observer& observer) {
   } catch (const std::bad_alloc&) {
     return out_of_memory(options.first);
   }
+}
+
+std::string to_json(const Comparison& comparison) {
+  Json out = report_json(comparison.figures);
+  out["interface"] = comparison.interface;
+  out["not_run"] = comparison.not_run;
+  return json_text(out);
 }
 
 }  // namespace graphopt

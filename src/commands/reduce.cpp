@@ -8,6 +8,7 @@
 #include <new>
 #include <optional>
 
+#include "driver/json.h"
 #include "driver/reading.h"
 #include "reduce/command.h"
 #include "reduce/measure.h"
@@ -180,6 +181,19 @@ Result<ReduceReport> reduce(const ReduceOptions& options, ReduceObserver& observ
   } catch (const std::bad_alloc&) {
     return out_of_memory(options.input);
   }
+}
+
+std::string to_json(const ReduceReport& r) {
+  return json_text({{"format_number", kJsonFormat},
+                    {"status", r.status},
+                    {"nodes_before", r.nodes_before},
+                    {"nodes_after", r.nodes_after},
+                    {"bytes_before", r.bytes_before},
+                    {"bytes_after", r.bytes_after},
+                    {"tests", r.tests},
+                    {"invalid", r.invalid},
+                    {"seconds", r.seconds},
+                    {"stopped", r.stopped}});
 }
 
 }  // namespace graphopt

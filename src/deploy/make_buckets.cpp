@@ -116,7 +116,7 @@ class BucketsMaker {
       if (const ValueId v = m_.input(c.node, operand)) r.input = name(v);
     }
     if (!r.repair.empty() && r.unrepaired.empty())
-      r.remedy = "--bucket-repair may mend such nodes; the model then takes true extents as inputs";
+      r.remedy = "--bucket-require repair may mend such nodes; the model then takes true extents as inputs";
     else if (r.remedy.empty())
       r.remedy = "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps";
     for (const BucketGroup& g : s_.marks.groups)

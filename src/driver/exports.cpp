@@ -16,16 +16,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct FormEntry {
-  const char* name;
   const char* suffix;  // of OUT's name without .onnx
   std::unique_ptr<ExportForm> (*make)(const ExportSource&, std::string path);
 };
 
 const FormEntry& entry_of(Export form) {
-  static constexpr FormEntry kTriton = {"triton", ".triton", triton_export};
-  static constexpr FormEntry kLayers = {"ort-annotations", ".layers.json", layers_export};
-  static constexpr FormEntry kGenai = {"genai", ".genai", genai_export};
-  static constexpr FormEntry kStages = {"onnx-stages", ".stages.onnx", stages_export};
+  static constexpr FormEntry kTriton = {".triton", triton_export};
+  static constexpr FormEntry kLayers = {".layers.json", layers_export};
+  static constexpr FormEntry kGenai = {".genai", genai_export};
+  static constexpr FormEntry kStages = {".stages.onnx", stages_export};
   switch (form) {
     case Export::Triton: return kTriton;
     case Export::OrtAnnotations: return kLayers;
@@ -47,8 +46,6 @@ bool ExportForm::is_there() const {
   std::error_code none;
   return fs::exists(fs::symlink_status(path_, none));
 }
-
-std::string export_name(Export form) { return entry_of(form).name; }
 
 std::string export_path(const Options& options, Export form) {
   if (manifest_path(options).empty()) return {};

@@ -38,7 +38,7 @@ std::string json_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-std::string to_json(const Report& r) {
+Json report_json(const Report& r) {
   // The order in which fields were first written; those of stages that came later follow. A stage leaves null
   // what it has nothing to say about.
   constexpr const char* kFields[] = {"format_number", "version", "input",    "output",      "before",
@@ -69,8 +69,10 @@ std::string to_json(const Report& r) {
                       {"place", to_string(e.place)},
                       {"what", e.what},
                       {"remedy", e.remedy}});
-  return json_text(out);
+  return out;
 }
+
+std::string to_json(const Report& r) { return json_text(report_json(r)); }
 
 std::string to_json(const Inspection& in) {
   Json out = {{"format_number", kJsonFormat},

@@ -7,6 +7,8 @@
 
 namespace graphopt {
 
+struct Report;
+
 // Of all reports in JSON; grows when a field changes its meaning or goes away.
 inline constexpr int kJsonFormat = 1;
 
@@ -14,6 +16,9 @@ using Json = nlohmann::ordered_json;  // fields keep the order in which they are
 
 // Returns a number, or "nan", "inf", "-inf", which JSON does not have.
 Json json_number(double d);
+
+// Returns the report of a run, in which each stage has what it says.
+Json report_json(const Report& report);
 
 // Returns the text, with a newline at its end. In strings that are not UTF-8 (names in models may be
 // anything) U+FFFD replaces the wrong bytes; Json::dump throws on them.

@@ -15,17 +15,13 @@
 #include "driver/saving.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
+#include "graphopt/option_table.h"
 #include "graphopt/version.h"
 #include "onnx/set_writer.h"
 #include "support/file.h"
 
 namespace graphopt {
 namespace {
-
-std::int64_t limited(std::uint64_t n) {
-  return static_cast<std::int64_t>(
-      std::min(n, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
-}
 
 // Without devices there is the host alone, and nothing to be cut.
 deploy::Algorithm algorithm_of(const Options& o) {
@@ -38,57 +34,25 @@ deploy::Algorithm algorithm_of(const Options& o) {
   return deploy::Algorithm::Depth;
 }
 
+// The options that change the result, with the values in force. A list is one text; bucket specs have commas
+// of their own.
 std::map<std::string, deploy::Option> options_of(const Run& run) {
-  const Options& o = run.options;
+  Options options = run.options;
+  if (options.buckets.asked()) options.buckets.require = required(run);
   std::map<std::string, deploy::Option> out;
-  out["algorithm"] = std::string(deploy::word(algorithm_of(o)));
-  out["connected"] = o.partition.connected;
-  out["level"] = std::int64_t{o.clean_up.level};
-  out["exact"] = o.clean_up.exact;
-  out["fold"] = std::string(o.clean_up.fold == FoldWith::Ort ? "ort" : "native");
-  out["fold_limit"] = limited(o.clean_up.fold_limit);
-  out["infer"] = o.infer.write_types;
-  out["dim_names"] = std::string(o.load.dim_names == DimNames::Expressions ? "expressions" : "opaque");
-  out["external_threshold"] = limited(o.save.external_threshold);
-  if (o.partition.given) {
-    std::string rules = "given";
-    for (const PartitionStage::LayerRule& r : o.partition.layers)
-      rules += (rules.size() == 5 ? "=" : "; ") + r.device + '(' + (r.exact ? "=" : "") + r.text + ')';
-    out["assignment"] = std::move(rules);
+  for (auto& [key, value] : result_options(options)) {
+    if (const auto* items = std::get_if<std::vector<std::string>>(&value)) {
+      std::string text;
+      for (const std::string& item : *items) text += (text.empty() ? "" : "; ") + item;
+      out[key] = std::move(text);
+    } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+      out[key] = *whole;
+    } else if (const auto* flag = std::get_if<bool>(&value)) {
+      out[key] = *flag;
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      out[key] = *text;
+    }
   }
-  if (o.buckets.asked()) {
-    std::string marks;  // which have commas of their own
-    for (const std::string& mark : o.buckets.marks) marks += (marks.empty() ? "" : "; ") + mark;
-    if (!marks.empty()) out["bucket"] = std::move(marks);
-    if (!o.buckets.file.empty()) out["buckets"] = o.buckets.file;
-    out["bucket_require"] = std::string(kBucketRequireNames[static_cast<std::size_t>(required(run))]);
-  }
-  std::vector<std::string> dims, shapes;
-  for (const DimOption& d : o.infer.dims)
-    dims.push_back(d.symbol + '=' + std::to_string(d.low) +
-                   (d.high == d.low ? "" : ".." + std::to_string(d.high)));
-  for (const ShapeOption& s : o.infer.shapes) {
-    std::string text = s.input + '=';
-    for (std::size_t i = 0; i < s.dims.size(); ++i) text += (i == 0 ? "" : "x") + std::to_string(s.dims[i]);
-    shapes.push_back(std::move(text));
-  }
-  const auto add = [&out](const char* key, const std::vector<std::string>& items) {
-    std::string text;
-    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
-    if (!text.empty()) out[key] = text;
-  };
-  add("inputs", o.load.inputs);
-  add("outputs", o.load.outputs);
-  if (o.load.constant_defaults) out["constant_defaults"] = true;
-  std::vector<std::string> stripped;
-  if (o.strip.doc) stripped.emplace_back("doc");
-  if (o.strip.metadata) stripped.emplace_back("metadata");
-  if (o.strip.names) stripped.emplace_back("names");
-  add("strip", stripped);
-  add("passes", o.clean_up.passes);
-  add("disabled_passes", o.clean_up.disabled);
-  add("dims", dims);
-  add("shapes", shapes);
   return out;
 }
 

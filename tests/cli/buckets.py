@@ -229,15 +229,17 @@ def test_tolerance_goes_by_what_is_inside(tool, folder):
 def test_options_in_the_manifest(tool, folder):
     manifest, done = made(tool, folder, *SIZES, "--bucket-require", "proved")
     options = {k: v for k, v in manifest["tool"]["options"].items() if k.startswith("bucket")}
-    expect(options == {"bucket": "seq=4,8,16; batch=1,2", "bucket_require": "proved"}, options)
+    wanted = {"bucket": "seq=4,8,16; batch=1,2", "bucket_require": "proved", "bucket_single": False}
+    expect(options == wanted, options)
     path = buckets_file(folder, groups=[group("seq", 4, 8)], require="repair")
     manifest, done = made(tool, folder, "--buckets", path)
     options = {k: v for k, v in manifest["tool"]["options"].items() if k.startswith("bucket")}
-    expect(options == {"buckets": str(path), "bucket_require": "repair"}, options)
+    wanted = {"buckets": str(path), "bucket_require": "repair", "bucket_single": False}
+    expect(options == wanted, options)
     alone = folder / "alone.onnx"
     done = tool(folder / "m.onnx", "--devices", profile(folder, "Relu"), "-o", alone)
     options = json.loads((folder / "alone.manifest.json").read_text())["tool"]["options"]
-    expect(done.returncode == 0 and not any(k.startswith("bucket") for k in options), options)
+    expect(done.returncode == 0 and options["bucket_single"] is False and "bucket" not in options, options)
 
 
 def test_a_manifest_elsewhere(tool, folder):
@@ -427,9 +429,9 @@ def test_a_verdict_says_what_helps(tool, folder):
     model = source_of(folder, MEAN)
     ask = ("inspect", "--bucketable", model, "--bucket")
     told = tool(*ask, "seq=4,8").stdout.decode()
-    expect("verdict: refused" in told and "help: --bucket-repair may mend" in told, told)
+    expect("verdict: refused" in told and "help: --bucket-require repair may mend" in told, told)
     said = json.loads(tool(*ask, "seq=4,8", "--json").stdout)
-    expect(said["refused"]["remedy"].startswith("--bucket-repair may mend"), said)
+    expect(said["refused"]["remedy"].startswith("--bucket-require repair may mend"), said)
     proved = tool(*ask, "batch=2,4").stdout.decode()
     expect("verdict: proved" in proved and "help:" not in proved, proved)
 
@@ -597,9 +599,9 @@ def test_wordings(tool, folder):
     expect("graphopt: 1 bucket; padding" in one.stderr, one.stderr)
     done = tool(path, "--bucket", "seq=4,8", "--dim", "seq=6", "-o", folder / "out.onnx")
     refused(done, USAGE, "--bucket seq=6 makes models of that size")
-    alone = tool(path, "--bucket-repair", "-o", folder / "out.onnx")
-    refused(alone, USAGE, "--bucket-repair (--bucket-require repair) is about buckets, and none are given")
-    refused(tool(source_of(folder, MEAN), *SIZES), INPUT, "--bucket-repair may mend such nodes")
+    alone = tool(path, "--bucket-require", "repair", "-o", folder / "out.onnx")
+    refused(alone, USAGE, "--bucket-require is about buckets, and none are given")
+    refused(tool(source_of(folder, MEAN), *SIZES), INPUT, "--bucket-require repair may mend such nodes")
 
 
 def test_equal_assumptions_are_one_warning(tool, folder):

@@ -36,7 +36,7 @@ def test_a_model_and_its_optimized_form(tool, folder):
 def test_models_that_differ(tool, folder):
     a = saved(folder, model(), "a.onnx")
     b = saved(folder, changed(model(), "w", np.array([0, 1, 2.1], np.float32)), "b.onnx")
-    done = tool("compare", a, b, "--ort", library(), "--seeds", "2")
+    done = tool("compare", a, b, "--ort", library(), "--check=2")
     expect(done.returncode == CHECK, done.stderr)
     expect("check: different, " in done.stdout.decode(), done.stdout)
     expect("graphopt: output 'y' differs by" in done.stdout.decode(), done.stdout)
@@ -87,7 +87,7 @@ def test_wrong_words(tool, folder):
     refused(tool("compare", a), USAGE, "two models are wanted")
     refused(tool("compare", a, a, a), USAGE)
     refused(tool("compare", "-", "-"), USAGE, "both models are stdin")
-    refused(tool("compare", a, a, "--seeds", "0"), USAGE, "'0'")
+    refused(tool("compare", a, a, "--check=0"), USAGE, "'0'")
     refused(tool("compare", a, folder / "none.onnx"), INPUT, "none.onnx", "no such file")
     text = tool("compare", "--help").stdout.decode()
     expect(text.startswith("Usage: graphopt compare A B") and "--figures-only" in text, text)

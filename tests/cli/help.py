@@ -1,7 +1,9 @@
 """--help word for word, and how it must look. `help.py GRAPHOPT --update` writes the text anew."""
 
+import json
 import pathlib
 import re
+import subprocess
 import sys
 
 from _tool import expect, main
@@ -50,6 +52,83 @@ def test_one_truth_about_levels(tool, folder):
     told = dict(re.findall(r"^\| `([a-z-]+)` \| `(-O\d)`", page, re.M))
     expect(told.pop("runtime-folding") == "-O2")
     expect(told == rounds, sorted(set(told.items()) ^ set(rounds.items())))
+
+
+def test_json(tool, folder):
+    """--help=json has the options of every --help, each with what it says there."""
+    told = json.loads(tool("--help=json").stdout)
+    expect(told["format_number"] == 1 and told["version"], told)
+    expect(json.loads(tool("compare", "-h", "--help=json").stdout) == told, "a verb says something else")
+    for verb in told["verbs"]:
+        text = tool(*verb["name"].split(), "--help").stdout.decode()
+        for option in verb["options"]:
+            line = next((x for x in text.splitlines() if x.endswith(" " + option["help"])), "")
+            expect(option["name"] in line and option["value"] in line, verb["name"], option)
+            expect((option["form"] == "flag") == (option["value"] == ""), option)
+            expect(f"\n{option['group']}:\n" in text, option)
+    keys = [option["key"] for option in told["verbs"][0]["options"]]
+    expect(len(keys) == len(set(keys)), "a key is there twice")
+    names = {option["name"] for option in told["verbs"][0]["options"]}
+    for option in told["verbs"][0]["options"]:
+        for other in [*option["needs"], *option["excludes"]]:
+            expect(set(other["options"]) <= names and other["what"], option)
+
+
+def test_python_keywords(tool, folder):
+    """The keywords of the Python package are what the options make of them."""
+    root = pathlib.Path(__file__).parents[2]
+    words = [sys.executable, "-B", root / "tools/packaging/python_keywords.py", tool.binary, "--check"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    expect(done.returncode == 0, done.stderr)
+
+
+def test_what_changes_the_result(tool, folder):
+    """An option that is said not to change the result does not, and one that changes it is said to."""
+    values = {
+        "check": "1",
+        "check_tolerance": "1e-3",
+        "passes": "dead-code",
+        "number": "1",
+        "bytes": "4G",
+        "seconds": "60",
+        "level": "0",
+        "regions": "metadata",
+        "external_data": "always",
+        "log_level": "debug",
+        "dim": "N=4",
+    }
+    source = folder / "m.onnxtxt"
+    source.write_text(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N, 2] x) => (float[N, 2] y)'
+        "{ a = Relu (x)  b = Identity (a)  c = Relu (b)  y = Neg (c) }"
+    )
+
+    def result(*words):
+        done = tool(source, *words, "-o", folder / "o.onnx", "-q")
+        expect(done.returncode == 0, words, done.stderr)
+        return (folder / "o.onnx").read_bytes()
+
+    plain, changed = result(), 0
+    for option in json.loads(tool("--help=json").stdout)["verbs"][0]["options"]:
+        if option["form"] == "flag":
+            value = [option["name"]]
+        elif option["form"] in ("file", "folder"):
+            value = [option["name"], str(folder / f"{option['key']}.file")]
+        else:
+            value = values.get(option["key"], values.get(option["form"]))
+            value = value and [option["name"] + ("" if option["name"] == "-O" else "=") + value]
+        ends = option["key"].startswith(("list", "version", "help"))
+        if (
+            not value
+            or ends
+            or option["needs"]
+            or option["key"] in ("output", "ort", "buckets", "plan", "bisect")
+        ):
+            continue
+        differs = result(*value) != plain
+        changed += differs
+        expect(not differs or option["changes_result"], option["name"], "changes the result")
+    expect(changed >= 4, changed, "options changed the result")
 
 
 def test_inspect_help(tool, folder):

@@ -43,6 +43,7 @@ MAY_INCLUDE = {
         "buckets",
     ],
     "exports": ["support", "ir", "onnx", "deploy"],
+    "options": ["support", "passes"],
     "driver": [
         "support",
         "ir",
@@ -63,6 +64,7 @@ MAY_INCLUDE = {
         "deploy",
         "exports",
         "devices",
+        "options",
     ],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
     + ["devices", "deploy", "driver"],

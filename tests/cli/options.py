@@ -133,7 +133,7 @@ def test_marks_of_buckets(tool, folder):
         ([*ask, path], ["no sizes are given", "--bucket SYMBOL=SIZES"]),
         ([*ask, path, "--buckets", empty], ["empty.json", "no sizes are given"]),
         (["inspect", path, "--bucket", "n=1,2"], ["without --bucketable", "add --bucketable"]),
-        (["inspect", path, "--bucket-repair"], ["without --bucketable", "add --bucketable"]),
+        (["inspect", path, "--bucket-require", "repair"], ["without --bucketable", "add --bucketable"]),
         ([*ask, path, "--buckets", folder / "none.json"], ["none.json", "no such file"]),
         ([*ask, path, "--bucket", "zzz=1,2"], ["no symbol 'zzz'"]),
         ([*ask, path, "--bucket", "n=8..4:pow2"], ["reversed", "4..8"]),

@@ -351,7 +351,7 @@ def test_an_output_of_unknown_rank_that_is_a_border(tool, folder):
 def test_options_in_the_manifest(tool, folder):
     words = ("--dim", "N=3", "--disable-pass", "drop-identity", "--fold-limit", "10", "--infer")
     options = cut(tool, folder, FIG8, *words)[0]["tool"]["options"]
-    wanted = {"dims": "N=3", "disabled_passes": "drop-identity", "fold_limit": 10, "infer": True, "level": 0}
+    wanted = {"dim": "N=3", "disable_pass": "drop-identity", "fold_limit": 10, "infer": True, "level": 0}
     expect(wanted.items() <= options.items(), options)
 
 

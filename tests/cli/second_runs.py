@@ -118,7 +118,6 @@ ENTRIES = {
         first(symbols, "--bucket", "{}=4,8", "--bucket-require", how)
         for how in ("proved", "assumed", "repair", "force")
     ],
-    "--bucket-repair": "the same as --bucket-require repair",
     "--bucket-single": "the result is no model to be bucketed: it takes every size already",
     "--devices": [
         ["--devices", "DEVICE_FILE", *more]
@@ -164,6 +163,7 @@ ENTRIES = {
     "--ort": NOTHING,
     "--max-memory": NOTHING,
     "--timeout": NOTHING,
+    "--json": NOTHING,
     "--report": NOTHING,
     "--dot": NOTHING,
     "--explain": NOTHING,

@@ -9,7 +9,8 @@ temporary folder. The short form takes models of at most SHORT_BYTES, --all take
 of bucket_models.py with two sizes for each symbol, and those of tests/vectors/buckets (--only vectors).
 
   * OUT, the models and the manifest are what the manifest's schema and lib/manifests.py say. A refused model
-    ends the run with status 2 and a message that names the node; with --bucket-repair it may be written.
+    ends the run with status 2 and a message that names the node; with --bucket-require repair it
+    may be written.
   * Runs of the bucket's file, padded in each way that its classes of pads allow, give the true run's results
     when cut (tolerances and data of bucket_models.py). examples/run_manifest.py, which reads the manifest by
     means of its own, chooses a bucket and gives them, too.
@@ -207,7 +208,7 @@ def examine_model(tool, task, folder):
     if manifest_path is None:
         if "error: " not in said or "\n  help: " not in said:
             return "failed", "", 0, [f"no message: {said[:200]}"]
-        manifest_path, said = write(tool, path, marks, folder, "--bucket-repair")
+        manifest_path, said = write(tool, path, marks, folder, "--bucket-require", "repair")
         if manifest_path is None and not (all_marked and name in TRANSFORMERS):
             return "refused", refusal, 0, []
     how = "repaired" if refusal and manifest_path else "fixed" if refusal else None
@@ -255,7 +256,9 @@ def examine_vector(tool, case, folder):
     if not safe:
         if not names_node(model, case["expect"]["node"], said):
             return "failed", "", 0, [f"the message does not name the node: {said.strip()[:200]}"]
-        manifest_path, _ = write(tool, path, bucket_vectors.marks_of(case), folder, "--bucket-repair")
+        manifest_path, _ = write(
+            tool, path, bucket_vectors.marks_of(case), folder, "--bucket-require", "repair"
+        )
         if manifest_path is None:
             return "refused", "", 0, []
     named = {n for v in padding.inputs_of(model) for d in padding.dims_of(v) for n in d.names()}

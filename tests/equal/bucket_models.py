@@ -12,8 +12,8 @@ staying free, and then all are marked together. The range begins at the least ex
 WIDTH steps wide, of the record's multiple where it has one: the range promises more extents than the model
 takes then, and just the multiples are run.
 
-A refused configuration is asked about again with --bucket-repair; what is safe then is "repaired", and its
-repaired model runs padded against true runs of the model.
+A refused configuration is asked about again with --bucket-require repair; what is safe then is "repaired",
+and its repaired model runs padded against true runs of the model.
 
 Data are those of the record (lib/inputs.py). Where a mask is assumed to dominate, runs count whose true
 scores have an unmasked element in each row; if the record's masks leave rows without, they become all ones.

@@ -15,7 +15,7 @@ expression on their names. The counts:
 
   safe               the verdict is proved or assumed, and every padded run gave the true results
   unsound            the verdict is proved or assumed, and one did not: bad
-  repaired           refused, and what --bucket-repair makes of it is safe: its padded runs gave the true
+  repaired           refused, and safe by --bucket-require repair: its padded runs gave the true
                      results of the case, and it has no other results for true data
   refused-confirmed  refused, and padding by zeros changes results or is an error
   refused-same       refused, and padding by zeros changes nothing here (--reasons prints them)

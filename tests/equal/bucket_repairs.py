@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Models that `--bucket-repair` makes safe: padded runs of the repaired model against true runs of the
-original, in ONNX Runtime.
+"""Models that `--bucket-require repair` makes safe: padded runs of the repaired model against true runs of
+the original, in ONNX Runtime.
 
   bucket_repairs.py GRAPHOPT [--only NAME ...]
 

@@ -253,7 +253,7 @@ def examine(tool, name, source, folder):
         bad = folder / "bad.onnx"
         bad.write_bytes(m.SerializeToString())
         done = subprocess.run(
-            [tool, "compare", source, bad, "--seeds", SEEDS], capture_output=True, text=True
+            [tool, "compare", source, bad, f"--check={SEEDS}"], capture_output=True, text=True
         )
         rows.append((defect, did, truth(source, bad, models.records()[name]), done.returncode))
     return rows

@@ -1,4 +1,4 @@
-"""Models that `--bucket-repair` repairs: padded runs of the repaired model against true runs of the original.
+"""Models that `--bucket-require repair` repairs: their padded runs against true runs of the original.
 
 `make` writes the repaired model (tests/programs/repair_model.cpp), `checker` gives what lib/padding.py's
 `check` takes as `make`. Inputs that carry true extents get those of the true run in both runs.

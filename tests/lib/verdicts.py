@@ -67,7 +67,7 @@ def ask(tool, model, content, folder, stem="case", repair=False):
     with open(spec, "w", encoding="utf-8") as f:
         json.dump(content, f)
     command = [tool, "inspect", "--bucketable", model, "--buckets", spec, "--json"]
-    command += ["--bucket-repair"] if repair else []
+    command += ["--bucket-require", "repair"] if repair else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
     except subprocess.TimeoutExpired:

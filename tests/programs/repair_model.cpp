@@ -2,7 +2,7 @@
 //
 //   graphopt_repair_model MODEL BUCKETS.json OUT
 //
-// What stands in OUT is the model of which `graphopt inspect --bucketable --bucket-repair` speaks.
+// What stands in OUT is the model of which `graphopt inspect --bucketable --bucket-require repair` speaks.
 #include <cstdio>
 #include <memory>
 #include <span>

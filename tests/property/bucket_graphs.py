@@ -11,7 +11,7 @@ assumed, padded runs at drawn extents are compared with true ones (lib/padding.p
 value of the true run is NaN, or infinite without an infinite constant: the analysis assumes that there are
 none.
 
-Refused models are repaired (--bucket-repair). What is safe then is compared with true runs of the model, too.
+Refused models are repaired (--bucket-require repair). What is safe then is compared with true runs, too.
 
 PROGRAM (graphopt_padding_values beside the tool, if it is there) MODEL BUCKETS.json prints a line of JSON for
 each value of the graph whose true elements it claims to be the true run's: {"value": name,

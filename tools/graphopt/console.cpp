@@ -73,7 +73,7 @@ Console::Console(const ToolOptions& options) : options_(options), color_(want_co
 Console::~Console() = default;
 
 bool Console::wants(LogLevel level) const {
-  return level >= (options_.quiet ? LogLevel::Error : options_.log_level);
+  return level >= (options_.quiet ? LogLevel::Error : options_.level());
 }
 
 void Console::log(LogLevel level, std::string_view message) {

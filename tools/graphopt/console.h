@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "command.h"
 #include "graphopt/optimize.h"
+#include "tool_options.h"
 
 namespace graphopt::tool {
 
@@ -50,6 +50,9 @@ class Console final : public Observer {
   std::unique_ptr<Progress> progress_;  // none when stderr is not a terminal
   std::unique_ptr<Log> log_;            // made for the first line: most runs have none
 };
+
+// The place of a message that is about a file.
+inline Place in_file(const std::string& path) { return {path, {}, {}, {}, {}}; }
 
 // The tables of a run.
 std::string before_after_table(const Report& report, bool all_operators);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "handlers.h"
+#include "side_file.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -51,6 +52,47 @@ std::string text_of(const DeviceCheck& check, bool all) {
   return out;
 }
 
+class CheckDevice final : public Verb {
+ public:
+  void declare(OptionSet& set) override {
+    set.take(run_, {"--shape", "--dim", "--dim-names", "--external-root"});
+    take_tool_options(set, tool, {"--max-memory", "--timeout", "--json", "--report", "--verbose"});
+    set.describe("--verbose", "list every node; refused ones first, by the number of failed conditions");
+    set.word("PROFILE", options_.profile);
+    set.word("IN", options_.input);
+  }
+
+  Status check() override {
+    options_.shapes = run_.infer.shapes;
+    options_.dims = run_.infer.dims;
+    options_.dim_names = run_.load.dim_names;
+    options_.external_root = run_.load.external_root;
+    if (options_.profile.empty())
+      return usage_error("devices check: no profile is named",
+                         "graphopt devices check PROFILE IN; graphopt --list-devices lists profiles");
+    if (options_.input.empty())
+      return usage_error("devices check: no model is named", "graphopt devices check PROFILE IN");
+    return check_side_file(report_file(tool.report));
+  }
+
+  const std::string& input() const override { return options_.input; }
+
+  int run(Console& console, bool process_ends) override {
+    options_.process_ends = process_ends;
+    if (tool.timeout > 0) start_watchdog(tool.timeout, options_.input);
+    console.begin("devices check");
+    const Result<DeviceCheck> found = check_device(options_);
+    stop_watchdog();
+    console.finish();
+    if (!found) return fail(found.errors(), console);
+    return tell_result(tool, to_json(*found), text_of(*found, tool.verbose > 0), console);
+  }
+
+ private:
+  Options run_;  // what it shares with a run
+  DeviceCheckOptions options_;
+};
+
 }  // namespace
 
 std::string devices_text(const std::vector<DeviceListing>& devices) {
@@ -72,15 +114,17 @@ std::string devices_text(const std::vector<DeviceListing>& devices) {
   return out;
 }
 
-int run_check_device(const Command& command, Console& console) {
-  if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, command.device.input);
-  console.begin("devices check");
-  const Result<DeviceCheck> check = check_device(command.device);
-  stop_watchdog();
-  console.finish();
-  if (!check) return fail(check.errors(), console);
-  const Status written = write_stdout(command.json ? to_json(*check) : text_of(*check, command.all));
-  return written ? 0 : fail(written.errors(), console);
-}
+extern constinit const VerbEntry check_device_verb = {
+    .name = "devices check",
+    .words = "PROFILE IN",
+    .summary = "what a device takes of a model, and why not all",
+    .about =
+        "Shows which nodes of a model a device takes, and which condition refuses the others. PROFILE is a "
+        "name\n"
+        "of --list-devices, or a file: with '/' or ending in .json. IN is judged as it is. A run with "
+        "--devices\n"
+        "optimizes it first: to see what that run sees, optimize IN yourself and check the result.\n",
+    .ending = nullptr,
+    .make = []() -> std::unique_ptr<Verb> { return std::make_unique<CheckDevice>(); }};
 
 }  // namespace graphopt::tool

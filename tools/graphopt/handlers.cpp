@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "command.h"
+#include "console.h"
 #include "graphopt/error.h"
 #include "graphopt/optimize.h"
 

@@ -8,7 +8,10 @@
 #include <set>
 #include <vector>
 
+#include "graphopt/buckets.h"
+#include "graphopt/option_rows.h"
 #include "handlers.h"
+#include "side_file.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -217,31 +220,81 @@ std::string text_of(const Bucketability& b) {
   return out;
 }
 
-int tell_bucketability(const Command& command, Console& console) {
-  BucketableOptions options = command.buckets;
-  options.model = command.inspect;
-  const Result<Bucketability> b = bucketable(options);
-  stop_watchdog();
-  console.finish();
-  if (!b) return fail(b.errors(), console);
-  const Status written = write_stdout(command.json ? to_json(*b) : text_of(*b));
-  return written ? 0 : fail(written.errors(), console);
-}
+struct Asked {
+  bool bucketable = false, regions = false;
+};
+
+class Inspect final : public Verb {
+ public:
+  void declare(OptionSet& set) override {
+    set.add(flag_row<Asked>({.name = "--regions",
+                             .group = "What is shown",
+                             .help = "list the regions: nodes that can run as one kernel"},
+                            [](auto& a) -> auto& { return a.regions; }),
+            asked_);
+    set.add(flag_row<Asked>({.name = "--bucketable",
+                             .group = "What is shown",
+                             .help = "tell whether static models per size are possible, and how to pad"},
+                            [](auto& a) -> auto& { return a.bucketable; }),
+            asked_);
+    set.take(run_, {"--dim-names", "--bucket", "--buckets", "--bucket-require", "--external-root"});
+    set.describe("--bucket-require", "with repair, judge the model as repairs would make it");
+    take_tool_options(set, tool, {"--max-memory", "--timeout", "--json", "--report", "--verbose"});
+    set.describe("--verbose", "show whole lists");
+    set.word("IN", options_.input);
+  }
+
+  Status check() override {
+    options_.dim_names = run_.load.dim_names;
+    options_.external_root = run_.load.external_root;
+    if (options_.input.empty())
+      return usage_error("inspect: no model is named", "graphopt inspect IN, where IN is a file or '-'");
+    if (!asked_.bucketable && run_.buckets.require)
+      return usage_error("--bucket-require: inspect judges no buckets without --bucketable",
+                         "add --bucketable");
+    if (!asked_.bucketable && run_.buckets.asked())
+      return usage_error("--bucket, --buckets: inspect asks nothing about sizes without --bucketable",
+                         "add --bucketable");
+    return check_side_file(report_file(tool.report));
+  }
+
+  const std::string& input() const override { return options_.input; }
+
+  int run(Console& console, bool process_ends) override {
+    options_.process_ends = process_ends;
+    if (tool.timeout > 0) start_watchdog(tool.timeout, options_.input);
+    console.begin("inspect");
+    if (asked_.bucketable)
+      return tell(console,
+                  bucketable({options_, run_.buckets.marks, run_.buckets.file, run_.buckets.require}),
+                  [](const Bucketability& b) { return text_of(b); });
+    return tell(console, inspect(options_), [this](const Inspection& found) {
+      return for_terminal(InspectionText(found, tool.verbose > 0, asked_.regions).text());
+    });
+  }
+
+ private:
+  template <class Found, class Text> int tell(Console& console, const Result<Found>& found, Text text) const {
+    stop_watchdog();
+    console.finish();
+    if (!found) return fail(found.errors(), console);
+    return tell_result(tool, to_json(*found), text(*found), console);
+  }
+
+  Options run_;  // what it shares with a run
+  InspectOptions options_;
+  Asked asked_;
+};
 
 }  // namespace
 
-int run_inspect(const Command& command, Console& console) {
-  if (command.tool.timeout > 0) start_watchdog(command.tool.timeout, command.inspect.input);
-  console.begin("inspect");
-  if (command.bucketable) return tell_bucketability(command, console);
-  const Result<Inspection> inspection = inspect(command.inspect);
-  stop_watchdog();
-  console.finish();
-  if (!inspection) return fail(inspection.errors(), console);
-  const Status written = write_stdout(
-      command.json ? to_json(*inspection)
-                   : for_terminal(InspectionText(*inspection, command.all, command.regions).text()));
-  return written ? 0 : fail(written.errors(), console);
-}
+extern constinit const VerbEntry inspect_verb = {
+    .name = "inspect",
+    .words = "IN",
+    .summary = "show what is in a model",
+    .about =
+        "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n",
+    .ending = nullptr,
+    .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Inspect>(); }};
 
 }  // namespace graphopt::tool

@@ -4,6 +4,9 @@
 #include <string>
 #include <system_error>
 
+#include "console.h"
+#include "graphopt/option_table.h"
+
 namespace graphopt::tool {
 namespace {
 
@@ -36,38 +39,47 @@ Error refused(const std::string& file, std::string what, std::string remedy) {
   return {ErrorKind::Usage, in_file(file), std::move(what), std::move(remedy)};
 }
 
+// The text of an option whose value is a file.
+std::string path_of(const OptionRow<Options>& row, const Options& options) {
+  const std::optional<OptionValue> value = row.get(options);
+  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
 }  // namespace
 
-std::vector<OutputPath> output_paths(const Command& command) {
-  std::vector<OutputPath> paths = {
-      {"-o", command.options.output, true},
-      {"--report", command.tool.report},
-      {"--dot", command.tool.dot},
-      {"--keep-bad", command.options.check.keep_bad},
-      {"--manifest", manifest_path(command.options)},
-      {"--external-file", data_path(command.options)},
-  };
-  for (const Export form : command.options.partition.exports)
-    paths.push_back({"--emit", export_path(command.options, form)});
+std::vector<OutputPath> output_paths(const Options& options, const ToolOptions& tool) {
+  std::vector<OutputPath> paths = {{"-o", options.output, true},
+                                   {"--json", tool.json ? "-" : ""},
+                                   {"--report", tool.report},
+                                   {"--dot", tool.dot}};
+  for (const OptionRow<Options>& row : option_table()) {
+    if (!row.info.writes || row.info.name == "--output") continue;
+    const bool has_default = row.info.name == "--manifest";
+    paths.push_back(
+        {std::string(row.info.name), has_default ? manifest_path(options) : path_of(row, options)});
+  }
+  paths.push_back({"--external-file", data_path(options)});
+  for (const Export form : options.partition.exports) paths.push_back({"--emit", export_path(options, form)});
   return paths;
 }
 
-Status check_output_paths(const Command& command) {
-  std::vector<OutputPath> outputs = output_paths(command);
+Status check_output_paths(const Options& options, const ToolOptions& tool) {
+  std::vector<OutputPath> outputs = output_paths(options, tool);
   std::erase_if(outputs, [](const OutputPath& o) { return o.path.empty(); });
-  const std::string& input = command.input();
+  const std::string& input = options.input;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const OutputPath& one = outputs[i];
-    const std::string option = one.option;
+    const std::string& option = one.option;
     if (!one.may_be_input && one.path != "-" && input != "-" && same_file(one.path, input))
       return refused(one.path, option + " and the model that is read are the same file",
                      "give " + option + " a file of its own");
-    for (const std::string& given : command.options.check.inputs)
+    for (const std::string& given : options.check.inputs)
       if (one.path != "-" && same_file(one.path, given.substr(given.find('=') + 1)))
         return refused(one.path, option + " and an array of --check-input are the same file",
                        "give " + option + " a file of its own");
     for (std::size_t j = 0; j < i; ++j) {
-      const std::string both = std::string(outputs[j].option) + " and " + option;
+      const std::string both = outputs[j].option + " and " + option;
       if ((one.path == "-") != (outputs[j].path == "-")) continue;
       if (one.path == "-") return refused({}, both + " both want stdout", "give one of them a file");
       if (same_file(one.path, outputs[j].path))

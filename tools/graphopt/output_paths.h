@@ -5,24 +5,25 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "graphopt/options.h"
+#include "tool_options.h"
 
 namespace graphopt::tool {
 
 // A file that an option names.
 struct OutputPath {
-  const char* option;
+  std::string option;
   std::string path;           // "-" is stdout; empty: not requested
   bool may_be_input = false;  // it may replace the model that is read
 };
 
-// Returns all files that a command names, those of stages too.
-std::vector<OutputPath> output_paths(const Command& command);
+// Returns all files that a run names, those of stages too.
+std::vector<OutputPath> output_paths(const Options& options, const ToolOptions& tool);
 
 // Refuses paths that lead to one file, by links too, whether it is there or not yet, and stdout for more than
 // one. The later of two files would replace the first, and the run would end as if both were there.
 // ErrorKind::Usage. Files that are found beside the named ones (weights, members of a set) are checked where
 // they are written.
-Status check_output_paths(const Command& command);
+Status check_output_paths(const Options& options, const ToolOptions& tool);
 
 }  // namespace graphopt::tool

@@ -1,5 +1,5 @@
 // Options as those tools list them: onnxsim 0.4 and 0.8, onnxslim 0.1, onnxoptimizer 0.4, ONNX Runtime's
-// convert_onnx_models_to_ort and optimizer scripts.
+// convert_onnx_models_to_ort and optimizer scripts. And options that graphopt once had.
 #include "peer_options.h"
 
 #include <algorithm>
@@ -31,6 +31,7 @@ constexpr std::string_view kTypes = "element types, opset and precision stay wha
 constexpr PeerOption kOptions[] = {
     {"-i", kModel},
     {"-in", kModel},
+    {"--bucket-repair", "--bucket-require repair"},
     {"--check-n", kCheck},
     {"--disable-shape-inference", kInference},
     {"--dynamic-input-shape", "dynamic dims stay dynamic by themselves"},
@@ -64,6 +65,7 @@ constexpr PeerOption kOptions[] = {
     {"--quantize", kTypes},
     {"--save-as-external-data", kExternal},
     {"--save_as_external_data", kExternal},
+    {"--seeds", "--check=N compares results on N sets of inputs"},
     {"--size-threshold", "--external-threshold is the size from which weights go into their file"},
     {"--skip-constant-folding", kFolding},
     {"--skip-fuse-bn",

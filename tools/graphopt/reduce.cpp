@@ -5,7 +5,9 @@
 
 #include <cstdio>
 
+#include "graphopt/option_rows.h"
 #include "handlers.h"
+#include "side_file.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -34,18 +36,100 @@ std::string summary(const ReduceReport& r) {
   return out;
 }
 
+OptionRow<ReduceOptions> test_row() {
+  return text_row<ReduceOptions>({.name = "--test",
+                                  .group = "Reduction",
+                                  .value = "CMD",
+                                  .help = "a shell command; {} is the model's path, else appended at the end",
+                                  .form = OptionForm::Text},
+                                 [](auto& o) -> auto& { return o.test; });
+}
+
+class Reduce final : public Verb {
+ public:
+  void declare(OptionSet& set) override {
+    set.add(test_row(), options_);
+    set.add(seconds_row<ReduceOptions>(
+                {.name = "--timeout",
+                 .group = "Reduction",
+                 .value = "TIME",
+                 .help = "a longer run of CMD is a hang (default: 10 times the first, >= 10s)"},
+                [](auto& o) -> auto& { return o.test_timeout; }),
+            options_);
+    set.add(seconds_row<ReduceOptions>(
+                {.name = "--seconds",
+                 .group = "Reduction",
+                 .value = "TIME",
+                 .help = "end after this time with the smallest model so far (default: never)"},
+                [](auto& o) -> auto& { return o.seconds; }),
+            options_);
+    set.take(run_, {"--output", "--external-root"});
+    set.describe("--output", "where the small model goes; OUT may be IN");
+    take_tool_options(set, tool, {"--max-memory", "--json", "--report", "--quiet", "--progress", "--color"});
+    set.word("IN", options_.input);
+  }
+
+  Status check() override {
+    options_.output = run_.output;
+    options_.external_root = run_.load.external_root;
+    if (options_.input.empty())
+      return usage_error("reduce: no model is named", "graphopt reduce IN --test CMD -o OUT");
+    if (options_.test.find_first_not_of(" \t\n") == std::string::npos)
+      return usage_error("reduce: no test is given",
+                         "give --test a shell command that ends with one status on IN");
+    if (options_.output.empty())
+      return usage_error("reduce: no output is named", "give -o a file for the small model");
+    return check_side_file(report_file(tool.report));
+  }
+
+  const std::string& input() const override { return options_.input; }
+
+  int run(Console& console, bool) override {
+    note_interrupts();
+    ReduceProgress observer(console);
+    console.begin("reduce");
+    const Result<ReduceReport> report = reduce(options_, observer);
+    console.finish();
+    int status = 0;
+    if (!report) status = fail(report.errors(), console);
+    else status = tell(*report, console);
+    if (const int signal = noted_interrupt(); signal != 0) end_by(signal);
+    return status;
+  }
+
+ private:
+  // The figures accompany the small model: as a text they go to stderr.
+  int tell(const ReduceReport& report, Console& console) const {
+    if (tool.json || tool.report == "-") return tell_result(tool, to_json(report), {}, console);
+    console.print(summary(report));
+    const Status saved = save_side_file(report_file(tool.report), to_json(report));
+    return saved ? 0 : fail(saved.errors(), console);
+  }
+
+  Options run_;  // what it shares with a run
+  ReduceOptions options_;
+};
+
+std::string ending() {
+  return "\nExamples:\n"
+         "  graphopt reduce bad.onnx --test 'graphopt {} --check -q' -o small.onnx\n"
+         "  graphopt reduce bad.onnx --test ./crashes.sh --timeout 5 -o small.onnx\n\n"
+         "The end by a signal n counts as status 128 + n, a timeout as a status of its own. Ctrl-C writes "
+         "the\n"
+         "smallest model so far.\n";
+}
+
 }  // namespace
 
-int run_reduce(const Command& command, Console& console) {
-  note_interrupts();
-  ReduceProgress observer(console);
-  console.begin("reduce");
-  const Result<ReduceReport> report = reduce(command.reduce, observer);
-  console.finish();
-  if (report) console.print(summary(*report));
-  const int status = report ? 0 : fail(report.errors(), console);
-  if (const int signal = noted_interrupt(); signal != 0) end_by(signal);
-  return status;
-}
+extern constinit const VerbEntry reduce_verb = {
+    .name = "reduce",
+    .words = "IN --test CMD -o OUT",
+    .summary = "make a failing model small",
+    .about =
+        "Makes a failing model small: OUT is a small model on which CMD ends with the same exit status as "
+        "on\n"
+        "IN. Failures can be wrong results, crashes and hangs.\n",
+    .ending = ending,
+    .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Reduce>(); }};
 
 }  // namespace graphopt::tool

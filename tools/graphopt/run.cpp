@@ -10,6 +10,7 @@
 #include "graphopt/error.h"
 #include "graphopt/version.h"
 #include "handlers.h"
+#include "side_file.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -22,6 +23,14 @@ Status write_stdout(std::string_view text) {
   return Error{ErrorKind::Output, in_file("stdout"),
                std::string("could not be written: ") + std::strerror(errno),
                "see whether its reader has ended or its disk is full"};
+}
+
+int tell_result(const ToolOptions& tool, const std::string& json, const std::string& text, Console& console) {
+  if (const Status saved = save_side_file(report_file(tool.report), json); !saved)
+    return fail(saved.errors(), console);
+  if (tool.report == "-") return 0;
+  const Status written = write_stdout(tool.json ? json : text);
+  return written ? 0 : fail(written.errors(), console);
 }
 
 int fail(const Errors& errors, Console& console) {
@@ -39,25 +48,18 @@ int run(int argc, const char* const* argv, bool process_ends) {
     Console console(plain);
     return fail(command.errors(), console);
   }
-  command->options.process_ends = process_ends;
-  command->inspect.process_ends = process_ends;
-  command->device.process_ends = process_ends;
-  install_handlers(command->input());
-  Console console(command->tool);
-  if (command->verb == Command::Verb::Print) {
+  if (!command->verb) {
+    Console console(plain);
     const Status written = write_stdout(command->text);
     return written ? 0 : fail(written.errors(), console);
   }
-  if (command->tool.max_memory > 0 && !limit_memory(command->tool.max_memory)) {
+  Verb& verb = *command->verb;
+  install_handlers(verb.input());
+  Console console(verb.tool);
+  if (verb.tool.max_memory > 0 && !limit_memory(verb.tool.max_memory)) {
     console.log(LogLevel::Warning, "--max-memory: the system does not take the limit; it is not in force");
   }
-  switch (command->verb) {
-    case Command::Verb::Inspect: return run_inspect(*command, console);
-    case Command::Verb::Reduce: return run_reduce(*command, console);
-    case Command::Verb::Compare: return run_compare(*command, console);
-    case Command::Verb::CheckDevice: return run_check_device(*command, console);
-    default: return run_optimize(*command, console);
-  }
+  return verb.run(console, process_ends);
 }
 
 std::string joined(int argc, const char* const* argv) {

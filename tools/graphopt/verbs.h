@@ -1,14 +1,23 @@
-// The commands of the tool, a file per command. Each returns the exit status.
+// The verbs of the tool, and what they share.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "command.h"
 #include "console.h"
+#include "graphopt/devices.h"
+#include "verb.h"
 
 namespace graphopt::tool {
+
+// All verbs; the first is the run without a word.
+std::span<const VerbEntry* const> all_verbs();
+// The words that begin a command line: "inspect", "devices".
+std::vector<std::string> verb_words();
 
 // Runs the command that the words request, `argv[0]` being the program's name, and returns its exit status
 // (docs/exit-codes.md). Nothing is thrown: what a defect throws is reported, status 70. `process_ends`: the
@@ -16,11 +25,16 @@ namespace graphopt::tool {
 // signals and a memory limit stay in force between the calls.
 int run_command_line(int argc, const char* const* argv, bool process_ends);
 
-int run_optimize(const Command& command, Console& console);
-int run_inspect(const Command& command, Console& console);
-int run_compare(const Command& command, Console& console);
-int run_reduce(const Command& command, Console& console);
-int run_check_device(const Command& command, Console& console);
+// The command line as it was understood: a text to be printed, or else a verb with its options.
+struct Command {
+  std::string text;
+  std::unique_ptr<Verb> verb;
+};
+// ErrorKind::Usage for words that are no command line.
+Result<Command> parse_command_line(int argc, const char* const* argv);
+
+// A word that is no file, but a command of another tool (peer_options.h), as an error with the own command.
+std::optional<Error> foreign_command(const std::string& word);
 
 // Returns the table of --list-devices.
 std::string devices_text(const std::vector<DeviceListing>& devices);
@@ -28,6 +42,9 @@ std::string devices_text(const std::vector<DeviceListing>& devices);
 // Prints everything to stdout. ErrorKind::Output when it cannot be written; when the reader has closed the
 // pipe, the process ends without a word by SIGPIPE.
 Status write_stdout(std::string_view text);
+// Prints the figures of a verb to stdout, as a text or with --json as JSON, and writes --report. Returns the
+// exit status.
+int tell_result(const ToolOptions& tool, const std::string& json, const std::string& text, Console& console);
 // Prints all errors and returns the status of the first.
 int fail(const Errors& errors, Console& console);
 

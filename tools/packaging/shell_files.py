@@ -1,4 +1,4 @@
-"""Writes the man page and the completions of bash, zsh and fish from the tool's --help.
+"""Writes the man page and the completions of bash, zsh and fish from what the tool says of itself.
 
 shell_files.py GRAPHOPT FOLDER
 
@@ -10,18 +10,7 @@ import pathlib
 import re
 import sys
 
-from option_list import (
-    CHOICES,
-    DEVICES,
-    FILES,
-    FOLDERS,
-    PASSES,
-    VERBS,
-    help_text,
-    names_listed,
-    options_of,
-    version_of,
-)
+from option_list import help_text, names_listed, options_of, verbs_of, version_of
 
 
 def roff(text):
@@ -33,7 +22,8 @@ def roff(text):
 def shown(option):
     """The names and the value of an option as a man page shows them."""
     if option.optional:
-        return f"\\fB{roff(option.long)}\\fR[=\\fI{roff(option.value)}\\fR]"
+        short = f"\\fB{roff(option.short)}\\fR, " if option.short else ""
+        return f"{short}\\fB{roff(option.long)}\\fR[=\\fI{roff(option.value)}\\fR]"
     names = [f"\\fB{roff(name)}\\fR" for name in (option.short, option.long) if name]
     space = " " if option.long else ""
     return ", ".join(names) + (f"{space}\\fI{roff(option.value)}\\fR" if option.value else "")
@@ -89,17 +79,15 @@ def man_page(binary):
 
 def values_of(option, passes, devices):
     """The words that an option's value may be, none when it is free."""
-    if option.name in PASSES:
+    if option.form == "passes":
         return [*(["all"] if option.name == "--explain" else []), *passes]
-    if option.name in DEVICES:
+    if option.form == "devices":
         return devices
-    if option.name == "-O":
-        return option.value.split("|")
-    return CHOICES.get(option.name, [])
+    return list(option.choices)
 
 
 def file_kind(option):
-    return "file" if option.value in FILES else "folder" if option.value in FOLDERS else ""
+    return option.form if option.form in ("file", "folder") else ""
 
 
 def words_of_options(options):
@@ -107,7 +95,7 @@ def words_of_options(options):
     out = []
     for option in options:
         if option.name == "-O":
-            out += [f"-O{level}" for level in option.value.split("|")]
+            out += [f"-O{level}" for level in option.choices]
         else:
             out += [name for name in (option.short, option.long) if name]
     return out
@@ -122,7 +110,10 @@ def all_options(verbs):
     return list(seen.values())
 
 
-FIRSTS = " ".join(verb[0] for verb in VERBS if verb)
+def firsts(verbs):
+    """The words that begin a command line with a verb."""
+    return " ".join(verb[0] for verb in verbs if verb)
+
 
 BASH = """\
 # bash completion for graphopt; written by tools/packaging/shell_files.py.
@@ -160,7 +151,7 @@ def bash(verbs, passes, devices):
         names = "|".join(name for name in (option.short, option.long) if name)
         if option.name == "-O" or option.optional or not option.value:
             continue  # no word of its own follows
-        if option.value.startswith(("NAME,", "LIST")) and words:
+        if option.is_list and words:
             body = (
                 "case $word in *,*) head=${word%,*}, ;; esac\n"
                 f'      COMPREPLY=($(compgen -P "$head" -W \'{" ".join(words)}\' -- "${{word##*,}}"))'
@@ -179,7 +170,7 @@ def bash(verbs, passes, devices):
             f"        {verb[0] if verb else '*'}) COMPREPLY=($(compgen -W '{words}' -- \"$word\")) ;;"
         )
     text = BASH.replace("@CASES@", "\n".join(cases)).replace("@VERBS@", "\n".join(verb_cases))
-    return text.replace("@FIRSTS@", FIRSTS).replace("@DEVICES@", " ".join(devices))
+    return text.replace("@FIRSTS@", firsts(verbs)).replace("@DEVICES@", " ".join(devices))
 
 
 def zsh(verbs, passes, devices):
@@ -190,7 +181,7 @@ def zsh(verbs, passes, devices):
 
     def action(option):
         words = values_of(option, passes, devices)
-        if option.value.startswith(("NAME,", "LIST")) and words:
+        if option.is_list and words:
             return f"_values -s , value {' '.join(words)}"
         if words:
             return f"({' '.join(words)})"
@@ -198,12 +189,12 @@ def zsh(verbs, passes, devices):
 
     def spec(option):
         if option.name == "-O":
-            return f"'-O-[{quoted(option.text)}]:level:({' '.join(option.value.split('|'))})'"
+            return f"'-O-[{quoted(option.text)}]:level:({' '.join(option.choices)})'"
         value = f":{quoted(option.value)}:{action(option)}" if option.value else ""
         tail = "=" if option.value and option.long else ""
         if option.optional:
             tail, value = "=-", ":" + value
-        many = "*" if "repeat" in option.text or option.name == "--verbose" else ""
+        many = "*" if option.repeats else ""
         return "\n".join(
             f"    '{many}{name}{tail if name == option.long else ''}[{quoted(option.text)}]{value}'"
             for name in (option.short, option.long)
@@ -216,7 +207,7 @@ def zsh(verbs, passes, devices):
         rest = {
             "devices": "'1:verb:(devices)' '2:verb:(check)' "
             f"'3:profile:({' '.join(devices)})' '4:model:_files'",
-            "": f"'1:model or verb:{{_alternative \"verbs:verb:({FIRSTS})\" files:model:_files}}'",
+            "": f"'1:model or verb:{{_alternative \"verbs:verb:({firsts(verbs)})\" files:model:_files}}'",
         }.get(verb[0] if verb else "", f"'1:verb:({verb[0] if verb else ''})' '2:model:_files'")
         specs = " \\\n      ".join(spec(option).replace("\n", " \\\n  ") for option in options)
         out.append(f"  {verb[0] if verb else '*'})\n    _arguments \\\n      {specs} \\\n      {rest} ;;")
@@ -224,26 +215,25 @@ def zsh(verbs, passes, devices):
     return "\n".join(out) + "\n"
 
 
-def fish(verbs, passes, devices):
+def fish(summaries, verbs, passes, devices):
     def quoted(text):
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
     out = ["# Written by tools/packaging/shell_files.py."]
-    for verb, text in VERBS.items():
+    for verb, text in summaries.items():
         if verb:
             out.append(f"complete -c graphopt -n __fish_is_first_arg -a {verb[0]} -d {quoted(text)}")
     out.append("complete -c graphopt -n '__fish_seen_subcommand_from devices' -a check")
     for verb, options in verbs.items():
-        seen = (
-            f"__fish_seen_subcommand_from {verb[0]}" if verb else f"not __fish_seen_subcommand_from {FIRSTS}"
-        )
+        seen = f"__fish_seen_subcommand_from {verb[0] if verb else firsts(verbs)}"
+        seen = seen if verb else "not " + seen
         for option in options:
             line = f"complete -c graphopt -n '{seen}'"
             line += f" -s {option.short[1:]}" if option.short else ""
             line += f" -l {option.long[2:]}" if option.long else ""
             if option.value and not option.optional:
                 words = values_of(option, passes, devices)
-                if option.value.startswith(("NAME,", "LIST")) and words:
+                if option.is_list and words:
                     line += f' -x -a "(__fish_append , {" ".join(words)})"'
                 elif words:
                     line += f" -x -a {quoted(' '.join(words))}"
@@ -258,13 +248,14 @@ def fish(verbs, passes, devices):
 def write(binary, folder):
     """Writes all files; returns their paths below the folder."""
     verbs = options_of(binary)
+    summaries = {verb: summary for verb, (summary, _) in verbs_of(binary).items()}
     passes = names_listed(binary, "--list-passes")
     devices = names_listed(binary, "--list-devices")
     files = {
         "share/man/man1/graphopt.1": man_page(binary),
         "share/bash-completion/completions/graphopt": bash(verbs, passes, devices),
         "share/zsh/site-functions/_graphopt": zsh(verbs, passes, devices),
-        "share/fish/vendor_completions.d/graphopt.fish": fish(verbs, passes, devices),
+        "share/fish/vendor_completions.d/graphopt.fish": fish(summaries, verbs, passes, devices),
     }
     for name, text in files.items():
         path = pathlib.Path(folder, name)

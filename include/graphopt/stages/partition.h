@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace graphopt {
@@ -25,6 +26,8 @@ enum class Export : std::uint8_t {
 };
 inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi,
                                         Export::OnnxStages};
+inline constexpr std::array<std::string_view, kExports.size()> kExportNames = {"triton", "ort-annotations",
+                                                                               "genai", "onnx-stages"};
 
 struct PartitionStage {
   // Nodes whose layer_ann or pipeline stage begins with a text, or equals it, run on a device.
@@ -91,8 +94,9 @@ struct PartitionStage {
 
 // Returns "grow", "fewest", "depth".
 std::string partition_algorithm_name(PartitionAlgorithm algorithm);
-// Returns "triton", "ort-annotations", "genai", "onnx-stages".
-std::string export_name(Export form);
+inline std::string export_name(Export form) {
+  return std::string(kExportNames[static_cast<std::size_t>(form)]);
+}
 // Returns a time with three digits and a unit: "28.8 ms".
 std::string time_text(std::int64_t ns);
 

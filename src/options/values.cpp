@@ -1,11 +1,11 @@
-#include "values.h"
+#include "options/values.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
 
-namespace graphopt::tool {
+namespace graphopt {
 namespace {
 
 // Digits with an optional fraction and exponent: from_chars, so that no locale changes the meaning of "1.5".
@@ -103,16 +103,16 @@ ParsedLayers parse_layers(std::string_view text) {
   if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'') text = text.substr(1, text.size() - 2);
   ParsedLayers out;
   const auto wrong = [&out](std::string_view at, const std::string& what) {
-    out.wrong = what + " at '" + std::string(at) + "'";
+    out.wrong = ": " + what + " in '" + std::string(at) + "'";
     return out;
   };
   for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
     const std::size_t open = text.find('('), close = text.find(')');
     const std::string_view device = trimmed(text.substr(0, std::min(open, close)));
     if (device.empty() || device.find(';') != std::string_view::npos)
-      return wrong(text, "no device stands before '('");
+      return wrong(text, "no device is before '('");
     if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-      return wrong(text, "no text stands in brackets");
+      return wrong(text, "no names in brackets follow the device");
     std::string_view patterns = text.substr(open + 1, close - open - 1);
     for (bool more = true; more;) {
       const std::size_t comma = patterns.find(',');
@@ -120,16 +120,16 @@ ParsedLayers parse_layers(std::string_view text) {
       std::string_view pattern = trimmed(patterns.substr(0, comma));
       const bool exact = pattern.starts_with('=');
       if (exact) pattern = trimmed(pattern.substr(1));
-      if (pattern.empty()) return wrong(text.substr(0, close + 1), "a text is empty");
+      if (pattern.empty()) return wrong(text.substr(0, close + 1), "a name is empty");
       out.rules.push_back({std::string(device), std::string(pattern), exact});
       if (more) patterns.remove_prefix(comma + 1);
     }
     text = trimmed(text.substr(close + 1));
     if (text.empty()) break;
-    if (!text.starts_with(';')) return wrong(text, "no ';' stands between two rules");
+    if (!text.starts_with(';')) return wrong(text, "no ';' is between two rules");
     text.remove_prefix(1);
   }
-  if (out.rules.empty()) out.wrong = "no rule stands behind '='";
+  if (out.rules.empty()) out.wrong = ": no rule follows '='";
   return out;
 }
 
@@ -170,4 +170,4 @@ std::optional<DimOption> parse_dim(std::string_view text) {
   return DimOption{std::string(name), *low, *high};
 }
 
-}  // namespace graphopt::tool
+}  // namespace graphopt

@@ -1,4 +1,4 @@
-// Functions for front ends other than the run: passes, near names, and the hooks for their signal handlers.
+// What front ends list: passes, levels, near names; and the hooks for their signal handlers.
 #include "graphopt/optimize.h"
 #include "passes/pass.h"
 #include "support/file.h"

@@ -10,7 +10,7 @@
 
 #include "graphopt/options.h"
 
-namespace graphopt::tool {
+namespace graphopt {
 
 // "-12"; no other characters before or after
 std::optional<std::int64_t> parse_integer(std::string_view text);
@@ -33,4 +33,4 @@ std::optional<DimOption> parse_dim(std::string_view text);
 // Returns the numbers of "SYMBOL=LOW..HIGH" where LOW is above HIGH, and empty texts for anything else.
 std::pair<std::string, std::string> reversed_range(std::string_view text);
 
-}  // namespace graphopt::tool
+}  // namespace graphopt

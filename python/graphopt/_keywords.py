@@ -1,0 +1,180 @@
+"""Keyword arguments and their options. Written by tools/packaging/python_keywords.py."""
+
+import os
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, Tuple, Union
+
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict
+
+    Path = Union[str, "os.PathLike[str]"]
+    Size = Union[int, str]
+else:
+    from typing import Literal, TypedDict
+
+    Path, Size = Any, Any
+
+
+class Common(TypedDict, total=False):
+    """What every function takes."""
+
+    external_root: Path
+    """External data may also be read from below this folder."""
+    max_memory: Size
+    """Bytes of data that the process may use (or "2G"); LimitError when they do not suffice."""
+    timeout: Union[float, str]
+    """Seconds (or "5m"); LimitError after that."""
+
+
+class InspectOptions(Common, total=False):
+    """Keyword arguments of `inspect`."""
+
+    dim_names: Literal["expressions", "opaque"]
+    """Input dims named 'a + b' are expressions (default) or opaque (names)."""
+
+
+class Options(InspectOptions, total=False):
+    """Keyword arguments of `optimize` and `check`."""
+
+    level: int
+    """0 no passes, 1 bit-exact, 2 (default) may round, 3 rounds more."""
+    exact: bool
+    """Only bit-exact rewrites, at every -O level."""
+    passes: Union[str, Sequence[str]]
+    """Run only these passes, in this order, until nothing changes."""
+    disable_pass: Union[str, Sequence[str]]
+    """Do not run these passes."""
+    inputs: Union[str, Sequence[str]]
+    """Extract a submodel first: these values become its inputs."""
+    outputs: Union[str, Sequence[str]]
+    """These values become its outputs, in this order."""
+    constant_defaults: bool
+    """Turn inputs that have an initializer (a default) into constants."""
+    stop_after: Literal["load", "infer", "clean-up"]
+    """Stop after load, infer or clean-up (all passes), and save the model."""
+    regions: Literal["none", "metadata", "functions"]
+    """Write regions into the model: none (default), metadata, functions."""
+    fold_limit: Size
+    """Most bytes that one folded constant may add (default 64K)."""
+    fold: Literal["native", "ort"]
+    """native (default); ort: also by ONNX Runtime's kernels (may round)."""
+    shapes: Mapping[str, Sequence[int]]
+    """Shapes of inputs: {"image": [1, 3, 224, 224]}; -1 keeps a dim."""
+    dims: Mapping[str, Union[int, str, Tuple[int, int]]]
+    """Symbols: {"batch": 1} fixes one, {"batch": (1, 64)} promises a range."""
+    infer: bool
+    """Write the shapes that were found into value_info and outputs."""
+    buckets: Union[Path, Mapping[str, Union[str, Sequence[int]]]]
+    """A model per size: {"seq": [16, 32]}, {"seq": "16..512:pow2"}, or a JSON file."""
+    bucket_require: Literal["proved", "assumed", "repair", "force"]
+    """Accept padding that is: proved, assumed (default); or repair, force."""
+    bucket_single: bool
+    """One model that picks the bucket, pads and crops by itself."""
+    devices: Union[str, Sequence[str]]
+    """Partition the model for these device profiles (names or files)."""
+    partition_algorithm: Literal["grow", "fewest", "depth"]
+    """grow (default), fewest, or depth for comparison."""
+    assignment: str
+    """Run nodes where the model says; RULES: 'npu(=s0,enc); cpu(=s1)'."""
+    connected: bool
+    """Put only connected nodes into one subgraph of an accelerator."""
+    plan: bool
+    """Only plan the subgraphs, and write nothing; the table is in `Report.log`."""
+    parts: Literal["auto", "never"]
+    """A file per subgraph: auto (default) writes them, never does not."""
+    manifest: Path
+    """Where the manifest goes (default: OUT with .manifest.json)."""
+    emit: Union[str, Sequence[str]]
+    """Also write files for: triton, ort-annotations, genai, onnx-stages."""
+    external_data: Literal["auto", "always", "never"]
+    """Weights in a file of their own: auto (default), always, never."""
+    external_threshold: Size
+    """From which size on a tensor goes there (default 1K)."""
+    external_file: Path
+    """Like --external-data always, with this file name next to OUT."""
+    strip: Union[str, Sequence[str]]
+    """Leave out doc, metadata, names (of inner values, nodes) or all."""
+    force: bool
+    """Write over a write-protected file, or to a terminal."""
+    check: Union[bool, int]
+    """Run before and after in ONNX Runtime and compare, with this many seeds (True: 1)."""
+    check_tolerance: float
+    """Allowed difference relative to an output's maximum (float32: 1e-4)."""
+    check_inputs: Union[Path, Mapping[str, Path]]
+    """Your own arrays for inputs: {"ids": "ids.npy"}, or one .npz file of several."""
+    bisect: bool
+    """Check; if results differ, name the pass and the rewrite that did it."""
+    verify_each: bool
+    """Check graphopt's internal data after every pass (for its debugging)."""
+    keep_bad: Path
+    """If the check fails, write the optimized model to FILE."""
+    ort: Path
+    """ONNX Runtime's library or Python package (default: searched for)."""
+    explain: Union[str, Sequence[str]]
+    """Why these passes (or "all") left nodes as they are: in `Report.raw` and `Report.log`."""
+    print_after: Union[str, Sequence[str]]
+    """The model as text after these passes, in `Report.log`."""
+    report: Path
+    """Also write the report to this file."""
+    dot: Path
+    """Draw the optimized graph with its regions or subgraphs, for Graphviz."""
+    time_passes: bool
+    """The time of each stage and pass, in `Report.log`."""
+    verbose: int
+    """1 or 2: more in `Report.log`."""
+    log_level: Literal["error", "warning", "info", "debug", "trace"]
+    """Error, warning (default), info, debug or trace."""
+
+
+# Keyword: its option, and the form of the value (docs/help.md).
+KEYWORDS: Dict[str, Tuple[str, str]] = {
+    "level": ("-O", "choice"),
+    "exact": ("--exact", "flag"),
+    "passes": ("--passes", "passes"),
+    "disable_pass": ("--disable-pass", "passes"),
+    "inputs": ("--inputs", "names"),
+    "outputs": ("--outputs", "names"),
+    "constant_defaults": ("--constant-defaults", "flag"),
+    "stop_after": ("--stop-after", "choice"),
+    "regions": ("--regions", "choice"),
+    "fold_limit": ("--fold-limit", "bytes"),
+    "fold": ("--fold", "choice"),
+    "shapes": ("--shape", "pairs"),
+    "dims": ("--dim", "pairs"),
+    "dim_names": ("--dim-names", "choice"),
+    "infer": ("--infer", "flag"),
+    "buckets": ("--buckets", "file"),
+    "bucket_require": ("--bucket-require", "choice"),
+    "bucket_single": ("--bucket-single", "flag"),
+    "devices": ("--devices", "devices"),
+    "partition_algorithm": ("--partition-algorithm", "choice"),
+    "assignment": ("--assignment", "text"),
+    "connected": ("--connected", "flag"),
+    "plan": ("--plan", "flag"),
+    "parts": ("--parts", "choice"),
+    "manifest": ("--manifest", "file"),
+    "emit": ("--emit", "choices"),
+    "external_data": ("--external-data", "choice"),
+    "external_threshold": ("--external-threshold", "bytes"),
+    "external_file": ("--external-file", "file"),
+    "strip": ("--strip", "choices"),
+    "external_root": ("--external-root", "folder"),
+    "force": ("--force", "flag"),
+    "check": ("--check", "count"),
+    "check_tolerance": ("--check-tolerance", "number"),
+    "check_inputs": ("--check-input", "pairs"),
+    "bisect": ("--bisect", "flag"),
+    "verify_each": ("--verify-each", "flag"),
+    "keep_bad": ("--keep-bad", "file"),
+    "ort": ("--ort", "file"),
+    "explain": ("--explain", "passes"),
+    "print_after": ("--print-after", "passes"),
+    "max_memory": ("--max-memory", "bytes"),
+    "timeout": ("--timeout", "seconds"),
+    "report": ("--report", "file"),
+    "dot": ("--dot", "file"),
+    "time_passes": ("--time-passes", "flag"),
+    "verbose": ("--verbose", "flag"),
+    "log_level": ("--log-level", "choice"),
+}
+# Words that begin a command line with a verb.
+VERBS = ("inspect", "compare", "reduce", "devices")

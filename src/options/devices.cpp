@@ -1,0 +1,138 @@
+// Options about devices: which there are, how the model is partitioned for them, and what is written then.
+#include <algorithm>
+
+#include "graphopt/optimize.h"
+#include "graphopt/option_rows.h"
+#include "options/groups.h"
+#include "options/lists_of_names.h"
+#include "options/values.h"
+
+namespace graphopt {
+namespace {
+
+Status set_assignment(Options& o, std::string_view text) {
+  constexpr std::string_view kWithRules = "given=";
+  ParsedLayers layers;
+  if (text.starts_with(kWithRules)) layers = parse_layers(text.substr(kWithRules.size()));
+  else if (text != "given") layers.wrong = " is not 'given' or 'given=RULES'";
+  if (!layers.wrong.empty())
+    return Error{ErrorKind::Usage,
+                 {},
+                 "--assignment: '" + std::string(text) + '\'' + layers.wrong,
+                 "write given, or given='npu(=s0,=s2); cpu(=s1)', with values of layer_ann in brackets"};
+  o.partition.given = true;
+  o.partition.layers = std::move(layers.rules);
+  return Done{};
+}
+
+std::optional<OptionValue> assignment(const Options& o) {
+  if (!o.partition.given) return std::nullopt;
+  std::string out = "given";
+  for (const PartitionStage::LayerRule& r : o.partition.layers)
+    out += (out.size() == 5 ? "=" : "; ") + r.device + '(' + (r.exact ? "=" : "") + r.text + ')';
+  return OptionValue(std::move(out));
+}
+
+// A form that is named twice counts once.
+Status set_exports(Options& o, std::string_view text) {
+  const std::vector<std::string_view> known(kExportNames.begin(), kExportNames.end());
+  o.partition.exports.clear();
+  for (const std::string_view name : items_of(text)) {
+    const Result<std::size_t> place = read_choice("--emit", name, known);
+    if (!place) return place.errors();
+    const Export form = kExports[*place];
+    if (std::ranges::find(o.partition.exports, form) == o.partition.exports.end())
+      o.partition.exports.push_back(form);
+  }
+  return Done{};
+}
+
+std::optional<OptionValue> exports(const Options& o) {
+  std::vector<std::string> out;
+  for (const Export form : o.partition.exports) out.push_back(export_name(form));
+  if (out.empty()) return std::nullopt;
+  return OptionValue(std::move(out));
+}
+
+}  // namespace
+
+void add_device_rows(Rows& rows) {
+  constexpr std::string_view kGroup = kDevicesGroup;
+  rows.push_back(text_row<Options>({.name = "--devices",
+                                    .group = kGroup,
+                                    .value = "LIST",
+                                    .help = "partition the model for these device profiles (names or files)",
+                                    .form = OptionForm::Devices,
+                                    .changes_result = true,
+                                    .stage = "partition"},
+                                   [](auto& o) -> auto& { return o.partition.devices; }));
+  rows.back().set = [](Options& o, std::string_view text) -> Status {
+    if (text.empty())
+      return wrong_value("--devices", text, "names no device", "graphopt --list-devices lists them");
+    o.partition.devices = text;
+    return Done{};
+  };
+  rows.push_back(
+      choice_row<Options, PartitionAlgorithm>({.name = "--partition-algorithm",
+                                               .group = kGroup,
+                                               .value = "NAME",
+                                               .help = "grow (default), fewest, or depth for comparison",
+                                               .changes_result = true,
+                                               .stage = "partition"},
+                                              {{"grow", PartitionAlgorithm::Grow},
+                                               {"fewest", PartitionAlgorithm::Fewest},
+                                               {"depth", PartitionAlgorithm::Depth}},
+                                              [](auto& o) -> auto& { return o.partition.algorithm; }));
+  rows.push_back({{.name = "--assignment",
+                   .group = kGroup,
+                   .value = "given[=RULES]",
+                   .help = "run nodes where the model says; RULES: 'npu(=s0,enc); cpu(=s1)'",
+                   .form = OptionForm::Text,
+                   .choices = {"given"},
+                   .changes_result = true,
+                   .stage = "partition"},
+                  set_assignment,
+                  assignment});
+  rows.push_back(flag_row<Options>({.name = "--connected",
+                                    .group = kGroup,
+                                    .help = "put only connected nodes into one subgraph of an accelerator",
+                                    .changes_result = true,
+                                    .stage = "partition"},
+                                   [](auto& o) -> auto& { return o.partition.connected; }));
+  rows.push_back(flag_row<Options>(
+      {.name = "--plan", .group = kGroup, .help = "print the subgraphs; write nothing", .stage = "partition"},
+      [](auto& o) -> auto& { return o.partition.plan; }));
+  rows.push_back(choice_row<Options, bool>(
+      {.name = "--parts",
+       .group = kGroup,
+       .value = "WHEN",
+       .help = "a file per subgraph: auto (default) writes them, never does not",
+       .changes_result = true,
+       .stage = "partition"},
+      {{"auto", true}, {"never", false}}, [](auto& o) -> auto& { return o.partition.parts; }));
+  rows.push_back(file_row<Options>({.name = "--manifest",
+                                    .group = kGroup,
+                                    .value = "FILE",
+                                    .help = "where the manifest goes (default: OUT with .manifest.json)",
+                                    .stage = "partition",
+                                    .writes = true},
+                                   "", [](auto& o) -> auto& { return o.partition.manifest; }));
+  rows.back().set = [](Options& o, std::string_view text) -> Status {
+    if (text.empty() || text == "-")
+      return wrong_value("--manifest", text, "is not a file", "give the manifest a file in OUT's folder");
+    o.partition.manifest = text;
+    return Done{};
+  };
+  rows.push_back({{.name = "--emit",
+                   .group = kGroup,
+                   .value = "LIST",
+                   .help = "also write files for: triton, ort-annotations, genai, onnx-stages",
+                   .form = OptionForm::Choices,
+                   .choices = {kExportNames.begin(), kExportNames.end()},
+                   .changes_result = true,
+                   .stage = "partition"},
+                  set_exports,
+                  exports});
+}
+
+}  // namespace graphopt

@@ -1,0 +1,27 @@
+// Files that are written besides models: reports and drawings.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "graphopt/error.h"
+
+namespace graphopt::tool {
+
+struct SideFile {
+  const char* option;  // that asks for it
+  const char* what;    // "report"
+  const char* start;   // the first characters of such a file
+  std::string path;    // "-" is stdout; empty: not asked for
+};
+
+// Returns what is asked for by --report.
+inline SideFile report_file(const std::string& path) { return {"--report", "report", "{", path}; }
+
+// A report may overwrite only an old report, never by mistake the weights of a model or some other file; the
+// same holds for a drawing. ErrorKind::Usage.
+Status check_side_file(const SideFile& file);
+// Writes it; nothing where it is not asked for. ErrorKind::Output.
+Status save_side_file(const SideFile& file, std::string_view text);
+
+}  // namespace graphopt::tool
