@@ -26,6 +26,7 @@ extern constinit const PassInfo aggregate_elementwise = {
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<SearchPass<MoveKinds{.merge = true}>>,
+    .rounds_from = 3,
     .search = true};
 
 }  // namespace graphopt

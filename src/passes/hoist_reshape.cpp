@@ -24,6 +24,7 @@ extern constinit const PassInfo hoist_reshape = {
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<SearchPass<MoveKinds{.common = true, .rebase = true}>>,
+    .rounds_from = 3,
     .search = true};
 
 }  // namespace graphopt

@@ -8,6 +8,8 @@ import sys
 
 from _tool import expect, main
 
+from lib.tool import listed_passes
+
 GOLDEN = pathlib.Path(__file__).with_name("help.txt")
 
 
@@ -129,6 +131,33 @@ def test_what_changes_the_result(tool, folder):
         changed += differs
         expect(not differs or option["changes_result"], option["name"], "changes the result")
     expect(changed >= 4, changed, "options changed the result")
+
+
+def test_golden_cases_round_where_their_pass_may(tool, folder):
+    """A case whose results may differ (SAME) runs a pass that rounds at the level of the case. At -O2 each
+    pass may make an operand constant, which a runtime then packs (end of docs/rounding.md): such a case has
+    that in its name."""
+    level_of = lambda text: 9 if text == "never" else int(text[2:])
+    rounds = {row[0]: level_of(row[2]) for row in listed_passes(tool.binary)}
+    cases = pathlib.Path(__file__).parents[1] / "golden"
+    seen = 0
+    for path in sorted(cases.rglob("*.txt")):
+        head = path.read_text().split("\n=== before")[0]
+        same = re.search(r"^# SAME: rtol=(\S+) atol=(\S+)", head, re.M)
+        passes = re.search(r"^# RUN: .*--passes[= ](\S+)", head, re.M)
+        if not same or not passes or not float(same[1]) and not float(same[2]):
+            continue
+        if path.stem.startswith("packed_operand"):
+            continue
+        level = int((re.search(r"^# RUN: .*-O(\d)", head, re.M) or [0, 2])[1])
+        may = [name for name in passes[1].split(",") if rounds[name] <= level]
+        seen += 1
+        expect(
+            may and "--exact" not in head,
+            path.relative_to(cases),
+            "rounds, but no pass of it does by the list",
+        )
+    expect(seen > 50, seen)
 
 
 def test_inspect_help(tool, folder):
