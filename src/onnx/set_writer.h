@@ -11,9 +11,8 @@
 // Equal models, options and names give equal bytes.
 // docs/output-sets.md: the format, the order of all steps, what holds after a crash.
 //
-//   Result<WrittenSet> set = write_set({{&m, options_of_part_0, "net.s0"}, {&m, options_of_part_1,
-//   "net.s1"}},
-//                                      {.list = "out/net.json", .data_name = "net"});
+//   const SetModel parts[] = {{&m, options_of_part_0, "net.s0"}, {&m, options_of_part_1, "net.s1"}};
+//   Result<WrittenSet> set = write_set(parts, {.list = "out/net.json", .data_name = "net"});
 //   set->commit(list_of(set->saved()))
 #pragma once
 

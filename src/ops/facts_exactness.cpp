@@ -124,8 +124,7 @@ constexpr Kernel kKernels[] = {
     bitwise(OpKind::Or),
     bitwise(OpKind::Xor),
     // Max and Min of +0 and -0 depend on the loop; Pow has other loops for scalar exponents; the sign of a
-    // zero
-    // that Where selects depends on which operands are scalars.
+    // zero that Where selects depends on which operands are scalars.
     {.kind = OpKind::Max, .by_position = kFloats | kOther, .scalars = kInts, .by_layout = true},
     {.kind = OpKind::Min, .by_position = kFloats | kOther, .scalars = kInts, .by_layout = true},
     {.kind = OpKind::Pow, .by_position = kInts | kFloats | kOther, .by_layout = true},

@@ -1,4 +1,4 @@
-// aggregate-elementwise: equal elementwise nodes on all branches of a Concat or a Split become one.
+// aggregate-elementwise: makes one elementwise node of equal ones on all branches of a Concat or a Split.
 //
 // Problem: feature pipelines, detection heads and exporters apply the same operator to every part of a
 // tensor: n launches and n small kernels where one is enough.

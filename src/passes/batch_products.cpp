@@ -1,13 +1,12 @@
-// batch-products: multiplies in the dims of the data, without the Reshapes around a product of matrices.
+// batch-products: removes the Reshapes around a product of matrices, where MatMul takes all dims of the data.
 //
 // Problem: frameworks whose linear layer takes matrices write the layer on a batch of sequences as Reshape,
 // MatMul or Gemm, Reshape. MatMul itself takes operands of more dims.
 // Method: peephole, from the deformation downstream of a product. Upstream of the product is a deformation of
 // x that joins all axes but the last one, downstream is one that restores them, proven for all sizes. Then
 // the product is the MatMul of x by the same matrix; what a Gemm adds is an Add downstream of it. Two rules:
-//   product   that
-//   axes      the same where the deformations only insert and remove axes of extent 1: of the axes in front
-//   of
+//   product   what is described above
+//   axes      the same where the deformations only insert and remove axes of extent 1: of the axes before
 //             both matrices, or of a vector that is written as a matrix
 // Rounds: MatMul computes each row of x from the same terms, maybe in another order, as a kernel may choose
 // by the number of rows; Gemm may add its third operand before the products, Add does after. Each of two such
@@ -278,7 +277,7 @@ class FreeProduct final : public Rule {
 
 extern constinit const PassInfo batch_products = {
     .name = "batch-products",
-    .summary = "multiply in the dims of the data, without Reshapes around a product",
+    .summary = "remove the Reshapes around a product where MatMul takes all dims itself",
     .exact = Exact::No,
     .level = 2,
     .make = make_pass<RulePass<BatchProduct, FreeProduct>>};

@@ -2,20 +2,18 @@
 //
 // Problem: exporters write each step of the user's program, and layers that do not know of each other move
 // the same data one after the other: a Reshape of a Reshape, a Transpose of a Transpose, a Concat in a
-// Concat. Method: peephole. What two movements are together is decided in ops/compose.h and
-// ops/deformation.h, which the clean-up of drafts (hoist/moves/canonicalize.h) asks, too; only what needs a
-// price is left to a search.
-//   deformation  a Reshape, Squeeze, Unsqueeze or Flatten of another one reads what that reads, and is
-//   written
-//                as the dims of both ends ask
+// Concat.
+// Method: peephole. What two movements are together is decided in ops/compose.h and ops/deformation.h, for
+// this pass and for the clean-up of drafts (hoist/moves/canonicalize.h); only what needs a price is left to a
+// search.
+//   deformation  a Reshape, Squeeze, Unsqueeze or Flatten of another one reads the operand of that one, in
+//                the form that fits the dims of both ends
 //   transpose    a Transpose of a Transpose takes the product of the perms
 //   cast         a Cast of a Cast that changed no number is a Cast
-//   concat       a Concat of Concats along one axis takes their operands; of all results of a Split, in
-//   order,
-//                along its axis, it is what was split
-//   split        a Split of results of a Split along one axis gives their results, too; of a Concat of parts
-//   of
-//                the same extents, the parts
+//   concat       a Concat of Concats along one axis takes their operands; a Concat of all results of a
+//                Split, in order and along its axis, is the operand of the Split
+//   split        a Split of results of a Split along one axis returns their results, too; a Split of a Concat
+//                whose operands have the extents of the results returns these operands
 //   slices       Slices of one value that cover an axis without gap and overlap become a Split
 // Exact: no rule computes. Row-major order stays in a deformation, so equal dims mean an equal tensor, and a
 // target holds for all values of all symbols (deform_form); extents along the axis are numbers where lengths

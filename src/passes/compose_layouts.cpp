@@ -1,13 +1,12 @@
 // compose-layouts: makes fewer nodes of a Transpose and a Reshape that follow each other.
 //
 // Problem: exporters write einops-like rearrangements as Transpose, Reshape, Transpose, and move axes of
-// extent 1 by a Reshape beside a Transpose.
+// extent 1 by a Reshape next to a Transpose.
 // Method: peephole, two rules.
-//   through  Transpose, Reshape, Transpose: where the Reshape cuts and joins axes only within groups that
-//   stand
-//            together before the first Transpose, too, it cuts and joins them there, and one Transpose moves
-//            what both moved
-//   ones     a Reshape beside a Transpose that only moves axes of extent 1 is done by that Transpose
+//   through  Transpose, Reshape, Transpose: where the Reshape splits and joins axes only within groups that
+//            are adjacent upstream of the first Transpose, too, it splits and joins them there, and one
+//            Transpose moves what both moved
+//   ones     a Reshape next to a Transpose that only moves axes of extent 1 is done by that Transpose
 // Exact: elements are only copied. A group is a range of axes with equally many elements on both sides of the
 // Reshape, for all sizes; whatever order groups have, the elements of one keep their row-major order within.
 // Axes of extent 1 hold no order.

@@ -1,9 +1,10 @@
 // compose-selections: makes one selection of two that follow each other.
 //
-// Problem: code like x[:, 0, 1:][..., :-1] is exported as one Slice or Gather for each step, and writes to
-// all rows of a tensor as ScatterND. Method: peephole, five rules. Starts, ends, steps and indices are
-// constants.
-//   slice         a Slice of a Slice takes the ranges of both: those of different axes side by side; of one
+// Problem: code like x[:, 0, 1:][..., :-1] is exported as one Slice or Gather for each step, and an
+// assignment to all rows of a tensor as a ScatterND.
+//
+// Method: peephole, five rules. Starts, ends, steps and indices are constants.
+//   slice         a Slice of a Slice takes the ranges of both, along different axes; of two ranges along one
 //                 axis, [s1:e1:k1][s2:e2:k2] is [s1 + s2 k1 : min(e1, s1 + e2 k1) : k1 k2]
 //   gather        a Gather of a Gather along one axis takes its indices from those of the first
 //   gather-slice  a Gather along an axis that a Slice has cut counts from where the Slice begins; a Slice

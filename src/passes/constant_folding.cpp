@@ -1,6 +1,7 @@
 // constant-folding: replaces results that are the same in every run by initializers.
 //
-// Problem: exports compute on constants (transposed weights, masks, scales) and, above all, on shapes.
+// Problem: exporters leave computations on constants in the graph (transposed weights, masks, scales) and,
+// above all, computations on shapes.
 // Method: two rules from every pure node.
 //   constant   All operands are constants: the node is evaluated natively (ops/fold.h). Exact kernels give
 //              the bits of ONNX Runtime; those that may round otherwise are skipped under --exact.

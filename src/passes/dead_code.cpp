@@ -1,6 +1,6 @@
-// dead-code: removes nodes whose results have no use, and initializers without use.
+// dead-code: removes nodes whose results nothing uses, and initializers that nothing reads.
 //
-// Problem: exporters and other passes leave both.
+// Problem: exporters leave both, and other passes do when a rewrite makes a value redundant.
 // Method: every node that may be erased (rewrite/dead.h) and has no used result is erased, from the last to
 // the first, so that its producers are erased in the same sweep; then initializers without use.
 // Exact: what is erased has no effect on any output. Lowers: nodes, bytes. Ends: only removes.

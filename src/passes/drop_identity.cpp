@@ -1,4 +1,4 @@
-// drop-identity: rewires the users of an Identity to its input, and those of a Dropout in inference mode.
+// drop-identity: removes Identity nodes, and Dropouts in inference mode: their readers read the operand.
 //
 // Problem: exporters leave Identity where a framework had a module without effect, and Dropout where training
 // had one.

@@ -1,7 +1,7 @@
-// drop-unused-outputs: removes optional results without use.
+// drop-unused-outputs: leaves out optional results that nothing reads.
 //
 // Problem: nodes declare results (the mask of Dropout, the indices of MaxPool, the states of an LSTM) that a
-// runtime then computes and stores in vain.
+// runtime then computes and stores although nothing reads them.
 // Method: an optional result without a use becomes an empty slot; empty slots at the end are removed.
 // Exact: the fact table says which results a node may do without (LeaveOut: the others keep their bits, and
 // ONNX Runtime runs the node). Lowers: bytes written at run time.

@@ -1,4 +1,5 @@
-// fold-affine: takes a per-channel affine map with constants into the weight and bias of a product beside it.
+// fold-affine: takes a per-channel affine map with constants into the weight and bias of a product next to
+// it.
 //
 // Problem: networks normalize next to convolutions. In inference a BatchNormalization is s * x + o with two
 // constants per channel, and exporters write it, or a scale or bias, as a node of its own.

@@ -1,7 +1,7 @@
 // fold-pads: makes the pads of a Pad those of the convolution or pooling that reads it, and one Pad of two.
 //
 // Problem: exporters write the padding of a window as a Pad of its own, a copy of the whole operand, although
-// Conv and pooling have an attribute for it. Nested modules leave one Pad behind another.
+// Conv and pooling have an attribute for it. Nested modules leave two Pads in a row.
 // Method: peephole, two rules.
 //   pad-into-window  all readers of a Pad are windows over its result that fill their own pads with the same
 //                    value: theirs grow, and they read what the Pad read.

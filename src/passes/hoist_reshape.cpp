@@ -1,7 +1,9 @@
-// hoist-reshape: moves deformations and Transposes away from between elementwise nodes and anchors.
+// hoist-reshape: moves Reshapes, Transposes and their like from between nodes that compute to where they
+// cancel or cost nothing.
 //
 // Problem: a Reshape, Squeeze, Unsqueeze, Flatten or Transpose separates an elementwise node from the MatMul,
-// Softmax or other elementwise node that it could be executed with; two that undo each other do not meet.
+// Softmax or other elementwise node together with which a runtime could execute it. Two that undo each other
+// do not cancel while a node is between them.
 // Method: elementwise operators compute each element by itself and deformations touch none, so they commute.
 // Each kind of move (docs/hoisting.md; hoist/moves) is carried out in a draft of the graph, canonicalized
 // (hoist/moves/canonicalize.h), and kept only if the cost falls (hoist/cost.h).

@@ -1,14 +1,14 @@
 // inline-functions: replaces a call of the model's own function by its body where that costs nothing or
 // brings two data movements together.
 //
-// Problem: exporters write modules as functions. No rule sees across the border of a call: a function that
-// ends in a Transpose, before a Transpose, keeps both; and a function that is called once, or whose body is
-// one node, is a border that nobody needs.
+// Problem: exporters write modules as functions. No rule sees across the boundary of a call: where a function
+// ends in a Transpose and a Transpose reads its result, both stay. A function that is called once, or whose
+// body is one node, is of no use.
 // Method: peephole, from the call. It is replaced where
 //   once      nothing else calls the function
-//   one node  the body is one node beside constants
-//   border    a movement at the border of the body meets a movement outside of it, perhaps in another call,
-//             which `compose` makes one node of: both are the only readers of what is between them.
+//   one node  the body is one node and constants
+//   border    a movement at the boundary of the body meets a movement outside of it, perhaps in another call,
+//             and `compose` makes one node of both: each is the only reader of what is between them.
 // Attributes that the body takes from the call are written out. A function that is called no more goes, and
 // so do those that only it called. Exact: ONNX Runtime does the same when it loads a model; constants of the
 // body are constants of the graph then, and operands of the call are what the body's nodes read, also for

@@ -1,21 +1,20 @@
-// inline-if: replaces an If with a constant condition, with two equal branches, or with one whose result has
-// a rank that readers refuse, by the branch that is taken.
+// inline-if: replaces an If by one of its branches, where the condition is a constant, the branches are
+// equal, or the result of the other branch has a rank that no reader takes.
 //
-// Problem: exporters emit an If for what they could not decide (a Squeeze of a dim that may be 1); once
-// shapes are known the condition folds to a constant. The other branch is not only dead weight: with the
-// sharper shapes it may be ill-typed, and ONNX Runtime refuses a model with an ill-typed branch even if it is
-// never taken.
-// Two branches may also compute the same: they did differ before folding, or by an option that was not used.
-// And where inference cannot tell whether a dim is 1, what reads the result often can: a recurrence that gets
-// the squeezed operand or the whole one refuses the whole one, for its rank.
-// Method: branches are equal if their results are, node by node: the same operator and attributes, operands
-// that are one value from outside, equal constants or results of equal nodes. A branch cannot be taken if the
-// ranks that its result may have are none of those that the readers of the If's result take
-// (passes/branch_ranks.h): recurrences take 3, Conv that of its weights. The nodes and initializers of
+// Problem: exporters write an If for what they could not decide, such as a Squeeze of a dim that may be 1;
+// once shapes are known, the condition is a constant. The other branch costs more than its bytes: with the
+// known shapes it may be ill-typed, and then ONNX Runtime refuses the model, although the branch never runs.
+// Method: three reasons to take a branch. The condition is a constant. Or both branches compute the same:
+// they differed before folding, or by an option that was not used. Or inference cannot tell whether a dim is
+// 1, but a reader of the result can: a recurrence that gets the squeezed operand or the whole one refuses the
+// whole one, for its rank. Branches are equal if their results are, node by node: the same operator and
+// attributes, operands that are one value from outside, equal constants or results of equal nodes. A branch
+// cannot be taken if the ranks that its result may have are none of those that the readers of the If's result
+// take (passes/branch_ranks.h): recurrences take 3, Conv that of its weights. The nodes and initializers of
 // the taken branch move directly before the If; users of the If's
 // results read the branch's results, or, where these cannot take the name of an output, an Identity of them.
 // Exact: a constant condition takes the same branch in every run, equal branches compute the same, and a
-// branch has no state of its own. A reader that refuses a rank stands in the graph of the If, and an output
+// branch has no state of its own. A reader that refuses a rank is in the graph of the If, and an output
 // depends on it, so a run that takes the other branch fails in the original. A
 // runtime packs constant weights of a node's own graph and of the graph around it, not those further out
 // (rewrite/constancy.h): where every bit is promised, a node that comes nearer to such a weight reads an

@@ -1,6 +1,7 @@
 // loop-invariants: computes outside of a Loop or Scan what is the same in each iteration.
 //
-// Problem: exporters write the whole module into the body, the parts that read nothing of the iteration too.
+// Problem: exporters write a whole module into the body of a loop, with nodes that read nothing of the
+// iteration.
 // Method: peephole, from a node of a body. All its operands come from outside of the body or are constants:
 // the node moves directly before the loop, with a copy of such constants.
 // Exact: the node computes the same. Where the body may never run, only nodes move that cannot fail: what
@@ -8,8 +9,8 @@
 // division, and Transposes of data of known rank that the perm fits, or without a perm. Where there is an
 // iteration in each run, any pure node moves: the first iteration would have run it. Where every bit is
 // promised, no operand by which a kernel is chosen, or that is packed, may become a constant or cease to be
-// one
-// (rewrite/constancy.h). Lowers: nodes that are executed once for each iteration. Ends: each rewrite moves a
+// one (rewrite/constancy.h).
+// Lowers: nodes that are executed once for each iteration. Ends: each rewrite moves a
 // node out of a body. Left alone: nodes with bodies, what a body returns (it may return nothing from
 // outside), constants (they cost nothing where they are), draws and unknown operators, nodes that overwrite
 // an operand.

@@ -1,5 +1,5 @@
-// merge-bounds: makes one Clip of two operators that limit what they read, and removes limits that bind
-// nothing.
+// merge-bounds: makes one Clip of two operators that limit what they read, and removes limits that
+// change nothing.
 //
 // Problem: layers end in activations and begin with clamps; exporters write Relu6 as Min(Max(x, 0), 6) or as
 // Relu and Clip. Each one is a launch of its own.

@@ -1,9 +1,9 @@
-// merge-matmuls: one matrix product instead of several of one value with constant weights.
+// merge-matmuls: makes one matrix product of several that multiply one value by constant weights.
 //
 // Problem: queries, keys and values, gates and experts multiply one activation by a weight each: several
 // launches, none of which may fill the device.
 // Method: MatMuls of one value by constants [K, N_i], or Gemms of one value with equal alpha, beta, transA
-// and transB, become one with the weights side by side along the output axis, and a Split. Biases of Gemms
+// and transB, become one with the weights joined along the output axis, and a Split. Biases of Gemms
 // are joined, too. Elementwise nodes downstream of each product (the Adds of biases after MatMuls) follow in
 // aggregate-elementwise, which merges equal ones on all branches of the Split.
 // Rounds: each element is the sum of the same K products, but a kernel may add them in another order if its
@@ -191,7 +191,7 @@ class MergeMatMuls final : public Rule {
 
 extern constinit const PassInfo merge_matmuls = {
     .name = "merge-matmuls",
-    .summary = "make one product of several of one value with constant weights",
+    .summary = "make one product of several that multiply one value by constant weights",
     .exact = Exact::No,
     .level = 3,
     .make = make_pass<RulePass<MergeMatMuls>>};

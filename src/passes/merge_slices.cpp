@@ -1,10 +1,10 @@
-// merge-slices: makes one Slice of those that cut every result of a Split alike.
+// merge-slices: slices the operand of a Split once, where all its results are sliced to the same range.
 //
-// Problem: code takes a tensor apart and then cuts each part along another axis: real and imaginary parts of
-// a spectrum without their first frame, heads without a class token. Method: peephole, from the Split. If
+// Problem: code takes a tensor apart and then slices each part along another axis: real and imaginary parts
+// of a spectrum without their first frame, heads without a class token. Method: peephole, from the Split. If
 // each result is read by one Slice and nothing else, all Slices select the same along the same axes, and none
-// of these is the axis of the Split, then the operand of the Split is cut once, and the results of a Split of
-// that are those of the Slices. Exact: elements are only copied, and along different axes both orders pick
+// of these is the axis of the Split, then the operand of the Split is sliced once, and the results of a Split
+// of that are those of the Slices. Exact: elements are only copied, and along different axes both orders pick
 // the same ones. All parts have the extents of the whole along the other axes, so what a Slice counts from
 // the end is the same there. Lowers: launches (all Slices but one). Ends: each rewrite removes Slices and
 // makes no Split. Left alone: Slices whose numbers are not constants; a part that is an output, or that
@@ -93,7 +93,7 @@ class MergeSlices final : public Rule {
 
 extern constinit const PassInfo merge_slices = {
     .name = "merge-slices",
-    .summary = "cut the operand of a Split once where all its results are cut alike",
+    .summary = "slice the operand of a Split once where all its results are sliced alike",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<MergeSlices>>};

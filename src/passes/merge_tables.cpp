@@ -15,8 +15,9 @@
 // A negative index counts from the end of its own table: unless it is provably >= 0, Mod(index, rows) is
 // applied first, which is index + rows for negative ones. An index outside its table is an error that the
 // joint table would hide; so all must be provably inside (constants, Clip, Mod, ArgMax ..., see range_of).
-// -O3 without --exact assumes that they are inside: an index that made the model fail may then give a row of
-// the same or of another table. Offsets must fit in the type of the indices.
+// Offsets must fit in the type of the indices.
+// Assumes: at -O3 without --exact, that indices are inside their tables. An index that made the model fail
+// may then read a row of the same or of another table.
 // Lowers: nodes, counted before the rewrite; bytes stay: the rows are the same, and offsets take less than
 // the removed names. Ends: the number of nodes falls.
 // Left alone: more than kMostJoinedBytes of tables (they would be copied in memory), scalar indices, opset <
@@ -355,7 +356,7 @@ class MergeTables final : public Rule {
 
 extern constinit const PassInfo merge_tables = {
     .name = "merge-tables",
-    .summary = "look rows of several constant tables up in one table",
+    .summary = "look up rows of several constant tables in one table",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<MergeTables>>};

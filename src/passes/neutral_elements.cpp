@@ -1,4 +1,4 @@
-// neutral-elements: removes operators that give one of their operands back.
+// neutral-elements: removes operators that return one of their operands unchanged.
 //
 // Problem: exporters write scales of 1, shifts of 0, masks of true, and apply twice what changes nothing the
 // second time.
@@ -6,9 +6,8 @@
 //   neutral     x * 1, x / 1, x - 0, x + -0, x ^ 1, x and true, x or false, x xor false
 //   inverse     Not of Not, Neg of Neg
 //   idempotent  Relu of Relu, Abs of Abs, Sign of Sign; Floor, Ceil or Round of one of these three
-//   where       a condition that is the same everywhere, branches that are one value; Where of Not, whose
-//   branches
-//               change places
+//   where       a condition that is the same everywhere, branches that are one value; Where of Not (its
+//               branches change places)
 // Exact: the result has the operand's bits (NaNs being equal) and, proven for all sizes, its dims and type.
 //   x * 1, x / 1   IEEE: no rounding, -0 and infinities stay; integers anyway
 //   x - 0, x + -0  -0 - (+0) and -0 + (-0) are -0, so that each x stays; x + (+0) would make +0 of -0, and is

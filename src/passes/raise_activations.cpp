@@ -1,8 +1,8 @@
 // raise-activations: writes activations that are spelled in primitives as the operator that ONNX has for
 // them.
 //
-// Problem: exporters write an activation that their opset, or its predecessor, had no operator for in up to
-// eight nodes, and a runtime that does not recognize just this spelling runs each over the whole tensor.
+// Problem: where an opset had no operator for an activation, exporters wrote it in up to eight nodes, and
+// many still do. A runtime that does not recognize just this spelling runs each node over the whole tensor.
 // Method: peephole from the last node, where the model's own opset has the operator.
 //   mish          x * Tanh (Softplus (x)), from opset 18 on
 //   hard-sigmoid  Clip (x + c, 0, d) / d, Clip (a * x + b, 0, 1)

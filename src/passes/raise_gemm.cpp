@@ -1,4 +1,4 @@
-// raise-gemm: writes a matrix product with what is added to it, or a transposed operand, as one Gemm.
+// raise-gemm: writes a matrix product as one Gemm, with what is added to it or with a transposed operand.
 //
 // Problem: frameworks write a linear layer as MatMul and Add, or as Transpose and MatMul, and each runtime
 // has to find out again that one kernel computes both. Method: two rules on products of matrices, which both

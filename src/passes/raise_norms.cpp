@@ -1,4 +1,4 @@
-// raise-norms: writes normalizations that are spelled in primitives as the operator of ONNX.
+// raise-norms: writes normalizations that are spelled in primitives as the operator that ONNX has for them.
 //
 // Problem: before opset 17 a LayerNormalization was nine nodes, before 23 an RMSNormalization was six, and
 // exporters still write them so. A runtime that does not recognize just this spelling reads the tensor nine
@@ -256,7 +256,7 @@ class RaiseRmsNorm final : public RaiseNormalization {
 
 extern constinit const PassInfo raise_norms = {
     .name = "raise-norms",
-    .summary = "write LayerNormalization, ReduceL2 ... for their primitives",
+    .summary = "write LayerNormalization and RMSNormalization for their primitives",
     .exact = Exact::No,
     .level = 2,
     .make = make_pass<RulePass<RaiseLayerNorm, RaiseRmsNorm>>};

@@ -1,7 +1,8 @@
-// resolve-types: writes element types that are known as attributes, and constants in the type that is wanted.
+// resolve-types: writes a CastLike to a known type as a Cast, and fills tensors in the type to which they are
+// cast.
 //
-// Problem: exporters write CastLike, of which the second operand only names a type, and fill a tensor with a
-// number of one type to cast it to another.
+// Problem: exporters write CastLike, whose second operand only names a type but has to be computed, and they
+// fill a tensor with a number of one type and then cast it to another type.
 // Method: peephole, two rules.
 //   like   CastLike to a type that inference knows is a Cast; what computed its second operand may go
 //   fill   Cast of a ConstantOfShape that nothing else reads is a ConstantOfShape of the cast number
@@ -122,7 +123,7 @@ class CastFill final : public Rule {
 
 extern constinit const PassInfo resolve_types = {
     .name = "resolve-types",
-    .summary = "write CastLike as Cast, and Casts of ConstantOfShape as its number",
+    .summary = "write CastLike as Cast, and fill tensors in the type that they are cast to",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<CastLikeToCast, CastFill>>};

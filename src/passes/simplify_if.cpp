@@ -1,6 +1,7 @@
 // simplify-if: takes out of an If what does not depend on its condition, and what nothing reads.
 //
-// Problem: both branches of an exported If hand a value on that neither changes, or return more than is read.
+// Problem: both branches of an exported If return a value that neither changes, or more results than are
+// read.
 // Method: one rule per finding, from the node.
 //   same-result  both branches return a copy of one value from outside, or equal constants: readers of the
 //                result read that.
@@ -144,7 +145,7 @@ class UnreadResult final : public Rule {
 
 extern constinit const PassInfo simplify_if = {
     .name = "simplify-if",
-    .summary = "take results out of If that both branches share or nothing reads",
+    .summary = "remove results of If that both branches share or that nothing reads",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<SameResult, UnreadResult>>};

@@ -303,7 +303,7 @@ class UnreadValues final : public Rule {
 
 extern constinit const PassInfo simplify_loops = {
     .name = "simplify-loops",
-    .summary = "take unchanged and unread values out of Loop and Scan",
+    .summary = "remove values of Loop and Scan that never change or that nothing reads",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<KeepCondition, ReturnDirectly, InvariantValue, UnreadValues>>};

@@ -1,21 +1,22 @@
 // unroll-loops: replaces a Loop or Scan by its iterations where that takes no more nodes.
 //
-// Problem: exporters write a Loop for what runs once, or a few times over constants; inside, the number of
-// the iteration is not known to be a constant, and no rule sees across its border. Method: from the node. The
-// number of iterations is a constant, and the condition stays true (or is false from the start). The nodes of
-// the body are copied once for each iteration, with what the one before has returned; stacked results are a
-// Concat of Unsqueezes. A Scan is taken apart if it has one iteration: its operands are squeezed. It pays if
-// there is one iteration or none, or if the copies are not more nodes than Loop and body. Nodes of which all
-// operands come from constants and the number of the iteration do not count (folding computes them), nor do
-// Identity, a SequenceAt of a list that is known, and what changes such a list (one node makes it then).
-// Exact: each node computes what it computed in its iteration. A carried value that had another shape in
-// another iteration has it still. Where every bit is promised, no operand by which a kernel is chosen, or
-// that is packed, may become a constant or cease to be one (rewrite/constancy.h). Lowers: Loops and Scans.
-// Ends: each rewrite removes one; bodies that are copied have one less around them. Left alone: other numbers
-// of iterations, more copies than kMostCopies; random draws and unknown operators, which several nodes would
-// do otherwise than one; nodes that overwrite an operand; stacked results of a Loop without an iteration, of
-// which the declared dims decide; stacked results whose extents are not numbers, in a branch: a Concat of
-// what does not fit together is refused when the model is loaded, run or not.
+// Problem: exporters write a Loop for what runs once, or a few times over constants. In its body the number
+// of the iteration is no constant, and no rule sees across the boundary of the body.
+//
+// Method: from the node. The number of iterations is a constant, and the condition stays true (or is false
+// from the start). The nodes of the body are copied once for each iteration, with what the one before has
+// returned; stacked results are a Concat of Unsqueezes. A Scan is taken apart if it has one iteration: its
+// operands are squeezed. It pays if there is one iteration or none, or if the copies are not more nodes than
+// Loop and body. Nodes of which all operands come from constants and the number of the iteration do not count
+// (folding computes them), nor do Identity, a SequenceAt of a list that is known, and what changes such a
+// list (one node makes it then). Exact: each node computes what it computed in its iteration. A carried value
+// that had another shape in another iteration has it still. Where every bit is promised, no operand by which
+// a kernel is chosen, or that is packed, may become a constant or cease to be one (rewrite/constancy.h).
+// Lowers: Loops and Scans. Ends: each rewrite removes one; bodies that are copied have one less around them.
+// Left alone: other numbers of iterations, more copies than kMostCopies; random draws and unknown operators,
+// which several nodes would do otherwise than one; nodes that overwrite an operand; stacked results of a Loop
+// without an iteration, of which the declared dims decide; stacked results whose extents are not numbers, in
+// a branch: a Concat of what does not fit together is refused when the model is loaded, run or not.
 //
 //   y = Loop (2, true, x) <body = b (i, c, a) => (c, r) { r = Add (a, x) }>   =>   r = Add (x, x)
 //                                                                                  y = Add (r, x)

@@ -6,9 +6,8 @@
 //   - floats: the largest difference, divided by the largest finite magnitude of the original's output, is at
 //     most the tolerance: the given one, or that of the coarsest float type among the output and what nodes
 //     inside of the model give (float64 1e-6, float32 1e-4, float16 1e-2, bfloat16 5e-2);
-//   - or, without a given tolerance, the largest difference is at most two units in the last place at 1,
-//   where
-//     the output is that of a Sigmoid or Softmax (ops/facts.h, rounds_at_one);
+//   - or, without a given tolerance, the output is that of a Sigmoid or Softmax (ops/facts.h, rounds_at_one),
+//     and the largest difference is at most two units in the last place at 1;
 //   - or, without a given tolerance, it is at most three times the difference that the original shows against
 //     itself in ONNX Runtime with all of its own optimizations, or with one thread (`noise`: ties of ArgMax,
 //     steps of quantization, sums in another order). Noise above 0.05 excuses no more than itself.

@@ -3,10 +3,9 @@
 // A target is one function, fuzz(bytes), and LLVMFuzzerTestOneInput around it. With libFuzzer that is all;
 // compiled with GRAPHOPT_REPLAY the file gets a main() instead, which needs no clang:
 //   replay_passes FILE...        runs the target on files
-//   replay_passes --stream       runs it on records of the standard input (four bytes of length, least first,
-//   then the
-//                                bytes) and answers each with one byte, so that whoever feeds it knows where
-//                                it ended
+//   replay_passes --stream       runs it on records of the standard input: four bytes of length, the least
+//                                first, then the bytes. It answers each with one byte, so that whoever feeds
+//                                it knows where it ended
 #pragma once
 
 #include <cstdint>
