@@ -18,6 +18,8 @@ start with '#' come first; of these, '# WORD:' with a WORD that is not listed he
                                             for a refused candidate (any number of lines; a|b: one of these)
   # EXPLAIN: noop y: the dims differ        the same of a rule: its name, the first result of the node (or the
                                             initializer) that it refused, and the whole reason
+  # EXAMPLE: two Transposes in a row        docs/passes.md shows this case, one of each pass, under this text
+                                            (tools/packaging/passes_page.py)
   # free text: why the rule applies, or must not
   === before
   ... ONNX text ...
@@ -67,6 +69,7 @@ HEADERS = {
     "INPUTS": r"(\S+) (finite|range (\S+) (\S+))",
     "NORUN": r"(.+)",
     "EXPLAIN": r"(\S+)|(\S+) (\S+): (.+)",
+    "EXAMPLE": r"(.+)",
 }
 
 
