@@ -74,10 +74,12 @@ struct SetOptions {
   // as in a model of the set. All files but the list then stand in OUT's folder, which is the list's or one
   // below it, and the data file is named after OUT: data_name is not used.
   bool out_shares_data = false;
-  // Other forms of OUT, each of a name of the user's choice beside it, with their weights in the set's data
-  // file: they need out_shares_data. They get their names after OUT and before the list, for all or none.
+  // Other forms of OUT next to it, each with a name that the user chose. Their weights are in the set's data
+  // file, so out_shares_data must be set. They get their names after OUT and before the list: either all of
+  // them do, or none.
   std::vector<SetModel> forms;
-  // Paths of such forms that an earlier run wrote and this one does not: they lose their names in that step.
+  // Paths of forms that an earlier run wrote and that this one does not write. They are removed in the step
+  // in which the new forms get their names.
   std::vector<std::string> gone;
 };
 

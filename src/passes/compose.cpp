@@ -46,13 +46,15 @@ namespace {
 // Readers of one value that are visited for its Slices.
 constexpr std::uint32_t kMostReaders = 4096;
 
-// A rule of which some matches replace the root's result by another value.
+// A rule with two kinds of matches: after one, the root's result is replaced by a value that exists already;
+// after the other, apply() makes a node.
 class ComposeRule : public ReplaceRule {
  protected:
   bool replaces(const MatchContext& c, NodeId n, ValueId source) {
     return ReplaceRule::replaces(c, n, source, "its operand's operand cannot take its result's place");
   }
-  // Keeps the promise, if there was one.
+  // If replaces() returned true in match(), replaces the result by that value and returns true; otherwise
+  // changes nothing and returns false.
   bool replaced(PassContext& c, NodeId n) {
     if (source_) ReplaceRule::apply(c, n);
     return source_.valid();
@@ -217,7 +219,8 @@ std::optional<std::int64_t> axis_of(const MatchContext& c, NodeId n) {
   return normalize_axis(int_attr(m, n, names::axis).value_or(split ? 0 : 1), c.infer.dims(whole).size());
 }
 
-// Returns whether v may vanish together with its producer: one use, which is its graph's.
+// Returns whether nothing but one operand of `user` reads v, and nothing outside of the graph refers to it:
+// then v and its producer are removed together.
 bool private_value(const Model& m, ValueId v, NodeId user) {
   return m.use_count(v) == 1 && !m.is_fixed(v) && m.user(m.first_use(v)) == user;
 }
@@ -286,7 +289,8 @@ class ComposeSplits final : public ComposeRule {
   std::string_view name() const override { return "split"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Split>; }
 
-  // Only an edit that keeps all values: what is handed over is never the first result alone.
+  // If there are parts, each result is replaced by one, so an output may be any of the results and not just
+  // the first. Without parts the results stay and get another producer: no name is handed over.
   bool hands_output_over(const Model& m, NodeId n) const override {
     return !parts_.empty() &&
            std::ranges::any_of(m.outputs(n), [&m](ValueId v) { return m.is_graph_output(v); });

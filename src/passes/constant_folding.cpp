@@ -298,7 +298,7 @@ class FoldKnown final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    // What may_fold says is the other rule's reason as well.
+    // may_fold() noted its reason already when the rule `constant` called it, so it is not noted twice.
     if (constant_.refused() == n || !may_fold(c.without_reasons(), n)) return false;
     results_.clear();
     for (const ValueId v : m.outputs(n)) {

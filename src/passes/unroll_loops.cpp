@@ -125,7 +125,8 @@ class CopyCount {
     for (const ValueId v : m_.outputs(n))
       if (v) known_.insert(v);
   }
-  // Results are integers: those of no size that matters, folded with every bit.
+  // Returns whether all results are integers or Bool. Such results are folded exactly at every level, and
+  // their constants are too small to matter for the file's size.
   bool counts(NodeId n) const {
     return std::ranges::all_of(m_.outputs(n), [&](ValueId v) {
       const DType type = v ? c_.infer.dtype(v) : DType::Bool;
@@ -298,7 +299,7 @@ class UnrollLoop final : public Rule {
       if (m.value(v).graph == form_.body && m.value(v).is_input)
         return c.no(inner, "its kernel may choose by an operand that is carried");
       if (m.inside(m.value(v).graph, form_.body)) continue;
-      // One graph less lies between the two.
+      // After unrolling, the node is in the graph around the body: one graph nearer to the operand.
       const Constancy before = constancy_of(m, v, m.node(inner).graph);
       const Constancy after = constancy_of(m, v, m.graph(m.node(inner).graph).parent);
       if (!same_packing(packing, before, after))
