@@ -17,7 +17,8 @@ double as_double(const MarkNumber& n) {
   return std::visit([](auto v) { return static_cast<double>(v); }, n);
 }
 
-// Says what the promise of independent symbols contradicts.
+// The promise: the symbols with buckets take all their values independently of each other. Returns a fact of
+// the model that contradicts it, if there is one.
 std::optional<Contamination> contradiction(const Model& m, const Promise& p) {
   Contamination why;
   if (m.dims.contradicted()) {
@@ -61,8 +62,8 @@ std::optional<Contamination> contradiction(const Model& m, const Promise& p) {
   return std::nullopt;
 }
 
-// Says which index counts beyond its axis in a bucket: the promise has extents that the model does not take.
-// Symbols without buckets count as their least value.
+// Returns an index that is outside of its axis in one of the buckets, if there is one: then the model refuses
+// extents that the promise allows. Symbols without buckets have their least value here.
 std::optional<Contamination> outside_of_axis(Model& m, const Promise& p) {
   for (const IndexLimit& limit : p.limits) {
     const DimId over = m.dims.sub(limit.reach, limit.extent);

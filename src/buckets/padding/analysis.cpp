@@ -442,7 +442,8 @@ void PaddingAnalysis::visit(NodeId n) {
   for (const ValueId v : m_.outputs(n))
     if (v && deterministic && !set_symbolic(v, n)) all_symbolic = false;
   PaddingContext c(*this, n);
-  // Flat indices into merged axes survive that their strides are extents.
+  // The strides of a flat index into merged axes are extents, which differ in the padded run: by its numbers
+  // the index is contaminated, but its coordinates are not (linear.h).
   if (flat_index_rule(c) || all_symbolic) return;
   const PaddingRule rule = deterministic ? padding_rule(facts_of(m_, n).pad) : nullptr;
   if (const ContaminationId why = inherited(n)) {
