@@ -84,7 +84,7 @@ class Options(InspectOptions, total=False):
     manifest: Path
     """Where the manifest goes (default: OUT with .manifest.json)."""
     emit: Union[str, Sequence[str]]
-    """Also write files for: triton, ort-annotations, genai, onnx-stages."""
+    """Also write files for: triton, ort-annotations, genai."""
     external_data: Literal["auto", "always", "never"]
     """Weights in a file of their own: auto (default), always, never."""
     external_threshold: Size

@@ -24,9 +24,6 @@ struct Work;
 inline constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device",
                                   kLayerKey = "layer_ann";
 
-// The id of the configuration in OUT.stages.onnx.
-inline constexpr const char* kConfiguration = "graphopt";
-
 // How a model is cut for devices: OUT, or the model of a bucket.
 struct PartitionedModel {
   Placement placement;
@@ -55,8 +52,6 @@ Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work);
 void drop_old_partition(const Options& options, Work& work);
 // Returns Graphviz text of the main graph with a box per subgraph, or of the subgraphs alone.
 std::string draw_partition(const Model& m, const Inference& inference, const Partitioned& p);
-// Returns the path of OUT without .onnx: what the names of the other files begin with.
-std::string without_suffix(const std::string& output);
 // Saves OUT, the models of the buckets, the parts, the manifest and the exports as one set of files.
 Status save_partitioned(Run& run);
 

@@ -11,13 +11,14 @@
 #include "deploy/manifest_files.h"
 #include "deploy/manifest_json.h"
 #include "deploy/network_id.h"
-#include "driver/exports.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
+#include "exports/exports.h"
 #include "graphopt/option_table.h"
 #include "graphopt/version.h"
 #include "onnx/set_writer.h"
+#include "options/output_names.h"
 #include "support/file.h"
 
 namespace graphopt {
@@ -116,18 +117,6 @@ class SavedFilesOf {
 
 }  // namespace
 
-std::string without_suffix(const std::string& output) {
-  constexpr std::string_view suffix = ".onnx";
-  return output.ends_with(suffix) ? output.substr(0, output.size() - suffix.size()) : output;
-}
-
-std::string manifest_path(const Options& options) {
-  const PartitionStage::Options& p = options.partition;
-  const bool has_buckets = options.buckets.asked() && !options.buckets.single;
-  if ((p.devices.empty() && !has_buckets) || p.plan || options.output.empty()) return {};
-  return p.manifest.empty() ? without_suffix(options.output) + ".manifest.json" : p.manifest;
-}
-
 deploy::ManifestSource manifest_source(const Run& run, Work& work, const PartitionedModel& cut,
                                        std::span<const TypeOverride> types,
                                        std::span<const TypeOverride> whole_types) {
@@ -204,10 +193,16 @@ Status save_partitioned(Run& run) {
   set.out_shares_data = parts_as_files || !buckets.empty() || external == ExternalData::Always ||
                         (work.model.had_external_data && external != ExternalData::Never);
   set.read_list = deploy::read_manifest_files;  // without OUT, which the user named
-  const ExportSource export_source{run, manifest, p.parts, of_out.types};
+  const ExportSource export_source{.options = run.options,
+                                   .model = work.model,
+                                   .inference = *work.inference,
+                                   .manifest = manifest,
+                                   .parts = p.parts,
+                                   .part_types = of_out.types,
+                                   .save = save_options(run.options.save),
+                                   .warn = [&run](std::string text) { run.warn(std::move(text)); }};
   Exports exports(export_source);
   if (Status s = exports.plan(); !s) return s;
-  exports.join(set);
 
   Result<WrittenSet> written = write_set(models, set);
   if (!written) return written.errors();
@@ -227,7 +222,7 @@ Status save_partitioned(Run& run) {
   if (Status s = written->commit(text); !s) return s;
   if (Status s = exports.place(); !s) return s;
   report_files(set.list, written->saved(), run.report);
-  exports.report();
+  for (const SaveStage::File& file : exports.files()) run.report.save.files.push_back(file);
   for (std::size_t i = 0; i < bucket_files.size(); ++i) {
     SpecializeStage::Model& told = run.report.specialize->models[i];
     told.file = bucket_files[i].model.name;

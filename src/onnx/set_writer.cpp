@@ -1,5 +1,5 @@
 // See set_writer.h. Steps: lay out the payloads of all models, write the data file, write the models, write
-// OUT and its other forms; then replace the list.
+// OUT; then replace the list.
 #include "onnx/set_writer.h"
 
 #include <dirent.h>
@@ -185,57 +185,6 @@ class Out {
   struct stat placed_{};
 };
 
-// OUT, its other forms, and such forms of an earlier run that go: they change together.
-class Beside {
- public:
-  Beside(const SetOptions& options, DataLayout& layout) : options_(options) {
-    if (!options.out) return;
-    outs_.push_back(std::make_unique<Out>(*options.out, options.out_shares_data ? &layout : nullptr));
-    for (const SetModel& form : options.forms) outs_.push_back(std::make_unique<Out>(form, &layout));
-  }
-
-  Status write(const std::string& data_name) {
-    for (std::size_t i = 0; i < outs_.size(); ++i)
-      if (Status s = outs_[i]->write(i > 0 || options_.out_shares_data ? data_name : std::string{}); !s)
-        return s;
-    return Done{};
-  }
-
-  Status place(OutputSet& set) {
-    for (; placed_ < outs_.size(); ++placed_)
-      if (Status s = outs_[placed_]->place(set.scratch(scratch_name(placed_))); !s) {
-        undo();
-        return s;
-      }
-    for (const std::string& path : options_.gone) {
-      const std::string kept = set.scratch("gone" + std::to_string(gone_.size()));
-      if (::rename(path.c_str(), kept.c_str()) == 0) gone_.emplace_back(path, kept);
-      else ::unlink(path.c_str());  // on another file system
-    }
-    return Done{};
-  }
-
-  void undo() {
-    for (const auto& [path, kept] : gone_) ::rename(kept.c_str(), path.c_str());
-    for (std::size_t i = placed_; i-- > 0;) outs_[i]->undo();
-  }
-
-  const Out* out() const { return outs_.empty() ? nullptr : outs_.front().get(); }
-  std::vector<SavedFiles> forms() const {
-    std::vector<SavedFiles> saved;
-    for (std::size_t i = 1; i < outs_.size(); ++i) saved.push_back(outs_[i]->output().saved());
-    return saved;
-  }
-
- private:
-  static std::string scratch_name(std::size_t i) { return i == 0 ? "out" : "form" + std::to_string(i); }
-
-  const SetOptions& options_;
-  std::vector<std::unique_ptr<Out>> outs_;
-  std::size_t placed_ = 0;
-  std::vector<std::pair<std::string, std::string>> gone_;  // the path, and where the file is meanwhile
-};
-
 // Many of them can be parts of one model.
 std::vector<const Model*> distinct_of(std::span<const SetModel> models) {
   std::vector<const Model*> out;
@@ -277,12 +226,13 @@ std::vector<SetFile> SavedSet::files() const {
 }
 
 struct WrittenSet::State {
-  State(std::unique_ptr<OutputSet> opened, const SetOptions& options)
-      : set(std::move(opened)), others(options, layout) {}
+  State(std::unique_ptr<OutputSet> opened, const SetOptions& options) : set(std::move(opened)) {
+    if (options.out) out.emplace(*options.out, options.out_shares_data ? &layout : nullptr);
+  }
 
   std::unique_ptr<OutputSet> set;
   DataLayout layout{DataLayout::Share::Contents};
-  Beside others;
+  std::optional<Out> out;
   SavedSet saved;
 };
 
@@ -294,12 +244,17 @@ const SavedSet& WrittenSet::saved() const { return state_->saved; }
 
 Status WrittenSet::commit(std::string_view list_text) {
   State& s = *state_;
-  const Out* out = s.others.out();
   FileBeside beside;
-  if (out != nullptr) beside = {[&s] { return s.others.place(*s.set); }, [&s] { s.others.undo(); }};
+  if (s.out)
+    beside = {[&s]() -> Status {
+                Status placed = s.out->place(s.set->scratch("out"));
+                if (!placed) s.out->undo();
+                return placed;
+              },
+              [&s] { s.out->undo(); }};
   if (Status done = s.set->commit(list_text, beside); !done) return done;
   s.saved.list_bytes = list_text.size();
-  if (out != nullptr) out->output().remove_old();
+  if (s.out) s.out->output().remove_old();
   return Done{};
 }
 
@@ -311,8 +266,6 @@ Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions&
   std::string out_path;  // links followed
   if (options.out) {
     if (Status s = check_out(*options.out, options.list); !s) return s.errors();
-    for (const SetModel& form : options.forms)
-      if (Status s = check_out(form, options.list); !s) return s.errors();
     out_path = resolved(options.out->options.path);
   }
   Result<std::unique_ptr<OutputSet>> opened =
@@ -346,11 +299,12 @@ Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions&
     if (!file) return file.errors();
     saved.models.push_back(*std::move(file));
   }
-  if (const Out* out = state->others.out()) {
-    if (Status s = state->others.write(data_name); !s) return s.errors();
-    saved.out = out->output().saved();
-    saved.out_file = {set.name_of(out->output().target()), saved.out->bytes, out->output().sha256()};
-    saved.forms = state->others.forms();
+  if (state->out) {
+    if (Status s = state->out->write(options.out_shares_data ? data_name : std::string{}); !s)
+      return s.errors();
+    const ModelOutput& written = state->out->output();
+    saved.out = written.saved();
+    saved.out_file = {set.name_of(written.target()), saved.out->bytes, written.sha256()};
   }
   return WrittenSet(std::move(state));
 }

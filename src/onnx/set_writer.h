@@ -47,8 +47,7 @@ struct SavedSet {
   std::optional<SavedFiles> out;
   // SetOptions::out as the list can name it; its name is empty where it stands outside the list's folder.
   std::optional<SetFile> out_file;
-  std::vector<SavedFiles> forms;  // of SetOptions::forms
-  std::uint64_t list_bytes = 0;   // known after WrittenSet::commit()
+  std::uint64_t list_bytes = 0;  // known after WrittenSet::commit()
 
   // The data file, if there is one, then the models.
   std::vector<SetFile> files() const;
@@ -74,13 +73,6 @@ struct SetOptions {
   // as in a model of the set. All files but the list then stand in OUT's folder, which is the list's or one
   // below it, and the data file is named after OUT: data_name is not used.
   bool out_shares_data = false;
-  // Other forms of OUT next to it, each with a name that the user chose. Their weights are in the set's data
-  // file, so out_shares_data must be set. They get their names after OUT and before the list: either all of
-  // them do, or none.
-  std::vector<SetModel> forms;
-  // Paths of forms that an earlier run wrote and that this one does not write. They are removed in the step
-  // in which the new forms get their names.
-  std::vector<std::string> gone;
 };
 
 // What write_set() has written: nothing has its name yet, and no other run can write the set while this

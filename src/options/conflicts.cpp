@@ -161,14 +161,6 @@ const std::vector<OptionConflict>& option_conflicts() {
        [](const Options& o) { return emits(o, Export::GenAi) && !o.partition.parts; },
        "--emit genai names the files of the parts, which --parts never leaves out",
        "leave out --parts never"},
-      {"--emit",
-       Kind::Excludes,
-       {"--external-data"},
-       [](const Options& o) {
-         return emits(o, Export::OnnxStages) && o.save.external_data == ExternalData::Never;
-       },
-       "--emit onnx-stages shares the weights of OUT in a file, which --external-data never forbids",
-       "leave out --external-data never"},
       {"--manifest",
        Kind::Needs,
        {"--output"},

@@ -126,7 +126,7 @@ void add_device_rows(Rows& rows) {
   rows.push_back({{.name = "--emit",
                    .group = kGroup,
                    .value = "LIST",
-                   .help = "also write files for: triton, ort-annotations, genai, onnx-stages",
+                   .help = "also write files for: triton, ort-annotations, genai",
                    .form = OptionForm::Choices,
                    .choices = {kExportNames.begin(), kExportNames.end()},
                    .changes_result = true,

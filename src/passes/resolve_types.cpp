@@ -123,7 +123,7 @@ class CastFill final : public Rule {
 
 extern constinit const PassInfo resolve_types = {
     .name = "resolve-types",
-    .summary = "write CastLike as Cast, and fill tensors in the type that they are cast to",
+    .summary = "write CastLike as Cast, and fill tensors in the type of their cast",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<CastLikeToCast, CastFill>>};

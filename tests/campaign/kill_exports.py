@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # TIER: nightly
-# WHEN: src/exports/ src/driver/export src/onnx/set_writer
+# WHEN: src/exports/ src/onnx/set_writer
 """kill -9 while exports are written over older ones: each is the old or the new one, whole.
 
   kill_exports.py GRAPHOPT
 
 graphopt_write_exports (tests/programs), found beside the tool, cuts a decoder and writes all exports over
 those of another one. It is killed before each of its system calls that change names or sync files, once each;
-so is a run that writes none of them, and removes them. After each kill OUT and OUT.stages.onnx load with
-their weights, OUT.layers.json is the old or the new text, and the folders are file by file the old or the new
+so is a run that writes none of them, and removes them. After each kill OUT loads with
+its weights, OUT.layers.json is the old or the new text, and the folders are file by file the old or the new
 ones, or not there where they were to be removed. A run afterwards leaves what it leaves in an empty folder.
 """
 
@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib.profiles import profile  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
-ALL = "triton,ort-annotations,genai,onnx-stages"
-NAMES = ("m.triton", "m.layers.json", "m.genai", "m.stages.onnx")
+ALL = "triton,ort-annotations,genai"
+NAMES = ("m.triton", "m.layers.json", "m.genai")
 
 
 def decoder(op):
@@ -88,12 +88,11 @@ class Campaign:
         return done
 
     def fault(self, may_go):
-        for name in ("m.onnx", "m.stages.onnx"):
-            if (self.folder / name).exists():
-                try:
-                    onnx.load(self.folder / name)
-                except Exception as e:  # whatever it is, the model cannot be used
-                    return f"{name} does not load: {e}"
+        if (self.folder / "m.onnx").exists():
+            try:
+                onnx.load(self.folder / "m.onnx")
+            except Exception as e:  # whatever it is, the model cannot be used
+                return f"m.onnx does not load: {e}"
         found = []
         for name in NAMES:
             now = tree(self.folder / name)

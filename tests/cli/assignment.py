@@ -182,19 +182,6 @@ def test_what_a_former_run_wrote(tool, folder):
     expect(devices_of(first) == devices_of(second), devices_of(second))
 
 
-def test_the_stages_of_a_former_run(tool, folder):
-    """--emit onnx-stages names a device for each stage; a new OUT does not keep the old stages."""
-    first, _ = cut(tool, folder, model_of(MIXED), "--emit", "onnx-stages", assignment=None, level="-O0")
-    stages = onnx.load(folder / "out.stages.onnx")
-    expect(len(stages.configuration) == 1 and not stages.graph.node[0].name == "", stages.configuration)
-    for n in stages.graph.node:
-        del n.metadata_props[:]
-    second, _ = cut(tool, folder, stages, devices=profile(folder, "Relu"), level="-O0")
-    expect(devices_of(first) == devices_of(second), devices_of(second))
-    out = onnx.load(folder / "out.onnx")
-    expect(not out.configuration and not any(n.device_configurations for n in out.graph.node), out)
-
-
 def test_profiles_give_way(tool, folder):
     """A node stays where the model puts it: refused by the profile, in a group of the profile's with nodes of
     another device, below min_nodes. What no border can carry stays together all the same."""

@@ -42,8 +42,8 @@ MAY_INCLUDE = {
         "placement",
         "buckets",
     ],
-    "exports": ["support", "ir", "onnx", "deploy"],
     "options": ["support", "passes"],
+    "exports": ["support", "ir", "infer", "onnx", "shapes", "deploy", "options"],
     "driver": [
         "support",
         "ir",

@@ -142,7 +142,7 @@ ENTRIES = {
     "--plan": ENDS,
     "--parts": [["--devices", "DEVICE_FILE", "--parts", "never"]],
     "--manifest": "it names a file",
-    "--emit": [["--devices", "DEVICE_FILE", "--emit", "onnx-stages"]],
+    "--emit": [["--devices", "DEVICE_FILE", "--emit", "ort-annotations"]],
     "--output": [["-o", name] for name in ("out.onnxtxt", "out.textproto", "out.txtpb")],
     "--external-data": [["--external-data", when] for when in ("auto", "always", "never")],
     "--external-threshold": [["--external-data", "always", "--external-threshold", "1"]],

@@ -4,11 +4,11 @@
 
   exports.py GRAPHOPT [--all] [--only NAME ...] [--devices NAME ...] [--work DIR]
 
-The short form takes the small models of tests/models and one of the shipped profiles; --all takes all models
-and profiles. For each: Triton would refuse nothing of OUT.triton (lib/triton.py), but for dims that ONNX
-Runtime knows and graphopt does not, of which it warns, and its ensemble gives what OUT gives; OUT.stages.onnx
-passes onnx.checker and gives the same; so does OUT with the session option of OUT.layers.json, and the
-pipeline of OUT.genai. Models that a form cannot say are refused with the reasons of REFUSED and no others.
+The short form takes the small models of tests/models and one of the shipped profiles; --all takes all
+models and profiles. For each: Triton would refuse nothing of OUT.triton (lib/triton.py), but for dims
+that ONNX Runtime knows and graphopt does not, of which it warns, and its ensemble gives what OUT gives;
+so does OUT with the session option of OUT.layers.json, and the pipeline of OUT.genai. Models that a form
+cannot say are refused with the reasons of REFUSED and no others.
 Results are compared as in partitions.py.
 """
 
@@ -45,7 +45,6 @@ REFUSED = {
     ],
     "ort-annotations": ["IR version 10"],
     "genai": ["no decoder that onnxruntime-genai can run"],
-    "onnx-stages": [],
 }
 
 
@@ -72,12 +71,6 @@ def run_triton(folder, feeds, said):
     return repository.run(given)
 
 
-def run_stages(folder, feeds, _said):
-    path = folder / "out.stages.onnx"
-    onnx.checker.check_model(path, full_check=True)
-    return results(session_of(path), feeds)
-
-
 def run_layers(folder, feeds, _said):
     setting = json.loads((folder / "out.layers.json").read_text())["session_options"][OPTION]
     return results(session_of(folder / "out.onnx", **{OPTION: setting}), feeds)
@@ -93,7 +86,7 @@ def run_genai(folder, feeds, _said):
     return store
 
 
-RUN = {"triton": run_triton, "ort-annotations": run_layers, "genai": run_genai, "onnx-stages": run_stages}
+RUN = {"triton": run_triton, "ort-annotations": run_layers, "genai": run_genai}
 
 
 def examine(tool, source, folder, device, record):

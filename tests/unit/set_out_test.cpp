@@ -250,57 +250,6 @@ TEST_F(Sharing, OutIsBroughtBackWithTheOldDataFile) {
   EXPECT_EQ(folder(), before);
 }
 
-TEST_F(Sharing, FormsOfOutChangeWithIt) {
-  const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}});
-  const auto options_of = [this](SetModel& out, const Model& m, std::vector<std::string> forms,
-                                 std::vector<std::string> gone) {
-    SetOptions o = sharing(out, m);
-    for (const std::string& name : forms) {
-      SetModel& form = o.forms.emplace_back(out);
-      form.options.path = path(name);
-    }
-    for (const std::string& name : gone) o.gone.push_back(path(name));
-    return o;
-  };
-  SetModel out;
-  const SavedSet first = save({{&a, {}, "net.s0"}}, options_of(out, a, {"one", "two"}, {}));
-  ASSERT_EQ(first.forms.size(), 2u);
-  std::set<std::string> expected = names_of(first);
-  expected.insert({"one", "two"});
-  EXPECT_EQ(names(), expected);
-  EXPECT_EQ(read(path("one")), read(path("net.onnx")));
-  EXPECT_EQ(data_of(path("two")), first.data->name);
-  EXPECT_EQ(first.forms[0].bytes, fs::file_size(path("one")));
-  // The list cannot be replaced: all are what they were, also the one that was to go.
-  const auto before = folder();
-  SetOptions fails = options_of(out, b, {"one", "new"}, {"two"});
-  const std::vector<SetModel> models = {{&b, {}, "net.s0"}};
-  EXPECT_FALSE(commits_without_list(models, fails));
-  restore_list();
-  EXPECT_EQ(folder(), before);
-  // It is written and never gets its names: the same.
-  const SetOptions refused = options_of(out, b, {"one"}, {"two"});
-  EXPECT_TRUE(write_set(models, refused));
-  EXPECT_EQ(folder(), before);
-  const SetOptions last = options_of(out, b, {"one"}, {"two", "never was"});
-  SavedSet now;
-  {
-    Result<WrittenSet> set = write_set(models, last);
-    ASSERT_TRUE(set);
-    for (const char* name : {"net.list", "net.onnx", "one", "two"}) {  // nothing has its name yet
-      EXPECT_TRUE(read(path(name)) == before.at(name)) << name;
-    }
-    now = set->saved();
-    EXPECT_TRUE(set->commit(plain_list(now.files())));
-    EXPECT_NE(read(path("net.list")), before.at("net.list"));
-  }
-  expected = names_of(now);
-  expected.insert("one");
-  EXPECT_EQ(names(), expected);
-  EXPECT_TRUE(loads(path("one")));
-}
-
-// A file that is in the way of the second name stands for a file system without links.
 TEST_F(Sharing, ADataFileStaysWithAnOutThatCannotBeBroughtBack) {
   const Model a = model({{"w", 1000, 1}}), b = model({{"w", 1000, 2}, {"v", 1000, 3}});
   const SavedSet old = save_shared(a, a);

@@ -8,7 +8,7 @@ passes_page.py GRAPHOPT [--check]
   what it does, why, what it assumes  from the head of its file in src/passes: the first sentence, "Problem:"
                                       and "Assumes:"
   what it may change                  from the table in docs/rounding.md
-  an example                          from the case below tests/golden/<pass> that has a line "# EXAMPLE: text"
+  an example                          from the case below tests/golden/<pass> with a line "# EXAMPLE: text"
 
 It needs Python's onnx.
 """
@@ -34,21 +34,23 @@ INTRO = """\
 
 <!-- Written by tools/packaging/passes_page.py from the passes' sources and golden cases. Do not edit. -->
 
-A pass looks for one kind of waste in a graph and removes it. This page shows all {count} passes, in the order in which
-they run. They run again and again until none of them changes the model; the two searches wait until the passes before
-them have nothing left to do.
+A pass looks for one kind of waste in a graph and removes it. This page shows all {count} passes, in the
+order in which they run. They run again and again until none of them changes the model; the two searches
+wait until the passes before them have nothing left to do.
 
 - **Level**: a pass runs from this level on (`-O1`, `-O2`, `-O3`). `-O2` is the default.
-- **Results**: exact means that every bit of every result stays, NaN and the sign of zeros included, for all inputs that
-  the model accepts. Where floats may round differently, the bound is given: u is the rounding unit of the element type
-  (float: 2^-24), n the number of terms in a sum. [Rounding](rounding.md) has the same bounds in one table, and two
-  exceptions for all passes: float16 on some CPUs and, at `-O2`, operands that become constants.
+- **Results**: exact means that every bit of every result stays, NaN and the sign of zeros included, for
+  all inputs that the model accepts. Where floats may round differently, the bound is given: u is the
+  rounding unit of the element type (float: 2^-24), n the number of terms in a sum.
+  [Rounding](rounding.md) has the same bounds in one table, and two exceptions for all passes: float16 on
+  some CPUs and, at `-O2`, operands that become constants.
 - **Order**: why the pass runs where it does.
-- **Example**: a model before and after the pass, from its tests, in ONNX's text syntax: first the inputs and outputs,
-  then constants in angle brackets, then nodes. Not shown: constants that nothing reads, and the elements of long ones.
+- **Example**: a model before and after the pass, from its tests, in ONNX's text syntax: first the inputs
+  and outputs, then constants in angle brackets, then nodes. Not shown: constants that nothing reads, and
+  the elements of long ones.
 
-`--passes LIST` runs these passes alone, `--disable-pass NAME` leaves one out, `--explain PASS` says why it left a node
-as it is. [Adding a pass](adding-a-pass.md) says how to write one.
+`--passes LIST` runs these passes alone, `--disable-pass NAME` leaves one out, `--explain PASS` says why
+it left a node as it is. [Adding a pass](adding-a-pass.md) says how to write one.
 """
 
 
@@ -146,7 +148,7 @@ def results_of(one, bound, head):
         yield f"- Assumes: {head['Assumes']}"
 
 
-# --- examples ------------------------------------------------------------------------------------------------
+# --- examples -----------------------------------------------------------------------------------------------
 
 
 def type_text(t):
@@ -262,7 +264,7 @@ def example_of(one):
     return title, path, lines
 
 
-# --- the page ------------------------------------------------------------------------------------------------
+# --- the page -----------------------------------------------------------------------------------------------
 
 
 def wrapped(text):
@@ -291,7 +293,8 @@ def part_of(one, place, bound):
     yield from results_of(one, bound, head)
     if place:
         yield f"- Order: it runs {place.rstrip('.')}."
-    yield f"- Source: [{one.file.name}](../{one.file.relative_to(TOP)}), [cases](../tests/golden/{one.name})\n"
+    source = one.file.relative_to(TOP)
+    yield f"- Source: [{one.file.name}](../{source}), [cases](../tests/golden/{one.name})\n"
     yield f"Example: {title} ([the case](../{case}))\n"
     yield "```text\n" + "\n".join(lines) + "\n```\n"
 

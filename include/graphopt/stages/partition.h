@@ -22,12 +22,10 @@ enum class Export : std::uint8_t {
   Triton,          // OUT.triton: a model repository of Triton Inference Server
   OrtAnnotations,  // OUT.layers.json: where ONNX Runtime puts the nodes of OUT
   GenAi,           // OUT.genai: a decoder as a pipeline of onnxruntime-genai
-  OnnxStages,      // OUT.stages.onnx: OUT with the standard's pipeline stages
 };
-inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi,
-                                        Export::OnnxStages};
+inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi};
 inline constexpr std::array<std::string_view, kExports.size()> kExportNames = {"triton", "ort-annotations",
-                                                                               "genai", "onnx-stages"};
+                                                                               "genai"};
 
 struct PartitionStage {
   // Nodes whose layer_ann or pipeline stage begins with a text, or equals it, run on a device.

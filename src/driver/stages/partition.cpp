@@ -363,7 +363,6 @@ Status partition_model(const Options& options, std::span<const Profile> devices,
 void drop_old_partition(const Options& options, Work& work) {
   Model& m = work.model;
   if (!any_wanted(options, &StageEntry::edits_nodes)) return;
-  drop_pipeline_stages(m, kConfiguration);
   if (m.ir_version < kNodeMetadataIrVersion) return;
   std::vector<NodeText> marked;
   for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "driver/export_form.h"
+#include "exports/form.h"
 #include "graphopt/error.h"
 #include "onnx/set_writer.h"
 
@@ -24,14 +24,12 @@ class Exports {
 
   // Refuses what no export can say of this model, and what stands in the way.
   Status plan();
-  // Makes the set write those that are forms of OUT. `set.out` is given.
-  void join(SetOptions& set);
-  // Writes the others, of what was saved and the text of the manifest; nothing has its name yet.
+  // Writes them, of what was saved and the text of the manifest; nothing has its name yet.
   Status stage(const SavedSet& saved, std::string_view manifest);
   // Gives them their names, and removes those that are not asked for. The manifest has its name.
   Status place();
-  // Adds what was written to the report.
-  void report() const;
+  // What was written; after place().
+  std::vector<SaveStage::File> files() const;
 
  private:
   const ExportSource& source_;

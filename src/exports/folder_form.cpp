@@ -1,10 +1,8 @@
-#include "driver/export_folder.h"
+#include "exports/folder_form.h"
 
 #include <filesystem>
 #include <system_error>
 
-#include "driver/run.h"
-#include "driver/saving.h"
 #include "exports/marker.h"
 #include "support/file.h"
 #include "support/sha256.h"
@@ -37,7 +35,7 @@ Status FolderExport::stage(const SavedSet& saved, std::string_view list) {
   folder_ = *std::move(folder);
   if (Status s = fill(saved); !s) return s;
   std::error_code none;
-  const std::string manifest = fs::relative(manifest_path(source_.run.options), path_, none).generic_string();
+  const std::string manifest = fs::relative(manifest_path(source_.options), path_, none).generic_string();
   return write_text(kMarkerFile, marker_text(form(), manifest, sha256_hex(list)));
 }
 
@@ -56,11 +54,11 @@ Status FolderExport::write_part(const std::string& name, std::size_t part,
                                 std::span<const TypeOverride> types) {
   const Result<std::string> path = folder_->file(name);
   if (!path) return path.errors();
-  SaveOptions options = save_options(source_.run.options.save);
+  SaveOptions options = source_.save;
   options.path = *path;
   options.part = &source_.parts[part];
   options.types = types;
-  const Result<SavedFiles> saved = save_model(source_.run.work->model, options);
+  const Result<SavedFiles> saved = save_model(source_.model, options);
   if (!saved) return saved.errors();
   const std::string folder = folder_of(path_ + "/" + name) + "/";
   files_.push_back({path_ + "/" + name, saved->bytes});

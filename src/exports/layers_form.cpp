@@ -7,8 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "driver/export_form.h"
-#include "driver/run.h"
+#include "exports/form.h"
 #include "exports/layers.h"
 #include "onnx/node_metadata.h"
 #include "support/file.h"
@@ -34,7 +33,7 @@ class LayersExport : public ExportForm {
   }
 
   Status plan() override {
-    const Model& m = source_.run.work->model;
+    const Model& m = source_.model;
     if (m.ir_version >= kNodeMetadataIrVersion) return Done{};
     return Error{ErrorKind::Input,
                  {m.file, {}, {}, {}, {}},
@@ -49,7 +48,7 @@ class LayersExport : public ExportForm {
     SetFile out = *saved.out_file;
     out.name = last_part(out.name);  // both stand in one folder
     const std::string text = layers_text(source_.manifest, out);
-    Result<OutputFile> file = OutputFile::create(path_, source_.run.options.save.force);
+    Result<OutputFile> file = OutputFile::create(path_, source_.options.save.force);
     if (!file) return file.errors();
     if (Status s = file->write(text); !s) return s;
     if (Status s = file->finish(); !s) return s;

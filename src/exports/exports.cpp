@@ -1,4 +1,4 @@
-#include "driver/exports.h"
+#include "exports/exports.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,8 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include "driver/partitioned.h"
-#include "driver/run.h"
 #include "support/file.h"
 
 namespace graphopt {
@@ -15,23 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FormEntry {
-  const char* suffix;  // of OUT's name without .onnx
-  std::unique_ptr<ExportForm> (*make)(const ExportSource&, std::string path);
-};
-
-const FormEntry& entry_of(Export form) {
-  static constexpr FormEntry kTriton = {".triton", triton_export};
-  static constexpr FormEntry kLayers = {".layers.json", layers_export};
-  static constexpr FormEntry kGenai = {".genai", genai_export};
-  static constexpr FormEntry kStages = {".stages.onnx", stages_export};
+std::unique_ptr<ExportForm> make(Export form, const ExportSource& source) {
+  std::string path = export_path(source.options, form);
   switch (form) {
-    case Export::Triton: return kTriton;
-    case Export::OrtAnnotations: return kLayers;
-    case Export::GenAi: return kGenai;
-    case Export::OnnxStages: break;
+    case Export::Triton: return triton_export(source, std::move(path));
+    case Export::OrtAnnotations: return layers_export(source, std::move(path));
+    case Export::GenAi: break;
   }
-  return kStages;
+  return genai_export(source, std::move(path));
 }
 
 // Replacing or removing a folder would take the model away that is read.
@@ -47,22 +36,13 @@ bool ExportForm::is_there() const {
   return fs::exists(fs::symlink_status(path_, none));
 }
 
-std::string export_path(const Options& options, Export form) {
-  if (manifest_path(options).empty()) return {};
-  const std::string& out = options.output;
-  std::error_code none;
-  const std::string name = last_part(without_suffix(out)) + entry_of(form).suffix;
-  if (fs::is_symlink(out, none)) return folder_of(resolved(out)) + "/" + name;
-  return out.find('/') == std::string::npos ? name : folder_of(out) + "/" + name;
-}
-
 Status Exports::plan() {
-  Run& run = source_.run;
-  const std::vector<Export>& asked = run.options.partition.exports;
+  const Options& options = source_.options;
+  const std::vector<Export>& asked = options.partition.exports;
   for (const Export kind : kExports) {
-    std::unique_ptr<ExportForm> form = entry_of(kind).make(source_, export_path(run.options, kind));
+    std::unique_ptr<ExportForm> form = make(kind, source_);
     const bool there = form->is_there(), ours = there && form->is_ours();
-    const bool needed = there && holds_input(form->path(), run.options.input);
+    const bool needed = there && holds_input(form->path(), options.input);
     if (std::ranges::find(asked, kind) == asked.end()) {
       if ((ours || form->is_unfinished()) && !needed) stale_.push_back(std::move(form));
       continue;
@@ -74,18 +54,13 @@ Status Exports::plan() {
     };
     if (needed)
       return refused("it would be replaced, and the model that is read is in it", "give -o another name");
-    if (there && !ours && !run.options.save.force)
+    if (there && !ours && !options.save.force)
       return refused("it is there, and is none of graphopt's",
                      "remove it, give -o another name, or use --force");
     if (Status s = form->plan(); !s) return s;
     wanted_.push_back(std::move(form));
   }
   return Done{};
-}
-
-void Exports::join(SetOptions& set) {
-  for (const auto& form : wanted_) form->join(set);
-  for (const auto& form : stale_) form->leave(set);
 }
 
 Status Exports::stage(const SavedSet& saved, std::string_view manifest) {
@@ -102,9 +77,10 @@ Status Exports::place() {
   return Done{};
 }
 
-void Exports::report() const {
-  for (const auto& form : wanted_)
-    for (const SaveStage::File& file : form->files()) source_.run.report.save.files.push_back(file);
+std::vector<SaveStage::File> Exports::files() const {
+  std::vector<SaveStage::File> out;
+  for (const auto& form : wanted_) out.insert(out.end(), form->files().begin(), form->files().end());
+  return out;
 }
 
 }  // namespace graphopt

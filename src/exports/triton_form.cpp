@@ -8,11 +8,10 @@
 
 #include "deploy/make_manifest.h"
 #include "deploy/value_types.h"
-#include "driver/export_folder.h"
-#include "driver/partitioned.h"
-#include "driver/run.h"
+#include "exports/folder_form.h"
 #include "exports/triton.h"
 #include "onnx/stated_type.h"
+#include "options/output_names.h"
 #include "shapes/map_dims.h"
 #include "support/file.h"
 
@@ -24,14 +23,13 @@ class TritonExport : public FolderExport {
   using FolderExport::FolderExport;
 
   Status plan() override {
-    Run& run = source_.run;
     find_types();
-    Result<TritonRepository> made =
-        triton_repository(with_types(), last_part(without_suffix(run.options.output)), run.work->model.file);
+    Result<TritonRepository> made = triton_repository(
+        with_types(), last_part(without_suffix(source_.options.output)), source_.model.file);
     if (!made) return made.errors();
     repository_ = *std::move(made);
     for (const std::string& text : repository_.warnings)
-      run.warn(run.work->model.file + ": --emit triton: " + text);
+      source_.warn(source_.model.file + ": --emit triton: " + text);
     return Done{};
   }
 
@@ -51,8 +49,8 @@ class TritonExport : public FolderExport {
 
  private:
   void find_types() {
-    Model& m = source_.run.work->model;
-    const Inference& inference = *source_.run.work->inference;
+    Model& m = source_.model;
+    const Inference& inference = source_.inference;
     std::vector<ValueId> refuted;
     for (const FalseClaim& claim : inference.false_claims()) refuted.push_back(claim.value);
     std::ranges::sort(refuted);
@@ -75,7 +73,7 @@ class TritonExport : public FolderExport {
 
   // What the repository is made of, with those types of outputs.
   deploy::Manifest with_types() const {
-    const StatedTypes stated(source_.run.work->model, outputs_);
+    const StatedTypes stated(source_.model, outputs_);
     deploy::Manifest out;
     out.devices = source_.manifest.devices;
     out.network = source_.manifest.network;

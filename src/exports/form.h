@@ -1,6 +1,7 @@
 // One form of export: a file or a folder beside OUT.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,24 +10,27 @@
 
 #include "deploy/manifest.h"
 #include "graphopt/error.h"
-#include "graphopt/stages/save.h"
+#include "graphopt/options.h"
+#include "infer/infer.h"
 #include "ir/part.h"
 #include "onnx/set_writer.h"
 
 namespace graphopt {
 
-class Run;
-
 // What exports are made of. It outlives them.
 struct ExportSource {
-  Run& run;
+  const Options& options;  // of the run
+  Model& model;            // OUT's
+  const Inference& inference;
   const deploy::Manifest& manifest;  // without its files until it is written
   std::span<const ModelPart> parts;
   std::span<const std::vector<TypeOverride>> part_types;  // by part
+  SaveOptions save;                                       // of the user: all but path, types and part
+  std::function<void(std::string)> warn;
 };
 
-// Called in this order: is_there, is_ours; then plan, join, stage, place, files for one that is written; or
-// leave, remove for one of an earlier run.
+// Called in this order: is_there, is_ours; then plan, stage, place, files for one that is written; or remove
+// for one of an earlier run.
 class ExportForm {
  public:
   ExportForm(const ExportSource& source, std::string path) : source_(source), path_(std::move(path)) {}
@@ -42,12 +46,10 @@ class ExportForm {
   virtual bool is_unfinished() const { return false; }  // one that was ended left something of it
 
   virtual Status plan() = 0;  // refuses what the form cannot say
-  virtual void join(SetOptions&) {}
   // Writes everything under hidden names; `list` is the text of the manifest.
   virtual Status stage(const SavedSet& saved, std::string_view list) = 0;
   virtual Status place() = 0;
 
-  virtual void leave(SetOptions&) {}
   virtual Status remove() = 0;
 
  protected:
@@ -58,7 +60,6 @@ class ExportForm {
 
 std::unique_ptr<ExportForm> triton_export(const ExportSource& source, std::string path);
 std::unique_ptr<ExportForm> genai_export(const ExportSource& source, std::string path);
-std::unique_ptr<ExportForm> stages_export(const ExportSource& source, std::string path);
 std::unique_ptr<ExportForm> layers_export(const ExportSource& source, std::string path);
 
 }  // namespace graphopt

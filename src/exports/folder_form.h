@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "driver/export_form.h"
+#include "exports/form.h"
 #include "support/output_folder.h"
 
 namespace graphopt {

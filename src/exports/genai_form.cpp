@@ -1,8 +1,7 @@
 // OUT.genai: the configuration of onnxruntime-genai (exports/genai.h). Its models are the parts of the set.
 #include <utility>
 
-#include "driver/export_folder.h"
-#include "driver/run.h"
+#include "exports/folder_form.h"
 #include "exports/genai.h"
 #include "support/file.h"
 
@@ -14,12 +13,11 @@ class GenaiExport : public FolderExport {
   using FolderExport::FolderExport;
 
   Status plan() override {
-    Run& run = source_.run;
-    Result<GenaiConfig> made = genai_config(source_.manifest, run.work->model.file);
+    Result<GenaiConfig> made = genai_config(source_.manifest, source_.model.file);
     if (!made) return made.errors();
     config_ = *std::move(made);
     for (const std::string& text : config_.warnings)
-      run.warn(run.work->model.file + ": --emit genai: " + text);
+      source_.warn(source_.model.file + ": --emit genai: " + text);
     return Done{};
   }
 
