@@ -29,7 +29,7 @@ default. Of each: the graphs that it was given; its subgraphs on the accelerator
 `fewer`: on how many graphs graphopt has more, or fewer, in a count that the peer reports; `faulty`:
 results with a cycle, another device for a node or several pieces, which count for neither; `changed`:
 results that depend on the order in which the nodes are listed; seconds of the calls that partition, of
-graphopt those of its phase. The exit status is 1 if graphopt has more anywhere; --keep writes such graphs
+graphopt those of its stage. The exit status is 1 if graphopt has more anywhere; --keep writes such graphs
 as partition problems.
 """
 

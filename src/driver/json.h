@@ -9,8 +9,8 @@ namespace graphopt {
 
 struct Report;
 
-// Of all reports in JSON; grows when a field changes its meaning or goes away.
-inline constexpr int kJsonFormat = 1;
+// Of all reports in JSON; grows when a field changes its meaning or is removed.
+inline constexpr int kJsonFormat = 2;
 
 using Json = nlohmann::ordered_json;  // fields keep the order in which they are written
 

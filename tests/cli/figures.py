@@ -24,13 +24,16 @@ def test_report(tool, folder):
         r["before"]["bytes"] == path.stat().st_size
         and r["after"]["bytes"] == (folder / "o.onnx").stat().st_size
     )
-    expect([p["name"] for p in r["phases"]] == ["load", "infer", "clean-up", "save"], r["phases"])
+    expect([s["name"] for s in r["stages"]] == ["load", "infer", "clean-up", "save"], r["stages"])
     expect(r["stopped"] == "fixed point" and r["rewrites"] >= 2, r["rewrites"])
     expect(sum(p["rewrites"] for p in r["passes"]) == r["rewrites"], r["passes"])
     expect(r["inference"]["inferred"] >= 4 and r["inference"]["again"] >= 0, r["inference"])
     expect([f["path"] for f in r["files"]] == [str(folder / "o.onnx")], r["files"])
     fields = (pathlib.Path(__file__).parents[2] / "docs" / "report.md").read_text()
-    for field in [*r, *r["before"], *r["passes"][0], *r["inference"]]:
+    table = re.search(r"(?:^\|.*\n)+", fields, re.M)[0]
+    rows = [line.split("|")[1] for line in table.splitlines()[2:]]
+    expect([name for row in rows for name in re.findall(r"`(\w+)`", row)] == list(r), list(r))
+    for field in [*r["before"], *r["passes"][0], *r["inference"]]:
         expect(f"`{field}`" in fields, field, "is not in docs/report.md")
     expect(r["check"] is None and r["false_claims"] == [] and r["warnings"] == [])
     done = tool(path, "--report", "-")

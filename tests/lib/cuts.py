@@ -104,16 +104,16 @@ def write_profile(path, **more):
 
 
 def run(tool, source, out, devices, *options):
-    """(manifest, seconds of the phase). Raises RuntimeError where graphopt fails."""
+    """(manifest, seconds of the stage). Raises RuntimeError where graphopt fails."""
     out = pathlib.Path(out)
     report = out.with_suffix(".report.json")
     words = ["--devices", devices, "--parts", "never", "-o", out, "--report", report, "-q", "--force"]
     done = subprocess.run([tool, source, *words, *options], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()[-300:]}")
-    phases = json.loads(report.read_text(encoding="utf-8"))["phases"]
+    stages = json.loads(report.read_text(encoding="utf-8"))["stages"]
     manifest = json.loads(out.with_suffix(".manifest.json").read_text(encoding="utf-8"))
-    return manifest, sum(p["seconds"] for p in phases if p["name"] == "partition")
+    return manifest, sum(s["seconds"] for s in stages if s["name"] == "partition")
 
 
 def cut_random(tool, graph, order, folder, *options):

@@ -69,7 +69,7 @@ def test_the_same_bytes(command, folder):
     expect((folder / "b.onnx").read_bytes() == wanted, "bytes to a path")
     nothing, report = graphopt.optimize(str(MODEL))
     expect(nothing is None and report.output == "" and report.changed, "a dry run")
-    expect(report.raw["format_number"] == 1 and report.passes[0].runs > 0 and report.seconds < 60)
+    expect(report.raw["format_number"] == 2 and report.passes[0].runs > 0 and report.seconds < 60)
 
 
 def test_model_proto(command, folder):

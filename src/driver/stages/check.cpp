@@ -154,6 +154,7 @@ Status run_check(Run& run) {
 }
 
 void check_json(const Report& r, Json& out) {
+  out["check"] = nullptr;
   if (!r.check) return;
   Json outputs = Json::array();
   for (const CheckStage::Difference& d : r.check->outputs) {

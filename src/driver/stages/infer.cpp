@@ -76,6 +76,7 @@ Status run_infer(Run& run) {
 }
 
 void infer_json(const Report& r, Json& out) {
+  out["inference"] = nullptr;
   Json& claims = out["false_claims"] = Json::array();
   if (!r.infer) return;
   out["inference"] = {{"values", r.infer->values},

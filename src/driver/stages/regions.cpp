@@ -89,10 +89,9 @@ Status repeat_regions(Run& run, Work& work) {
 }
 
 void regions_json(const Report& r, Json& out) {
-  if (!r.regions) return;
-  out["region_form"] = r.regions->form;
-  out["regions"] = to_json(r.regions->regions);
-  out["launches"] = r.regions->launches;
+  out["region_form"] = r.regions ? Json(r.regions->form) : Json(nullptr);
+  out["regions"] = r.regions ? to_json(r.regions->regions) : Json(nullptr);
+  out["launches"] = r.regions ? Json(r.regions->launches) : Json(nullptr);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ struct StageEntry {
   // What it does to a model, once more and without telling: for --bisect, which makes the model again with
   // fewer rewrites. Null: nothing.
   Status (*repeat)(Run&, Work&) = nullptr;
-  // Writes the stage's fields. Those that json.cpp names have their place; others follow in the order of the
-  // list. Null: it has none.
+  // Writes the stage's fields, all of them in every report: null where the stage has nothing to say. They
+  // follow those of the stages before it. A null pointer: it has none.
   void (*to_json)(const Report&, nlohmann::ordered_json&) = nullptr;
 };
 
