@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "deploy/bucket_report.h"
 #include "deploy/make_buckets.h"
 #include "driver/bucketing.h"
 #include "driver/json.h"
@@ -21,7 +22,7 @@ Result<Bucketability> run(const BucketableOptions& options) {
   Result<std::unique_ptr<PreparedModel>> p = prepare_buckets(std::move(read->model), *marks, {});
   if (!p) return p.errors();
   const bool repairs = (options.require ? options.require : marks->require) == BucketRequire::Repair;
-  Result<Repaired> repaired = decide_or_repair(**p, *marks, repairs);
+  Result<Repaired> repaired = decide_or_repair((*p)->model, *(*p)->inference, *marks, repairs);
   if (!repaired) return repaired.errors();
   const deploy::BucketsSource source{(*p)->model, *(*p)->inference, *repaired, *marks};
   Bucketability out = report_of(deploy::make_buckets(source), repaired->decision.buckets.size());

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "driver/check_figures.h"
-#include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/original.h"
 #include "driver/reading.h"
 #include "infer/infer.h"
+#include "ir/figures.h"
 #include "runtime/check.h"
 
 namespace graphopt {

@@ -11,11 +11,11 @@
 
 #include "devices/find.h"
 #include "devices/support.h"
-#include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/reading.h"
 #include "driver/shapes.h"
 #include "infer/infer.h"
+#include "ir/figures.h"
 
 namespace graphopt {
 namespace {

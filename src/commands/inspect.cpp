@@ -6,11 +6,11 @@
 #include <map>
 #include <new>
 
-#include "driver/figures.h"
 #include "driver/reading.h"
 #include "driver/regions.h"
 #include "infer/infer.h"
 #include "infer/multiply_adds.h"
+#include "ir/figures.h"
 #include "ir/type_text.h"
 #include "onnx/wire.h"
 #include "regions/region_functions.h"

@@ -33,12 +33,6 @@ Result<InferOptions> join(const Model& m, InferOptions promises, const InferOpti
   return promises;
 }
 
-std::vector<std::string> texts_of(const std::vector<deploy::LayoutTree>& layouts) {
-  std::vector<std::string> out;
-  for (const deploy::LayoutTree& l : layouts) out.push_back(l.text());
-  return out;
-}
-
 }  // namespace
 
 Result<BucketMarks> read_marks(const std::vector<std::string>& marks, const std::string& file,
@@ -71,40 +65,6 @@ Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const Bucket
     p->inference->run();
   }
   return p;
-}
-
-Result<Repaired> decide_or_repair(PreparedModel& p, const BucketMarks& marks, bool repairs) {
-  if (repairs) return repair(p.model, *p.inference, marks);
-  Result<BucketDecision> decision = decide(p.model, *p.inference, marks);
-  if (!decision) return decision.errors();
-  Repaired out;
-  out.decision = *std::move(decision);
-  return out;
-}
-
-Bucketability report_of(const deploy::Buckets& section, std::uint64_t buckets) {
-  Bucketability out;
-  out.verdict = section.verdict;
-  for (const deploy::Buckets::Symbol& s : section.symbols)
-    out.symbols.push_back({s.name, s.sizes, s.low, s.high, s.fixed});
-  out.groups = section.groups;
-  out.where = section.where;
-  out.buckets = buckets;
-  for (const deploy::Buckets::Input& i : section.inputs)
-    out.inputs.push_back({i.name, texts_of(i.dims), i.pad_class, i.pad});
-  for (const deploy::Buckets::Output& o : section.outputs)
-    out.outputs.push_back({o.name, o.dims, o.cut ? texts_of(*o.cut) : std::vector<std::string>(), !o.cut});
-  for (const deploy::Constraint& c : section.constraints) out.constraints.push_back(c.text());
-  for (const deploy::Buckets::Assumption& a : section.assumptions)
-    out.assumptions.push_back({a.node, a.kind, a.text});
-  if (const auto& r = section.refused)
-    out.refused = {r->op,      r->node,  r->axis,   r->input,      r->reason,
-                   r->content, r->needs, r->repair, r->unrepaired, r->remedy};
-  for (const deploy::Buckets::Repair& r : section.repairs)
-    out.repairs.push_back({r.op, r.node, r.kind, r.text});
-  for (const deploy::Buckets::ExtraInput& i : section.extra_inputs)
-    out.extra_inputs.push_back({i.name, i.symbol});
-  return out;
 }
 
 }  // namespace graphopt

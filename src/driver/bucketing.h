@@ -1,9 +1,8 @@
-// Marks of buckets on a model, and the verdict as the public report has it: for `inspect --bucketable` and
-// the stages buckets and specialize.
+// A model that is prepared for a bucket spec: for `inspect --bucketable` and the stages buckets and
+// specialize.
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +10,6 @@
 
 #include "buckets/marks/marks.h"
 #include "buckets/repair/repair.h"
-#include "deploy/manifest.h"
 #include "graphopt/error.h"
 #include "graphopt/stages/buckets.h"
 #include "infer/infer.h"
@@ -35,13 +33,5 @@ Result<BucketMarks> read_marks(const std::vector<std::string>& marks, const std:
 // symbol that has marks.
 Result<std::unique_ptr<PreparedModel>> prepare_buckets(Model model, const BucketMarks& marks,
                                                        const InferOptions& bound);
-
-// Decides. `repairs`: nodes that padding would disturb are repaired in place, as far as that helps.
-Result<Repaired> decide_or_repair(PreparedModel& p, const BucketMarks& marks, bool repairs);
-
-// Returns what the report says of buckets; `buckets`: how many there are.
-Bucketability report_of(const deploy::Buckets& section, std::uint64_t buckets);
-
-nlohmann::ordered_json bucketability_json(const Bucketability& b);
 
 }  // namespace graphopt

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "driver/run.h"
-#include "driver/runtime_folding.h"
+#include "folding/runtime_folding.h"
 #include "graphopt/error.h"
 #include "graphopt/options.h"
 #include "rewrite/move_log.h"

@@ -16,12 +16,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "driver/saving.h"
 #include "infer/infer.h"
 #include "ir/bodies.h"
 #include "ir/part.h"
 #include "onnx/annotations.h"
 #include "onnx/default_constants.h"
+#include "onnx/in_memory.h"
 #include "onnx/problems.h"
 #include "shapes/map_dims.h"
 #include "support/nearest.h"

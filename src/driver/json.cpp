@@ -28,17 +28,6 @@ Json to(const std::vector<Inspection::Value>& values) {
 
 }  // namespace
 
-Json json_number(double d) {
-  if (d != d) return "nan";
-  if (d > 1.7976931348623157e308) return "inf";
-  if (d < -1.7976931348623157e308) return "-inf";
-  return d;
-}
-
-std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
 Json report_json(const Report& r) {
   Json out;
   out["format_number"] = kJsonFormat;

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "driver/given_inputs.h"
 #include "onnx/problems.h"
 #include "onnx/text.h"
+#include "runtime/given_inputs.h"
 #include "support/file.h"
 
 namespace graphopt {

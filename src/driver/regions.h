@@ -1,4 +1,4 @@
-// Regions in the report, in `inspect` and in the drawing of --dot.
+// Regions in the report, and in `inspect`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -30,10 +30,5 @@ nlohmann::ordered_json to_json(const std::vector<RegionsStage::Region>& regions)
 
 // Returns the regions of the main graph with the names of their values. Does not set `form` and `function`.
 RegionsStage::Report describe_regions(const Model& m, const RegionList& list);
-
-// Returns Graphviz text of the main graph with a box per region. Nodes with ids from `file_nodes` on, which
-// passes made, are filled.
-std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list,
-                         std::size_t file_nodes);
 
 }  // namespace graphopt

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
+#include "deploy/manifest.h"
 
 #include "buckets/marks/marks.h"
 #include "buckets/repair/repair.h"
@@ -56,8 +56,5 @@ Result<std::vector<SpecializedModel>> specialize_models(const Run& run, const Sp
 
 // Returns one model that chooses the bucket, pads and cuts. The models have been made.
 Result<Model> single_model(const Run& run, const Specialized& s);
-
-// Returns the field `buckets` of the report.
-nlohmann::json buckets_json(const Bucketability& report);
 
 }  // namespace graphopt

@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "driver/saving.h"
 #include "graphopt/error.h"
 #include "ir/model.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"
+#include "runtime/saved_for_runtime.h"
 
 namespace graphopt::fuzz {
 

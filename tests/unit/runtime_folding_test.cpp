@@ -1,6 +1,6 @@
 // The pass of --fold ort as a part of the pipeline: its budget, strictness, and values that stay. What it
 // folds is in tests/cli/fold_ort.py.
-#include "driver/runtime_folding.h"
+#include "folding/runtime_folding.h"
 
 #include <gtest/gtest.h>
 

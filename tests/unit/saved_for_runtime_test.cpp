@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "driver/saving.h"
 #include "onnx/reader.h"
+#include "runtime/saved_for_runtime.h"
 
 namespace graphopt {
 namespace {

@@ -133,4 +133,13 @@ Result<Repaired> repair(Model& m, Inference& inference, const BucketMarks& marks
   return Repairer(m, inference, marks, options->symbols).run();
 }
 
+Result<Repaired> decide_or_repair(Model& m, Inference& inference, const BucketMarks& marks, bool repairs) {
+  if (repairs) return repair(m, inference, marks);
+  Result<BucketDecision> decision = decide(m, inference, marks);
+  if (!decision) return decision.errors();
+  Repaired out;
+  out.decision = *std::move(decision);
+  return out;
+}
+
 }  // namespace graphopt

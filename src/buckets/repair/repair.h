@@ -55,4 +55,7 @@ struct Repaired {
 // of decide().
 Result<Repaired> repair(Model& m, Inference& inference, const BucketMarks& marks);
 
+// Decides. `repairs`: nodes that padding would disturb are repaired in place, as far as that helps.
+Result<Repaired> decide_or_repair(Model& m, Inference& inference, const BucketMarks& marks, bool repairs);
+
 }  // namespace graphopt

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "deploy/bucket_report.h"
 #include "deploy/make_buckets.h"
 #include "driver/json.h"
 #include "driver/shapes.h"
@@ -86,7 +87,8 @@ Status run_buckets(Run& run) {
   s.prepared = *std::move(prepared);
   s.assigned = run.work->assigned;
   if (run.original) s.plan = plan_inputs(s.prepared->model, *s.prepared->inference);
-  Result<Repaired> repaired = decide_or_repair(*s.prepared, s.marks, required(run) == BucketRequire::Repair);
+  Result<Repaired> repaired = decide_or_repair(s.prepared->model, *s.prepared->inference, s.marks,
+                                               required(run) == BucketRequire::Repair);
   if (!repaired) return repaired.errors();
   s.repaired = *std::move(repaired);
   s.section = deploy::make_buckets({s.prepared->model, *s.prepared->inference, s.repaired, s.marks,

@@ -4,13 +4,14 @@
 #include "driver/json.h"
 #include "driver/original.h"
 #include "driver/run.h"
-#include "driver/runtime_folding.h"
 #include "driver/saving.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
+#include "folding/runtime_folding.h"
 #include "passes/pass.h"
 #include "runtime/bisect.h"
+#include "runtime/saved_for_runtime.h"
 
 namespace graphopt {
 namespace {

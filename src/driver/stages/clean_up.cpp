@@ -3,16 +3,16 @@
 
 #include <algorithm>
 
-#include "driver/explain.h"
-#include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/load_check.h"
 #include "driver/original.h"
 #include "driver/run.h"
 #include "driver/shapes.h"
 #include "driver/stages/stage.h"
+#include "ir/figures.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "passes/explained.h"
 
 namespace graphopt {
 namespace {

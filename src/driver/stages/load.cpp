@@ -2,12 +2,12 @@
 // that a former run wrote are gone where this run may change the nodes that they name.
 #include "deploy/network_id.h"
 #include "driver/cut.h"
-#include "driver/figures.h"
 #include "driver/original.h"
 #include "driver/partitioned.h"
 #include "driver/regions.h"
 #include "driver/run.h"
 #include "driver/stages/stage.h"
+#include "ir/figures.h"
 #include "ir/verify.h"
 #include "onnx/default_constants.h"
 #include "onnx/reader.h"

@@ -1,11 +1,12 @@
 // regions: lists the regions of the main graph as the passes left it, draws the graph for --dot, and writes
 // the regions into the model in the form that --regions names.
 #include "driver/regions.h"
+#include "regions/draw_regions.h"
 
-#include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/run.h"
 #include "driver/stages/stage.h"
+#include "ir/figures.h"
 #include "ir/verify.h"
 #include "onnx/node_metadata.h"
 #include "onnx/short_names.h"

@@ -1,12 +1,12 @@
 // specialize: each bucket has a model of its own, optimized and cut like the whole.
 #include "deploy/make_manifest.h"
 #include "driver/clean_up.h"
-#include "driver/figures.h"
 #include "driver/json.h"
 #include "driver/save_partitioned.h"
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
+#include "ir/figures.h"
 #include "shapes/bind.h"
 
 namespace graphopt {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "devices/profile.h"
@@ -11,6 +12,11 @@
 #include "placement/assignment.h"
 
 namespace graphopt {
+
+// Keys of nodes' metadata. ONNX Runtime assigns nodes with the last one: its option
+// session.layer_assignment_settings names these texts (docs/annotated_partitioning of microsoft/onnxruntime).
+inline constexpr std::string_view kSubgraphKey = "graphopt.subgraph", kDeviceKey = "graphopt.device",
+                                  kLayerKey = "layer_ann";
 
 struct GivenDevices {
   Assignments nodes;  // a node of the main graph that names no device of the run is not assigned

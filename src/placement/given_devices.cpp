@@ -1,13 +1,12 @@
 // See given_devices.h. Rules are those of ONNX Runtime's option session.layer_assignment_settings
 // (docs/annotated_partitioning of microsoft/onnxruntime): a text begins with a pattern, or equals one behind
 // '='; patterns for beginnings come before others, and of one sort the first that matches counts.
-#include "driver/given_devices.h"
+#include "placement/given_devices.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 
-#include "driver/partitioned.h"
 #include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
 

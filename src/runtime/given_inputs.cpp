@@ -1,4 +1,4 @@
-#include "driver/given_inputs.h"
+#include "runtime/given_inputs.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "deploy/make_manifest.h"
-#include "driver/dot_text.h"
-#include "driver/figures.h"
-#include "driver/partitioned.h"
+#include "deploy/partitioned.h"
 #include "ir/type_text.h"
 #include "rewrite/cost.h"
+#include "support/dot_text.h"
 
 namespace graphopt {
 namespace {

@@ -1,14 +1,14 @@
 // The drawing of --dot. It is for people and graphs of up to some hundred nodes, so constants are left out
 // and texts are cut. Nodes and edges are in the order of the list of regions, so equal models give equal
 // texts.
+#include "regions/draw_regions.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "driver/dot_text.h"
-#include "driver/figures.h"
-#include "driver/regions.h"
 #include "ir/type_text.h"
+#include "support/dot_text.h"
 
 namespace graphopt {
 namespace {
@@ -125,16 +125,6 @@ class RegionDrawing {
 };
 
 }  // namespace
-
-std::string escaped_for_dot(std::string_view text) {
-  constexpr std::size_t kLongest = 60;  // characters
-  std::string out;
-  for (const char c : text.substr(0, kLongest)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F ? '?' : c;
-  }
-  return text.size() > kLongest ? out + "..." : out;
-}
 
 std::string draw_regions(const Model& m, const Inference& inference, const RegionList& list,
                          std::size_t file_nodes) {

@@ -1,4 +1,4 @@
-#include "driver/runtime_folding.h"
+#include "folding/runtime_folding.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "driver/saving.h"
 #include "ops/node_facts.h"
 #include "rewrite/dead.h"
+#include "runtime/saved_for_runtime.h"
 #include "shapes/boundary_types.h"
 
 namespace graphopt {

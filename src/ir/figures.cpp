@@ -2,7 +2,7 @@
 // the node, at whatever depth); then each function's counts are added as often as it is called. No recursion:
 // functions are taken in an order in which callers come before callees (Kahn), which exists because the
 // reader refuses functions that call themselves.
-#include "driver/figures.h"
+#include "ir/figures.h"
 
 #include <limits>
 #include <string>

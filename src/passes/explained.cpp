@@ -1,5 +1,5 @@
 // See explain.h.
-#include "driver/explain.h"
+#include "passes/explained.h"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,6 @@
-// A verdict about buckets as JSON: of inspect, of the report and of the manifest.
-#include <cmath>
+#include "deploy/bucket_report.h"
 
-#include "driver/bucketing.h"
-#include "driver/json.h"
-#include "driver/specialized.h"
+#include <cmath>
 
 namespace graphopt {
 namespace {
@@ -13,7 +10,38 @@ Json number_of(double v) {
   return std::floor(v) == v && std::fabs(v) < 1e15 ? Json(static_cast<std::int64_t>(v)) : Json(v);
 }
 
+std::vector<std::string> texts_of(const std::vector<deploy::LayoutTree>& layouts) {
+  std::vector<std::string> out;
+  for (const deploy::LayoutTree& l : layouts) out.push_back(l.text());
+  return out;
+}
+
 }  // namespace
+
+Bucketability report_of(const deploy::Buckets& section, std::uint64_t buckets) {
+  Bucketability out;
+  out.verdict = section.verdict;
+  for (const deploy::Buckets::Symbol& s : section.symbols)
+    out.symbols.push_back({s.name, s.sizes, s.low, s.high, s.fixed});
+  out.groups = section.groups;
+  out.where = section.where;
+  out.buckets = buckets;
+  for (const deploy::Buckets::Input& i : section.inputs)
+    out.inputs.push_back({i.name, texts_of(i.dims), i.pad_class, i.pad});
+  for (const deploy::Buckets::Output& o : section.outputs)
+    out.outputs.push_back({o.name, o.dims, o.cut ? texts_of(*o.cut) : std::vector<std::string>(), !o.cut});
+  for (const deploy::Constraint& c : section.constraints) out.constraints.push_back(c.text());
+  for (const deploy::Buckets::Assumption& a : section.assumptions)
+    out.assumptions.push_back({a.node, a.kind, a.text});
+  if (const auto& r = section.refused)
+    out.refused = {r->op,      r->node,  r->axis,   r->input,      r->reason,
+                   r->content, r->needs, r->repair, r->unrepaired, r->remedy};
+  for (const deploy::Buckets::Repair& r : section.repairs)
+    out.repairs.push_back({r.op, r.node, r.kind, r.text});
+  for (const deploy::Buckets::ExtraInput& i : section.extra_inputs)
+    out.extra_inputs.push_back({i.name, i.symbol});
+  return out;
+}
 
 Json bucketability_json(const Bucketability& b) {
   Json j;

@@ -1,0 +1,26 @@
+// What a report says of a partition, and what a user is warned of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deploy/partitioned.h"
+#include "graphopt/stages/partition.h"
+#include "ir/model.h"
+#include "placement/assignment.h"
+
+namespace graphopt {
+
+// Fills devices, subgraphs, what was refused and moved, and the figures of the boundary.
+void describe_partition(const Model& m, const Partitioned& p, PartitionStage::Report& report);
+
+// Returns warnings: limits of memory that were not checked in full, and operators that profiles do not see
+// inside of functions.
+std::vector<std::string> partition_warnings(const Model& m, const Partitioned& p);
+
+// Counts the nodes that run where the model says, and returns warnings: which of them a profile refuses, and
+// which nodes cannot run there.
+std::vector<std::string> describe_given(const Model& m, const Partitioned& p, const Assignments& assigned,
+                                        PartitionStage::Report& report);
+
+}  // namespace graphopt
