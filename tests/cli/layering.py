@@ -1,5 +1,6 @@
 """Dependencies point one way: reads every #include and compares it with the table below. And no two types of
-the headers have one name: no compiler sees both.
+the headers have one name: no compiler sees both. The types in the glossary of docs/architecture.md are where it
+says.
 
 The layers are static libraries, so a wrong include would often still link; and Debian's protobuf headers lie
 in /usr/include, where no include path can hide them.
@@ -102,12 +103,37 @@ def same_names(types: dict[str, set[str]]) -> list[str]:
     return [f"{name} is defined in {' and '.join(sorted(at))}" for name, at in types.items() if len(at) > 1]
 
 
+# A type in the glossary of docs/architecture.md: `Type`, `the end of its header's path`.
+TERM = re.compile(r"`(\w+)`, `([\w/]+\.h)`")
+
+
+def unknown_terms(page: str, types: dict[str, set[str]]) -> list[str]:
+    """Types in the glossary that no header of that path defines; `types` has the headers of each."""
+    glossary = page.split("\n## Glossary\n")[1].split("\n## ")[0]
+    found = []
+    rows = [row for row in glossary.splitlines() if row.startswith("| **")]
+    for row in rows:
+        terms = TERM.findall(row.split(" | ")[-1])
+        if not terms:
+            found.append(f"docs/architecture.md: no type in '{row[:40]}...'")
+        for name, path in terms:
+            headers = [at for known, ats in types.items() if known.split("::")[-1] == name for at in ats]
+            if not any(at.endswith("/" + path) for at in headers):
+                found.append(f"docs/architecture.md: {path} defines no type {name}")
+    return found if rows else ["docs/architecture.md: no glossary"]
+
+
 def self_test() -> None:
     """The rules above, each broken once."""
     header = "namespace graphopt {{\nenum class {} : std::uint8_t {{ None }};\n}}\n"
     two = {name: {"a.h", "b.h"} for name in types_of(header.format("Refusal"))}
     assert same_names(two) == ["graphopt::Refusal is defined in a.h and b.h"], two
     assert not types_of("namespace graphopt {\nclass Model;\nstruct Model::State {\n};\n}\n")
+    term = "\n## Glossary\n\n| **part** | nodes | {} |\n\n## Next\n"
+    known = {"graphopt::ModelPart": {"src/ir/part.h"}}
+    assert not unknown_terms(term.format("`ModelPart`, `ir/part.h`"), known)
+    for wrong in ("`Part`, `ir/part.h`", "`ModelPart`, `ir/parts.h`", "none"):
+        assert unknown_terms(term.format(wrong), known), f"not noticed: {wrong}"
     any_of = {
         layer: next((f"{layer}/{h.name}" for h in sorted((TOP / "src" / layer).glob("*.h"))), None)
         for layer in MAY_INCLUDE
@@ -150,6 +176,7 @@ def main() -> int:
                 for name in types_of(path.read_text()):
                     types.setdefault(name, set()).add(str(path.relative_to(TOP)))
     problems += same_names(types)
+    problems += unknown_terms((TOP / "docs" / "architecture.md").read_text(), types)
     for folder in sorted(p.name for p in (TOP / "src").iterdir() if p.is_dir()):
         if folder not in MAY_INCLUDE:
             problems.append(f"src/{folder}: a layer without a line in {pathlib.Path(__file__).name}")
