@@ -1,5 +1,7 @@
 // What stages need to put their reports, and lists of files, into JSON.
 
+#pragma once
+
 #include "support/json_text.h"
 
 namespace graphopt {
