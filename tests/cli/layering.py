@@ -1,6 +1,6 @@
 """Dependencies point one way: reads every #include and compares it with the table below. And no two types of
-the headers have one name: no compiler sees both. The types in the glossary of docs/architecture.md are where it
-says.
+the headers have one name: no compiler sees both. The types in the glossary of docs/architecture.md are where
+it says.
 
 The layers are static libraries, so a wrong include would often still link; and Debian's protobuf headers lie
 in /usr/include, where no include path can hide them.

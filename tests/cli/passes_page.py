@@ -77,7 +77,10 @@ def test_defects_are_found(tool, folder):
         ("docs/rounding.md", "nothing but the sign of a zero", "the sign of a zero", "stale"),
     ]
     with tree(folder) as top:
-        passes_page.main([tool.binary, "--check"])
+        try:
+            passes_page.main([tool.binary, "--check"])
+        except SystemExit as e:
+            raise AssertionError(e.code) from None
         for name, before, after, words in defects:
             path = top / name
             text = path.read_text()
