@@ -1,5 +1,4 @@
 // What stages need to put their reports, and lists of files, into JSON.
-
 #pragma once
 
 #include "support/json_text.h"

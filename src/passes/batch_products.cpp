@@ -277,7 +277,7 @@ class FreeProduct final : public Rule {
 
 extern constinit const PassInfo batch_products = {
     .name = "batch-products",
-    .summary = "remove the Reshapes around a product where MatMul takes all dims itself",
+    .summary = "remove Reshapes around a product where MatMul takes all dims itself",
     .exact = Exact::No,
     .level = 2,
     .make = make_pass<RulePass<BatchProduct, FreeProduct>>};

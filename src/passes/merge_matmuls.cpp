@@ -191,7 +191,7 @@ class MergeMatMuls final : public Rule {
 
 extern constinit const PassInfo merge_matmuls = {
     .name = "merge-matmuls",
-    .summary = "make one product of several that multiply one value by constant weights",
+    .summary = "make one product of several that multiply a value by constant weights",
     .exact = Exact::No,
     .level = 3,
     .make = make_pass<RulePass<MergeMatMuls>>};

@@ -93,7 +93,7 @@ class MergeSlices final : public Rule {
 
 extern constinit const PassInfo merge_slices = {
     .name = "merge-slices",
-    .summary = "slice the operand of a Split once where all its results are sliced alike",
+    .summary = "slice the operand of a Split once if all its results are sliced alike",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<MergeSlices>>};

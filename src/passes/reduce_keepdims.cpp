@@ -88,7 +88,7 @@ class FlipKeepdims final : public Rule {
 
 extern constinit const PassInfo reduce_keepdims = {
     .name = "reduce-keepdims",
-    .summary = "let a reduction keep or drop its axes, instead of a Squeeze or Unsqueeze",
+    .summary = "let a reduction keep or drop its axes, not a Squeeze or Unsqueeze",
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<RulePass<FlipKeepdims>>};

@@ -40,7 +40,7 @@ class DropZero final : public DropRule {
 
 extern constinit const PassInfo signed_zeros = {
     .name = "signed-zeros",
-    .summary = "remove operators that change at most the sign of a zero: x + 0 on floats ...",
+    .summary = "remove what changes at most the sign of a zero: x + 0 on floats ...",
     .exact = Exact::No,
     .level = 2,
     .make = make_pass<RulePass<DropZero, DropWhere<true>, SwapWhere<true>>>};

@@ -27,6 +27,7 @@ import onnx.parser
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs" / "passes.md"
 SECTIONS = ("Problem", "Method", "Exact", "Assumes", "Rounds", "Lowers", "Ends", "Left alone")
+WIDTH = 110
 MOST_ELEMENTS = 8  # longer constants are shown without their elements
 
 INTRO = """\
@@ -268,14 +269,14 @@ def example_of(one):
 
 
 def wrapped(text):
-    """The text in lines of at most 118 characters, if it is a paragraph or an entry of a list."""
+    """The text in lines of at most WIDTH characters, if it is a paragraph or an entry of a list."""
     if text.startswith(("#", "```")):
         return text
     end = "\n" if text.endswith("\n") else ""
     indent = re.match(r" *(?:- )?", text)[0]
     lines = textwrap.wrap(
         text.strip(),
-        118 - len(indent),
+        WIDTH - len(indent),
         break_long_words=False,
         break_on_hyphens=False,
     )
