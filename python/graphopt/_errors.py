@@ -10,12 +10,33 @@ import re
 from dataclasses import dataclass
 from typing import Dict, List, Sequence, Tuple, Type
 
+from graphopt._keywords import KEYWORDS
+
 _START = "graphopt: error: "
 _HELP = "\n  help: "
 # The parts of a place inside a file, each optional, in the order in which the tool writes them.
 _GRAPH = re.compile(r"graph '(?P<graph>.*?)'(?:, |: )")
 _NODE = re.compile(r"node (?:'(?P<name>.*?)'|(?P<number>#\d+))(?: \((?P<op>[^()]*)\))?(?:, |: )")
 _SLOT = re.compile(r"(?P<slot>(?:input|output|attribute|initializer|value|function)\b[^:]*?): ")
+
+# An option as the tool names it, and the word behind it, which may be its value.
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+_KEYWORDS = {option: (name, form, words) for name, (option, form, words) in KEYWORDS.items()}
+_KEYWORDS["--bucket"] = _KEYWORDS["--buckets"]
+
+
+def in_keywords(text: str) -> str:
+    """Returns a text with the tool's options as keywords: `--parts never` is `parts="never"`."""
+
+    def keyword(match: "re.Match[str]") -> str:
+        if "--" + match[1] not in _KEYWORDS:
+            return match[0]
+        name, form, words = _KEYWORDS["--" + match[1]]
+        if match[2] in words:
+            return f'{name}="{match[2]}"'
+        return name + ("=True" if form == "flag" else "") + (f" {match[2]}" if match[2] else "")
+
+    return _OPTION.sub(keyword, text)
 
 
 @dataclass(frozen=True)
@@ -44,7 +65,8 @@ class GraphoptError(Exception):
     """A run of the tool that did not end with status 0. Its text is what the tool printed.
 
     `problems` has one to ten of them, in the order in which they were found; the first decides the class, and
-    its fields `what`, `remedy`, `file`, `graph`, `node`, `op` and `slot` are those of the error, too.
+    its fields `what`, `remedy`, `file`, `graph`, `node`, `op` and `slot` are those of the error, too. All but
+    `Problem.text` name keywords where the tool names options.
     """
 
     status: int
@@ -61,7 +83,7 @@ class GraphoptError(Exception):
         self.node = first.node
         self.op = first.op
         self.slot = first.slot
-        super().__init__("\n".join(p.text or p.what for p in self.problems))
+        super().__init__("\n".join(in_keywords(p.text or p.what) for p in self.problems))
 
     def __reduce__(self) -> "Tuple[Type[GraphoptError], Tuple[Tuple[Problem, ...], int]]":
         return (type(self), (self.problems, self.status))  # a pool of processes pickles it
@@ -127,7 +149,7 @@ def parse_problem(text: str, files: Sequence[str]) -> Problem:
         node, op, rest = match["name"] or match["number"], match["op"] or "", rest[match.end() :]
         if inside := _SLOT.match(rest):
             slot, rest = inside["slot"], rest[inside.end() :]
-    return Problem(rest, remedy, file, graph, node, op, slot, text)
+    return Problem(in_keywords(rest), in_keywords(remedy), file, graph, node, op, slot, text)
 
 
 def parse_problems(stderr: str, files: Sequence[str]) -> List[Problem]:

@@ -133,6 +133,23 @@ def test_words(command, folder):
     raised(TypeError, lambda: words(dims=[1]), "'dims' is a mapping")
 
 
+def test_errors_name_keywords(command, folder):
+    """A message names keywords where the tool names options."""
+    from graphopt._errors import in_keywords
+
+    for text, wanted in {
+        "leave out --parts never": 'leave out parts="never"',
+        "--devices cuts the model": "devices cuts the model",
+        "--exact and -O2; --bucket seq=4": "exact=True and -O2; buckets seq=4",
+        "no option: --no-such, a--dim, --": "no option: --no-such, a--dim, --",
+    }.items():
+        expect(in_keywords(text) == wanted, in_keywords(text))
+    import graphopt
+
+    done = raised(graphopt.UsageError, lambda: graphopt.optimize(MODEL, plan=True), "plan=True needs devices")
+    expect("--plan" not in done.what + done.remedy, done.what, done.remedy)
+
+
 def test_unknown_options(command, folder):
     import graphopt
 
@@ -155,7 +172,7 @@ def test_errors(command, folder):
     e = raised(graphopt.UsageError, lambda: graphopt.optimize(MODEL, level=7), "-O")
     expect((e.status, e.file) == (1, "") and e.what.startswith("-O: '7'"), vars(e))
     e = raised(graphopt.UsageError, lambda: graphopt.optimize(MODEL, dims={"no": 1}))
-    expect(e.file == str(MODEL) and e.what.startswith("--dim"), vars(e))
+    expect(e.file == str(MODEL) and e.what.startswith("dims: "), vars(e))
     e = raised(graphopt.OutputError, lambda: graphopt.optimize(MODEL, folder / "no" / "out.onnx"))
     expect(e.file == str(folder / "no" / "out.onnx"), vars(e))
     e = raised(graphopt.LimitError, lambda: graphopt.optimize(MODEL, max_memory=1 << 18))
@@ -181,7 +198,7 @@ def test_places(command, folder):
         one,
     )
     expect((two.node, two.op, two.what, two.graph) == ("#418", "Conv", "second", ""), two)
-    expect((three.file, three.what) == ("", "--check: '0' is not a number"), three)
+    expect((three.file, three.what) == ("", "check: '0' is not a number"), three)
     e = error_of(-9, "", [])
     expect(e.status == 137 and "signal 9" in str(e) and type(e).__name__ == "InternalError", e)
 

@@ -109,6 +109,11 @@ def sentence(option):
     return text.replace("\\", "\\\\") + "."
 
 
+def words_of(option):
+    words = ", ".join(f'"{choice}"' for choice in option.choices)
+    return f"({words}{',' if len(option.choices) == 1 else ''})"
+
+
 def members(options):
     for option in options:
         yield f"    {keyword(option)}: {type_of(option)}"
@@ -120,7 +125,7 @@ def text_of(binary):
     options = [o for o in verbs[()] if o.name not in NOT_KEYWORDS and o.name != "--bucket"]
     by_name = {option.name: option for option in options}
     rest = [o for o in options if o.name not in COMMON + INSPECT]
-    table = [f'    "{keyword(o)}": ("{o.name}", "{o.form}"),' for o in options]
+    table = [f'    "{keyword(o)}": ("{o.name}", "{o.form}", {words_of(o)}),' for o in options]
     words = ", ".join(f'"{verb[0]}"' for verb in verbs if verb)
     lines = [
         HEAD,
@@ -143,8 +148,8 @@ def text_of(binary):
         *members(rest),
         "",
         "",
-        "# Keyword: its option, and the form of the value (docs/help.md).",
-        "KEYWORDS: Dict[str, Tuple[str, str]] = {",
+        "# Keyword: its option, the form of the value (docs/help.md), the words that it may be.",
+        "KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {",
         *table,
         "}",
         "# Words that begin a command line with a verb.",
