@@ -89,7 +89,7 @@ def main():
         path = Path(other) / Path(plants[0]).name
         path.write_text(files[plants[0]])
         plant = _plants.read(path)
-        failed = run_cases(make(_plants.apply(plant, files[PASS]), Path(other)), cases, Path(other))
+        failed = run_cases(make(_plants.apply({plant: "true"}, files[PASS]), Path(other)), cases, Path(other))
         assert f"tests/golden/{plant.golden}.txt" in failed, f"the planted defect is not seen: {list(failed)}"
     print(f"the example compiles; {len(cases)} cases pass; {plant.name} is seen")
     return 0

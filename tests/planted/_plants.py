@@ -1,4 +1,4 @@
-"""Reads planted defects and puts them into copies of the sources.
+"""Reads planted defects and puts them, each behind a switch, into copies of the sources.
 
 A plant is a file NAME.txt in this folder:
 
@@ -6,23 +6,26 @@ A plant is a file NAME.txt in this folder:
   # FILE: src/passes/drop_identity.cpp              the source that is changed
   # GOLDEN: drop-identity/keep_dropout_training     the golden case that must fail
   # BISECT: drop-identity, node 'wrong'             optional: the pass and the place that --bisect must name
-  === replace                                       any number of pairs; an empty replacement is allowed
+  === replace                                       any number of pairs
   return inference_mode(m, n) && can_skip(m, n);
-  === by
-  return can_skip(m, n);
+  === by                                            PLANTED is true when the defect is wanted, else the code
+  return (PLANTED || inference_mode(m, n)) && can_skip(m, n);                does what it did
   === model                                         with BISECT: a small model that the defect breaks
   ... ONNX text ...
 
 The text to replace is compared with the source token by token: white space, line breaks and comments do not
-count, so the layout of the source may change. It must stand in the source exactly once; keep it short.
+count, so the layout of the source may change. It must be in the source exactly once, and outside of the places
+of other plants; keep it short.
 """
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from _rebuild import ROOT
 
 HERE = ROOT / "tests/planted"
+SWITCH = re.compile(r"\bPLANTED\b")
 
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/            # a comment
@@ -38,7 +41,7 @@ class PlantError(Exception):
     """A plant cannot be read or has no place in the source; the text names the plant and the file."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Plant:
     name: str
     file: str = ""
@@ -88,6 +91,8 @@ def read(path):
     if not texts or [kind for kind, _ in texts] != ["replace", "by"] * (len(texts) // 2):
         raise PlantError(f"{path.name}: wants pairs of '=== replace' and '=== by', then perhaps '=== model'")
     plant.edits = [(texts[i][1], texts[i + 1][1]) for i in range(0, len(texts), 2)]
+    if not all(SWITCH.search(new) for _, new in plant.edits):
+        raise PlantError(f"{path.name}: each '=== by' asks PLANTED whether the defect is wanted")
     if not plant.file or not plant.golden:
         raise PlantError(f"{path.name}: FILE or GOLDEN is missing")
     if (plant.bisect is None) != (not plant.model) or (plant.bisect and len(plant.bisect) != 2):
@@ -99,27 +104,47 @@ def read_all(only=""):
     return [read(p) for p in sorted(HERE.glob("*.txt")) if only in p.stem]
 
 
-def apply(plant, source):
-    """The source text with the defect; PlantError when one of its places is gone or not the only one."""
-    places = []
+def places_of(plant, source, switch):
+    """(begin, end, new text, plant) of each edit; PlantError when a place is gone or not the only one."""
     for old, new in plant.edits:
         found = occurrences(source, old)
         if len(found) != 1:
             raise PlantError(f"plant {plant.name}: {plant.file} holds this code {len(found)} times:\n{old}")
-        places.append((*found[0], new))
-    for begin, end, new in sorted(places, reverse=True):
-        source = source[:begin] + new + source[end:]
+        yield *found[0], SWITCH.sub(lambda _: switch, new), plant
+
+
+def apply(plants, source):
+    """The source text with the defects of {plant: the expression of its switch}."""
+    places = sorted(
+        (place for plant, switch in plants.items() for place in places_of(plant, source, switch)),
+        key=lambda place: place[0],
+        reverse=True,
+    )
+    after = len(source)
+    for begin, end, new, plant in places:
+        if end > after:
+            raise PlantError(f"plant {plant.name}: another one has a part of its place in {plant.file}")
+        source, after = source[:begin] + new + source[end:], begin
     return source
 
 
-def check_place(plant):
-    """PlantError unless the plant's source, its places in it and its golden case exist."""
-    path = ROOT / plant.file
-    if not path.is_file():
-        raise PlantError(f"plant {plant.name}: there is no file {plant.file}")
-    if not (ROOT / "tests/golden" / f"{plant.golden}.txt").is_file():
-        raise PlantError(f"plant {plant.name}: there is no golden case {plant.golden}")
-    apply(plant, path.read_text())
+def by_file(plants):
+    """{file: {plant: its number}}, from 1 on."""
+    found = defaultdict(dict)
+    for number, plant in enumerate(plants, 1):
+        found[plant.file][plant] = number
+    return found
+
+
+def check_places(file, plants):
+    """PlantError unless the source of some plants, their places in it and their golden cases exist."""
+    path = ROOT / file
+    for plant in plants:
+        if not path.is_file():
+            raise PlantError(f"plant {plant.name}: there is no file {file}")
+        if not (ROOT / "tests/golden" / f"{plant.golden}.txt").is_file():
+            raise PlantError(f"plant {plant.name}: there is no golden case {plant.golden}")
+    apply(dict.fromkeys(plants, "true"), path.read_text())
 
 
 def self_test():
@@ -136,12 +161,15 @@ def self_test():
     assert count("1000") == 0 and count("1'000") == 1
     assert count("if (a && b)") == 0 and count("") == 0
     assert count(";") == 4
-    planted = apply(Plant("p", "f", edits=[("int aa = 1'000;", ""), ("b", "c")]), source)
-    assert planted == source.replace("int aa = 1'000;", "").replace("    b)", "    c)"), planted
-    for bad in ("gone", ";"):
+    first = Plant("q", "f.cpp", edits=[("int aa = 1'000;", ""), ("b", "PLANTED ? 'p' : b")])
+    second = Plant("r", "f.cpp", edits=[("char c", "char PLANTED_")])
+    planted = apply({first: "on(1)", second: "on(2)"}, source)
+    wanted = source.replace("int aa = 1'000;", "").replace("    b)", "    on(1) ? 'p' : b)")
+    assert planted == wanted.replace("char c", "char PLANTED_"), planted
+    for bad in ("gone", ";", "return true; int", "1'000;"):
         try:
-            apply(Plant("p", "f.cpp", edits=[(bad, "")]), source)
+            apply({first: "true", Plant("p", "f.cpp", edits=[(bad, "")]): "true"}, source)
         except PlantError as e:
-            assert "plant p" in str(e) and "f.cpp" in str(e)
+            assert "plant " in str(e) and "f.cpp" in str(e)
         else:
             raise AssertionError(f"{bad!r} must be refused")

@@ -1,5 +1,6 @@
 """Builds a graphopt from changed sources beside an existing build, which stays as it is."""
 
+import concurrent.futures
 import json
 import os
 import shlex
@@ -43,17 +44,20 @@ def compile_source(build, work, source, like, warnings_are_errors):
     return compiled
 
 
-def rebuild(build, work, texts, warnings_are_errors=False):
+def rebuild(build, work, texts, warnings_are_errors=False, objects=()):
     """Path of a graphopt in the folder `work`, built from BUILD with other texts for some sources.
 
-    texts: (text, path below src of the file that it stands for, file whose compile command is used). A file
-    that is new takes the command of another file of its folder.
+    texts: (text, path of the file that it is instead of, file whose compile command is used). A file that is
+    new takes the command of another file of its folder. The objects are linked, too.
     """
-    objects = []
-    for text, path, like in texts:
-        source = work / Path(path).name
+
+    def compiled(text, path, like):
+        source = work / path.replace("/", "_")
         source.write_text(text)
-        objects.append(compile_source(build, work, source, like, warnings_are_errors))
+        return compile_source(build, work, source, like, warnings_are_errors)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = [*pool.map(lambda one: compiled(*one), texts), *objects]
     commands = run(["ninja", "-C", str(build), "-t", "commands", "graphopt"]).splitlines()
     link = next(c for c in reversed(commands) if " -o graphopt " in c)
     tool = work / "graphopt"

@@ -1,7 +1,8 @@
-// Switches that tests/planted/mutants.py puts into copies of the sources. GRAPHOPT_MUTANT in the environment
-// is the number of the one condition or statement that is dropped (0: none). GRAPHOPT_MUTANT_TRACE names a
-// file in which byte N becomes 1 when dropping number N would have changed something: a condition of && was
-// false, one of || true, a statement was reached. The file is mapped, so that a crash loses nothing.
+// Switches that tests/planted/mutants.py, and run.py for planted defects, put into copies of the sources.
+// GRAPHOPT_MUTANT in the environment is the number of the one condition or statement that is dropped, or of
+// the one defect that is wanted (0: none). GRAPHOPT_MUTANT_TRACE names a file in which byte N becomes 1 when
+// dropping number N would have changed something: a condition of && was false, one of || true, a statement
+// was reached. The file is mapped, so that a crash loses nothing.
 #pragma once
 
 namespace graphopt_mutants {

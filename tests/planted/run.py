@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """Planted defects: does a test turn red when a rule is wrong?
 
-  run.py BUILD_DIR [--only TEXT]     compiles each plant whose name holds TEXT and runs its tests
+  run.py BUILD_DIR [--only TEXT]     builds the plants whose names hold TEXT and runs their tests
   run.py BUILD_DIR --places          checks that each plant has its place in the sources; compiles nothing
   run.py BUILD_DIR --list            prints the names
 
-Each plant (a text file beside this script, see _plants.py) changes one source file. The changed file is
-compiled, and the tool linked again, in a temporary folder with the commands of BUILD_DIR; sources and build
-folder stay as they are. Then
-  golden   the plant's golden case must fail;
+Each plant (a text file next to this script, see _plants.py) changes one source file, behind a switch. All of
+them are in one build: the changed files are compiled, and the tool linked again, in a temporary folder with the
+commands of BUILD_DIR; sources and build folder stay as they are. A number in the environment turns the switch of
+one plant, as it does for mutants (mutant.h). For each plant
+  golden   its golden case must fail, and pass with every switch off;
   bisect   `graphopt --bisect` on the plant's model must name the planted pass and the place and write no
            file.
-Exit status 1 when a defect is not seen or has no place. A plant takes a compile and a link.
+Exit status 1 when a defect is not seen or has no place. It takes a compile for each changed file, and a link.
 """
 
 import argparse
+import concurrent.futures
+import os
 import re
 import subprocess
 import sys
@@ -24,7 +27,7 @@ from pathlib import Path
 
 import _plants
 import _rebuild
-from _plants import ROOT, PlantError
+from _plants import HERE, ROOT, PlantError
 from _rebuild import BuildError
 
 LEAST = 21  # a plant that goes missing would otherwise be a success
@@ -32,54 +35,70 @@ LEAST = 21  # a plant that goes missing would otherwise be a success
 
 def find_places(plants):
     _plants.self_test()
-    bad = 0
-    for plant in plants:
+    bad = []
+    for file, planted in _plants.by_file(plants).items():
         try:
-            _plants.check_place(plant)
+            _plants.check_places(file, planted)
         except PlantError as e:
-            bad += 1
-            print(f"FAILED {e}")
-    print(f"{len(plants) - bad} plants have their places, {bad} do not")
+            bad.append(f"FAILED {e}")
+    print(*bad, f"{len(plants)} plants, {len(bad)} files without a place for one", sep="\n")
     return 1 if bad or not plants else 0
 
 
-def golden_fails(plant, tool):
-    """(whether the plant's golden case fails, what happened)"""
-    runner = ROOT / "tests/golden/run.py"
-    done = subprocess.run(
-        [sys.executable, "-B", str(runner), str(tool), "--only", plant.golden + ".txt"],
+def build_tool(build, work, plants):
+    """A graphopt with all plants. The switches are as in mutant.h, with the numbers of by_file()."""
+    runtime = work / "mutant.o"
+    _rebuild.run(["c++", "-O2", "-std=c++20", "-c", str(HERE / "mutant.cpp"), "-o", str(runtime)])
+    texts = []
+    for file, planted in _plants.by_file(plants).items():
+        switches = {p: f"::graphopt_mutants::dropped({number})" for p, number in planted.items()}
+        text = _plants.apply(switches, (ROOT / file).read_text())
+        texts.append((f'#include "{HERE / "mutant.h"}"\n{text}', file, file))
+    return _rebuild.rebuild(build, work, texts, objects=[runtime])
+
+
+def golden_run(tool, number, golden):
+    """What the runner of golden cases does with a case and the switch of this number."""
+    return subprocess.run(
+        [sys.executable, "-B", str(ROOT / "tests/golden/run.py"), str(tool), "--only", golden + ".txt"],
         capture_output=True,
         text=True,
+        env=os.environ | {"GRAPHOPT_MUTANT": str(number)},
     )
+
+
+def golden_fails(plant, number, tool):
+    """(whether the plant's golden case fails, and passes without the defect; what happened)"""
+    done = golden_run(tool, number, plant.golden)
     seen = done.returncode == 1 and f"FAILED {plant.golden}.txt" in done.stdout
+    if seen and golden_run(tool, 0, plant.golden).returncode != 0:
+        return False, f"golden {plant.golden}: RED WITHOUT THE DEFECT"
     return seen, f"golden {plant.golden}: {'red' if seen else 'NOT SEEN'}"
 
 
-def bisect_names(plant, tool, work):
+def bisect_names(plant, number, tool):
     """(whether --bisect names the pass and the place, what happened)"""
     import onnx
     import onnx.parser
 
     pass_name, place = plant.bisect
-    source, target = work / "in.onnx", work / "out.onnx"
-    onnx.save(onnx.parser.parse_model(plant.model), source)
-    command = [str(tool), str(source), "-o", str(target), "--check=3", "--bisect"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    lines = [x.strip() for x in done.stderr.splitlines() if place in x]
-    named = done.returncode == 3 and any(re.search(rf"\b{pass_name}\b", x) for x in lines)
-    named = named and not target.exists()
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.onnx", Path(folder) / "out.onnx"
+        onnx.save(onnx.parser.parse_model(plant.model), source)
+        command = [str(tool), str(source), "-o", str(target), "--check=3", "--bisect"]
+        environment = os.environ | {"GRAPHOPT_MUTANT": str(number)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        lines = [x.strip() for x in done.stderr.splitlines() if place in x]
+        named = done.returncode == 3 and any(re.search(rf"\b{pass_name}\b", x) for x in lines)
+        named = named and not target.exists()
     return named, f"bisect: {'named' if named else 'NOT NAMED'}: {(lines or [done.stderr.strip()[-300:]])[0]}"
 
 
-def try_plant(build, plant):
+def try_plant(tool, plant, number):
     """What was not seen of the plant."""
-    with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        text = _plants.apply(plant, (ROOT / plant.file).read_text())
-        tool = _rebuild.rebuild(build, work, [(text, plant.file, plant.file)])
-        checks = [golden_fails(plant, tool)]
-        if plant.bisect:
-            checks.append(bisect_names(plant, tool, work))
+    checks = [golden_fails(plant, number, tool)]
+    if plant.bisect:
+        checks.append(bisect_names(plant, number, tool))
     for _, text in checks:
         print(f"{plant.name}: {text}", flush=True)
     return [f"{plant.name} ({text.split(':')[0]})" for seen, text in checks if not seen]
@@ -103,13 +122,18 @@ def main():
         return 0
     if a.places:
         return find_places(plants)
-    begin, unseen = time.time(), []
-    for plant in plants:
+    begin = time.time()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
         try:
-            unseen += try_plant(a.build.resolve(), plant)
+            tool = build_tool(a.build.resolve(), Path(folder), plants)
         except (PlantError, BuildError) as e:
-            print(f"{plant.name}: NOT BUILT: {e}", flush=True)
-            unseen.append(f"{plant.name} (not built)")
+            sys.exit(f"FAILED {e}")
+        print(f"built in {time.time() - begin:.0f} s", flush=True)
+        found = pool.map(lambda numbered: try_plant(tool, numbered[1], numbered[0]), enumerate(plants, 1))
+        unseen = [text for texts in found for text in texts]
     print(f"{len(plants)} plants, {len(unseen)} not seen, {time.time() - begin:.0f} s", *unseen, sep="\n  ")
     return 1 if unseen or not plants else 0
 
