@@ -27,11 +27,6 @@ inline void append_field(std::string& out, std::uint32_t number, std::string_vie
   out += content;
 }
 
-inline void append_number(std::string& out, std::uint32_t number, std::uint64_t value) {
-  append_varint(out, tag_of(number, Kind::Varint));
-  append_varint(out, value);
-}
-
 // Of a field with a number below 16 and so many bytes of content.
 inline std::size_t field_size(std::size_t content) {
   std::size_t length = 1;

@@ -1,7 +1,5 @@
 #include "onnx/device_configuration.h"
 
-#include <algorithm>
-
 #include "onnx/fields.h"
 #include "onnx/wire.h"
 

@@ -5,8 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
