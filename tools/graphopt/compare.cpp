@@ -77,7 +77,7 @@ class Compare final : public Verb {
   bool figures_only_ = false;
 };
 
-std::string ending() {
+std::string compare_ending() {
   return "\nExamples:\n"
          "  graphopt compare model.onnx small.onnx\n"
          "  graphopt compare model.onnx small.onnx --check-tolerance 0 --check=5\n\n"
@@ -93,7 +93,7 @@ extern constinit const VerbEntry compare_verb = {
     .summary = "figures of two models, and whether their results agree",
     .about =
         "Compares the figures of two models and, if ONNX Runtime is found, their results on inputs of A.\n",
-    .ending = ending,
+    .ending = compare_ending,
     .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Compare>(); }};
 
 }  // namespace graphopt::tool

@@ -123,7 +123,7 @@ class Optimize final : public Verb {
   Options options_;
 };
 
-std::string ending() {
+std::string optimize_ending() {
   return levels_text() +
          "\nExamples:\n"
          "  graphopt model.onnx -o small.onnx --check       and compare the results of both\n"
@@ -141,7 +141,7 @@ extern constinit const VerbEntry optimize_verb = {
     .words = "IN [-o OUT] [options]",
     .summary = "optimize a model; without -o only report",
     .about = "Makes ONNX models smaller and faster. IN and OUT may be '-' (stdin, stdout); OUT may be IN.\n",
-    .ending = ending,
+    .ending = optimize_ending,
     .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Optimize>(); }};
 
 }  // namespace graphopt::tool

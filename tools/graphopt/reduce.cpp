@@ -110,7 +110,7 @@ class Reduce final : public Verb {
   ReduceOptions options_;
 };
 
-std::string ending() {
+std::string reduce_ending() {
   return "\nExamples:\n"
          "  graphopt reduce bad.onnx --test 'graphopt {} --check -q' -o small.onnx\n"
          "  graphopt reduce bad.onnx --test ./crashes.sh --timeout 5 -o small.onnx\n\n"
@@ -129,7 +129,7 @@ extern constinit const VerbEntry reduce_verb = {
         "Makes a failing model small: OUT is a small model on which CMD ends with the same exit status as "
         "on\n"
         "IN. Failures can be wrong results, crashes and hangs.\n",
-    .ending = ending,
+    .ending = reduce_ending,
     .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Reduce>(); }};
 
 }  // namespace graphopt::tool

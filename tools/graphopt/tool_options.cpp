@@ -8,15 +8,15 @@
 namespace graphopt::tool {
 namespace {
 
-using Row = OptionRow<ToolOptions>;
+using ToolRow = OptionRow<ToolOptions>;
 using Request = ToolOptions::Request;
 
 constexpr std::string_view kOptimization = "Optimization";
 constexpr std::string_view kChecks = "Checks and limits";
 constexpr std::string_view kMessages = "Messages and reports";
 
-Row request_row(std::string_view name, std::string_view short_name, std::string_view group,
-                std::string_view help, Request request) {
+ToolRow request_row(std::string_view name, std::string_view short_name, std::string_view group,
+                    std::string_view help, Request request) {
   return {{.name = name, .short_name = short_name, .group = group, .help = help},
           [request](ToolOptions& t, std::string_view) -> Status {
             t.request = request;
@@ -25,8 +25,8 @@ Row request_row(std::string_view name, std::string_view short_name, std::string_
           {}};
 }
 
-std::vector<Row> make_rows() {
-  std::vector<Row> rows;
+std::vector<ToolRow> make_rows() {
+  std::vector<ToolRow> rows;
   rows.push_back(request_row("--list-passes", {}, kOptimization,
                              "print the passes, with the levels from which they run and round",
                              Request::Passes));
@@ -115,8 +115,8 @@ std::vector<Row> make_rows() {
 }  // namespace
 
 void take_tool_options(OptionSet& set, ToolOptions& tool, std::initializer_list<std::string_view> names) {
-  const std::vector<Row> rows = make_rows();
-  for (const Row& row : rows) {
+  const std::vector<ToolRow> rows = make_rows();
+  for (const ToolRow& row : rows) {
     const bool always = row.info.name == "--version" || row.info.name == "--help";
     if (always || std::ranges::find(names, row.info.name) != names.end()) set.add(row, tool);
   }
