@@ -14,7 +14,7 @@ A plant is a file NAME.txt in this folder:
   ... ONNX text ...
 
 The text to replace is compared with the source token by token: white space, line breaks and comments do not
-count, so the layout of the source may change. It must be in the source exactly once, and outside of the places
+count, so the layout of the source may change. It must be in the source exactly once, outside of the places
 of other plants; keep it short.
 """
 

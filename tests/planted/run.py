@@ -5,10 +5,10 @@
   run.py BUILD_DIR --places          checks that each plant has its place in the sources; compiles nothing
   run.py BUILD_DIR --list            prints the names
 
-Each plant (a text file next to this script, see _plants.py) changes one source file, behind a switch. All of
-them are in one build: the changed files are compiled, and the tool linked again, in a temporary folder with the
-commands of BUILD_DIR; sources and build folder stay as they are. A number in the environment turns the switch of
-one plant, as it does for mutants (mutant.h). For each plant
+Each plant (a text file next to this script, see _plants.py) changes one source file, behind a switch. All
+of them are in one build: the changed files are compiled, and the tool linked again, in a temporary folder
+with the commands of BUILD_DIR; sources and build folder stay as they are. A number in the environment
+turns the switch of one plant, as it does for mutants (mutant.h). For each plant
   golden   its golden case must fail, and pass with every switch off;
   bisect   `graphopt --bisect` on the plant's model must name the planted pass and the place and write no
            file.
