@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <list>
 #include <stdexcept>
 #include <string>
@@ -162,6 +163,13 @@ bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::Attrib
   out.set_name(std::string(name));
   out.clear_ref_attr_name();
   return true;
+}
+
+bool has_narrow_numbers(const Model& m, NodeId n) {
+  using Narrow = std::numeric_limits<std::int32_t>;
+  return m.kind(n) == OpKind::Constant || std::ranges::none_of(m.attrs(n), [](const Attr& a) {
+           return a.kind == AttrKind::Int && (a.i < Narrow::min() || a.i > Narrow::max());
+         });
 }
 
 bool succeeds(const onnx::InferenceFunction& infer, onnx::InferenceContext& context) {
@@ -358,7 +366,7 @@ void OnnxRules::infer(NodeContext& c) {
   // The functions throw on models that are wrong and on input that they do not expect: then nothing is known.
   try {
     SchemaFunctions::Function& f = s_->find(c.m.node(c.n).op, c.opset());
-    if (!f.infer) return;
+    if (!f.infer || !has_narrow_numbers(c.m, c.n)) return;
     // A runtime refuses a node without a required operand. Many functions read the type of an operand without
     // asking whether it is there, and known.
     for (std::size_t i = 0; i < f.required.size(); ++i)

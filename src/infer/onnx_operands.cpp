@@ -22,7 +22,7 @@ std::optional<std::int64_t> rank_of(const Model& m, const SeenOperand& o) {
 }  // namespace
 
 bool may_be_asked(const Model& m, NodeId n) {
-  if (m.is_return(n) || m.kind(n) == OpKind::FunctionCall) return false;
+  if (m.is_return(n) || m.kind(n) == OpKind::FunctionCall || !has_narrow_numbers(m, n)) return false;
   return facts_of(m, n).purity != Purity::ControlFlow &&
          std::ranges::none_of(m.attrs(n), [](const Attr& a) { return a.ref.valid() && a.ref != NameId{}; });
 }

@@ -105,7 +105,7 @@ class LoadContext final : public onnx::InferenceContext {
 };
 
 // Returns false for nodes that cannot be asked alone: bodies of the node itself would have to be inferred,
-// and a call's attributes are known at the call alone.
+// a call's attributes are known at the call alone, and onnx's functions are not safe with every number.
 bool may_be_asked(const Model& m, NodeId n);
 
 // Returns the function of a node that has all operands which it needs; null where there is none.

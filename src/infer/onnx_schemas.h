@@ -22,6 +22,10 @@ TypeId from_proto(Model& m, const onnx::TypeProto& t);
 // Returns false for attributes that no function reads here: graphs, and kinds without a form of their own.
 bool to_proto(const Model& m, const Attr& a, std::string_view name, onnx::AttributeProto& out);
 
+// Returns false for a node with a number that is wider than 32 bits, but for Constant, where it is an
+// element. The functions narrow such numbers and look for dims at what is left: they may read out of bounds.
+bool has_narrow_numbers(const Model& m, NodeId n);
+
 // Returns false if the function throws.
 bool succeeds(const onnx::InferenceFunction& infer, onnx::InferenceContext& context);
 

@@ -47,6 +47,17 @@ TEST(RefusedNodes, CallsInBodiesCount) {
   EXPECT_EQ(refused(text + kFunctions, true), 1u);
 }
 
+// onnx's function narrows the axis and writes to a dim before the first one.
+TEST(RefusedNodes, AnAxisOf64Bits) {
+  for (const char* axis : {"2147483648", "9223372036854775807", "-2147483649"}) {
+    const std::string text =
+        "g (float[2, 3, 4] x, float[4] s) => (y, u, v) { y, u, v = LayerNormalization <axis = " +
+        std::string(axis) + "> (x, s) }";
+    EXPECT_EQ(refused(text, true), 0u) << axis;
+    EXPECT_EQ(refused(text, false), 0u) << axis;
+  }
+}
+
 // The type of what a parameter holds is not known here, and SequenceInsert wants one: that is no wrong type.
 TEST(RefusedNodes, NoTypeIsNoWrongType) {
   const std::string text = R"(g (seq(float[N]) z, bool c, bool d) => (y) {
