@@ -136,6 +136,33 @@ deploy::ManifestSource manifest_source(const Run& run, Work& work, const Partiti
           .hashes = nullptr};
 }
 
+namespace {
+
+// Makes the manifest of OUT and of the models of buckets, without files.
+deploy::Manifest manifest_of(const Run& run, std::span<const TypeOverride> whole_types,
+                             const SavedParts& of_out, const std::deque<SavedParts>& of_buckets) {
+  PayloadHashes hashes;
+  deploy::ManifestSource source =
+      manifest_source(run, *run.work, *run.partitioned, of_out.stated, whole_types);
+  source.version = std::string(version());
+  source.options = options_of(run);
+  source.source_id = run.partitioned->source_id;
+  source.hashes = &hashes;
+  deploy::Manifest manifest = deploy::make_manifest(source);
+  if (run.specialized) {
+    manifest.buckets = run.specialized->section;
+    for (std::size_t i = 0; i < run.specialized->models.size(); ++i) {
+      SpecializedModel& b = run.specialized->models[i];
+      deploy::ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
+      one.hashes = &hashes;
+      manifest.buckets->models.push_back(deploy::make_bucket_model(one, b.sizes, b.peak_bytes));
+    }
+  }
+  return manifest;
+}
+
+}  // namespace
+
 Status save_partitioned(Run& run) {
   Work& work = *run.work;
   const Partitioned& p = *run.partitioned;
@@ -167,22 +194,7 @@ Status save_partitioned(Run& run) {
               parts_as_files, models, of_buckets.emplace_back());
   }
 
-  PayloadHashes hashes;
-  deploy::ManifestSource source = manifest_source(run, work, p, of_out.stated, whole_types);
-  source.version = std::string(version());
-  source.options = options_of(run);
-  source.source_id = p.source_id;
-  source.hashes = &hashes;
-  deploy::Manifest manifest = deploy::make_manifest(source);
-  if (run.specialized) {
-    manifest.buckets = run.specialized->section;
-    for (std::size_t i = 0; i < buckets.size(); ++i) {
-      SpecializedModel& b = buckets[i];
-      deploy::ManifestSource one = manifest_source(run, *b.work, b.cut, of_buckets[i].stated, b.types);
-      one.hashes = &hashes;
-      manifest.buckets->models.push_back(deploy::make_bucket_model(one, b.sizes, b.peak_bytes));
-    }
-  }
+  deploy::Manifest manifest = manifest_of(run, whole_types, of_out, of_buckets);
 
   SetOptions set;
   set.list = manifest_path(run.options);

@@ -137,6 +137,27 @@ class ConstancyPolicy {
   std::optional<ConstancyRecord> record_;
 };
 
+// What --verify-each compares after every pass.
+struct Checks {
+  Model& model;
+  Inference& infer;
+  ConstancyPolicy& policy;
+  SelfCheck& of_pass;
+  std::optional<FactRecord> facts;  // none: facts are not compared
+  bool any_hidden = false;
+
+  std::optional<Error> broken() {
+    if (std::optional<Error> e = verify(model)) return e;
+    if (of_pass.broken) return of_pass.broken;
+    if (facts)
+      if (std::optional<Error> e = infer.verify()) return e;
+    if (facts)
+      if (std::optional<Error> e = facts->compare(model, infer)) return e;
+    if (std::optional<Error> e = policy.verify()) return e;
+    return any_hidden ? find_hidden(model) : std::nullopt;
+  }
+};
+
 }  // namespace
 
 Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const PipelineOptions& options) {
@@ -144,19 +165,17 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   if (!chosen) return chosen.errors();
   PipelineReport report;
   report.hidden_operator = leave_hidden_operators(model, options, *chosen);
-  const bool any_hidden = hidden_operator(model).valid();
   Journal journal(options.rewrite_budget);
   DraftStore drafts(model, infer);
   SelfCheck check;
   PassContext context{
       model, infer, journal, options.pass, options.moves, &drafts, options.verify_each ? &check : nullptr};
   ConstancyPolicy policy(model, infer, options);
-  std::optional<FactRecord> facts;
+  Checks checks{model, infer, policy, check, std::nullopt, hidden_operator(model).valid()};
   // What follows from a node of the main graph that no run accepts may contradict itself in ways that dims do
   // not show, and which of it is derived depends on what was folded. This is asked before any pass, so a pass
   // that makes such a node is still found.
-  const bool compares_facts = options.verify_each && !certainly_fails(model, infer, model.main());
-  if (compares_facts) facts.emplace(model, infer);
+  if (options.verify_each && !certainly_fails(model, infer, model.main())) checks.facts.emplace(model, infer);
   std::vector<std::unique_ptr<Pass>> made;
   std::vector<Pass*> passes;
   for (const PassInfo* p : *chosen) {
@@ -195,17 +214,9 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       r.changes += journal.count() - rewrites;
       unchanged = changed ? 0 : unchanged + 1;
       cleaned |= changed && !(*chosen)[i]->search;
-      if (options.verify_each) {
-        std::optional<Error> broken = verify(model);
-        if (!broken) broken = check.broken;
-        if (!broken && compares_facts) broken = infer.verify();
-        if (!broken && compares_facts) broken = facts->compare(model, infer);
-        if (!broken) broken = policy.verify();
-        if (!broken && any_hidden) broken = find_hidden(model);
-        if (broken) {
-          broken->what = "pass '" + r.name + "': " + broken->what;
-          return *broken;
-        }
+      if (std::optional<Error> broken = options.verify_each ? checks.broken() : std::nullopt) {
+        broken->what = "pass '" + r.name + "': " + broken->what;
+        return *broken;
       }
       if (options.after_pass) options.after_pass(r.name, model, changed);
     }
@@ -221,7 +232,7 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
       if (!changed) return changed.errors();
       if (*changed) {
         unchanged = 0;
-        if (facts) facts.emplace(model, infer);
+        if (checks.facts) checks.facts.emplace(model, infer);
         policy.record_anew();
       }
     }

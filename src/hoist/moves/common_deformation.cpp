@@ -175,6 +175,36 @@ bool transposes_split(Draft& d, DNode s, std::span<const DNode> each, MoveRefusa
   return true;
 }
 
+// Returns the reader of class `what` of each part of a Split where it is the only one, none for other parts.
+// Nothing, with the reason, where not even two parts have one, or a shape is not known.
+std::optional<std::vector<DNode>> single_readers(const Draft& d, DNode s, NodeClass what, MoveRefusal& why) {
+  if (!d.shape(d.in(s, 0))) {
+    why = MoveRefusal::ShapeUnknown;
+    return std::nullopt;
+  }
+  const std::uint32_t a = d[s].axis;
+  std::vector<DNode> each;
+  std::size_t found = 0;
+  for (const DValue v : d.outs(s)) {
+    const DNode q = v ? d.single_user(v) : DNode{};
+    const bool fits =
+        q && d[q].node_class == what && !d[q].shape_only && d.slot(d.first_use(v)) == 0 && d.shape(d.out(q));
+    each.push_back(fits ? q : DNode{});
+    found += fits;
+    if (!v || !d.shape(v) || !d.shapes().number(d.shapes().dims(d.shape(v))[a])) {
+      why = MoveRefusal::ShapeUnknown;
+      return std::nullopt;
+    }
+  }
+  if (found >= 2) return each;
+  std::size_t readers = 0;
+  for (const DValue v : d.outs(s))
+    for (DUse u = v ? d.first_use(v) : DUse{}; u; u = d.next_use(u))
+      readers += d[d.user(u)].node_class == what;
+  if (readers >= 2) why = MoveRefusal::MultiUse;
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool common_concat(Draft& d, DNode c, NodeClass what, MoveRefusal& why) {
@@ -247,41 +277,18 @@ bool common_concat(Draft& d, DNode c, NodeClass what, MoveRefusal& why) {
 
 bool common_split(Draft& d, DNode s, NodeClass what, MoveRefusal& why) {
   const DValue x = d.in(s, 0);
-  if (!d.shape(x)) {
-    why = MoveRefusal::ShapeUnknown;
-    return false;
-  }
-  const auto xs = copy_of(d.shapes().dims(d.shape(x)));
-  const std::uint32_t a = d[s].axis;
-  std::vector<DNode> each;
-  DNode first;
-  std::size_t found = 0;
-  for (const DValue v : d.outs(s)) {
-    const DNode q = v ? d.single_user(v) : DNode{};
-    const bool fits =
-        q && d[q].node_class == what && !d[q].shape_only && d.slot(d.first_use(v)) == 0 && d.shape(d.out(q));
-    each.push_back(fits ? q : DNode{});
-    found += fits;
-    if (fits && !first) first = q;
-    if (!v || !d.shape(v) || !d.shapes().number(d.shapes().dims(d.shape(v))[a])) {
-      why = MoveRefusal::ShapeUnknown;
-      return false;
-    }
-  }
-  if (found < 2) {
-    std::size_t readers = 0;
-    for (const DValue v : d.outs(s))
-      for (DUse u = v ? d.first_use(v) : DUse{}; u; u = d.next_use(u))
-        readers += d[d.user(u)].node_class == what;
-    if (readers >= 2) why = MoveRefusal::MultiUse;
-    return false;
-  }
+  const std::optional<std::vector<DNode>> found = single_readers(d, s, what, why);
+  if (!found) return false;
+  const std::vector<DNode>& each = *found;
+  const DNode first = *std::ranges::find_if(each, [](DNode n) { return bool(n); });
   if (!type_can_move(d, d[x].dtype)) {
     why = MoveRefusal::Barrier;
     return false;
   }
   if (what == NodeClass::Transpose) return transposes_split(d, s, each, why);
 
+  const auto xs = copy_of(d.shapes().dims(d.shape(x)));
+  const std::uint32_t a = d[s].axis;
   const auto t0 = copy_of(d.shapes().dims(d.shape(d.out(first))));
   const DimId outer = product(d, xs, 0, a), inner = product(d, xs, a + 1, xs.size());
   why = MoveRefusal::AxisCut;
