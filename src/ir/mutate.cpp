@@ -1,5 +1,5 @@
 // Model: the functions that change it. Use lists, order keys, dirty marks and listeners are maintained here
-// and nowhere else.
+// and in links.cpp, and nowhere else.
 //
 // Preconditions that model.h documents are asserted: builds for debugging and those with sanitizers check
 // them (CMakePresets.json), the released one does not. They are about callers: whatever a file says, the
@@ -12,103 +12,8 @@
 #include "ir/bodies.h"
 #include "ir/model.h"
 #include "ir/model_state.h"
-#include "support/order_keys.h"
 
 namespace graphopt {
-
-// --- use lists ---------------------------------------------------------------------------------------------
-
-void Model::link_use(UseId u, ValueId v, std::size_t slot) {
-  Use& use = uses_[u.index()];
-  use.value = v;
-  use.prev = use.next = {};
-  if (!v) return;
-  Value& val = values_[v.index()];
-  use.next = val.first_use;
-  if (use.next) uses_[use.next.index()].prev = u;
-  val.first_use = u;
-  ++val.use_count;
-  count_overwriting(u, slot, true);
-}
-
-void Model::unlink_use(UseId u, std::size_t slot) {
-  Use& use = uses_[u.index()];
-  if (!use.value) return;
-  Value& val = values_[use.value.index()];
-  if (use.prev) uses_[use.prev.index()].next = use.next;
-  else val.first_use = use.next;
-  if (use.next) uses_[use.next.index()].prev = use.prev;
-  --val.use_count;
-  count_overwriting(u, slot, false);
-  use.value = {};
-  use.prev = use.next = {};
-}
-
-void Model::count_overwriting(UseId u, std::size_t slot, bool more) {
-  const Use& use = uses_[u.index()];
-  if (!overwrites_ || !use.value || slot >= 64) return;
-  if ((nodes_[use.user.index()].overwrites >> slot & 1) == 0) return;
-  if (use.value.index() >= overwriting_uses_.size()) overwriting_uses_.resize(values_.size());
-  if (more) ++overwriting_uses_[use.value.index()];
-  else --overwriting_uses_[use.value.index()];
-}
-
-UseId Model::make_uses(NodeId n, std::span<const ValueId> operands) {
-  const UseId first{uses_.size()};
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    uses_.push_back(Use{{}, n, {}, {}});
-    link_use(UseId{first.index() + i}, operands[i], i);
-  }
-  return first;
-}
-
-// --- order -------------------------------------------------------------------------------------------------
-
-void Model::renumber(NodeId n) {
-  spread_keys(
-      n, [this](NodeId m) { return nodes_[m.index()].prev; },
-      [this](NodeId m) { return nodes_[m.index()].next; },
-      [this](NodeId m) -> std::uint64_t& { return nodes_[m.index()].order; });
-}
-
-void Model::link_node(NodeId n, GraphId g, NodeId before) {
-  Graph& graph = graphs_[g.index()];
-  Node& node = nodes_[n.index()];
-  node.graph = g;
-  node.next = before;
-  node.prev = before ? nodes_[before.index()].prev : graph.last;
-  (node.prev ? nodes_[node.prev.index()].next : graph.first) = n;
-  (before ? nodes_[before.index()].prev : graph.last) = n;
-  ++graph.node_count;
-  ++live_nodes_;
-  ++live_of_kind_[static_cast<std::size_t>(node.kind)];
-  const std::uint64_t low = node.prev ? nodes_[node.prev.index()].order : 0;
-  if (!before) {
-    node.order = low + kKeyGap;
-    return;
-  }
-  node.order = key_between(low, nodes_[before.index()].order);
-  if (node.order == low) renumber(n);
-}
-
-void Model::unlink_node(NodeId n) {
-  Node& node = nodes_[n.index()];
-  Graph& graph = graphs_[node.graph.index()];
-  (node.prev ? nodes_[node.prev.index()].next : graph.first) = node.next;
-  (node.next ? nodes_[node.next.index()].prev : graph.last) = node.prev;
-  node.prev = node.next = {};
-  --graph.node_count;
-  --live_nodes_;
-  --live_of_kind_[static_cast<std::size_t>(node.kind)];
-}
-
-void Model::move_before(NodeId n, NodeId before) {
-  const GraphId g = nodes_[n.index()].graph;
-  assert(n != before && (!before || nodes_[before.index()].graph == g));
-  unlink_node(n);
-  link_node(n, g, before);
-  mark_dirty(g);
-}
 
 // --- dirty marks -------------------------------------------------------------------------------------------
 

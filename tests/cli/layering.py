@@ -167,11 +167,14 @@ def self_test() -> None:
 def main() -> int:
     self_test()
     problems, count, types = [], 0, {}
+    most = 600  # lines of a file (CONTRIBUTING.md)
     for folder in ("src", "include", "tools"):
         for path in sorted((TOP / folder).rglob("*")):
             if path.suffix in (".h", ".cpp", ".inc"):
                 count += 1
                 problems += problems_of(path.relative_to(TOP), path.read_text())
+                if (lines := len(path.read_text().splitlines())) > most:
+                    problems.append(f"{path.relative_to(TOP)}: {lines} lines, at most {most}")
             if path.suffix == ".h" and folder != "tools":
                 for name in types_of(path.read_text()):
                     types.setdefault(name, set()).add(str(path.relative_to(TOP)))
