@@ -9,12 +9,14 @@
 #include "folding/runtime_folding.h"
 #include "graphopt/error.h"
 #include "graphopt/options.h"
-#include "rewrite/move_log.h"
+#include "hoist/move_log.h"
+#include "rewrite/refusal_log.h"
 
 namespace graphopt {
 
 struct CleanUpHooks {
   std::function<bool()> should_stop = {};  // as in PipelineOptions; asked by the thread that calls clean_up()
+  RefusalLog* refusals = nullptr;
   MoveLog* moves = nullptr;
   bool bound = false;  // symbols were bound otherwise than by the options, too
   std::function<void(std::string_view pass, const Model&, bool changed)> after_pass;

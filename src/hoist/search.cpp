@@ -20,10 +20,10 @@
 #include "draft/draft_state.h"
 #include "draft/draft_write.h"
 #include "draft/search_limits.h"
-#include "hoist/draft_store.h"
 #include "hoist/moves/canonicalize.h"
 #include "hoist/moves/conditions.h"
 #include "hoist/moves/moves.h"
+#include "hoist/search_memory.h"
 
 namespace graphopt {
 namespace {
@@ -36,7 +36,8 @@ class Search {
   Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool explain_only)
       : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), explain_only_(explain_only) {
     options_.relaxed = c.options.strictness == Strictness::Assuming;
-    explain_ = c.moves && c.moves->explains(c.journal.pass());
+    explain_ = c.refusals && c.refusals->explains(c.journal.pass());
+    if (const SearchMemory* memory = SearchMemory::of(c)) moves_ = memory->moves;
   }
 
   // Returns whether anything was kept. `fresh`: the draft was not searched before.
@@ -63,9 +64,9 @@ class Search {
       if (kinds_.rebase && !stopped_ && result_.kept == kept) sweep_pairs();
       changed = result_.kept > before;
     }
-    if (explain_) c_.moves->refused.insert(c_.moves->refused.end(), refused_.begin(), refused_.end());
+    if (explain_) c_.refusals->refused.insert(c_.refusals->refused.end(), refused_.begin(), refused_.end());
     result_.refused += refused_count_;
-    if (c_.moves) {
+    if (moves_ != nullptr) {
       record_cost(first);
       record_limits();
     }
@@ -74,7 +75,7 @@ class Search {
 
  private:
   void record_cost(const Cost& first) {
-    std::vector<GraphCost>& costs = c_.moves->costs;
+    std::vector<GraphCost>& costs = moves_->costs;
     const std::uint32_t graph = d_.graph().index();
     auto it = std::ranges::find(costs, graph, &GraphCost::graph);
     if (it == costs.end())
@@ -87,7 +88,7 @@ class Search {
   void record_limits() {
     LimitHits& hits = d_.limit_hits();
     for (std::size_t i = 0; i < hits.times.size(); ++i)
-      if (hits.times[i] > 0) c_.moves->add_limit(kSearchLimitNames[i], hits.times[i]);
+      if (hits.times[i] > 0) moves_->add_limit(kSearchLimitNames[i], hits.times[i]);
     hits = {};
   }
 
@@ -404,7 +405,8 @@ class Search {
         state_.reset();
         if (c_.check) check(kind, place, "a kept move", cost_.difference());
         ++result_.kept;
-        if (c_.moves) c_.moves->kept.push_back({c_.journal.pass(), kind, place, plain(before), plain(after)});
+        if (moves_ != nullptr)
+          moves_->kept.push_back({c_.journal.pass(), kind, place, plain(before), plain(after)});
       }
     }
     if (!keep) {
@@ -471,7 +473,8 @@ class Search {
   std::optional<DraftState> state_;  // with --verify-each: the draft without the candidate that is tried
   std::uint64_t refused_count_ = 0;
   std::uint64_t visits_left_ = 0;
-  std::vector<RefusedMove> refused_;
+  MoveLog* moves_ = nullptr;  // null: moves are not recorded
+  std::vector<RefusedCandidate> refused_;
   std::vector<DNode> recent_, changed_;  // nodes near moves kept by the sweep before, and by this one
   std::vector<DNode> cluster_;
   std::vector<DNode> unsettled_;  // nodes that the first clean-up could change
@@ -484,29 +487,31 @@ class Search {
 SearchResult search_moves(PassContext& c, const MoveKinds& kinds) {
   SearchResult result;
   DraftBuilder builder(c);
-  if (c.moves)
-    std::erase_if(c.moves->refused, [&](const RefusedMove& r) { return r.pass == c.journal.pass(); });
-  const bool explain = c.moves && c.moves->explains(c.journal.pass());
+  if (c.refusals)
+    std::erase_if(c.refusals->refused, [&](const RefusedCandidate& r) { return r.pass == c.journal.pass(); });
+  const bool explain = c.refusals && c.refusals->explains(c.journal.pass());
+  SearchMemory* memory = SearchMemory::of(c);
+  DraftStore* drafts = memory != nullptr ? &memory->drafts : nullptr;
   const bool merges = !kinds.common && !kinds.rebase;
   for (std::uint32_t g = 0; g < c.model.graph_count(); ++g) {
     const GraphId graph{g};
     if (!c.model.graph(graph).alive || c.journal.exhausted()) continue;
     if (!c.model.can_hold_constant(graph, DType::Int64)) continue;  // new Reshapes need targets
-    auto d = c.drafts ? c.drafts->take(graph) : nullptr;
+    auto d = drafts ? drafts->take(graph) : nullptr;
     const bool fresh = !d;
     bool explain_only = false;  // a graph not worth a search does not change, with --explain or without
     if (fresh) {
       explain_only = !builder.worth_it(graph, merges);
       if (explain_only && !(explain && builder.worth_it(graph, false))) continue;
-      const auto spare = c.drafts ? c.drafts->spare() : nullptr;
+      const auto spare = drafts ? drafts->spare() : nullptr;
       d = std::make_unique<PricedDraft>(builder.build(graph, spare ? &spare->draft : nullptr));
       d->cost.start();
     }
     const bool kept = Search(c, *d, kinds, result, explain_only).run(fresh);
     if (kept) write_draft(d->draft, c.model);
-    if (!c.drafts) continue;
-    if (kept || explain_only) c.drafts->retire(std::move(d));
-    else c.drafts->keep(std::move(d));
+    if (!drafts) continue;
+    if (kept || explain_only) drafts->retire(std::move(d));
+    else drafts->keep(std::move(d));
   }
   // Values in many places changed at once: one inference from the start is less work than one from each of
   // them, and finds more.

@@ -25,8 +25,8 @@ struct SearchResult {
 };
 
 // Searches every graph of the model, bodies and functions included, each by itself. Writes what it kept to
-// the model, and infers types and shapes again if it kept anything. With `c.moves` it records kept and
-// refused candidates, costs and limits there.
+// the model, and infers types and shapes again if it kept anything. With a memory (search_memory.h) it
+// records kept and refused candidates, costs and limits there.
 SearchResult search_moves(PassContext& c, const MoveKinds& kinds);
 
 }  // namespace graphopt

@@ -39,7 +39,7 @@ void add_first_results(const Model& m, std::vector<Wish>& wishes) {
 }
 
 // Only a name of the file names a node: '#3' and "of 'x'" are for messages.
-std::string node_name(const RefusedMove& r) {
+std::string node_name(const RefusedCandidate& r) {
   const Place& p = r.place;
   const bool named = !p.node.empty() && p.node.front() != '#' && !p.node.starts_with("of '");
   const std::string& name = named ? p.node : r.value;
@@ -59,13 +59,13 @@ std::vector<std::string> explained_passes(const CleanUpStage::Options& options) 
   return names;
 }
 
-std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Model& m,
+std::vector<CleanUpStage::Refused> asked_refusals(const RefusalLog& log, const Model& m,
                                                   const CleanUpStage::Options& options) {
   std::vector<Wish> wishes;
   for (const std::string& text : options.explain) wishes.push_back(parse(text));
   add_first_results(m, wishes);
   std::vector<CleanUpStage::Refused> out;
-  for (const RefusedMove& r : log.refused) {
+  for (const RefusedCandidate& r : log.refused) {
     const bool asked = std::ranges::any_of(wishes, [&r](const Wish& w) {
       return w.about(r.pass) && (w.nodes.empty() || w.nodes.contains(r.place.node) ||
                                  w.nodes.contains(r.value) || w.nodes.contains(node_name(r)));

@@ -6,7 +6,7 @@
 
 #include "graphopt/stages/clean_up.h"
 #include "ir/model.h"
-#include "rewrite/move_log.h"
+#include "rewrite/refusal_log.h"
 
 namespace graphopt {
 
@@ -15,7 +15,7 @@ std::vector<std::string> explained_passes(const CleanUpStage::Options& options);
 
 // Returns the refusals that the options ask for, in the order of the log. `m` is the model after the passes:
 // a node is also found by another result than its first one if it is still there.
-std::vector<CleanUpStage::Refused> asked_refusals(const MoveLog& log, const Model& m,
+std::vector<CleanUpStage::Refused> asked_refusals(const RefusalLog& log, const Model& m,
                                                   const CleanUpStage::Options& options);
 
 // Returns a warning for each name of the options that no node and no result has, or had before the passes.

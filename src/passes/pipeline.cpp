@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "hoist/draft_store.h"
+#include "hoist/search_memory.h"
 #include "infer/refused_constants.h"
 #include "infer/refused_nodes.h"
 #include "infer/verify.h"
@@ -166,10 +166,10 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   PipelineReport report;
   report.hidden_operator = leave_hidden_operators(model, options, *chosen);
   Journal journal(options.rewrite_budget);
-  DraftStore drafts(model, infer);
+  SearchMemory memory(model, infer, options.moves);
   SelfCheck check;
   PassContext context{
-      model, infer, journal, options.pass, options.moves, &drafts, options.verify_each ? &check : nullptr};
+      model, infer, journal, options.pass, options.refusals, &memory, options.verify_each ? &check : nullptr};
   ConstancyPolicy policy(model, infer, options);
   Checks checks{model, infer, policy, check, std::nullopt, hidden_operator(model).valid()};
   // What follows from a node of the main graph that no run accepts may contradict itself in ways that dims do

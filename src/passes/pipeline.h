@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hoist/move_log.h"
 #include "passes/pass.h"
 
 namespace graphopt {
@@ -25,7 +26,8 @@ struct PipelineOptions {
   std::vector<std::string> disabled;  // --disable-pass
   AddedPass added;
   PassOptions pass;                   // its strictness chooses the passes
-  MoveLog* moves = nullptr;           // filled when given
+  RefusalLog* refusals = nullptr;     // filled when given
+  MoveLog* moves = nullptr;           // the same
   const UsePolicy* policy = nullptr;  // asked beside the one that keeps bits
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;

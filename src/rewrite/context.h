@@ -9,7 +9,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "rewrite/journal.h"
-#include "rewrite/move_log.h"
+#include "rewrite/refusal_log.h"
 #include "rewrite/why.h"
 
 namespace graphopt {
@@ -60,16 +60,19 @@ struct SelfCheck {
   std::optional<Error> broken;  // the first finding
 };
 
-class DraftStore;  // hoist/draft_store.h
+// What passes of one kind keep between their runs. The pipeline makes it, and such a pass knows its type.
+struct PassMemory {
+  virtual ~PassMemory() = default;
+};
 
 struct PassContext {
   Model& model;
   Inference& infer;
   Journal& journal;
   const PassOptions& options;
-  MoveLog* moves = nullptr;      // none: moves are not recorded
-  DraftStore* drafts = nullptr;  // passed from one search to the next; none: each search builds its own
-  SelfCheck* check = nullptr;    // --verify-each: passes compare what they keep up to date with a fresh count
+  RefusalLog* refusals = nullptr;  // none: nobody asks for reasons
+  PassMemory* memory = nullptr;    // of the searches; none: each builds its own drafts, and records no moves
+  SelfCheck* check = nullptr;  // --verify-each: passes compare what they keep up to date with a fresh count
 
   MatchContext matching(Why* why = nullptr) const { return {model, infer, options, model.dims, why}; }
 };

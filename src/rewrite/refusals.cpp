@@ -9,9 +9,9 @@ std::string name_of(const Model& m, ValueId v) { return v ? std::string(m.text(m
 }  // namespace
 
 Refusals::Refusals(PassContext& c) : m_(c.model), pass_(c.journal.pass()) {
-  if (c.moves == nullptr || !c.moves->explains(pass_)) return;
-  log_ = c.moves;
-  std::erase_if(log_->refused, [this](const RefusedMove& r) { return r.pass == pass_; });
+  if (c.refusals == nullptr || !c.refusals->explains(pass_)) return;
+  log_ = c.refusals;
+  std::erase_if(log_->refused, [this](const RefusedCandidate& r) { return r.pass == pass_; });
 }
 
 Refusals::~Refusals() {

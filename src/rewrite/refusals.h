@@ -46,7 +46,7 @@ class Refusals {
 
   const Model& m_;
   std::string pass_;
-  MoveLog* log_ = nullptr;
+  RefusalLog* log_ = nullptr;
   std::vector<Entry> entries_;
   std::map<std::pair<std::string_view, std::size_t>, std::size_t> places_;  // in entries_
 };

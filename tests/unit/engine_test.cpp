@@ -53,12 +53,12 @@ struct Bench {
   // What --explain finds, as "value: reason".
   std::vector<std::string> refusals() const {
     std::vector<std::string> out;
-    for (const RefusedMove& r : log.refused) out.push_back(r.value + ": " + r.reason);
+    for (const RefusedCandidate& r : log.refused) out.push_back(r.value + ": " + r.reason);
     return out;
   }
   void explain(const std::string& pass) {
     log.explain = {pass};
-    context.moves = &log;
+    context.refusals = &log;
   }
   std::uint64_t run(TestRule& rule) {
     Rule* const rules[] = {&rule};
@@ -71,7 +71,7 @@ struct Bench {
   Journal journal;
   PassOptions options;
   PassContext context;
-  MoveLog log;
+  RefusalLog log;
 };
 
 // Lets the users of a node's result read its first operand.

@@ -26,16 +26,16 @@ TEST(Search, ANewNodeStandsForTheNodeUpstreamOfIt) {
   Journal journal;
   journal.begin_pass("test");
   PassOptions options;
-  MoveLog moves;
-  moves.explain = {"test"};
-  PassContext c{*given.model, *given.facts, journal, options, &moves};
+  RefusalLog refusals;
+  refusals.explain = {"test"};
+  PassContext c{*given.model, *given.facts, journal, options, &refusals};
   const NodeId neg = given.model->value(given.value("y")).def;
   const Place place = place_of(*given.model, neg);
   MoveKinds kinds;
   kinds.rebase = true;
   EXPECT_EQ(search_moves(c, kinds).kept, 1u);
-  const auto at = std::ranges::find(moves.refused, "y", &RefusedMove::value);
-  ASSERT_NE(at, moves.refused.end());
+  const auto at = std::ranges::find(refusals.refused, "y", &RefusedCandidate::value);
+  ASSERT_NE(at, refusals.refused.end());
   EXPECT_EQ(at->place, place) << at->place.node << " " << at->place.op;
 }
 

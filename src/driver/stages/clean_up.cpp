@@ -46,14 +46,21 @@ void report_folding(Run& run, const RuntimeFolding& folding) {
     run.warn("--fold ort: the constant part stays computed, since ONNX Runtime does not run it: " + why);
 }
 
-// A run with `moves` is the main one: it reports to the observer and to the log.
-Status run_passes(Run& run, Work& work, MoveLog* moves) {
+// What the passes of the main run are recorded in.
+struct Logs {
+  RefusalLog refusals;
+  MoveLog moves;
+};
+
+// A run with logs is the main one: it reports to the observer, too.
+Status run_passes(Run& run, Work& work, Logs* logs) {
   const CleanUpStage::Options& options = run.options.clean_up;
   std::uint64_t steps = 0;
   CleanUpHooks hooks;
   hooks.should_stop = [&run] { return run.out_of_time(); };
-  hooks.moves = moves;
-  if (moves) {
+  if (logs != nullptr) {
+    hooks.refusals = &logs->refusals;
+    hooks.moves = &logs->moves;
     hooks.after_pass = [&](std::string_view pass, const Model& model, bool changed) {
       run.observer.step(pass, ++steps, 0);
       if (run.observer.wants(LogLevel::Debug)) {
@@ -71,14 +78,15 @@ Status run_passes(Run& run, Work& work, MoveLog* moves) {
   return Done{};
 }
 
-void report_moves(Run& run, const MoveLog& log) {
+void report_moves(Run& run, const Logs& logs) {
+  const MoveLog& log = logs.moves;
   CleanUpStage::Report& report = run.report.clean_up;
   const auto cost = [](const MoveCost& c) { return CleanUpStage::Cost{c.compute, c.free, c.deform}; };
   for (const KeptMove& m : log.kept)
     report.moves.push_back({std::string(m.pass), std::string(m.kind),
                             to_string(place_of(run.work->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report.costs.push_back({c.name, cost(c.before), cost(c.after)});
-  report.explain = asked_refusals(log, run.work->model, run.options.clean_up);
+  report.explain = asked_refusals(logs.refusals, run.work->model, run.options.clean_up);
   for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
     run.warn(warning);
   for (const LimitCount& l : log.limits) run.add_limit(l.name, l.times);
@@ -111,13 +119,10 @@ void report_passes(Run& run, const PipelineReport& pipeline) {
 Status run_clean_up(Run& run) {
   Work& work = *run.work;
   const std::uint64_t inferred_before = work.inference->inferred();
-  MoveLog moves{.explain = explained_passes(run.options.clean_up),
-                .kept = {},
-                .refused = {},
-                .costs = {},
-                .limits = {}};
-  if (Status done = run_passes(run, work, &moves); !done) return done;
-  report_moves(run, moves);
+  Logs logs;
+  logs.refusals.explain = explained_passes(run.options.clean_up);
+  if (Status done = run_passes(run, work, &logs); !done) return done;
+  report_moves(run, logs);
   report_passes(run, work.pipeline);
   InferStage::Report& inference = *run.report.infer;
   inference.inferred = work.inference->inferred();
@@ -200,6 +205,7 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
   o.verify_each = options.clean_up.verify_each;
   o.rewrite_budget = work.rewrite_budget;
   o.should_stop = hooks.should_stop;
+  o.refusals = hooks.refusals;
   o.moves = hooks.moves;
   o.after_pass = hooks.after_pass;
   const bool bound = hooks.bound || specializes(bindings_of(options.infer));
