@@ -56,6 +56,11 @@ STEPS = {
     " && ctest --preset fuzz -L '^fuzz$'",
     "threads": "cmake --preset thread && cmake --build --preset thread --target unit_threads_test"
     " && build/thread/tests/unit_threads_test",
+    # Types of one name that are not the same: g++ compares those of all layers when it joins their archives,
+    # and -r ends before it generates code. Each layer is one source, in which a second type is refused.
+    "odr": "cmake --preset odr && cmake --build --preset odr --target graphopt_command_line graphopt_commands"
+    " && g++ -O0 -flto=auto -Wodr -Werror=odr -r -flinker-output=rel -o build/odr/all.o"
+    " -Wl,--whole-archive $(find build/odr/src build/odr/tools -name '*.a')",
     "tidy": "tools/tidy --all",
     # Each test of the commit tier alone, so that its seconds are its own.
     "alone": "@PYTHON@ -B tests/alone.py build/release",
