@@ -9,6 +9,7 @@
 #include <span>
 
 #include "infer/rules.h"
+#include "ops/facts_kernels.h"
 
 namespace graphopt::rules {
 namespace {
@@ -93,10 +94,7 @@ void attention(NodeContext& c) {
   const std::int64_t heads = c.attr_int(names::q_num_heads, 0), kv_heads = c.attr_int(names::kv_num_heads, 0);
   if (flat && (heads < 1 || kv_heads < 1)) return elem_only(c, c.elem(0));
   const DimId q_heads = flat ? c.constant(heads) : q[1], k_heads = flat ? c.constant(kv_heads) : k[1];
-  constexpr int kLastKernel = 24;
-  const bool has_kernel =
-      c.opset() <= kLastKernel && (c.elem(0) == DType::Float || c.elem(0) == DType::Float16);
-  if (!has_kernel) return attention_body(c, q_heads, k_heads);
+  if (!has_kernel(OpKind::Attention, c.opset(), c.elem(0))) return attention_body(c, q_heads, k_heads);
   const DimId q_length = flat ? q[1] : q[2], k_length = flat ? k[1] : k[2], v_length = flat ? v[1] : v[2];
   const auto per_head = [&](DimId d) { return flat ? c.dims.exact_div(d, c.constant(kv_heads)) : d; };
   const DimId k_size = per_head(flat ? k[2] : k[3]), v_size = per_head(flat ? v[2] : v[3]);

@@ -1,22 +1,14 @@
 #include "ops/deformation.h"
 
+#include "ops/facts_kernels.h"
+
 namespace graphopt {
 
 bool moves_type(std::int64_t opset, DType type) {
-  // Concat before opset 4 and Reshape before 5 take only these.
-  if (opset < 5) return type == DType::Float || type == DType::Double || type == DType::Float16;
-  switch (type) {
-      // clang-format off
-    case DType::Float: case DType::Double: case DType::Float16: case DType::Bool:
-    case DType::Int8: case DType::Int16: case DType::Int32: case DType::Int64:
-    case DType::UInt8: case DType::UInt16: case DType::UInt32: case DType::UInt64:
-      return true;
-      // clang-format on
-    case DType::BFloat16: return opset >= 13;
-    default:  // strings, complex numbers and the small types: at least one of the operators does not take
-              // them
-      return false;
-  }
+  constexpr OpKind kMoves[] = {OpKind::Reshape,   OpKind::Squeeze, OpKind::Unsqueeze,
+                               OpKind::Transpose, OpKind::Concat,  OpKind::Split};
+  return type != DType::String &&
+         std::ranges::all_of(kMoves, [=](OpKind kind) { return has_kernel(kind, opset, type); });
 }
 
 }  // namespace graphopt

@@ -110,7 +110,8 @@ DeformForm deform_form(const DimPool& dims, std::span<const DimId> from, std::sp
   return form;
 }
 
-// Returns whether Reshape, Concat and Split take the element type in this opset.
+// Returns whether ONNX Runtime has Reshape, Squeeze, Unsqueeze, Transpose, Concat and Split for the element
+// type in this opset. Strings are left where they are.
 bool moves_type(std::int64_t opset, DType type);
 
 }  // namespace graphopt

@@ -10,8 +10,8 @@
 #include <limits>
 #include <numbers>
 
+#include "ops/facts_kernels.h"
 #include "ops/fold_kernel.h"
-#include "ops/function_bodies.h"
 #include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {

@@ -70,6 +70,10 @@ AffineMap normalization(std::span<const double> scale, std::span<const double> b
   return map;
 }
 
+bool can_scale(DType type) {
+  return with_type(type, [](auto) { return true; });
+}
+
 bool simplify(AffineMap& map) {
   const auto finite = [](double x) { return std::isfinite(x); };
   if (!std::ranges::all_of(map.scale, finite) || !std::ranges::all_of(map.offset, finite)) return false;

@@ -28,6 +28,9 @@ inline double channel(const std::vector<double>& list, std::int64_t i, double ne
 AffineMap normalization(std::span<const double> scale, std::span<const double> bias,
                         std::span<const double> mean, std::span<const double> variance, double epsilon);
 
+// Returns whether payloads of this type can be computed: float16, float and double.
+bool can_scale(DType type);
+
 // A scale of ones and an offset of zeros are left out. Returns false if a number is not finite.
 bool simplify(AffineMap& map);
 

@@ -16,7 +16,7 @@
 // becomes two nodes, both must go. Ends: each rewrite removes a deformation and makes none.
 // Left alone: products that something else reads; Gemms with other factors than 1, a transposed first
 // operand, or a transposed second one that is no constant of its own; a third operand that differs by row;
-// element types other than float16, float and double.
+// element types for which ONNX Runtime has no MatMul in the opset.
 //
 //   r = Reshape (x, s)             # [batch, length, 8] -> [batch * length, 8]
 //   p = MatMul (r, w)
@@ -30,6 +30,7 @@
 #include "ops/attributes.h"
 #include "ops/constants.h"
 #include "ops/deformation.h"
+#include "ops/facts_kernels.h"
 #include "ops/fold.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
@@ -103,7 +104,7 @@ class BatchProduct final : public Rule {
     if (!attributes_known(m, out.product) || !attributes_known(m, n))
       return c.no(out.product, "it, or the Reshape beside it, has unknown attributes");
     const DType type = c.infer.dtype(p);
-    if (type != DType::Float16 && type != DType::Float && type != DType::Double)
+    if (!runs_as_one_node(OpKind::MatMul, m.opset(n), type))
       return c.no(out.product, "MatMul has no kernel for the element type");
     out.rows = m.input(out.product, 0);
     out.weight = m.input(out.product, 1);

@@ -20,7 +20,8 @@
 // Left alone: maps that may change dims; products whose result something else reads; constants that a caller
 // may override; a new weight that adds more than --fold-limit to the file (other nodes read the old one);
 // a Mul or Add upstream that ends a normalization or Gelu written in primitives, which runtimes fuse as a
-// whole; integers; bfloat16, for which ONNX Runtime has no kernels of these operators on a CPU.
+// whole; integers; bfloat16, for which ONNX Runtime has no kernels of these operators on a CPU to compare
+// with.
 //
 //   c = Conv (x, W)
 //   y = BatchNormalization (c, s, b, mean, var)      =>      y = Conv (x, W_1, y_bias)
@@ -33,6 +34,7 @@
 
 #include "ops/attributes.h"
 #include "ops/constants.h"
+#include "ops/facts_kernels.h"
 #include "ops/node_facts.h"
 #include "passes/affine_map.h"
 #include "passes/joined_constants.h"
@@ -163,8 +165,7 @@ bool read_product(const MatchContext& c, NodeId n, NodeId product, Product& p) {
   const std::vector<std::int64_t>& d = t.dims;
   if (t.elements < 1 || d.size() < (p.is_convolution() ? 3 : 2))
     return c.no(n, "the weight has too few dims");
-  if (t.dtype != DType::Float && t.dtype != DType::Double && t.dtype != DType::Float16)
-    return c.no(n, "the element type is not one that is folded");
+  if (!can_scale(t.dtype)) return c.no(n, "the element type is not one that is folded");
   if (p.is_convolution()) {
     w.outer_is_result = p.kind == OpKind::Conv;
     w.group = int_attr(m, product, names::group).value_or(0);
@@ -283,7 +284,8 @@ class FoldAffine : public Rule {
   bool may_become_gemm(const MatchContext& c) const {
     const Tensor& w = c.model.tensor(p_.weight.tensor);
     const ValueId x = c.model.input(p_.node, 0);
-    return w.dims.size() == 2 && w.dtype != DType::Float16 && c.infer.dims(x).size() == 2;
+    return w.dims.size() == 2 && w.dtype != DType::Float16 && c.infer.dims(x).size() == 2 &&
+           runs_as_one_node(OpKind::Gemm, c.model.opset(p_.node), w.dtype);
   }
 
   bool grows_little(const MatchContext& c, const MapNode& a, std::int64_t bias_elements) const {

@@ -16,7 +16,7 @@
 // a zero, of which a Clip would keep the sign that x has. Where x and a bound are zeros of
 // different sign, Relu and Clip keep x (in ONNX Runtime, vectors and tails alike; measured by
 // tests/property/bounds.py), but Max and Min keep this or that by position, and so does a Relu that ONNX
-// Runtime computes as a Max (ops/function_bodies.h): such a limit becomes a Clip only at -O2, and what may
+// Runtime computes as a Max (ops/facts_kernels.h): such a limit becomes a Clip only at -O2, and what may
 // change is the sign of a zero. Integers are compared as integers; bounds
 // that are attributes are floats, and bind floats alone.
 // Lowers: launches. Ends: each rewrite removes an operator.
@@ -39,7 +39,7 @@
 
 #include "ops/attributes.h"
 #include "ops/constants.h"
-#include "ops/function_bodies.h"
+#include "ops/facts_kernels.h"
 #include "passes/rule_pass.h"
 #include "rewrite/build.h"
 #include "rewrite/match.h"
@@ -47,7 +47,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kClipOfDefaults = 6, kBoundsByOperand = 11, kClipOfMoreTypes = 12;
+constexpr std::int64_t kClipOfDefaults = 6, kBoundsByOperand = 11;
 constexpr OpKind kLimits[] = {OpKind::Relu, OpKind::Clip, OpKind::Max, OpKind::Min};
 
 // (x, 0) for a floating type and (0, i) for an integer type: both orders are that of the numbers.
@@ -81,7 +81,7 @@ NumberLine reals(double greatest) {
   return {true, {-infinity, 0}, {-greatest, 0}, {greatest, 0}, {infinity, 0}};
 }
 
-// Nothing for types that ONNX Runtime does not limit, and for uint64, whose numbers int64 does not hold.
+// Nothing for types that are not limited, and for uint64, whose numbers int64 does not hold.
 std::optional<NumberLine> numbers_of(DType type) {
   switch (type) {
     case DType::Float16: return reals(65504);
@@ -97,9 +97,7 @@ std::optional<NumberLine> numbers_of(DType type) {
 }
 
 bool has_clip(std::int64_t opset, DType type) {
-  if (opset >= kClipOfMoreTypes) return true;
-  if (opset >= kBoundsByOperand && type == DType::Float16) return true;
-  return opset >= kClipOfDefaults && type == DType::Float;
+  return (opset >= kBoundsByOperand || type == DType::Float) && runs_as_one_node(OpKind::Clip, opset, type);
 }
 
 std::optional<Number> number_of(const Model& m, ValueId v, bool real) {

@@ -9,9 +9,9 @@
 // another order. Each of two such sums is within (K + 1) * eps * (sum |a||b| + |c|) of the true one. NaN and
 // infinities stay where they are as long as no partial sum overflows.
 // Lowers: nodes. Ends: each rewrite removes a node and makes none.
-// Left alone: products of more dims (a Gemm would need Reshapes around it), element types other than float16,
-// float and double (ONNX Runtime has no other kernels), a product that something else reads, MatMuls without
-// a third operand before opset 11, where a Gemm must have one.
+// Left alone: products of more dims (a Gemm would need Reshapes around it), element types for which ONNX
+// Runtime has no Gemm, a product that something else reads, MatMuls without a third operand before opset 11,
+// where a Gemm must have one.
 //
 //   p = MatMul (a, b)
 //   y = Add (p, c)             =>      y = Gemm (a, b, c)
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "ops/attributes.h"
+#include "ops/facts_kernels.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 #include "rewrite/match.h"
@@ -31,8 +32,11 @@ bool is_matrix(const MatchContext& c, ValueId v) {
   return c.infer.has_rank(v) && c.infer.dims(v).size() == 2;
 }
 
-// The types for which ONNX Runtime has both MatMul and Gemm.
-bool has_kernel(DType t) { return t == DType::Float16 || t == DType::Float || t == DType::Double; }
+// Returns whether ONNX Runtime has a Gemm for the type of v, a result of n.
+bool has_gemm(const MatchContext& c, NodeId n, ValueId v) {
+  return runs_as_one_node(OpKind::Gemm, c.model.opset(n), c.infer.dtype(v)) ||
+         c.no(n, "Gemm has no kernel for the element type");
+}
 
 class AddToGemm final : public Rule {
  public:
@@ -48,7 +52,7 @@ class AddToGemm final : public Rule {
     const auto either = one_of(made_by(OpKind::MatMul).bind(product_), made_by(OpKind::Gemm).bind(product_));
     if (!matches(c, n, op(OpKind::Add, either, any(c_)).opset(7))) return false;
     if (!is_matrix(c, a_) || !is_matrix(c, b_)) return c.no(n, "Gemm needs operands of rank 2");
-    if (!has_kernel(c.infer.dtype(product))) return c.no(n, "Gemm has no kernel for the element type");
+    if (!has_gemm(c, n, product)) return false;
     if (!c.infer.has_rank(c_)) return c.no(n, "the rank of what is added is not known");
     // It counted for nothing without a third operand.
     if (has_attr(m, product_, names::beta)) return c.no(product_, "beta is written");
@@ -79,7 +83,7 @@ class TransposeToGemm final : public Rule {
     const Model& m = c.model;
     const bool matmul = m.kind(n) == OpKind::MatMul;
     if (!matches(c, n, op(m.kind(n), any(), any()).and_more().opset(matmul ? 11 : 7))) return false;
-    if (!has_kernel(c.infer.dtype(m.output(n, 0)))) return c.no(n, "Gemm has no kernel for the element type");
+    if (!has_gemm(c, n, m.output(n, 0))) return false;
     for (slot_ = 0; slot_ < 2; ++slot_) {
       const ValueId x = m.input(n, slot_);
       // A capture of an outer graph stays: it may be computed once there, and often here.

@@ -153,6 +153,10 @@ class RaiseNormalization : public RaiseRule {
       }
       if (!m.can_hold_constant(m.node(n).graph, type)) return c.no(n, "a constant cannot be written here");
     }
+    // There are kernels for other types, too, but the standard computes their normalizations in float.
+    if (type != DType::Float && type != DType::Float16)
+      return c.no(n,
+                  "the standard computes normalizations in float, which may be less than the primitives do");
     return may_raise(c, n, kind, x_, m.output(n, 0));
   }
 

@@ -1,47 +1,24 @@
-// What ONNX Runtime has for the operators that rules raise subgraphs to.
+// For which element types raising pays.
 //
 // Problem: an operator of a new opset may have a kernel for float alone; for other types ONNX Runtime refuses
 // the model, inserts casts, or expands the operator into the primitives of its definition, which may be more
 // nodes than the exporter's. A raised subgraph would then be slower, or not run at all.
-// Method: a table of the element types with which raising pays, learnt by tests/equal/raised_kernels.py from
-// the installed runtime: it writes each subgraph in each type and opset, and holds graphopt to raise only
-// those that ONNX Runtime runs with no more nodes than the original. HardSigmoid and HardSwish of float16 are
-// missing since opset 18 expands them; Swish and GroupNormalization have no kernel in any type.
+// Method: raising pays where the operator has a kernel for the type (ops/facts_kernels.h), and for float also
+// where its body is expanded, which then has no more nodes than the primitives. In float16 Casts come on top
+// of them. tests/equal/raised_kernels.py writes each subgraph in each type and opset, and holds graphopt to
+// raise only those that ONNX Runtime runs with no more nodes than the original. Swish and GroupNormalization
+// have no kernel in any type.
 
 #include "passes/raise_rule.h"
 
-#include <algorithm>
-
 #include "ops/facts.h"
+#include "ops/facts_kernels.h"
 #include "ops/node_facts.h"
 
 namespace graphopt {
-namespace {
-
-using enum DType;
-constexpr DType kNarrowTypes[] = {Float16, Float}, kWideTypes[] = {Float, Double}, kFloatAlone[] = {Float};
-
-// The types of an operator.
-std::span<const DType> types_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::DepthToSpace:
-    case OpKind::SpaceToDepth: return kWideTypes;
-    case OpKind::LayerNormalization:
-    case OpKind::RMSNormalization: return kNarrowTypes;
-    case OpKind::Gelu:
-    case OpKind::HardSigmoid:
-    case OpKind::HardSwish:
-    case OpKind::Mish: return kFloatAlone;
-    default: return {};
-  }
-}
-
-}  // namespace
-
 bool has_raised_kernel(OpKind kind, std::int64_t opset, DType type) {
-  // No opset removes one of them.
-  const OpFacts& row = facts(kind, static_cast<int>(opset));
-  return row.kind == kind && std::ranges::count(types_of(kind), type) > 0;
+  const Computed way = computed_by(kind, opset, type);
+  return way == Computed::ByKernel || (way == Computed::ByBody && type == DType::Float);
 }
 
 bool RaiseRule::may_raise(const MatchContext& c, NodeId n, OpKind kind, ValueId x, ValueId y) const {

@@ -9,8 +9,8 @@
 
 namespace graphopt {
 
-// Returns whether the operator is worth writing in this opset of ai.onnx: it exists there, and ONNX Runtime
-// has a kernel for the element type on a CPU, or expands it into no more nodes than the primitives have.
+// Returns whether the operator is worth writing in this opset of ai.onnx: ONNX Runtime has a kernel for the
+// element type on a CPU, or expands it into no more nodes than the primitives have.
 bool has_raised_kernel(OpKind kind, std::int64_t opset, DType type);
 
 // How far a constant may be from the number in the formula, relative to it: four times what it costs to round

@@ -10,7 +10,8 @@
 // that folding uses casts the one number as the runtime casts each element (ops/fold.h, FoldExactness).
 // Lowers: nodes; operands, where the CastLike stays as a Cast. Ends: each rewrite removes a CastLike or a
 // Cast of a ConstantOfShape, and none makes any.
-// Left alone: types that are not known, Casts to a type that ConstantOfShape does not write in all opsets,
+// Left alone: types that are not known, Casts to a type of which ONNX Runtime has no
+// ConstantOfShape in the opset,
 // numbers whose Cast rounds where every bit is promised.
 //
 //   f = ConstantOfShape <value = float {1}> (s)
@@ -22,6 +23,7 @@
 #include <utility>
 
 #include "ops/attributes.h"
+#include "ops/facts_kernels.h"
 #include "ops/fold.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
@@ -57,25 +59,6 @@ class CastLikeToCast final : public Rule {
   DType type_ = DType::Undefined;
 };
 
-// The types that ConstantOfShape writes since it exists, for all of which ONNX Runtime has its kernel.
-bool fills(DType t) {
-  switch (t) {
-    case DType::Float16:
-    case DType::Float:
-    case DType::Double:
-    case DType::Int8:
-    case DType::Int16:
-    case DType::Int32:
-    case DType::Int64:
-    case DType::UInt8:
-    case DType::UInt16:
-    case DType::UInt32:
-    case DType::UInt64:
-    case DType::Bool: return true;
-    default: return false;
-  }
-}
-
 class CastFill final : public Rule {
  public:
   static constexpr Counter kCounter{"fills", "ConstantOfShapes that took in a Cast"};
@@ -90,7 +73,8 @@ class CastFill final : public Rule {
                  op(OpKind::Cast, op(OpKind::ConstantOfShape, any()).single_use().bind(filled).bind(fill_))))
       return false;
     const DType to = c.infer.dtype(m.output(n, 0));
-    if (!fills(to)) return c.no(n, "ConstantOfShape does not write the type");
+    if (!has_kernel(OpKind::ConstantOfShape, m.opset(n), to))
+      return c.no(n, "ConstantOfShape does not write the type");
     const std::int64_t one = 1;
     const Tensor shape = int64_tensor(std::span(&one, 1));
     const Folded number = evaluate(m, {OpKind::ConstantOfShape, m.opset(fill_), m.attrs(fill_)}, {&shape});

@@ -12,7 +12,7 @@
 // an Add. batch-products does not undo it: the Reshape gives other dims than those of the value. Left alone:
 // values of fewer than three axes or with a symbol as last extent; products and sums that something else
 // reads; what is added is no vector along the last axis; Reshapes whose dims no constant says, counted from
-// two axes; element types other than float16, float and double.
+// two axes; element types for which ONNX Runtime has no Gemm.
 //
 //   p = MatMul (x, w)              # x: [n, 7, 8], w: [8, 6]            r = Reshape (x, {-1, 8})
 //   s = Add (p, c)                                                      g = Gemm (r, w, c)
@@ -25,6 +25,7 @@
 
 #include "ops/attributes.h"
 #include "ops/deformation.h"
+#include "ops/facts_kernels.h"
 #include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 #include "rewrite/build.h"
@@ -112,7 +113,7 @@ class ShareRows final : public Rule {
     for (const ValueId v : {p.x, p.matrix, p.term, s, y})
       if (!c.infer.has_rank(v)) return refuse("a rank is not known");
     const DType type = c.infer.dtype(s);
-    if (type != DType::Float16 && type != DType::Float && type != DType::Double)
+    if (!runs_as_one_node(OpKind::Gemm, m.opset(n), type))
       return refuse("Gemm has no kernel for the element type");
     const auto x = c.infer.dims(p.x), matrix = c.infer.dims(p.matrix), to = c.infer.dims(y);
     if (x.size() < 3 || matrix.size() != 2 || m.is_fixed(p.x) || m.is_fixed(y) || m.constant_of(p.x))

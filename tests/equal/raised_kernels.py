@@ -6,13 +6,12 @@
   raised_kernels.py GRAPHOPT [--only TEXT] [-v]
 
 The passes raise-activations, raise-norms and raise-shuffles write one operator for a subgraph. Each subgraph
-is made here in each floating type at several opsets. Then
+is made here in each floating type, those that move elements also of bytes, at several opsets. Then
 
   where graphopt raises it, ONNX Runtime must load and run the result with its optimizations on and off, give
     close results, and keep no more nodes than of the original: what it expands or casts counts;
   where graphopt does not, ONNX Runtime must refuse the operator, or keep as many nodes of it as of the
-    original, or more; or there is another reason (KEPT). Otherwise the table of src/passes/raise_rule.cpp is
-    out of date.
+    original, or more; or there is another reason (KEPT). Otherwise src/passes/raise_rule.cpp is out of date.
 
 Swish, which no rule writes, is in the list, too: a runtime that gets a kernel for it turns the second part
 red.
@@ -30,7 +29,8 @@ import onnx
 from onnx import TensorProto, helper
 
 TYPES = {"float16": TensorProto.FLOAT16, "float": TensorProto.FLOAT, "double": TensorProto.DOUBLE}
-NUMPY = {"float16": np.float16, "float": np.float32, "double": np.float64}
+BYTES = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8}  # for operators that move elements
+NUMPY = {"float16": np.float16, "float": np.float32, "double": np.float64, "int8": np.int8, "uint8": np.uint8}
 SHAPE = [2, 4, 8, 6]
 
 # The standard computes normalizations in float, whatever the type is (stash_type): raising would lose digits
@@ -109,7 +109,7 @@ def model_of(nodes, type_name, opset):
             operands = operands[:1]
         names = [o if isinstance(o, str) else constant(o) for o in operands]
         made.append(helper.make_node(op, names, [result], **given))
-    t = TYPES[type_name]
+    t = {**TYPES, **BYTES}[type_name]
     inputs = [helper.make_tensor_value_info("x", t, SHAPE)]
     if any("scale" in n.input for n in made):
         inputs.append(helper.make_tensor_value_info("scale", t, SHAPE[-1:]))
@@ -136,8 +136,8 @@ def run(model, folder, on):
     kept = len(onnx.load(target).graph.node)
     rng, feeds = np.random.default_rng(1), {}
     for v in session.get_inputs():
-        kind = {"tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64}
-        feeds[v.name] = rng.uniform(-4, 4, v.shape).astype(kind[v.type])
+        kind = NUMPY[v.type.removeprefix("tensor(").removesuffix(")")]
+        feeds[v.name] = rng.uniform(0 if kind == np.uint8 else -4, 4, v.shape).astype(kind)
     return session.run(None, feeds)[0], kept
 
 
@@ -169,7 +169,7 @@ def examine(tool, name, type_name, opset, folder):
         for (x, kept_before), (y, kept_after), level in zip(before, after, ("off", "on"), strict=True):
             if kept_after > kept_before:
                 return "raised", f"{kept_before} nodes became {kept_after}, optimizations {level}"
-            u = np.finfo(x.dtype).eps
+            u = 0 if type_name in BYTES else np.finfo(x.dtype).eps
             if not np.allclose(x, y, rtol=64 * u, atol=64 * u):
                 return "raised", f"the results differ by {np.max(np.abs(x - y))}, optimizations {level}"
         return f"raised, {before[1][1]} -> {after[1][1]} nodes", None
@@ -194,7 +194,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, family in FAMILIES.items():
             for opset in (o for o in OPSETS if o >= family[1]) if a.only in name else ():
-                for type_name in TYPES:
+                moves = family[0] in ("DepthToSpace", "SpaceToDepth")
+                for type_name in [*TYPES, *(BYTES if moves else ())]:
                     verdict, problem = examine(a.tool, name, type_name, opset, folder)
                     count, bad, raised = count + 1, bad + bool(problem), raised + verdict.startswith("raised")
                     if problem or a.v:

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/constants.h"
-#include "ops/function_bodies.h"
+#include "ops/facts_kernels.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
 
