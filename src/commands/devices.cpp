@@ -3,7 +3,6 @@
 #include "graphopt/devices.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <new>
@@ -21,8 +20,7 @@ namespace graphopt {
 namespace {
 
 std::string kind_name(DeviceKind kind) {
-  constexpr std::array<std::string_view, 6> kNames = {"cpu", "gpu", "npu", "dsp", "fpga", "other"};
-  return std::string(kNames[static_cast<std::size_t>(kind)]);
+  return std::string(kDeviceKindNames[static_cast<std::size_t>(kind)]);
 }
 
 std::vector<DeviceListing::Source> sources_of(const Profile& p) {
