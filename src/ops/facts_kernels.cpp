@@ -17,93 +17,96 @@ namespace graphopt {
 namespace {
 
 using enum DType;
-using Types = std::uint32_t;  // bit i: the type of number i
+using TypeSet = std::uint32_t;  // bit i: the type of number i
 
-template <class... T> consteval Types of(T... types) {
-  return (Types{0} | ... | (Types{1} << static_cast<unsigned>(types)));
+template <class... T> consteval TypeSet types_in(T... types) {
+  return (TypeSet{0} | ... | (TypeSet{1} << static_cast<unsigned>(types)));
 }
 
 // The element types of ONNX before opset 13, but for strings and complex numbers.
-constexpr Types kPlain =
-    of(Bool, Double, Float, Float16, Int16, Int32, Int64, Int8, UInt16, UInt32, UInt64, UInt8);
+constexpr TypeSet kTypesOfOld =
+    types_in(Bool, Double, Float, Float16, Int16, Int32, Int64, Int8, UInt16, UInt32, UInt64, UInt8);
 
-struct Kernels {
+struct Measured {
   OpKind kind;
   std::uint8_t since;
-  Types kernel, casts, body;
+  TypeSet kernel, casts, body;
 };
 
-constexpr Kernels kKernels[] = {
-    {OpKind::Attention, 23, of(Float, Float16), of(), of(Double)},
-    {OpKind::Attention, 25, of(), of(), of(Double, Float, Float16)},
-    {OpKind::Clip, 6, of(Float), of(Float16), of()},
-    {OpKind::Clip, 12, of(Double, Float, Float16, Int32, Int64, Int8, UInt32, UInt64, UInt8), of(), of()},
-    {OpKind::Clip, 13, of(Double, Float, Float16, Int32, Int64, Int8, UInt32, UInt64, UInt8), of(),
-     of(BFloat16, Int16, UInt16)},
-    {OpKind::Concat, 4, kPlain | of(String), of(), of()},
-    {OpKind::Concat, 13, kPlain | of(BFloat16, String), of(), of()},
-    {OpKind::ConstantOfShape, 9, kPlain, of(), of()},
-    {OpKind::ConstantOfShape, 20, kPlain | of(BFloat16), of(), of()},
-    {OpKind::DepthToSpace, 1, of(Double, Float), of(), of()},
-    {OpKind::DepthToSpace, 6, of(Double, Float), of(Float16), of()},
-    {OpKind::DepthToSpace, 11, of(Double, Float, Int8, UInt8), of(Float16), of()},
-    {OpKind::DepthToSpace, 28, of(Double, Float, Int8, UInt8), of(),
-     of(BFloat16, Bool, Float16, Int16, Int32, Int64, String, UInt16, UInt32, UInt64)},
-    {OpKind::Gelu, 20, of(Float), of(), of(Float16)},
-    {OpKind::Gemm, 7, of(Double, Float), of(Float16), of()},
-    {OpKind::HardSigmoid, 6, of(Float), of(Float16), of()},
-    {OpKind::HardSigmoid, 18, of(Float), of(), of(Double, Float16)},
-    {OpKind::HardSigmoid, 19, of(Float), of(Float16), of()},
-    {OpKind::HardSwish, 14, of(), of(), of(Float, Float16)},
-    {OpKind::HardSwish, 18, of(), of(), of(Double, Float, Float16)},
-    {OpKind::HardSwish, 19, of(), of(), of(Float, Float16)},
-    {OpKind::LayerNormalization, 17, of(BFloat16, Double, Float, Float16), of(), of()},
-    {OpKind::MatMul, 1, of(Double, Float), of(), of()},
-    {OpKind::MatMul, 6, of(Double, Float), of(Float16), of()},
-    {OpKind::MatMul, 9, of(Double, Float, Int32, Int64, UInt32, UInt64), of(Float16), of()},
-    {OpKind::Mish, 18, of(), of(), of(Double, Float, Float16)},
-    {OpKind::Mish, 19, of(), of(), of(Float, Float16)},
-    {OpKind::RMSNormalization, 23, of(Double, Float, Float16), of(), of()},
-    {OpKind::Relu, 6, of(Double, Float), of(Float16), of()},
-    {OpKind::Relu, 14, of(Double, Float, Int32, Int8), of(Float16), of()},
-    {OpKind::Relu, 18, of(Double, Float, Int32, Int8), of(), of(Float16, Int64)},
-    {OpKind::Relu, 19, of(Double, Float, Int32, Int8), of(Float16), of()},
-    {OpKind::Reshape, 1, of(Double, Float, Float16), of(), of()},
-    {OpKind::Reshape, 5, kPlain | of(String), of(), of()},
-    {OpKind::Reshape, 13, kPlain | of(BFloat16, String), of(), of()},
+constexpr Measured kMeasured[] = {
+    {OpKind::Attention, 23, types_in(Float, Float16), types_in(), types_in(Double)},
+    {OpKind::Attention, 25, types_in(), types_in(), types_in(Double, Float, Float16)},
+    {OpKind::Clip, 6, types_in(Float), types_in(Float16), types_in()},
+    {OpKind::Clip, 12, types_in(Double, Float, Float16, Int32, Int64, Int8, UInt32, UInt64, UInt8),
+     types_in(), types_in()},
+    {OpKind::Clip, 13, types_in(Double, Float, Float16, Int32, Int64, Int8, UInt32, UInt64, UInt8),
+     types_in(), types_in(BFloat16, Int16, UInt16)},
+    {OpKind::Concat, 4, kTypesOfOld | types_in(String), types_in(), types_in()},
+    {OpKind::Concat, 13, kTypesOfOld | types_in(BFloat16, String), types_in(), types_in()},
+    {OpKind::ConstantOfShape, 9, kTypesOfOld, types_in(), types_in()},
+    {OpKind::ConstantOfShape, 20, kTypesOfOld | types_in(BFloat16), types_in(), types_in()},
+    {OpKind::DepthToSpace, 1, types_in(Double, Float), types_in(), types_in()},
+    {OpKind::DepthToSpace, 6, types_in(Double, Float), types_in(Float16), types_in()},
+    {OpKind::DepthToSpace, 11, types_in(Double, Float, Int8, UInt8), types_in(Float16), types_in()},
+    {OpKind::DepthToSpace, 28, types_in(Double, Float, Int8, UInt8), types_in(),
+     types_in(BFloat16, Bool, Float16, Int16, Int32, Int64, String, UInt16, UInt32, UInt64)},
+    {OpKind::Gelu, 20, types_in(Float), types_in(), types_in(Float16)},
+    {OpKind::Gemm, 7, types_in(Double, Float), types_in(Float16), types_in()},
+    {OpKind::HardSigmoid, 6, types_in(Float), types_in(Float16), types_in()},
+    {OpKind::HardSigmoid, 18, types_in(Float), types_in(), types_in(Double, Float16)},
+    {OpKind::HardSigmoid, 19, types_in(Float), types_in(Float16), types_in()},
+    {OpKind::HardSwish, 14, types_in(), types_in(), types_in(Float, Float16)},
+    {OpKind::HardSwish, 18, types_in(), types_in(), types_in(Double, Float, Float16)},
+    {OpKind::HardSwish, 19, types_in(), types_in(), types_in(Float, Float16)},
+    {OpKind::LayerNormalization, 17, types_in(BFloat16, Double, Float, Float16), types_in(), types_in()},
+    {OpKind::MatMul, 1, types_in(Double, Float), types_in(), types_in()},
+    {OpKind::MatMul, 6, types_in(Double, Float), types_in(Float16), types_in()},
+    {OpKind::MatMul, 9, types_in(Double, Float, Int32, Int64, UInt32, UInt64), types_in(Float16), types_in()},
+    {OpKind::Mish, 18, types_in(), types_in(), types_in(Double, Float, Float16)},
+    {OpKind::Mish, 19, types_in(), types_in(), types_in(Float, Float16)},
+    {OpKind::RMSNormalization, 23, types_in(Double, Float, Float16), types_in(), types_in()},
+    {OpKind::Relu, 6, types_in(Double, Float), types_in(Float16), types_in()},
+    {OpKind::Relu, 14, types_in(Double, Float, Int32, Int8), types_in(Float16), types_in()},
+    {OpKind::Relu, 18, types_in(Double, Float, Int32, Int8), types_in(), types_in(Float16, Int64)},
+    {OpKind::Relu, 19, types_in(Double, Float, Int32, Int8), types_in(Float16), types_in()},
+    {OpKind::Reshape, 1, types_in(Double, Float, Float16), types_in(), types_in()},
+    {OpKind::Reshape, 5, kTypesOfOld | types_in(String), types_in(), types_in()},
+    {OpKind::Reshape, 13, kTypesOfOld | types_in(BFloat16, String), types_in(), types_in()},
     {OpKind::Reshape, 21,
-     kPlain | of(BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, String), of(), of()},
-    {OpKind::SpaceToDepth, 1, of(Double, Float, Int8, UInt8), of(), of()},
-    {OpKind::SpaceToDepth, 6, of(Double, Float, Int8, UInt8), of(Float16), of()},
-    {OpKind::SpaceToDepth, 28, of(Double, Float, Int8, UInt8), of(),
-     of(BFloat16, Bool, Float16, Int16, Int32, Int64, String, UInt16, UInt32, UInt64)},
-    {OpKind::Split, 2, kPlain | of(String), of(), of()},
-    {OpKind::Split, 13, kPlain | of(BFloat16, String), of(), of()},
-    {OpKind::Squeeze, 1, kPlain | of(String), of(), of()},
-    {OpKind::Squeeze, 13, kPlain | of(BFloat16, String), of(), of()},
-    {OpKind::Transpose, 1, kPlain | of(String), of(), of()},
-    {OpKind::Transpose, 13, kPlain | of(BFloat16, String), of(), of()},
+     kTypesOfOld | types_in(BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, String),
+     types_in(), types_in()},
+    {OpKind::SpaceToDepth, 1, types_in(Double, Float, Int8, UInt8), types_in(), types_in()},
+    {OpKind::SpaceToDepth, 6, types_in(Double, Float, Int8, UInt8), types_in(Float16), types_in()},
+    {OpKind::SpaceToDepth, 28, types_in(Double, Float, Int8, UInt8), types_in(),
+     types_in(BFloat16, Bool, Float16, Int16, Int32, Int64, String, UInt16, UInt32, UInt64)},
+    {OpKind::Split, 2, kTypesOfOld | types_in(String), types_in(), types_in()},
+    {OpKind::Split, 13, kTypesOfOld | types_in(BFloat16, String), types_in(), types_in()},
+    {OpKind::Squeeze, 1, kTypesOfOld | types_in(String), types_in(), types_in()},
+    {OpKind::Squeeze, 13, kTypesOfOld | types_in(BFloat16, String), types_in(), types_in()},
+    {OpKind::Transpose, 1, kTypesOfOld | types_in(String), types_in(), types_in()},
+    {OpKind::Transpose, 13, kTypesOfOld | types_in(BFloat16, String), types_in(), types_in()},
     {OpKind::Transpose, 21,
-     kPlain | of(BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Int4, String, UInt4),
-     of(), of()},
+     kTypesOfOld |
+         types_in(BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Int4, String, UInt4),
+     types_in(), types_in()},
     {OpKind::Transpose, 25,
-     kPlain | of(BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Int2, Int4, String,
-                 UInt2, UInt4),
-     of(), of()},
-    {OpKind::Unsqueeze, 1, kPlain | of(String), of(), of()},
-    {OpKind::Unsqueeze, 13, kPlain | of(BFloat16, String), of(), of()},
+     kTypesOfOld | types_in(BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Int2, Int4,
+                            String, UInt2, UInt4),
+     types_in(), types_in()},
+    {OpKind::Unsqueeze, 1, kTypesOfOld | types_in(String), types_in(), types_in()},
+    {OpKind::Unsqueeze, 13, kTypesOfOld | types_in(BFloat16, String), types_in(), types_in()},
 };
 
-constexpr bool is_sorted() {
-  for (std::size_t i = 1; i < std::size(kKernels); ++i)
-    if (std::tuple(kKernels[i].kind, kKernels[i].since) <=
-        std::tuple(kKernels[i - 1].kind, kKernels[i - 1].since))
+constexpr bool rows_are_sorted() {
+  for (std::size_t i = 1; i < std::size(kMeasured); ++i)
+    if (std::tuple(kMeasured[i].kind, kMeasured[i].since) <=
+        std::tuple(kMeasured[i - 1].kind, kMeasured[i - 1].since))
       return false;
   return true;
 }
-static_assert(is_sorted(), "rows are sorted by operator and opset");
+static_assert(rows_are_sorted(), "rows are sorted by operator and opset");
 
-constexpr auto kLastOfKind = index_by_kind(kKernels);
+constexpr auto kLastMeasured = index_by_kind(kMeasured);
 
 }  // namespace
 
@@ -111,10 +114,10 @@ Computed computed_by(OpKind kind, std::int64_t opset, DType type) {
   const std::size_t k = static_cast<std::size_t>(kind);
   if (k >= kOpKindCount || opset > kNewestOpset || static_cast<unsigned>(type) >= 32)
     return Computed::Unknown;
-  for (std::size_t i = kLastOfKind[k]; i > 0 && kKernels[i - 1].kind == kind; --i) {
-    const Kernels& row = kKernels[i - 1];
+  for (std::size_t i = kLastMeasured[k]; i > 0 && kMeasured[i - 1].kind == kind; --i) {
+    const Measured& row = kMeasured[i - 1];
     if (row.since > opset) continue;
-    const auto holds = [type](Types t) { return ((t >> static_cast<unsigned>(type)) & 1) != 0; };
+    const auto holds = [type](TypeSet t) { return ((t >> static_cast<unsigned>(type)) & 1) != 0; };
     if (holds(row.kernel)) return Computed::ByKernel;
     if (holds(row.casts)) return Computed::ByCasts;
     return holds(row.body) ? Computed::ByBody : Computed::Unknown;

@@ -150,7 +150,9 @@ def learn(operator, folder):
 def written(types):
     plain = types >= PLAIN
     named = ", ".join(SPELLED[t] for t in sorted(types - PLAIN if plain else types))
-    return " | ".join([*(["kPlain"] if plain else []), *([f"of({named})"] if named or not plain else [])])
+    return " | ".join(
+        [*(["kTypesOfOld"] if plain else []), *([f"types_in({named})"] if named or not plain else [])]
+    )
 
 
 def line(operator, since, found):
@@ -160,10 +162,12 @@ def line(operator, since, found):
 def read_table():
     """{operator: [(opset, {way: types})]} of the source."""
     text = TABLE.read_text(encoding="utf-8")
-    body = re.search(r"kKernels\[\] = \{(.*?)\n\};", text, re.DOTALL)[1]
+    body = re.search(r"kMeasured\[\] = \{(.*?)\n\};", text, re.DOTALL)[1]
     names, rows = {v: k for k, v in SPELLED.items()}, {}
     for row in re.finditer(r"\{OpKind::(\w+),\s*(\d+),([^{}]*)\}", body):
-        sets = re.findall(r"(kPlain)?(?:\s*\|\s*)?(?:of\(([^()]*)\))?\s*(?:,|$)", row[3].strip() + ",")
+        sets = re.findall(
+            r"(kTypesOfOld)?(?:\s*\|\s*)?(?:types_in\(([^()]*)\))?\s*(?:,|$)", row[3].strip() + ","
+        )
         sets = sets[: len(WAYS)]
         found = {
             w: {*(PLAIN if plain else ()), *(names[t] for t in re.findall(r"\w+", listed))}
