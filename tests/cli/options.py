@@ -142,6 +142,22 @@ def test_marks_of_buckets(tool, folder):
     refused(tool(*ask, folder / "none.onnx", "--bucket", "n=1,2"), INPUT, "none.onnx")
 
 
+def test_files_of_every_verb(tool, folder):
+    """No verb writes its report over a model, neither the one that it reads nor the one that it writes."""
+    path = saved(folder)
+    source = path.read_bytes()
+    for words in (
+        ["inspect", path, "--report", path],
+        ["compare", path, path, "--report", path],
+        ["devices", "check", "nnapi", path, "--report", path],
+        ["reduce", path, "--test", "true", "-o", folder / "s.onnx", "--report", path],
+        ["reduce", path, "--test", "true", "-o", folder / "s.onnx", "--report", folder / "s.onnx"],
+    ):
+        refused(tool(*words), USAGE, "same file")
+    refused(tool("inspect", path, "--json", "--report", "-"), USAGE, "--json and --report both want stdout")
+    expect(path.read_bytes() == source and not (folder / "s.onnx").exists(), "a model was overwritten")
+
+
 def test_shapes_must_fit(tool, folder):
     two = helper.make_graph(
         [helper.make_node("Add", ["a", "b"], ["y"])],

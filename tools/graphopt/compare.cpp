@@ -5,7 +5,7 @@
 
 #include "graphopt/option_rows.h"
 #include "handlers.h"
-#include "side_file.h"
+#include "output_paths.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -37,21 +37,20 @@ class Compare final : public Verb {
     options_.check = run_.check;
     options_.load = run_.load;
     if (figures_only_) options_.check.seeds = 0;
-    return check_side_file(report_file(tool.report));
+    run_.input = options_.first;
+    return check_output_paths(run_, tool);
   }
 
   const std::string& input() const override { return options_.first; }
 
   int run(Console& console, bool) override {
-    if (tool.timeout > 0) start_watchdog(tool.timeout, options_.first);
-    console.begin("compare");
-    const Result<Comparison> found = compare(options_, console);
-    stop_watchdog();
-    console.finish();
+    const Result<Comparison> found =
+        attended(*this, "compare", console, [&] { return compare(options_, console); });
     if (!found) return fail(found.errors(), console);
     const bool differ = found->figures.check && found->figures.check->verdict == "different";
-    if (const int status = tell_result(tool, to_json(*found), text_of(*found, differ), console); status != 0)
-      return status;
+    const int status =
+        tell_result(tool, [&] { return to_json(*found); }, [&] { return text_of(*found, differ); }, console);
+    if (status != 0) return status;
     // The second model does not load: the table has no line of it.
     if (differ && found->figures.check->outputs.empty())
       return fail({{ErrorKind::CheckFailed, in_file(options_.second), found->figures.check->why,

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "handlers.h"
-#include "side_file.h"
+#include "output_paths.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -72,20 +72,19 @@ class CheckDevice final : public Verb {
                          "graphopt devices check PROFILE IN; graphopt --list-devices lists profiles");
     if (options_.input.empty())
       return usage_error("devices check: no model is named", "graphopt devices check PROFILE IN");
-    return check_side_file(report_file(tool.report));
+    run_.input = options_.input;
+    return check_output_paths(run_, tool);
   }
 
   const std::string& input() const override { return options_.input; }
 
   int run(Console& console, bool process_ends) override {
     options_.process_ends = process_ends;
-    if (tool.timeout > 0) start_watchdog(tool.timeout, options_.input);
-    console.begin("devices check");
-    const Result<DeviceCheck> found = check_device(options_);
-    stop_watchdog();
-    console.finish();
+    const Result<DeviceCheck> found =
+        attended(*this, "devices check", console, [this] { return check_device(options_); });
     if (!found) return fail(found.errors(), console);
-    return tell_result(tool, to_json(*found), text_of(*found, tool.verbose > 0), console);
+    return tell_result(
+        tool, [&] { return to_json(*found); }, [&] { return text_of(*found, tool.verbose > 0); }, console);
   }
 
  private:

@@ -11,7 +11,7 @@
 #include "graphopt/buckets.h"
 #include "graphopt/option_rows.h"
 #include "handlers.h"
-#include "side_file.h"
+#include "output_paths.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -255,30 +255,30 @@ class Inspect final : public Verb {
     if (!asked_.bucketable && run_.buckets.asked())
       return usage_error("--bucket, --buckets: inspect asks nothing about sizes without --bucketable",
                          "add --bucketable");
-    return check_side_file(report_file(tool.report));
+    run_.input = options_.input;
+    return check_output_paths(run_, tool);
   }
 
   const std::string& input() const override { return options_.input; }
 
   int run(Console& console, bool process_ends) override {
     options_.process_ends = process_ends;
-    if (tool.timeout > 0) start_watchdog(tool.timeout, options_.input);
-    console.begin("inspect");
-    if (asked_.bucketable)
-      return tell(console,
-                  bucketable({options_, run_.buckets.marks, run_.buckets.file, run_.buckets.require}),
-                  [](const Bucketability& b) { return text_of(b); });
-    return tell(console, inspect(options_), [this](const Inspection& found) {
-      return for_terminal(InspectionText(found, tool.verbose > 0, asked_.regions).text());
-    });
+    const auto judge = [this] {
+      return bucketable({options_, run_.buckets.marks, run_.buckets.file, run_.buckets.require});
+    };
+    if (asked_.bucketable) return tell(console, judge, [](const Bucketability& b) { return text_of(b); });
+    return tell(
+        console, [this] { return inspect(options_); },
+        [this](const Inspection& found) {
+          return for_terminal(InspectionText(found, tool.verbose > 0, asked_.regions).text());
+        });
   }
 
  private:
-  template <class Found, class Text> int tell(Console& console, const Result<Found>& found, Text text) const {
-    stop_watchdog();
-    console.finish();
+  template <class Look, class Text> int tell(Console& console, Look look, Text text) const {
+    const auto found = attended(*this, "inspect", console, look);
     if (!found) return fail(found.errors(), console);
-    return tell_result(tool, to_json(*found), text(*found), console);
+    return tell_result(tool, [&] { return to_json(*found); }, [&] { return text(*found); }, console);
   }
 
   Options run_;  // what it shares with a run

@@ -60,9 +60,7 @@ class Optimize final : public Verb {
     options_.regions.draw = !tool.dot.empty();
     options_.timeout = tool.timeout;
     if (Status fits = check_conflicts(options_); !fits) return fits;
-    if (Status apart = check_output_paths(options_, tool); !apart) return apart;
-    if (Status fine = check_side_file(report_file(tool.report)); !fine) return fine;
-    return check_side_file(drawing());
+    return check_output_paths(options_, tool);
   }
 
   const std::string& input() const override { return options_.input; }
@@ -82,14 +80,12 @@ class Optimize final : public Verb {
     }
     // The tables come last: a reader that goes away early, as head does, ends the process.
     Status saved = save_report(*report);
-    if (saved) saved = save_side_file(drawing(), drawing_of(*report));
+    if (saved) saved = save_side_file(drawing_file(tool.dot), drawing_of(*report));
     if (const Status said = tell(*report, console); saved && !said) saved = said.errors();
     return saved ? 0 : fail(saved.errors(), console);
   }
 
  private:
-  SideFile drawing() const { return {"--dot", "drawing", "digraph", tool.dot}; }
-
   Status save_report(const Report& report) const {
     if (tool.report.empty() && !tool.json) return Done{};
     const std::string json = to_json(report);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -136,8 +137,11 @@ Error usage_error(std::string what, std::string remedy) {
 }
 
 void OptionSet::take(Options& options, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    if (const OptionRow<Options>* row = find_option(name)) add(*row, options);
+  for (const std::string_view name : names) {
+    const OptionRow<Options>* row = find_option(name);
+    assert(row != nullptr);  // the verb names options of the table
+    if (row != nullptr) add(*row, options);
+  }
 }
 
 void OptionSet::take_all(Options& options) { add(option_table(), options); }

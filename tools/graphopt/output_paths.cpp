@@ -6,6 +6,7 @@
 
 #include "console.h"
 #include "graphopt/option_table.h"
+#include "side_file.h"
 
 namespace graphopt::tool {
 namespace {
@@ -86,7 +87,8 @@ Status check_output_paths(const Options& options, const ToolOptions& tool) {
         return refused(one.path, both + " name the same file", "give each a file of its own");
     }
   }
-  return Done{};
+  if (Status report = check_side_file(report_file(tool.report)); !report) return report;
+  return check_side_file(drawing_file(tool.dot));
 }
 
 }  // namespace graphopt::tool

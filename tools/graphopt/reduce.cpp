@@ -7,6 +7,7 @@
 
 #include "graphopt/option_rows.h"
 #include "handlers.h"
+#include "output_paths.h"
 #include "side_file.h"
 #include "verbs.h"
 
@@ -79,7 +80,8 @@ class Reduce final : public Verb {
                          "give --test a shell command that ends with one status on IN");
     if (options_.output.empty())
       return usage_error("reduce: no output is named", "give -o a file for the small model");
-    return check_side_file(report_file(tool.report));
+    run_.input = options_.input;
+    return check_output_paths(run_, tool);
   }
 
   const std::string& input() const override { return options_.input; }
@@ -100,9 +102,11 @@ class Reduce final : public Verb {
  private:
   // The figures accompany the small model: as a text they go to stderr.
   int tell(const ReduceReport& report, Console& console) const {
-    if (tool.json || tool.report == "-") return tell_result(tool, to_json(report), {}, console);
+    const auto json = [&report] { return to_json(report); };
+    if (tool.json || tool.report == "-") return tell_result(tool, json, {}, console);
     console.print(summary(report));
-    const Status saved = save_side_file(report_file(tool.report), to_json(report));
+    const Status saved =
+        tool.report.empty() ? Status(Done{}) : save_side_file(report_file(tool.report), json());
     return saved ? 0 : fail(saved.errors(), console);
   }
 

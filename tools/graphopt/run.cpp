@@ -25,11 +25,13 @@ Status write_stdout(std::string_view text) {
                "see whether its reader has ended or its disk is full"};
 }
 
-int tell_result(const ToolOptions& tool, const std::string& json, const std::string& text, Console& console) {
-  if (const Status saved = save_side_file(report_file(tool.report), json); !saved)
-    return fail(saved.errors(), console);
+int tell_result(const ToolOptions& tool, const std::function<std::string()>& json,
+                const std::function<std::string()>& text, Console& console) {
+  if (!tool.report.empty())
+    if (const Status saved = save_side_file(report_file(tool.report), json()); !saved)
+      return fail(saved.errors(), console);
   if (tool.report == "-") return 0;
-  const Status written = write_stdout(tool.json ? json : text);
+  const Status written = write_stdout(tool.json ? json() : text());
   return written ? 0 : fail(written.errors(), console);
 }
 

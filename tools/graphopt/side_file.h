@@ -15,8 +15,9 @@ struct SideFile {
   std::string path;    // "-" is stdout; empty: not asked for
 };
 
-// Returns what is asked for by --report.
+// What --report and --dot ask for.
 inline SideFile report_file(const std::string& path) { return {"--report", "report", "{", path}; }
+inline SideFile drawing_file(const std::string& path) { return {"--dot", "drawing", "digraph", path}; }
 
 // A report may overwrite only an old report, never by mistake the weights of a model or some other file; the
 // same holds for a drawing. ErrorKind::Usage.

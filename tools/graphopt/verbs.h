@@ -1,6 +1,7 @@
 // The verbs of the tool, and what they share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "console.h"
 #include "graphopt/devices.h"
+#include "handlers.h"
 #include "verb.h"
 
 namespace graphopt::tool {
@@ -42,9 +44,21 @@ std::string devices_text(const std::vector<DeviceListing>& devices);
 // Prints everything to stdout. ErrorKind::Output when it cannot be written; when the reader has closed the
 // pipe, the process ends without a word by SIGPIPE.
 Status write_stdout(std::string_view text);
-// Prints the figures of a verb to stdout, as a text or with --json as JSON, and writes --report. Returns the
-// exit status.
-int tell_result(const ToolOptions& tool, const std::string& json, const std::string& text, Console& console);
+// Prints the figures of a verb to stdout, as a text or with --json as JSON, and writes --report. Each form is
+// made where it is wanted. Returns the exit status.
+int tell_result(const ToolOptions& tool, const std::function<std::string()>& json,
+                const std::function<std::string()>& text, Console& console);
+
+// Returns what `work` returns, while the console shows `name` and --timeout is watched.
+template <class Work>
+auto attended(const Verb& verb, std::string_view name, Console& console, const Work& work) {
+  if (verb.tool.timeout > 0) start_watchdog(verb.tool.timeout, verb.input());
+  console.begin(name);
+  auto result = work();
+  stop_watchdog();
+  console.finish();
+  return result;
+}
 // Prints all errors and returns the status of the first.
 int fail(const Errors& errors, Console& console);
 
