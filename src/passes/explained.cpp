@@ -105,10 +105,10 @@ std::vector<std::string> named_but_left_out(const CleanUpStage::Options& options
                                             const std::vector<std::string>& ran) {
   const bool exact = options.exact || options.level < 2;
   std::vector<std::string> out;
-  std::set<std::string> told;
+  std::set<std::string> named;
   const auto look = [&](const std::string& option, const std::string& name) {
     const PassInfo* pass = find_pass(name);
-    if (pass == nullptr || std::ranges::count(ran, name) > 0 || !told.insert(name).second) return;
+    if (pass == nullptr || std::ranges::count(ran, name) > 0 || !named.insert(name).second) return;
     std::string why;
     if (std::ranges::count(options.disabled, name) > 0) why = "--disable-pass leaves it out";
     else if (pass->exact == Exact::No && exact)

@@ -1,4 +1,4 @@
-// simplify-if: takes out of an If what does not depend on its condition, and what nothing reads.
+// simplify-if: removes results of an If that are the same in both branches, and those that nothing reads.
 //
 // Problem: both branches of an exported If return a value that neither changes, or more results than are
 // read.

@@ -51,27 +51,27 @@ def test_one_truth_about_levels(tool, folder):
         name, _, rounds_from = line.split()[:3]
         if rounds_from != "never":
             rounds[name] = rounds_from
-    told = dict(re.findall(r"^\| `([a-z-]+)` \| `(-O\d)`", page, re.M))
-    expect(told.pop("runtime-folding") == "-O2")
-    expect(told == rounds, sorted(set(told.items()) ^ set(rounds.items())))
+    stated = dict(re.findall(r"^\| `([a-z-]+)` \| `(-O\d)`", page, re.M))
+    expect(stated.pop("runtime-folding") == "-O2")
+    expect(stated == rounds, sorted(set(stated.items()) ^ set(rounds.items())))
 
 
 def test_json(tool, folder):
     """--help=json has the options of every --help, each with what it says there."""
-    told = json.loads(tool("--help=json").stdout)
-    expect(told["format_number"] == 1 and told["version"], told)
-    expect(json.loads(tool("compare", "-h", "--help=json").stdout) == told, "a verb says something else")
-    for verb in told["verbs"]:
+    listed = json.loads(tool("--help=json").stdout)
+    expect(listed["format_number"] == 1 and listed["version"], listed)
+    expect(json.loads(tool("compare", "-h", "--help=json").stdout) == listed, "a verb says something else")
+    for verb in listed["verbs"]:
         text = tool(*verb["name"].split(), "--help").stdout.decode()
         for option in verb["options"]:
             line = next((x for x in text.splitlines() if x.endswith(" " + option["help"])), "")
             expect(option["name"] in line and option["value"] in line, verb["name"], option)
             expect((option["form"] == "flag") == (option["value"] == ""), option)
             expect(f"\n{option['group']}:\n" in text, option)
-    keys = [option["key"] for option in told["verbs"][0]["options"]]
+    keys = [option["key"] for option in listed["verbs"][0]["options"]]
     expect(len(keys) == len(set(keys)), "a key is there twice")
-    names = {option["name"] for option in told["verbs"][0]["options"]}
-    for option in told["verbs"][0]["options"]:
+    names = {option["name"] for option in listed["verbs"][0]["options"]}
+    for option in listed["verbs"][0]["options"]:
         for other in [*option["needs"], *option["excludes"]]:
             expect(set(other["options"]) <= names and other["what"], option)
 
