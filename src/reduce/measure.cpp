@@ -12,33 +12,47 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > kMost - b ? kMost : a + b; }
 std::uint64_t mul(std::uint64_t a, std::uint64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
-// Counts nodes. Functions do not call themselves, and calls nest as deep as the reader allows.
+// Counts nodes. Functions do not call themselves; calls may be nested deeper than a stack is, so those that
+// are being counted are in a list.
 class NodeCounter {
  public:
   explicit NodeCounter(const Model& m) : m_(m), functions_(m.function_count(), 0) {}
 
   std::uint64_t of(GraphId root) {
-    std::uint64_t count = 0;
-    std::vector<GraphId> graphs{root};
-    while (!graphs.empty()) {
-      const GraphId g = graphs.back();
-      graphs.pop_back();
-      for (NodeId n = m_.first_node(g); n; n = m_.next_node(n)) {
-        count = add(count, 1);
-        if (const FunctionId f = m_.op(n).function) count = add(count, of(f));
-        for (const Attr& a : m_.attrs(n)) graphs.insert(graphs.end(), a.graphs.begin(), a.graphs.end());
+    std::vector<Open> open = {{{}, {root}, {}, 0}};
+    for (;;) {
+      Open& top = open.back();
+      if (top.next) {
+        const NodeId n = top.next;
+        top.next = m_.next_node(n);
+        top.count = add(top.count, 1);
+        for (const Attr& a : m_.attrs(n))
+          top.graphs.insert(top.graphs.end(), a.graphs.begin(), a.graphs.end());
+        const FunctionId f = m_.op(n).function;
+        if (!f || !m_.function(f).body || !m_.graph(m_.function(f).body).alive) continue;
+        if (functions_[f.index()] > 0) top.count = add(top.count, functions_[f.index()] - 1);
+        else open.push_back({f, {m_.function(f).body}, {}, 0});  // `top` may have moved
+      } else if (!top.graphs.empty()) {
+        top.next = m_.first_node(top.graphs.back());
+        top.graphs.pop_back();
+      } else {
+        const std::uint64_t count = top.count;
+        const FunctionId f = top.function;
+        open.pop_back();
+        if (open.empty()) return count;
+        functions_[f.index()] = add(count, 1);
+        open.back().count = add(open.back().count, count);
       }
     }
-    return count;
   }
 
  private:
-  std::uint64_t of(FunctionId f) {
-    const GraphId body = m_.function(f).body;
-    if (!body || !m_.graph(body).alive) return 0;
-    if (functions_[f.index()] == 0) functions_[f.index()] = add(of(body), 1);
-    return functions_[f.index()] - 1;
-  }
+  struct Open {
+    FunctionId function;          // none: the root
+    std::vector<GraphId> graphs;  // not begun
+    NodeId next;                  // of the graph that was begun last
+    std::uint64_t count;
+  };
 
   const Model& m_;
   std::vector<std::uint64_t> functions_;  // 1 more than their nodes; 0: not counted yet
