@@ -1,7 +1,6 @@
 #include "infer/appearing_numbers.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "ir/bodies.h"
 #include "ops/node_facts.h"
@@ -17,7 +16,8 @@ class AppearingNumbers {
         constant_(m.value_count(), false),
         opens_(m.value_count(), false),
         found_(m.graph_count(), false),
-        pure_(m.graph_count()) {
+        impure_(m.graph_count(), false) {
+    find_impure();
     for (std::size_t i = 0; i < m.value_count(); ++i) constant_[i] = m.constant_of(ValueId{i}).valid();
     visit_graphs(false);
     // A function may be called with any of what was found.
@@ -52,12 +52,12 @@ class AppearingNumbers {
 
   // Passes replace calls and branches that are known by their nodes, equal branches by what both return, and
   // loops by their iterations.
-  bool computes_constants(NodeId n) {
+  bool computes_constants(NodeId n) const {
     const OpKind kind = m_.kind(n);
     if (kind == OpKind::FunctionCall) {
-      if (!is_pure(m_.function(m_.op(n).function).body)) return false;
+      if (impure_[m_.function(m_.op(n).function).body.index()]) return false;
     } else if (facts_of(m_, n).purity == Purity::ControlFlow) {
-      if (!is_pure(n) || !captures_constants(n)) return false;
+      if (!has_pure_bodies(n) || !captures_constants(n)) return false;
       if (kind == OpKind::If) return true;  // whatever the condition
     } else if (facts_of(m_, n).purity != Purity::Pure) {
       return false;
@@ -67,24 +67,39 @@ class AppearingNumbers {
     return true;
   }
 
-  // Returns whether all nodes of the bodies of n are pure, at any depth.
-  bool is_pure(NodeId n) {
-    return std::ranges::all_of(m_.attrs(n), [this](const Attr& a) {
-      return std::ranges::all_of(a.graphs, [this](GraphId g) { return is_pure(g); });
-    });
+  // A graph is impure by a node of its own, by a body of one of its nodes, or by a function that it calls.
+  // From graphs of the first kind that spreads to owners and callers: calls may be nested deeper than a stack
+  // is.
+  void find_impure() {
+    std::vector<std::vector<GraphId>> callers(m_.function_count());
+    std::vector<GraphId> spreads;
+    const auto mark = [&](GraphId g) {
+      if (impure_[g.index()]) return;
+      impure_[g.index()] = true;
+      spreads.push_back(g);
+    };
+    for (std::size_t i = 0; i < m_.graph_count(); ++i) {
+      const GraphId g{i};
+      if (!m_.graph(g).alive) continue;
+      for (NodeId n = m_.first_node(g); n; n = m_.next_node(n)) {
+        const Purity purity = facts_of(m_, n).purity;
+        if (m_.kind(n) == OpKind::FunctionCall) callers[m_.op(n).function.index()].push_back(g);
+        else if (purity != Purity::Pure && purity != Purity::ControlFlow) mark(g);
+      }
+    }
+    while (!spreads.empty()) {
+      const Graph& graph = m_.graph(spreads.back());
+      spreads.pop_back();
+      if (graph.parent) mark(graph.parent);
+      if (graph.function)
+        for (const GraphId caller : callers[graph.function.index()]) mark(caller);
+    }
   }
 
-  bool is_pure(GraphId g) {
-    std::optional<bool>& known = pure_[g.index()];
-    for (NodeId n = m_.first_node(g); n && !known; n = m_.next_node(n)) {
-      const Purity purity = facts_of(m_, n).purity;
-      const bool pure = m_.kind(n) == OpKind::FunctionCall ? is_pure(m_.function(m_.op(n).function).body)
-                        : purity == Purity::ControlFlow    ? is_pure(n)
-                                                           : purity == Purity::Pure;
-      if (!pure) known = false;
-    }
-    if (!known) known = true;
-    return *known;
+  bool has_pure_bodies(NodeId n) const {
+    return std::ranges::all_of(m_.attrs(n), [this](const Attr& a) {
+      return std::ranges::none_of(a.graphs, [this](GraphId g) { return impure_[g.index()]; });
+    });
   }
 
   bool captures_constants(NodeId n) const {
@@ -124,11 +139,11 @@ class AppearingNumbers {
 
   const Model& m_;
   const Inference& infer_;
-  std::vector<bool> constant_;             // by value: it is computed from constants alone
-  std::vector<bool> opens_;                // by value: its dims may become known
-  std::vector<bool> found_;                // by graph
-  std::vector<std::optional<bool>> pure_;  // by graph, where it was asked: all its nodes are pure
-  bool passed_ = false;                    // calls may pass what appears or opens
+  std::vector<bool> constant_;  // by value: it is computed from constants alone
+  std::vector<bool> opens_;     // by value: its dims may become known
+  std::vector<bool> found_;     // by graph
+  std::vector<bool> impure_;    // by graph: a node of it is not pure, at any depth
+  bool passed_ = false;         // calls may pass what appears or opens
 };
 
 }  // namespace
