@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "ops/node_facts.h"
 #include "rewrite/dead.h"
+#include "rewrite/freed.h"
 #include "runtime/saved_for_runtime.h"
 #include "shapes/boundary_types.h"
 
@@ -79,7 +80,7 @@ class ConstantPart {
     for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n)) {
       if (!is_constant(n)) continue;
       nodes_.push_back(n);
-      freed_.emplace(n, freed_with(n));
+      known_.insert(n);
     }
     choose_targets();
   }
@@ -92,7 +93,7 @@ class ConstantPart {
     return out;
   }
   bool fits(NodeId n, std::uint64_t bytes) const {
-    const std::uint64_t freed = freed_.at(n);
+    const std::uint64_t freed = bytes_freed_with(m_, n);
     return bytes <= freed || bytes - freed <= limit_;
   }
 
@@ -116,7 +117,7 @@ class ConstantPart {
   }
 
  private:
-  bool is_known(ValueId v) const { return m_.constant_of(v) || freed_.contains(m_.value(v).def); }
+  bool is_known(ValueId v) const { return m_.constant_of(v) || known_.contains(m_.value(v).def); }
 
   bool is_constant(NodeId n) const {
     switch (m_.kind(n)) {
@@ -135,19 +136,6 @@ class ConstantPart {
       const Purity purity = facts_of(m_, inner).purity;
       return (purity == Purity::Pure || purity == Purity::ControlFlow) && m_.node(inner).overwrites == 0;
     });
-  }
-
-  // Returns the bytes of the constants that nothing reads when n is gone, as far as they have one reader
-  // each.
-  std::uint64_t freed_with(NodeId n) const {
-    std::uint64_t freed = 0;
-    for_each_read(m_, n, [&](ValueId v) {
-      if (m_.use_count(v) != 1) return;
-      if (const TensorId t = m_.constant_of(v))
-        freed += raw_size(m_.tensor(t).dtype, static_cast<std::uint64_t>(m_.tensor(t).elements)).value_or(0);
-      else if (const NodeId def = m_.value(v).def; results(def).size() == 1) freed += freed_.at(def);
-    });
-    return freed;
   }
 
   // A target is read by a node that stays. A node that could be one, but for its results, stays, so that what
@@ -184,8 +172,8 @@ class ConstantPart {
   const Inference& infer_;
   const std::uint64_t limit_;
   const std::unordered_set<NodeId>& stay_;
-  std::vector<NodeId> nodes_;                        // in the order of the graph
-  std::unordered_map<NodeId, std::uint64_t> freed_;  // of these nodes
+  std::vector<NodeId> nodes_;         // in the order of the graph
+  std::unordered_set<NodeId> known_;  // the same
   std::vector<NodeId> targets_;
 };
 

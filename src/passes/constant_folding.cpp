@@ -34,8 +34,8 @@
 #include "ops/node_facts.h"
 #include "passes/pass.h"
 #include "rewrite/cost.h"
-#include "rewrite/dead.h"
 #include "rewrite/engine.h"
+#include "rewrite/freed.h"
 
 namespace graphopt {
 namespace {
@@ -77,40 +77,6 @@ void make_constants(Model& m, NodeId n, std::span<const TensorId> results) {
     const ValueId v = m.output(n, i);
     if (v && m.use_count(v) > 0) m.make_constant(v, results[i]);
   }
-}
-
-// Nodes that go when a rewrite takes n, and the constants that go with them.
-constexpr std::size_t kMostGone = 64;
-
-// Returns the bytes of the constants that nothing else reads than n and the nodes that only n needs.
-std::uint64_t bytes_freed_with(const Model& m, NodeId n) {
-  std::vector<NodeId> gone{n};
-  const auto only_they_read = [&](ValueId v) {
-    for (UseId u = m.first_use(v); u; u = m.next_use(u))
-      if (std::ranges::find(gone, m.user(u)) == gone.end()) return false;
-    return !m.value(v).pinned;
-  };
-  // The last of a node's readers to come finds that it goes.
-  for (std::size_t i = 0; i < gone.size() && gone.size() < kMostGone; ++i)
-    for (std::size_t k = 0; k < m.input_count(gone[i]); ++k) {
-      const ValueId v = m.input(gone[i], k);
-      const NodeId def = v ? m.value(v).def : NodeId{};
-      if (!def || m.constant_of(v) || m.node(def).graph != m.node(n).graph || !removable(m, def)) continue;
-      if (std::ranges::find(gone, def) != gone.end()) continue;
-      if (std::ranges::all_of(m.outputs(def), [&](ValueId y) { return !y || only_they_read(y); }))
-        gone.push_back(def);
-    }
-  std::uint64_t bytes = 0;
-  std::vector<ValueId> counted;
-  for (const NodeId g : gone)
-    for (std::size_t k = 0; k < m.input_count(g); ++k) {
-      const ValueId v = m.input(g, k);
-      const TensorId t = constant_operand(m, g, k);
-      if (!t || std::ranges::find(counted, v) != counted.end() || !only_they_read(v)) continue;
-      counted.push_back(v);
-      bytes += bytes_of(m, t);
-    }
-  return bytes;
 }
 
 // Folds a node, together with what it needs of results that would be too large to keep.

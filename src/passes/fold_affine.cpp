@@ -39,6 +39,7 @@
 #include "passes/affine_map.h"
 #include "passes/joined_constants.h"
 #include "passes/rule_pass.h"
+#include "rewrite/freed.h"
 #include "rewrite/match.h"
 #include "support/mapped_pages.h"
 
@@ -47,19 +48,12 @@ namespace {
 
 constexpr OpKind kMaps[] = {OpKind::BatchNormalization, OpKind::Mul, OpKind::Div, OpKind::Add, OpKind::Sub};
 
-// What the file loses if one reader of v goes.
-std::uint64_t freed_with(const Model& m, ValueId v) {
-  const TensorId t = m.constant_of(v);
-  return t && m.use_count(v) == 1 ? bytes_of(m, t) : 0;
-}
-
 // A node that computes an affine map of x.
 struct MapNode {
   ValueId x;
   AffineMap map;
   bool normalizes = false;         // a BatchNormalization: its channels are those of axis 1
   std::vector<std::int64_t> dims;  // else those of its constant
-  std::uint64_t freed = 0;         // bytes of the constants that go with it
 };
 
 bool read_normalization(const MatchContext& c, NodeId n, MapNode& out) {
@@ -80,7 +74,6 @@ bool read_normalization(const MatchContext& c, NodeId n, MapNode& out) {
     if (!list || m.tensor(t[i]).dims.size() != 1 || m.tensor(t[i]).elements != m.tensor(t[0]).elements)
       return c.no(n, "its parameters are no lists of equal length");
     lists[i] = std::move(*list);
-    out.freed += freed_with(m, m.input(n, i + 1));
   }
   const auto epsilon = float_attr(m, n, names::epsilon);
   if (!epsilon || lists[0].empty()) return c.no(n, "its parameters are not known");
@@ -102,7 +95,6 @@ bool read_arithmetic(const MatchContext& c, NodeId n, MapNode& out) {
   if (!list) return c.no(n, "the constant has no floating type, or too many elements");
   out.x = m.input(n, 1 - slot);
   out.dims = m.tensor(t).dims;
-  out.freed = freed_with(m, m.input(n, slot));
   std::vector<double>& numbers = *list;
   if (kind == OpKind::Div)
     for (double& number : numbers) number = 1 / number;
@@ -219,7 +211,8 @@ class FoldAffine : public Rule {
         bias_dims_ = {rows, columns};
       }
     }
-    if (!grows_little(c, a, keeps_bias ? 0 : rows * columns)) return c.no(n, "the file would grow too much");
+    if (!grows_little(c, n, a, keeps_bias ? 0 : rows * columns))
+      return c.no(n, "the file would grow too much");
 
     if (!a.map.scale.empty()) {
       weight_ = scaled_payload(m, p_.weight, a.map.scale, downstream);
@@ -288,17 +281,21 @@ class FoldAffine : public Rule {
            runs_as_one_node(OpKind::Gemm, c.model.opset(p_.node), w.dtype);
   }
 
-  bool grows_little(const MatchContext& c, const MapNode& a, std::int64_t bias_elements) const {
+  bool grows_little(const MatchContext& c, NodeId n, const MapNode& a, std::int64_t bias_elements) const {
     const Model& m = c.model;
     const TensorId weight[] = {p_.weight.tensor};
     if (!may_be_copied(m, weight)) return false;
     const std::uint64_t width = static_cast<std::uint64_t>(bits_of(type_)) / 8;
-    std::uint64_t more = static_cast<std::uint64_t>(bias_elements) * width, freed = a.freed;
-    if (bias_elements > 0) freed += freed_with(m, p_.bias);
+    std::uint64_t more = static_cast<std::uint64_t>(bias_elements) * width;
+    std::vector<ValueId> reads;  // that go: of the map's constants, and of those that get a new one
+    for (std::size_t i = 0; i < m.input_count(n); ++i)
+      if (m.constant_of(m.input(n, i))) reads.push_back(m.input(n, i));
+    if (bias_elements > 0 && p_.bias) reads.push_back(p_.bias);
     if (!a.map.scale.empty()) {
       more += bytes_of(m, p_.weight.tensor);
-      freed += freed_with(m, m.input(p_.node, 1));
+      reads.push_back(m.input(p_.node, 1));
     }
+    const std::uint64_t freed = bytes_freed(m, m.node(n).graph, reads);
     return more <= freed || more - freed <= c.options.fold_limit;
   }
 
