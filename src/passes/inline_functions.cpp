@@ -104,6 +104,13 @@ bool become_one(const Inference& infer, const Model& m, NodeId upstream, NodeId 
 template <bool kAlways> class InlineCall final : public Rule {
  public:
   static constexpr Counter kCounter{"inlined", "calls replaced by the function's body"};
+  struct Run {
+    bool counted = false;
+    std::uint64_t copied = 0;
+    std::unordered_map<FunctionId, std::uint64_t> calls;
+  };
+  explicit InlineCall(Run& run) : run_(run) {}
+
   std::string_view name() const override { return "call"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::FunctionCall>; }
 
@@ -145,8 +152,8 @@ template <bool kAlways> class InlineCall final : public Rule {
           for_each_node(m, g, [&](NodeId inner) { write_attributes(m, inner, n, f); });
     }
     for_each_node(m, body, [&](NodeId inner) {
-      ++copied_;
-      if (m.kind(inner) == OpKind::FunctionCall) ++calls_[m.op(inner).function];
+      ++run_.copied;
+      if (m.kind(inner) == OpKind::FunctionCall) ++run_.calls[m.op(inner).function];
     });
     m.erase(n);
     uncall(m, f);
@@ -154,10 +161,11 @@ template <bool kAlways> class InlineCall final : public Rule {
 
  private:
   void count_calls(const Model& m) {
-    if (counted_) return;
-    counted_ = true;
+    if (run_.counted) return;
+    run_.counted = true;
     for (std::size_t i = 0; i < m.node_count(); ++i)
-      if (m.alive(NodeId{i}) && m.kind(NodeId{i}) == OpKind::FunctionCall) ++calls_[m.op(NodeId{i}).function];
+      if (m.alive(NodeId{i}) && m.kind(NodeId{i}) == OpKind::FunctionCall)
+        ++run_.calls[m.op(NodeId{i}).function];
   }
 
   // Erases the function if that was its last call, and what was called by it alone.
@@ -166,7 +174,7 @@ template <bool kAlways> class InlineCall final : public Rule {
     while (!todo.empty()) {
       const FunctionId f = todo.back();
       todo.pop_back();
-      if (--calls_[f] > 0) continue;
+      if (--run_.calls[f] > 0) continue;
       for_each_node(m, m.function(f).body, [&](NodeId inner) {
         if (m.kind(inner) == OpKind::FunctionCall) todo.push_back(m.op(inner).function);
       });
@@ -176,7 +184,7 @@ template <bool kAlways> class InlineCall final : public Rule {
 
   bool pays(const MatchContext& c, NodeId n, GraphId body) {
     const Model& m = c.model;
-    if (calls_[m.op(n).function] == 1) return true;
+    if (run_.calls[m.op(n).function] == 1) return true;
     std::size_t nodes = 0;
     for_each_node(m, body, [&](NodeId inner) { nodes += m.kind(inner) == OpKind::Constant ? 0 : 1; });
     if (nodes <= 1) return true;
@@ -194,7 +202,7 @@ template <bool kAlways> class InlineCall final : public Rule {
   bool can_be_inlined(const MatchContext& c, NodeId n, GraphId body) const {
     const Model& m = c.model;
     const Function& f = m.function(m.op(n).function);
-    if (copied_ > kMostCopied) return c.no(n, "very many nodes have been copied");
+    if (run_.copied > kMostCopied) return c.no(n, "very many nodes have been copied");
     if (m.input_count(n) > m.graph_inputs(body).size() || m.output_count(n) > m.graph_output_count(body))
       return c.no(n, "it has more operands or results than the function");
     for (std::size_t i = 0; i < m.graph_inputs(body).size(); ++i)
@@ -283,9 +291,7 @@ template <bool kAlways> class InlineCall final : public Rule {
     return m.add_tensor(std::move(made));
   }
 
-  bool counted_ = false;
-  std::uint64_t copied_ = 0;
-  std::unordered_map<FunctionId, std::uint64_t> calls_;
+  Run& run_;
 };
 
 }  // namespace

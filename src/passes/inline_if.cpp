@@ -55,6 +55,10 @@ GraphId branch_of(const Model& m, NodeId n, NameId name) {
 // A rule that replaces an If by its branch taken_.
 class InlineBranch : public Rule {
  public:
+  struct Run {
+    NameHolders names;  // in use, counted once
+  };
+  explicit InlineBranch(Run& run) : run_(run) {}
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::If>; }
 
   bool match(const MatchContext& c, NodeId n) override {
@@ -72,8 +76,8 @@ class InlineBranch : public Rule {
     std::vector<ValueId> results;
     for (std::size_t i = 0; i < m.graph_output_count(taken_); ++i)
       results.push_back(m.graph_output(taken_, i));
-    if (holders_.values.empty()) holders_ = m.count_names();
-    m.inline_subgraph(taken_, holders_);
+    if (run_.names.values.empty()) run_.names = m.count_names();
+    m.inline_subgraph(taken_, run_.names);
     m.set_graph_outputs(taken_, {});  // the branch's outputs are no longer outputs of a graph
     const OpId identity = standard_op(m, OpKind::Identity);
     std::ranges::stable_sort(nearer_, {}, &Nearer::value);
@@ -148,11 +152,12 @@ class InlineBranch : public Rule {
   }
 
   std::vector<Nearer> nearer_;
-  NameHolders holders_;  // names in use, counted once
+  Run& run_;
 };
 
 class ConstantCondition final : public InlineBranch {
  public:
+  using InlineBranch::InlineBranch;
   static constexpr Counter kCounter{"inlined", "If nodes replaced by the branch they take"};
   std::string_view name() const override { return "constant-condition"; }
 
@@ -170,6 +175,7 @@ class ConstantCondition final : public InlineBranch {
 
 class EqualBranches final : public InlineBranch {
  public:
+  using InlineBranch::InlineBranch;
   static constexpr Counter kCounter{"equal", "If nodes with two equal branches"};
   std::string_view name() const override { return "equal-branches"; }
 
@@ -222,6 +228,7 @@ class EqualBranches final : public InlineBranch {
 
 class RequiredRank final : public InlineBranch {
  public:
+  using InlineBranch::InlineBranch;
   static constexpr Counter kCounter{"ranks", "If nodes with one branch whose result has a rank that is read"};
   std::string_view name() const override { return "required-rank"; }
 

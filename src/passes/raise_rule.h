@@ -18,6 +18,9 @@ bool has_raised_kernel(OpKind kind, std::int64_t opset, DType type);
 inline constexpr double kNear = 0x1p-22;
 
 class RaiseRule : public Rule {
+ public:
+  static constexpr bool kIsCostlyToMake = true;  // its patterns cost more than a match of them
+
  protected:
   // Returns whether `kind` may compute y, a value in the graph of n, from x and keep its type and dims.
   bool may_raise(const MatchContext& c, NodeId n, OpKind kind, ValueId x, ValueId y) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -70,12 +71,49 @@ class SkipRule : public ReplaceRule {
   }
 };
 
-// Each rule is constructed anew for a run and has `static constexpr Counter kCounter`, the counter of its
+// What a rule keeps from match to match, its `Run`, and nothing where it has none.
+template <class R> struct RunOf {
+  struct Type {};
+};
+template <class R>
+  requires requires { typename R::Run; }
+struct RunOf<R> {
+  using Type = typename R::Run;
+};
+
+// A rule that is constructed anew for each match: apply() finds in its members what the match before it
+// found, and nothing that an earlier one left there, whatever match() forgets to reset. What is to last for a
+// run, as a count that is costly or a limit, is in a struct Run of the rule, which its constructor takes. A
+// rule with kIsCostlyToMake is constructed anew only where it matches, and then has to match once more.
+template <class Renewed> class FreshRule final : public Rule {
+ public:
+  FreshRule() { renew(); }
+  std::string_view name() const override { return rule_->name(); }
+  std::span<const OpKind> roots() const override { return rule_->roots(); }
+  bool match(const MatchContext& c, NodeId n) override {
+    if constexpr (requires { Renewed::kIsCostlyToMake; })
+      if (!rule_->match(c, n)) return false;
+    return renew().match(c, n);
+  }
+  void apply(PassContext& c, NodeId n) override { rule_->apply(c, n); }
+  bool hands_output_over(const Model& m, NodeId n) const override { return rule_->hands_output_over(m, n); }
+
+ private:
+  Renewed& renew() {
+    if constexpr (requires { typename Renewed::Run; }) return rule_.emplace(run_);
+    else return rule_.emplace();
+  }
+
+  typename RunOf<Renewed>::Type run_;
+  std::optional<Renewed> rule_;
+};
+
+// Each rule is a FreshRule and has `static constexpr Counter kCounter`, the counter of its
 // rewrites.
 template <class... Rules> class RulePass final : public Pass {
  public:
   bool run(PassContext& c) override {
-    std::tuple<Rules...> made;
+    std::tuple<FreshRule<Rules>...> made;
     std::array<Rule*, sizeof...(Rules)> rules =
         std::apply([](auto&... r) { return std::array<Rule*, sizeof...(Rules)>{&r...}; }, made);
     const bool changed = apply_rules(c, rules) > 0;
