@@ -54,6 +54,7 @@ struct StageOptions {
 
 // Nothing: the stage did not run.
 struct StageReports {
+  LoadStage::Report load;
   std::optional<InferStage::Report> infer;
   std::optional<BucketsStage::Report> buckets;
   CleanUpStage::Report clean_up;

@@ -23,6 +23,7 @@ Model Model::clone() const {
   m.file_bytes = file_bytes;
   m.had_external_data = had_external_data;
   m.external_data_bytes = external_data_bytes;
+  m.data_files = data_files;
   m.keep_alive = keep_alive;
   m.keep_alive.push_back(arena_);
   m.names = names.clone();

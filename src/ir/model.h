@@ -196,6 +196,7 @@ class Model {
   std::uint64_t file_bytes = 0;          // model file plus external data
   bool had_external_data = false;
   std::uint64_t external_data_bytes = 0;
+  std::vector<std::string> data_files;                  // with the external data: paths, as they were opened
   std::vector<std::shared_ptr<const void>> keep_alive;  // maps and buffers that views point into
 
   StringPool names;

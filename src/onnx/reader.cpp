@@ -158,7 +158,10 @@ Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& fi
   m.had_external_data = external.used();
   m.external_data_bytes = external.total_bytes();
   m.file_bytes += m.external_data_bytes;
-  for (const std::shared_ptr<const FileImage>& f : external.files()) m.keep_alive.push_back(f);
+  for (const std::shared_ptr<const FileImage>& f : external.files()) {
+    m.keep_alive.push_back(f);
+    m.data_files.push_back(f->path());
+  }
   m.mark_clean();
   for (const GraphId g : reader.sorted()) m.mark_dirty(g);
   return m;

@@ -165,6 +165,10 @@ Status OptionSet::read(const std::vector<std::string>& words, std::string_view v
   for (const Entry& entry : entries_) register_option(app, entry);
   std::string* input = nullptr;
   for (const Word& word : words_) {
+    if (word.all != nullptr) {
+      app.add_option(word.name, *word.all);
+      continue;
+    }
     app.add_option(word.name, *word.to);
     input = word.to;
   }

@@ -33,7 +33,11 @@ class OptionSet {
   // Another help for an option, where it means less or more with this verb.
   void describe(std::string_view name, std::string_view help);
   // A word that is no option; in the order of their calls.
-  void word(std::string name, std::string& to) { words_.push_back({std::move(name), &to}); }
+  void word(std::string name, std::string& to) { words_.push_back({std::move(name), &to, nullptr}); }
+  // All words that are left.
+  void all_words(std::string name, std::vector<std::string>& to) {
+    words_.push_back({std::move(name), nullptr, &to});
+  }
 
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<std::string> names() const;  // "--check"
@@ -45,7 +49,8 @@ class OptionSet {
  private:
   struct Word {
     std::string name;
-    std::string* to;
+    std::string* to;  // or, for all that are left:
+    std::vector<std::string>* all;
   };
   std::vector<Entry> entries_;
   std::vector<Word> words_;

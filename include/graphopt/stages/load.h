@@ -26,6 +26,10 @@ struct LoadStage {
     // IR version below 4, which demands such inputs, is raised to 4. Only the main graph has them.
     bool constant_defaults = false;
   };
+
+  struct Report {
+    std::vector<std::string> data_files;  // with weights of the model: paths, as they were opened
+  };
 };
 
 }  // namespace graphopt

@@ -2,6 +2,7 @@
 // that a former run wrote are gone where this run may change the nodes that they name.
 #include "deploy/network_id.h"
 #include "driver/cut.h"
+#include "driver/json.h"
 #include "driver/original.h"
 #include "driver/partitioned.h"
 #include "driver/regions.h"
@@ -100,6 +101,7 @@ Status run_load(Run& run) {
   if (auto broken = verify(run.work->model)) return *broken;
   run.report.before = run.report.after = count_model(run.work->model);
   run.report.before.bytes = run.work->model.file_bytes;
+  run.report.load.data_files = run.work->model.data_files;
   if (run.partitioned && !run.options.output.empty()) {
     const Model& m = run.work->model;
     run.partitioned->source_id = NetworkIds(m).network(StatedTypes(m, {}));
@@ -126,12 +128,15 @@ Status repeat_load(Run& run, Work& work) {
   return Done{};
 }
 
+void load_json(const Report& r, Json& out) { out["data_files"] = r.load.data_files; }
+
 }  // namespace
 
 extern constinit const StageEntry load_stage = {.stage = Stage::Load,
                                                 .name = "load",
                                                 .wanted = [](const Options&) { return true; },
                                                 .run = run_load,
-                                                .repeat = repeat_load};
+                                                .repeat = repeat_load,
+                                                .to_json = load_json};
 
 }  // namespace graphopt

@@ -1,0 +1,26 @@
+// What tells that a file is the one that it was.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace graphopt {
+
+struct FileState {
+  std::uint64_t bytes = 0;
+  std::int64_t modified = 0;  // nanoseconds since 1970
+  std::uint64_t inode = 0;
+  std::string content;  // 32 hexadecimal digits, XXH3 with 128 bits (xxhsum -H2); empty: not computed
+
+  // The size, the time and the inode are the same.
+  bool looks_like(const FileState& other) const {
+    return bytes == other.bytes && modified == other.modified && inode == other.inode;
+  }
+};
+
+// Returns the state of a file, links followed; nothing when it is not there. `content`: compute that, too,
+// which reads the file.
+std::optional<FileState> state_of(const std::string& path, bool content = false);
+
+}  // namespace graphopt

@@ -1,0 +1,157 @@
+#include "batch/record.h"
+
+#include <filesystem>
+#include <system_error>
+#include <variant>
+
+#include "devices/find.h"
+#include "graphopt/option_table.h"
+#include "support/file.h"
+
+namespace graphopt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 1;
+
+Json value_json(const OptionValue& value) {
+  Json out;
+  std::visit([&out](const auto& v) { out = v; }, value);
+  return out;
+}
+
+Json files_json(const std::vector<RecordedFile>& files, bool with_times) {
+  Json out = Json::array();
+  for (const RecordedFile& f : files) {
+    Json& one = out.emplace_back(Json{{"path", f.path}, {"bytes", f.state.bytes}});
+    if (with_times) {
+      one["modified"] = f.state.modified;
+      one["inode"] = f.state.inode;
+    }
+    one["xxh3"] = f.state.content;
+  }
+  return out;
+}
+
+// Returns false, and leaves `to`, when the member is not there or has another type.
+template <class T> bool take(const Json& j, const char* key, T& to) {
+  const auto at = j.find(key);
+  if (at == j.end()) return false;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!at->is_string()) return false;
+  } else if (!at->is_number_integer()) {
+    return false;
+  }
+  at->get_to(to);
+  return true;
+}
+
+bool take_file(const Json& j, bool with_times, RecordedFile& to) {
+  if (!j.is_object() || !take(j, "path", to.path) || !take(j, "bytes", to.state.bytes) ||
+      !take(j, "xxh3", to.state.content))
+    return false;
+  return !with_times || (take(j, "modified", to.state.modified) && take(j, "inode", to.state.inode));
+}
+
+bool take_files(const Json& j, const char* key, bool with_times, std::vector<RecordedFile>& to) {
+  const auto at = j.find(key);
+  if (at == j.end() || !at->is_array()) return false;
+  for (const Json& item : *at)
+    if (!take_file(item, with_times, to.emplace_back())) return false;
+  return true;
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code ignored;
+  const fs::path found = fs::weakly_canonical(path, ignored);
+  return found.empty() ? path : found.string();
+}
+
+}  // namespace
+
+std::string records_folder(const std::string& output) { return (fs::path(output) / ".graphopt").string(); }
+
+std::string record_path(const std::string& output, const std::string& name) {
+  return records_folder(output) + '/' + name + ".json";
+}
+
+std::string to_json(const Record& r) {
+  const Json input = files_json({r.input}, true).front();
+  return json_text({{"format_number", kFormat},
+                    {"version", r.version},
+                    {"input", input},
+                    {"data_files", files_json(r.data, true)},
+                    {"option_files", files_json(r.asked, true)},
+                    {"options", r.options},
+                    {"check", r.check},
+                    {"status", r.status},
+                    {"error", r.error},
+                    {"files", files_json(r.written, false)},
+                    {"nodes_before", r.figures.nodes_before},
+                    {"nodes_after", r.figures.nodes_after},
+                    {"bytes_before", r.figures.bytes_before},
+                    {"bytes_after", r.figures.bytes_after}});
+}
+
+std::optional<Record> read_record(const std::string& path) {
+  const auto image = FileImage::open(path);
+  if (!image) return std::nullopt;
+  const Json j = Json::parse((*image)->bytes(), nullptr, false);
+  int format = 0;
+  Record r;
+  const bool complete =
+      j.is_object() && take(j, "format_number", format) && format == kFormat &&
+      take(j, "version", r.version) && j.contains("input") && take_file(j["input"], true, r.input) &&
+      take_files(j, "data_files", true, r.data) && take_files(j, "option_files", true, r.asked) &&
+      j.contains("options") && j.contains("check") && take(j, "status", r.status) &&
+      take(j, "error", r.error) && take_files(j, "files", false, r.written) &&
+      take(j, "nodes_before", r.figures.nodes_before) && take(j, "nodes_after", r.figures.nodes_after) &&
+      take(j, "bytes_before", r.figures.bytes_before) && take(j, "bytes_after", r.figures.bytes_after);
+  if (!complete) return std::nullopt;
+  r.options = j["options"];
+  r.check = j["check"];
+  return r;
+}
+
+Status write_record(const std::string& path, const Record& record) {
+  std::error_code failure;
+  fs::create_directories(folder_of(path), failure);
+  if (failure) return write_error(path, folder_of(path), failure.value());
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file) return file.errors();
+  if (Status written = file->write(to_json(record)); !written) return written;
+  return file->commit();
+}
+
+Json recorded_options(const Options& options) {
+  Json out = Json::object();
+  for (const auto& [key, value] : result_options(options)) out[key] = value_json(value);
+  if (!options.partition.devices.empty()) out["devices"] = options.partition.devices;
+  return out;
+}
+
+Json recorded_check(const Options& options) {
+  if (options.check.seeds == 0 && !options.check.bisect) return nullptr;
+  Json out = Json::object();
+  for (const char* name : {"--check", "--check-tolerance", "--check-input"})
+    if (const auto value = find_option(name)->get(options)) out[name + 2] = value_json(*value);
+  return out;
+}
+
+std::vector<std::string> asked_files(const Options& options) {
+  std::vector<std::string> out;
+  if (!options.buckets.file.empty()) out.push_back(absolute(options.buckets.file));
+  if (!options.partition.devices.empty())
+    if (const auto profiles = load_devices(options.partition.devices, device_folders()))
+      for (const Profile& profile : *profiles) {
+        out.push_back(absolute(profile.file));
+        if (profile.cost && !profile.cost->table.empty())
+          out.push_back(absolute(folder_of(profile.file) + '/' + profile.cost->table));
+      }
+  for (const std::string& given : options.check.inputs)
+    out.push_back(absolute(given.substr(given.find('=') + 1)));
+  return out;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,50 @@
+// What is kept of a model that was done: a file DIR/.graphopt/NAME.json for the output DIR/NAME. It is
+// written after the output, and removed before the model is done again, so an output with a record is whole.
+// It holds nothing that differs between two runs on the same files: no times of the run, no paths of DIR.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "batch/file_state.h"
+#include "graphopt/batch.h"
+#include "support/json_text.h"
+
+namespace graphopt {
+
+struct RecordedFile {
+  std::string path;
+  FileState state;
+};
+
+struct Record {
+  std::string version;                // of graphopt
+  RecordedFile input;                 // its path is absolute
+  std::vector<RecordedFile> data;     // with weights of the input: from the input's folder
+  std::vector<RecordedFile> asked;    // that options name: profiles of devices, lists, arrays; absolute
+  Json options;                       // that change the result (result_options), by key, and the devices
+  Json check;                         // those of the check, if there was one; null
+  int status = 0;                     // of the run
+  std::string error;                  // its first one; then the output is a copy of the input
+  std::vector<RecordedFile> written;  // from the output's folder
+  BatchFigures figures;
+};
+
+// The hidden folder of records.
+std::string records_folder(const std::string& output);
+std::string record_path(const std::string& output, const std::string& name);
+
+std::string to_json(const Record& record);
+// Nothing when the file is not there or is no record of this version of the format.
+std::optional<Record> read_record(const std::string& path);
+// Writes it in one step, with the folders above it. ErrorKind::Output.
+Status write_record(const std::string& path, const Record& record);
+
+// The options of a run as a record holds them.
+Json recorded_options(const Options& options);
+Json recorded_check(const Options& options);
+// Returns the paths of the files that the options name, absolute.
+std::vector<std::string> asked_files(const Options& options);
+
+}  // namespace graphopt

@@ -1,0 +1,266 @@
+// The run of one model of a batch: its record is removed, the model is optimized, and a new record is written
+// when all files are there. So a process that ends at any moment leaves an output with a record that is true,
+// or one without a record, which is done again.
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <unordered_set>
+#include <utility>
+
+#include "batch/record.h"
+#include "graphopt/batch.h"
+#include "graphopt/version.h"
+#include "onnx/reader.h"
+#include "support/file.h"
+
+namespace graphopt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Follows a run for the caller, and keeps what it says.
+class RunWatch final : public Observer {
+ public:
+  RunWatch(Observer& progress, std::vector<std::string>& warnings)
+      : progress_(progress), warnings_(warnings) {}
+  bool wants(LogLevel level) const override { return level == LogLevel::Warning || progress_.wants(level); }
+  void log(LogLevel level, std::string_view message) override {
+    if (level == LogLevel::Warning) warnings_.emplace_back(message);
+    else progress_.log(level, message);
+  }
+  void stage(Stage stage) override { progress_.stage(stage); }
+  void step(std::string_view what, std::uint64_t done, std::uint64_t total) override {
+    progress_.step(what, done, total);
+  }
+  void text(std::string_view pass, std::string_view model) override { progress_.text(pass, model); }
+  void failed(const Report& report) override { failed_ = report; }
+  bool stop_requested() override { return progress_.stop_requested(); }
+
+  const std::optional<Report>& failed_report() const { return failed_; }
+
+ private:
+  Observer& progress_;
+  std::vector<std::string>& warnings_;
+  std::optional<Report> failed_;
+};
+
+// Links are kept: a model is gone when the link to it is.
+std::string absolute(const std::string& path) {
+  std::error_code ignored;
+  return fs::absolute(path, ignored).lexically_normal().string();
+}
+
+std::string relative_to(const std::string& folder, const std::string& path) {
+  std::error_code ignored;
+  const fs::path from = fs::weakly_canonical(folder, ignored), to = fs::weakly_canonical(path, ignored);
+  return to.lexically_relative(from).string();
+}
+
+std::vector<RecordedFile> recorded(const std::vector<std::string>& paths, const std::string& folder) {
+  std::vector<RecordedFile> out;
+  for (const std::string& path : paths)
+    if (const auto state = state_of(path, true)) out.push_back({relative_to(folder, path), *state});
+  return out;
+}
+
+// Returns the files of an export's folder one by one.
+std::vector<std::string> files_below(const std::vector<SaveStage::File>& written) {
+  std::vector<std::string> out;
+  for (const SaveStage::File& f : written) {
+    std::error_code failure;
+    if (!fs::is_directory(f.path, failure)) {
+      out.push_back(f.path);
+      continue;
+    }
+    for (fs::recursive_directory_iterator it(f.path, failure), end; !failure && it != end;
+         it.increment(failure))
+      if (it->is_regular_file(failure)) out.push_back(it->path().string());
+  }
+  return out;
+}
+
+// Files that an earlier run wrote for this output and this one did not.
+void remove_old(const std::string& folder, const std::vector<RecordedFile>& before,
+                const std::vector<RecordedFile>& now) {
+  std::unordered_set<std::string_view> kept;
+  for (const RecordedFile& f : now) kept.insert(f.path);
+  for (const RecordedFile& f : before) {
+    const fs::path below = fs::path(f.path).lexically_normal();
+    if (kept.contains(f.path) || below.is_absolute() || *below.begin() == "..") continue;
+    const std::string path = (fs::path(folder) / below).string();
+    const auto state = state_of(path, true);
+    std::error_code ignored;
+    if (state && state->content == f.state.content) fs::remove(path, ignored);
+  }
+}
+
+Status copy_file(const std::string& from, const std::string& to) {
+  std::error_code failure;
+  fs::create_directories(folder_of(to), failure);
+  if (failure) return write_error(to, folder_of(to), failure.value());
+  const auto image = FileImage::open(from);
+  if (!image) return image.errors();
+  Result<OutputFile> file = OutputFile::create(to);
+  if (!file) return file.errors();
+  if (Status copied = file->copy(**image, 0, (*image)->bytes().size()); !copied) return copied;
+  return file->commit();
+}
+
+class ModelRun {
+ public:
+  ModelRun(const BatchOptions& options, const BatchModel& model)
+      : options_(options),
+        model_(model),
+        record_path_(record_path(options.output, model.name)),
+        in_folder_(folder_of(model.options.input)),
+        out_folder_(folder_of(model.options.output)),
+        before_(read_record(record_path_)) {}
+
+  BatchResult run(Observer& progress) {
+    if (Status ready = begin(); !ready) return fail(ready.errors());
+    const auto input = state_of(model_.options.input);
+    RunWatch watch(progress, result_.warnings);
+    const Result<Report> report = optimize(model_.options, watch);
+    if (!report) {
+      if (watch.failed_report()) result_.report = to_json(*watch.failed_report());
+      std::vector<std::string> data;
+      if (watch.failed_report()) data = watch.failed_report()->load.data_files;
+      return after_error(report.errors(), data);
+    }
+    result_.figures = {report->before.nodes, report->after.nodes, report->before.bytes, report->after.bytes};
+    result_.report = to_json(*report);
+    if (Status kept = keep(*report, input); !kept) return fail(kept.errors());
+    return std::move(result_);
+  }
+
+  BatchResult give_up(const Error& error) {
+    if (Status ready = begin(); !ready) return fail(ready.errors());
+    std::vector<std::string> data;
+    if (options_.on_error == OnError::Copy) {
+      std::vector<Warning> ignored;
+      const Options& o = model_.options;
+      if (const auto loaded = load_model({o.input, o.load.external_root, 0, true}, ignored))
+        data = loaded->data_files;
+    }
+    return after_error({error}, data);
+  }
+
+ private:
+  Status begin() {
+    std::error_code failure;
+    fs::remove(record_path_, failure);
+    if (!failure) fs::create_directories(out_folder_, failure);
+    if (failure) return write_error(model_.options.output, out_folder_, failure.value());
+    return Done{};
+  }
+
+  BatchResult fail(Errors errors) {
+    result_.status = static_cast<int>(errors.front().kind);
+    result_.errors = std::move(errors);
+    return std::move(result_);
+  }
+
+  Record record() const {
+    Record out;
+    out.version = version();
+    out.input.path = absolute(model_.options.input);
+    out.options = recorded_options(model_.options);
+    out.check = recorded_check(model_.options);
+    out.figures = result_.figures;
+    return out;
+  }
+
+  // Fills in what was read, and writes the record.
+  Status finish(Record& record, const std::optional<FileState>& input_before,
+                const std::vector<std::string>& data, const std::vector<std::string>& written) {
+    const auto input = state_of(model_.options.input, true);
+    if (!input || !input_before || !input->looks_like(*input_before)) {
+      result_.warnings.push_back(model_.options.input +
+                                 ": it changed while it was read; the next batch does it again");
+      return Done{};
+    }
+    record.input.state = *input;
+    record.data = recorded(data, in_folder_);
+    for (const std::string& path : asked_files(model_.options))
+      if (const auto state = state_of(path, true)) record.asked.push_back({path, *state});
+    record.written = recorded(written, out_folder_);
+    if (before_) remove_old(out_folder_, before_->written, record.written);
+    return write_record(record_path_, record);
+  }
+
+  Status keep(const Report& report, const std::optional<FileState>& input) {
+    Record made = record();
+    return finish(made, input, report.load.data_files, files_below(report.save.files));
+  }
+
+  BatchResult after_error(const Errors& errors, const std::vector<std::string>& data) {
+    if (options_.on_error != OnError::Copy) return fail(errors);
+    const auto input = state_of(model_.options.input);
+    if (!input) return fail(errors);  // there is nothing to copy
+    std::vector<std::string> written = {model_.options.output};
+    Status copied = copy_file(model_.options.input, model_.options.output);
+    for (const std::string& path : data) {
+      const std::string below = relative_to(in_folder_, path);
+      if (!copied || below.starts_with("..")) continue;
+      written.push_back((fs::path(out_folder_) / below).string());
+      copied = copy_file(path, written.back());
+    }
+    if (!copied) return fail(copied.errors());
+    Record made = record();
+    made.status = static_cast<int>(errors.front().kind);
+    made.error = to_string(errors.front());
+    if (Status kept = finish(made, input, data, written); !kept) return fail(kept.errors());
+    result_.copied = true;
+    return fail(errors);
+  }
+
+  const BatchOptions& options_;
+  const BatchModel& model_;
+  const std::string record_path_, in_folder_, out_folder_;
+  const std::optional<Record> before_;
+  BatchResult result_;
+};
+
+}  // namespace
+
+BatchResult run_in_batch(const BatchOptions& options, const BatchModel& model, Observer& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  BatchResult result = ModelRun(options, model).run(progress);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+BatchResult give_up_in_batch(const BatchOptions& options, const BatchModel& model, const Error& error,
+                             std::int64_t process) {
+  const std::string begin = ".graphopt-" + std::to_string(process) + '-';
+  std::error_code failure;
+  const std::string folder = folder_of(model.options.output);
+  for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
+    std::error_code ignored;
+    if (it->path().filename().string().starts_with(begin)) fs::remove(it->path(), ignored);
+  }
+  return ModelRun(options, model).give_up(error);
+}
+
+Status renew_record(const BatchOptions& options, const BatchModel& model) {
+  const std::string path = record_path(options.output, model.name);
+  std::optional<Record> record = read_record(path);
+  if (!record) return Done{};
+  const auto renew = [](RecordedFile& f, const std::string& at) {
+    if (const auto now = state_of(at)) {
+      std::string content = std::move(f.state.content);
+      f.state = *now;
+      f.state.content = std::move(content);
+    }
+  };
+  renew(record->input, model.options.input);
+  record->input.path = absolute(model.options.input);
+  for (RecordedFile& f : record->data) renew(f, (fs::path(folder_of(model.options.input)) / f.path).string());
+  for (RecordedFile& f : record->asked) renew(f, f.path);
+  return write_record(path, *record);
+}
+
+}  // namespace graphopt
