@@ -40,6 +40,7 @@ struct BatchOptions {
   Shard shard;
   bool by_content = false;  // what is up to date is told by the content of files, never by their times
   bool force_all = false;   // nothing is up to date
+  bool reports = false;     // results hold the reports of the runs
   OnError on_error = OnError::Skip;
   Options options;  // of each run, but for input and output
 };
@@ -110,7 +111,7 @@ struct BatchResult {
   Errors errors;
   std::vector<std::string> warnings;
   BatchFigures figures;
-  std::string report;  // JSON; empty when the run ended before there was one
+  std::string report;  // JSON; empty without `reports`, and when the run ended before there was one
   double seconds = 0;
 };
 

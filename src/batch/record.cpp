@@ -120,6 +120,7 @@ Status write_record(const std::string& path, const Record& record) {
   if (failure) return write_error(path, folder_of(path), failure.value());
   Result<OutputFile> file = OutputFile::create(path);
   if (!file) return file.errors();
+  file->need_not_last();  // without it the model is done again
   if (Status written = file->write(to_json(record)); !written) return written;
   return file->commit();
 }

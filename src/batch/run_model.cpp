@@ -125,13 +125,13 @@ class ModelRun {
     RunWatch watch(progress, result_.warnings);
     const Result<Report> report = optimize(model_.options, watch);
     if (!report) {
-      if (watch.failed_report()) result_.report = to_json(*watch.failed_report());
+      if (watch.failed_report() && options_.reports) result_.report = to_json(*watch.failed_report());
       std::vector<std::string> data;
       if (watch.failed_report()) data = watch.failed_report()->load.data_files;
       return after_error(report.errors(), data);
     }
     result_.figures = {report->before.nodes, report->after.nodes, report->before.bytes, report->after.bytes};
-    result_.report = to_json(*report);
+    if (options_.reports) result_.report = to_json(*report);
     if (Status kept = keep(*report, input); !kept) return fail(kept.errors());
     return std::move(result_);
   }

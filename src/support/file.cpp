@@ -381,6 +381,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   regular_ = other.regular_;
   owned_fd_ = std::exchange(other.owned_fd_, false);
   finished_ = other.finished_;
+  lasting_ = other.lasting_;
   size_ = other.size_;
   pending_ = std::move(other.pending_);
   return *this;
@@ -503,7 +504,7 @@ Status OutputFile::skip_to(std::uint64_t offset) {
 Status OutputFile::finish() {
   if (finished_) return Done{};
   if (Status s = flush(); !s) return s;
-  if (regular_ && ::fsync(fd_) != 0 && errno != EINVAL) return failure(errno);
+  if (regular_ && lasting_ && ::fsync(fd_) != 0 && errno != EINVAL) return failure(errno);
   finished_ = true;
   return Done{};
 }

@@ -104,6 +104,9 @@ class OutputFile {
   Status skip_to(std::uint64_t offset);  // writes zeros up to there
   std::uint64_t size() const { return size_; }
   Status finish();  // writes what is pending and makes it durable
+  // For a file that can be made again: commit() does not wait for the disk. After a crash of the machine the
+  // file may be empty.
+  void need_not_last() { lasting_ = false; }
   Status commit();  // the same, and gives it its name
 
  private:
@@ -124,6 +127,7 @@ class OutputFile {
   bool regular_ = false;
   bool owned_fd_ = false;
   bool finished_ = false;
+  bool lasting_ = true;
   std::uint64_t size_ = 0;
   std::string pending_;
 };

@@ -192,6 +192,7 @@ class Batch final : public Verb {
     if (tool.json && tool.report == "-")
       return usage_error("--json and --report both want stdout", "leave out one of them");
     batch.options.timeout = tool.timeout;
+    batch.reports = tool.json || !tool.report.empty();
     if (batch.options.buckets.file == "-" || batch.rules == "-")
       return usage_error("batch: stdin can hold a list of models, not options", "give a file");
     return check_side_file(report_file(tool.report));
