@@ -26,16 +26,21 @@ Error usage(std::string what, std::string remedy) {
   return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
 }
 
-// Files that only one model can have.
-Status check_shared_options(const Options& options) {
+// Files that only one model can have, and what is printed for one.
+Status check_shared_options(const Options& options, bool reports) {
+  const std::string alone = "run graphopt with it on the model that needs it";
+  if (!options.clean_up.print_after.empty()) return usage("--print-after: a batch prints no models", alone);
+  if (options.partition.plan) return usage("--plan: a batch prints no subgraphs", alone);
+  if (!options.clean_up.explain.empty() && !reports)
+    return usage("--explain: a batch prints no reasons", "add --report FILE, which has them, or " + alone);
   for (const OptionRow<Options>& row : option_table()) {
     if (!row.info.writes || row.info.name == "--output") continue;
     const auto value = row.get(options);
     const auto* path = value ? std::get_if<std::string>(&*value) : nullptr;
     if (path != nullptr && !path->empty())
-      return usage(std::string(row.info.name) + " names one file, and a batch has many models",
-                   row.info.name == "--manifest" ? "leave it out: each output has its manifest next to it"
-                                                 : "run graphopt with it on the model that needs it");
+      return usage(
+          std::string(row.info.name) + " names one file, and a batch has many models",
+          row.info.name == "--manifest" ? "leave it out: each output has its manifest next to it" : alone);
   }
   return Done{};
 }
@@ -210,7 +215,7 @@ void find_stale(const BatchOptions& options, BatchPlan& plan) {
 }  // namespace
 
 Result<BatchPlan> plan_batch(const BatchOptions& options) {
-  if (Status shared = check_shared_options(options.options); !shared) return shared.errors();
+  if (Status shared = check_shared_options(options.options, options.reports); !shared) return shared.errors();
   std::error_code ignored;
   if (fs::exists(options.output, ignored) && !fs::is_directory(options.output, ignored))
     return Error{ErrorKind::Usage,
@@ -231,6 +236,7 @@ Result<BatchPlan> plan_batch(const BatchOptions& options) {
       apply_rule((*rules)[i], model.options);
       used[i] = true;
     }
+    if (Status shared = check_shared_options(model.options, options.reports); !shared) return shared.errors();
     model.options.input = one.path;
     model.options.output = (fs::path(options.output) / one.name).string();
     if (Status fits = check_conflicts(model.options); !fits) {

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "batch_run.h"
@@ -165,6 +167,11 @@ class LineReport {
   std::FILE* file_ = nullptr;
 };
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 class Batch final : public Verb {
  public:
   void declare(OptionSet& set) override {
@@ -199,6 +206,17 @@ class Batch final : public Verb {
   }
 
   const std::string& input() const override { return asked_.batch.output; }
+
+  // One model is a run, whatever folder its result goes to.
+  bool is_about_several() const {
+    if (asked_.batch.inputs.empty()) return false;
+    const std::string& first = asked_.batch.inputs.front();
+    if (is_folder(first)) return true;
+    std::error_code ignored;
+    if (first.size() > 1 && first.front() == '@') return !std::filesystem::exists(first, ignored);
+    const std::string& output = asked_.batch.options.output;
+    return asked_.batch.inputs.size() > 1 && (output.ends_with('/') || is_folder(output));
+  }
 
   int run(Console& console, bool) override {
     const BatchOptions& batch = asked_.batch;
@@ -344,6 +362,18 @@ std::string batch_ending() {
 }
 
 }  // namespace
+
+bool is_batch(const std::vector<std::string>& words) {
+  // Most command lines name neither; then nothing is read twice.
+  const auto may_be = [](const std::string& word) {
+    return word.starts_with('@') || word.ends_with('/') || is_folder(word);
+  };
+  if (words.empty() || std::ranges::none_of(words, may_be)) return false;
+  Batch verb;
+  OptionSet set;
+  verb.declare(set);
+  return set.read(words, "batch") && verb.is_about_several();
+}
 
 extern constinit const VerbEntry batch_verb = {
     .name = "batch",

@@ -58,7 +58,7 @@ Error not_understood(const OptionSet& options, const std::vector<std::string>& r
                        "a number of seeds is joined to its option: --check=" + rest.front());
   return usage_error("'" + rest.front() + "' is a second model next to '" + input + "'",
                      "give one model; if '" + rest.front() + "' is where the result goes: graphopt " + input +
-                         " -o " + rest.front());
+                         " -o " + rest.front() + "; for many models: graphopt batch IN... -o DIR");
 }
 
 // Converts CLI11's errors, such as "--shape: 1 required NAME=N,... missing"; all of them pass here.
