@@ -6,8 +6,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -17,19 +19,48 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
-// Reads block by block: a map of a file that somebody cuts meanwhile would end the process.
-std::optional<std::string> content_of(int fd) {
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              &XXH3_freeState);
-  XXH3_128bits_reset(state.get());
-  std::vector<char> block(kBlock);
-  for (;;) {
-    const ssize_t got = ::read(fd, block.data(), block.size());
+bool all_zero(std::string_view bytes) {
+  return bytes.empty() ||
+         (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+// Reads up to a whole block; less at the end of the file.
+std::optional<std::size_t> read_block(int fd, off_t at, std::vector<char>& block) {
+  std::size_t size = 0;
+  while (size < block.size()) {
+    const ssize_t got = ::pread(fd, block.data() + size, block.size() - size, at + static_cast<off_t>(size));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::nullopt;
     if (got == 0) break;
-    XXH3_128bits_update(state.get(), block.data(), static_cast<std::size_t>(got));
+    size += static_cast<std::size_t>(got);
   }
+  return size;
+}
+
+// Reads block by block: a map of a file that somebody cuts meanwhile would end the process. Blocks of zeros
+// are left out, whether they are holes of the file, which are not read, or were written.
+std::optional<std::string> content_of(int fd, std::uint64_t bytes) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              &XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  std::vector<char> block(std::min<std::uint64_t>(kBlock, bytes));
+  for (std::uint64_t number = 0; number * kBlock < bytes; ++number) {
+    const auto at = static_cast<off_t>(number * kBlock);
+#ifdef SEEK_DATA
+    const off_t data = ::lseek(fd, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // the rest is a hole
+    if (data > at && static_cast<std::uint64_t>(data) / kBlock > number) {
+      number = static_cast<std::uint64_t>(data) / kBlock - 1;
+      continue;
+    }
+#endif
+    const std::optional<std::size_t> got = read_block(fd, at, block);
+    if (!got) return std::nullopt;
+    if (all_zero({block.data(), *got})) continue;
+    XXH3_128bits_update(state.get(), &number, sizeof number);
+    XXH3_128bits_update(state.get(), block.data(), *got);
+  }
+  XXH3_128bits_update(state.get(), &bytes, sizeof bytes);
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
   static constexpr std::string_view kDigits = "0123456789abcdef";
@@ -55,7 +86,7 @@ std::optional<FileState> state_of(const std::string& path, bool content) {
                     static_cast<std::uint64_t>(s.st_ino),
                     {}};
     if (content) {
-      if (std::optional<std::string> hash = content_of(fd)) out->content = *std::move(hash);
+      if (std::optional<std::string> hash = content_of(fd, out->bytes)) out->content = *std::move(hash);
       else out.reset();
     }
   }

@@ -11,7 +11,7 @@ struct FileState {
   std::uint64_t bytes = 0;
   std::int64_t modified = 0;  // nanoseconds since 1970
   std::uint64_t inode = 0;
-  std::string content;  // 32 hexadecimal digits, XXH3 with 128 bits (xxhsum -H2); empty: not computed
+  std::string content;  // 32 hexadecimal digits, of XXH3 with 128 bits; empty: not computed
 
   // The size, the time and the inode are the same.
   bool looks_like(const FileState& other) const {

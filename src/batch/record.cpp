@@ -29,7 +29,7 @@ Json files_json(const std::vector<RecordedFile>& files, bool with_times) {
       one["modified"] = f.state.modified;
       one["inode"] = f.state.inode;
     }
-    one["xxh3"] = f.state.content;
+    one["content"] = f.state.content;
   }
   return out;
 }
@@ -49,7 +49,7 @@ template <class T> bool take(const Json& j, const char* key, T& to) {
 
 bool take_file(const Json& j, bool with_times, RecordedFile& to) {
   if (!j.is_object() || !take(j, "path", to.path) || !take(j, "bytes", to.state.bytes) ||
-      !take(j, "xxh3", to.state.content))
+      !take(j, "content", to.state.content))
     return false;
   return !with_times || (take(j, "modified", to.state.modified) && take(j, "inode", to.state.inode));
 }

@@ -236,11 +236,13 @@ BatchResult run_in_batch(const BatchOptions& options, const BatchModel& model, O
 BatchResult give_up_in_batch(const BatchOptions& options, const BatchModel& model, const Error& error,
                              std::int64_t process) {
   const std::string begin = ".graphopt-" + std::to_string(process) + '-';
-  std::error_code failure;
-  const std::string folder = folder_of(model.options.output);
-  for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
-    std::error_code ignored;
-    if (it->path().filename().string().starts_with(begin)) fs::remove(it->path(), ignored);
+  for (const std::string& file : {model.options.output, record_path(options.output, model.name)}) {
+    std::error_code failure;
+    for (fs::directory_iterator it(folder_of(file), failure), end; !failure && it != end;
+         it.increment(failure)) {
+      std::error_code ignored;
+      if (it->path().filename().string().starts_with(begin)) fs::remove(it->path(), ignored);
+    }
   }
   return ModelRun(options, model).give_up(error);
 }

@@ -23,7 +23,8 @@ std::string change(std::uint64_t before, std::uint64_t after) {
   if (before == 0 || before == after) return "";
   const double share =
       (static_cast<double>(after) - static_cast<double>(before)) / static_cast<double>(before);
-  return fmt::format(" ({:+.1f} %)", 100 * share);
+  const std::string text = fmt::format("{:+.1f}", 100 * share);
+  return text == "-0.0" || text == "+0.0" ? "" : fmt::format(" ({} %)", text);
 }
 
 std::string nodes_text(const BatchFigures& f) {

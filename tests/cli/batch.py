@@ -1,0 +1,500 @@
+"""graphopt batch: which models, what is done again, what is written, and what is refused."""
+
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import onnx
+
+from _tool import INPUT, LIMIT, OUTPUT, USAGE, expect, long_model, main, model
+from _zoo import FAILING, LFS, difference, make_zoo, times, tree, with_data
+
+MODELS = 9
+
+
+def zoo_of(folder):
+    zoo = folder / "zoo"
+    return zoo, make_zoo(zoo)
+
+
+def lines_of(done):
+    """The lines of JSON of --json: the models by name, and the whole."""
+    lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return {line["name"]: line for line in lines[:-1]}, lines[-1]["batch"]
+
+
+def plan(tool, *words):
+    """What --dry-run would do: {name: why}, of what is not up to date."""
+    done = tool("batch", *words, "--dry-run", "--json")
+    expect(done.returncode == 0, done.stderr)
+    lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return {line["name"]: line["why"] for line in lines if line["state"] != "up to date"}
+
+
+def test_a_zoo(tool, folder):
+    zoo, rules = zoo_of(folder)
+    out = folder / "out"
+    words = ("batch", zoo, "-o", out, "--options", rules)
+    done = tool(*words, "--json", "-q")
+    expect(done.returncode == INPUT, done.returncode, done.stderr)
+    models, whole = lines_of(done)
+    expect(len(models) == MODELS == whole["models"] and whole["failed"] == len(FAILING), whole)
+    for name, line in models.items():
+        expect(line["status"] == FAILING.get(name, 0), line)
+        expect((out / name).exists() == (name not in FAILING), name)
+        if name in FAILING:
+            expect(line["errors"] and f"zoo/{name}" in done.stderr, name, done.stderr)
+        else:
+            expect(line["after"]["nodes"] <= line["before"]["nodes"] and line["peak_memory"] > 0, line)
+            onnx.checker.check_model(str(out / name))
+            # As one run does it.
+            single = folder / "single.onnx"
+            more = ["--dim", "batch=4", "--exact"] if name.startswith("sized/") else []
+            if name != "data/weights.onnx":  # the name of its data file holds that of OUT
+                expect(tool(zoo / name, "-o", single, *more, "-q").returncode == 0)
+                expect(single.read_bytes() == (out / name).read_bytes(), name, "is not what a run writes")
+    expect(models["data/weights.onnx"]["data_files"] == [str(zoo / "data" / "weights.onnx.data")])
+    expect(not (out / "notes.txt").exists())
+    # Once more: nothing is written, and the status is that of what fails again.
+    before, at = tree(out), times(out)
+    done = tool(*words, "--json", "-q")
+    models, whole = lines_of(done)
+    expect(done.returncode == INPUT and whole["up_to_date"] == MODELS - len(FAILING), whole)
+    expect(tree(out) == before and times(out) == at, "the second run wrote something")
+    # Another folder gets the same, records included; with one job, and without the word.
+    other = folder / "other"
+    done = tool(zoo, "-o", other, "--options", rules, "-j", "1")
+    expect(done.returncode == INPUT, done.stderr)
+    expect(difference(tree(other), before) == [], difference(tree(other), before))
+
+
+def test_what_people_see(tool, folder):
+    zoo, rules = zoo_of(folder)
+    done = tool("batch", zoo, "-o", folder / "out", "--options", rules, "-j", "1")
+    expect(done.stdout == b"", done.stdout)
+    lines = done.stderr.splitlines()
+    (line,) = [line for line in lines if line.strip().startswith("vision/net.onnx")][:1]
+    expect("4 -> 2 nodes (-50.0 %)" in line and " s" in line, line)
+    text = done.stderr
+    expect("9 models: 7 optimized, 2 failed" in text and "Largest gains" in text, text)
+    expect("pointer.onnx" in text.split("\nFailed\n")[1] and "Git LFS" in text, text)
+    done = tool("batch", zoo, "-o", folder / "out", "--options", rules)
+    expect(done.stderr.count("up to date") == 8, done.stderr)  # 7 lines, and the sum
+    done = tool("batch", zoo, "-o", folder / "out", "--options", rules, "-q")
+    expect("up to date" not in done.stderr and "pointer.onnx" in done.stderr, done.stderr)
+    report = folder / "report.jsonl"
+    done = tool("batch", zoo, "-o", folder / "out", "--report", report, "--force-all", "-q")
+    written = [json.loads(line) for line in report.read_text().splitlines()]
+    expect(len(written) == MODELS + 1 and written[-1]["batch"]["optimized"] == 7, written[-1])
+    expect(all("passes" in line for line in written[:-1] if line["status"] == 0))
+
+
+def test_just_what_changed(tool, folder):
+    """One input, one data file, one profile, one option changed: what depends on it is done again."""
+    zoo, rules = zoo_of(folder)
+    for name in FAILING:
+        (zoo / name).unlink()
+    out = folder / "out"
+    words = [zoo, "-o", out, "--options", rules]
+    expect(tool("batch", *words, "-q").returncode == 0)
+    expect(plan(tool, *words) == {})
+
+    path = zoo / "vision" / "net.onnx"
+    path.write_bytes(long_model(9).SerializeToString())
+    expect(plan(tool, *words) == {"vision/net.onnx": "input changed"})
+    expect(tool("batch", *words, "-q").returncode == 0 and plan(tool, *words) == {})
+    path.write_bytes(path.read_bytes())  # another time, the same content
+    os.utime(path, ns=(1, 1))
+    at = times(out)
+    expect(plan(tool, *words) == {} and times(out) == at)
+    expect(tool("batch", *words, "-q").returncode == 0)
+    changed = [p for p, t in times(out).items() if at[p] != t]
+    expect([pathlib.Path(p).name for p in changed] == ["net.onnx.json"], changed)
+
+    # Content alone, behind a time that says nothing.
+    data = zoo / "data" / "weights.onnx.data"
+    state = os.stat(data)
+    whole = data.read_bytes()
+    data.write_bytes(whole[:-1] + b"\x40")
+    os.utime(data, ns=(state.st_atime_ns, state.st_mtime_ns))
+    expect(plan(tool, *words) == {}, "the time was not believed")
+    expect(plan(tool, *words, "--by-content") == {"data/weights.onnx": "'weights.onnx.data' changed"})
+    os.utime(data)
+    expect(plan(tool, *words) == {"data/weights.onnx": "'weights.onnx.data' changed"})
+    expect(tool("batch", *words, "-q").returncode == 0)
+    names = [p.name for p in (out / "data").iterdir()]
+    expect(len(names) == 2, "the data file of before is still there", names)
+
+    everything = {p[:-5] for p in tree(out / ".graphopt") if p.endswith(".json")}
+    done = plan(tool, *words, "-O1")
+    expect(set(done) == everything and set(done.values()) == {"--level was 2"}, done)
+    changed = json.loads(rules.read_text())
+    changed[0]["options"]["exact"] = False
+    rules.write_text(json.dumps(changed))
+    expect(plan(tool, *words) == {"sized/one.onnx": "--exact was true"})
+    changed[0]["options"] = {"dim": ["batch=5"], "exact": True}
+    rules.write_text(json.dumps(changed))
+    expect(plan(tool, *words) == {"sized/one.onnx": '--dim was ["batch=4"]'}, plan(tool, *words))
+
+    # Of an output: gone, or cut.
+    rules.write_text(json.dumps([{"match": "sized/**", "options": {"dim": "batch=4", "exact": True}}]))
+    (out / "a.onnx").write_bytes(b"")
+    (out / "text" / "long.onnx").unlink()
+    done = plan(tool, *words)
+    expect(set(done) == {"a.onnx", "text/long.onnx"}, done)
+    # A record of another version is not believed, nor one that is damaged.
+    expect(tool("batch", *words, "-q").returncode == 0)
+    record = out / ".graphopt" / "a.onnx.json"
+    text = record.read_text()
+    record.write_text(text.replace('"version": "', '"version": "9.'))
+    expect(plan(tool, *words)["a.onnx"].startswith("made by graphopt 9."))
+    for damaged in (text[: len(text) // 2], "[]", text.replace('"bytes"', '"bites"'), '{"input": 3}', ""):
+        record.write_text(damaged)
+        expect(plan(tool, *words) == {"a.onnx": "new"}, damaged, plan(tool, *words))
+
+
+def test_files_that_options_name(tool, folder):
+    zoo = folder / "zoo"
+    zoo.mkdir()
+    (zoo / "a.onnx").write_bytes(model().SerializeToString())
+    profile = folder / "npu.json"
+    shared = pathlib.Path(tool.binary).resolve().parent / "share" / "graphopt" / "devices"
+    shared = (
+        shared if shared.is_dir() else pathlib.Path(__file__).parents[2] / "share" / "graphopt" / "devices"
+    )
+    shutil.copy(next(p for p in sorted(shared.glob("*.json")) if p.stem != "cpu"), profile)
+    buckets = folder / "buckets.json"
+    buckets.write_text(json.dumps({"symbols": {"batch": {"boundaries": [1, 4]}}}))
+    words = [zoo, "-o", folder / "out", "--devices", profile]
+    done = tool("batch", *words, "-q")
+    expect(done.returncode == 0, done.stderr)
+    written = tree(folder / "out")
+    expect(any(p.endswith("a.manifest.json") for p in written), list(written))
+    expect(plan(tool, *words) == {})
+    text = json.loads(profile.read_text())
+    text["profile"]["version"] += ".1"
+    profile.write_text(json.dumps(text))
+    expect(plan(tool, *words) == {"a.onnx": "'npu.json' changed"}, plan(tool, *words))
+    # Without devices its files go with the next run.
+    expect(tool("batch", zoo, "-o", folder / "out", "-q").returncode == 0)
+    left = [p for p in tree(folder / "out") if "manifest" in p]
+    expect(left == [], left)
+
+
+def test_shards(tool, folder):
+    """Two of them, at one time and into one folder, are one run; a model that comes moves no other."""
+    zoo, rules = zoo_of(folder)
+    whole, parts = folder / "whole", folder / "parts"
+    expect(tool("batch", zoo, "-o", whole, "--options", rules, "-q").returncode == INPUT)
+    running = [
+        subprocess.Popen(
+            [tool.binary, "batch", zoo, "-o", parts, "--options", rules, "-q", "--shard", f"{i}/2"],
+            stderr=subprocess.DEVNULL,
+        )
+        for i in (1, 2)
+    ]
+    expect({p.wait() for p in running} <= {0, INPUT})
+    expect(difference(tree(whole), tree(parts)) == [], difference(tree(whole), tree(parts)))
+
+    def shard_of(count):
+        return {
+            name: i
+            for i in range(1, count + 1)
+            for name in plan(tool, zoo, "-o", folder / "none", "--shard", f"{i}/{count}")
+        }
+
+    for count in (1, 2, 3, 7):
+        before = shard_of(count)
+        expect(len(before) == MODELS, count, before)
+        (zoo / "another.onnx").write_bytes(model().SerializeToString())
+        after = shard_of(count)
+        expect(len(after) == MODELS + 1 and before.items() <= after.items(), count)
+        (zoo / "another.onnx").unlink()
+
+
+def test_links_lists_and_patterns(tool, folder):
+    zoo, _ = zoo_of(folder)
+    for name in FAILING:
+        (zoo / name).unlink()
+    (zoo / "circle").symlink_to("..")
+    (zoo / "latest").symlink_to("text")
+    (zoo / "blob").write_bytes(model().SerializeToString())
+    (zoo / "linked.onnx").symlink_to("blob")
+    (zoo / ".hidden").mkdir()
+    (zoo / ".hidden" / "x.onnx").write_bytes(b"")
+    done = tool("batch", zoo, "-o", folder / "out", "--dry-run")
+    names = {line.split()[0] for line in done.stdout.decode().splitlines()[:-1]}
+    expect("linked.onnx" in names and "text/net.onnx" in names, names)
+    expect(not any(n.startswith(("latest", ".hidden")) or "zoo/" in n for n in names), names)
+    expect("'" + str(zoo / "latest") + "' is a link to" in done.stderr, done.stderr)
+    outer = folder / "outer"
+    outer.mkdir()
+    (outer / "loop").symlink_to(outer)
+    (outer / "m.onnx").symlink_to(zoo / "a.onnx")
+    expect(set(plan(tool, outer, "-o", folder / "out")) == {"m.onnx"})
+
+    some = plan(tool, zoo, "-o", folder / "out", "--include", "text/**", "--exclude", "deep")
+    expect(set(some) == {"text/net.onnx", "text/long.onnx"}, some)
+    some = plan(tool, zoo, "-o", folder / "out", "--include", "blob", "--include", "*one*")
+    expect(set(some) == {"blob.onnx", "sized/one.onnx"}, some)
+
+    # A list: the tree below the folder that its lines have in common.
+    listed = folder / "list.txt"
+    listed.write_text(f"# two\n{zoo}/text/net.onnx\r\n\n{zoo}/vision/net.onnx\n")
+    expect(set(plan(tool, f"@{listed}", "-o", folder / "out")) == {"text/net.onnx", "vision/net.onnx"})
+    done = tool(
+        "batch", "@-", "-o", folder / "out", "--dry-run", "--json", stdin=listed.read_bytes(), cwd=folder
+    )
+    expect(done.stdout.count(b'"to do"') == 2, done.stderr)
+    # Files by their names, and one folder inside of another that is read as well.
+    expect(
+        set(plan(tool, zoo / "a.onnx", zoo / "text" / "net.onnx", "-o", folder / "out"))
+        == {"a.onnx", "net.onnx"}
+    )
+    # The folder of the results may be in that of the models.
+    expect(tool("batch", zoo, "-o", zoo / "out", "-q").returncode == 0)
+    expect(plan(tool, zoo, "-o", zoo / "out") == {}, plan(tool, zoo, "-o", zoo / "out"))
+
+
+def test_errors_are_told_and_the_rest_goes_on(tool, folder):
+    zoo, rules = zoo_of(folder)
+    out = folder / "out"
+    done = tool("batch", zoo, "-o", out, "--options", rules, "--on-error", "copy", "--json", "-q")
+    models, whole = lines_of(done)
+    expect(done.returncode == INPUT and whole["copied"] == len(FAILING), whole)
+    for name in FAILING:
+        expect((out / name).read_bytes() == (zoo / name).read_bytes(), name)
+        record = json.loads((out / ".graphopt" / f"{name}.json").read_text())
+        expect(record["status"] == INPUT and record["error"], record)
+    # It is not tried again, and the status stays; without copies it is.
+    done = tool("batch", zoo, "-o", out, "--options", rules, "--on-error", "copy", "--json", "-q")
+    expect(done.returncode == INPUT and lines_of(done)[1]["up_to_date"] == MODELS, lines_of(done)[1])
+    expect(set(plan(tool, zoo, "-o", out, "--options", rules)) == set(FAILING))
+    # A model that only the check refuses is copied with its data.
+    only = folder / "only"
+    only.mkdir()
+    with_data(only / "w.onnx")
+    done = tool(
+        "batch", only, "-o", folder / "copies", "--on-error", "copy", "--check", "--ort", "/nowhere", "-q"
+    )
+    expect(done.returncode == 6, done.returncode, done.stderr)
+    expect((folder / "copies" / "w.onnx.data").read_bytes() == (only / "w.onnx.data").read_bytes())
+    # stop: what comes after the first error is not done. The largest model comes first.
+    (zoo / "broken.onnx").write_bytes(b"\x08\x0a\x12\xff" + bytes(100_000))
+    done = tool("batch", zoo, "-o", folder / "stopped", "--on-error", "stop", "-j", "1", "--json", "-q")
+    models, whole = lines_of(done)
+    expect(
+        done.returncode == INPUT and whole["not_done"] == MODELS - 1 and list(models) == ["broken.onnx"],
+        whole,
+    )
+    # One option that a model has no use for: the others are done.
+    done = tool(
+        "batch", zoo / "a.onnx", zoo / "data", "-o", folder / "dims", "--dim", "nobody=3", "--json", "-q"
+    )
+    expect(done.returncode == USAGE and lines_of(done)[1]["failed"] == 2, done.stderr)
+
+
+def test_a_process_that_is_killed_or_too_slow(tool, folder):
+    """A worker that is ended loses its model alone; so does one that takes too long, or too much memory."""
+    zoo, rules = zoo_of(folder)
+    for name in FAILING:
+        (zoo / name).unlink()
+    (zoo / "slow.onnx").write_bytes(long_model(60_000).SerializeToString())
+    words = ["batch", zoo, "-o", folder / "out", "--options", rules, "--json", "-q"]
+    done = tool(*words, "--timeout", "0.02")
+    models, whole = lines_of(done)
+    expect(done.returncode == LIMIT and models["slow.onnx"]["status"] == LIMIT, whole, done.stderr)
+    expect(models["a.onnx"]["status"] == 0 or tool.sanitized, models["a.onnx"])
+    if tool.sanitized:
+        return
+    done = tool(*words, "--max-memory", "24M", "--force-all")
+    models, whole = lines_of(done)
+    expect(done.returncode == LIMIT and models["slow.onnx"]["status"] == LIMIT, whole, done.stderr)
+    expect(models["a.onnx"]["status"] == 0, models["a.onnx"])
+    # Killed from outside, as by a system without memory.
+    running = subprocess.Popen(
+        [tool.binary, *map(str, words), "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    for _ in itertools.count():
+        found = subprocess.run(
+            ["pgrep", "-P", str(running.pid)], capture_output=True, text=True
+        ).stdout.split()
+        if found:
+            os.kill(int(found[0]), 9)
+            break
+    stdout, stderr = running.communicate()
+    lines = [json.loads(line) for line in stdout.decode().splitlines()]
+    expect(running.returncode == LIMIT and "signal 9" in stderr.decode(), running.returncode, stderr)
+    expect(sum(line.get("status") == LIMIT for line in lines[:-1]) == 1, lines[-1])
+    done = tool("batch", zoo, "-o", folder / "out", "--options", rules, "-q")
+    expect(done.returncode == 0, done.stderr)
+
+
+def test_stale_outputs(tool, folder):
+    zoo, rules = zoo_of(folder)
+    out = folder / "out"
+    words = ["batch", zoo, "-o", out, "--options", rules]
+    tool(*words, "-q")
+    mine = out / "mine.onnx"
+    mine.write_bytes(b"of somebody else")
+    (zoo / "data" / "weights.onnx").unlink()
+    (zoo / "text" / "deep" / "er.onnx").unlink()
+    done = tool(*words)
+    expect("2 outputs of inputs that are not there any more (--delete-stale" in done.stderr, done.stderr)
+    # What is only left out is not stale.
+    done = tool(*words, "--exclude", "vision", "--delete-stale", "--dry-run")
+    expect(done.stdout.count(b": deleted") == 2 and (out / "data" / "weights.onnx").exists(), done.stdout)
+    tool(*words, "--exclude", "vision", "--delete-stale", "-q")
+    left = {p for p in tree(out) if p.endswith((".onnx", ".data", "er.onnx.json"))}
+    expect(
+        left
+        == {"mine.onnx", "a.onnx", "vision/net.onnx", "text/net.onnx", "text/long.onnx", "sized/one.onnx"},
+        left,
+    )
+    expect(not (out / "data").exists() and not (out / ".graphopt" / "data").exists())
+
+
+def test_one_process_at_a_time(tool, folder):
+    zoo, rules = zoo_of(folder)
+    (zoo / "slow.onnx").write_bytes(long_model(60_000).SerializeToString())
+    words = [tool.binary, "batch", zoo, "-o", folder / "out", "--options", rules]
+    both = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [p.communicate()[1] for p in both]
+    waited = [text for text in said if "another graphopt batch writes to" in text]
+    expect(len(waited) == 1 and waited[0].count("up to date") == MODELS - 1 + 1, *said)
+
+
+def test_the_budget_of_memory(tool, folder):
+    zoo, rules = zoo_of(folder)
+    done = tool(
+        "batch",
+        zoo,
+        "-o",
+        folder / "out",
+        "--options",
+        rules,
+        "--memory-budget",
+        "100M",
+        "-j",
+        "4",
+        "--json",
+        "-q",
+    )
+    models, whole = lines_of(done)
+    expect(whole["optimized"] == MODELS - len(FAILING), whole)
+    for name, line in models.items():
+        expect(line["estimated_memory"] > 0, line)
+        if name not in FAILING and not tool.sanitized:
+            expect(line["peak_memory"] <= line["estimated_memory"], line)
+
+
+def test_wrong_uses(tool, folder):
+    """The right thing or a clear error, and nothing is half done."""
+    zoo, rules = zoo_of(folder)
+    file = zoo / "a.onnx"
+    out = folder / "out"
+    binary = folder / "junk.txt"
+    binary.write_bytes(bytes(range(256)) * 9)
+    words = folder / "words.txt"
+    words.write_text("these are no paths\n")
+    cases = [
+        ([zoo], "no folder is named", USAGE),
+        ([], "no models are named", USAGE),
+        ([zoo, "-o", "-"], "no folder is named", USAGE),
+        ([zoo, "-o", zoo], "in one folder", USAGE),
+        ([zoo / "text", "-o", zoo], "inside the folder of the outputs", USAGE),
+        ([file, "-o", zoo], "its output would replace it", USAGE),
+        ([zoo, "-o", file], "it is a file", USAGE),
+        ([zoo / "text", zoo / "vision", "-o", out], "would both be 'net.onnx'", USAGE),
+        ([folder / "nowhere", "-o", out], "no such file or folder", INPUT),
+        ([f"@{binary}", "-o", out], "is no file", INPUT),
+        ([f"@{words}", "-o", out], "line 1 is no file: 'these are no paths'", INPUT),
+        ([f"@{folder}", "-o", out], "cannot be read", INPUT),
+        ([zoo, "-o", out, "--options", binary], "it is no JSON", USAGE),
+        ([zoo, "-o", out, "--shard", "3/2"], "is not a part", USAGE),
+        ([zoo, "-o", out, "--shard", "0/2"], "is not a part", USAGE),
+        ([zoo, "-o", out, "--jobs", "0"], "is not a number of jobs", USAGE),
+        ([zoo, "-o", out, "--jobs", "many"], "is not a number of jobs", USAGE),
+        ([zoo, "-o", out, "--manifest", "m.json"], "--manifest names one file", USAGE),
+        ([zoo, "-o", out, "--keep-bad", "bad.onnx"], "--keep-bad names one file", USAGE),
+        ([zoo, "-o", out, "--plan", "--devices", "cpu"], "prints no subgraphs", USAGE),
+        ([zoo, "-o", out, "--external-file", "w.bin"], "would both write", USAGE),
+        ([zoo, "-o", out, "--on-error", "ignore"], "skip", USAGE),
+        ([zoo, "-o", out, "--memory-budget", "much"], "is not a size", USAGE),
+        ([zoo, "-o", out, "--report", file], "no report", USAGE),
+        ([zoo, "-o", out, "--josb", "3"], "--jobs", USAGE),
+        ([zoo, "-o", "/proc/out"], "", OUTPUT),
+    ]
+    before = tree(zoo)
+    for given, text, status in cases:
+        done = tool("batch", *given)
+        expect(done.returncode == status, given, done.returncode, done.stderr)
+        expect(text in done.stderr and "help:" in done.stderr, given, done.stderr)
+        expect(tree(zoo) == before and not out.exists(), given, "wrote something")
+    done = tool("batch", zoo, "-o", out, "--include", "*.tflite")
+    expect(done.returncode == 0 and "no model was found" in done.stderr, done.stderr)
+
+
+def test_wrong_rules(tool, folder):
+    zoo, rules = zoo_of(folder)
+    for text, said in (
+        ([{"match": "**"}], "options"),
+        ([{"match": "**", "options": {"levle": 3}}], "level"),
+        ([{"match": "**", "options": {"level": 17}}], "-O"),
+        ([{"match": "**", "options": {"output": "x"}}], "output"),
+        ([{"match": 3, "options": {}}], "match"),
+        ([{"match": "**", "options": {"exact": {}}}], "exact"),
+        ({"match": "**", "options": {}}, "list"),
+        ([{"match": "**", "options": {"parts": "never"}}], "--devices"),
+    ):
+        rules.write_text(json.dumps(text))
+        done = tool("batch", zoo, "-o", folder / "out", "--options", rules)
+        expect(done.returncode == USAGE and said in done.stderr, text, done.stderr)
+        expect(not (folder / "out").exists())
+    rules.write_text(json.dumps([{"match": "bert/**", "options": {"level": 3}}]))
+    done = tool(
+        "batch", zoo, "-o", folder / "out", "--options", rules, "-q", "--log-level", "warning", "--dry-run"
+    )
+    done = tool("batch", zoo, "-o", folder / "out", "--options", rules, "--dry-run")
+    expect("'bert/**' matches no model" in done.stderr, done.stderr)
+
+
+def test_folders_that_cannot_be_used(tool, folder):
+    if os.geteuid() == 0:
+        folder.chmod(0o755)
+        prefix = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        if not shutil.which("setpriv"):
+            return
+    else:
+        prefix = []
+    zoo, rules = zoo_of(folder)
+    closed = zoo / "closed"
+    closed.mkdir()
+    (closed / "x.onnx").write_bytes(LFS)
+    closed.chmod(0)
+    out = folder / "out"
+    out.mkdir()
+    out.chmod(0o555)
+
+    def run(*words):
+        return subprocess.run(
+            [*prefix, tool.binary, "batch", *map(str, words)], capture_output=True, text=True
+        )
+
+    try:
+        done = run(zoo, "-o", folder / "elsewhere")
+        expect(
+            done.returncode == INPUT and "closed" in done.stderr and "--exclude" in done.stderr, done.stderr
+        )
+        done = run(zoo, "-o", out, "--exclude", "closed")
+        expect(done.returncode == OUTPUT and "graphopt: error:" in done.stderr, done.returncode, done.stderr)
+        expect(tree(out) == {})
+    finally:
+        closed.chmod(0o755)
+        out.chmod(0o755)
+
+
+main(globals())
