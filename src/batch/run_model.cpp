@@ -211,7 +211,7 @@ class ModelRun {
     if (!copied) return fail(copied.errors());
     Record made = record();
     made.status = static_cast<int>(errors.front().kind);
-    made.error = to_string(errors.front());
+    made.error = errors.front().what;
     if (Status kept = finish(made, input, data, written); !kept) return fail(kept.errors());
     result_.copied = true;
     return fail(errors);

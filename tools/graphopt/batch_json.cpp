@@ -49,6 +49,11 @@ std::string model_json(const BatchModel& model, const BatchOutcome& outcome) {
   if (known) {
     out["before"] = {{"nodes", model.figures.nodes_before}, {"bytes", model.figures.bytes_before}};
     out["after"] = {{"nodes", model.figures.nodes_after}, {"bytes", model.figures.bytes_after}};
+    out["errors"] = Json::array();
+    if (!model.error.empty())
+      out["errors"].push_back({{"status", model.status},
+                               {"place", to_string(Place{model.options.input, {}, {}, {}, {}})},
+                               {"what", model.error}});
     return line(out) + '\n';
   }
   const Json report = Json::parse(r.report, nullptr, false);
