@@ -62,7 +62,7 @@ bool take_files(const Json& j, const char* key, bool with_times, std::vector<Rec
   return true;
 }
 
-std::string absolute(const std::string& path) {
+std::string canonical(const std::string& path) {
   std::error_code ignored;
   const fs::path found = fs::weakly_canonical(path, ignored);
   return found.empty() ? path : found.string();
@@ -142,16 +142,16 @@ Json recorded_check(const Options& options) {
 
 std::vector<std::string> asked_files(const Options& options) {
   std::vector<std::string> out;
-  if (!options.buckets.file.empty()) out.push_back(absolute(options.buckets.file));
+  if (!options.buckets.file.empty()) out.push_back(canonical(options.buckets.file));
   if (!options.partition.devices.empty())
     if (const auto profiles = load_devices(options.partition.devices, device_folders()))
       for (const Profile& profile : *profiles) {
-        out.push_back(absolute(profile.file));
+        out.push_back(canonical(profile.file));
         if (profile.cost && !profile.cost->table.empty())
-          out.push_back(absolute(folder_of(profile.file) + '/' + profile.cost->table));
+          out.push_back(canonical(folder_of(profile.file) + '/' + profile.cost->table));
       }
   for (const std::string& given : options.check.inputs)
-    out.push_back(absolute(given.substr(given.find('=') + 1)));
+    out.push_back(canonical(given.substr(given.find('=') + 1)));
   return out;
 }
 

@@ -22,28 +22,28 @@
 namespace graphopt::tool {
 namespace {
 
-constexpr std::string_view kGroup = "Batch";
+constexpr std::string_view kBatchGroup = "Batch";
 constexpr int kMostJobs = 1024;
 
 // What the verb takes besides the options of a run.
-struct Asked {
+struct BatchAsked {
   BatchOptions batch;
   std::int64_t jobs = 0;  // 0: one for each core
   std::uint64_t memory = 0;
   bool dry_run = false, delete_stale = false;
 };
 
-using AskedRow = OptionRow<Asked>;
+using AskedRow = OptionRow<BatchAsked>;
 
 AskedRow glob_row(std::string_view name, std::string_view help,
                   std::vector<std::string> BatchOptions::* patterns) {
   return {{.name = name,
-           .group = kGroup,
+           .group = kBatchGroup,
            .value = "GLOB",
            .help = help,
            .form = OptionForm::Text,
            .repeats = true},
-          [name, patterns](Asked& a, std::string_view text) -> Status {
+          [name, patterns](BatchAsked& a, std::string_view text) -> Status {
             if (text.empty())
               return wrong_value(name, text, "is no pattern", "give one as in '*.onnx' or 'bert/**'");
             (a.batch.*patterns).emplace_back(text);
@@ -55,11 +55,11 @@ AskedRow glob_row(std::string_view name, std::string_view help,
 AskedRow jobs_row() {
   return {{.name = "--jobs",
            .short_name = "-j",
-           .group = kGroup,
+           .group = kBatchGroup,
            .value = "N",
            .help = "models at a time (default: one for each core)",
            .form = OptionForm::Count},
-          [](Asked& a, std::string_view text) -> Status {
+          [](BatchAsked& a, std::string_view text) -> Status {
             const bool is_number = !text.empty() && text.size() < 5 &&
                                    text.find_first_not_of("0123456789") == std::string_view::npos;
             a.jobs = is_number ? std::stoi(std::string(text)) : 0;
@@ -72,11 +72,11 @@ AskedRow jobs_row() {
 
 AskedRow shard_row() {
   return {{.name = "--shard",
-           .group = kGroup,
+           .group = kBatchGroup,
            .value = "I/N",
            .help = "do only the I-th of N parts of the models, chosen by their names",
            .form = OptionForm::Text},
-          [](Asked& a, std::string_view text) -> Status {
+          [](BatchAsked& a, std::string_view text) -> Status {
             unsigned index = 0, count = 0;
             int end = 0;
             const std::string copy(text);
@@ -90,42 +90,44 @@ AskedRow shard_row() {
           {}};
 }
 
-std::vector<AskedRow> make_rows() {
+std::vector<AskedRow> batch_rows() {
   std::vector<AskedRow> rows;
   rows.push_back(
       glob_row("--include", "take these files of folders (default: '*.onnx')", &BatchOptions::include));
   rows.push_back(glob_row("--exclude", "leave these files and folders out", &BatchOptions::exclude));
-  rows.push_back(file_row<Asked>({.name = "--options",
-                                  .group = kGroup,
-                                  .value = "FILE",
-                                  .help = "options for some models, as JSON (docs/batch.md)"},
-                                 "give a JSON file", [](auto& a) -> auto& { return a.batch.rules; }));
+  rows.push_back(file_row<BatchAsked>({.name = "--options",
+                                       .group = kBatchGroup,
+                                       .value = "FILE",
+                                       .help = "options for some models, as JSON (docs/batch.md)"},
+                                      "give a JSON file", [](auto& a) -> auto& { return a.batch.rules; }));
   rows.push_back(jobs_row());
-  rows.push_back(bytes_row<Asked>({.name = "--memory-budget",
-                                   .group = kGroup,
-                                   .value = "BYTES",
-                                   .help = "begin no model for which all jobs together may need more"},
-                                  [](auto& a) -> auto& { return a.memory; }));
-  rows.push_back(
-      choice_row<Asked, OnError>({.name = "--on-error",
-                                  .group = kGroup,
-                                  .value = "WHEN",
-                                  .help = "skip (default) a model that fails, copy it as it is, or stop"},
-                                 {{"skip", OnError::Skip}, {"copy", OnError::Copy}, {"stop", OnError::Stop}},
-                                 [](auto& a) -> auto& { return a.batch.on_error; }));
+  rows.push_back(bytes_row<BatchAsked>({.name = "--memory-budget",
+                                        .group = kBatchGroup,
+                                        .value = "BYTES",
+                                        .help = "begin no model for which all jobs together may need more"},
+                                       [](auto& a) -> auto& { return a.memory; }));
+  rows.push_back(choice_row<BatchAsked, OnError>(
+      {.name = "--on-error",
+       .group = kBatchGroup,
+       .value = "WHEN",
+       .help = "skip (default) a model that fails, copy it as it is, or stop"},
+      {{"skip", OnError::Skip}, {"copy", OnError::Copy}, {"stop", OnError::Stop}},
+      [](auto& a) -> auto& { return a.batch.on_error; }));
   rows.push_back(shard_row());
-  rows.push_back(flag_row<Asked>(
-      {.name = "--dry-run", .group = kGroup, .help = "print what would be done, and why; write nothing"},
+  rows.push_back(flag_row<BatchAsked>(
+      {.name = "--dry-run", .group = kBatchGroup, .help = "print what would be done, and why; write nothing"},
       [](auto& a) -> auto& { return a.dry_run; }));
-  rows.push_back(
-      flag_row<Asked>({.name = "--force-all", .group = kGroup, .help = "do all models, up to date or not"},
-                      [](auto& a) -> auto& { return a.batch.force_all; }));
-  rows.push_back(flag_row<Asked>(
-      {.name = "--by-content", .group = kGroup, .help = "compare the content of files, whatever their times"},
-      [](auto& a) -> auto& { return a.batch.by_content; }));
-  rows.push_back(flag_row<Asked>(
-      {.name = "--delete-stale", .group = kGroup, .help = "delete outputs whose input is not there any more"},
-      [](auto& a) -> auto& { return a.delete_stale; }));
+  rows.push_back(flag_row<BatchAsked>(
+      {.name = "--force-all", .group = kBatchGroup, .help = "do all models, up to date or not"},
+      [](auto& a) -> auto& { return a.batch.force_all; }));
+  rows.push_back(flag_row<BatchAsked>({.name = "--by-content",
+                                       .group = kBatchGroup,
+                                       .help = "compare the content of files, whatever their times"},
+                                      [](auto& a) -> auto& { return a.batch.by_content; }));
+  rows.push_back(flag_row<BatchAsked>({.name = "--delete-stale",
+                                       .group = kBatchGroup,
+                                       .help = "delete outputs whose input is not there any more"},
+                                      [](auto& a) -> auto& { return a.delete_stale; }));
   return rows;
 }
 
@@ -175,7 +177,7 @@ bool is_folder(const std::string& path) {
 class Batch final : public Verb {
  public:
   void declare(OptionSet& set) override {
-    set.add(make_rows(), asked_);
+    set.add(batch_rows(), asked_);
     set.take_all(asked_.batch.options);
     set.describe("--output", "the folder of the results");
     take_tool_options(set, tool,
@@ -347,7 +349,7 @@ class Batch final : public Verb {
     if (said && report.wanted()) said = report.add(model_json(model, outcome));
   }
 
-  Asked asked_;
+  BatchAsked asked_;
   std::size_t width_ = 0;  // of the column of names
 };
 

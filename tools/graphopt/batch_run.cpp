@@ -18,7 +18,7 @@
 namespace graphopt::tool {
 namespace {
 
-constexpr int kTick = 200;  // milliseconds between two looks at signals and the bar
+constexpr int kLook = 200;  // milliseconds between two looks at signals and the bar
 
 // In a worker: finished files are not interrupted by the timer.
 class WorkerProgress final : public Observer {
@@ -74,7 +74,7 @@ class Runner {
       if (noted_interrupt() != 0) return;
       while (workers_.has_free() && !stopping_ && start_next()) {
       }
-      if (const auto ended = workers_.wait(kTick)) take(*ended);
+      if (const auto ended = workers_.wait(kLook)) take(*ended);
       watcher_.progress(done_, total_);
     }
   }
