@@ -206,8 +206,8 @@ class Finder {
         (is_link ? linked : real).push_back({path, below + '/'});
         continue;
       }
-      static const std::vector<std::string> kModels = {"*.onnx"};
-      if (!matches_any(options_.include.empty() ? kModels : options_.include, below)) continue;
+      static const std::vector<std::string> default_patterns = {"*.onnx"};
+      if (!matches_any(options_.include.empty() ? default_patterns : options_.include, below)) continue;
       if (s && !S_ISREG(s->st_mode)) continue;  // a pipe, which nobody feeds
       if (Status added = add(path, below); !added) return added;
     }

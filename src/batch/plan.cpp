@@ -83,7 +83,8 @@ bool check_inputs_stay(const FoundModels& found, const std::string& output, Erro
 
 // What the options of a model come to, in the words of a record.
 struct Wanted {
-  Json options, check;
+  RecordedOptions options;
+  std::optional<RecordedOptions> check;
   std::vector<std::string> files;
 };
 
@@ -91,9 +92,12 @@ struct Wanted {
 class WantedOptions {
  public:
   const Wanted& of(const Options& options) {
-    Json key = {recorded_options(options), recorded_check(options), options.check.inputs};
+    Wanted wanted{recorded_options(options), recorded_check(options), {}};
+    const Json key = {wanted.options, wanted.check ? Json(*wanted.check) : Json(), options.check.inputs};
     const auto [at, is_new] = known_.try_emplace(key.dump(-1, ' ', false, Json::error_handler_t::replace));
-    if (is_new) at->second = {key[0], key[1], asked_files(options)};
+    if (!is_new) return at->second;
+    at->second = std::move(wanted);
+    at->second.files = asked_files(options);
     return at->second;
   }
 
@@ -113,13 +117,14 @@ Same compare(const FileState& recorded, const std::string& path, bool by_content
   return looks_same ? Same::Yes : Same::ByContent;
 }
 
-std::string option_change(const Json& before, const Json& now) {
-  for (const auto& [key, value] : now.items()) {
+std::string option_change(const RecordedOptions& before, const RecordedOptions& now) {
+  for (const auto& [key, value] : now) {
     const auto at = before.find(key);
     if (at == before.end()) return "--" + key + " is new";
-    if (*at != value) return "--" + key + " was " + at->dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (at->second != value)
+      return "--" + key + " was " + at->second.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  for (const auto& [key, value] : before.items())
+  for (const auto& [key, value] : before)
     if (!now.contains(key)) return "--" + key + " is not given any more";
   return {};
 }
@@ -150,7 +155,7 @@ class Comparison {
                            '-');
       return what;
     }
-    if (!wanted_.check.is_null() && r.check != wanted_.check) return "not checked like this";
+    if (wanted_.check && r.check != wanted_.check) return "not checked like this";
     if (r.status != 0 && options_.on_error != OnError::Copy) return "copied after an error";
     if (const std::string file = changed_output(r); !file.empty()) return "output '" + file + "' changed";
     if (differs(r.input, model_.options.input)) return "input changed";

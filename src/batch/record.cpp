@@ -62,6 +62,13 @@ bool take_files(const Json& j, const char* key, bool with_times, std::vector<Rec
   return true;
 }
 
+bool take_options(const Json& j, const char* key, RecordedOptions& to) {
+  const auto at = j.find(key);
+  if (at == j.end() || !at->is_object()) return false;
+  for (const auto& [name, value] : at->items()) to.emplace(name, value);
+  return true;
+}
+
 std::string canonical(const std::string& path) {
   std::error_code ignored;
   const fs::path found = fs::weakly_canonical(path, ignored);
@@ -83,8 +90,8 @@ std::string to_json(const Record& r) {
                     {"input", input},
                     {"data_files", files_json(r.data, true)},
                     {"option_files", files_json(r.asked, true)},
-                    {"options", r.options},
-                    {"check", r.check},
+                    {"options", Json(r.options)},
+                    {"check", r.check ? Json(*r.check) : Json()},
                     {"status", r.status},
                     {"error", r.error},
                     {"files", files_json(r.written, false)},
@@ -104,13 +111,12 @@ std::optional<Record> read_record(const std::string& path) {
       j.is_object() && take(j, "format_number", format) && format == kFormat &&
       take(j, "version", r.version) && j.contains("input") && take_file(j["input"], true, r.input) &&
       take_files(j, "data_files", true, r.data) && take_files(j, "option_files", true, r.asked) &&
-      j.contains("options") && j.contains("check") && take(j, "status", r.status) &&
+      take_options(j, "options", r.options) && j.contains("check") && take(j, "status", r.status) &&
       take(j, "error", r.error) && take_files(j, "files", false, r.written) &&
       take(j, "nodes_before", r.figures.nodes_before) && take(j, "nodes_after", r.figures.nodes_after) &&
       take(j, "bytes_before", r.figures.bytes_before) && take(j, "bytes_after", r.figures.bytes_after);
   if (!complete) return std::nullopt;
-  r.options = j["options"];
-  r.check = j["check"];
+  if (!j["check"].is_null() && !take_options(j, "check", r.check.emplace())) return std::nullopt;
   return r;
 }
 
@@ -125,16 +131,16 @@ Status write_record(const std::string& path, const Record& record) {
   return file->commit();
 }
 
-Json recorded_options(const Options& options) {
-  Json out = Json::object();
+RecordedOptions recorded_options(const Options& options) {
+  RecordedOptions out;
   for (const auto& [key, value] : result_options(options)) out[key] = value_json(value);
   if (!options.partition.devices.empty()) out["devices"] = options.partition.devices;
   return out;
 }
 
-Json recorded_check(const Options& options) {
-  if (options.check.seeds == 0 && !options.check.bisect) return nullptr;
-  Json out = Json::object();
+std::optional<RecordedOptions> recorded_check(const Options& options) {
+  if (options.check.seeds == 0 && !options.check.bisect) return std::nullopt;
+  RecordedOptions out;
   for (const char* name : {"--check", "--check-tolerance", "--check-input"})
     if (const auto value = find_option(name)->get(options)) out[name + 2] = value_json(*value);
   return out;

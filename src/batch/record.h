@@ -3,6 +3,7 @@
 // It holds nothing that differs between two runs on the same files: no times of the run, no paths of DIR.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,16 +19,18 @@ struct RecordedFile {
   FileState state;
 };
 
+using RecordedOptions = std::map<std::string, Json>;  // values by key
+
 struct Record {
-  std::string version;                // of graphopt
-  RecordedFile input;                 // its path is absolute
-  std::vector<RecordedFile> data;     // with weights of the input: from the input's folder
-  std::vector<RecordedFile> asked;    // that options name: profiles of devices, lists, arrays; absolute
-  Json options;                       // that change the result (result_options), by key, and the devices
-  Json check;                         // those of the check, if there was one; null
-  int status = 0;                     // of the run
-  std::string error;                  // its first one; then the output is a copy of the input
-  std::vector<RecordedFile> written;  // from the output's folder
+  std::string version;                   // of graphopt
+  RecordedFile input;                    // its path is absolute
+  std::vector<RecordedFile> data;        // with weights of the input: from the input's folder
+  std::vector<RecordedFile> asked;       // that options name: profiles of devices, lists, arrays; absolute
+  RecordedOptions options;               // that change the result (result_options), and the devices
+  std::optional<RecordedOptions> check;  // those of the check, if there was one
+  int status = 0;                        // of the run
+  std::string error;                     // its first one; then the output is a copy of the input
+  std::vector<RecordedFile> written;     // from the output's folder
   BatchFigures figures;
 };
 
@@ -42,8 +45,8 @@ std::optional<Record> read_record(const std::string& path);
 Status write_record(const std::string& path, const Record& record);
 
 // The options of a run as a record holds them.
-Json recorded_options(const Options& options);
-Json recorded_check(const Options& options);
+RecordedOptions recorded_options(const Options& options);
+std::optional<RecordedOptions> recorded_check(const Options& options);
 // Returns the paths of the files that the options name, absolute.
 std::vector<std::string> asked_files(const Options& options);
 

@@ -365,18 +365,6 @@ std::string batch_ending() {
 
 }  // namespace
 
-bool is_batch(const std::vector<std::string>& words) {
-  // Most command lines name neither; then nothing is read twice.
-  const auto may_be = [](const std::string& word) {
-    return word.starts_with('@') || word.ends_with('/') || is_folder(word);
-  };
-  if (words.empty() || std::ranges::none_of(words, may_be)) return false;
-  Batch verb;
-  OptionSet set;
-  verb.declare(set);
-  return set.read(words, "batch") && verb.is_about_several();
-}
-
 extern constinit const VerbEntry batch_verb = {
     .name = "batch",
     .words = "IN... -o DIR",
@@ -386,5 +374,17 @@ extern constinit const VerbEntry batch_verb = {
         "Models that are up to date are skipped, so a batch that was interrupted goes on where it was.\n",
     .ending = batch_ending,
     .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Batch>(); }};
+
+const VerbEntry* batch_of(const std::vector<std::string>& words) {
+  // Most command lines name neither; then nothing is read twice.
+  const auto may_be = [](const std::string& word) {
+    return word.starts_with('@') || word.ends_with('/') || is_folder(word);
+  };
+  if (words.empty() || std::ranges::none_of(words, may_be)) return nullptr;
+  Batch verb;
+  OptionSet set;
+  verb.declare(set);
+  return set.read(words, "batch") && verb.is_about_several() ? &batch_verb : nullptr;
+}
 
 }  // namespace graphopt::tool

@@ -30,7 +30,10 @@ Result<Found> find_verb(const std::vector<std::string>& words) {
     if (words.size() > 1 && words[1] == name.substr(first.size() + 1)) return Found{verb, 2};
     by_first = verb;
   }
-  if (by_first == nullptr) return Found{is_batch(words) ? &batch_verb : all_verbs().front(), 0};
+  if (by_first == nullptr) {
+    const VerbEntry* batch = batch_of(words);
+    return Found{batch != nullptr ? batch : all_verbs().front(), 0};
+  }
   const std::string second = words.size() > 1 ? words[1] : "";
   if (second.starts_with('-')) return Found{by_first, 1};
   return usage_error(second.empty() ? words.front() + ": no subcommand is named"

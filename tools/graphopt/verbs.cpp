@@ -4,7 +4,7 @@
 
 namespace graphopt::tool {
 
-extern const VerbEntry optimize_verb, inspect_verb, compare_verb, reduce_verb, check_device_verb;
+extern const VerbEntry optimize_verb, batch_verb, inspect_verb, compare_verb, reduce_verb, check_device_verb;
 
 std::span<const VerbEntry* const> all_verbs() {
   static constexpr const VerbEntry* kVerbs[] = {&optimize_verb, &batch_verb,  &inspect_verb,

@@ -18,10 +18,9 @@ namespace graphopt::tool {
 
 // All verbs; the first is the run without a word.
 std::span<const VerbEntry* const> all_verbs();
-extern const VerbEntry batch_verb;
-// Returns true if words without a verb are about several models: a folder of them, a list, or several files
-// and a folder for the results.
-bool is_batch(const std::vector<std::string>& words);
+// Returns the verb of many models if words without a verb are about several: a folder of them, a list, or
+// several files and a folder for the results; else null.
+const VerbEntry* batch_of(const std::vector<std::string>& words);
 // The words that begin a command line: "inspect", "devices".
 std::vector<std::string> verb_words();
 
