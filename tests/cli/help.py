@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from _tool import expect, main
+from _tool import expect, main, saved
 
 from lib.tool import listed_passes
 
@@ -163,6 +163,23 @@ def test_golden_cases_round_where_their_pass_may(tool, folder):
 def test_inspect_help(tool, folder):
     text = tool("inspect", "--help").stdout.decode()
     expect(text.startswith("Usage: graphopt inspect IN") and "--json" in text, text)
+
+
+def test_help_as_a_word(tool, folder):
+    """`help`, `help VERB` and `devices list` print what the options print; a model of such a name is one."""
+    for words, options in [
+        (["help"], ["--help"]),
+        (["help", "inspect"], ["inspect", "--help"]),
+        (["help", "devices"], ["devices", "check", "--help"]),
+        (["help", "devices", "check"], ["devices", "check", "--help"]),
+        (["devices", "list"], ["--list-devices"]),
+    ]:
+        done = tool(*words, cwd=folder)
+        expect(done.returncode == 0 and done.stderr == "", words, done.stderr)
+        expect(done.stdout == tool(*options).stdout != b"", words, "does not print what", options, "prints")
+    saved(folder, name="help")
+    done = tool("help", "-o", "-", cwd=folder)
+    expect(done.returncode == 0 and done.stdout == tool("./help", "-o", "-", cwd=folder).stdout, done.stderr)
 
 
 def test_devices_help(tool, folder):

@@ -1,5 +1,6 @@
 """The command line: wrong words are answered with near ones, and every option does what --help says."""
 
+import json
 import os
 import pathlib
 import re
@@ -68,6 +69,7 @@ def test_wrong_words(tool, folder):
     refused(tool(), USAGE, "no model is named")
     refused(tool("inspct", "m"), USAGE, "unknown subcommand 'inspct'", "did you mean 'inspect'?")
     refused(tool("inspect"), USAGE, "no model is named")
+    refused(tool("inspect", "check", path), USAGE, f"'{path}' is a second model")
     refused(tool("inspect", path, "--jsn"), USAGE, "'--json'")
 
 
@@ -93,8 +95,14 @@ def test_slips(tool, folder):
         ("info in.onnx", "graphopt inspect IN"),
         ("diff in.onnx in.onnx", "graphopt compare IN OUT"),
         ("check in.onnx", "graphopt IN --check"),
-        ("help", "graphopt --help"),
-        ("version", "graphopt --version"),
+        ("version", "unknown subcommand 'version'", "graphopt --version"),
+        ("list-passes", "unknown subcommand 'list-passes'", "graphopt --list-passes"),
+        ("list-devices", "graphopt --list-devices"),
+        ("help -q", "unknown subcommand 'help'", "graphopt --help"),
+        ("help optimize", "help: unknown subcommand 'optimize'", "graphopt IN -o OUT"),
+        ("help inspct", "help: unknown subcommand 'inspct'", "did you mean 'inspect'?"),
+        ("inspct", "inspct: there is no such file", "did you mean 'inspect'?"),
+        ("modle.onnx in.onnx", "'in.onnx' is a second model next to 'modle.onnx'"),
         ("-i in.onnx -o out.onnx", "unknown option '-i'", "graphopt IN -o OUT"),
         ("--input in.onnx", "graphopt IN -o OUT"),
         ("in.onnx --opt-level 2", "-O0 to -O3"),
@@ -116,6 +124,22 @@ def test_slips(tool, folder):
             expect(part in done.stderr, line, "lacks", part, done.stderr)
     saved(folder, name="check")  # a model of that name is a model
     expect(tool("check", cwd=folder).returncode == 0)
+
+
+def test_words_that_are_no_verbs(tool, folder):
+    """A first word that is neither a verb nor a file is answered with all verbs."""
+    saved(folder, name="in.onnx")
+    listed = json.loads(tool("--help=json").stdout)["verbs"]
+    verbs = "subcommands: " + ", ".join(verb["name"] for verb in listed if verb["name"])
+    for words in (["lsit", "in.onnx"], ["foo", "in.onnx", "out.onnx"], ["foo", "in.onnx", "-o", "out.onnx"]):
+        refused(tool(*words, cwd=folder), USAGE, f"'{words[0]}' is neither a subcommand nor a file", verbs)
+    refused(tool("help", "foo", cwd=folder), USAGE, "help: unknown subcommand 'foo'", verbs)
+    for words in (["foo"], ["foo", "-o", "out.onnx"]):
+        refused(tool(*words, cwd=folder), INPUT, "foo: there is no such file", verbs)
+    saved(folder, name="food")
+    refused(tool("fod", cwd=folder), INPUT, "did you mean 'food'?", verbs)
+    refused(tool("food", "in.onnx", cwd=folder), USAGE, "'in.onnx' is a second model next to 'food'")
+    expect(tool("food", cwd=folder).returncode == 0)
 
 
 def test_blanks_in_lists(tool, folder):

@@ -1,14 +1,12 @@
 // Finds the verb of a command line and reads its words. Options may come before and after IN; a first word
 // that is a verb is one (a file of that name is ./inspect).
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
+#include "first_word.h"
 #include "graphopt/devices.h"
 #include "help.h"
-#include "peer_options.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -44,20 +42,16 @@ Result<Found> find_verb(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::optional<Error> foreign_command(const std::string& word) {
-  const std::string_view own = own_command(word);
-  std::error_code ignored;
-  if (own.empty() || std::filesystem::exists(word, ignored)) return std::nullopt;
-  return usage_error("unknown subcommand '" + word + "'", std::string(own));
-}
-
 Result<Command> parse_command_line(int argc, const char* const* argv) {
   Command command;
-  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (words.size() == 1 && words.front() == "--version") {  // the most frequent call of build scripts
+  const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
+  if (given.size() == 1 && given.front() == "--version") {  // the most frequent call of build scripts
     command.text = version_text();
     return command;
   }
+  Result<std::vector<std::string>> own = in_own_form(given);
+  if (!own) return own.errors();
+  std::vector<std::string> words = *std::move(own);
   const Result<Found> found = find_verb(words);
   if (!found) return found.errors();
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found->words));

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "first_word.h"
 #include "handlers.h"
 #include "help.h"
 #include "output_paths.h"
@@ -76,7 +77,7 @@ class Optimize final : public Verb {
       // What was found until then helps whoever looks for the cause; the run's own errors decide the status.
       if (observer.failed())
         if (const Status saved = save_report(*observer.failed()); !saved) (void)fail(saved.errors(), console);
-      return fail(report.errors(), console);
+      return fail(with_verbs(report.errors(), options_.input), console);
     }
     // The tables come last: a reader that goes away early, as head does, ends the process.
     Status saved = save_report(*report);

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
+#include "first_word.h"
 #include "graphopt/optimize.h"
 #include "peer_options.h"
-#include "verbs.h"
 
 namespace graphopt::tool {
 namespace {
@@ -24,11 +22,6 @@ namespace {
 struct BadArgument {
   Errors errors;
 };
-
-bool is_there(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
 
 Error unknown_option(const OptionSet& options, const std::string& word, std::string_view verb) {
   const std::string name = word.substr(0, word.find('='));
@@ -48,10 +41,8 @@ Error not_understood(const OptionSet& options, const std::vector<std::string>& r
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') return unknown_option(options, word, verb);
   }
-  if (std::optional<Error> error = foreign_command(input)) return *std::move(error);
-  std::string near = suggest_names(input, verb_words(), "subcommands");
-  if (!is_there(input) && near.starts_with("did you mean"))
-    return usage_error("unknown subcommand '" + input + "'", std::move(near));
+  if (verb.empty())
+    if (std::optional<Error> error = no_verb(input)) return *std::move(error);
   const bool is_number = rest.front().find_first_not_of("0123456789") == std::string::npos;
   if (is_number && checks)
     return usage_error("'" + rest.front() + "' is a second model next to '" + input + "'",

@@ -86,6 +86,8 @@ constexpr std::string_view kOptimize = "graphopt IN -o OUT; no word stands befor
 constexpr std::string_view kInspect = "graphopt inspect IN";
 constexpr std::string_view kRunBoth = "graphopt IN --check; graphopt compare IN OUT for two files";
 
+constexpr std::string_view kLists = "graphopt --list-passes, or graphopt --list-devices";
+
 struct PeerCommand {
   std::string_view word, own;
 };
@@ -96,8 +98,12 @@ constexpr PeerCommand kCommands[] = {
     {"help", "graphopt --help"},
     {"infer", "graphopt IN -o OUT -O0 --infer"},
     {"info", kInspect},
+    {"list", kLists},
+    {"list-devices", "graphopt --list-devices"},
+    {"list-passes", "graphopt --list-passes"},
     {"optimize", kOptimize},
     {"partition", "graphopt IN --devices LIST -o OUT; --plan shows the subgraphs alone"},
+    {"passes", "graphopt --list-passes"},
     {"print", kInspect},
     {"run", kOptimize},
     {"show", kInspect},

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,9 +36,6 @@ struct Command {
 };
 // ErrorKind::Usage for words that are no command line.
 Result<Command> parse_command_line(int argc, const char* const* argv);
-
-// A word that is no file, but a command of another tool (peer_options.h), as an error with the own command.
-std::optional<Error> foreign_command(const std::string& word);
 
 // Returns the table of --list-devices.
 std::string devices_text(const std::vector<DeviceListing>& devices);
