@@ -99,6 +99,7 @@ Result<DeviceCheck> run(const DeviceCheckOptions& options) {
   out.sources = sources_of(*profile);
   out.model = checker->model.file;
   for (const Warning& w : read->warnings) out.warnings.push_back(warning_text(w));
+  for (std::string& warning : empty_sizes(sizes)) out.warnings.push_back(std::move(warning));
   checker->check(*profile);
   DeviceCheck done = std::move(checker->out);
   if (options.process_ends) (void)checker.release();

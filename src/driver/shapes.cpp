@@ -15,6 +15,23 @@ Bindings bindings_of(const InferStage::Options& options) {
   return out;
 }
 
+std::vector<std::string> empty_sizes(const InferStage::Options& options) {
+  std::vector<std::string> out;
+  const auto add = [&out](const std::string& option, const std::string& remedy) {
+    out.push_back(option + ": a dim is 0, so tensors with it have no elements (" + remedy + ")");
+  };
+  for (const DimOption& d : options.dims)
+    if (d.low == 0 && d.high == 0)
+      add("--dim " + d.symbol + "=0", "without the option the dim stays as it is, for all sizes");
+  for (const ShapeOption& s : options.shapes) {
+    std::string dims;
+    for (const std::int64_t d : s.dims) dims += (dims.empty() ? "" : ",") + std::to_string(d);
+    if (std::ranges::find(s.dims, 0) != s.dims.end())
+      add("--shape " + s.input + '=' + dims, "-1 keeps a dim as it is, for all sizes");
+  }
+  return out;
+}
+
 namespace {
 
 std::vector<TypeOverride> types_of(const Options& options, Work& work, bool specialized,

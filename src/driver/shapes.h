@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "driver/run.h"
@@ -15,6 +16,9 @@
 namespace graphopt {
 
 Bindings bindings_of(const InferStage::Options& options);
+// Returns a warning for each option that makes a dim 0. It is a size like any other, and mostly meant as
+// "any".
+std::vector<std::string> empty_sizes(const InferStage::Options& options);
 
 // Returns the types that the saved model states in place of those in the file; none where inference did not
 // run. Call it after the passes.

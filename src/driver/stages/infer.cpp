@@ -68,6 +68,7 @@ Status run_infer(Run& run) {
     if (work.model.alive(ValueId{v})) ++report.values;
   }
   report_claims(run);
+  for (std::string& warning : empty_sizes(run.options.infer)) run.warn(std::move(warning));
   if (Status loads = keep_loading_without_passes(run.options, work); !loads) return loads;
   if (work.left_alone) run.warn(std::string(kLeftAlone));
   if (!run.original) return Done{};
