@@ -54,7 +54,8 @@ struct OptionInfo {
   std::string_view help = {};        // one line
   OptionForm form = OptionForm::Flag;
   std::vector<std::string_view> choices = {};  // of Choice and Choices
-  bool repeats = false;                        // a second one adds to the first; else it replaces it
+  bool repeats = false;                        // a second one adds to the first; else it replaces it,
+                                               // and is an error if the option `writes`
   std::string_view bare = {};   // the value that the name alone stands for: --check is --check=1
   bool changes_result = false;  // files of a run differ with it
   std::string_view stage = {};  // whose option it is (stage_name); empty: of the run

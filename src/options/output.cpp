@@ -2,6 +2,7 @@
 #include "graphopt/option_rows.h"
 #include "options/groups.h"
 #include "options/lists_of_names.h"
+#include "options/other_files.h"
 
 namespace graphopt {
 namespace {
@@ -39,12 +40,13 @@ void add_output_rows(Rows& rows) {
                                     .short_name = "-o",
                                     .group = kGroup,
                                     .value = "FILE",
-                                    .help = "where the result goes; without it, a dry run",
+                                    .help = "where the result goes: a file, or DIR/; without it, a dry run",
                                     .form = OptionForm::File,
                                     .writes = true},
                                    [](auto& o) -> auto& { return o.output; }));
   rows.back().set = [](Options& o, std::string_view text) -> Status {
     if (text.empty()) return wrong_value("-o", text, "is not a file", "give a file, or '-' for stdout");
+    if (Status fits = fits_output(text); !fits) return fits;
     o.output = text;
     return Done{};
   };
@@ -69,7 +71,8 @@ void add_output_rows(Rows& rows) {
                                     .value = "NAME",
                                     .help = "like --external-data always, with this file name next to OUT",
                                     .changes_result = true,
-                                    .stage = "save"},
+                                    .stage = "save",
+                                    .writes = true},
                                    "give a name, as in weights.bin",
                                    [](auto& o) -> auto& { return o.save.external_file; }));
   rows.push_back({{.name = "--strip",

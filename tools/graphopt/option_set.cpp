@@ -72,6 +72,12 @@ void set(const OptionSet::Entry& entry, std::string_view text) {
   if (Status done = entry.set(text); !done) throw BadArgument{std::move(done.errors())};
 }
 
+Error given_twice(const OptionInfo& info, const std::vector<std::string>& values) {
+  const std::string name(info.short_name.empty() ? info.name : info.short_name);
+  return usage_error(name + " is given twice: '" + values[0] + "' and '" + values[1] + "'",
+                     "give " + name + " one file");
+}
+
 void register_option(CLI::App& app, const OptionSet::Entry& entry) {
   const OptionInfo& info = entry.info;
   const std::string names =
@@ -83,7 +89,16 @@ void register_option(CLI::App& app, const OptionSet::Entry& entry) {
     return;
   }
   CLI::Option* option = nullptr;
-  if (info.repeats) {
+  if (info.writes) {
+    // The second file would silently take the place of the first, and both look as if they were asked for.
+    const auto once = [&entry](const std::vector<std::string>& values) {
+      if (values.size() > 1) throw BadArgument{{given_twice(entry.info, values)}};
+      set(entry, values.front());
+    };
+    option = app.add_option_function<std::vector<std::string>>(
+        names, std::function<void(const std::vector<std::string>&)>(once));
+    option->expected(1)->take_all()->allow_extra_args(false);
+  } else if (info.repeats) {
     const auto each = [&entry](const std::vector<std::string>& values) {
       for (const std::string& value : values) set(entry, value);
     };

@@ -56,11 +56,12 @@ std::vector<OutputPath> output_paths(const Options& options, const ToolOptions& 
                                    {"--dot", tool.dot}};
   for (const OptionRow<Options>& row : option_table()) {
     if (!row.info.writes || row.info.name == "--output") continue;
-    const bool has_default = row.info.name == "--manifest";
-    paths.push_back(
-        {std::string(row.info.name), has_default ? manifest_path(options) : path_of(row, options)});
+    const std::string_view name = row.info.name;
+    std::string path = name == "--manifest"        ? manifest_path(options)
+                       : name == "--external-file" ? data_path(options)
+                                                   : path_of(row, options);
+    paths.push_back({std::string(name), std::move(path)});
   }
-  paths.push_back({"--external-file", data_path(options)});
   for (const Export form : options.partition.exports) paths.push_back({"--emit", export_path(options, form)});
   return paths;
 }

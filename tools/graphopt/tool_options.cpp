@@ -1,6 +1,8 @@
 #include "tool_options.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <vector>
 
 #include "graphopt/option_rows.h"
@@ -25,6 +27,17 @@ ToolRow request_row(std::string_view name, std::string_view short_name, std::str
           {}};
 }
 
+// Returns what `dot -T` calls the form of a picture that has this name; empty for other names.
+std::string picture_form(std::string_view path) {
+  constexpr std::array kForms = {"svg", "png", "pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp"};
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  std::string ending(path.substr(dot + 1));
+  std::ranges::transform(ending, ending.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kForms, ending) == kForms.end() ? std::string() : ending;
+}
+
 std::vector<ToolRow> make_rows() {
   std::vector<ToolRow> rows;
   rows.push_back(request_row("--list-passes", {}, kOptimization,
@@ -45,15 +58,28 @@ std::vector<ToolRow> make_rows() {
   rows.push_back(flag_row<ToolOptions>(
       {.name = "--json", .group = kMessages, .help = "print the figures as JSON to stdout, no tables"},
       [](auto& t) -> auto& { return t.json; }));
-  rows.push_back(file_row<ToolOptions>(
-      {.name = "--report", .group = kMessages, .value = "FILE", .help = "write the figures as JSON to FILE"},
-      "give a file, or '-' for stdout", [](auto& t) -> auto& { return t.report; }));
+  rows.push_back(file_row<ToolOptions>({.name = "--report",
+                                        .group = kMessages,
+                                        .value = "FILE",
+                                        .help = "write the figures as JSON to FILE",
+                                        .writes = true},
+                                       "give a file, or '-' for stdout",
+                                       [](auto& t) -> auto& { return t.report; }));
   rows.push_back(
       file_row<ToolOptions>({.name = "--dot",
                              .group = kMessages,
                              .value = "FILE",
-                             .help = "draw the optimized graph with its regions or subgraphs, for Graphviz"},
+                             .help = "draw the optimized graph with its regions or subgraphs, for Graphviz",
+                             .writes = true},
                             "give a file, or '-' for stdout", [](auto& t) -> auto& { return t.dot; }));
+  rows.back().set = [](ToolOptions& t, std::string_view text) -> Status {
+    if (text.empty()) return wrong_value("--dot", text, "is not a file", "give a file, or '-' for stdout");
+    if (const std::string form = picture_form(text); !form.empty())
+      return wrong_value("--dot", text, "is a picture, and --dot writes the text that Graphviz draws",
+                         "give --dot -, and pipe it: | dot -T" + form + " -o " + std::string(text));
+    t.dot = text;
+    return Done{};
+  };
   rows.push_back(flag_row<ToolOptions>(
       {.name = "--time-passes", .group = kMessages, .help = "print the time of each stage and pass"},
       [](auto& t) -> auto& { return t.time_passes; }));
