@@ -127,7 +127,9 @@ def optimize(model: Any, output: Any = None, **options: Any) -> Tuple[Any, Repor
     """Optimizes a model, and returns (the result, a Report).
 
     model: a path, bytes (binary or text format), or an onnx.ModelProto, which stays as it is.
-    output: a path for the result; it may be that of the model. The result is then this path.
+    output: a path for the result; it may be that of the model. The result is then this path. A folder (one
+    that is there, or a path that ends in "/") gets a file with the name of the model; the result is then the
+    path of that file.
     Without `output` the result is of the model's kind, bytes or a new ModelProto; with a path as the model
     nothing is written, and the result is None: a dry run.
 
@@ -146,6 +148,8 @@ def optimize(model: Any, output: Any = None, **options: Any) -> Tuple[Any, Repor
             path = os.fspath(output)
             # A name, also "-": only bytes that are asked for come through stdout.
             _, report = _run(source, "./-" if path == "-" else path, "optimize", options)
+            if os.path.isdir(path):  # the result is in it, under the name of the model
+                path = os.path.join(path, os.path.basename(report.output))
             return path, report
         if options.get("plan") or not (_is_bytes(model) or _is_proto(model)):
             _, report = _run(source, None, "optimize", options)

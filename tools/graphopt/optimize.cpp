@@ -6,6 +6,7 @@
 #include "first_word.h"
 #include "handlers.h"
 #include "help.h"
+#include "output_folder.h"
 #include "output_paths.h"
 #include "side_file.h"
 #include "verbs.h"
@@ -60,6 +61,7 @@ class Optimize final : public Verb {
     if (std::optional<Error> error = foreign_command(options_.input)) return *std::move(error);
     options_.regions.draw = !tool.dot.empty();
     options_.timeout = tool.timeout;
+    if (Status named = folder_.enter(options_); !named) return named;
     if (Status fits = check_conflicts(options_); !fits) return fits;
     return check_output_paths(options_, tool);
   }
@@ -68,6 +70,7 @@ class Optimize final : public Verb {
 
   int run(Console& console, bool process_ends) override {
     options_.process_ends = process_ends;
+    if (const Status made = folder_.make(); !made) return fail(made.errors(), console);
     if (tool.timeout > 0) start_watchdog(tool.timeout, options_.input);
     OptimizeProgress observer(console);
     const Result<Report> report = optimize(options_, observer);
@@ -118,6 +121,7 @@ class Optimize final : public Verb {
   }
 
   Options options_;
+  OutputFolder folder_;
 };
 
 std::string optimize_ending() {

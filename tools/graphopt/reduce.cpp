@@ -7,6 +7,7 @@
 
 #include "graphopt/option_rows.h"
 #include "handlers.h"
+#include "output_folder.h"
 #include "output_paths.h"
 #include "side_file.h"
 #include "verbs.h"
@@ -71,22 +72,24 @@ class Reduce final : public Verb {
   }
 
   Status check() override {
-    options_.output = run_.output;
     options_.external_root = run_.load.external_root;
     if (options_.input.empty())
       return usage_error("reduce: no model is named", "graphopt reduce IN --test CMD -o OUT");
     if (options_.test.find_first_not_of(" \t\n") == std::string::npos)
       return usage_error("reduce: no test is given",
                          "give --test a shell command that ends with one status on IN");
-    if (options_.output.empty())
+    if (run_.output.empty())
       return usage_error("reduce: no output is named", "give -o a file for the small model");
     run_.input = options_.input;
+    if (Status named = folder_.enter(run_); !named) return named;
+    options_.output = run_.output;
     return check_output_paths(run_, tool);
   }
 
   const std::string& input() const override { return options_.input; }
 
   int run(Console& console, bool) override {
+    if (const Status made = folder_.make(); !made) return fail(made.errors(), console);
     note_interrupts();
     ReduceProgress observer(console);
     console.begin("reduce");
@@ -112,6 +115,7 @@ class Reduce final : public Verb {
 
   Options run_;  // what it shares with a run
   ReduceOptions options_;
+  OutputFolder folder_;
 };
 
 std::string reduce_ending() {
