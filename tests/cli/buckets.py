@@ -487,6 +487,25 @@ def test_wrong_sizes(tool, folder):
     wrong(tool, folder, "seq=8..4:pow2", "8..4 is reversed", "write 4..8")
     wrong(tool, folder, "seq=", "there are no sizes after '='", "seq=16..512:pow2")
     wrong(tool, folder, "4,8", "no '='", "seq=16..512:pow2")
+    for text, form in [  # as other tools write ranges and factors; the form that is named is right
+        ("16:512", "16..512:pow2"),
+        ("16-512", "16..512:pow2"),
+        ("16...512", "16..512:pow2"),
+        ("16 to 512", "16..512:pow2"),
+        ("512-16", "16..512:pow2"),
+        ("16:512:64", "16..512:step=64"),
+        ("16-512:2x,align=8", "16..512:pow2"),
+        ("16-512:geo=1.5", "16..512:geo=1.5"),
+        ("16..512:2x", "16..512:pow2"),
+        ("16..512:x2", "16..512:pow2"),
+        ("16..512:64", "16..512:step=64"),
+        ("16..512:+64", "16..512:step=64"),
+        ("16..512:1.25", "16..512:geo=1.25"),
+        ("16..512:3x", "16..512:geo=3"),
+    ]:
+        wrong(tool, folder, "seq=" + text, f"'seq={text}'", form, "geo=1.25")
+        asked = tool("inspect", "--bucketable", folder / "m.onnx", "--bucket", "seq=" + form)
+        expect("buckets (" in asked.stdout.decode(), form, asked.stderr)
     wrong(tool, folder, "seq=1..16", "no method", "1..16:pow2")
     wrong(tool, folder, "seq=1..16:pow3", "no method 'pow3'", "did you mean 'pow2'?")
     wrong(tool, folder, "seq=4.5", "'4.5' as a size", "whole number")

@@ -67,6 +67,66 @@ bool number_follows(std::string_view text) {
   return !text.empty() && (is_digit(text.front()) || text.starts_with(".."));
 }
 
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::string_view take_digits(std::string_view& text) {
+  const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+// Returns the method that people mean by a text that is none: "2x" doubles, "64" is a step, "1.25" a ratio.
+// Empty for any other text.
+std::string meant_method(std::string_view text) {
+  const std::string_view given = text;
+  constexpr std::array<std::string_view, 4> kTimes = {"x", "X", "*", "\u00d7"};
+  for (const std::string_view sign : kTimes) {
+    if (take(text, sign)) break;
+    if (!text.ends_with(sign)) continue;
+    text.remove_suffix(sign.size());
+    break;
+  }
+  const bool is_factor = text.size() != given.size();
+  if (!is_factor) take(text, "+");
+  const std::optional<MarkNumber> number = read_number(text);
+  const double value = number ? std::visit([](auto v) { return static_cast<double>(v); }, *number) : 0;
+  if (!std::isfinite(value) || value <= 1) return {};
+  if (is_factor && value == 2) return "pow2";
+  return (is_factor || !looks_whole(text) ? "geo=" : "step=") + std::string(text);
+}
+
+// A range as other tools write it: "16:512", "16-512:pow2", "16...512", or as a slice "16:512:64".
+Problem foreign_range(std::string_view text) {
+  std::string_view rest = text;
+  const std::string_view low = take_digits(rest);
+  rest = trimmed(rest);
+  constexpr std::array<std::string_view, 6> kSigns = {":", "-", "...", "\u2013", "~", "to"};
+  const bool has_sign = std::ranges::any_of(kSigns, [&rest](std::string_view s) { return take(rest, s); });
+  rest = trimmed(rest);
+  const std::string_view high = take_digits(rest);
+  if (low.empty() || !has_sign || high.empty() ||
+      (!rest.empty() && rest.front() != ':' && rest.front() != ','))
+    return std::nullopt;
+  const auto a = read_whole(low, ""), b = read_whole(high, "");
+  const auto* least = std::get_if<std::int64_t>(&a);
+  const auto* greatest = std::get_if<std::int64_t>(&b);
+  if (least == nullptr || greatest == nullptr) return std::nullopt;
+  std::string method = "pow2";
+  if (take(rest, ":")) {
+    const std::string_view given = trimmed(rest.substr(0, rest.find(',')));
+    const std::string meant = meant_method(given);
+    method = !meant.empty() ? meant : given.empty() ? method : std::string(given);
+  }
+  return MarkProblem{
+      fmt::format("found '{}', which is neither a range nor a list", text),
+      fmt::format("write {}..{}:{} (or step=64, geo=1.25, hist=FILE:8, max), or {},{} for these sizes",
+                  std::min(*least, *greatest), std::max(*least, *greatest), method, low, high)};
+}
+
 Problem SpecReader::names() {
   std::size_t at = 0;
   for (;;) {
@@ -101,6 +161,7 @@ Problem SpecReader::read() {
   if (trimmed(text_).empty()) return MarkProblem{"the text is empty", std::string(kExample)};
   if (auto p = names()) return p;
   if (text_.empty()) return MarkProblem{"there are no sizes after '='", std::string(kExample)};
+  if (auto p = foreign_range(text_)) return p;
   const std::size_t dots = text_.find("..");
   if (dots != std::string_view::npos && text_.substr(0, dots).find_first_of(",:") == std::string_view::npos)
     return range(text_, dots);
@@ -149,34 +210,31 @@ Problem SpecReader::list(std::string_view text) {
 
 Problem SpecReader::method(std::string_view text) {
   BucketGroup& g = draft_.group;
-  const auto take = [&](std::string_view key) {
-    const bool is = text.starts_with(key);
-    if (is) text.remove_prefix(key.size());
-    return is;
-  };
   if (text == "pow2") {
     g.method = BucketMethod::Pow2;
   } else if (text == "max") {
     g.method = BucketMethod::Max;
-  } else if (take("step=")) {
+  } else if (take(text, "step=")) {
     g.method = BucketMethod::Step;
     return whole(text, "the step", g.step);
-  } else if (take("geo=")) {
+  } else if (take(text, "geo=")) {
     g.method = BucketMethod::Geo;
     const auto q = read_number(text);
     if (!q)
       return MarkProblem{fmt::format("found '{}' as the ratio", text), "write a number above 1: geo=1.25"};
     g.ratio = ratio_of(std::visit([](auto v) { return static_cast<double>(v); }, *q));
-  } else if (take("hist=")) {
+  } else if (take(text, "hist=")) {
     g.method = BucketMethod::Hist;
     return hist(text);
   } else {
     const std::string_view word = text.substr(0, text.find('='));
-    const bool near = !nearest(word, kMethodForms).empty();
+    std::string hint;
+    if (const std::string meant = meant_method(text); !meant.empty())
+      hint = fmt::format("did you mean {}..{}:{}? ", draft_.range->low, draft_.range->high, meant);
+    else if (!nearest(word, kMethodForms).empty()) hint = suggest(word, kMethodForms, "methods") + " ";
     return MarkProblem{
         text.empty() ? "there is no method after ':'" : fmt::format("there is no method '{}'", text),
-        (near ? suggest(word, kMethodForms, "methods") + " " : "") +
-            "methods: pow2, step=64, geo=1.25, hist=FILE:8, hist=FILE:auto, max"};
+        hint + "methods: pow2, step=64, geo=1.25, hist=FILE:8, hist=FILE:auto, max"};
   }
   return std::nullopt;
 }
