@@ -46,6 +46,13 @@ struct Inspection {
   ModelFigures figures;
   std::uint64_t model_bytes = 0, external_bytes = 0, weight_bytes = 0;
 
+  struct DataFile {
+    std::string path;  // as the model says it: relative to the model, or with external_root to that
+    std::string file;  // where it was found
+    std::uint64_t bytes = 0;
+  };
+  std::vector<DataFile> data_files;  // of the external data, by path; a file that is not there is an error
+
   // Weights: initializers and constants, of bodies and functions, too.
   std::uint64_t parameters = 0;  // their elements
   struct WeightType {

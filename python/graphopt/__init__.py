@@ -26,12 +26,23 @@ from graphopt._errors import (
 )
 from graphopt._options import InspectOptions, Options
 from graphopt._process import binary
-from graphopt._report import Check, CheckedOutput, Figures, Inspection, PassRun, Report, Value, WrittenFile
+from graphopt._report import (
+    Check,
+    CheckedOutput,
+    DataFile,
+    Figures,
+    Inspection,
+    PassRun,
+    Report,
+    Value,
+    WrittenFile,
+)
 
 __all__ = [
     "Check",
     "CheckFailed",
     "CheckedOutput",
+    "DataFile",
     "Figures",
     "GraphoptError",
     "InputError",

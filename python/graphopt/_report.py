@@ -112,6 +112,17 @@ class Value:
 
 
 @dataclass(frozen=True)
+class DataFile:
+    """A file of external data."""
+
+    path: str
+    """As the model says it: relative to the model, or to `external_root`."""
+    file: str
+    """Where it was found."""
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What is in a model."""
 
@@ -128,6 +139,8 @@ class Inspection:
     figures: Figures
     model_bytes: int
     external_bytes: int
+    data_files: List[DataFile]
+    """Those that the model names."""
     weight_bytes: int
     parameters: int
     """Elements of all weights."""
@@ -190,6 +203,7 @@ def inspection_of(raw: Dict[str, Any]) -> Inspection:
         figures=_figures(raw["figures"]),
         model_bytes=raw["model_bytes"],
         external_bytes=raw["external_bytes"],
+        data_files=[DataFile(f["path"], f["file"], f["bytes"]) for f in raw["data_files"]],
         weight_bytes=raw["weight_bytes"],
         parameters=raw["parameters"],
         multiply_adds=raw["multiply_adds"],

@@ -73,6 +73,9 @@ std::string to_json(const Inspection& in) {
   out["figures"] = to(in.figures);
   out["model_bytes"] = in.model_bytes;
   out["external_bytes"] = in.external_bytes;
+  Json& data_files = out["data_files"] = Json::array();
+  for (const auto& f : in.data_files)
+    data_files.push_back({{"path", f.path}, {"file", f.file}, {"bytes", f.bytes}});
   out["weight_bytes"] = in.weight_bytes;
   out["parameters"] = in.parameters;
   Json& types = out["weight_types"] = Json::array();

@@ -16,6 +16,7 @@ struct ReadModel {
   Model model;
   bool text = false;  // the file is ONNX text
   std::vector<Warning> warnings;
+  std::vector<DataFile> data_files;
 };
 
 // `input` "-" is the standard input.

@@ -176,10 +176,10 @@ void ExternalFiles::check_overlaps(Problems& problems) {
   }
 }
 
-std::vector<std::shared_ptr<const FileImage>> ExternalFiles::files() const {
-  std::vector<std::shared_ptr<const FileImage>> out;
+std::vector<std::pair<std::string, std::shared_ptr<const FileImage>>> ExternalFiles::files() const {
+  std::vector<std::pair<std::string, std::shared_ptr<const FileImage>>> out;
   for (const auto& [location, file] : files_)
-    if (file.image) out.push_back(file.image);
+    if (file.image) out.emplace_back(location, file.image);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "onnx/problems.h"
@@ -41,7 +42,8 @@ class ExternalFiles {
   void note(std::string_view bytes, std::string_view tensor);
   void check_overlaps(Problems& problems);
 
-  std::vector<std::shared_ptr<const FileImage>> files() const;
+  // Returns the files that were opened, with the locations that the model names, by location.
+  std::vector<std::pair<std::string, std::shared_ptr<const FileImage>>> files() const;
   std::uint64_t total_bytes() const { return total_; }
   bool used() const { return !files_.empty(); }
 

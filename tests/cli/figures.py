@@ -146,6 +146,39 @@ def test_inspect(tool, folder):
     refused(tool("inspect", folder / "none.onnx"), INPUT, "none.onnx")
 
 
+def test_data_files(tool, folder):
+    """inspect names the files of external data: as the model says it, and where they were found."""
+    big = numpy_helper.from_array(np.arange(4000, dtype=np.float32), "big")
+    more = numpy_helper.from_array(np.arange(3000, dtype=np.float32), "more")
+    m = model()
+    m.graph.initializer.extend([big, more])
+    (folder / "sub").mkdir()
+    (folder / "root").mkdir()
+    path = folder / "m.onnx"
+    for location, stem in (("sub/b.bin", "big"), ("a.bin", "more")):
+        tensor = next(t for t in m.graph.initializer if t.name == stem)
+        (folder / location).write_bytes(tensor.raw_data + b"rest")
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", location), ("length", str(4 * tensor.dims[0]))):
+            tensor.external_data.add(key=key, value=value)
+    path.write_bytes(m.SerializeToString())
+    inspect = lambda *words, **how: json.loads(tool("inspect", *words, "--json", **how).stdout)["data_files"]
+    expected = [("a.bin", "./a.bin", 12004), ("sub/b.bin", "./sub/b.bin", 16004)]
+    found = inspect("m.onnx", cwd=folder)
+    expect(found == [dict(zip(("path", "file", "bytes"), e)) for e in expected], found)
+    expect(inspect("-", stdin=path.read_bytes(), cwd=folder) == found, "from stdin")
+    expect(inspect(path)[0]["file"] == str(folder / "a.bin"), inspect(path))
+    text = tool("inspect", path, "-v").stdout.decode()
+    expect("data files (2)" in text and "sub/b.bin" in text, text)
+    expect("data files" not in tool("inspect", path).stdout.decode(), "without -v")
+    (folder / "a.bin").rename(folder / "root" / "a.bin")
+    moved = inspect(path, "--external-root", folder / "root")[0]
+    expect(moved["path"] == "a.bin" and moved["file"] == str(folder / "root" / "a.bin"), moved)
+    refused(tool("inspect", path, "--json"), INPUT, "its weights are in 'a.bin', which is not there")
+    expect(inspect(saved(folder, name="plain.onnx")) == [])
+
+
 def test_counting(tool, folder):
     """Subgraphs count, bodies of functions count once per call, Constant nodes apart."""
     body = lambda name, op: helper.make_graph(

@@ -67,6 +67,13 @@ def test_the_same_bytes(command, folder):
     expect(data == wanted and report.output == "-" and report.input == "-", "bytes")
     expect(graphopt.optimize(memoryview(MODEL.read_bytes()), folder / "b.onnx")[0] == str(folder / "b.onnx"))
     expect((folder / "b.onnx").read_bytes() == wanted, "bytes to a path")
+    path, report = graphopt.optimize(MODEL, f"{folder}/new/")
+    expect(
+        path == report.output == f"{folder}/new/model.onnx" and pathlib.Path(path).read_bytes() == wanted,
+        path,
+    )
+    expect(graphopt.optimize(MODEL, folder / "new")[0] == path, "a folder that is there")
+    raised(graphopt.UsageError, lambda: graphopt.optimize(MODEL.read_bytes(), folder / "new"), "has no name")
     nothing, report = graphopt.optimize(str(MODEL))
     expect(nothing is None and report.output == "" and report.changed, "a dry run")
     expect(report.raw["format_number"] == 2 and report.passes[0].runs > 0 and report.seconds < 60)
@@ -218,6 +225,13 @@ def test_inspect(command, folder):
     found = graphopt.inspect(MODEL.read_bytes())
     expect(found.format == "text" and found.figures.nodes > 0 and found.inputs[0].type, found)
     expect(graphopt.inspect(MODEL, timeout=60).symbols == found.symbols, found.symbols)
+    expect(found.data_files == [], found.data_files)
+    path, _ = graphopt.optimize(MODEL, folder / "m.onnx", external_data="always", external_threshold=1)
+    files = graphopt.inspect(path).data_files
+    expect(
+        [f.path for f in files] == [f"{p.name}" for p in folder.iterdir() if p != folder / "m.onnx"], files
+    )
+    expect(len(files) == 1 and files[0].bytes == pathlib.Path(files[0].file).stat().st_size, files)
     expect(graphopt.version() == by_command(command, "--version").decode().split()[1], graphopt.version())
 
 

@@ -33,6 +33,7 @@ class InspectionText {
     values("inputs", in.inputs);
     values("outputs", in.outputs);
     symbols();
+    data_files();
     weights();
     operators();
     functions();
@@ -120,6 +121,13 @@ class InspectionText {
     for (const auto& [size, name] : found)
       if (names.size() < kShown) names.push_back(name);
     return join(names) + (found.size() > kShown ? ", ..." : "");
+  }
+  void data_files() {
+    if (in_.data_files.empty() || !all_) return;
+    heading(out_, fmt::format("data files ({})", in_.data_files.size()));
+    list(in_.data_files, [](const Inspection::DataFile& f) {
+      return fmt::format("{:<32} {:>12}   {}", visible(f.path), size_text(f.bytes), visible(f.file));
+    });
   }
   void weights() {
     if (in_.weight_types.empty()) return;
