@@ -12,7 +12,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lib.cases import run_cases  # noqa: E402
 
-USAGE, INPUT, CHECK, OUTPUT, LIMIT, NOT_CHECKED = 1, 2, 3, 4, 5, 6
+USAGE, INPUT, CHECK, OUTPUT, LIMIT, NOT_CHECKED, ANSWER_IS_NO = 1, 2, 3, 4, 5, 6, 7
 
 
 class Tool:

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import onnx
-from _tool import CHECK, INPUT, USAGE, expect, main, refused
+from _tool import ANSWER_IS_NO, CHECK, INPUT, OUTPUT, USAGE, expect, main, refused
 from onnx import numpy_helper, parser
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -428,12 +428,21 @@ def test_forced(tool, folder):
 def test_a_verdict_says_what_helps(tool, folder):
     model = source_of(folder, MEAN)
     ask = ("inspect", "--bucketable", model, "--bucket")
-    told = tool(*ask, "seq=4,8").stdout.decode()
+    done = tool(*ask, "seq=4,8")
+    told = done.stdout.decode()
     expect("verdict: refused" in told and "help: --bucket-require repair may mend" in told, told)
-    said = json.loads(tool(*ask, "seq=4,8", "--json").stdout)
+    expect(done.returncode == ANSWER_IS_NO and done.stderr == "", "status", done.returncode, done.stderr)
+    done = tool(*ask, "seq=4,8", "--json", "--report", folder / "r.json")
+    said = json.loads(done.stdout)
     expect(said["refused"]["remedy"].startswith("--bucket-require repair may mend"), said)
-    proved = tool(*ask, "batch=2,4").stdout.decode()
-    expect("verdict: proved" in proved and "help:" not in proved, proved)
+    expect(done.returncode == ANSWER_IS_NO and json.loads((folder / "r.json").read_text()) == said, done)
+    expect(tool(*ask, "seq=4,8", "--report", folder / "no" / "r.json").returncode == OUTPUT, "no report")
+    done = tool(*ask, "seq=4,8", "--bucket-require", "repair")
+    expect(done.returncode == 0 and "verdict: refused" not in done.stdout.decode(), done)
+    done = tool(*ask, "batch=2,4")
+    proved = done.stdout.decode()
+    expect("verdict: proved" in proved and "help:" not in proved and done.returncode == 0, proved)
+    expect("7 where --bucketable" in tool("inspect", "--help").stdout.decode(), "--help")
 
 
 # --- runs that write nothing --------------------------------------------------------------------------------

@@ -77,8 +77,9 @@ def ask(tool, model, content, folder, stem="case", repair=False):
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         text = f"exit status {done.returncode}, no verdict ({e!r:.120}): {done.stderr.strip()[-300:]}"
         raise ToolFailed(text) from None
-    if done.returncode < 0 or done.returncode > 125 or done.returncode == 70:
-        raise ToolFailed(f"exit status {done.returncode}: {done.stderr.strip()[-300:]}")
+    answer_is_no = 7
+    if done.returncode != (0 if verdict.safe else answer_is_no):
+        raise ToolFailed(f"{verdict.name}, exit status {done.returncode}: {done.stderr.strip()[-300:]}")
     return verdict
 
 

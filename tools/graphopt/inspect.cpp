@@ -274,18 +274,28 @@ class Inspect final : public Verb {
     const auto judge = [this] {
       return bucketable({options_, run_.buckets.marks, run_.buckets.file, run_.buckets.require});
     };
-    if (asked_.bucketable) return tell(console, judge, [](const Bucketability& b) { return text_of(b); });
+    if (asked_.bucketable) {
+      bool refused = false;
+      const int told = tell(
+          console, judge, [](const Bucketability& b) { return text_of(b); },
+          [&refused](const Bucketability& b) { refused = b.verdict == BucketVerdict::Refused; });
+      return told == 0 && refused ? kAnswerIsNo : told;
+    }
     return tell(
         console, [this] { return inspect(options_); },
         [this](const Inspection& found) {
           return for_terminal(InspectionText(found, tool.verbose > 0, asked_.regions).text());
-        });
+        },
+        [](const Inspection&) {});
   }
 
  private:
-  template <class Look, class Text> int tell(Console& console, Look look, Text text) const {
+  // `note` sees what was found.
+  template <class Look, class Text, class Note>
+  int tell(Console& console, Look look, Text text, Note note) const {
     const auto found = attended(*this, "inspect", console, look);
     if (!found) return fail(found.errors(), console);
+    note(*found);
     return tell_result(tool, [&] { return to_json(*found); }, [&] { return text(*found); }, console);
   }
 
@@ -293,6 +303,11 @@ class Inspect final : public Verb {
   InspectOptions options_;
   Asked asked_;
 };
+
+std::string inspect_ending() {
+  return "\nExit status: 0 also where problems are found; 7 where --bucketable ends with the verdict "
+         "refused.\n";
+}
 
 }  // namespace
 
@@ -302,7 +317,7 @@ extern constinit const VerbEntry inspect_verb = {
     .summary = "show what is in a model",
     .about =
         "Shows what is in an ONNX model: inputs, outputs, operators, sizes, opsets, symbols, problems.\n",
-    .ending = nullptr,
+    .ending = inspect_ending,
     .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Inspect>(); }};
 
 }  // namespace graphopt::tool

@@ -132,7 +132,7 @@ std::string optimize_ending() {
          "  graphopt model.onnx --bucket seq=16..512:pow2 --devices nnapi -o out.onnx\n"
          "  graphopt export.onnx -o - | my-compiler -       nothing but the model goes to stdout\n\n"
          "Exit status: 0 done, 1 usage, 2 unusable input, 3 results differ, 4 output not written, 5 limit\n"
-         "reached, 6 ONNX Runtime is missing or fails, 70 internal error.\n";
+         "reached, 6 ONNX Runtime is missing or fails, 7 inspect --bucketable: no, 70 internal error.\n";
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ auto attended(const Verb& verb, std::string_view name, Console& console, const W
   console.finish();
   return result;
 }
+// The exit status of a question whose answer is no: the model was read, and nothing went wrong.
+inline constexpr int kAnswerIsNo = 7;
+
 // Prints all errors and returns the status of the first.
 int fail(const Errors& errors, Console& console);
 
