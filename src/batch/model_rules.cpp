@@ -32,12 +32,15 @@ std::optional<std::vector<std::string>> texts_of(const Json& value) {
   return out;
 }
 
+// Files of one model are no options of several. A data file is next to its output.
+bool is_for_many(const OptionInfo& info) { return !info.writes || info.name == "--external-file"; }
+
 class RuleReader {
  public:
   RuleReader(const std::string& file, std::vector<ModelRule>& rules)
       : walk_(file, ErrorKind::Usage), rules_(rules) {
     for (const OptionRow<Options>& row : option_table())
-      if (!row.info.writes) keys_.push_back(option_key(row.info));
+      if (is_for_many(row.info)) keys_.push_back(option_key(row.info));
     names_.assign(keys_.begin(), keys_.end());
   }
 
@@ -65,7 +68,7 @@ class RuleReader {
 
   void read_option(const std::string& key, const Json& value, const std::string& path, ModelRule& rule) {
     const OptionRow<Options>* row = find_option(key);
-    if (row == nullptr || row->info.writes) {
+    if (row == nullptr || !is_for_many(row->info)) {
       walk_.refuse_name(key, path, names_, "options");
       return;
     }

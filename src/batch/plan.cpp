@@ -34,7 +34,8 @@ Status check_shared_options(const Options& options, bool reports) {
   if (!options.clean_up.explain.empty() && !reports)
     return usage("--explain: a batch prints no reasons", "add --report FILE, which has them, or " + alone);
   for (const OptionRow<Options>& row : option_table()) {
-    if (!row.info.writes || row.info.name == "--output") continue;
+    // A data file has the folder of its output: each of several may have one of that name.
+    if (!row.info.writes || row.info.name == "--output" || row.info.name == "--external-file") continue;
     const auto value = row.get(options);
     const auto* path = value ? std::get_if<std::string>(&*value) : nullptr;
     if (path != nullptr && !path->empty())

@@ -19,7 +19,7 @@ import onnx
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
 from _models import F, entry, finish, info, varint
-from _tool import INPUT, OUTPUT, expect, main, model, saved
+from _tool import INPUT, OUTPUT, USAGE, expect, main, model, saved
 
 
 def plain():
@@ -473,7 +473,7 @@ def test_no_such_files(tool, folder):
     path = saved(folder, plain(), "m.onnx")
     for words, status, parts in [
         ((folder / "no.onnx",), INPUT, ["no such file"]),
-        ((folder,), INPUT, ["is a folder"]),
+        ((folder,), USAGE, ["no folder is named for the results", "graphopt batch"]),
         ((path, "-o", folder / "no" / "o.onnx"), OUTPUT, ["mkdir -p"]),
         ((path, "-o", path / "o.onnx"), OUTPUT, ["folder"]),
         ((path, "-o", folder / ("n" * 300)), OUTPUT, ["too long"]),

@@ -351,7 +351,8 @@ def test_in_and_out(tool, folder):
     expect(tool("-o", "-", "--", "-m.onnx", cwd=folder).stdout == result)
     refused(tool(folder / "none.onnx"), INPUT, "none.onnx")
     refused(tool(path, "-o", folder / "no" / "o.onnx"), OUTPUT, "o.onnx")
-    refused(tool(folder), INPUT)
+    refused(tool(folder), USAGE, "no folder is named")  # several models: a batch
+    refused(tool("inspect", folder), INPUT, "is a folder")
 
 
 def test_outputs_are_different_files(tool, folder):

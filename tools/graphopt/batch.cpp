@@ -22,6 +22,8 @@
 namespace graphopt::tool {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::string_view kBatchGroup = "Batch";
 constexpr int kMostJobs = 1024;
 
@@ -171,7 +173,7 @@ class LineReport {
 
 bool is_folder(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
+  return fs::is_directory(path, ignored);
 }
 
 class Batch final : public Verb {
@@ -215,9 +217,10 @@ class Batch final : public Verb {
     const std::string& first = asked_.batch.inputs.front();
     if (is_folder(first)) return true;
     std::error_code ignored;
-    if (first.size() > 1 && first.front() == '@') return !std::filesystem::exists(first, ignored);
+    if (first.size() > 1 && first.front() == '@') return !fs::exists(first, ignored);
     const std::string& output = asked_.batch.options.output;
-    return asked_.batch.inputs.size() > 1 && (output.ends_with('/') || is_folder(output));
+    const bool may_be_file = fs::exists(first, ignored) || first.find_first_of("./") != std::string::npos;
+    return may_be_file && asked_.batch.inputs.size() > 1 && (output.ends_with('/') || is_folder(output));
   }
 
   int run(Console& console, bool) override {
