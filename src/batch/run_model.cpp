@@ -143,7 +143,7 @@ class ModelRun {
       std::vector<Warning> ignored;
       const Options& o = model_.options;
       if (const auto loaded = load_model({o.input, o.load.external_root, 0, true}, ignored))
-        data = loaded->data_files;
+        for (const DataFile& f : loaded->data_files) data.push_back(f.path);
     }
     return after_error({error}, data);
   }

@@ -198,8 +198,8 @@ Result<Inspection> run(const InspectOptions& options) {
     }
   }
   inspector->out.format = read->text ? "text" : "protobuf";
-  for (DataFile& f : read->data_files)
-    inspector->out.data_files.push_back({std::move(f.location), std::move(f.path), f.bytes});
+  for (const DataFile& f : inspector->model.data_files)
+    inspector->out.data_files.push_back({f.location, f.path, f.bytes});
   inspector->head();
   inspector->interface();
   inspector->symbols();

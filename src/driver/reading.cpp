@@ -14,11 +14,10 @@ Result<ReadModel> read_for_view(const std::string& input, const std::string& ext
   if (!image) return image.errors();
   out.text = looks_like_text((*image)->bytes());
   const bool expressions = dim_names == DimNames::Expressions;
-  Result<Model> model =
-      (*image)->mapped() ? load_model({input, external_root, 0, expressions, &out.data_files}, out.warnings)
-                         : load_model_from_memory(std::string((*image)->bytes()), input,
-                                                  input == "-" ? "." : folder_of(input), out.warnings,
-                                                  expressions, &out.data_files);
+  Result<Model> model = (*image)->mapped() ? load_model({input, external_root, 0, expressions}, out.warnings)
+                                           : load_model_from_memory(std::string((*image)->bytes()), input,
+                                                                    input == "-" ? "." : folder_of(input),
+                                                                    out.warnings, expressions);
   if (!model) return model.errors();
   out.model = *std::move(model);
   return out;

@@ -16,7 +16,6 @@ struct ReadModel {
   Model model;
   bool text = false;  // the file is ONNX text
   std::vector<Warning> warnings;
-  std::vector<DataFile> data_files;
 };
 
 // `input` "-" is the standard input.

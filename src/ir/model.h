@@ -148,6 +148,13 @@ struct Function {
   std::vector<Bytes> rest;         // further fields (doc string, opset imports, metadata ...) with tags
 };
 
+// A file of external data.
+struct DataFile {
+  std::string location;  // as the model says it: relative to the model's folder
+  std::string path;      // where it was found
+  std::uint64_t bytes = 0;
+};
+
 class Model;
 
 // Notified of every change, after it has happened.
@@ -196,7 +203,7 @@ class Model {
   std::uint64_t file_bytes = 0;          // model file plus external data
   bool had_external_data = false;
   std::uint64_t external_data_bytes = 0;
-  std::vector<std::string> data_files;                  // with the external data: paths, as they were opened
+  std::vector<DataFile> data_files;                     // with the external data, by location
   std::vector<std::shared_ptr<const void>> keep_alive;  // maps and buffers that views point into
 
   StringPool names;

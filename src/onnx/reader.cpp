@@ -126,8 +126,7 @@ void mark_overwriting(Model& m) {
 }
 
 Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& file, const std::string& folder,
-                   const std::string& external_root, bool dim_expressions, std::vector<Warning>& warnings,
-                   std::vector<DataFile>* data_files) {
+                   const std::string& external_root, bool dim_expressions, std::vector<Warning>& warnings) {
   Problems problems(file, warnings);
   if (image->bytes().empty()) {
     problems.add({}, "the file is empty", "give a model in ONNX format, binary or text");
@@ -160,9 +159,7 @@ Result<Model> load(std::shared_ptr<const FileImage> image, const std::string& fi
   m.external_data_bytes = external.total_bytes();
   m.file_bytes += m.external_data_bytes;
   for (const auto& [location, image_of_data] : external.files()) {
-    if (data_files != nullptr)
-      data_files->push_back({location, image_of_data->path(), image_of_data->bytes().size()});
-    m.data_files.push_back(image_of_data->path());
+    m.data_files.push_back({location, image_of_data->path(), image_of_data->bytes().size()});
     m.keep_alive.push_back(image_of_data);
   }
   m.mark_clean();
@@ -177,14 +174,12 @@ Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warni
   if (!image) return image.errors();
   const std::string folder = options.path == "-" ? "." : folder_of(options.path);
   return load(*std::move(image), options.path, folder, options.external_root, options.dim_expressions,
-              warnings, options.data_files);
+              warnings);
 }
 
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
-                                     std::vector<Warning>& warnings, bool dim_expressions,
-                                     std::vector<DataFile>* data_files) {
-  return load(FileImage::from_memory(std::move(bytes), name), name, folder, {}, dim_expressions, warnings,
-              data_files);
+                                     std::vector<Warning>& warnings, bool dim_expressions) {
+  return load(FileImage::from_memory(std::move(bytes), name), name, folder, {}, dim_expressions, warnings);
 }
 
 }  // namespace graphopt

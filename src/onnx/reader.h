@@ -22,13 +22,6 @@ struct Warning {
   std::string what, remedy;
 };
 
-// A file of external data that a model names.
-struct DataFile {
-  std::string location;  // as the model says it: relative to the model's folder
-  std::string path;      // where it was found
-  std::uint64_t bytes = 0;
-};
-
 struct LoadOptions {
   std::string path;              // "-": standard input
   std::string external_root;     // a further folder for external data; empty: only the model's own
@@ -36,7 +29,6 @@ struct LoadOptions {
   // A name of an input's dim that is an expression over names of other dims is believed to be that
   // expression.
   bool dim_expressions = true;
-  std::vector<DataFile>* data_files = nullptr;  // gets the files of external data, by location
 };
 
 // Returns the model, or up to ten problems. The model keeps the files mapped.
@@ -44,8 +36,7 @@ Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warni
 // The same for bytes in memory; `name` is used for the file in messages, external data are searched in
 // `folder`.
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
-                                     std::vector<Warning>& warnings, bool dim_expressions = true,
-                                     std::vector<DataFile>* data_files = nullptr);
+                                     std::vector<Warning>& warnings, bool dim_expressions = true);
 
 // Newest IR version that this program supports.
 inline constexpr std::int64_t kNewestIrVersion = 14;

@@ -101,7 +101,7 @@ Status run_load(Run& run) {
   if (auto broken = verify(run.work->model)) return *broken;
   run.report.before = run.report.after = count_model(run.work->model);
   run.report.before.bytes = run.work->model.file_bytes;
-  run.report.load.data_files = run.work->model.data_files;
+  for (const DataFile& f : run.work->model.data_files) run.report.load.data_files.push_back(f.path);
   if (run.partitioned && !run.options.output.empty()) {
     const Model& m = run.work->model;
     run.partitioned->source_id = NetworkIds(m).network(StatedTypes(m, {}));
