@@ -251,6 +251,16 @@ def test_names_like_options(command, folder):
         os.chdir(here)
 
 
+def test_ray_is_an_extra(command, folder):
+    """The module that runs shards on Ray says how Ray is installed; nothing else asks for it."""
+    words = "import sys; sys.modules['ray'] = None; import graphopt; import graphopt.ray"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", words], env=environment, capture_output=True, text=True
+    )
+    expect(done.stderr.endswith("needs Ray: pip install 'graphopt[ray]'\n"), done.stderr)
+
+
 def test_devices(command, folder):
     """The profiles that came along are found beside the command."""
     import graphopt
@@ -318,6 +328,9 @@ def test_wheel(command, folder):
         metadata = archive.read(record.replace("RECORD", "METADATA")).decode()
         version = re.search(r"project\(graphopt VERSION ([\d.]+)", (TOP / "CMakeLists.txt").read_text())[1]
         expect(f"Version: {version}\n" in metadata and "Requires-Python: >=3.9" in metadata, metadata[:500])
+        needs = re.findall(r"^Requires-Dist: (\w+).*; extra == \"(\w+)\"$", metadata, re.M)
+        expect(needs == [("onnx", "onnx"), ("onnxruntime", "check"), ("ray", "ray")], needs)
+        expect(metadata.count("Requires-Dist: ") == len(needs), "a package is needed without being asked for")
         for name in re.findall(r"^License-File: (.*)$", metadata, re.M):
             expect(record.replace("RECORD", f"licenses/{name}") in names, name)
         for one in ("protobuf", "openssl", "onnx", "fmt", "spdlog", "cli11", "json", "xxhash"):

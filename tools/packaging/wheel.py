@@ -35,6 +35,8 @@ Provides-Extra: onnx
 Requires-Dist: onnx; extra == "onnx"
 Provides-Extra: check
 Requires-Dist: onnxruntime>=1.21; extra == "check"
+Provides-Extra: ray
+Requires-Dist: ray>=2.9; extra == "ray"
 Description-Content-Type: text/markdown
 
 {description}"""
