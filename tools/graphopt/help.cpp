@@ -71,6 +71,7 @@ Json to_json(const OptionInfo& info, bool is_of_run) {
   out["of_run"] = row != nullptr;
   out["stage"] = info.stage;
   out["changes_result"] = info.changes_result;
+  out["writes"] = info.writes;
   const std::optional<OptionValue> value = row != nullptr ? row->get(Options()) : std::nullopt;
   out["default"] = nullptr;
   if (value) std::visit([&out](const auto& v) { out["default"] = v; }, *value);
