@@ -4,10 +4,10 @@
 # LONG: --kills 200
 """kill -9 at drawn moments of a batch: run again, it ends as if nothing had happened.
 
-  kill_batch.py GRAPHOPT [--kills N] [--seed S]
+  kill_batch.py GRAPHOPT [--kills N] [--seed S] [--models FOLDER]
 
-A folder of models, a broken one, a pointer of Git LFS, one of 6 GiB, one with data files and one with options of
-its own among them, is done into an empty folder. Each time the process that leads, one of its workers, or all
+A folder of models is done into an empty folder: a broken one, a pointer of Git LFS, one of 6 GiB, one with data
+files and one with options of its own are among them, and those of --models. Each time the process that leads, one of its workers, or all
 of them are killed, up to three times, and the same command runs to its end. Then all files of the folder,
 records included, are those of an undisturbed run, byte by byte.
 """
@@ -16,6 +16,7 @@ import argparse
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,6 +85,7 @@ def main():
     parser.add_argument("graphopt")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--models", type=pathlib.Path)
     a = parser.parse_args()
     rng = random.Random(a.seed)
     wrong, kinds = 0, {}
@@ -92,6 +94,9 @@ def main():
         zoo = folder / "zoo"
         rules = make_zoo(zoo)
         add_large(zoo / "large" / "huge.onnx")
+        for i, path in enumerate(sorted(a.models.glob("*.onnx")) if a.models else []):
+            (zoo / f"given{i % 5}").mkdir(exist_ok=True)
+            shutil.copy(path, zoo / f"given{i % 5}")
         for i in range(40):
             m = model()
             m.graph.doc_string = str(i)
