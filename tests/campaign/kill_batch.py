@@ -6,10 +6,10 @@
 
   kill_batch.py GRAPHOPT [--kills N] [--seed S] [--models FOLDER]
 
-A folder of models is done into an empty folder: a broken one, a pointer of Git LFS, one of 6 GiB, one with data
-files and one with options of its own are among them, and those of --models. Each time the process that leads, one of its workers, or all
-of them are killed, up to three times, and the same command runs to its end. Then all files of the folder,
-records included, are those of an undisturbed run, byte by byte.
+A folder of models is done into an empty folder: a broken one, a pointer of Git LFS, one of 6 GiB, one with
+data files and one with options of its own are among them, and those of --models. Each time the process that
+leads, one of its workers, or all of them are killed, up to three times, and the same command runs to its end.
+Then all files of the folder, records included, are those of an undisturbed run, byte by byte.
 """
 
 import argparse

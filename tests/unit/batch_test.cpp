@@ -115,9 +115,9 @@ TEST(FileState, ContentIsTheSameForHolesAndZeros) {
 
 TEST(ModelRules, SetOptions) {
   const Folder folder;
-  const std::string path = folder.file(
-      "rules",
-      R"([{"match": "a*", "options": {"level": 3, "dim": ["n=2", "m=3"], "--exact": true,
+  const std::string path =
+      folder.file("rules",
+                  R"([{"match": "a*", "options": {"level": 3, "dim": ["n=2", "m=3"], "--exact": true,
                                       "strip": ["doc", "names"]}}])");
   const auto rules = read_model_rules(path);
   ASSERT_TRUE(rules) << rules.error().what;
