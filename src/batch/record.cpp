@@ -1,5 +1,6 @@
 #include "batch/record.h"
 
+#include <climits>
 #include <filesystem>
 #include <system_error>
 #include <variant>
@@ -7,6 +8,7 @@
 #include "devices/find.h"
 #include "graphopt/option_table.h"
 #include "support/file.h"
+#include "support/utf8.h"
 
 namespace graphopt {
 namespace {
@@ -21,10 +23,33 @@ Json value_json(const OptionValue& value) {
   return out;
 }
 
+// A path is any bytes, and JSON has none that are not UTF-8: those of such a path are written as numbers.
+Json path_json(const std::string& path) {
+  if (is_utf8(path)) return path;
+  Json out = Json::array();
+  for (const char c : path) out.push_back(static_cast<unsigned char>(c));
+  return out;
+}
+
+bool take_path(const Json& j, std::string& to) {
+  const auto at = j.find("path");
+  if (at == j.end()) return false;
+  if (at->is_string()) {
+    at->get_to(to);
+    return true;
+  }
+  if (!at->is_array()) return false;
+  for (const Json& byte : *at) {
+    if (!byte.is_number_unsigned() || byte.get<std::uint64_t>() > UCHAR_MAX) return false;
+    to += static_cast<char>(byte.get<unsigned char>());
+  }
+  return true;
+}
+
 Json files_json(const std::vector<RecordedFile>& files, bool with_times) {
   Json out = Json::array();
   for (const RecordedFile& f : files) {
-    Json& one = out.emplace_back(Json{{"path", f.path}, {"bytes", f.state.bytes}});
+    Json& one = out.emplace_back(Json{{"path", path_json(f.path)}, {"bytes", f.state.bytes}});
     if (with_times) {
       one["modified"] = f.state.modified;
       one["inode"] = f.state.inode;
@@ -48,7 +73,7 @@ template <class T> bool take(const Json& j, const char* key, T& to) {
 }
 
 bool take_file(const Json& j, bool with_times, RecordedFile& to) {
-  if (!j.is_object() || !take(j, "path", to.path) || !take(j, "bytes", to.state.bytes) ||
+  if (!j.is_object() || !take_path(j, to.path) || !take(j, "bytes", to.state.bytes) ||
       !take(j, "content", to.state.content))
     return false;
   return !with_times || (take(j, "modified", to.state.modified) && take(j, "inode", to.state.inode));

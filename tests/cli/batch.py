@@ -259,6 +259,21 @@ def test_links_lists_and_patterns(tool, folder):
     expect(plan(tool, zoo, "-o", zoo / "out") == {}, plan(tool, zoo, "-o", zoo / "out"))
 
 
+def test_odd_names(tool, folder):
+    """Whatever bytes a name has: its record is found again, and nothing of it is stale."""
+    zoo, out = folder / "zoo", folder / "out"
+    zoo.mkdir()
+    for name in (b"caf\xe9", b"a b", b"new\nline", b"quo\"te'", b"-x", b"@y", b"\x1b[31m", "\u540d".encode()):
+        with open(os.fsencode(zoo) + b"/" + name + b".onnx", "wb") as f:
+            f.write(model().SerializeToString())
+    expect(tool("batch", zoo, "-o", out, "-q").returncode == 0)
+    expect(plan(tool, zoo, "-o", out) == {}, plan(tool, zoo, "-o", out))
+    done = tool("batch", zoo, "-o", out, "--exclude", "caf*", "--delete-stale", "--json", "-q")
+    whole = lines_of(done)[1]
+    expect(whole["deleted"] == 0 and whole["up_to_date"] == 7, whole)
+    expect(len(tree(out)) == 2 + 2 * 8)
+
+
 def test_errors_are_told_and_the_rest_goes_on(tool, folder):
     zoo, rules = zoo_of(folder)
     out = folder / "out"
