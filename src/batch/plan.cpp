@@ -160,13 +160,31 @@ class Comparison {
     if (r.status != 0 && options_.on_error != OnError::Copy) return "copied after an error";
     if (const std::string file = changed_output(r); !file.empty()) return "output '" + file + "' changed";
     if (differs(r.input, model_.options.input)) return "input changed";
-    const std::string folder = folder_of(model_.options.input);
-    for (const RecordedFile& f : r.data)
-      if (differs(f, (fs::path(folder) / f.path).string())) return "'" + f.path + "' changed";
+    if (const std::string file = changed_data(r); !file.empty()) return "'" + file + "' changed";
+    model_.has_new_times = model_.has_new_times || r.input.path != absolute_path(model_.options.input);
     if (r.asked.size() != wanted_.files.size()) return "other files of options";
     for (std::size_t i = 0; i < r.asked.size(); ++i)
       if (r.asked[i].path != wanted_.files[i] || differs(r.asked[i], wanted_.files[i]))
         return "'" + last_part(wanted_.files[i]) + "' changed";
+    return {};
+  }
+
+  // A data file is also another one when the folder of the model, which is looked at first, now has one of
+  // the name of that below --external-root.
+  std::string changed_data(const Record& r) {
+    const fs::path folder = folder_of(model_.options.input);
+    const std::string& root = model_.options.load.external_root;
+    for (const RecordedFile& f : r.data) {
+      const fs::path path = folder / f.path;
+      if (differs(f, path.string())) return f.path;
+      if (root.empty()) continue;
+      const fs::path location =
+          fs::absolute(path).lexically_normal().lexically_relative(fs::absolute(root).lexically_normal());
+      if (location.empty() || *location.begin() == "..") continue;
+      std::error_code ignored;
+      const fs::path first = folder / location;
+      if (fs::exists(first, ignored) && !fs::equivalent(first, path, ignored)) return location.string();
+    }
     return {};
   }
 
@@ -206,8 +224,9 @@ void find_stale(const BatchOptions& options, BatchPlan& plan) {
     name.resize(name.size() - kEnding.size());
     if (wanted.contains(name) || !is_in(options.shard, name)) continue;
     const auto record = read_record(it->path().string());
-    std::error_code ignored;
-    if (!record || fs::exists(record->input.path, ignored)) continue;
+    // Where a folder cannot be looked at, nobody knows what is in it.
+    std::error_code unknown;
+    if (!record || fs::exists(record->input.path, unknown) || unknown) continue;
     StaleOutput& stale = plan.stale.emplace_back(StaleOutput{name, record->input.path, {}});
     const fs::path folder = (fs::path(options.output) / name).parent_path();
     for (const RecordedFile& f : record->written) {

@@ -156,10 +156,17 @@ Status write_record(const std::string& path, const Record& record) {
   return file->commit();
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code ignored;
+  return fs::absolute(path, ignored).string();
+}
+
 RecordedOptions recorded_options(const Options& options) {
   RecordedOptions out;
   for (const auto& [key, value] : result_options(options)) out[key] = value_json(value);
   if (!options.partition.devices.empty()) out["devices"] = options.partition.devices;
+  // It says which data files are found.
+  if (!options.load.external_root.empty()) out["external_root"] = absolute_path(options.load.external_root);
   return out;
 }
 

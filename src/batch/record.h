@@ -44,6 +44,10 @@ std::optional<Record> read_record(const std::string& path);
 // Writes it in one step, with the folders above it. ErrorKind::Output.
 Status write_record(const std::string& path, const Record& record);
 
+// The path from the root. Links and ".." stay as they are: a model is gone when the link to it is, and what
+// ".." leads to depends on links.
+std::string absolute_path(const std::string& path);
+
 // The options of a run as a record holds them.
 RecordedOptions recorded_options(const Options& options);
 std::optional<RecordedOptions> recorded_check(const Options& options);

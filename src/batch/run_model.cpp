@@ -47,16 +47,11 @@ class RunWatch final : public Observer {
   std::optional<Report> failed_;
 };
 
-// Links are kept: a model is gone when the link to it is.
-std::string absolute(const std::string& path) {
-  std::error_code ignored;
-  return fs::absolute(path, ignored).lexically_normal().string();
-}
-
+// Both are given in the same way. Links are kept: a data file that is a link is another one when that leads
+// elsewhere.
 std::string relative_to(const std::string& folder, const std::string& path) {
-  std::error_code ignored;
-  const fs::path from = fs::weakly_canonical(folder, ignored), to = fs::weakly_canonical(path, ignored);
-  return to.lexically_relative(from).string();
+  const fs::path below = fs::path(path).lexically_relative(folder);
+  return below.empty() ? absolute_path(path) : below.string();
 }
 
 std::vector<RecordedFile> recorded(const std::vector<std::string>& paths, const std::string& folder) {
@@ -166,7 +161,7 @@ class ModelRun {
   Record record() const {
     Record out;
     out.version = version();
-    out.input.path = absolute(model_.options.input);
+    out.input.path = absolute_path(model_.options.input);
     out.options = recorded_options(model_.options);
     out.check = recorded_check(model_.options);
     out.figures = result_.figures;
@@ -259,7 +254,7 @@ Status renew_record(const BatchOptions& options, const BatchModel& model) {
     }
   };
   renew(record->input, model.options.input);
-  record->input.path = absolute(model.options.input);
+  record->input.path = absolute_path(model.options.input);
   for (RecordedFile& f : record->data) renew(f, (fs::path(folder_of(model.options.input)) / f.path).string());
   for (RecordedFile& f : record->asked) renew(f, f.path);
   return write_record(path, *record);

@@ -156,6 +156,45 @@ def test_just_what_changed(tool, folder):
         expect(plan(tool, *words) == {"a.onnx": "new"}, damaged, plan(tool, *words))
 
 
+def test_links_and_places(tool, folder):
+    """What is read through links, or is somewhere else now, is seen."""
+    zoo, blobs, out = folder / "zoo", folder / "blobs", folder / "out"
+    for place in (zoo / "sub", blobs):
+        place.mkdir(parents=True)
+    with_data(zoo / "w.onnx")
+    data = zoo / "w.onnx.data"
+    data.rename(blobs / "one")
+    (blobs / "two").write_bytes((blobs / "one").read_bytes()[:-1] + b"\x40")
+    data.symlink_to(blobs / "one")
+    (zoo / "w.onnx").rename(blobs / "w")
+    (zoo / "w.onnx").symlink_to("../blobs/w")
+    (zoo / "sub" / "a.onnx").write_bytes(model().SerializeToString())
+    words = [zoo, "-o", out, "--external-root", blobs]
+    done = tool("batch", *words, "-q")
+    expect(done.returncode == 0 and plan(tool, *words) == {}, done.stderr)
+    data.unlink()
+    data.symlink_to(blobs / "two")
+    expect(plan(tool, *words) == {"w.onnx": "'w.onnx.data' changed"}, plan(tool, *words))
+    # Data below --external-root, of another such folder, and then in the folder of the model, which is first.
+    data.unlink()
+    (folder / "other").mkdir()
+    shutil.copy(blobs / "one", blobs / "w.onnx.data")
+    shutil.copy(blobs / "two", folder / "other" / "w.onnx.data")
+    expect(tool("batch", *words, "-q").returncode == 0 and plan(tool, *words) == {})
+    expect("w.onnx" in plan(tool, zoo, "-o", out, "--external-root", folder / "other"))
+    shutil.copy(blobs / "two", data)
+    expect(plan(tool, *words) == {"w.onnx": "'w.onnx.data' changed"}, plan(tool, *words))
+    expect(tool("batch", *words, "-q").returncode == 0 and plan(tool, *words) == {})
+    # The zoo is moved: all is up to date, and what is left out then is not stale.
+    moved = folder / "moved"
+    zoo.rename(moved)
+    words = ["batch", moved, "-o", out, "--external-root", blobs, "--json", "-q"]
+    expect(lines_of(tool(*words))[1]["up_to_date"] == 2)
+    at = times(out)
+    whole = lines_of(tool(*words, "--exclude", "sub", "--delete-stale"))[1]
+    expect(whole["deleted"] == 0 and times(out) == at, whole)
+
+
 def test_files_that_options_name(tool, folder):
     zoo = folder / "zoo"
     zoo.mkdir()
