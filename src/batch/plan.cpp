@@ -150,6 +150,7 @@ class Comparison {
 
  private:
   std::string change(const Record& r) {
+    if (r.version.empty()) return "not finished";
     if (r.version != version()) return "made by graphopt " + r.version;
     if (std::string what = option_change(r.options, wanted_.options); !what.empty()) {
       std::ranges::replace(what.begin(), what.begin() + static_cast<std::ptrdiff_t>(what.find(' ')), '_',
@@ -214,27 +215,24 @@ class Comparison {
 void find_stale(const BatchOptions& options, BatchPlan& plan) {
   std::set<std::string_view> wanted;
   for (const BatchModel& model : plan.models) wanted.insert(model.name);
-  const fs::path records = records_folder(options.output);
-  std::error_code failure;
-  for (fs::recursive_directory_iterator it(records, failure), end; !failure && it != end;
-       it.increment(failure)) {
-    std::string name = it->path().lexically_relative(records).string();
-    constexpr std::string_view kEnding = ".json";
-    if (!name.ends_with(kEnding)) continue;
-    name.resize(name.size() - kEnding.size());
+  std::set<std::string> names;  // of stale outputs
+  for (const std::string& name : recorded_names(options.output)) {
     if (wanted.contains(name) || !is_in(options.shard, name)) continue;
-    const auto record = read_record(it->path().string());
+    const auto record = read_record(record_path(options.output, name));
     // Where a folder cannot be looked at, nobody knows what is in it.
     std::error_code unknown;
     if (!record || fs::exists(record->input.path, unknown) || unknown) continue;
     StaleOutput& stale = plan.stale.emplace_back(StaleOutput{name, record->input.path, {}});
-    const fs::path folder = (fs::path(options.output) / name).parent_path();
-    for (const RecordedFile& f : record->written) {
-      const fs::path below = fs::path(f.path).lexically_normal();
-      if (below.is_relative() && *below.begin() != "..") stale.files.push_back((folder / below).string());
-    }
+    names.insert(name);
+    const std::string folder = folder_of((fs::path(options.output) / name).string());
+    for (const RecordedFile& f : record->written)
+      if (auto path = written_path(folder, f.path)) stale.files.push_back(*std::move(path));
   }
-  std::ranges::sort(plan.stale, {}, &StaleOutput::name);
+  if (names.empty()) return;
+  // Copies may have data files in common.
+  const std::set<std::string> kept = written_by_others(options.output, names);
+  for (StaleOutput& stale : plan.stale)
+    std::erase_if(stale.files, [&](const std::string& file) { return kept.contains(file); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "batch/record.h"
 
+#include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <system_error>
@@ -154,6 +155,46 @@ Status write_record(const std::string& path, const Record& record) {
   file->need_not_last();  // without it the model is done again
   if (Status written = file->write(to_json(record)); !written) return written;
   return file->commit();
+}
+
+std::optional<std::string> written_path(const std::string& folder, const std::string& below) {
+  const fs::path plain = fs::path(below).lexically_normal();
+  if (plain.empty() || plain == "." || plain.is_absolute() || *plain.begin() == "..") return std::nullopt;
+  std::string path = (fs::path(folder) / plain).string();
+  // A link inside of the folder may lead out, too.
+  const fs::path root = canonical(folder), real = canonical(folder_of(path));
+  const auto [in_root, in_real] = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
+  if (in_root != root.end()) return std::nullopt;
+  return path;
+}
+
+std::vector<std::string> recorded_names(const std::string& output) {
+  const fs::path records = records_folder(output);
+  std::vector<std::string> names;
+  std::error_code failure;
+  for (fs::recursive_directory_iterator it(records, failure), end; !failure && it != end;
+       it.increment(failure)) {
+    std::string name = it->path().lexically_relative(records).string();
+    constexpr std::string_view kEnding = ".json";
+    if (!name.ends_with(kEnding)) continue;
+    name.resize(name.size() - kEnding.size());
+    names.push_back(std::move(name));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::set<std::string> written_by_others(const std::string& output, const std::set<std::string>& names) {
+  std::set<std::string> out;
+  for (const std::string& name : recorded_names(output)) {
+    if (names.contains(name)) continue;
+    const auto record = read_record(record_path(output, name));
+    if (!record) continue;
+    const std::string folder = folder_of((fs::path(output) / name).string());
+    for (const RecordedFile& f : record->written)
+      if (auto path = written_path(folder, f.path)) out.insert(*std::move(path));
+  }
+  return out;
 }
 
 std::string absolute_path(const std::string& path) {

@@ -1,10 +1,12 @@
 // What is kept of a model that was done: a file DIR/.graphopt/NAME.json for the output DIR/NAME. It is
-// written after the output, and removed before the model is done again, so an output with a record is whole.
-// It holds nothing that differs between two runs on the same files: no times of the run, no paths of DIR.
+// written after the output. Before the model is done again it is marked as unfinished: so an output whose
+// record is finished is whole, and what earlier runs wrote is known until it is removed. It holds nothing
+// that differs between two runs on the same files: no times of the run, no paths of DIR.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,7 @@ struct RecordedFile {
 using RecordedOptions = std::map<std::string, Json>;  // values by key
 
 struct Record {
-  std::string version;                   // of graphopt
+  std::string version;                   // of graphopt; empty: the run is unfinished, or failed
   RecordedFile input;                    // its path is absolute
   std::vector<RecordedFile> data;        // with weights of the input: from the input's folder
   std::vector<RecordedFile> asked;       // that options name: profiles of devices, lists, arrays; absolute
@@ -43,6 +45,13 @@ std::string to_json(const Record& record);
 std::optional<Record> read_record(const std::string& path);
 // Writes it in one step, with the folders above it. ErrorKind::Output.
 Status write_record(const std::string& path, const Record& record);
+
+// Returns the path of a file that a record names, from its folder; nothing when it leads out of there.
+std::optional<std::string> written_path(const std::string& folder, const std::string& below);
+// Returns the paths of all files that records name, but for those of these outputs.
+std::set<std::string> written_by_others(const std::string& output, const std::set<std::string>& names);
+// The names of the outputs that have a record, by name.
+std::vector<std::string> recorded_names(const std::string& output);
 
 // The path from the root. Links and ".." stay as they are: a model is gone when the link to it is, and what
 // ".." leads to depends on links.

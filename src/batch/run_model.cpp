@@ -1,11 +1,12 @@
-// The run of one model of a batch: its record is removed, the model is optimized, and a new record is written
-// when all files are there. So a process that ends at any moment leaves an output with a record that is true,
-// or one without a record, which is done again.
+// The run of one model of a batch: its record is marked as unfinished, the model is optimized, and a new
+// record is written when all files are there. So a process that ends at any moment leaves an output with a
+// record that is true, or one without a finished record, which is done again.
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -77,19 +78,13 @@ std::vector<std::string> files_below(const std::vector<SaveStage::File>& written
   return out;
 }
 
-// Files that an earlier run wrote for this output and this one did not.
-void remove_old(const std::string& folder, const std::vector<RecordedFile>& before,
-                const std::vector<RecordedFile>& now) {
-  std::unordered_set<std::string_view> kept;
-  for (const RecordedFile& f : now) kept.insert(f.path);
-  for (const RecordedFile& f : before) {
-    const fs::path below = fs::path(f.path).lexically_normal();
-    if (kept.contains(f.path) || below.is_absolute() || *below.begin() == "..") continue;
-    const std::string path = (fs::path(folder) / below).string();
-    const auto state = state_of(path, true);
-    std::error_code ignored;
-    if (state && state->content == f.state.content) fs::remove(path, ignored);
-  }
+// Returns those files of a list that are not in another.
+std::vector<RecordedFile> not_in(const std::vector<RecordedFile>& now, const std::vector<RecordedFile>& all) {
+  std::unordered_set<std::string_view> known;
+  for (const RecordedFile& f : now) known.insert(f.path);
+  std::vector<RecordedFile> out = all;
+  std::erase_if(out, [&](const RecordedFile& f) { return known.contains(f.path); });
+  return out;
 }
 
 Status copy_file(const std::string& from, const std::string& to) {
@@ -146,10 +141,30 @@ class ModelRun {
  private:
   Status begin() {
     std::error_code failure;
-    fs::remove(record_path_, failure);
-    if (!failure) fs::create_directories(out_folder_, failure);
+    fs::create_directories(out_folder_, failure);
     if (failure) return write_error(model_.options.output, out_folder_, failure.value());
-    return Done{};
+    if (!before_) {
+      fs::remove(record_path_, failure);  // it may be there, and be none
+      return failure ? write_error(record_path_, folder_of(record_path_), failure.value()) : Status(Done{});
+    }
+    if (before_->version.empty()) return Done{};
+    Record unfinished = *before_;
+    unfinished.version.clear();
+    return write_record(record_path_, unfinished);
+  }
+
+  // Removes files that an earlier run wrote for this output and this one did not.
+  void remove_old(const std::vector<RecordedFile>& now) const {
+    const std::vector<RecordedFile> old = not_in(now, before_->written);
+    if (old.empty()) return;
+    const std::set<std::string> others = written_by_others(options_.output, {model_.name});
+    for (const RecordedFile& f : old) {
+      const auto path = written_path(out_folder_, f.path);
+      if (!path || others.contains(*path)) continue;
+      const auto state = state_of(*path, true);
+      std::error_code ignored;
+      if (state && state->content == f.state.content) fs::remove(*path, ignored);
+    }
   }
 
   BatchResult fail(Errors errors) {
@@ -182,7 +197,7 @@ class ModelRun {
     for (const std::string& path : asked_files(model_.options))
       if (const auto state = state_of(path, true)) record.asked.push_back({path, *state});
     record.written = recorded(written, out_folder_);
-    if (before_) remove_old(out_folder_, before_->written, record.written);
+    if (before_) remove_old(record.written);
     return write_record(record_path_, record);
   }
 

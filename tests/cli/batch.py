@@ -411,6 +411,61 @@ def test_stale_outputs(tool, folder):
     expect(not (out / "data").exists() and not (out / ".graphopt" / "data").exists())
 
 
+def test_what_is_left_of_other_options(tool, folder):
+    """Files of an earlier run are removed also when a run in between failed or was killed."""
+    zoo, out = folder / "zoo", folder / "out"
+    zoo.mkdir()
+    (zoo / "a.onnx").write_bytes(model().SerializeToString())
+    words = ["batch", zoo, "-o", out, "-q"]
+    expect(tool(*words, "--devices", "cpu").returncode == 0 and (out / "a.manifest.json").exists())
+    (zoo / "a.onnx").write_bytes(b"\x08\x0a\x12\xff no model")
+    expect(tool(*words).returncode == INPUT)
+    expect(plan(tool, zoo, "-o", out) == {"a.onnx": "not finished"}, plan(tool, zoo, "-o", out))
+    (zoo / "a.onnx").write_bytes(model().SerializeToString())
+    expect(tool(*words).returncode == 0)
+    expect([p.name for p in out.iterdir() if p.is_file()] == ["a.onnx"], tree(out).keys())
+    # Its output is stale as any other when the model that failed is gone.
+    (zoo / "a.onnx").write_bytes(b"\x08\x0a\x12\xff no model")
+    expect(tool(*words).returncode == INPUT)
+    (zoo / "a.onnx").unlink()
+    tool(*words, "--delete-stale")
+    expect(not (out / "a.onnx").exists(), tree(out).keys())
+
+
+def test_copies_that_share_a_data_file(tool, folder):
+    zoo, out = folder / "zoo", folder / "out"
+    zoo.mkdir()
+    with_data(zoo / "a.onnx")
+    for name in ("b.onnx", "c.onnx"):
+        shutil.copy(zoo / "a.onnx", zoo / name)
+    words = ["batch", zoo, "-o", out, "--on-error", "copy", "-q"]
+    failing = folder / "rules.json"
+    failing.write_text(json.dumps([{"match": "*.onnx", "options": {"dim": "nobody=3"}}]))
+    expect(tool(*words, "--options", failing).returncode == USAGE)
+    shared = out / "a.onnx.data"
+    # One of them is gone, another one is optimized now: what they had in common stays for the third.
+    (zoo / "a.onnx").unlink()
+    failing.write_text(json.dumps([{"match": "c.onnx", "options": {"dim": "nobody=3"}}]))
+    tool(*words, "--options", failing, "--delete-stale")
+    expect(not (out / "a.onnx").exists() and shared.exists(), tree(out).keys())
+    (zoo / "c.onnx").unlink()
+    tool(*words, "--delete-stale")
+    expect(not (out / "c.onnx").exists() and not shared.exists(), tree(out).keys())
+    # Records that were edited lead nowhere else.
+    mine = folder / "mine.txt"
+    mine.write_text("of somebody else")
+    (out / "link").symlink_to(folder)
+    record = out / ".graphopt" / "b.onnx.json"
+    text = json.loads(record.read_text())
+    text["files"] += [
+        dict(text["files"][0], path=p) for p in ("", ".", "../mine.txt", str(mine), "link/mine.txt")
+    ]
+    record.write_text(json.dumps(text))
+    (zoo / "b.onnx").unlink()
+    done = tool(*words, "--delete-stale")
+    expect(done.returncode == 0 and mine.exists() and not (out / "b.onnx").exists(), done.stderr)
+
+
 def test_one_process_at_a_time(tool, folder):
     zoo, rules = zoo_of(folder)
     (zoo / "slow.onnx").write_bytes(long_model(60_000).SerializeToString())
