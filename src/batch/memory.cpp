@@ -4,6 +4,7 @@
 // some 90 MiB, and two models with their activations up to 200 MiB and four times the weights. Activations
 // may be far larger: what a run really needed is compared with the estimate afterwards, and later ones are
 // raised.
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kProcess = 16 * kMiB, kRuntime = 320 * kMiB;
-constexpr std::uint64_t kMostOfGraph = 8 * kMiB;  // what a file has beyond this is weights
+constexpr std::uint64_t kMostOfGraph = 8 * kMiB;         // what a file has beyond this is weights
+constexpr std::uint64_t kMost = std::uint64_t{1} << 56;  // of files with holes; no sum overflows
 constexpr std::uint64_t kPerGraphByte = 14, kPerCheckedByte = 4;
 
 bool has_other_files(const std::string& path) {
@@ -35,7 +37,7 @@ std::uint64_t estimated_memory(const BatchModel& model) {
   if (has_other_files(model.options.input)) {
     std::vector<Warning> ignored;
     const LoadOptions load = {model.options.input, model.options.load.external_root, 0, true};
-    if (const auto loaded = load_model(load, ignored)) data = loaded->external_data_bytes;
+    if (const auto loaded = load_model(load, ignored)) data = std::min(loaded->external_data_bytes, kMost);
   }
   const std::uint64_t graph = std::min(model.bytes, kMostOfGraph);
   const std::uint64_t weights = model.bytes - graph + data;

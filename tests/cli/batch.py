@@ -387,6 +387,17 @@ def test_a_process_that_is_killed_or_too_slow(tool, folder):
     expect(done.returncode == 0, done.stderr)
 
 
+def test_few_processes(tool, folder):
+    """Where the system allows fewer processes or files than there are jobs, models wait for one."""
+    zoo, _ = zoo_of(folder)
+    for name in FAILING:
+        (zoo / name).unlink()
+    limited = ["bash", "-c", 'ulimit -n 20; exec "$@"', "bash"]
+    words = [tool.binary, "batch", zoo, "-o", folder / "out", "-j", "64", "-q"]
+    done = subprocess.run([*limited, *map(str, words)], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 0, done.returncode, done.stderr)
+
+
 def test_stale_outputs(tool, folder):
     zoo, rules = zoo_of(folder)
     out = folder / "out"

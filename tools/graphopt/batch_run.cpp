@@ -1,11 +1,11 @@
 #include "batch_run.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -15,9 +15,14 @@
 #include "handlers.h"
 #include "workers.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace graphopt::tool {
 namespace {
 
+constexpr double kMostMemory = 1e18;
 constexpr int kLook = 200;  // milliseconds between two looks at signals and the bar
 
 // In a worker: finished files are not interrupted by the timer.
@@ -86,14 +91,14 @@ class Runner {
     install_handlers(model.options.input);
     mark_peak();
     BatchAnswer answer;
+    if (limits_.timeout > 0) start_watchdog(limits_.timeout, model.options.input);
     if (request.error) {
       answer.result = give_up_in_batch(options_, model, *request.error, request.process);
     } else {
-      if (limits_.timeout > 0) start_watchdog(limits_.timeout, model.options.input);
       WorkerProgress progress;
       answer.result = run_in_batch(options_, model, progress);
-      stop_watchdog();
     }
+    stop_watchdog();
     answer.peak_memory = peak_since_mark();
 #ifdef __GLIBC__
     ::malloc_trim(0);  // a small model must not hold what a large one needed
@@ -112,28 +117,25 @@ class Runner {
     if (next == waiting_.end() && !waiting_.empty() && !workers_.has_busy()) next = waiting_.begin();
     if (next == waiting_.end()) return false;
     const std::size_t model = *next;
+    const int error = start({model, std::nullopt, 0});
+    if (error != 0 && workers_.has_busy()) return false;  // it waits until one of them has ended
     waiting_.erase(next);
-    start({model, std::nullopt, 0});
+    if (error != 0) finish(model, {failed(error_of_start(model, error)), 0});
     return true;
   }
 
   std::uint64_t memory_of(std::size_t model) {
     std::uint64_t& estimate = outcomes_[model].estimated_memory;
     if (estimate == 0) estimate = estimated_memory(models_[model]);
-    return static_cast<std::uint64_t>(static_cast<double>(estimate) * factor_);
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(estimate) * factor_, kMostMemory));
   }
 
-  void start(const BatchRequest& request) {
-    if (limits_.memory > 0) in_use_ += memory_of(request.model);
+  // Returns an errno where no process can be made.
+  int start(const BatchRequest& request) {
+    if (const int error = workers_.start(request.model, to_text(request)); error != 0) return error;
     reserved_.emplace_back(request.model, limits_.memory > 0 ? memory_of(request.model) : 0);
-    if (const int error = workers_.start(request.model, to_text(request)); error != 0) {
-      BatchAnswer answer;
-      answer.result = failed({ErrorKind::Limit,
-                              {models_[request.model].options.input, {}, {}, {}, {}},
-                              std::string("no process could be started for it: ") + std::strerror(error),
-                              "give --jobs less"});
-      finish(request.model, answer);
-    }
+    in_use_ += reserved_.back().second;
+    return 0;
   }
 
   void take(const Workers::Ended& ended) {
@@ -141,6 +143,8 @@ class Runner {
       finish(ended.id, read_answer(*ended.answer));
       return;
     }
+    // Who ends the processes of a batch one by one ends this one, too.
+    if (noted_interrupt() != 0) return;
     const bool is_second = std::ranges::find(given_up_, ended.id) != given_up_.end();
     const Error error = error_of_end(ended);
     if (is_second) {
@@ -149,7 +153,7 @@ class Runner {
     }
     given_up_.push_back(ended.id);
     release(ended.id);
-    start({ended.id, error, ended.process});
+    if (start({ended.id, error, ended.process}) != 0) finish(ended.id, {failed(error), 0});
   }
 
   void release(std::size_t model) {
@@ -184,6 +188,13 @@ class Runner {
     return out;
   }
 
+  Error error_of_start(std::size_t model, int error) const {
+    return {ErrorKind::Limit,
+            {models_[model].options.input, {}, {}, {}, {}},
+            std::string("no process could be started for it: ") + std::strerror(error),
+            "raise the limits of open files and processes (ulimit -n, -u)"};
+  }
+
   Error error_of_end(const Workers::Ended& ended) const {
     const Place place = {models_[ended.id].options.input, {}, {}, {}, {}};
     if (WIFEXITED(ended.status)) {
@@ -195,7 +206,7 @@ class Runner {
         return {ErrorKind::Input, place, "the file became shorter while it was read", "run it again"};
     }
     const int signal = WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) : 0;
-    if (signal == SIGKILL || signal == SIGTERM)
+    if (signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
       return {ErrorKind::Limit, place,
               "its process was ended by signal " + std::to_string(signal) +
                   (signal == SIGKILL ? ", as the system does when there is no memory left" : ""),

@@ -197,7 +197,9 @@ void Workers::serve(int requests, int answers) {
 }
 
 int Workers::start(std::size_t id, const std::string& request) {
-  const auto free = std::ranges::find_if(workers_, [](const auto& w) { return !w->busy; });
+  // One that is there before one that has to be made.
+  auto free = std::ranges::find_if(workers_, [](const auto& w) { return !w->busy && w->process > 0; });
+  if (free == workers_.end()) free = std::ranges::find_if(workers_, [](const auto& w) { return !w->busy; });
   Worker& worker = **free;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (worker.process <= 0)
