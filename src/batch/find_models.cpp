@@ -61,6 +61,11 @@ fs::path common_folder(const std::vector<fs::path>& paths) {
   return common;
 }
 
+// A file or folder, and its path below the input: "a/b.onnx", "a/" or "".
+struct Way {
+  std::string path, below;
+};
+
 class Finder {
  public:
   explicit Finder(const BatchOptions& options) : options_(options) {
@@ -75,14 +80,17 @@ class Finder {
                      input.starts_with('-') ? "graphopt batch --help lists the options"
                                             : "give files, folders or @LIST");
     if (S_ISDIR(s->st_mode)) return take_folder(input, *s);
+    if (!S_ISREG(s->st_mode))
+      return refused(ErrorKind::Input, input, "it is a pipe or a device, which a batch cannot read again",
+                     "give files, folders or @LIST; one model from a pipe is a run of its own");
     if (matches_any(options_.exclude, last_part(input))) return Done{};
     return add(input, last_part(input));
   }
 
   Result<FoundModels> finish() {
-    for (auto& [name, path] : by_name_) {
-      const auto s = looked_up(path);
-      found_.models.push_back({path, name, s ? static_cast<std::uint64_t>(s->st_size) : 0});
+    for (auto& [name, way] : by_name_) {
+      const auto s = looked_up(way.path);
+      found_.models.push_back({way.path, name, way.below, s ? static_cast<std::uint64_t>(s->st_size) : 0});
     }
     return std::move(found_);
   }
@@ -90,13 +98,14 @@ class Finder {
  private:
   Status add(const std::string& path, const std::string& below) {
     const std::string name = output_name(below);
-    const auto [at, is_new] = by_name_.emplace(name, path);
-    if (is_new || at->second == path) return Done{};
+    const auto [at, is_new] = by_name_.emplace(name, Way{path, below});
+    const std::string& other = at->second.path;
+    if (is_new || other == path) return Done{};
     std::error_code ignored;
-    if (fs::equivalent(at->second, path, ignored)) return Done{};
+    if (fs::equivalent(other, path, ignored)) return Done{};
     return refused(
         ErrorKind::Usage, path,
-        "it and '" + at->second + "' would both be '" + name + "' in '" + options_.output + "'",
+        "it and '" + other + "' would both be '" + name + "' in '" + options_.output + "'",
         "give the folder above both, whose folders are then mirrored, or leave one out (--exclude)");
   }
 
@@ -117,7 +126,7 @@ class Finder {
       if (line.empty() || line.front() == '#') continue;
       const auto s = line.find('\0') == std::string::npos ? looked_up(line) : std::nullopt;
       constexpr std::size_t kShown = 80;
-      if (!s || S_ISDIR(s->st_mode))
+      if (!s || !S_ISREG(s->st_mode))
         return refused(ErrorKind::Input, list,
                        "line " + std::to_string(number) + " is no file: '" + line.substr(0, kShown) + "'",
                        "a list has the path of one model in each line, from the current folder");
@@ -137,18 +146,14 @@ class Finder {
     return Done{};
   }
 
-  struct Folder {
-    std::string path, below;  // below: "" or "a/b/"
-  };
-
   Status take_folder(const std::string& root, const struct stat& s) {
     if (Status outside = check_outside(root, s); !outside) return outside;
     seen_.clear();
     seen_.emplace(identity_of(s), root);
-    std::deque<Folder> real = {{root, ""}}, linked;
+    std::deque<Way> real = {{root, ""}}, linked;
     while (!real.empty() || !linked.empty()) {
-      std::deque<Folder>& next = real.empty() ? linked : real;
-      const Folder folder = std::move(next.front());
+      std::deque<Way>& next = real.empty() ? linked : real;
+      const Way folder = std::move(next.front());
       next.pop_front();
       if (&next == &linked && !is_first_way(folder)) continue;
       if (Status read = read_folder(folder, real, linked); !read) return read;
@@ -157,7 +162,7 @@ class Finder {
   }
 
   // A folder that a link leads to.
-  bool is_first_way(const Folder& folder) {
+  bool is_first_way(const Way& folder) {
     const auto s = looked_up(folder.path);
     if (!s) return false;
     if (output_ && identity_of(*s) == *output_) return false;
@@ -184,7 +189,7 @@ class Finder {
     return Done{};
   }
 
-  Status read_folder(const Folder& folder, std::deque<Folder>& real, std::deque<Folder>& linked) {
+  Status read_folder(const Way& folder, std::deque<Way>& real, std::deque<Way>& linked) {
     std::error_code failure;
     std::vector<fs::directory_entry> entries;
     for (fs::directory_iterator it(folder.path, failure), end; !failure && it != end; it.increment(failure))
@@ -216,8 +221,8 @@ class Finder {
 
   const BatchOptions& options_;
   std::optional<Identity> output_;
-  std::map<Identity, std::string> seen_;        // folders that were read, by the first way to each
-  std::map<std::string, std::string> by_name_;  // paths
+  std::map<Identity, std::string> seen_;  // folders that were read, by the first way to each
+  std::map<std::string, Way> by_name_;
   FoundModels found_;
 };
 

@@ -11,8 +11,9 @@
 namespace graphopt {
 
 struct FoundModel {
-  std::string path;  // of the input
-  std::string name;  // below the folder of the outputs
+  std::string path;   // of the input
+  std::string name;   // below the folder of the outputs
+  std::string below;  // the same of the input: its own ending
   std::uint64_t bytes = 0;
 };
 

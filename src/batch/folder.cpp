@@ -1,6 +1,7 @@
 // The folder of the outputs. One process works on a shard at a time: it locks the shard's range of the file
-// .graphopt/lock, as if the file were as long as the range of all names (shard.h). The lock belongs to the
-// open file, so it lasts until the last worker, too, has ended.
+// .graphopt/.lock, as if the file were as long as the range of all names (shard.h). The lock belongs to the
+// open file, so it lasts until the last worker, too, has ended. Names with a '.' in front are no folders of
+// models, whose records are next to these files.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,7 +59,7 @@ Result<BatchFolder> BatchFolder::open(const BatchOptions& options, const std::fu
   std::error_code failure;
   fs::create_directories(records, failure);
   if (failure) return write_error(records, folder_of(records), failure.value());
-  const std::string path = records + "/lock";
+  const std::string path = records + "/.lock";
   constexpr mode_t kMode = 0666;
   out.lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
   if (out.lock_ < 0) return write_error(path, records, errno);
@@ -72,13 +73,13 @@ Result<BatchFolder> BatchFolder::open(const BatchOptions& options, const std::fu
   if (error != 0 && error != ENOLCK && error != EINVAL && error != ENOTSUP && error != ENOSYS)
     return write_error(path, records, error);
   const bool is_whole = options.shard.count == 1;
-  out.mark_ = records + "/unfinished";
+  out.mark_ = records + "/.unfinished";
   if (!is_whole)
     out.mark_ += '.' + std::to_string(options.shard.index) + "-of-" + std::to_string(options.shard.count);
   if (!is_whole) return out;
   bool interrupted = false;  // by any shard: none of them is there now
   for (fs::directory_iterator it(records, failure), end; !failure && it != end; it.increment(failure)) {
-    if (!it->path().filename().string().starts_with("unfinished")) continue;
+    if (!it->path().filename().string().starts_with(".unfinished")) continue;
     interrupted = true;
     std::error_code ignored;
     if (it->path() != fs::path(out.mark_)) fs::remove(it->path(), ignored);

@@ -11,7 +11,7 @@
 namespace graphopt {
 
 struct ModelRule {
-  std::string match;  // a pattern (batch/glob.h) of the path below the input
+  std::string match;  // a pattern (batch/glob.h) of the path below the input, or below DIR
   std::vector<std::pair<std::string, std::string>> options;  // key or name, and the text of the value
 };
 

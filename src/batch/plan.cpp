@@ -255,7 +255,8 @@ Result<BatchPlan> plan_batch(const BatchOptions& options) {
   for (const FoundModel& one : found->models) {
     BatchModel model{one.name, options.options, one.bytes, {}, 0, {}, false, {}};
     for (std::size_t i = 0; i < rules->size(); ++i) {
-      if (!path_matches((*rules)[i].match, one.name)) continue;
+      const std::string& match = (*rules)[i].match;
+      if (!path_matches(match, one.below) && !path_matches(match, one.name)) continue;
       apply_rule((*rules)[i], model.options);
       used[i] = true;
     }

@@ -275,6 +275,24 @@ def test_links_lists_and_patterns(tool, folder):
     (outer / "m.onnx").symlink_to(zoo / "a.onnx")
     expect(set(plan(tool, outer, "-o", folder / "out")) == {"m.onnx"})
 
+    # Options are for the paths of models, and for those of outputs.
+    (zoo / "a.pb").write_bytes(model().SerializeToString())
+    rules = folder / "pb.json"
+    rules.write_text(json.dumps([{"match": p, "options": {"level": 3}} for p in ("*.pb", "a.onnx")]))
+    words = ["batch", zoo, "-o", folder / "pb", "--include", "*.pb", "--options", rules]
+    done = tool(*words)
+    expect(done.returncode == 0 and "matches no model" not in done.stderr, done.stderr)
+    (zoo / "a.pb").unlink()
+    # Folders of any name; a pipe is no model.
+    for name in ("lock", "unfinished", "d.onnx"):
+        (outer / name).mkdir()
+        (outer / name / "m.onnx").write_bytes(model().SerializeToString())
+    os.mkfifo(outer / "pipe.onnx")
+    done = tool("batch", outer, "-o", folder / "names", "--json", "-q")
+    expect(done.returncode == 0 and lines_of(done)[1]["optimized"] == 4, done.stderr)
+    done = tool("batch", outer / "pipe.onnx", "-o", folder / "names", timeout=20)
+    expect(done.returncode == INPUT and "it is a pipe" in done.stderr, done.stderr)
+
     some = plan(tool, zoo, "-o", folder / "out", "--include", "text/**", "--exclude", "deep")
     expect(set(some) == {"text/net.onnx", "text/long.onnx"}, some)
     some = plan(tool, zoo, "-o", folder / "out", "--include", "blob", "--include", "*one*")
