@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -92,6 +93,22 @@ std::optional<FileState> state_of(const std::string& path, bool content) {
   }
   if (fd >= 0) ::close(fd);
   return out;
+}
+
+std::int64_t file_clock() {
+  timespec now = {};
+#ifdef CLOCK_REALTIME_COARSE
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+#else
+  ::clock_gettime(CLOCK_REALTIME, &now);
+#endif
+  return std::int64_t{now.tv_sec} * kNanoseconds + now.tv_nsec;
+}
+
+bool changed_after(const std::string& path, std::int64_t moment) {
+  struct stat s = {};
+  return ::stat(path.c_str(), &s) != 0 ||
+         std::int64_t{s.st_ctim.tv_sec} * kNanoseconds + s.st_ctim.tv_nsec > moment;
 }
 
 }  // namespace graphopt

@@ -106,6 +106,11 @@ class WantedOptions {
   std::map<std::string, Wanted> known_;
 };
 
+bool is_of_machine(int status) {
+  return status == static_cast<int>(ErrorKind::Output) || status == static_cast<int>(ErrorKind::Limit) ||
+         status == static_cast<int>(ErrorKind::NotChecked);
+}
+
 enum class Same : std::uint8_t { Yes, ByContent, No };
 
 Same compare(const FileState& recorded, const std::string& path, bool by_content) {
@@ -159,6 +164,8 @@ class Comparison {
     }
     if (wanted_.check && r.check != wanted_.check) return "not checked like this";
     if (r.status != 0 && options_.on_error != OnError::Copy) return "copied after an error";
+    // Another limit, more space or an ONNX Runtime that is there now may help; nothing of them is recorded.
+    if (is_of_machine(r.status)) return "copied after an error of this machine";
     if (const std::string file = changed_output(r); !file.empty()) return "output '" + file + "' changed";
     if (differs(r.input, model_.options.input)) return "input changed";
     if (const std::string file = changed_data(r); !file.empty()) return "'" + file + "' changed";

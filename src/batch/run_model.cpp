@@ -186,17 +186,24 @@ class ModelRun {
   // Fills in what was read, and writes the record.
   Status finish(Record& record, const std::optional<FileState>& input_before,
                 const std::vector<std::string>& data, const std::vector<std::string>& written) {
+    const std::vector<std::string> asked = asked_files(model_.options);
     const auto input = state_of(model_.options.input, true);
-    if (!input || !input_before || !input->looks_like(*input_before)) {
-      result_.warnings.push_back(model_.options.input +
-                                 ": it changed while it was read; the next batch does it again");
-      return Done{};
-    }
-    record.input.state = *input;
     record.data = recorded(data, in_folder_);
-    for (const std::string& path : asked_files(model_.options))
+    for (const std::string& path : asked)
       if (const auto state = state_of(path, true)) record.asked.push_back({path, *state});
     record.written = recorded(written, out_folder_);
+    // Before and after their contents were read.
+    std::string changed;
+    if (!input || !input_before || !input->looks_like(*input_before)) changed = model_.options.input;
+    for (const auto* files : {&data, &asked})
+      for (const std::string& path : *files)
+        if (changed.empty() && changed_after(path, start_)) changed = path;
+    if (!changed.empty()) {
+      result_.warnings.push_back(changed + ": it changed while it was read; the next batch does '" +
+                                 model_.name + "' again");
+      record.version.clear();
+    }
+    if (input) record.input.state = *input;
     if (before_) remove_old(record.written);
     return write_record(record_path_, record);
   }
@@ -210,14 +217,23 @@ class ModelRun {
     if (options_.on_error != OnError::Copy) return fail(errors);
     const auto input = state_of(model_.options.input);
     if (!input) return fail(errors);  // there is nothing to copy
-    std::vector<std::string> written = {model_.options.output};
-    Status copied = copy_file(model_.options.input, model_.options.output);
+    std::vector<std::string> written;
+    Status copied = Done{};
     for (const std::string& path : data) {
-      const std::string below = relative_to(in_folder_, path);
-      if (!copied || below.starts_with("..")) continue;
-      written.push_back((fs::path(out_folder_) / below).string());
-      copied = copy_file(path, written.back());
+      const auto to = written_path(out_folder_, relative_to(in_folder_, path));
+      if (!to) {
+        Errors both = errors;
+        both.push_back({ErrorKind::Input,
+                        {model_.options.input, {}, {}, {}, {}},
+                        "it is not copied: its data file '" + path + "' is outside of its folder",
+                        "put the data file next to the model"});
+        return fail(std::move(both));
+      }
+      written.push_back(*to);
+      if (copied) copied = copy_file(path, *to);
     }
+    written.push_back(model_.options.output);
+    if (copied) copied = copy_file(model_.options.input, model_.options.output);
     if (!copied) return fail(copied.errors());
     Record made = record();
     made.status = static_cast<int>(errors.front().kind);
@@ -231,6 +247,7 @@ class ModelRun {
   const BatchModel& model_;
   const std::string record_path_, in_folder_, out_folder_;
   const std::optional<Record> before_;
+  const std::int64_t start_ = file_clock();
   BatchResult result_;
 };
 

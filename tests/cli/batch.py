@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import onnx
 
@@ -195,6 +196,29 @@ def test_links_and_places(tool, folder):
     expect(whole["deleted"] == 0 and times(out) == at, whole)
 
 
+def test_data_that_changes_while_it_is_read(tool, folder):
+    """Whatever is read of it: the batch after it ends with what is there."""
+    zoo, out = folder / "zoo", folder / "out"
+    zoo.mkdir()
+    data = zoo / "w.onnx.data"
+    with_data(zoo / "w.onnx")
+    whole = data.read_bytes()
+    m, slow = onnx.load(zoo / "w.onnx", load_external_data=False), long_model(40_000)
+    m.graph.node.extend(slow.graph.node)
+    m.graph.input.extend(slow.graph.input)
+    m.graph.output.extend(slow.graph.output)
+    (zoo / "w.onnx").write_bytes(m.SerializeToString())
+    for i in range(4):
+        words = [tool.binary, "batch", zoo, "-o", out, "-q", "--force-all"]
+        running = subprocess.Popen(list(map(str, words)), stderr=subprocess.DEVNULL)
+        time.sleep(0.05 * (i + 1))
+        data.write_bytes(whole[:-1] + bytes([i]))
+        running.wait()
+        expect(tool("batch", zoo, "-o", out, "-q").returncode == 0)
+        (written,) = out.glob("*.data")
+        expect(data.read_bytes() in written.read_bytes(), i)
+
+
 def test_files_that_options_name(tool, folder):
     zoo = folder / "zoo"
     zoo.mkdir()
@@ -354,6 +378,32 @@ def test_errors_are_told_and_the_rest_goes_on(tool, folder):
     )
     expect(done.returncode == 6, done.returncode, done.stderr)
     expect((folder / "copies" / "w.onnx.data").read_bytes() == (only / "w.onnx.data").read_bytes())
+    # It is tried again, since nothing says whether there is an ONNX Runtime now.
+    words = [only, "-o", folder / "copies", "--on-error", "copy", "--check"]
+    expect(plan(tool, *words) == {"w.onnx": "copied after an error of this machine"}, plan(tool, *words))
+    # Data outside of the folder: a copy would not find it.
+    inner = only / "inner"
+    inner.mkdir()
+    m = onnx.load(only / "w.onnx", load_external_data=False)
+    for t in m.graph.initializer:
+        for entry in t.external_data:
+            if entry.key == "location":
+                entry.value = "../" + entry.value
+    (inner / "x.onnx").write_bytes(m.SerializeToString())
+    words = [
+        inner,
+        "-o",
+        folder / "inner",
+        "--on-error",
+        "copy",
+        "--dim",
+        "nobody=3",
+        "--external-root",
+        only,
+    ]
+    done = tool("batch", *words)
+    expect(done.returncode == USAGE and "is outside of its folder" in done.stderr, done.stderr)
+    expect(not (folder / "inner" / "x.onnx").exists())
     # stop: what comes after the first error is not done. The largest model comes first.
     (zoo / "broken.onnx").write_bytes(b"\x08\x0a\x12\xff" + bytes(100_000))
     done = tool("batch", zoo, "-o", folder / "stopped", "--on-error", "stop", "-j", "1", "--json", "-q")
