@@ -87,6 +87,7 @@ struct Wanted {
   RecordedOptions options;
   std::optional<RecordedOptions> check;
   std::vector<std::string> files;
+  Status files_are_there = Done{};
 };
 
 // Models with the same rules have the same options, and the files that these name are found once.
@@ -99,6 +100,7 @@ class WantedOptions {
     if (!is_new) return at->second;
     at->second = std::move(wanted);
     at->second.files = asked_files(options);
+    at->second.files_are_there = check_asked_files(options);
     return at->second;
   }
 
@@ -259,6 +261,7 @@ Result<BatchPlan> plan_batch(const BatchOptions& options) {
   if (Error error; !check_inputs_stay(*found, options.output, error)) return error;
   BatchPlan plan{{}, {}, std::move(found->warnings)};
   std::vector<bool> used(rules->size());
+  WantedOptions wanted;
   for (const FoundModel& one : found->models) {
     BatchModel model{one.name, options.options, one.bytes, {}, 0, {}, false, {}};
     for (std::size_t i = 0; i < rules->size(); ++i) {
@@ -275,6 +278,7 @@ Result<BatchPlan> plan_batch(const BatchOptions& options) {
         if (e.place.file.empty()) e.place.file = one.path;
       return fits.errors();
     }
+    if (const Status& there = wanted.of(model.options).files_are_there; !there) return there.errors();
     plan.models.push_back(std::move(model));
   }
   for (std::size_t i = 0; i < rules->size(); ++i)

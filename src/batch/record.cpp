@@ -219,6 +219,19 @@ std::optional<RecordedOptions> recorded_check(const Options& options) {
   return out;
 }
 
+Status check_asked_files(const Options& options) {
+  if (!options.partition.devices.empty())
+    if (const auto profiles = load_devices(options.partition.devices, device_folders()); !profiles)
+      return profiles.errors();
+  for (const std::string& path : asked_files(options))
+    if (!state_of(path))
+      return Error{ErrorKind::Usage,
+                   {path, {}, {}, {}, {}},
+                   "an option names this file, which is not there",
+                   "check the path; it is relative to the current folder"};
+  return Done{};
+}
+
 std::vector<std::string> asked_files(const Options& options) {
   std::vector<std::string> out;
   if (!options.buckets.file.empty()) out.push_back(canonical(options.buckets.file));

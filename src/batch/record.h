@@ -62,5 +62,7 @@ RecordedOptions recorded_options(const Options& options);
 std::optional<RecordedOptions> recorded_check(const Options& options);
 // Returns the paths of the files that the options name, absolute.
 std::vector<std::string> asked_files(const Options& options);
+// Returns an error where one of them is not there, or a device has no profile: no model can be done then.
+Status check_asked_files(const Options& options);
 
 }  // namespace graphopt
