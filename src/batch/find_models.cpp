@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -203,8 +204,13 @@ class Finder {
       if (leaf.starts_with('.') || matches_any(options_.exclude, below)) continue;
       const std::string path = entry.path().string();
       const auto s = looked_up(path);
+      const int failed = errno;
       std::error_code ignored;
       const bool is_link = entry.is_symlink(ignored);
+      if (!s && !is_link && entry.is_directory(ignored))
+        return refused(ErrorKind::Input, path,
+                       "the folder cannot be read: " + std::generic_category().message(failed),
+                       "make it readable, or leave it out with --exclude");
       if (s && S_ISDIR(s->st_mode)) {
         if (output_ && identity_of(*s) == *output_) continue;
         if (!is_link && !seen_.emplace(identity_of(*s), path).second) continue;

@@ -330,6 +330,17 @@ def test_links_lists_and_patterns(tool, folder):
         "batch", "@-", "-o", folder / "out", "--dry-run", "--json", stdin=listed.read_bytes(), cwd=folder
     )
     expect(done.stdout.count(b'"to do"') == 2, done.stderr)
+    # A path that is too long for the system is no empty folder.
+    here = os.getcwd()
+    deep = folder / ".deep"
+    deep.mkdir()
+    os.chdir(deep)
+    for _ in range(25):
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+    os.chdir(here)
+    done = tool("batch", deep, "-o", folder / "out", "--dry-run")
+    expect(done.returncode == INPUT and "the folder cannot be read" in done.stderr, done.stderr[-500:])
     # Files by their names, and one folder inside of another that is read as well.
     expect(
         set(plan(tool, zoo / "a.onnx", zoo / "text" / "net.onnx", "-o", folder / "out"))
