@@ -22,6 +22,7 @@
 namespace graphopt::tool {
 namespace {
 
+constexpr double kTimeToGiveUp = 600;  // seconds
 constexpr double kMostMemory = 1e18;
 constexpr int kLook = 200;  // milliseconds between two looks at signals and the bar
 
@@ -91,7 +92,9 @@ class Runner {
     install_handlers(model.options.input);
     mark_peak();
     BatchAnswer answer;
-    if (limits_.timeout > 0) start_watchdog(limits_.timeout, model.options.input);
+    // What is left to do after a crash is to copy: no model of any size is to fail there.
+    const double limit = request.error ? std::max(limits_.timeout, kTimeToGiveUp) : limits_.timeout;
+    if (limits_.timeout > 0) start_watchdog(limit, model.options.input);
     if (request.error) {
       answer.result = give_up_in_batch(options_, model, *request.error, request.process);
     } else {
