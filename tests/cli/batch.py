@@ -245,6 +245,13 @@ def test_files_that_options_name(tool, folder):
     expect(tool("batch", zoo, "-o", folder / "out", "-q").returncode == 0)
     left = [p for p in tree(folder / "out") if "manifest" in p]
     expect(left == [], left)
+    # What a check read does not matter when none is wanted.
+    record = folder / "out" / ".graphopt" / "a.onnx.json"
+    text = json.loads(record.read_text())
+    text["check"] = {"check": 1}
+    text["option_files"] = [dict(text["input"], path="/nowhere/x.npy")]
+    record.write_text(json.dumps(text))
+    expect(plan(tool, zoo, "-o", folder / "out") == {}, plan(tool, zoo, "-o", folder / "out"))
 
 
 def test_shards(tool, folder):
@@ -488,7 +495,13 @@ def test_stale_outputs(tool, folder):
     (zoo / "text" / "deep" / "er.onnx").unlink()
     done = tool(*words)
     expect("2 outputs of inputs that are not there any more (--delete-stale" in done.stderr, done.stderr)
-    # What is only left out is not stale.
+    # What is only left out is not stale, nor what nobody can look at.
+    shutil.copytree(zoo / "sized", folder / "circle")
+    done = tool("batch", folder / "circle", "-o", folder / "circles", "-q")
+    shutil.rmtree(folder / "circle")
+    (folder / "circle").symlink_to("circle")
+    done = tool("batch", zoo / "sized", "-o", folder / "circles", "--exclude", "*", "--delete-stale", "-q")
+    expect((folder / "circles" / "one.onnx").exists(), done.stderr)
     done = tool(*words, "--exclude", "vision", "--delete-stale", "--dry-run")
     expect(done.stdout.count(b": deleted") == 2 and (out / "data" / "weights.onnx").exists(), done.stdout)
     tool(*words, "--exclude", "vision", "--delete-stale", "-q")
