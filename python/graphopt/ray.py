@@ -116,11 +116,17 @@ _TIED = (
 )
 
 
+_NEVER = 10**9  # seconds
+
+
 def _run_tied(words: Sequence[str], folder: str) -> Tuple[int, bytes, str]:
     """Runs the tool and returns (status, stdout, stderr). It ends with this thread."""
     own = [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), os.path.abspath(binary())]
     with memory_file("stdout") as out, memory_file("stderr") as err:
-        done = subprocess.run([*own, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder)
+        files = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+        # With a time it waits in small steps, between which Ray can interrupt this thread; it ends the tool
+        # when anything is raised.
+        done = subprocess.run([*own, *words], **files, cwd=folder, timeout=_NEVER)
         return done.returncode, content(out), content(err).decode("utf-8", "replace")
 
 
@@ -275,8 +281,8 @@ def batch(
         done = _collect(tasks, files, dry_run)
         tasks = []
     finally:
-        for one in tasks:  # the call was interrupted, or another shard shows that none can begin
-            ray.cancel(one, force=True)
+        for one in tasks:  # the call was interrupted, or a shard shows that none can begin
+            ray.cancel(one)  # interrupts its Python, which then ends the tool
         if own:
             ray.shutdown()
     ended, found = done

@@ -84,6 +84,7 @@ class Ray:
 
     def __init__(self, python, binary, folder):
         self.python, self.binary, self.number = python, binary, 0
+        self.log = folder / "ray.log"
         own = ("PATH", "LANG", "TMPDIR")
         self.environment = {name: os.environ[name] for name in own if name in os.environ} | {
             "HOME": str(folder),  # Ray writes a token there
@@ -99,17 +100,18 @@ class Ray:
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=open(folder / "ray.log", "w"),
+            stderr=open(self.log, "w"),
             text=True,
         )
-        expect(self._line() == "ready\n", (folder / "ray.log").read_text())
+        expect(self._line() == "ready\n", self.log.read_text())
 
     def _line(self):
         # Ray itself prints to the driver's stdout, too.
         while line := self.process.stdout.readline():
             if line.startswith(("ready", "{")):
                 return line
-        raise AssertionError("the driver ended")
+        status = self.process.wait()
+        raise AssertionError(f"the driver ended with {status}:\n{self.log.read_text()[-3000:]}")
 
     def begin(self, folder, **call):
         self.number += 1
