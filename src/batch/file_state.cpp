@@ -95,13 +95,12 @@ std::optional<FileState> state_of(const std::string& path, bool content) {
   return out;
 }
 
-std::int64_t file_clock() {
+std::int64_t moment_of_touch(const std::string& path) {
+  struct stat s = {};
+  if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0 && ::stat(path.c_str(), &s) == 0)
+    return std::int64_t{s.st_ctim.tv_sec} * kNanoseconds + s.st_ctim.tv_nsec;
   timespec now = {};
-#ifdef CLOCK_REALTIME_COARSE
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-#else
   ::clock_gettime(CLOCK_REALTIME, &now);
-#endif
   return std::int64_t{now.tv_sec} * kNanoseconds + now.tv_nsec;
 }
 

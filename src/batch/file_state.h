@@ -23,8 +23,10 @@ struct FileState {
 // which reads the file.
 std::optional<FileState> state_of(const std::string& path, bool content = false);
 
-// Nanoseconds since 1970, by the clock by which the system notes changes of files.
-std::int64_t file_clock();
+// Touches a file of our own and returns its time of change: what was changed before has no later one. That is
+// so for no clock, since a file may have a finer or a coarser time than the one that a program reads. The
+// clock's, where there is no such file.
+std::int64_t moment_of_touch(const std::string& path);
 // Returns true when a file, or what has its name, was changed after a moment: it was written, or was given
 // this name. A file that is not there was.
 bool changed_after(const std::string& path, std::int64_t moment);

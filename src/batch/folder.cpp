@@ -73,9 +73,7 @@ Result<BatchFolder> BatchFolder::open(const BatchOptions& options, const std::fu
   if (error != 0 && error != ENOLCK && error != EINVAL && error != ENOTSUP && error != ENOSYS)
     return write_error(path, records, error);
   const bool is_whole = options.shard.count == 1;
-  out.mark_ = records + "/.unfinished";
-  if (!is_whole)
-    out.mark_ += '.' + std::to_string(options.shard.index) + "-of-" + std::to_string(options.shard.count);
+  out.mark_ = mark_path(options);
   if (!is_whole) return out;
   bool interrupted = false;  // by any shard: none of them is there now
   for (fs::directory_iterator it(records, failure), end; !failure && it != end; it.increment(failure)) {

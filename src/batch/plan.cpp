@@ -173,7 +173,7 @@ class Comparison {
     if (const std::string file = changed_data(r); !file.empty()) return "'" + file + "' changed";
     model_.has_new_times = model_.has_new_times || r.input.path != absolute_path(model_.options.input);
     // The last ones are those of a check, which nobody asks for now.
-    const bool may_have_more = wanted_.check.is_null() && !r.check.is_null();
+    const bool may_have_more = !wanted_.check && r.check;
     if (r.asked.size() < wanted_.files.size() || (r.asked.size() > wanted_.files.size() && !may_have_more))
       return "other files of options";
     for (std::size_t i = 0; i < wanted_.files.size(); ++i)

@@ -38,6 +38,8 @@ struct Record {
 
 // The hidden folder of records.
 std::string records_folder(const std::string& output);
+// The file that says that a process works on the models of the shard, or was killed when it did.
+std::string mark_path(const BatchOptions& options);
 std::string record_path(const std::string& output, const std::string& name);
 
 std::string to_json(const Record& record);

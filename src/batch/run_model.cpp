@@ -107,7 +107,8 @@ class ModelRun {
         record_path_(record_path(options.output, model.name)),
         in_folder_(folder_of(model.options.input)),
         out_folder_(folder_of(model.options.output)),
-        before_(read_record(record_path_)) {}
+        before_(read_record(record_path_)),
+        start_(moment_of_touch(mark_path(options))) {}
 
   BatchResult run(Observer& progress) {
     if (Status ready = begin(); !ready) return fail(ready.errors());
@@ -247,7 +248,7 @@ class ModelRun {
   const BatchModel& model_;
   const std::string record_path_, in_folder_, out_folder_;
   const std::optional<Record> before_;
-  const std::int64_t start_ = file_clock();
+  const std::int64_t start_;
   BatchResult result_;
 };
 

@@ -293,7 +293,7 @@ class Batch final : public Verb {
     }
     const int signal = noted_interrupt();
     totals.interrupted = signal != 0;
-    if (to_do > 0 && signal == 0) folder->end_work();
+    if (signal == 0) folder->end_work();  // also the mark of a process that was killed at its very end
     for (std::size_t i = 0; i < outcomes.size(); ++i)
       totals.status =
           worse_status(totals.status, outcomes[i].state == BatchState::UpToDate ? plan.models[i].status
