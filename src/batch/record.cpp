@@ -106,7 +106,7 @@ std::string canonical(const std::string& path) {
 std::string records_folder(const std::string& output) { return (fs::path(output) / ".graphopt").string(); }
 
 std::string mark_path(const BatchOptions& options) {
-  const std::string whole = records_folder(options.output) + "/.unfinished";
+  std::string whole = records_folder(options.output) + "/.unfinished";
   if (options.shard.count == 1) return whole;
   return whole + '.' + std::to_string(options.shard.index) + "-of-" + std::to_string(options.shard.count);
 }
