@@ -1,10 +1,12 @@
 """graphopt batch: which models, what is done again, what is written, and what is refused."""
 
+import fcntl
 import itertools
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 
@@ -577,6 +579,13 @@ def test_one_process_at_a_time(tool, folder):
     said = [p.communicate()[1] for p in both]
     waited = [text for text in said if "another graphopt batch writes to" in text]
     expect(len(waited) == 1 and waited[0].count("up to date") == MODELS - 1 + 1, *said)
+    # While it waits, the first signal ends it.
+    with open(folder / "out" / ".graphopt" / ".lock", "r+b") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        waiting = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        expect("another graphopt batch" in waiting.stderr.readline())
+        waiting.send_signal(signal.SIGTERM)
+        expect(waiting.wait(timeout=20) == -signal.SIGTERM)
 
 
 def test_the_budget_of_memory(tool, folder):

@@ -261,12 +261,12 @@ class Batch final : public Verb {
   int do_all(BatchPlan& plan, Console& console) {
     const auto start = std::chrono::steady_clock::now();
     const BatchOptions& batch = asked_.batch;
-    note_interrupts();
     Result<BatchFolder> folder = BatchFolder::open(batch, [&] {
       console.log(LogLevel::Warning,
                   "another graphopt batch writes to '" + batch.output + "'; waiting until it ends");
     });
     if (!folder) return fail(folder.errors(), console);
+    note_interrupts();  // until now, and while it waits, a signal ends the process at once
     compare_with_records(batch, plan);
     LineReport report(tool.report, tool.json);
     if (const Status opened = report.open(); !opened) return fail(opened.errors(), console);
