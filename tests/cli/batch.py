@@ -473,6 +473,20 @@ def test_a_process_that_is_killed_or_too_slow(tool, folder):
     expect(sum(line.get("status") == LIMIT for line in lines[:-1]) == 1, lines[-1])
     done = tool("batch", zoo, "-o", folder / "out", "--options", rules, "-q")
     expect(done.returncode == 0, done.stderr)
+    # One that does not end by itself does not keep the others.
+    running = subprocess.Popen(
+        [tool.binary, *map(str, words), "-j", "1", "--force-all"], stdout=subprocess.DEVNULL
+    )
+    found = []
+    while not found:
+        found = subprocess.run(
+            ["pgrep", "-P", str(running.pid)], capture_output=True, text=True
+        ).stdout.split()
+    os.kill(int(found[0]), signal.SIGSTOP)
+    running.send_signal(signal.SIGTERM)
+    expect(running.wait(timeout=30) == -signal.SIGTERM)
+    done = tool("batch", zoo, "-o", folder / "out", "--options", rules, "-q")
+    expect(done.returncode == 0 and not list(folder.rglob("*.tmp")), done.stderr)
 
 
 def test_few_processes(tool, folder):

@@ -107,6 +107,19 @@ struct Workers::Worker {
       if (said.size() > kMostSaid) said.erase(0, said.size() - kMostSaid);
     }
   }
+  // One that was stopped, or hangs in a system call, does not end by SIGTERM.
+  void kill_if_slow() const {
+    constexpr int kLooks = 2000;
+    constexpr useconds_t kPause = 1000;  // microseconds
+    for (int i = 0; i < kLooks; ++i) {
+      siginfo_t info = {};
+      if (::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+          info.si_pid != 0)
+        return;
+      ::usleep(kPause);
+    }
+    ::kill(process, SIGKILL);
+  }
   int end() {
     int status = 0;
     while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
@@ -131,6 +144,7 @@ Workers::~Workers() {
   for (const auto& worker : workers_) {
     if (worker->process <= 0) continue;
     if (worker->requests >= 0) ::close(std::exchange(worker->requests, -1));  // a worker that waits ends
+    worker->kill_if_slow();
     worker->end();
   }
 }
