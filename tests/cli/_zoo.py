@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from _tool import long_model, model
+from _tool import expect, long_model, model
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
 # Options that one model needs: without them it is not checked on the size that it is for.
@@ -61,3 +61,22 @@ def difference(a, b):
 def times(folder):
     """{path: modification time} of all files."""
     return {str(p): os.stat(p).st_mtime_ns for p in sorted(pathlib.Path(folder).rglob("*")) if p.is_file()}
+
+
+def zoo_of(folder):
+    zoo = folder / "zoo"
+    return zoo, make_zoo(zoo)
+
+
+def lines_of(done):
+    """The lines of JSON of --json: the models by name, and the whole."""
+    lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return {line["name"]: line for line in lines[:-1]}, lines[-1]["batch"]
+
+
+def plan(tool, *words):
+    """What --dry-run would do: {name: why}, of what is not up to date."""
+    done = tool("batch", *words, "--dry-run", "--json")
+    expect(done.returncode == 0, done.stderr)
+    lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return {line["name"]: line["why"] for line in lines if line["state"] != "up to date"}
