@@ -397,6 +397,7 @@ def test_wrong_uses(tool, folder):
         ([zoo, "-o", out, "--memory-budget", "much"], "is not a size", USAGE),
         ([zoo, "-o", out, "--report", file], "no report", USAGE),
         ([zoo, "-o", out, "--josb", "3"], "--jobs", USAGE),
+        ([zoo, "-o", out, "--report", folder / "no" / "r.json"], "report could not be written", OUTPUT),
         ([zoo, "-o", "/proc/out"], "", OUTPUT),
     ]
     before = tree(zoo)
@@ -406,7 +407,7 @@ def test_wrong_uses(tool, folder):
         expect(text in done.stderr and "help:" in done.stderr, given, done.stderr)
         expect(tree(zoo) == before and not out.exists(), given, "wrote something")
     done = tool("batch", zoo, "-o", out, "--include", "*.tflite")
-    expect(done.returncode == 0 and "no model was found" in done.stderr, done.stderr)
+    expect(done.returncode == INPUT and "no model was found" in done.stderr and not out.exists(), done.stderr)
 
 
 def test_wrong_rules(tool, folder):

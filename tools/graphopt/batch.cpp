@@ -229,9 +229,11 @@ class Batch final : public Verb {
     Result<BatchPlan> plan = plan_batch(batch);
     if (!plan) return fail(plan.errors(), console);
     for (const std::string& warning : plan->warnings) console.log(LogLevel::Warning, warning);
-    if (plan->models.empty() && batch.shard.count == 1)
-      console.log(LogLevel::Warning,
-                  "no model was found (--include says which files are models; default '*.onnx')");
+    // A shard may have none. Without any, a name is wrong, or all outputs are stale.
+    if (plan->models.empty() && batch.shard.count == 1 && !asked_.delete_stale)
+      return fail({{ErrorKind::Input, in_file(batch.inputs.front()), "no model was found",
+                    "--include says which files of folders are models; without it '*.onnx' are"}},
+                  console);
     width_ = 0;
     constexpr std::size_t kWidest = 48;
     for (const BatchModel& m : plan->models) width_ = std::max(width_, std::min(m.name.size(), kWidest));
@@ -261,6 +263,8 @@ class Batch final : public Verb {
   int do_all(BatchPlan& plan, Console& console) {
     const auto start = std::chrono::steady_clock::now();
     const BatchOptions& batch = asked_.batch;
+    LineReport report(tool.report, tool.json);
+    if (const Status opened = report.open(); !opened) return fail(opened.errors(), console);
     Result<BatchFolder> folder = BatchFolder::open(batch, [&] {
       console.log(LogLevel::Warning,
                   "another graphopt batch writes to '" + batch.output + "'; waiting until it ends");
@@ -268,8 +272,6 @@ class Batch final : public Verb {
     if (!folder) return fail(folder.errors(), console);
     note_interrupts();  // until now, and while it waits, a signal ends the process at once
     compare_with_records(batch, plan);
-    LineReport report(tool.report, tool.json);
-    if (const Status opened = report.open(); !opened) return fail(opened.errors(), console);
 
     BatchTotals totals;
     std::vector<BatchOutcome> outcomes(plan.models.size());
