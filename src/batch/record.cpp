@@ -88,6 +88,16 @@ bool take_files(const Json& j, const char* key, bool with_times, std::vector<Rec
   return true;
 }
 
+bool take_texts(const Json& j, const char* key, std::vector<std::string>& to) {
+  const auto at = j.find(key);
+  if (at == j.end() || !at->is_array()) return false;
+  for (const Json& item : *at) {
+    if (!item.is_string()) return false;
+    to.push_back(item.get<std::string>());
+  }
+  return true;
+}
+
 bool take_options(const Json& j, const char* key, RecordedOptions& to) {
   const auto at = j.find(key);
   if (at == j.end() || !at->is_object()) return false;
@@ -127,6 +137,7 @@ std::string to_json(const Record& r) {
                     {"status", r.status},
                     {"error", r.error},
                     {"files", files_json(r.written, false)},
+                    {"begun", r.begun},
                     {"nodes_before", r.figures.nodes_before},
                     {"nodes_after", r.figures.nodes_after},
                     {"bytes_before", r.figures.bytes_before},
@@ -145,8 +156,9 @@ std::optional<Record> read_record(const std::string& path) {
       take_files(j, "data_files", true, r.data) && take_files(j, "option_files", true, r.asked) &&
       take_options(j, "options", r.options) && j.contains("check") && take(j, "status", r.status) &&
       take(j, "error", r.error) && take_files(j, "files", false, r.written) &&
-      take(j, "nodes_before", r.figures.nodes_before) && take(j, "nodes_after", r.figures.nodes_after) &&
-      take(j, "bytes_before", r.figures.bytes_before) && take(j, "bytes_after", r.figures.bytes_after);
+      take_texts(j, "begun", r.begun) && take(j, "nodes_before", r.figures.nodes_before) &&
+      take(j, "nodes_after", r.figures.nodes_after) && take(j, "bytes_before", r.figures.bytes_before) &&
+      take(j, "bytes_after", r.figures.bytes_after);
   if (!complete) return std::nullopt;
   if (!j["check"].is_null() && !take_options(j, "check", r.check.emplace())) return std::nullopt;
   return r;

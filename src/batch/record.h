@@ -33,6 +33,8 @@ struct Record {
   int status = 0;                        // of the run
   std::string error;                     // its first one; then the output is a copy of the input
   std::vector<RecordedFile> written;     // from the output's folder
+  // Likewise: a manifest, and folders of exports, that an unfinished run may have written.
+  std::vector<std::string> begun;
   BatchFigures figures;
 };
 

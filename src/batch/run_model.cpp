@@ -3,6 +3,7 @@
 // record that is true, or one without a finished record, which is done again.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -12,10 +13,13 @@
 #include <utility>
 
 #include "batch/record.h"
+#include "deploy/manifest_files.h"
 #include "graphopt/batch.h"
 #include "graphopt/version.h"
 #include "onnx/reader.h"
 #include "support/file.h"
+#include "support/output_folder.h"
+#include "support/output_set.h"
 
 namespace graphopt {
 namespace {
@@ -144,14 +148,49 @@ class ModelRun {
     std::error_code failure;
     fs::create_directories(out_folder_, failure);
     if (failure) return write_error(model_.options.output, out_folder_, failure.value());
-    if (!before_) {
+    const std::vector<std::string> sets = files_of_sets();
+    if (!before_ && sets.empty()) {
       fs::remove(record_path_, failure);  // it may be there, and be none
       return failure ? write_error(record_path_, folder_of(record_path_), failure.value()) : Status(Done{});
     }
-    if (before_->version.empty()) return Done{};
-    Record unfinished = *before_;
+    Record unfinished = before_ ? *before_ : Record();
+    const bool is_marked = before_ && unfinished.version.empty();
     unfinished.version.clear();
+    unfinished.input.path = absolute_path(model_.options.input);
+    const std::size_t known = unfinished.begun.size();
+    for (const std::string& path : sets)
+      if (std::ranges::find(unfinished.begun, path) == unfinished.begun.end())
+        unfinished.begun.push_back(path);
+    if (is_marked && unfinished.begun.size() == known) return Done{};
     return write_record(record_path_, unfinished);
+  }
+
+  // The manifest and the exports that this run may write, from the output's folder.
+  std::vector<std::string> files_of_sets() const {
+    std::vector<std::string> out = {manifest_path(model_.options)};
+    for (const Export form : model_.options.partition.exports)
+      out.push_back(export_path(model_.options, form));
+    std::erase(out, "");
+    for (std::string& path : out) path = fs::path(path).lexically_relative(out_folder_).string();
+    return out;
+  }
+
+  // Removes what a run that did not finish may have left, and this one did not write. A manifest goes with
+  // the files that it owns; a file that is no manifest is not ours.
+  void remove_begun(const std::vector<RecordedFile>& now) const {
+    for (const std::string& begun : before_->begun) {
+      const auto path = written_path(out_folder_, begun);
+      const auto is_of = [&](const RecordedFile& f) {
+        return f.path == begun || f.path.starts_with(begun + '/');
+      };
+      if (!path || std::ranges::any_of(now, is_of)) continue;
+      std::error_code ignored;
+      if (begun.ends_with(".manifest.json")) {
+        if (auto set = OutputSet::open(*path, deploy::read_manifest_files, false)) (void)(*set)->clear();
+      } else if (fs::is_directory(*path, ignored) || OutputFolder::is_unfinished(*path)) {
+        if (auto folder = OutputFolder::open(*path)) (void)(*folder)->remove();
+      }
+    }
   }
 
   // Removes files that an earlier run wrote for this output and this one did not.
@@ -206,6 +245,7 @@ class ModelRun {
     }
     if (input) record.input.state = *input;
     if (before_) remove_old(record.written);
+    if (before_) remove_begun(record.written);
     return write_record(record_path_, record);
   }
 

@@ -421,4 +421,11 @@ Status OutputSet::commit(std::string_view list_text, const FileBeside& beside) {
   return Done{};
 }
 
+Status OutputSet::clear() {
+  if (Status s = check_signals(); !s) return s;
+  forget_old();
+  if (::unlinkat(folder_fd_, list_name_.c_str(), 0) != 0 && errno != ENOENT) return failure(errno);
+  return Done{};
+}
+
 }  // namespace graphopt

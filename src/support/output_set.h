@@ -87,6 +87,9 @@ class OutputSet {
   // Gives all files their names and replaces the list. Files of the old set that are not in the new one are
   // removed, unless they are in use. After an error new files that are in use by then stay, too.
   Status commit(std::string_view list_text, const FileBeside& beside = {});
+  // Instead of commit(): removes the files of the set, but for those in use, then the list. When the process
+  // ends in between, the list is there, and another call goes on.
+  Status clear();
 
  private:
   OutputSet() = default;

@@ -225,6 +225,30 @@ def test_what_is_left_of_other_options(tool, folder):
     expect(not (out / "a.onnx").exists(), tree(out).keys())
 
 
+def test_what_a_killed_run_left(tool, folder):
+    """A run for devices that ends after its files were written, and before its record was: the next one,
+    without devices, removes them, and nothing that only has such a name."""
+    zoo, out = folder / "zoo", folder / "out"
+    zoo.mkdir()
+    for name in ("a", "b"):
+        (zoo / f"{name}.onnx").write_bytes(model().SerializeToString())
+    words = ["batch", zoo, "-o", out, "-q"]
+    out.mkdir()
+    (out / "b.manifest.json").write_text("mine")
+    devices = ["--devices", "cpu", "--emit", "triton"]
+    # It fails after its record was marked; a run of its own then makes what a killed one leaves.
+    done = tool(*words, *devices, "--check", "--ort", "/nowhere")
+    expect(done.returncode == 6, done.stderr)
+    record = json.loads((out / ".graphopt" / "a.onnx.json").read_text())
+    expect(record["version"] == "" and record["begun"] == ["a.manifest.json", "a.triton"], record)
+    expect(tool(zoo / "a.onnx", "-o", out / "a.onnx", *devices, "-q").returncode == 0)
+    expect((out / "a.manifest.json").exists() and (out / "a.triton").is_dir(), tree(out).keys())
+    expect(tool(*words).returncode == 0)
+    left = sorted(p.name for p in out.iterdir())
+    expect(left == [".graphopt", "a.onnx", "b.manifest.json", "b.onnx"], left)
+    expect((out / "b.manifest.json").read_text() == "mine" and plan(tool, zoo, "-o", out) == {})
+
+
 def test_copies_that_share_a_data_file(tool, folder):
     zoo, out = folder / "zoo", folder / "out"
     zoo.mkdir()

@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "driver": ["support", "ir", "ops", "infer", "onnx", "shapes", "rewrite", "buckets", "draft"]
     + ["regions", "hoist", "passes", "options", "folding", "runtime", "partition", "placement"]
     + ["deploy", "exports", "devices"],
-    "batch": ["support", "onnx", "options", "devices", "driver"],
+    "batch": ["support", "onnx", "options", "devices", "deploy", "driver"],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
     + ["devices", "deploy", "driver"],
 }

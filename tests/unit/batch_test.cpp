@@ -141,6 +141,7 @@ TEST(Records, AreReadAsTheyWereWritten) {
   r.status = 3;
   r.error = "it \"failed\"\n";
   r.written = {{"a.onnx", {9, 0, 0, "ab"}}};
+  r.begun = {"a.manifest.json"};
   r.figures = {1, 2, 3, 4};
   const std::string path = (folder.path / "deep" / "a.json").string();
   ASSERT_TRUE(write_record(path, r));
