@@ -1,6 +1,7 @@
 // Problem: people try what other tools have ("help", "devices list"), misspell verbs, or write words that are
-// no verb at all, and would be told of a file that is not there, or of a second model. Method: a word is a
-// file if there is one; else it is compared with the verbs of all_verbs(), so that a new verb is known here.
+// no verb at all, and would get an error about a file that is not there, or about a second model. Method: a
+// word is a file if there is one; else it is compared with the verbs of all_verbs(), so that a new verb is
+// known here.
 #include "first_word.h"
 
 #include <algorithm>

@@ -276,10 +276,10 @@ class Inspect final : public Verb {
     };
     if (asked_.bucketable) {
       bool refused = false;
-      const int told = tell(
+      const int status = tell(
           console, judge, [](const Bucketability& b) { return text_of(b); },
           [&refused](const Bucketability& b) { refused = b.verdict == BucketVerdict::Refused; });
-      return told == 0 && refused ? kAnswerIsNo : told;
+      return status == 0 && refused ? kAnswerIsNo : status;
     }
     return tell(
         console, [this] { return inspect(options_); },

@@ -23,7 +23,7 @@ std::vector<OutputPath> output_paths(const Options& options, const ToolOptions& 
 // Refuses paths that lead to one file, by links too, whether it is there or not yet, stdout for more than
 // one, and reports and drawings in place of other files. The later of two files would replace the first, and
 // the run would end as if both were there. For every verb: `options` has the model that is read and OUT, if
-// there is one. ErrorKind::Usage. Files that are found beside the named ones (weights, members of a set) are
+// there is one. ErrorKind::Usage. Files next to the named ones (weights, members of a set) are
 // checked where they are written.
 Status check_output_paths(const Options& options, const ToolOptions& tool);
 
