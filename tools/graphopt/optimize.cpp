@@ -6,8 +6,8 @@
 #include "first_word.h"
 #include "handlers.h"
 #include "help.h"
-#include "output_folder.h"
 #include "output_paths.h"
+#include "result_folder.h"
 #include "side_file.h"
 #include "verbs.h"
 
@@ -121,7 +121,7 @@ class Optimize final : public Verb {
   }
 
   Options options_;
-  OutputFolder folder_;
+  ResultFolder folder_;
 };
 
 std::string optimize_ending() {

@@ -7,8 +7,8 @@
 
 #include "graphopt/option_rows.h"
 #include "handlers.h"
-#include "output_folder.h"
 #include "output_paths.h"
+#include "result_folder.h"
 #include "side_file.h"
 #include "verbs.h"
 
@@ -115,7 +115,7 @@ class Reduce final : public Verb {
 
   Options run_;  // what it shares with a run
   ReduceOptions options_;
-  OutputFolder folder_;
+  ResultFolder folder_;
 };
 
 std::string reduce_ending() {

@@ -1,8 +1,8 @@
 // Problem: `-o DIR/` is a mistake that everybody makes, since other tools take it. Method: the command line
 // turns it into the path of a file before anything looks at OUT, so that checks of equal files, manifests,
-// data files, exports and reports follow by themselves. The folder is made just before the run, and goes
-// again with a run that wrote nothing, since a failed one leaves nothing behind.
-#include "output_folder.h"
+// data files, exports and reports follow by themselves. The folder is made just before the run, and is
+// removed after one that wrote nothing, since a failed one leaves nothing behind.
+#include "result_folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,11 +47,11 @@ Error output_error(const std::string& output, std::string what, std::string reme
 
 }  // namespace
 
-OutputFolder::~OutputFolder() {
+ResultFolder::~ResultFolder() {
   if (!made_.empty()) ::rmdir(made_.c_str());  // fails for a folder that has something in it
 }
 
-Status OutputFolder::enter(Options& options) {
+Status ResultFolder::enter(Options& options) {
   const std::string output = options.output;
   std::error_code ignored;
   const bool is_there = fs::is_directory(output, ignored);
@@ -76,7 +76,7 @@ Status OutputFolder::enter(Options& options) {
   return Done{};
 }
 
-Status OutputFolder::make() {
+Status ResultFolder::make() {
   if (missing_.empty()) return Done{};
   constexpr mode_t kMode = 0777;
   if (::mkdir(missing_.c_str(), kMode) == 0) made_ = missing_;

@@ -10,13 +10,13 @@ namespace graphopt::tool {
 
 // A folder that is named as OUT: the result is the file in it that has the name of the model, ending in
 // .onnx.
-class OutputFolder {
+class ResultFolder {
  public:
-  OutputFolder() = default;
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
+  ResultFolder() = default;
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
   // Removes the folder that make() made, if nothing was written into it.
-  ~OutputFolder();
+  ~ResultFolder();
 
   // Sets OUT to the file in it, if it is a folder that is there or ends in '/'. ErrorKind::Usage for a model
   // without a name, ErrorKind::Output where there can be no such folder. Nothing is made.
