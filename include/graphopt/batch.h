@@ -15,6 +15,7 @@
 #include "graphopt/error.h"
 #include "graphopt/optimize.h"
 #include "graphopt/options.h"
+#include "graphopt/report.h"
 
 namespace graphopt {
 
@@ -38,7 +39,7 @@ struct BatchOptions {
   std::vector<std::string> include, exclude;
   std::string rules;  // a JSON file: options for the models that a pattern matches
   Shard shard;
-  bool by_content = false;  // what is up to date is told by the content of files, never by their times
+  bool by_content = false;  // the content of files decides what is up to date, never their times
   bool force_all = false;   // nothing is up to date
   bool reports = false;     // results hold the reports of the runs
   OnError on_error = OnError::Skip;
@@ -111,7 +112,7 @@ struct BatchResult {
   Errors errors;
   std::vector<std::string> warnings;
   BatchFigures figures;
-  std::string report;  // JSON; empty without `reports`, and when the run ended before there was one
+  std::string report;  // JSON; empty without `reports`
   double seconds = 0;
 };
 
@@ -124,6 +125,10 @@ Status renew_record(const BatchOptions& options, const BatchModel& model);
 // wanted. `process`: its id.
 BatchResult give_up_in_batch(const BatchOptions& options, const BatchModel& model, const Error& error,
                              std::int64_t process);
+
+// Returns the result of a model with errors; `report`: of its run, as far as there was one.
+BatchResult failed_in_batch(const BatchOptions& options, const BatchModel& model, Errors errors,
+                            Report report = {});
 
 // Returns an estimate, in bytes, of the memory that the run of a model needs at most. Opens the model where
 // the folder of its file has other files, which may be its weights.

@@ -46,12 +46,11 @@ Status check_shared_options(const Options& options, bool reports) {
   return Done{};
 }
 
-std::vector<std::string> written_paths(const Options& options) {
-  std::vector<std::string> out = {options.output, manifest_path(options)};
+std::vector<std::string> paths_of_run(const Options& options) {
+  std::vector<std::string> out = set_paths(options);
+  out.push_back(options.output);
   if (!options.save.external_file.empty())
     out.push_back((fs::path(options.output).parent_path() / options.save.external_file).string());
-  for (const Export form : options.partition.exports) out.push_back(export_path(options, form));
-  std::erase(out, "");
   return out;
 }
 
@@ -59,7 +58,7 @@ std::vector<std::string> written_paths(const Options& options) {
 Status check_written(const std::vector<BatchModel>& models) {
   std::map<std::string, const BatchModel*> by_path;
   for (const BatchModel& model : models)
-    for (const std::string& path : written_paths(model.options)) {
+    for (const std::string& path : paths_of_run(model.options)) {
       const auto [at, is_new] = by_path.emplace(fs::path(path).lexically_normal().string(), &model);
       if (!is_new)
         return usage("'" + at->second->name + "' and '" + model.name + "' would both write '" + path + "'",
@@ -234,11 +233,8 @@ void find_stale(const BatchOptions& options, BatchPlan& plan) {
     // Where a folder cannot be looked at, nobody knows what is in it.
     std::error_code unknown;
     if (!record || fs::exists(record->input.path, unknown) || unknown) continue;
-    StaleOutput& stale = plan.stale.emplace_back(StaleOutput{name, record->input.path, {}});
+    plan.stale.push_back({name, record->input.path, written_paths(options.output, name, *record)});
     names.insert(name);
-    const std::string folder = folder_of((fs::path(options.output) / name).string());
-    for (const RecordedFile& f : record->written)
-      if (auto path = written_path(folder, f.path)) stale.files.push_back(*std::move(path));
   }
   if (names.empty()) return;
   // Copies may have data files in common.
@@ -267,13 +263,16 @@ Result<BatchPlan> plan_batch(const BatchOptions& options) {
   WantedOptions wanted;
   for (const FoundModel& one : found->models) {
     BatchModel model{one.name, options.options, one.bytes, {}, 0, {}, false, {}};
+    bool has_rule = false;
     for (std::size_t i = 0; i < rules->size(); ++i) {
       const std::string& match = (*rules)[i].match;
       if (!path_matches(match, one.below) && !path_matches(match, one.name)) continue;
       apply_rule((*rules)[i], model.options);
-      used[i] = true;
+      used[i] = has_rule = true;
     }
-    if (Status shared = check_shared_options(model.options, options.reports); !shared) return shared.errors();
+    if (has_rule)
+      if (Status shared = check_shared_options(model.options, options.reports); !shared)
+        return shared.errors();
     model.options.input = one.path;
     model.options.output = (fs::path(options.output) / one.name).string();
     if (Status fits = check_conflicts(model.options); !fits) {

@@ -186,6 +186,22 @@ std::optional<std::string> written_path(const std::string& folder, const std::st
   return path;
 }
 
+std::vector<std::string> written_paths(const std::string& output, const std::string& name,
+                                       const Record& record) {
+  const std::string folder = folder_of((fs::path(output) / name).string());
+  std::vector<std::string> out;
+  for (const RecordedFile& f : record.written)
+    if (auto path = written_path(folder, f.path)) out.push_back(*std::move(path));
+  return out;
+}
+
+std::vector<std::string> set_paths(const Options& options) {
+  std::vector<std::string> out = {manifest_path(options)};
+  for (const Export form : options.partition.exports) out.push_back(export_path(options, form));
+  std::erase(out, "");
+  return out;
+}
+
 std::vector<std::string> recorded_names(const std::string& output) {
   const fs::path records = records_folder(output);
   std::vector<std::string> names;
@@ -208,9 +224,7 @@ std::set<std::string> written_by_others(const std::string& output, const std::se
     if (names.contains(name)) continue;
     const auto record = read_record(record_path(output, name));
     if (!record) continue;
-    const std::string folder = folder_of((fs::path(output) / name).string());
-    for (const RecordedFile& f : record->written)
-      if (auto path = written_path(folder, f.path)) out.insert(*std::move(path));
+    for (std::string& path : written_paths(output, name, *record)) out.insert(std::move(path));
   }
   return out;
 }

@@ -52,6 +52,11 @@ Status write_record(const std::string& path, const Record& record);
 
 // Returns the path of a file that a record names, from its folder; nothing when it leads out of there.
 std::optional<std::string> written_path(const std::string& folder, const std::string& below);
+// Returns the paths of the files of a record, but for those that lead out of the output's folder.
+std::vector<std::string> written_paths(const std::string& output, const std::string& name,
+                                       const Record& record);
+// Returns the paths of the manifest and the exports that a run with these options writes.
+std::vector<std::string> set_paths(const Options& options);
 // Returns the paths of all files that records name, but for those of these outputs.
 std::set<std::string> written_by_others(const std::string& output, const std::set<std::string>& names);
 // The names of the outputs that have a record, by name.

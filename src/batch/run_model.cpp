@@ -118,16 +118,15 @@ class ModelRun {
     if (Status ready = begin(); !ready) return fail(ready.errors());
     const auto input = state_of(model_.options.input);
     RunWatch watch(progress, result_.warnings);
-    const Result<Report> report = optimize(model_.options, watch);
-    if (!report) {
-      if (watch.failed_report() && options_.reports) result_.report = to_json(*watch.failed_report());
-      std::vector<std::string> data;
-      if (watch.failed_report()) data = watch.failed_report()->load.data_files;
-      return after_error(report.errors(), data);
+    Result<Report> done = optimize(model_.options, watch);
+    if (!done) {
+      if (watch.failed_report()) report_ = *watch.failed_report();
+      return after_error(done.errors(), report_.load.data_files);
     }
-    result_.figures = {report->before.nodes, report->after.nodes, report->before.bytes, report->after.bytes};
-    if (options_.reports) result_.report = to_json(*report);
-    if (Status kept = keep(*report, input); !kept) return fail(kept.errors());
+    report_ = *std::move(done);
+    result_.figures = {report_.before.nodes, report_.after.nodes, report_.before.bytes, report_.after.bytes};
+    if (Status kept = keep(report_, input); !kept) return fail(kept.errors());
+    if (options_.reports) result_.report = to_json(report_);
     return std::move(result_);
   }
 
@@ -167,16 +166,13 @@ class ModelRun {
 
   // The manifest and the exports that this run may write, from the output's folder.
   std::vector<std::string> files_of_sets() const {
-    std::vector<std::string> out = {manifest_path(model_.options)};
-    for (const Export form : model_.options.partition.exports)
-      out.push_back(export_path(model_.options, form));
-    std::erase(out, "");
+    std::vector<std::string> out = set_paths(model_.options);
     for (std::string& path : out) path = fs::path(path).lexically_relative(out_folder_).string();
     return out;
   }
 
-  // Removes what a run that did not finish may have left, and this one did not write. A manifest goes with
-  // the files that it owns; a file that is no manifest is not ours.
+  // Removes what a run that did not finish may have left, and this one did not write. A manifest is
+  // removed with the files that it owns; a file that is no manifest is not ours.
   void remove_begun(const std::vector<RecordedFile>& now) const {
     for (const std::string& begun : before_->begun) {
       const auto path = written_path(out_folder_, begun);
@@ -208,9 +204,10 @@ class ModelRun {
   }
 
   BatchResult fail(Errors errors) {
-    result_.status = static_cast<int>(errors.front().kind);
-    result_.errors = std::move(errors);
-    return std::move(result_);
+    BatchResult out = failed_in_batch(options_, model_, std::move(errors), std::move(report_));
+    out.warnings = std::move(result_.warnings);
+    out.copied = result_.copied;
+    return out;
   }
 
   Record record() const {
@@ -290,9 +287,24 @@ class ModelRun {
   const std::optional<Record> before_;
   const std::int64_t start_;
   BatchResult result_;
+  Report report_;  // of the run, as far as it came
 };
 
 }  // namespace
+
+BatchResult failed_in_batch(const BatchOptions& options, const BatchModel& model, Errors errors,
+                            Report report) {
+  BatchResult out;
+  out.status = static_cast<int>(errors.front().kind);
+  out.errors = std::move(errors);
+  if (!options.reports) return out;
+  report.version = version();
+  report.input = model.options.input;
+  report.output = model.options.output;
+  report.errors = out.errors;
+  out.report = to_json(report);
+  return out;
+}
 
 BatchResult run_in_batch(const BatchOptions& options, const BatchModel& model, Observer& progress) {
   const auto start = std::chrono::steady_clock::now();

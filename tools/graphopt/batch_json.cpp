@@ -57,18 +57,7 @@ std::string model_json(const BatchModel& model, const BatchOutcome& outcome) {
     return line(out) + '\n';
   }
   const Json report = Json::parse(r.report, nullptr, false);
-  if (report.is_object()) {
-    out.update(report);
-    return line(out) + '\n';
-  }
-  out["seconds"] = r.seconds;
-  out["warnings"] = r.warnings;
-  Json& errors = out["errors"] = Json::array();
-  for (const Error& e : r.errors)
-    errors.push_back({{"status", static_cast<int>(e.kind)},
-                      {"place", to_string(e.place)},
-                      {"what", e.what},
-                      {"remedy", e.remedy}});
+  if (report.is_object()) out.update(report);
   return line(out) + '\n';
 }
 

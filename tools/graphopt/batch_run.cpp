@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <limits>
-#include <numeric>
 
 #include "handlers.h"
 #include "workers.h"
@@ -123,7 +121,7 @@ class Runner {
     const int error = start({model, std::nullopt, 0});
     if (error != 0 && workers_.has_busy()) return false;  // it waits until one of them has ended
     waiting_.erase(next);
-    if (error != 0) finish(model, {failed(error_of_start(model, error)), 0});
+    if (error != 0) finish(model, failed(model, error_of_start(model, error)));
     return true;
   }
 
@@ -151,12 +149,12 @@ class Runner {
     const bool is_second = std::ranges::find(given_up_, ended.id) != given_up_.end();
     const Error error = error_of_end(ended);
     if (is_second) {
-      finish(ended.id, {failed(error), 0});
+      finish(ended.id, failed(ended.id, error));
       return;
     }
     given_up_.push_back(ended.id);
     release(ended.id);
-    if (start({ended.id, error, ended.process}) != 0) finish(ended.id, {failed(error), 0});
+    if (start({ended.id, error, ended.process}) != 0) finish(ended.id, failed(ended.id, error));
   }
 
   void release(std::size_t model) {
@@ -184,11 +182,8 @@ class Runner {
     watcher_.ended(model);
   }
 
-  static BatchResult failed(const Error& error) {
-    BatchResult out;
-    out.status = static_cast<int>(error.kind);
-    out.errors = {error};
-    return out;
+  BatchAnswer failed(std::size_t model, const Error& error) const {
+    return {failed_in_batch(options_, models_[model], {error}), 0};
   }
 
   Error error_of_start(std::size_t model, int error) const {

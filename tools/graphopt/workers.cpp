@@ -13,6 +13,8 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
+#include <span>
 #include <utility>
 
 #include "graphopt/error.h"
@@ -26,24 +28,13 @@ namespace {
 
 constexpr std::size_t kMostSaid = 4096;
 
-bool write_all(int fd, const char* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t done = ::write(fd, data, size);
+// Calls `move_some` with what is left of the bytes until all of them are read or written.
+template <class Move> bool move_all(Move move_some, int fd, std::span<char> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = move_some(fd, bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return false;
-    data += done;
-    size -= static_cast<std::size_t>(done);
-  }
-  return true;
-}
-
-bool read_all(int fd, char* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t done = ::read(fd, data, size);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    data += done;
-    size -= static_cast<std::size_t>(done);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
   return true;
 }
@@ -52,19 +43,28 @@ bool write_text(int fd, const std::string& text) {
   const std::uint64_t size = text.size();
   std::string message(reinterpret_cast<const char*>(&size), sizeof size);
   message += text;
-  return write_all(fd, message.data(), message.size());
+  return move_all(::write, fd, message);
 }
 
 bool read_text(int fd, std::string& text) {
   std::uint64_t size = 0;
-  if (!read_all(fd, reinterpret_cast<char*>(&size), sizeof size)) return false;
+  if (!move_all(::read, fd, {reinterpret_cast<char*>(&size), sizeof size})) return false;
   text.resize(size);
-  return read_all(fd, text.data(), size);
+  return move_all(::read, fd, text);
+}
+
+void close_ends(std::initializer_list<int*> ends) {
+  for (int* end : ends)
+    if (*end >= 0) ::close(std::exchange(*end, -1));
 }
 
 // Both ends of a pipe that programs which are started do not get.
 struct Pipe {
   int read = -1, write = -1;
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() { close_ends({&read, &write}); }
   bool open() {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) return false;
@@ -73,12 +73,6 @@ struct Pipe {
     ::fcntl(read, F_SETFD, FD_CLOEXEC);
     ::fcntl(write, F_SETFD, FD_CLOEXEC);
     return true;
-  }
-  void close() {
-    for (int* end : {&read, &write}) {
-      if (*end >= 0) ::close(*end);
-      *end = -1;
-    }
   }
 };
 
@@ -91,12 +85,7 @@ struct Workers::Worker {
   std::size_t id = 0;
   std::string said;
 
-  void close() {
-    for (int* end : {&requests, &answers, &errors}) {
-      if (*end >= 0) ::close(*end);
-      *end = -1;
-    }
-  }
+  void close() { close_ends({&requests, &answers, &errors}); }
   // Takes what is there of its stderr; keeps the end.
   void listen() {
     std::array<char, kMostSaid> block{};
@@ -159,39 +148,27 @@ bool Workers::has_busy() const {
 
 int Workers::make(Worker& worker) {
   Pipe requests, answers, errors;
-  if (!requests.open() || !answers.open() || !errors.open()) {
-    const int error = errno;
-    for (Pipe* pipe : {&requests, &answers, &errors}) pipe->close();
-    return error;
-  }
+  if (!requests.open() || !answers.open() || !errors.open()) return errno;
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
-  if (process < 0) {
-    const int error = errno;
-    for (Pipe* pipe : {&requests, &answers, &errors}) pipe->close();
-    return error;
-  }
+  if (process < 0) return errno;
   if (process == 0) {
 #ifdef __linux__
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
     if (::getppid() != parent) ::_exit(0);  // it ended meanwhile
     for (const auto& other : workers_) other->close();
-    ::close(requests.write);
-    ::close(answers.read);
+    close_ends({&requests.write, &answers.read});
     ::dup2(errors.write, STDERR_FILENO);
-    errors.close();
+    close_ends({&errors.read, &errors.write});
     serve(requests.read, answers.write);
     ::_exit(0);
   }
-  ::close(requests.read);
-  ::close(answers.write);
-  ::close(errors.write);
   ::fcntl(errors.read, F_SETFL, O_NONBLOCK);
   worker.process = process;
-  worker.requests = requests.write;
-  worker.answers = answers.read;
-  worker.errors = errors.read;
+  worker.requests = std::exchange(requests.write, -1);
+  worker.answers = std::exchange(answers.read, -1);
+  worker.errors = std::exchange(errors.read, -1);
   return 0;
 }
 
