@@ -241,6 +241,8 @@ def test_errors_are_told_and_the_rest_goes_on(tool, folder):
     ]
     done = tool("batch", *words)
     expect(done.returncode == USAGE and "is outside of its folder" in done.stderr, done.stderr)
+    (line,) = lines_of(tool("batch", *words, "--json", "-q"))[0].values()
+    expect([e["status"] for e in line["errors"]] == [USAGE, INPUT], line["errors"])
     expect(not (folder / "inner" / "x.onnx").exists())
     # stop: what comes after the first error is not done. The largest model comes first.
     (zoo / "broken.onnx").write_bytes(b"\x08\x0a\x12\xff" + bytes(100_000))
