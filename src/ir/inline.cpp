@@ -1,18 +1,20 @@
 // Model: results that change their definition, and inlining a subgraph into the graph around it.
 
 #include <cassert>
+#include <utility>
 
 #include "ir/model.h"
+#include "ir/model_state.h"
 
 namespace graphopt {
 
 ValueId Model::detach_output(NodeId n, std::size_t slot) {
   assert(slot < nodes_[n.index()].output_count);
-  ValueId& out = output_slots_[nodes_[n.index()].first_output + slot];
+  ValueId& out = edit_slot(nodes_[n.index()].first_output + slot);
   const ValueId v = out;
   if (!v) return v;
-  values_[v.index()].def = {};
-  values_[v.index()].def_slot = 0;
+  edit(v).def = {};
+  edit(v).def_slot = 0;
   out = {};
   touch(n);
   tell([n](Listener& l) { l.node_changed(n); });
@@ -22,9 +24,9 @@ ValueId Model::detach_output(NodeId n, std::size_t slot) {
 void Model::attach_output(NodeId n, std::size_t slot, ValueId v) {
   assert(slot < nodes_[n.index()].output_count && !output_slots_[nodes_[n.index()].first_output + slot]);
   assert(alive(v) && !values_[v.index()].def && values_[v.index()].graph == nodes_[n.index()].graph);
-  output_slots_[nodes_[n.index()].first_output + slot] = v;
-  values_[v.index()].def = n;
-  values_[v.index()].def_slot = static_cast<std::uint32_t>(slot);
+  edit_slot(nodes_[n.index()].first_output + slot) = v;
+  edit(v).def = n;
+  edit(v).def_slot = static_cast<std::uint32_t>(slot);
   touch(n);
   tell([n](Listener& l) { l.node_changed(n); });
 }
@@ -47,10 +49,10 @@ void Model::inline_subgraph(GraphId g, NameHolders& holders) {
   // of the model, because a sibling's body may use the same name. (A count that is too high, since values
   // were erased after counting, costs a needless new name.)
   const auto move_value = [&](ValueId v) {
-    values_[v.index()].graph = outer;
+    edit(v).graph = outer;
     // Names of dims in it had the body as their scope: in the outer graph they would claim to be equal to
     // dims that happen to have the same name.
-    if (values_[v.index()].info.data() != nullptr) values_[v.index()].info_stale = true;
+    if (values_[v.index()].info.data() != nullptr) edit(v).info_stale = true;
     const NameId name = values_[v.index()].name;
     if (name.index() >= holders.values.size() || holders.values[name.index()] < 2) return;
     --holders.values[name.index()];
@@ -64,22 +66,22 @@ void Model::inline_subgraph(GraphId g, NameHolders& holders) {
     n.name = fresh_name(text(n.name));
   };
 
-  for (const ValueId v : graphs_[g.index()].initializers)
+  const std::vector<ValueId> moved = std::exchange(edit_initializers(g), {});
+  for (const ValueId v : moved)
     if (values_[v.index()].alive) {
       move_value(v);
-      graphs_[outer.index()].initializers.push_back(v);
+      edit(outer).initializers.push_back(v);
     }
-  graphs_[g.index()].initializers.clear();
 
   while (const NodeId n = graphs_[g.index()].first) {
     unlink_node(n);
     link_node(n, outer, owner);
-    name_node(nodes_[n.index()]);
+    name_node(edit(n));
     touch(n);
     for (const ValueId v : outputs(n))
       if (v) move_value(v);
     for (const Attr& a : attrs(n))
-      for (const GraphId inner : a.graphs) graphs_[inner.index()].parent = outer;
+      for (const GraphId inner : a.graphs) edit(inner).parent = outer;
     tell([n](Listener& l) { l.node_changed(n); });
   }
   mark_dirty(outer);

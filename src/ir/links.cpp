@@ -11,25 +11,25 @@ namespace graphopt {
 // --- use lists ---------------------------------------------------------------------------------------------
 
 void Model::link_use(UseId u, ValueId v, std::size_t slot) {
-  Use& use = uses_[u.index()];
+  Use& use = edit(u);
   use.value = v;
   use.prev = use.next = {};
   if (!v) return;
-  Value& val = values_[v.index()];
+  Value& val = edit(v);
   use.next = val.first_use;
-  if (use.next) uses_[use.next.index()].prev = u;
+  if (use.next) edit(use.next).prev = u;
   val.first_use = u;
   ++val.use_count;
   count_overwriting(u, slot, true);
 }
 
 void Model::unlink_use(UseId u, std::size_t slot) {
-  Use& use = uses_[u.index()];
+  Use& use = edit(u);
   if (!use.value) return;
-  Value& val = values_[use.value.index()];
-  if (use.prev) uses_[use.prev.index()].next = use.next;
+  Value& val = edit(use.value);
+  if (use.prev) edit(use.prev).next = use.next;
   else val.first_use = use.next;
-  if (use.next) uses_[use.next.index()].prev = use.prev;
+  if (use.next) edit(use.next).prev = use.prev;
   --val.use_count;
   count_overwriting(u, slot, false);
   use.value = {};
@@ -40,9 +40,9 @@ void Model::count_overwriting(UseId u, std::size_t slot, bool more) {
   const Use& use = uses_[u.index()];
   if (!overwrites_ || !use.value || slot >= 64) return;
   if ((nodes_[use.user.index()].overwrites >> slot & 1) == 0) return;
-  if (use.value.index() >= overwriting_uses_.size()) overwriting_uses_.resize(values_.size());
-  if (more) ++overwriting_uses_[use.value.index()];
-  else --overwriting_uses_[use.value.index()];
+  std::uint32_t& count = edit_overwriting(use.value);
+  if (more) ++count;
+  else --count;
 }
 
 UseId Model::make_uses(NodeId n, std::span<const ValueId> operands) {
@@ -60,17 +60,17 @@ void Model::renumber(NodeId n) {
   spread_keys(
       n, [this](NodeId m) { return nodes_[m.index()].prev; },
       [this](NodeId m) { return nodes_[m.index()].next; },
-      [this](NodeId m) -> std::uint64_t& { return nodes_[m.index()].order; });
+      [this](NodeId m) -> std::uint64_t& { return edit(m).order; });
 }
 
 void Model::link_node(NodeId n, GraphId g, NodeId before) {
-  Graph& graph = graphs_[g.index()];
-  Node& node = nodes_[n.index()];
+  Graph& graph = edit(g);
+  Node& node = edit(n);
   node.graph = g;
   node.next = before;
   node.prev = before ? nodes_[before.index()].prev : graph.last;
-  (node.prev ? nodes_[node.prev.index()].next : graph.first) = n;
-  (before ? nodes_[before.index()].prev : graph.last) = n;
+  (node.prev ? edit(node.prev).next : graph.first) = n;
+  (before ? edit(before).prev : graph.last) = n;
   ++graph.node_count;
   ++live_nodes_;
   ++live_of_kind_[static_cast<std::size_t>(node.kind)];
@@ -84,10 +84,10 @@ void Model::link_node(NodeId n, GraphId g, NodeId before) {
 }
 
 void Model::unlink_node(NodeId n) {
-  Node& node = nodes_[n.index()];
-  Graph& graph = graphs_[node.graph.index()];
-  (node.prev ? nodes_[node.prev.index()].next : graph.first) = node.next;
-  (node.next ? nodes_[node.next.index()].prev : graph.last) = node.prev;
+  Node& node = edit(n);
+  Graph& graph = edit(node.graph);
+  (node.prev ? edit(node.prev).next : graph.first) = node.next;
+  (node.next ? edit(node.next).prev : graph.last) = node.prev;
   node.prev = node.next = {};
   --graph.node_count;
   --live_nodes_;

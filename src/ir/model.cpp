@@ -71,7 +71,7 @@ TensorId Model::constant_of(ValueId v) const {
 }
 
 void Model::set_overwrites(NodeId n, std::uint64_t operands) {
-  Node& node = nodes_[n.index()];
+  Node& node = edit(n);
   const auto count = [&](bool more) {
     for (std::uint32_t i = 0; i < node.input_count; ++i)
       count_overwriting(UseId{node.first_use.index() + i}, i, more);

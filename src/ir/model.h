@@ -157,7 +157,8 @@ struct DataFile {
 
 class Model;
 
-// Notified of every change, after it has happened.
+// Notified of every change, after it has happened. Changes of a trial are notified as they happen, too, and
+// at its end whether they stay.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -170,6 +171,17 @@ class Listener {
     (void)new_value;
   }
   virtual void value_became_constant(ValueId) {}
+  virtual void trial_begun() {}
+  virtual void trial_kept() {}
+  virtual void trial_undone() {}
+};
+
+// What a trial did to nodes, return nodes left out.
+struct TrialChanges {
+  std::vector<NodeId> added;    // and not erased
+  std::vector<NodeId> erased;   // that were there before
+  std::vector<NodeId> changed;  // another operator, other attributes, or other results
+  std::vector<NodeId> rewired;  // other operands only, or an operand that became a constant
 };
 
 // A condition on uses beyond the form of the graph, for layers that know what operators mean.
@@ -402,6 +414,20 @@ class Model {
   // The policy that can_replace and can_become_constant ask; null: none. It must outlive its use.
   void set_use_policy(const UsePolicy* policy) { policy_ = policy; }
 
+  // --- trials ----------------------------------------------------------------------------------------------
+  // From begin_trial() until keep_trial() or undo_trial() the records that change are kept as they were, so
+  // that a rewrite can be looked at and undone, at the cost of what it changed. Undone, the model is as
+  // before, with the order of its lists; names, tensors and ids that were made are used up. A trial may not
+  // define functions.
+  void begin_trial();
+  bool in_trial() const { return in_trial_; }
+  TrialChanges trial_changes() const;  // precondition: not swapped
+  // Brings back the state from before the trial; called again, that after it. The model may only be read
+  // while it is swapped.
+  void swap_trial();
+  void keep_trial();
+  void undo_trial();
+
   void add_listener(Listener* l);
   void remove_listener(Listener* l);
 
@@ -426,6 +452,17 @@ class Model {
   std::span<Attr> attrs_for_change(NodeId n, std::size_t room);
   void touch(NodeId n);
   void touch_around(ValueId v);
+  // Access for changing: a trial saves the record first (model_state.h).
+  Node& edit(NodeId n);
+  Value& edit(ValueId v);
+  Use& edit(UseId u);
+  Graph& edit(GraphId g);  // not its lists, but that initializers may be appended
+  ValueId& edit_slot(std::size_t i);
+  std::uint32_t& edit_overwriting(ValueId v);
+  std::vector<ValueId>& edit_inputs(GraphId g) { return edit_list(g, &Graph::inputs); }
+  std::vector<ValueId>& edit_initializers(GraphId g) { return edit_list(g, &Graph::initializers); }
+  std::vector<ValueId>& edit_list(GraphId g, std::vector<ValueId> Graph::* list);
+  void save_graph(GraphId g);
   std::size_t uses_of_return(NodeId ret, ValueId v) const;
   template <class F> void tell(F f) {
     for (Listener* l : listeners_) f(*l);
@@ -451,6 +488,9 @@ class Model {
   std::unordered_map<NameId, std::uint32_t> suffixes_;  // fresh_name: the next number to try
   struct OpIndex;
   std::unique_ptr<OpIndex> op_index_;
+  struct Trial;
+  std::unique_ptr<Trial> trial_;  // memory of the last trial, used again by the next
+  bool in_trial_ = false;
 };
 
 // Returns the position of a node for messages: graph path, name or "#index", operator.

@@ -19,15 +19,15 @@ namespace graphopt {
 
 void Model::mark_dirty(GraphId g) {
   while (g && !graphs_[g.index()].dirty) {
-    Graph& graph = graphs_[g.index()];
+    Graph& graph = edit(g);
     graph.dirty = true;
-    if (graph.owner) nodes_[graph.owner.index()].dirty = true;
+    if (graph.owner) edit(graph.owner).dirty = true;
     g = graph.parent;
   }
 }
 
 void Model::touch(NodeId n) {
-  nodes_[n.index()].dirty = true;
+  if (!nodes_[n.index()].dirty) edit(n).dirty = true;
   mark_dirty(nodes_[n.index()].graph);
 }
 
@@ -87,9 +87,9 @@ void Model::erase_function(FunctionId f) {
   assert(graphs_[body.index()].alive);
   set_graph_outputs(body, {});
   while (const NodeId n = graphs_[body.index()].last) erase(n);
-  for (const ValueId v : graphs_[body.index()].inputs) values_[v.index()].alive = false;
-  nodes_[graphs_[body.index()].ret.index()].alive = false;
-  graphs_[body.index()].alive = false;
+  for (const ValueId v : graphs_[body.index()].inputs) edit(v).alive = false;
+  edit(graphs_[body.index()].ret).alive = false;
+  edit(body).alive = false;
 }
 
 ValueId Model::add_value(GraphId g, NameId name) {
@@ -103,17 +103,17 @@ ValueId Model::add_value(GraphId g, NameId name) {
 ValueId Model::add_input(GraphId g, NameId name) {
   const ValueId v = add_value(g, name);
   values_.back().is_input = true;
-  graphs_[g.index()].inputs.push_back(v);
+  edit_inputs(g).push_back(v);
   mark_dirty(g);
   return v;
 }
 
 void Model::mark_initializer(ValueId v, TensorId t) {
-  Value& val = values_[v.index()];
+  Value& val = edit(v);
   assert(val.alive && !val.def);
   val.tensor = t;  // none for a sparse initializer
   val.is_initializer = true;
-  graphs_[val.graph.index()].initializers.push_back(v);
+  edit(val.graph).initializers.push_back(v);
   mark_dirty(val.graph);
 }
 
@@ -147,7 +147,7 @@ NodeId Model::add_node(GraphId g, OpId op, std::span<const ValueId> inputs, std:
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     output_slots_.push_back(outputs[i]);
     if (!outputs[i]) continue;
-    Value& v = values_[outputs[i].index()];
+    Value& v = edit(outputs[i]);
     assert(v.alive && v.graph == g && !v.def && !v.is_input && !v.is_initializer);
     v.def = n;
     v.def_slot = i;
@@ -178,7 +178,7 @@ NodeId Model::add_node_like(GraphId g, OpId op, std::span<const ValueId> inputs,
   return add_node(g, op, inputs, outs, before, {});
 }
 
-void Model::declare(ValueId input, TypeId type) { values_[input.index()].declared = type; }
+void Model::declare(ValueId input, TypeId type) { edit(input).declared = type; }
 
 void Model::set_graph_outputs(GraphId g, std::span<const ValueId> outputs) {
   set_operands(graphs_[g.index()].ret, outputs);
@@ -220,9 +220,9 @@ void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
       link_use(UseId{nodes_[n.index()].first_use.index() + i}, now[i], i);
   } else {
     const UseId first = make_uses(n, now);
-    nodes_[n.index()].first_use = first;
+    edit(n).first_use = first;
   }
-  nodes_[n.index()].input_count = static_cast<std::uint32_t>(now.size());
+  edit(n).input_count = static_cast<std::uint32_t>(now.size());
   touch(n);
   tell([&](Listener& l) {
     l.node_changed(n);
@@ -233,12 +233,12 @@ void Model::set_operands(NodeId n, std::span<const ValueId> operands) {
 }
 
 void Model::set_bytes(NodeId n, Bytes proto) {
-  nodes_[n.index()].proto = proto;
+  edit(n).proto = proto;
   touch(n);
 }
 
 void Model::set_op(NodeId n, OpId op) {
-  Node& node = nodes_[n.index()];
+  Node& node = edit(n);
   node.op = op;
   --live_of_kind_[static_cast<std::size_t>(node.kind)];
   node.kind = ops_[op.index()].kind;
@@ -248,18 +248,19 @@ void Model::set_op(NodeId n, OpId op) {
 }
 
 void Model::set_attrs(NodeId n, std::span<const Attr> attrs) {
-  Node& node = nodes_[n.index()];
+  Node& node = edit(n);
   node.first_attr = static_cast<std::uint32_t>(attrs_.size());
   node.attr_count = static_cast<std::uint32_t>(attrs.size());
   attrs_.append(attrs);
 }
 
 // Returns the node's attributes, moved to the end of the pool when they must grow by `room` and are not
-// there.
+// there, or when a trial would have to bring them back.
 std::span<Attr> Model::attrs_for_change(NodeId n, std::size_t room) {
-  Node& node = nodes_[n.index()];
-  if (room > 0) {
-    if (node.first_attr + node.attr_count != attrs_.size()) {
+  Node& node = edit(n);
+  const bool kept = in_trial_ && node.first_attr < trial_->attrs;
+  if (room > 0 || kept) {
+    if (kept || node.first_attr + node.attr_count != attrs_.size()) {
       const std::uint32_t first = static_cast<std::uint32_t>(attrs_.size());
       for (std::uint32_t i = 0; i < node.attr_count; ++i) attrs_.push_back(attrs_[node.first_attr + i]);
       node.first_attr = first;
@@ -300,7 +301,7 @@ void Model::remove_attr(NodeId n, NameId name) {
   const auto it = std::ranges::find(have, name, &Attr::name);
   if (it == have.end()) return;
   std::move(it + 1, have.end(), it);
-  --nodes_[n.index()].attr_count;
+  --edit(n).attr_count;
   touch(n);
   tell([n](Listener& l) { l.node_changed(n); });
 }
@@ -308,9 +309,9 @@ void Model::remove_attr(NodeId n, NameId name) {
 // --- results -----------------------------------------------------------------------------------------------
 
 void Model::drop_output(NodeId n, std::size_t slot) {
-  ValueId& out = output_slots_[nodes_[n.index()].first_output + slot];
+  ValueId& out = edit_slot(nodes_[n.index()].first_output + slot);
   if (!out) return;
-  Value& v = values_[out.index()];
+  Value& v = edit(out);
   v.alive = false;
   v.def = {};
   out = {};
@@ -319,7 +320,7 @@ void Model::drop_output(NodeId n, std::size_t slot) {
 }
 
 void Model::truncate_outputs(NodeId n) {
-  Node& node = nodes_[n.index()];
+  Node& node = edit(n);
   while (node.output_count > 0 && !output_slots_[node.first_output + node.output_count - 1]) {
     --node.output_count;
     touch(n);
@@ -327,18 +328,19 @@ void Model::truncate_outputs(NodeId n) {
 }
 
 void Model::remove_output(NodeId n, std::size_t slot) {
-  Node& node = nodes_[n.index()];
+  Node& node = edit(n);
   assert(slot < node.output_count);
+  for (std::size_t i = slot; i < node.output_count; ++i) edit_slot(node.first_output + i);
   const std::span<ValueId> slots =
       std::span<ValueId>(output_slots_).subspan(node.first_output, node.output_count);
   assert(!slots[slot] || use_count(slots[slot]) == 0);
   if (slots[slot]) {
-    values_[slots[slot].index()].alive = false;
-    values_[slots[slot].index()].def = {};
+    edit(slots[slot]).alive = false;
+    edit(slots[slot]).def = {};
   }
   for (std::size_t i = slot; i + 1 < slots.size(); ++i) {
     slots[i] = slots[i + 1];
-    if (slots[i]) values_[slots[i].index()].def_slot = static_cast<std::uint32_t>(i);
+    if (slots[i]) edit(slots[i]).def_slot = static_cast<std::uint32_t>(i);
   }
   --node.output_count;
   touch(n);
@@ -346,11 +348,11 @@ void Model::remove_output(NodeId n, std::size_t slot) {
 }
 
 void Model::remove_input(GraphId g, std::size_t position) {
-  std::vector<ValueId>& inputs = graphs_[g.index()].inputs;
+  std::vector<ValueId>& inputs = edit_inputs(g);
   const NodeId owner = graphs_[g.index()].owner;
   assert(owner && position < inputs.size() && use_count(inputs[position]) == 0 &&
          !values_[inputs[position].index()].is_initializer);
-  values_[inputs[position].index()].alive = false;
+  edit(inputs[position]).alive = false;
   inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(position));
   mark_dirty(g);
   tell([owner](Listener& l) { l.node_changed(owner); });
@@ -388,8 +390,8 @@ void Model::replace_all_uses(ValueId old_value, ValueId new_value) {
   assert(can_replace(old_value, new_value));
   if (is_graph_output(old_value)) {
     // The interface name and the declared type belong to the output: the new value takes both.
-    Value& from = values_[old_value.index()];
-    Value& to = values_[new_value.index()];
+    Value& from = edit(old_value);
+    Value& to = edit(new_value);
     std::swap(from.name, to.name);
     std::swap(from.info, to.info);
     std::swap(from.declared, to.declared);
@@ -420,17 +422,17 @@ void Model::touch_around(ValueId v) {
 }
 
 void Model::rename(ValueId v, NameId name) {
-  values_[v.index()].name = name;
+  edit(v).name = name;
   touch_around(v);
 }
 
 void Model::rename(NodeId n, NameId name) {
-  nodes_[n.index()].name = name;
+  edit(n).name = name;
   touch(n);
 }
 
 void Model::retype(ValueId v, NameId name) {
-  Value& val = values_[v.index()];
+  Value& val = edit(v);
   val.info = {};
   val.declared = {};
   val.info_stale = true;
@@ -439,11 +441,11 @@ void Model::retype(ValueId v, NameId name) {
 }
 
 void Model::make_constant(ValueId v, TensorId t) {
-  Value& val = values_[v.index()];
+  Value& val = edit(v);
   const NodeId n = val.def;
   assert(n && can_become_constant(v));
   if (n) {
-    output_slots_[nodes_[n.index()].first_output + val.def_slot] = {};
+    edit_slot(nodes_[n.index()].first_output + val.def_slot) = {};
     touch(n);
   }
   val.def = {};
@@ -459,7 +461,7 @@ void Model::make_constant(ValueId v, TensorId t) {
 }
 
 void Model::erase_initializer(ValueId v) {
-  Value& val = values_[v.index()];
+  Value& val = edit(v);
   assert(val.alive && val.is_initializer && !val.is_input && val.use_count == 0);
   val.alive = false;
   mark_dirty(val.graph);
@@ -475,15 +477,15 @@ void Model::erase(NodeId root) {
     todo.pop_back();
     for (const Attr& a : attrs(n))
       for (const GraphId g : a.graphs) {
-        Graph& graph = graphs_[g.index()];
-        if (!graph.alive) continue;
+        if (!graphs_[g.index()].alive) continue;
+        Graph& graph = edit(g);
         graph.alive = false;
         for (NodeId inner = graph.first; inner; inner = nodes_[inner.index()].next) todo.push_back(inner);
         todo.push_back(graph.ret);
-        for (const ValueId v : graph.inputs) values_[v.index()].alive = false;
-        for (const ValueId v : graph.initializers) values_[v.index()].alive = false;
+        for (const ValueId v : graph.inputs) edit(v).alive = false;
+        for (const ValueId v : graph.initializers) edit(v).alive = false;
       }
-    Node& node = nodes_[n.index()];
+    Node& node = edit(n);
     if (!node.is_return) {
       mark_dirty(node.graph);
       unlink_node(n);
@@ -496,7 +498,7 @@ void Model::erase(NodeId root) {
       unlink_use(u, i);
     }
     for (const ValueId v : outputs(n))
-      if (v) values_[v.index()].alive = false;
+      if (v) edit(v).alive = false;
     if (node.is_return) continue;
     tell([&](Listener& l) {
       l.node_erased(n);
