@@ -154,6 +154,7 @@ void Inference::State::queue_node(NodeId n) {
 }
 
 void Inference::State::queue_users(ValueId v) {
+  if (trying && m.value(v).graph == trying) return;
   if (m.value(v).graph == full_graph) return;  // they come later in this walk
   for (UseId u = m.first_use(v); u; u = m.next_use(u)) queue_node(m.user(u));
 }
@@ -238,6 +239,55 @@ void Inference::update() {
     s.queue_node(n);
   }
   s.walk(s.m.main());
+}
+
+// --- trials ------------------------------------------------------------------------------------------------
+
+void Inference::State::infer_alone(std::span<const NodeId> nodes) {
+  const std::uint64_t count = inferred;  // of the work that stays
+  for (const NodeId n : nodes) {
+    trying = m.node(n).graph;
+    if (m.alive(n) && !is_in_function(trying)) infer_node(n);
+  }
+  trying = {};
+  inferred = count;
+}
+
+void Inference::infer_in_trial(std::span<const NodeId> nodes) {
+  State& s = *s_;
+  const std::size_t before = s.types.size();
+  s.grow();
+  for (std::size_t i = before; i < s.m.value_count(); ++i)
+    if (s.m.alive(ValueId{i})) s.see_constant(ValueId{i});
+  for (std::size_t i = s.pending_values_before; i < s.pending_values.size(); ++i)
+    if (s.m.alive(s.pending_values[i])) s.see_constant(s.pending_values[i]);
+  s.infer_alone(nodes);
+  s.tried.insert(s.tried.end(), nodes.begin(), nodes.end());
+}
+
+void Inference::assume_in_trial(ValueId v, TypeId type) { s_->types[v.index()] = type; }
+
+void Inference::trial_begun() {
+  State& s = *s_;
+  s.pending_before = s.pending.size();
+  s.pending_values_before = s.pending_values.size();
+  s.nodes_before = s.m.node_count();
+  s.tried.clear();
+}
+
+void Inference::trial_kept() {
+  State& s = *s_;
+  for (const NodeId n : s.tried)
+    for (const ValueId v : s.m.outputs(n))
+      if (v) s.queue_users(v);
+}
+
+void Inference::trial_undone() {
+  State& s = *s_;
+  s.pending.resize(s.pending_before);
+  s.pending_values.resize(s.pending_values_before);
+  std::erase_if(s.tried, [&s](NodeId n) { return n.index() >= s.nodes_before; });
+  s.infer_alone(s.tried);
 }
 
 TypeId Inference::type(ValueId v) const {

@@ -63,6 +63,12 @@ class Inference final : public Listener {
 
   void run();     // infers everything, once
   void update();  // infers what changed since
+  // Infers these nodes, which a trial of the model has added or changed, and no reader of them. A node comes
+  // after the producers of its operands. The end of the trial settles the rest: readers are visited by the
+  // next update(), or facts are again those from before.
+  void infer_in_trial(std::span<const NodeId> nodes);
+  // States the type of a value that the trial has made, after infer_in_trial().
+  void assume_in_trial(ValueId v, TypeId type);
   // Compares what is known with a new inference from scratch. Returns a fact of either that the other
   // refutes, as an Internal error; none if no run accepts the model, since all facts hold then. Facts that
   // only one of both has are no difference. Nothing that is known changes.
@@ -87,6 +93,9 @@ class Inference final : public Listener {
   void node_erased(NodeId n) override;
   void value_replaced(ValueId old_value, ValueId new_value) override;
   void value_became_constant(ValueId v) override;
+  void trial_begun() override;
+  void trial_kept() override;
+  void trial_undone() override;
 
   struct State;  // src/infer/state.h; private to src/infer
 

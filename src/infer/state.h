@@ -99,6 +99,11 @@ struct Inference::State {
   std::vector<bool> queued;     // by node
   std::vector<NodeId> pending;  // reported by the model, not visited yet
   std::vector<ValueId> pending_values;
+  // For trials: how many were pending before, and which nodes were inferred in it.
+  std::size_t pending_before = 0, pending_values_before = 0;
+  std::size_t nodes_before = 0;
+  std::vector<NodeId> tried;
+  GraphId trying;  // readers of what changes in this graph are not queued
 
   std::vector<CallFrame> calls;
   std::unordered_map<FunctionId, std::vector<NodeId>> callers;
@@ -135,6 +140,7 @@ struct Inference::State {
   void start_graph(GraphId g);  // facts of its inputs (main graph) and initializers
   void walk(GraphId g);         // visits the queued nodes; all nodes the first time
   void infer_node(NodeId n);
+  void infer_alone(std::span<const NodeId> nodes);  // and nothing that reads them
   void seed_main_inputs();
   void find_live();
   bool in_every_run(NodeId n) const;
