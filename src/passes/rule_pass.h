@@ -97,6 +97,9 @@ template <class Renewed> class FreshRule final : public Rule {
   }
   void apply(PassContext& c, NodeId n) override { rule_->apply(c, n); }
   bool hands_output_over(const Model& m, NodeId n) const override { return rule_->hands_output_over(m, n); }
+  bool may_be_undone() const override {
+    return !requires { typename Renewed::Run; };
+  }
 
  private:
   Renewed& renew() {

@@ -10,6 +10,7 @@
 #include "ir/model.h"
 #include "rewrite/journal.h"
 #include "rewrite/refusal_log.h"
+#include "rewrite/support_policy.h"
 #include "rewrite/why.h"
 
 namespace graphopt {
@@ -73,6 +74,7 @@ struct PassContext {
   RefusalLog* refusals = nullptr;  // none: nobody asks for reasons
   PassMemory* memory = nullptr;    // of the searches; none: each builds its own drafts, and records no moves
   SelfCheck* check = nullptr;  // --verify-each: passes compare what they keep up to date with a fresh count
+  SupportPolicy* support = nullptr;  // none: the run has no accelerators, or they do not matter
 
   MatchContext matching(Why* why = nullptr) const { return {model, infer, options, model.dims, why}; }
 };

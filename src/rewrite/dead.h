@@ -25,6 +25,7 @@ class DeadSweeper final : public Listener {
 
   void uses_changed(ValueId v) override;
   void node_changed(NodeId n) override;
+  void trial_undone() override { candidates_.clear(); }  // which is empty before a trial
   // Erases everything that became dead since the last call; returns the number of nodes.
   std::uint64_t sweep();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,10 @@ class Worklist final : public Listener {
     if (value.use_count == 1) push(m_.user(value.first_use));
   }
   void value_became_constant(ValueId v) override { push_users_of(v); }
+  void trial_begun() override { before_trial_ = next_.size(); }
+  void trial_undone() override {
+    for (; next_.size() > before_trial_; next_.pop_back()) queued_[next_.back().index()] = false;
+  }
 
  private:
   void push_users_of(ValueId v) {
@@ -67,6 +72,7 @@ class Worklist final : public Listener {
   Model& m_;
   std::vector<bool> queued_;
   std::vector<NodeId> now_, next_;
+  std::size_t before_trial_ = 0;  // length of next_
 };
 
 // Returns whether n is in a function that imports another version of the standard operators than the model.
@@ -95,6 +101,66 @@ bool fits(const PassContext& c, Rule& rule, NodeId n, Refusals& refusals) {
   if (!fitting && why) refusals.note(rule.name(), n, why.text(c.model, n));
   else refusals.drop(rule.name(), n);
   return fitting;
+}
+
+// Applies a rule that matched, unless the journal forbids it or no device would support what it writes.
+enum class Applied : std::uint8_t { Yes, NotAllowed, NoDevice };
+
+Applied apply_in_trial(PassContext& c, Rule& rule, NodeId n, DeadSweeper& dead) {
+  Model& m = c.model;
+  m.begin_trial();
+  rule.apply(c, n);
+  dead.sweep();
+  const TrialChanges made = m.trial_changes();
+  SupportChange change(*c.support);
+  const auto each = [&c](std::span<const NodeId> nodes) {
+    std::vector<DeviceSet> out(nodes.size());
+    std::ranges::transform(nodes, out.begin(), [&c](NodeId k) { return c.support->supporting(k); });
+    return out;
+  };
+  m.swap_trial();
+  for (const NodeId k : made.erased) change.goes(c.support->supporting(k));
+  const std::vector<DeviceSet> changed = each(made.changed), rewired = each(made.rewired);
+  std::vector<OpId> operators;
+  for (const NodeId k : made.changed) operators.push_back(m.node(k).op);
+  m.swap_trial();
+  if (!change.nothing_to_lose()) {
+    std::vector<NodeId> written = made.added;
+    written.insert(written.end(), made.changed.begin(), made.changed.end());
+    std::ranges::sort(written, {}, [&m](NodeId k) { return std::pair(m.node(k).graph, m.node(k).order); });
+    c.infer.infer_in_trial(written);
+    for (const NodeId k : made.added) change.comes(c.support->supporting(k));
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      const NodeId k = made.changed[i];
+      if (m.node(k).op == operators[i]) {
+        change.stays(changed[i], c.support->supporting(k));
+      } else {
+        change.goes(changed[i]);
+        change.comes(c.support->supporting(k));
+      }
+    }
+    for (std::size_t i = 0; i < rewired.size(); ++i)
+      change.stays(rewired[i], c.support->supporting(made.rewired[i]));
+  }
+  m.swap_trial();  // the journal names nodes as they were
+  const Applied result = !change.suits()                       ? Applied::NoDevice
+                         : !c.journal.allow(m, n, rule.name()) ? Applied::NotAllowed
+                                                               : Applied::Yes;
+  if (result != Applied::Yes) {
+    m.undo_trial();
+    return result;
+  }
+  m.swap_trial();
+  m.keep_trial();
+  return result;
+}
+
+Applied apply(PassContext& c, Rule& rule, NodeId n, DeadSweeper& dead) {
+  if (c.support != nullptr && rule.may_be_undone()) return apply_in_trial(c, rule, n, dead);
+  if (!c.journal.allow(c.model, n, rule.name())) return Applied::NotAllowed;
+  rule.apply(c, n);
+  dead.sweep();
+  return Applied::Yes;
 }
 
 }  // namespace
@@ -133,18 +199,25 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
           if (refusals.wanted()) refusals.note(r->name(), n, std::string(why));
         return;
       }
-      const auto found = std::ranges::find_if(fitting, [&](Rule* r) { return fits(c, *r, n, refusals); });
-      if (found == fitting.end()) return;
-      Rule& rule = **found;
-      if (!may_hand_over && rule.hands_output_over(m, n)) {
-        waiting.push_back(n);
-        return;
+      bool again = false;
+      for (Rule* rule : fitting) {
+        if (!fits(c, *rule, n, refusals)) continue;
+        if (!may_hand_over && rule->hands_output_over(m, n)) {
+          waiting.push_back(n);
+          return;
+        }
+        const Applied done = apply(c, *rule, n, dead);
+        if (done == Applied::NotAllowed) return;
+        if (done == Applied::NoDevice) {
+          if (refusals.wanted()) refusals.note(rule->name(), n, kNoDevice);
+          continue;
+        }
+        ++rule->applied;
+        ++count;
+        again = true;
+        break;
       }
-      if (!c.journal.allow(m, n, rule.name())) return;
-      rule.apply(c, n);
-      ++rule.applied;
-      ++count;
-      dead.sweep();
+      if (!again) return;
     }
   };
   while (count < most && !c.journal.exhausted()) {

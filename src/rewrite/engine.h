@@ -8,6 +8,8 @@
 // outputs, so that the result does not depend on the order of the file. The engine terminates because every
 // rule lowers a cost that its head comment names.
 //
+// Where the run has accelerators, a rewrite that they would lose nodes by is undone (support_policy.h).
+//
 // Where --explain names the pass, the engine asks rules why they refuse a node, and records the last answer
 // of each rule at each node that is left.
 #pragma once
@@ -35,6 +37,9 @@ class Rule {
   virtual bool match(const MatchContext& c, NodeId root) = 0;
   // What nothing reads afterwards is erased by the engine: it is enough to take the results from a node.
   virtual void apply(PassContext& c, NodeId root) = 0;
+  // Returns false if apply() counts something that undoing it in the model would leave wrong: what it does is
+  // not tried, and devices are not asked about it.
+  virtual bool may_be_undone() const { return true; }
   // Returns true if apply() gives the name of an output to another value. Called after a match.
   virtual bool hands_output_over(const Model&, NodeId) const { return false; }
 

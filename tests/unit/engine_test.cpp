@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "infer_case.h"
 #include "ir/verify.h"
 #include "onnx/reader.h"
+#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
@@ -290,6 +292,85 @@ TEST(Engine, UpdatesFactsBetweenRounds) {
   ASSERT_GE(seen.size(), 2u);
   EXPECT_EQ(seen.front(), "float[2]");
   EXPECT_EQ(seen.back(), "float[3]");
+}
+
+// Devices that support nodes by their operators.
+class ByOperator final : public SupportPolicy {
+ public:
+  ByOperator(const Model& m, std::vector<std::vector<OpKind>> devices)
+      : m_(m), devices_(std::move(devices)) {}
+  DeviceSet all() const override { return (DeviceSet{1} << devices_.size()) - 1; }
+  DeviceSet supporting(NodeId n) override {
+    DeviceSet out = 0;
+    for (std::size_t d = 0; d < devices_.size(); ++d)
+      if (std::ranges::count(devices_[d], m_.kind(n)) > 0) out |= DeviceSet{1} << d;
+    return out;
+  }
+
+ private:
+  const Model& m_;
+  std::vector<std::vector<OpKind>> devices_;
+};
+
+// Makes one Exp of an Abs and its Neg.
+struct Raise {
+  static bool match(const MatchContext& c, NodeId n) {
+    const NodeId def = c.model.value(c.model.input(n, 0)).def;
+    return def && c.model.kind(def) == OpKind::Abs;
+  }
+  static void apply(PassContext& c, NodeId n) {
+    const NodeId def = c.model.value(c.model.input(n, 0)).def;
+    const std::array<ValueId, 1> x{c.model.input(def, 0)};
+    const NodeId exp = c.model.add_node_like(c.model.main(), standard_op(c.model, OpKind::Exp), x, 1, "e", n);
+    c.model.replace_all_uses(c.model.output(n, 0), c.model.output(exp, 0));
+  }
+};
+
+constexpr const char* kRaised = R"(g (float[2] x) => (float[2] y) {
+  a = Abs (x)
+  c = Neg (a)
+  y = Sqrt (c)
+})";
+
+TEST(Engine, UndoesWhatNoDeviceOfTheOldNodesSupports) {
+  struct Case {
+    std::vector<std::vector<OpKind>> devices;
+    std::uint64_t rewrites;
+  };
+  const Case cases[] = {
+      {{{OpKind::Abs, OpKind::Neg}}, 0},
+      {{{OpKind::Abs, OpKind::Neg, OpKind::Exp}}, 1},
+      {{{OpKind::Abs}}, 1},  // no device supports all that goes
+      {{{OpKind::Exp}}, 1},
+      {{}, 1},
+      {{{OpKind::Abs, OpKind::Neg}, {OpKind::Exp}}, 0},  // another one supports it: not these nodes
+      {{{OpKind::Abs, OpKind::Neg}, {OpKind::Abs, OpKind::Neg, OpKind::Exp}}, 1},
+  };
+  for (const Case& test : cases) {
+    Bench b(kRaised);
+    ByOperator policy(*b.given.model, test.devices);
+    b.context.support = &policy;
+    b.explain("test");
+    TestRule rule({OpKind::Neg}, Raise::match, Raise::apply);
+    EXPECT_EQ(b.run(rule), test.rewrites);
+    EXPECT_EQ(b.journal.count(), test.rewrites);
+    EXPECT_EQ(b.given.model->live_node_count(), test.rewrites > 0 ? 2u : 3u);
+    EXPECT_EQ(b.refusals(), test.rewrites > 0 ? Names{} : Names{"c: " + std::string(kNoDevice)});
+  }
+}
+
+// A node that another rule of the pass may change is offered to that one after the first was undone.
+TEST(Engine, AsksTheNextRuleAfterOneThatNoDeviceSuits) {
+  Bench b(kRaised);
+  ByOperator policy(*b.given.model, {{OpKind::Abs, OpKind::Neg, OpKind::Sqrt}});
+  b.context.support = &policy;
+  TestRule raise({OpKind::Neg}, Raise::match, Raise::apply);
+  TestRule skip({OpKind::Neg}, can_bypass, bypass);
+  Rule* const rules[] = {&raise, &skip};
+  EXPECT_EQ(apply_rules(b.context, rules), 1u);
+  EXPECT_FALSE(verify(*b.given.model));
+  EXPECT_EQ(skip.applied_to, Names{"c"});
+  EXPECT_EQ(b.given.model->live_node_count(OpKind::Exp), 0u);
 }
 
 }  // namespace
