@@ -168,8 +168,7 @@ void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<co
   node.list = d.intern_list(std::move(*axes));
 }
 
-void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s) {
-  const NodeId node = d[n].origin;
+void write_axis_work(const Draft& d, DNode n, Model& m, NodeId node, const Int64s& int64s) {
   const auto axes = d.list(d[n].list);
   const std::size_t rank = d.shapes().rank(d.shape(d.in(n, 0)));
   const auto set_operand = [&](std::size_t slot, ValueId v) {

@@ -22,6 +22,6 @@ void read_axis_work(Draft& d, NodeId n, std::span<const DValue> in, std::span<co
 // Makes an initializer of these numbers, with a name that ends in the text.
 using Int64s = std::function<ValueId(std::span<const std::int64_t>, std::string_view)>;
 // Writes the axes of a node with axes_rewritten to the model's node, whose operand 0 is up to date.
-void write_axis_work(const Draft& d, DNode n, Model& m, const Int64s& int64s);
+void write_axis_work(const Draft& d, DNode n, Model& m, NodeId node, const Int64s& int64s);
 
 }  // namespace graphopt

@@ -7,23 +7,22 @@
 #include <utility>
 #include <vector>
 
-#include "draft/axis_work.h"
-#include "ops/attributes.h"
-#include "ops/node_facts.h"
-#include "support/known_names.h"
+#include "draft/draft_nodes.h"
 
 namespace graphopt {
 namespace {
 
 class Writer {
  public:
-  Writer(const Draft& d, Model& m) : d_(d), m_(m), shapes_(d.shapes()) {
+  Writer(const Draft& d, Model& m)
+      : d_(d), m_(m), form_(d, m, [this](std::span<const std::int64_t> numbers, const std::string& name) {
+          return int64s(numbers, name);
+        }) {
     values_.resize(d.value_count());
     nodes_.resize(d.node_count());
   }
 
   void run() {
-    opset_ = m_.opset(d_.graph(), NameId{std::uint32_t{0}});
     for (std::uint32_t v = 0; v < d_.value_count(); ++v)
       values_[v] = d_[DValue{v}].retyped ? d_[DValue{v}].like : d_[DValue{v}].origin;
     std::vector<DNode> differ;
@@ -121,31 +120,15 @@ class Writer {
     if (!v) return {};
     ValueId& out = values_[v.index()];
     if (out) return out;
-    if (d_.constant(v)) return out = m_.add_initializer(d_.graph(), base_of(n) + "_const", tensor_of(v));
+    if (d_.constant(v))
+      return out = m_.add_initializer(d_.graph(), base_of(n) + "_const", form_.tensor_of(v));
     return out = m_.add_value(d_.graph(), m_.fresh_name(base_of(n)));
   }
 
-  // The constant's bytes with the dims that the draft gives it.
-  TensorId tensor_of(DValue v) {
-    const Tensor& t = m_.tensor(d_[v].tensor);
-    std::vector<std::int64_t> dims = *shapes_.numbers(d_.shape(v));
-    if (t.dims == dims) return d_[v].tensor;
-    const auto raw = m_.raw(d_[v].tensor);
-    Tensor other;
-    other.dtype = t.dtype;
-    other.dims = std::move(dims);
-    other.elements = t.elements;
-    other.raw = raw ? *raw : Bytes{};
-    other.owned = t.owned;
-    other.ready = true;
-    return m_.add_tensor(std::move(other));
-  }
-
-  // Returns the initializer of these numbers; makes it, with the name that `name()` returns, at the first
-  // call.
-  template <class Name> ValueId int64s(std::span<const std::int64_t> numbers, const Name& name) {
+  // Returns the initializer of these numbers; makes it, with this name, at the first call.
+  ValueId int64s(std::span<const std::int64_t> numbers, const std::string& name) {
     ValueId& v = int64s_[{numbers.begin(), numbers.end()}];
-    if (!v) v = m_.add_initializer(d_.graph(), name(), m_.make_int64s(numbers));
+    if (!v) v = m_.add_initializer(d_.graph(), name, m_.make_int64s(numbers));
     return v;
   }
 
@@ -168,68 +151,8 @@ class Writer {
     std::vector<ValueId> in, out;
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
     for (const DValue v : d_.outs(n)) out.push_back(value_of(v, n));
-    const GraphId g = d_.graph();
-    const NodeId first = insertion_point(n);
-    NodeId made;
-    switch (node.node_class) {
-      case NodeClass::Elementwise: {
-        made = m_.add_node_as(node.origin, g, in, out, first);
-        if (node.per_axis) m_.set_attr_int(made, names::axis, node.axis);
-        break;
-      }
-      case NodeClass::Deformation: made = make_deform(n, in, out, first); break;
-      case NodeClass::Transpose:
-        made = m_.add_node(g, standard_op(m_, OpKind::Transpose), in, out, first);
-        m_.set_attr_ints(made, names::perm, d_.list(node.list));
-        break;
-      case NodeClass::Concat:
-        made = m_.add_node(g, standard_op(m_, OpKind::Concat), in, out, first);
-        m_.set_attr_int(made, names::axis, node.axis);
-        break;
-      default: {  // Split
-        if (in.size() > 1) in.resize(1);
-        made = m_.add_node(g, standard_op(m_, OpKind::Split), in, out, first);
-        write_lengths(n, made);
-        break;
-      }
-    }
-    nodes_[n.index()] = made;
-  }
-
-  NodeId make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out, NodeId before) {
-    const GraphId g = d_.graph();
-    if (in.size() > 1) {
-      const NodeId made = m_.add_node(g, standard_op(m_, OpKind::Reshape), in, out, before);
-      const NodeId like = d_[n].origin;
-      if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0)
-        m_.set_attr_int(made, names::allowzero, 1);
-      return made;
-    }
-    const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
-    const bool target = form.kind == DeformForm::Kind::Target;
-    const OpKind kind = target                                   ? OpKind::Reshape
-                        : form.kind == DeformForm::Kind::Squeeze ? OpKind::Squeeze
-                                                                 : OpKind::Unsqueeze;
-    const bool as_operand = opset_ >= (target ? 5 : 13);
-    if (as_operand)
-      in.push_back(int64s(form.numbers, [&] { return text_of(out[0]) + (target ? "_shape" : "_axes"); }));
-    const NodeId made = m_.add_node(g, standard_op(m_, kind), in, out, before);
-    if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
-    return made;
-  }
-
-  // Writes axis and lengths of a Split in the form of the opset.
-  void write_lengths(DNode n, NodeId node) {
-    m_.set_attr_int(node, names::axis, d_[n].axis);
-    const auto lengths = d_.list(d_[n].list);
-    m_.remove_attr(node, names::num_outputs);
-    if (opset_ < 13) {
-      m_.set_attr_ints(node, names::split, lengths);
-      return;
-    }
-    const ValueId in[] = {m_.input(node, 0),
-                          int64s(lengths, [&] { return text_of(m_.input(node, 0)) + "_split"; })};
-    m_.set_operands(node, in);
+    const NodeId before = insertion_point(n);
+    nodes_[n.index()] = form_.make(n, std::move(in), out, before);
   }
 
   void change_operands(DNode n) {
@@ -239,16 +162,7 @@ class Writer {
     bool differs = in.size() != m_.input_count(node.origin);
     for (std::uint32_t k = 0; k < in.size() && !differs; ++k) differs = in[k] != m_.input(node.origin, k);
     if (differs) m_.set_operands(node.origin, in);
-    if (node.axes_rewritten)
-      write_axis_work(d_, n, m_, [&](std::span<const std::int64_t> numbers, std::string_view what) {
-        return int64s(numbers, [&] { return base_of(n) + std::string(what); });
-      });
-    if (node.node_class == NodeClass::Split && node.list) write_lengths(n, node.origin);
-    if (node.per_axis && int_attr(m_, node.origin, names::axis).value_or(1) != node.axis)
-      m_.set_attr_int(node.origin, names::axis, node.axis);
-    if (node.node_class == NodeClass::Concat) m_.set_attr_int(node.origin, names::axis, node.axis);
-    if (node.node_class == NodeClass::Transpose)
-      m_.set_attr_ints(node.origin, names::perm, d_.list(node.list));
+    form_.write_attributes(n, node.origin, node.axes_rewritten ? base_of(n) : std::string{});
   }
 
   void change_results(DNode n) {
@@ -298,8 +212,7 @@ class Writer {
 
   const Draft& d_;
   Model& m_;
-  ShapeTable shapes_;  // a copy: products are cached in it
-  std::int64_t opset_ = 0;
+  DraftNodes form_;
   std::vector<ValueId> values_;  // by DValue
   std::vector<NodeId> nodes_;    // by DNode
   std::map<std::vector<std::int64_t>, ValueId> int64s_;
