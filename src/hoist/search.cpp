@@ -18,6 +18,7 @@
 
 #include "draft/draft_build.h"
 #include "draft/draft_state.h"
+#include "draft/draft_support.h"
 #include "draft/draft_write.h"
 #include "draft/search_limits.h"
 #include "hoist/moves/canonicalize.h"
@@ -394,6 +395,10 @@ class Search {
       if (!keep)
         why =
             before < after && after.absorbed < before.absorbed ? MoveRefusal::Absorbed : MoveRefusal::NoGain;
+      if (keep && c_.support != nullptr && !suits_devices(move)) {
+        keep = false;
+        why = MoveRefusal::Devices;
+      }
       if (keep && !c_.journal.allow(d_.model(), place, kind)) {
         keep = false;
         stopped_ = true;
@@ -416,6 +421,38 @@ class Search {
         record_refusal(kind, why, place, std::move(value));
     }
     d_.clear_touched();
+  }
+
+  // Returns whether the devices of the run support what the move, which was carried out and priced, makes of
+  // nodes that they support. It is carried out once more between: the draft is as it was, and then is as now.
+  template <class Move> bool suits_devices(const Move& move) {
+    SupportChange change(*c_.support);
+    const std::vector<DNode> touched(d_.touched().begin(), d_.touched().end());
+    const auto alive = [&](std::size_t nodes) {
+      std::vector<DNode> out;
+      for (const DNode n : touched)
+        if (n.index() < nodes && d_[n].alive) out.push_back(n);
+      std::ranges::sort(out);
+      return out;
+    };
+    const std::vector<DNode> now = alive(d_.node_count());
+    const std::vector<DeviceSet> now_by = supporting(d_, now, c_);
+    d_.roll_back();
+    const std::vector<DNode> then = alive(d_.node_count());
+    const std::vector<DeviceSet> then_by = supporting(d_, then, c_);
+    d_.clear_touched();
+    MoveRefusal none = MoveRefusal::None;
+    move(none);
+    canonicalize(d_);
+    cost_.price();
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < then.size(); ++i) {
+      for (; k < now.size() && now[k] < then[i]; ++k) change.comes(now_by[k]);
+      if (k < now.size() && now[k] == then[i]) change.stays(then_by[i], now_by[k++]);
+      else change.goes(then_by[i]);
+    }
+    for (; k < now.size(); ++k) change.comes(now_by[k]);
+    return change.suits();
   }
 
   // Records what --verify-each found after a candidate.

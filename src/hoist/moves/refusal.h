@@ -29,6 +29,7 @@ enum class MoveRefusal : std::uint8_t {
   Bytes,
   Limit,
   Function,
+  Devices,
   NoGain,
 };
 
@@ -55,6 +56,7 @@ inline constexpr RefusalText kRefusals[] = {
     {MoveRefusal::Bytes, "bytes"},
     {MoveRefusal::Limit, "limit"},
     {MoveRefusal::Function, "function"},
+    {MoveRefusal::Devices, "devices"},
     {MoveRefusal::NoGain, "no-gain"},
 };
 static_assert(std::size(kRefusals) == static_cast<std::size_t>(MoveRefusal::NoGain) + 1);
