@@ -4,9 +4,11 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "devices/profile.h"
 #include "graphopt/optimize.h"
 #include "infer/infer.h"
 #include "ir/model.h"
@@ -28,6 +30,7 @@ struct Work {
   std::size_t file_values = 0;  // of the file; values with later ids were made by passes
   std::size_t file_nodes = 0;   // the same for nodes, including those of region functions that were inlined
   Assignments assigned;         // of nodes whose device the model names; empty when nobody asks
+  std::span<const Profile> devices;  // of the run, which keeps them; empty when there are none
   std::uint64_t rewrite_budget = Journal::kNoLimit;  // less for a model of --bisect
   PipelineReport pipeline;                           // of clean-up, when it has run
   bool left_alone = false;    // no pass runs and --infer writes nothing: they would make known what must stay

@@ -175,6 +175,7 @@ std::unique_ptr<Work> work_beside(const Work& work, const Model& model) {
   out->model.dims.forget();  // symbols that --dim made numbers are to be found by their names
   out->file_values = work.file_values;
   out->file_nodes = work.file_nodes;
+  out->devices = work.devices;
   return out;
 }
 

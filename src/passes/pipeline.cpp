@@ -168,8 +168,14 @@ Result<PipelineReport> run_pipeline(Model& model, Inference& infer, const Pipeli
   Journal journal(options.rewrite_budget);
   SearchMemory memory(model, infer, options.moves);
   SelfCheck check;
-  PassContext context{
-      model, infer, journal, options.pass, options.refusals, &memory, options.verify_each ? &check : nullptr};
+  PassContext context{.model = model,
+                      .infer = infer,
+                      .journal = journal,
+                      .options = options.pass,
+                      .refusals = options.refusals,
+                      .memory = &memory,
+                      .check = options.verify_each ? &check : nullptr,
+                      .support = options.support};
   ConstancyPolicy policy(model, infer, options);
   Checks checks{model, infer, policy, check, std::nullopt, hidden_operator(model).valid()};
   // What follows from a node of the main graph that no run accepts may contradict itself in ways that dims do

@@ -29,6 +29,7 @@ struct PipelineOptions {
   RefusalLog* refusals = nullptr;     // filled when given
   MoveLog* moves = nullptr;           // the same
   const UsePolicy* policy = nullptr;  // asked beside the one that keeps bits
+  SupportPolicy* support = nullptr;   // what accelerators of the run support; none: nobody asks
   bool verify_each = false;
   std::uint64_t rewrite_budget = Journal::kNoLimit;
   // Called between passes; returning true stops the run (--timeout, --max-memory, interrupts). The model is

@@ -13,6 +13,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "passes/explained.h"
+#include "placement/device_policy.h"
 
 namespace graphopt {
 namespace {
@@ -223,6 +224,9 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
       if (Status loads = keep_loading(options, work, bound, changed); !loads) return loads.errors();
       return changed && ++kept <= kMostKept;
     };
+  std::optional<DevicePolicy> support;
+  if (std::ranges::any_of(work.devices, [](const Profile& d) { return !d.host; }))
+    o.support = &support.emplace(work.devices, work.model, *work.inference);
   std::optional<AssignmentBorders> borders;
   if (!work.assigned.empty()) {
     borders.emplace(work.model, work.assigned);

@@ -93,6 +93,7 @@ Status run_load(Run& run) {
   auto work = std::make_unique<Work>();
   const Result<Defaults> taken = take(run, read_and_cut(run, warnings), *work);
   if (!taken) return taken.errors();
+  if (run.partitioned) work->devices = run.partitioned->devices;
   run.work = std::move(work);
   for (const Warning& w : warnings) {
     run.warn(to_string(w.place) + ": " + w.what + (w.remedy.empty() ? "" : " (" + w.remedy + ")"));
@@ -122,6 +123,7 @@ Status run_load(Run& run) {
 Status repeat_load(Run& run, Work& work) {
   std::vector<Warning> known;
   if (const auto taken = take(run, read_input(run, known), work); !taken) return taken.errors();
+  if (run.partitioned) work.devices = run.partitioned->devices;
   if (const auto read = read_given_devices(run, work); !read) return read.errors();
   drop_old_regions(run.options, work);
   drop_old_partition(run.options, work);

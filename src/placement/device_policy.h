@@ -1,0 +1,32 @@
+// What the accelerators of a run support, for rewrites that ask (rewrite/support_policy.h).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "devices/profile.h"
+#include "devices/support.h"
+#include "rewrite/support_policy.h"
+
+namespace graphopt {
+
+class DevicePolicy final : public SupportPolicy {
+ public:
+  // The devices, the model and the inference are kept by reference. Of more accelerators than a set has bits
+  // only the first are asked.
+  DevicePolicy(std::span<const Profile> devices, Model& model, const Inference& inference);
+
+  // Nodes in the body of a function run wherever the call does, so no device supports them by themselves;
+  // those in other bodies only a device that runs bodies at all.
+  DeviceSet supporting(NodeId n) override;
+  DeviceSet all() const override { return all_; }
+
+ private:
+  const Model& model_;
+  std::vector<std::pair<DeviceSet, std::unique_ptr<Support>>> accelerators_;  // the device's bit
+  DeviceSet all_ = 0;
+};
+
+}  // namespace graphopt
