@@ -11,6 +11,7 @@
 #include "graphopt/stages/clean_up.h"
 #include "graphopt/stages/infer.h"
 #include "graphopt/stages/load.h"
+#include "graphopt/stages/lower.h"
 #include "graphopt/stages/partition.h"
 #include "graphopt/stages/regions.h"
 #include "graphopt/stages/save.h"
@@ -24,6 +25,7 @@ enum class Stage : std::uint8_t {
   Infer,
   Buckets,
   CleanUp,
+  Lower,
   Strip,
   Specialize,
   Regions,
@@ -32,8 +34,8 @@ enum class Stage : std::uint8_t {
   Save
 };
 
-// Returns "load", "infer", "buckets", "clean-up", "strip", "specialize", "regions", "partition", "check",
-// "save": the names in reports and on the terminal.
+// Returns "load", "infer", "buckets", "clean-up", "lower", "strip", "specialize", "regions", "partition",
+// "check", "save": the names in reports and on the terminal.
 std::string_view stage_name(Stage stage);
 
 // Returns true for a stage that writes files which outlive the run. From its begin on a run is not
@@ -45,6 +47,7 @@ struct StageOptions {
   InferStage::Options infer;
   BucketsStage::Options buckets;
   CleanUpStage::Options clean_up;
+  LowerStage::Options lower;
   StripStage::Options strip;
   RegionsStage::Options regions;
   PartitionStage::Options partition;
@@ -58,6 +61,7 @@ struct StageReports {
   std::optional<InferStage::Report> infer;
   std::optional<BucketsStage::Report> buckets;
   CleanUpStage::Report clean_up;
+  std::optional<LowerStage::Report> lower;
   std::optional<SpecializeStage::Report> specialize;
   std::optional<RegionsStage::Report> regions;
   std::optional<PartitionStage::Report> partition;

@@ -9,6 +9,8 @@
 #include "deploy/partitioned.h"
 #include "devices/profile.h"
 #include "graphopt/error.h"
+#include "graphopt/stages/partition.h"
+#include "partition/partition.h"
 
 namespace graphopt {
 
@@ -20,6 +22,8 @@ struct Work;
 Status open_devices(Run& run);
 // The same for a run that has buckets and no devices.
 void open_host(Run& run);
+// How the options ask for a partition.
+partition::Options partition_options(const PartitionStage::Options& options);
 // Cuts a model: nodes get unique names, and with --devices say in their metadata where they belong. Without
 // effect on anything but the model and `out`, so that threads may cut models of their own.
 Status partition_model(const Options& options, std::span<const Profile> devices, Work& work,

@@ -24,6 +24,7 @@
 #include "buckets/symbols.h"
 #include "driver/clean_up.h"
 #include "driver/load_check.h"
+#include "driver/lowering.h"
 #include "driver/reading.h"
 #include "driver/regions.h"
 #include "driver/shapes.h"
@@ -139,6 +140,10 @@ class Specializer {
       hooks.bound = true;
       if (Status clean = clean_up(run_.options, work, hooks); !clean) return clean;
       if (work.pipeline.stopped == StopReason::Stopped) return Done{};  // all() says so
+      LowerStage::Report untold;
+      if (Status lowered = lower_model(run_.options, work, hooks.should_stop, true, untold); !lowered)
+        return lowered;
+      if (work.pipeline.stopped == StopReason::Stopped) return Done{};
     } else {
       plan_loading(work);
       bool changed = false;

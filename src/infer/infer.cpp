@@ -350,6 +350,7 @@ bool Inference::same_shape(ValueId a, ValueId b) const {
   return true;
 }
 
+const InferOptions& Inference::options() const { return s_->options; }
 std::uint64_t Inference::inferred() const { return s_->inferred; }
 std::uint64_t Inference::changes() const { return s_->type_changes; }
 std::span<const FalseClaim> Inference::false_claims() const { return s_->false_claims; }

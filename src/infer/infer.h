@@ -85,6 +85,7 @@ class Inference final : public Listener {
   std::optional<std::vector<std::int64_t>> integers(ValueId v) const;
   bool same_shape(ValueId a, ValueId b) const;  // true if proven
   std::uint64_t inferred() const;
+  const InferOptions& options() const;
   std::uint64_t changes() const;  // how often a type that was known became another
   std::span<const FalseClaim> false_claims() const;
 

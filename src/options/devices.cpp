@@ -83,6 +83,15 @@ void add_device_rows(Rows& rows) {
                                                {"fewest", PartitionAlgorithm::Fewest},
                                                {"depth", PartitionAlgorithm::Depth}},
                                               [](auto& o) -> auto& { return o.partition.algorithm; }));
+  rows.push_back(choice_row<Options, Lowering>(
+      {.name = "--lower",
+       .group = kGroup,
+       .value = "WHEN",
+       .help = "auto (default): write what no device takes in operators that one does; never",
+       .changes_result = true,
+       .stage = "lower"},
+      {{"auto", Lowering::Auto}, {"never", Lowering::Never}},
+      [](auto& o) -> auto& { return o.lower.lower; }));
   rows.push_back({{.name = "--assignment",
                    .group = kGroup,
                    .value = "given[=RULES]",

@@ -124,7 +124,10 @@ Applied apply_in_trial(PassContext& c, Rule& rule, NodeId n, DeadSweeper& dead) 
   std::vector<OpId> operators;
   for (const NodeId k : made.changed) operators.push_back(m.node(k).op);
   m.swap_trial();
-  if (!change.nothing_to_lose()) {
+  const auto any = [](std::span<const DeviceSet> sets) {
+    return std::ranges::any_of(sets, [](DeviceSet set) { return set != 0; });
+  };
+  if (!change.nothing_to_lose() || any(changed) || any(rewired)) {
     std::vector<NodeId> written = made.added;
     written.insert(written.end(), made.changed.begin(), made.changed.end());
     std::ranges::sort(written, {}, [&m](NodeId k) { return std::pair(m.node(k).graph, m.node(k).order); });

@@ -3,10 +3,13 @@
 // Problem: passes choose the form of a computation by the number of its nodes. A device that runs the old
 // form may refuse the new one, and then the model falls apart into subgraphs.
 // Method: a rewrite is carried out in a trial of the model (ir/model.h). It is undone where some device
-// supports every node that goes, and none of these devices supports every node that comes. Without devices
-// nobody asks. The policy knows devices as bits; passes and rules know nothing of it.
+// supports every node that goes, and none of these devices supports every node that comes; and where every
+// device that supports a part of what goes would refuse more nodes than before. Without devices nobody asks.
+// The policy knows devices as bits; passes and rules know nothing of it.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 
 #include "ir/model.h"
@@ -28,20 +31,42 @@ class SupportPolicy {
 // Who supports the nodes that a rewrite replaces, and those that replace them.
 class SupportChange {
  public:
-  explicit SupportChange(const SupportPolicy& policy) : before_(policy.all()), after_(policy.all()) {}
-  void goes(DeviceSet supporting) { before_ &= supporting; }
-  void comes(DeviceSet supporting) { after_ &= supporting; }
+  explicit SupportChange(const SupportPolicy& policy)
+      : all_(policy.all()), before_(policy.all()), after_(policy.all()) {}
+  void goes(DeviceSet supporting) {
+    some_ |= supporting;
+    before_ &= supporting;
+    count(supporting, -1);
+  }
+  void comes(DeviceSet supporting) {
+    after_ &= supporting;
+    count(supporting, 1);
+  }
   // A node that stays, with other operands: it counts where that changes who supports it.
   void stays(DeviceSet before, DeviceSet after) {
     if (before == after) return;
     goes(before);
     comes(after);
   }
-  bool nothing_to_lose() const { return before_ == 0; }
-  bool suits() const { return before_ == 0 || (before_ & after_) != 0; }
+  bool nothing_to_lose() const { return some_ == 0; }
+  // Returns whether some device that supported all that goes supports all that comes and, where none
+  // supported all, whether of those that supported a part one need not refuse more nodes than before.
+  bool suits() const {
+    if (before_ != 0) return (before_ & after_) != 0;
+    if (some_ == 0) return true;
+    for (std::size_t d = 0; d < refused_.size(); ++d)
+      if ((some_ >> d & 1) != 0 && refused_[d] <= 0) return true;
+    return false;
+  }
 
  private:
-  DeviceSet before_, after_;
+  void count(DeviceSet supporting, int by) {
+    for (DeviceSet refused = all_ & ~supporting; refused != 0; refused &= refused - 1)
+      refused_[static_cast<std::size_t>(std::countr_zero(refused))] += by;
+  }
+
+  DeviceSet all_, before_, after_, some_ = 0;
+  std::array<int, 64> refused_{};  // by device: how many more nodes it refuses
 };
 
 // Of a rewrite that does not suit.

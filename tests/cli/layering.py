@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
     "reduce": ["support", "ir", "ops", "infer", "onnx", "shapes"],
     "placement": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"],
+    "lower": ["support", "ir", "ops", "infer", "rewrite", "passes", "devices", "placement"],
     "deploy": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"]
     + ["placement", "buckets", "regions"],
     "options": ["support", "passes"],
@@ -38,7 +39,7 @@ MAY_INCLUDE = {
     "exports": ["support", "ir", "infer", "onnx", "shapes", "deploy", "options"],
     "driver": ["support", "ir", "ops", "infer", "onnx", "shapes", "rewrite", "buckets", "draft"]
     + ["regions", "hoist", "passes", "options", "folding", "runtime", "partition", "placement"]
-    + ["deploy", "exports", "devices"],
+    + ["deploy", "exports", "devices", "lower"],
     "batch": ["support", "onnx", "options", "devices", "deploy", "driver"],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
     + ["devices", "deploy", "driver"],

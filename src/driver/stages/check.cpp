@@ -2,6 +2,7 @@
 #include "runtime/check.h"
 #include "driver/check_figures.h"
 #include "driver/json.h"
+#include "driver/lowering.h"
 #include "driver/original.h"
 #include "driver/run.h"
 #include "driver/saving.h"
@@ -19,7 +20,9 @@ namespace {
 // Returns whether the pass has rules that round, and runs them with these options.
 bool may_round(const CleanUpStage::Options& options, std::string_view name) {
   const PassInfo* pass = find_pass(name);
-  if (pass == nullptr) return name == kRuntimeFolding.name;
+  if (pass == nullptr)
+    return name == kRuntimeFolding.name ||
+           (name == kLowerPass && !keeps_bits(strictness_of(options.level, options.exact)));
   const int from = pass->exact == Exact::No ? pass->level : pass->rounds_from;
   return from > 0 && !keeps_bits(strictness_of(options.level, options.exact)) &&
          (pass->exact == Exact::No || options.level >= from);

@@ -4,12 +4,12 @@
 //   infer     every value has a type that holds in all runs; wrong claims of the file are known
 //   buckets   it is known whether inputs may be padded; a model that may not be ends the run
 //   clean-up  the passes have reached a fixed point; the verifier accepts the result
-//   strip     doc_strings, metadata and long names are gone, as far as the options say
-//   specialize  each bucket of shapes has a model of its own, optimized and cut
-//   regions   the regions of the main graph are known and written as requested
-//   partition each node of the main graph has a subgraph and a device, and says so
-//   check     the result computes what the original computes, on all inputs that were tried
-//   save      OUT is the new model, durably; nothing is written before this stage
+//   lower     nodes that no accelerator supports are written in operators that one does, as far as that is
+//   known strip     doc_strings, metadata and long names are gone, as far as the options say specialize  each
+//   bucket of shapes has a model of its own, optimized and cut regions   the regions of the main graph are
+//   known and written as requested partition each node of the main graph has a subgraph and a device, and
+//   says so check     the result computes what the original computes, on all inputs that were tried save OUT
+//   is the new model, durably; nothing is written before this stage
 //
 // Stages that write files are the last ones: what may refuse the model does so before there is a file.
 #include <algorithm>
@@ -18,13 +18,13 @@
 
 namespace graphopt {
 
-extern const StageEntry load_stage, infer_stage, buckets_stage, clean_up_stage, strip_stage, specialize_stage,
-    regions_stage, partition_stage, check_stage, save_stage;
+extern const StageEntry load_stage, infer_stage, buckets_stage, clean_up_stage, lower_stage, strip_stage,
+    specialize_stage, regions_stage, partition_stage, check_stage, save_stage;
 
 namespace {
 
 constexpr const StageEntry* kStages[] = {
-    &load_stage,       &infer_stage,   &buckets_stage,   &clean_up_stage, &strip_stage,
+    &load_stage,       &infer_stage,   &buckets_stage,   &clean_up_stage, &lower_stage, &strip_stage,
     &specialize_stage, &regions_stage, &partition_stage, &check_stage,    &save_stage,
 };
 

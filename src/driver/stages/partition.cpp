@@ -34,18 +34,6 @@ namespace {
 
 constexpr std::size_t kMostParts = 1000;  // without --force
 
-partition::Options options_of(const PartitionStage::Options& o) {
-  partition::Options out;
-  switch (o.algorithm) {
-    case PartitionAlgorithm::Grow: out.algorithm = partition::Algorithm::Grow; break;
-    case PartitionAlgorithm::Fewest: out.algorithm = partition::Algorithm::Fewest; break;
-    case PartitionAlgorithm::Depth: out.algorithm = partition::Algorithm::Depth; break;
-  }
-  out.connected = o.connected;
-  out.assigned = o.given;
-  return out;
-}
-
 bool writes_parts(const Options& options) {
   const std::vector<Export>& exports = options.partition.exports;
   return !options.output.empty() && !options.partition.plan &&
@@ -188,6 +176,18 @@ void partition_json(const Report& r, Json& out) {
 
 }  // namespace
 
+partition::Options partition_options(const PartitionStage::Options& o) {
+  partition::Options out;
+  switch (o.algorithm) {
+    case PartitionAlgorithm::Grow: out.algorithm = partition::Algorithm::Grow; break;
+    case PartitionAlgorithm::Fewest: out.algorithm = partition::Algorithm::Fewest; break;
+    case PartitionAlgorithm::Depth: out.algorithm = partition::Algorithm::Depth; break;
+  }
+  out.connected = o.connected;
+  out.assigned = o.given;
+  return out;
+}
+
 Status partition_model(const Options& options, std::span<const Profile> devices, Work& work,
                        PartitionedModel& out) {
   const PartitionStage::Options& asked = options.partition;
@@ -195,7 +195,7 @@ Status partition_model(const Options& options, std::span<const Profile> devices,
   take_constants_out(m);
   if (!asked.plan) name_nodes(m);
   out.placement = place(m, *work.inference, devices, work.assigned);
-  const partition::Options how = options_of(asked);
+  const partition::Options how = partition_options(asked);
   Result<partition::Partition> found = partition::partition(out.placement.problem, how);
   if (!found) return found.errors();
   out.partition = *std::move(found);

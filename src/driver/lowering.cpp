@@ -1,0 +1,174 @@
+#include "driver/lowering.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "driver/clean_up.h"
+#include "driver/partitioned.h"
+#include "driver/stages/stage.h"
+#include "ir/verify.h"
+#include "lower/lower.h"
+#include "placement/node_times.h"
+#include "placement/placement.h"
+
+namespace graphopt {
+namespace {
+
+// What the passes write of lowered nodes may be refused again, for dims that became known. So many times the
+// model is lowered.
+constexpr int kMostRounds = 4;
+// So many times it is tried which lowered nodes go back to the host.
+constexpr int kMostTrials = 4;
+
+bool is_accelerator(const Profile& d) { return !d.host; }
+
+// Returns whether a partition may give nodes that a device supports to another one.
+bool gives_back(std::span<const Profile> devices) {
+  return std::ranges::any_of(devices, [](const Profile& d) {
+    return is_accelerator(d) && (d.min_nodes > 1 || d.max_subgraphs || d.memory_bytes || knows_costs(d));
+  });
+}
+
+PassOptions pass_options(const Options& options) {
+  return {.fold_limit = options.clean_up.fold_limit,
+          .strictness = strictness_of(options.clean_up.level, options.clean_up.exact)};
+}
+
+class Lowerer {
+ public:
+  Lowerer(const Options& options, Work& work, const std::function<bool()>& should_stop, bool bound)
+      : options_(options), work_(work), should_stop_(should_stop), bound_(bound) {}
+
+  Status run() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      std::unordered_set<NodeId> kept;
+      if (gives_back(work_.devices))
+        if (Status tried = try_partitions(kept); !tried) return tried;
+      Journal journal(left());
+      journal.begin_pass(kLowerPass);
+      const std::vector<LoweredNode> done = lower_in(work_.model, *work_.inference, journal, kept);
+      if (done.empty()) return Done{};
+      if (auto broken = verify(work_.model)) {
+        broken->what = std::string(kLowerPass) + ": " + broken->what;
+        return *broken;
+      }
+      count(done);
+      if (Status cleaned = clean(journal); !cleaned) return cleaned;
+      if (work_.pipeline.stopped == StopReason::Stopped || left() == 0) return Done{};
+    }
+    return Done{};
+  }
+
+  LowerStage::Report report() const {
+    LowerStage::Report out;
+    for (const auto& [key, counts] : counts_) {
+      const auto& [device, op, expansion] = key;
+      out.lowered.push_back({device, op, expansion, counts.first, counts.second});
+      out.nodes += counts.first;
+    }
+    std::ranges::stable_sort(out.lowered, std::ranges::greater{}, &LowerStage::Lowered::nodes);
+    return out;
+  }
+
+ private:
+  std::uint64_t left() const {
+    if (work_.rewrite_budget == Journal::kNoLimit) return Journal::kNoLimit;
+    return work_.rewrite_budget - std::min(work_.rewrite_budget, work_.pipeline.rewrites);
+  }
+
+  std::vector<LoweredNode> lower_in(Model& m, Inference& inference, Journal& journal,
+                                    const std::unordered_set<NodeId>& kept) const {
+    const PassOptions pass = pass_options(options_);
+    PassContext context{.model = m, .infer = inference, .journal = journal, .options = pass};
+    return lower(context, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
+  }
+
+  // Finds the nodes whose lowering does not pay: in the partition of the lowered model, what stands in their
+  // place is on the host.
+  Status try_partitions(std::unordered_set<NodeId>& kept) const {
+    for (int trial = 0; trial < kMostTrials; ++trial) {
+      Model m = work_.model.clone();
+      Inference inference(m, work_.inference->options());
+      inference.run();
+      Journal journal;
+      journal.begin_pass(kLowerPass);
+      const std::vector<LoweredNode> done = lower_in(m, inference, journal, kept);
+      const Placement placement = place(m, inference, work_.devices);
+      const auto found = partition::partition(placement.problem, partition_options(options_.partition));
+      if (!found) return found.errors();
+      std::vector<bool> on_host(m.node_count());
+      for (std::size_t k = 0; k < placement.nodes.size(); ++k)
+        on_host[placement.nodes[k].index()] = work_.devices[found->devices[found->subgraph_of[k]]].host;
+      const std::size_t before = kept.size();
+      for (const LoweredNode& l : done)
+        if (std::ranges::any_of(l.made, [&](NodeId n) { return m.alive(n) && on_host[n.index()]; }))
+          kept.insert(l.node);
+      if (kept.size() == before) break;
+    }
+    return Done{};
+  }
+
+  void count(const std::vector<LoweredNode>& done) {
+    const Model& m = work_.model;
+    for (const LoweredNode& l : done) {
+      const Op& op = m.op(l.op);
+      std::string name(m.text(op.type));
+      if (op.domain != kEmptyName) name = std::string(m.text(op.domain)) + "::" + name;
+      auto& [nodes, written] = counts_[{work_.devices[l.device].id, std::move(name), std::string(l.first)}];
+      ++nodes;
+      written += l.made.size();
+    }
+  }
+
+  // Lets the passes run again, and adds their rewrites, and the lowering's before them, to the pipeline's.
+  Status clean(const Journal& journal) {
+    PipelineReport before = std::exchange(work_.pipeline, {});
+    const std::uint64_t done = before.rewrites + journal.count();
+    before.last_rewrite = journal.last();
+    before.last_rewrite.number = done;
+    const std::uint64_t budget = work_.rewrite_budget;
+    if (budget != Journal::kNoLimit) work_.rewrite_budget = budget - std::min(budget, done);
+    CleanUpHooks hooks;
+    hooks.should_stop = should_stop_;
+    hooks.bound = bound_;
+    Status cleaned = clean_up(options_, work_, hooks);
+    work_.rewrite_budget = budget;
+    if (!cleaned) return cleaned;
+    if (work_.pipeline.rewrites == 0) work_.pipeline.last_rewrite = before.last_rewrite;
+    else work_.pipeline.last_rewrite.number += done;
+    work_.pipeline.rewrites += done;
+    return Done{};
+  }
+
+  const Options& options_;
+  Work& work_;
+  const std::function<bool()>& should_stop_;
+  const bool bound_;
+  // By device, operator and expansion: nodes, and nodes in their place.
+  std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>>
+      counts_;
+};
+
+}  // namespace
+
+bool lowers(const Options& options) {
+  return options.lower.lower == Lowering::Auto && !options.partition.devices.empty() &&
+         !options.partition.given && options.clean_up.level > 0 && is_wanted(Stage::CleanUp, options);
+}
+
+Status lower_model(const Options& options, Work& work, const std::function<bool()>& should_stop, bool bound,
+                   LowerStage::Report& report) {
+  if (!lowers(options) || work.left_alone || std::ranges::none_of(work.devices, is_accelerator))
+    return Done{};
+  Lowerer lowerer(options, work, should_stop, bound);
+  if (Status done = lowerer.run(); !done) return done;
+  report = lowerer.report();
+  return Done{};
+}
+
+}  // namespace graphopt

@@ -1,0 +1,59 @@
+// lower: nodes that no accelerator supports are written in operators that one does. It comes after the
+// passes, which have removed what need not be lowered, and before names and metadata are written.
+#include "driver/json.h"
+#include "driver/lowering.h"
+#include "driver/run.h"
+#include "driver/stages/stage.h"
+#include "ir/figures.h"
+#include "ir/verify.h"
+
+namespace graphopt {
+namespace {
+
+// With buckets OUT serves every size, and is not lowered; their models are, one by one (specialize).
+bool wants_lower(const Options& options) {
+  return lowers(options) && is_wanted(Stage::Partition, options) && !is_wanted(Stage::Specialize, options);
+}
+
+Status run_lower(Run& run) {
+  LowerStage::Report& report = run.report.lower.emplace();
+  Work& work = *run.work;
+  if (Status done = lower_model(
+          run.options, work, [&run] { return run.out_of_time(); }, false, report);
+      !done)
+    return done;
+  if (work.pipeline.stopped == StopReason::Stopped) return run.stopped();
+  if (auto broken = verify(work.model)) return *broken;
+  run.report.after = count_model(work.model);
+  return Done{};
+}
+
+Status repeat_lower(Run& run, Work& work) {
+  LowerStage::Report untold;
+  return lower_model(run.options, work, [&run] { return run.out_of_time(); }, false, untold);
+}
+
+void lower_json(const Report& r, Json& out) {
+  Json& json = out["lowered"] = nullptr;
+  if (!r.lower) return;
+  json = Json::array();
+  for (const LowerStage::Lowered& l : r.lower->lowered)
+    json.push_back({{"device", l.device},
+                    {"operator", l.op},
+                    {"expansion", l.expansion},
+                    {"nodes", l.nodes},
+                    {"written", l.written}});
+}
+
+}  // namespace
+
+extern constinit const StageEntry lower_stage = {.stage = Stage::Lower,
+                                                 .name = "lower",
+                                                 .needs_types = true,
+                                                 .edits_nodes = true,
+                                                 .wanted = wants_lower,
+                                                 .run = run_lower,
+                                                 .repeat = repeat_lower,
+                                                 .to_json = lower_json};
+
+}  // namespace graphopt

@@ -1,0 +1,22 @@
+// The one list of expansions, by families (expansion.h).
+#include "lower/expansion.h"
+
+namespace graphopt {
+
+void ExpansionRule::give_result(Model& m, NodeId n, ValueId v, std::size_t slot) {
+  const NodeId by = m.value(v).def;
+  const std::size_t at = m.value(v).def_slot;
+  const ValueId result = m.detach_output(n, slot);
+  m.drop_output(by, at);
+  m.attach_output(by, at, result);
+}
+
+std::vector<Expansion> all_expansions() {
+  std::vector<Expansion> out;
+  for (const auto family : {reshape_expansions(), movement_expansions(), activation_expansions(),
+                            norm_expansions(), product_expansions()})
+    out.insert(out.end(), family.begin(), family.end());
+  return out;
+}
+
+}  // namespace graphopt

@@ -1,0 +1,129 @@
+// Expansions of products of matrices.
+//
+// matmul-gemm    MatMul with a matrix as Gemm; an operand with more axes becomes a matrix first
+// matmul-parts   MatMul of stacks of matrices, of which the numbers are known, as one product for each pair
+// Rounds: a kernel may add the products in another order. With k the length of the sums, results differ by at
+// most 2 k u times the sum of the products' sizes.
+// Left alone: types other than float; stacks of more than kMostParts matrices; stacks that are broadcast.
+//
+//   y = MatMul (x, w)    =>    f = Flatten <axis = 2> (x)    g = Gemm (f, w)    y = Reshape (g, {-1, 8, 32})
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "lower/expansion.h"
+#include "ops/attributes.h"
+#include "ops/node_facts.h"
+
+namespace graphopt {
+namespace {
+
+constexpr std::int64_t kMostParts = 16;
+
+using Dims = std::span<const DimId>;
+
+class MatMulGemm final : public ExpansionRule {
+ public:
+  std::string_view name() const override { return "matmul-gemm"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::MatMul>; }
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId x = m.input(n, 0), w = m.input(n, 1), y = m.output(n, 0);
+    if (c.infer.dtype(x) != DType::Float || c.infer.dtype(w) != DType::Float || m.opset(n) < 9) return false;
+    if (!c.infer.has_rank(x) || !c.infer.has_rank(w) || !c.infer.has_rank(y)) return false;
+    rank_ = c.infer.dims(x).size();
+    if (rank_ < 2 || c.infer.dims(w).size() != 2) return false;
+    target_.clear();
+    for (const DimId d : c.infer.dims(y)) {
+      const auto number = d ? m.dims.value(d) : std::nullopt;
+      if (number && *number < 1) return false;  // a 0 would copy
+      target_.push_back(number.value_or(-1));
+    }
+    return rank_ == 2 || std::ranges::count(target_, -1) <= 1;
+  }
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    Emitter e = emit(m, n);
+    ValueId x = m.input(n, 0);
+    if (rank_ > 2)
+      x = e.node(OpKind::Flatten, {x}, "matrix", {{names::axis, static_cast<std::int64_t>(rank_) - 1}});
+    ValueId y = m.opset(n) >= 11
+                    ? e.node(OpKind::Gemm, {x, m.input(n, 1)}, "product")
+                    : e.node(OpKind::Gemm, {x, m.input(n, 1), e.scalar(DType::Float, 0)}, "product");
+    if (rank_ > 2) y = e.built("stack", [&](const Site& at) { return add_reshape(at, y, target_); });
+    give_result(m, n, y);
+  }
+
+ private:
+  std::size_t rank_ = 0;
+  std::vector<std::int64_t> target_;
+};
+
+class MatMulParts final : public ExpansionRule {
+ public:
+  std::string_view name() const override { return "matmul-parts"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::MatMul>; }
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId a = m.input(n, 0), b = m.input(n, 1);
+    if (c.infer.dtype(a) != DType::Float || c.infer.dtype(b) != DType::Float || m.opset(n) < 13) return false;
+    if (!c.infer.has_rank(a) || !c.infer.has_rank(b)) return false;
+    const Dims x = c.infer.dims(a), w = c.infer.dims(b);
+    if (x.size() != w.size() || x.size() < 3) return false;
+    counts_.clear();
+    std::int64_t parts = 1;
+    for (std::size_t i = 0; i + 2 < x.size(); ++i) {
+      const auto count = x[i] ? m.dims.value(x[i]) : std::nullopt;
+      if (!count || *count < 1 || m.dims.equal(x[i], w[i]) != Tri::Yes) return false;
+      counts_.push_back(*count);
+      parts *= *count;
+      if (parts > kMostParts) return false;
+    }
+    return true;
+  }
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    Emitter e = emit(m, n);
+    give_result(m, n, product(e, m.input(n, 0), m.input(n, 1), 0));
+  }
+
+ private:
+  // The product of two stacks; the axes before `axis` are gone.
+  ValueId product(Emitter& e, ValueId a, ValueId b, std::size_t axis) const {
+    if (axis == counts_.size()) return e.node(OpKind::MatMul, {a, b}, "product");
+    const std::vector<ValueId> as = entries(e, a, counts_[axis]), bs = entries(e, b, counts_[axis]);
+    const std::int64_t axes[] = {0};
+    std::vector<ValueId> products;
+    for (std::size_t i = 0; i < as.size(); ++i) {
+      const ValueId y = product(e, as[i], bs[i], axis + 1);
+      products.push_back(e.built("entry", [&](const Site& at) { return add_unsqueeze(at, y, axes); }));
+    }
+    return products.size() == 1 ? products[0] : e.concat(products, 0, "stack");
+  }
+  // The entries along the first axis, without it.
+  static std::vector<ValueId> entries(Emitter& e, ValueId x, std::int64_t count) {
+    std::vector<ValueId> out{x};
+    if (count > 1) {
+      const std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), 1);
+      const ValueId first = e.built("part", [&](const Site& at) { return add_split(at, x, 0, lengths); });
+      const auto parts = e.model().outputs(e.model().value(first).def);
+      out.assign(parts.begin(), parts.end());
+    }
+    const std::int64_t axes[] = {0};
+    for (ValueId& v : out) v = e.built("matrix", [&](const Site& at) { return add_squeeze(at, v, axes); });
+    return out;
+  }
+
+  std::vector<std::int64_t> counts_;
+};
+
+constexpr Expansion kExpansions[] = {
+    expansion<MatMulGemm, Exact::No>(),
+    expansion<MatMulParts, Exact::No>(),
+};
+
+}  // namespace
+
+std::span<const Expansion> product_expansions() { return kExpansions; }
+
+}  // namespace graphopt
