@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graphopt/device_enums.h"
 #include "graphopt/error.h"
 #include "graphopt/stages/infer.h"
 #include "graphopt/stages/load.h"
@@ -12,8 +13,9 @@
 namespace graphopt {
 
 struct DeviceListing {
-  std::string name, file;   // the name that selects it, and where it was found
-  std::string id, kind;     // kind: "cpu", "gpu", "npu", "dsp", "fpga", "other"
+  std::string name, file;  // the name that selects it, and where it was found
+  std::string id;
+  DeviceKind kind = DeviceKind::Other;
   bool host = false;        // takes every node
   std::uint64_t rules = 0;  // support rules
   std::string version;      // of the profile
@@ -21,7 +23,8 @@ struct DeviceListing {
     std::string document, version;
   };
   std::vector<Source> sources;
-  std::string problem;  // the first mistake of a profile that cannot be used; the fields from id on are empty
+  std::string
+      problem;  // the first mistake of a profile that cannot be used; the fields from id on say nothing
 };
 
 // Returns the profiles beside the program and in the user's configuration folder, by name.
@@ -39,16 +42,17 @@ struct DeviceCheckOptions {
 
 // What a device takes of a model, as it is: no pass has run.
 struct DeviceCheck {
-  std::string device, kind, profile;  // id, kind, file of the profile
-  std::string version;
+  std::string device;  // the id of the profile
+  DeviceKind kind = DeviceKind::Other;
+  std::string profile, version;  // its file; its version
   std::vector<DeviceListing::Source> sources;
   std::string model;
   // Of the main graph, without Constant nodes: those are data. A node with bodies counts as one.
   std::uint64_t nodes = 0, supported = 0;
 
   struct Refused {
-    std::string op;      // "Conv", "com.microsoft::Attention"
-    std::string reason;  // a code: "no_rule", "dtype", "constant" ... (docs/devices.md)
+    std::string op;  // "Conv", "com.microsoft::Attention"
+    DeviceRefusal reason = DeviceRefusal::None;
     std::uint64_t nodes = 0;
     std::string example;  // the text of the nearest miss among them
   };
@@ -57,7 +61,7 @@ struct DeviceCheck {
   struct Node {
     std::string name, op;  // name: "#418" for the 419th node of the file when it has none
     bool supported = false;
-    std::string reason;        // empty when supported
+    DeviceRefusal reason = DeviceRefusal::None;  // None when supported
     std::uint64_t failed = 0;  // failed conditions of the nearest rule; 0 where none applies
     std::string text;          // "Conv rule 1: input 1 'w' is no constant"
   };

@@ -6,6 +6,7 @@
 //        [](auto& o) -> auto& { return o.clean_up.exact; })
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "graphopt/error.h"
 #include "graphopt/option_table.h"
+#include "graphopt/words.h"
 
 namespace graphopt {
 
@@ -47,10 +49,10 @@ template <class T, class At> OptionRow<T> flag_row(OptionInfo info, At at) {
           [at](const T& o) -> std::optional<OptionValue> { return OptionValue(bool{at(o)}); }};
 }
 
-template <class E> using Words = std::vector<std::pair<std::string_view, E>>;
+template <class E> using Choices = std::vector<std::pair<std::string_view, E>>;
 
 // One of a few words, each of which stands for a value of the member.
-template <class T, class E, class At> OptionRow<T> choice_row(OptionInfo info, Words<E> words, At at) {
+template <class T, class E, class At> OptionRow<T> choice_row(OptionInfo info, Choices<E> words, At at) {
   info.form = OptionForm::Choice;
   for (const auto& [word, value] : words) info.choices.push_back(word);
   return {info,
@@ -65,6 +67,13 @@ template <class T, class E, class At> OptionRow<T> choice_row(OptionInfo info, W
               if (at(o) == value) return OptionValue(std::string(word));
             return std::nullopt;
           }};
+}
+
+// Any value of an enum with words.
+template <class T, class E, class At> OptionRow<T> choice_row(OptionInfo info, At at) {
+  Choices<E> words;
+  for (std::size_t i = 0; i < Words<E>::all.size(); ++i) words.emplace_back(Words<E>::all[i], E(i));
+  return choice_row<T, E>(std::move(info), std::move(words), at);
 }
 
 // A text, of whatever form; empty: not given.

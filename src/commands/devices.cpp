@@ -19,10 +19,6 @@
 namespace graphopt {
 namespace {
 
-std::string kind_name(DeviceKind kind) {
-  return std::string(kDeviceKindNames[static_cast<std::size_t>(kind)]);
-}
-
 std::vector<DeviceListing::Source> sources_of(const Profile& p) {
   std::vector<DeviceListing::Source> out;
   for (const ProfileSource& s : p.sources) out.push_back({s.document, s.version});
@@ -58,12 +54,11 @@ void ProfileChecker::check(const Profile& profile) {
   std::map<std::pair<std::string, DeviceRefusal>, std::size_t> groups;
   for (const auto& [n, v] : nodes) {
     const Place place = place_of(model, n);
-    DeviceCheck::Node node{place.node, place.op, v.supported(), {}, 0, {}};
+    DeviceCheck::Node node{place.node, place.op, v.supported(), v.refusal, 0, {}};
     ++out.nodes;
     if (v.supported()) {
       ++out.supported;
     } else {
-      node.reason = refusal_name(v.refusal);
       node.failed = v.failed;
       node.text = support.explain(n, v);
       const auto [at, added] = groups.try_emplace({node.op, v.refusal}, out.refused.size());
@@ -93,7 +88,7 @@ Result<DeviceCheck> run(const DeviceCheckOptions& options) {
   checker->inference->run();
   DeviceCheck& out = checker->out;
   out.device = profile->id;
-  out.kind = kind_name(profile->kind);
+  out.kind = profile->kind;
   out.profile = profile->file;
   out.version = profile->profile_version;
   out.sources = sources_of(*profile);
@@ -121,7 +116,7 @@ std::vector<DeviceListing> list_devices() {
       continue;
     }
     listing.id = profile->id;
-    listing.kind = kind_name(profile->kind);
+    listing.kind = profile->kind;
     listing.host = profile->host;
     listing.rules = profile->rules.size();
     listing.version = profile->profile_version;
@@ -139,7 +134,7 @@ Result<DeviceCheck> check_device(const DeviceCheckOptions& options) {
 }
 
 std::string to_json(const DeviceCheck& check) {
-  Json out = {{"format_number", kJsonFormat}, {"device", check.device},   {"kind", check.kind},
+  Json out = {{"format_number", kJsonFormat}, {"device", check.device},   {"kind", word(check.kind)},
               {"profile", check.profile},     {"version", check.version}, {"sources", Json::array()},
               {"model", check.model},         {"nodes", check.nodes},     {"supported", check.supported},
               {"refused", Json::array()},     {"listed", Json::array()},  {"warnings", check.warnings}};
@@ -147,11 +142,11 @@ std::string to_json(const DeviceCheck& check) {
     out["sources"].push_back({{"document", s.document}, {"version", s.version}});
   for (const DeviceCheck::Refused& r : check.refused)
     out["refused"].push_back(
-        {{"op", r.op}, {"reason", r.reason}, {"nodes", r.nodes}, {"example", r.example}});
+        {{"op", r.op}, {"reason", word(r.reason)}, {"nodes", r.nodes}, {"example", r.example}});
   for (const DeviceCheck::Node& n : check.listed) {
     Json& node = out["listed"].emplace_back(Json{{"name", n.name}, {"op", n.op}, {"supported", n.supported}});
     if (n.supported) continue;
-    node["reason"] = n.reason;
+    node["reason"] = word(n.reason);
     node["failed"] = n.failed;
     node["text"] = n.text;
   }

@@ -45,7 +45,7 @@ Bucketability report_of(const deploy::Buckets& section, std::uint64_t buckets) {
 
 Json bucketability_json(const Bucketability& b) {
   Json j;
-  j["verdict"] = kBucketVerdictNames[static_cast<std::size_t>(b.verdict)];
+  j["verdict"] = word(b.verdict);
   j["symbols"] = Json::object();
   j["fixed"] = Json::array();
   j["groups"] = b.groups;
@@ -62,7 +62,7 @@ Json bucketability_json(const Bucketability& b) {
     Json& one = j["inputs"][i.name] = {{"dims", i.layouts}};
     const bool is_padded = i.pad_class != PadClass::None;
     if (is_padded) one["pad"] = number_of(i.pad);
-    one["pad_class"] = kPadClassNames[static_cast<std::size_t>(i.pad_class)];
+    one["pad_class"] = word(i.pad_class);
     if (is_padded) one["side"] = "end";
   }
   j["extra_inputs"] = Json::array();
@@ -75,9 +75,7 @@ Json bucketability_json(const Bucketability& b) {
   j["constraints"] = b.constraints;
   j["assumptions"] = Json::array();
   for (const Bucketability::Assumption& a : b.assumptions)
-    j["assumptions"].push_back({{"node", a.node},
-                                {"kind", kBucketAssumptionNames[static_cast<std::size_t>(a.kind)]},
-                                {"text", a.text}});
+    j["assumptions"].push_back({{"node", a.node}, {"kind", word(a.kind)}, {"text", a.text}});
   if (b.refused) {
     Json r = {{"reason", b.refused->reason}};
     if (!b.refused->node.empty()) r["node"] = b.refused->node;

@@ -31,19 +31,7 @@ UnsupportedReason reason_of(DeviceRefusal refusal) {
   }
 }
 
-// Why nodes moved; none where a group of them has no better device that takes all of it.
-std::optional<MoveReason> reason_of(partition::Reason reason) {
-  switch (reason) {
-    case partition::Reason::Atomic: return std::nullopt;
-    case partition::Reason::Cost: return MoveReason::Cost;
-    case partition::Reason::MinNodes: return MoveReason::MinNodes;
-    case partition::Reason::MaxSubgraphs: return MoveReason::MaxSubgraphs;
-    case partition::Reason::Memory: break;
-  }
-  return MoveReason::Memory;
-}
-
-// The same among the reasons of the statistics, which have no words for all of them.
+// The reason of a move among those of the statistics, which have no words for all of them.
 UnsupportedReason unsupported_reason(std::optional<MoveReason> reason) {
   if (!reason) return UnsupportedReason::Atomic;
   if (*reason == MoveReason::Memory) return UnsupportedReason::Memory;
@@ -178,7 +166,7 @@ class Maker {
       out.stages[p_.stages[s]].push_back(s);
     }
     for (const partition::Move& move : p_.moves) {
-      const std::optional<MoveReason> reason = reason_of(move.reason);
+      const std::optional<MoveReason> reason = move_reason(move.reason);
       if (!reason) continue;  // stands among the reasons of refused nodes
       Absorbed& one = out.absorbed.emplace_back();
       one.nodes = move.nodes.size();
@@ -373,7 +361,7 @@ class Maker {
         ++moved[{move.from, move.reason, operator_name(m_, m_.node(s_.placement.nodes[i]).op)}];
     for (const auto& [key, count] : moved) {
       const auto& [from, moved_for, op] = key;
-      const std::optional<MoveReason> reason = reason_of(moved_for);
+      const std::optional<MoveReason> reason = move_reason(moved_for);
       Unsupported& one = out.emplace_back();
       one.device = from;
       one.op = op;
@@ -406,6 +394,17 @@ class Maker {
 };
 
 }  // namespace
+
+std::optional<MoveReason> move_reason(partition::Reason reason) {
+  switch (reason) {
+    case partition::Reason::Atomic: return std::nullopt;
+    case partition::Reason::Cost: return MoveReason::Cost;
+    case partition::Reason::MinNodes: return MoveReason::MinNodes;
+    case partition::Reason::MaxSubgraphs: return MoveReason::MaxSubgraphs;
+    case partition::Reason::Memory: break;
+  }
+  return MoveReason::Memory;
+}
 
 Manifest make_manifest(const ManifestSource& source) { return Maker(source).run(); }
 

@@ -42,6 +42,8 @@ struct ManifestSource {
   PayloadHashes* hashes = nullptr;        // shared by OUT and the models of its buckets
 };
 
+// Returns why nodes moved; none where a group of them has no better device that takes all of it.
+std::optional<MoveReason> move_reason(partition::Reason reason);
 // Returns everything but files and buckets: they are known when all is written, resp. specialized.
 Manifest make_manifest(const ManifestSource& source);
 // Returns the model of a bucket without its file. `at`: its sizes by symbol; `peak_bytes`: see below.

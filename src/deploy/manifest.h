@@ -12,7 +12,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,35 +22,17 @@
 #include <vector>
 
 #include "deploy/layout_tree.h"
-#include "devices/profile.h"
+#include "graphopt/device_enums.h"
 #include "graphopt/stages/buckets.h"
+#include "graphopt/stages/partition.h"
+#include "graphopt/words.h"
 #include "ir/types.h"
 
 namespace graphopt::deploy {
 
 using Index = std::uint32_t;  // of a subgraph or a device
 
-// The words of an enum in the document, in the order of the enum, and what messages call them.
-template <class E> struct Words;
-template <class E> constexpr std::string_view word(E e) { return Words<E>::all[static_cast<std::size_t>(e)]; }
-
-template <> struct Words<DeviceKind> {
-  static constexpr std::string_view plural = "kinds";
-  static constexpr auto& all = kDeviceKindNames;
-};
-
 enum class Algorithm : std::uint8_t { Depth, Grow, Fewest, None, Given };  // None: there is the host alone
-template <> struct Words<Algorithm> {
-  static constexpr std::string_view plural = "algorithms";
-  static constexpr std::array<std::string_view, 5> all = {"depth", "grow", "fewest", "none", "given"};
-};
-
-// Why nodes went to a lower device than the first one that takes them.
-enum class MoveReason : std::uint8_t { Cost, MinNodes, MaxSubgraphs, Memory };
-template <> struct Words<MoveReason> {
-  static constexpr std::string_view plural = "reasons";
-  static constexpr std::array<std::string_view, 4> all = {"cost", "min_nodes", "max_subgraphs", "memory"};
-};
 
 // Why nodes are not on a better device.
 enum class UnsupportedReason : std::uint8_t {
@@ -69,41 +50,44 @@ enum class UnsupportedReason : std::uint8_t {
   Cost,
   Other,  // the detail says which
 };
-template <> struct Words<UnsupportedReason> {
+
+enum class FileRole : std::uint8_t { Model, Subgraph, ExternalData, Profile, Other };
+
+enum class ValueKind : std::uint8_t { Tensor, SparseTensor, Sequence, Optional, Map };
+
+}  // namespace graphopt::deploy
+
+namespace graphopt {
+
+template <> struct Words<deploy::Algorithm> {
+  static constexpr std::string_view plural = Words<PartitionAlgorithm>::plural;
+  static constexpr std::array<std::string_view, 5> all = {word(PartitionAlgorithm::Depth),
+                                                          word(PartitionAlgorithm::Grow),
+                                                          word(PartitionAlgorithm::Fewest), "none", "given"};
+};
+
+template <> struct Words<deploy::UnsupportedReason> {
   static constexpr std::string_view plural = "reasons";
   static constexpr std::array<std::string_view, 13> all = {
       "operator", "opset",        "dtype",  "rank",   "dynamic_shape", "attribute", "not_constant",
       "denied",   "control_flow", "atomic", "memory", "cost",          "other"};
 };
 
-enum class FileRole : std::uint8_t { Model, Subgraph, ExternalData, Profile, Other };
-template <> struct Words<FileRole> {
+template <> struct Words<deploy::FileRole> {
   static constexpr std::string_view plural = "roles";
   static constexpr std::array<std::string_view, 5> all = {"model", "subgraph", "external_data", "profile",
                                                           "other"};
 };
 
-enum class ValueKind : std::uint8_t { Tensor, SparseTensor, Sequence, Optional, Map };
-template <> struct Words<ValueKind> {
+template <> struct Words<deploy::ValueKind> {
   static constexpr std::string_view plural = "kinds";
   static constexpr std::array<std::string_view, 5> all = {"tensor", "sparse_tensor", "sequence", "optional",
                                                           "map"};
 };
 
-template <> struct Words<BucketVerdict> {
-  static constexpr std::string_view plural = "verdicts";
-  static constexpr auto& all = kBucketVerdictNames;
-};
+}  // namespace graphopt
 
-template <> struct Words<PadClass> {
-  static constexpr std::string_view plural = "classes";
-  static constexpr auto& all = kPadClassNames;
-};
-
-template <> struct Words<BucketAssumption> {
-  static constexpr std::string_view plural = "kinds";
-  static constexpr auto& all = kBucketAssumptionNames;
-};
+namespace graphopt::deploy {
 
 using Option = std::variant<std::string, std::int64_t, bool>;
 

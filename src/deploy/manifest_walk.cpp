@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "deploy/value_types.h"
+#include "devices/profile.h"
 #include "support/json_scan.h"
 
 namespace graphopt::deploy {

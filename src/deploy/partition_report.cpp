@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -46,18 +47,16 @@ void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& r
 
 void fill_refused(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
   for (const RefusedNodes& r : p.placement.refused)
-    report.refused.push_back({p.devices[r.device].id, operator_name(m, r.op),
-                              std::string(refusal_name(r.refusal)), r.detail, r.count});
+    report.refused.push_back({p.devices[r.device].id, operator_name(m, r.op), r.refusal, r.detail, r.count});
 }
 
 void fill_moved(const Partitioned& p, PartitionStage::Report& report) {
-  std::map<std::tuple<partition::Index, partition::Index, partition::Reason>, std::size_t> at;
+  std::map<std::tuple<partition::Index, partition::Index, MoveReason>, std::size_t> at;
   for (const partition::Move& move : p.partition.moves) {
-    if (move.reason == partition::Reason::Atomic) continue;  // stands among the reasons of refused nodes
-    const auto [entry, added] = at.try_emplace({move.from, move.to, move.reason}, report.moved.size());
-    if (added)
-      report.moved.push_back(
-          {p.devices[move.from].id, p.devices[move.to].id, partition::reason_name(move.reason), 0});
+    const std::optional<MoveReason> reason = deploy::move_reason(move.reason);
+    if (!reason) continue;  // it is among the reasons of refused nodes
+    const auto [entry, added] = at.try_emplace({move.from, move.to, *reason}, report.moved.size());
+    if (added) report.moved.push_back({p.devices[move.from].id, p.devices[move.to].id, *reason, 0});
     report.moved[entry->second].count += move.nodes.size();
   }
 }

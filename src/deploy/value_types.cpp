@@ -1,5 +1,7 @@
 #include "deploy/value_types.h"
 
+#include "devices/profile.h"
+
 namespace graphopt::deploy {
 namespace {
 

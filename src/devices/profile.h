@@ -17,14 +17,11 @@
 #include <variant>
 #include <vector>
 
+#include "graphopt/device_enums.h"
 #include "ir/types.h"
 #include "support/int_range.h"
 
 namespace graphopt {
-
-enum class DeviceKind : std::uint8_t { Cpu, Gpu, Npu, Dsp, Fpga, Other };
-inline constexpr std::array<std::string_view, 6> kDeviceKindNames = {"cpu", "gpu",  "npu",
-                                                                     "dsp", "fpga", "other"};
 
 // Element types as in TensorProto.DataType, in the order of DType from 1.
 inline constexpr std::array<std::string_view, 28> kDTypeNames = {

@@ -297,7 +297,7 @@ void Reader::profile(const Json& j, Profile& p) {
                {{"format", format, true},
                 {"version", version, true},
                 {"id", id, true},
-                {"kind", walk_.to_choice(p.kind, kDeviceKindNames, "kinds"), true},
+                {"kind", walk_.to_choice(p.kind, Words<DeviceKind>::all, Words<DeviceKind>::plural), true},
                 {"host", walk_.to_boolean(p.host)},
                 {"priority", walk_.to_integer(p.priority, 0)},
                 {"profile", [&](const Json& v, const Path& at) { about(v, at, p); }, true},

@@ -305,14 +305,6 @@ const std::string* first_match(const std::vector<std::string>& globs, std::strin
 
 }  // namespace
 
-std::string_view refusal_name(DeviceRefusal r) {
-  constexpr std::string_view kNames[] = {"none",  "no_rule",       "opset",  "presence",    "dtype",
-                                         "rank",  "dynamic_shape", "dims",   "bytes",       "constant",
-                                         "value", "attribute",     "denied", "control_flow"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(DeviceRefusal::ControlFlow) + 1);
-  return kNames[static_cast<std::size_t>(r)];
-}
-
 bool glob_matches(std::string_view glob, std::string_view text) {
   std::size_t g = 0, t = 0;
   std::size_t star = std::string_view::npos, resume = 0;  // the last '*', and where it ends in the text

@@ -48,7 +48,7 @@ Status Exports::plan() {
       continue;
     }
     const auto refused = [&](const char* what, const char* remedy) {
-      Error e{ErrorKind::Output, {}, "--emit " + export_name(kind) + ": " + what, remedy};
+      Error e{ErrorKind::Output, {}, "--emit " + std::string(word(kind)) + ": " + what, remedy};
       e.place.file = form->path();
       return e;
     };

@@ -23,7 +23,7 @@ std::string designator_of(DeviceKind kind) {
     case DeviceKind::Cpu:
     case DeviceKind::Gpu:
     case DeviceKind::Npu:
-    case DeviceKind::Fpga: return std::string(deploy::word(kind));
+    case DeviceKind::Fpga: return std::string(word(kind));
     case DeviceKind::Dsp:
     case DeviceKind::Other: break;
   }
@@ -40,7 +40,7 @@ std::string layers_text(const deploy::Manifest& manifest, const SetFile& out) {
     const deploy::Device& device = manifest.devices[d];
     const std::string designator = designator_of(device.kind);
     json one = {{"id", device.id},
-                {"kind", deploy::word(device.kind)},
+                {"kind", word(device.kind)},
                 {"designator", designator},
                 {"annotations", json::array()}};
     if (device.ep) one["ep"] = deploy::to_json(*device.ep);

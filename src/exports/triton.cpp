@@ -119,8 +119,7 @@ class TritonMaker {
         }
         step.outputs.push_back(*std::move(port));
       }
-      if (step.kind != DeviceKind::Cpu && step.kind != DeviceKind::Gpu)
-        other_kinds_.insert(deploy::word(step.kind));
+      if (step.kind != DeviceKind::Cpu && step.kind != DeviceKind::Gpu) other_kinds_.insert(word(step.kind));
       steps_.push_back(std::move(step));
     }
     return Done{};
@@ -136,8 +135,7 @@ class TritonMaker {
     if (port.name.find('\0') != std::string::npos)
       return refused("the name of " + at + "has a zero byte", "rename the value");
     if (type.kind != deploy::ValueKind::Tensor)
-      return refused(at + "is a " + std::string(deploy::word(type.kind)) + ", and Triton has tensors only",
-                     other);
+      return refused(at + "is a " + std::string(word(type.kind)) + ", and Triton has tensors only", other);
     const std::string dtype = deploy::enumerator(type.dtype);
     const auto known = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, const char*>::first);
     if (known == kTypes.end())

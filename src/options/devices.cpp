@@ -35,12 +35,13 @@ std::optional<OptionValue> assignment(const Options& o) {
 
 // A form that is named twice counts once.
 Status set_exports(Options& o, std::string_view text) {
-  const std::vector<std::string_view> known(kExportNames.begin(), kExportNames.end());
+  constexpr auto& kNames = Words<Export>::all;
+  const std::vector<std::string_view> known(kNames.begin(), kNames.end());
   o.partition.exports.clear();
   for (const std::string_view name : items_of(text)) {
     const Result<std::size_t> place = read_choice("--emit", name, known);
     if (!place) return place.errors();
-    const Export form = kExports[*place];
+    const Export form = static_cast<Export>(*place);
     if (std::ranges::find(o.partition.exports, form) == o.partition.exports.end())
       o.partition.exports.push_back(form);
   }
@@ -49,7 +50,7 @@ Status set_exports(Options& o, std::string_view text) {
 
 std::optional<OptionValue> exports(const Options& o) {
   std::vector<std::string> out;
-  for (const Export form : o.partition.exports) out.push_back(export_name(form));
+  for (const Export form : o.partition.exports) out.emplace_back(word(form));
   if (out.empty()) return std::nullopt;
   return OptionValue(std::move(out));
 }
@@ -79,9 +80,6 @@ void add_device_rows(Rows& rows) {
                                                .help = "grow (default), fewest, or depth for comparison",
                                                .changes_result = true,
                                                .stage = "partition"},
-                                              {{"grow", PartitionAlgorithm::Grow},
-                                               {"fewest", PartitionAlgorithm::Fewest},
-                                               {"depth", PartitionAlgorithm::Depth}},
                                               [](auto& o) -> auto& { return o.partition.algorithm; }));
   rows.push_back(choice_row<Options, Lowering>(
       {.name = "--lower",
@@ -137,7 +135,7 @@ void add_device_rows(Rows& rows) {
                    .value = "LIST",
                    .help = "also write files for: triton, ort-annotations, genai",
                    .form = OptionForm::Choices,
-                   .choices = {kExportNames.begin(), kExportNames.end()},
+                   .choices = {Words<Export>::all.begin(), Words<Export>::all.end()},
                    .changes_result = true,
                    .stage = "partition"},
                   set_exports,

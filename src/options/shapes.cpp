@@ -65,7 +65,8 @@ std::optional<OptionValue> dims(const Options& o) {
 }
 
 Status set_require(Options& o, std::string_view text) {
-  const std::vector<std::string_view> names(kBucketRequireNames.begin(), kBucketRequireNames.end());
+  constexpr auto& kNames = Words<BucketRequire>::all;
+  const std::vector<std::string_view> names(kNames.begin(), kNames.end());
   const Result<std::size_t> place = read_choice("--bucket-require", text, names);
   if (!place) return place.errors();
   o.buckets.require = static_cast<BucketRequire>(*place);
@@ -141,14 +142,13 @@ void add_shape_rows(Rows& rows) {
                    .value = "WHAT",
                    .help = "accept padding that is: proved, assumed (default); or repair, force",
                    .form = OptionForm::Choice,
-                   .choices = {kBucketRequireNames.begin(), kBucketRequireNames.end()},
+                   .choices = {Words<BucketRequire>::all.begin(), Words<BucketRequire>::all.end()},
                    .changes_result = true,
                    .stage = "buckets"},
                   set_require,
                   [](const Options& o) -> std::optional<OptionValue> {
                     if (!o.buckets.require) return std::nullopt;
-                    return OptionValue(
-                        std::string(kBucketRequireNames[static_cast<std::size_t>(*o.buckets.require)]));
+                    return OptionValue(std::string(word(*o.buckets.require)));
                   }});
   rows.push_back(flag_row<Options>({.name = "--bucket-single",
                                     .group = kGroup,

@@ -17,16 +17,6 @@ enum class Reason : std::uint8_t {
   MaxSubgraphs,  // the device had more subgraphs than it takes
   Memory,        // the unit does not fit into the device's memory
 };
-constexpr const char* reason_name(Reason reason) {
-  switch (reason) {
-    case Reason::Atomic: return "atomic";
-    case Reason::Cost: return "cost";
-    case Reason::MinNodes: return "min_nodes";
-    case Reason::MaxSubgraphs: return "max_subgraphs";
-    case Reason::Memory: break;
-  }
-  return "memory";
-}
 
 // Nodes that went to a lower device than the first one that takes them.
 struct Move {

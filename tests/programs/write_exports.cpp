@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   options.clean_up.level = 0;
   const std::string emit = "," + std::string(argv[4]) + ",";
   for (const graphopt::Export form : graphopt::kExports)
-    if (emit.find("," + graphopt::export_name(form) + ",") != std::string::npos)
+    if (emit.find("," + std::string(graphopt::word(form)) + ",") != std::string::npos)
       options.partition.exports.push_back(form);
   if (argc == 6) last_call = std::strtol(argv[5], nullptr, 10);
   graphopt::Observer observer;

@@ -41,7 +41,7 @@ class DeviceCase : public InferCase {
     const NodeId n = node_of(result);
     const Verdict v = support->check_all()[n.index()];
     if (v.supported()) return support->explain(n, v).empty() ? "yes" : "yes, with a reason";
-    return std::string(refusal_name(v.refusal)) + ": " + support->explain(n, v);
+    return std::string(word(v.refusal)) + ": " + support->explain(n, v);
   }
 
   Profile profile;

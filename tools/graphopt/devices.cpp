@@ -24,7 +24,8 @@ void add_refused(std::string& out, const DeviceCheck& check) {
   if (check.refused.empty()) return;
   out += fmt::format("\nrefused ({}), by operator and reason\n", check.nodes - check.supported);
   for (const DeviceCheck::Refused& r : check.refused)
-    out += fmt::format("  {:>6}  {:<28} {:<14} {}\n", r.nodes, visible(r.op), r.reason, visible(r.example));
+    out += fmt::format("  {:>6}  {:<28} {:<14} {}\n", r.nodes, visible(r.op), word(r.reason),
+                       visible(r.example));
 }
 
 void add_nodes(std::string& out, const DeviceCheck& check) {
@@ -32,7 +33,7 @@ void add_nodes(std::string& out, const DeviceCheck& check) {
   if (first != check.listed.begin())
     out += "\nnodes that are refused, those with the fewest failed conditions first\n";
   for (auto it = check.listed.begin(); it != first; ++it)
-    out += fmt::format("  {:<32} {:<28} {:<14} {}\n", visible(it->name), visible(it->op), it->reason,
+    out += fmt::format("  {:<32} {:<28} {:<14} {}\n", visible(it->name), visible(it->op), word(it->reason),
                        visible(it->text));
   if (first != check.listed.end()) out += "\nnodes that are supported\n";
   for (auto it = first; it != check.listed.end(); ++it)
@@ -40,7 +41,7 @@ void add_nodes(std::string& out, const DeviceCheck& check) {
 }
 
 std::string text_of(const DeviceCheck& check, bool all) {
-  std::string out = fmt::format("{} ({}), profile {} in {}\n", visible(check.device), check.kind,
+  std::string out = fmt::format("{} ({}), profile {} in {}\n", visible(check.device), word(check.kind),
                                 visible(check.version), visible(check.profile));
   for (const DeviceListing::Source& s : check.sources) out += "  by " + cited(s) + '\n';
   out += fmt::format("{}: {} of {} nodes are supported ({:.1f} %)\n", visible(check.model), check.supported,
@@ -103,7 +104,7 @@ std::string devices_text(const std::vector<DeviceListing>& devices) {
     if (!d.problem.empty()) {
       out += fmt::format("{:<20} cannot be used: {}\n", visible(d.name), visible(d.problem));
     } else {
-      out += fmt::format("{:<20} {:<6} {}\n", visible(d.name), d.kind,
+      out += fmt::format("{:<20} {:<6} {}\n", visible(d.name), word(d.kind),
                          d.host ? "host: takes every node" : fmt::format("{} rules", d.rules));
       if (d.id != d.name) out += fmt::format("{:<20} id {}\n", "", visible(d.id));
       for (const DeviceListing::Source& s : d.sources) out += fmt::format("{:<20} {}\n", "", cited(s));

@@ -187,7 +187,7 @@ class InspectionText {
 };
 
 std::string text_of(const Bucketability& b) {
-  std::string out = fmt::format("verdict: {}\n", kBucketVerdictNames[static_cast<std::size_t>(b.verdict)]);
+  std::string out = fmt::format("verdict: {}\n", word(b.verdict));
   if (b.refused) {
     const Bucketability::Refusal& r = *b.refused;
     out += r.node.empty() ? std::string() : fmt::format("  node '{}' ({})\n", visible(r.node), visible(r.op));

@@ -162,7 +162,7 @@ std::string files_table(const Report& report, bool all) {
 std::string partition_table(const PartitionStage::Report& p, bool all) {
   std::string out =
       fmt::format("graphopt: {} subgraph{} (algorithm {}); {} for this assignment of nodes to devices\n",
-                  p.subgraphs.size(), p.subgraphs.size() == 1 ? "" : "s", p.algorithm,
+                  p.subgraphs.size(), p.subgraphs.size() == 1 ? "" : "s", word(p.algorithm),
                   p.proven ? "the fewest" : fmt::format("at least {}", p.switches));
   std::uint64_t nodes = 0;
   for (const PartitionStage::Device& d : p.devices) nodes += d.nodes;
@@ -190,7 +190,7 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
   }
   if (!p.moved.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "moved to a lower device", "nodes", "why");
   for (const PartitionStage::Moved& m : p.moved)
-    out += fmt::format("    {:<30}{:>12}  {}\n", visible(m.from + " -> " + m.to), m.count, m.reason);
+    out += fmt::format("    {:<30}{:>12}  {}\n", visible(m.from + " -> " + m.to), m.count, word(m.reason));
   return out;
 }
 
@@ -230,9 +230,7 @@ std::string bucket_table(const Report& report, bool all) {
   for (const Bucketability::Symbol& s : told.symbols) sizes += (sizes.empty() ? "" : ",") + visible(s.name);
   std::string out = fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n",
                                 buckets.models.size(), buckets.models.size() == 1 ? "" : "s",
-                                told.verdict == BucketVerdict::Refused
-                                    ? "not known"
-                                    : kBucketVerdictNames[static_cast<std::size_t>(told.verdict)]);
+                                told.verdict == BucketVerdict::Refused ? "not known" : word(told.verdict));
   const bool has_shares = !buckets.waste.empty();
   ColumnUnit file, peak;
   for (const SpecializeStage::Model& m : buckets.models) {

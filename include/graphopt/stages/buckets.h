@@ -2,12 +2,12 @@
 // outputs cut (docs/buckets.md). It comes before clean-up: a model that is refused ends the run early.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "graphopt/words.h"
 
 namespace graphopt {
 
@@ -18,15 +18,20 @@ enum class BucketRequire : std::uint8_t {
   Repair,   // as Assumed, and nodes that padding would disturb may be repaired
   Force,    // whatever the analysis says
 };
-inline constexpr std::array<std::string_view, 4> kBucketRequireNames = {"proved", "assumed", "repair",
-                                                                        "force"};  // in that order
+template <> struct Words<BucketRequire> {
+  static constexpr std::string_view plural = "values";
+  static constexpr std::array<std::string_view, 4> all = {"proved", "assumed", "repair", "force"};
+};
 
 enum class BucketVerdict : std::uint8_t {
   Proved,   // for all declared inputs
   Assumed,  // for inputs that meet the listed assumptions
   Refused,
 };
-inline constexpr std::array<std::string_view, 3> kBucketVerdictNames = {"proved", "assumed", "refused"};
+template <> struct Words<BucketVerdict> {
+  static constexpr std::string_view plural = "verdicts";
+  static constexpr std::array<std::string_view, 3> all = {"proved", "assumed", "refused"};
+};
 
 // What the padding of an input must hold.
 enum class PadClass : std::uint8_t {
@@ -35,15 +40,20 @@ enum class PadClass : std::uint8_t {
   Any,     // any value
   None,    // no axis is padded: the extents are those of fixed symbols
 };
-inline constexpr std::array<std::string_view, 4> kPadClassNames = {"const", "finite", "any", "none"};
+template <> struct Words<PadClass> {
+  static constexpr std::string_view plural = "classes";
+  static constexpr std::array<std::string_view, 4> all = {"const", "finite", "any", "none"};
+};
 
 // What is assumed of inputs, and not proved.
 enum class BucketAssumption : std::uint8_t {
   MaskDominates,       // an element that a mask hides is far below all others
   IndicesNotNegative,  // elements of an input that select entries are at least 0
 };
-inline constexpr std::array<std::string_view, 2> kBucketAssumptionNames = {"mask-dominates",
-                                                                           "indices-not-negative"};
+template <> struct Words<BucketAssumption> {
+  static constexpr std::string_view plural = "kinds";
+  static constexpr std::array<std::string_view, 2> all = {"mask-dominates", "indices-not-negative"};
+};
 
 // Extents are texts over the symbols of the model: "seq", "floor((h)/(2))", "past + seq". A layout is an
 // extent, a product "batch x seq" (merged axes), or segments "past ++ seq" (joined ones); what contains a

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "graphopt/device_enums.h"
+#include "graphopt/words.h"
 
 namespace graphopt {
 
@@ -15,6 +17,22 @@ enum class PartitionAlgorithm : std::uint8_t {
   Grow,    // subgraphs grow from several starts until no two can be one
   Fewest,  // the fewest subgraphs: always with two devices, with more as far as a search goes
   Depth,   // neighbours of neighbouring depth join; for comparison
+};
+template <> struct Words<PartitionAlgorithm> {
+  static constexpr std::string_view plural = "algorithms";
+  static constexpr std::array<std::string_view, 3> all = {"grow", "fewest", "depth"};
+};
+
+// Why nodes run on a lower device than the first one that takes them.
+enum class MoveReason : std::uint8_t {
+  Cost,          // saves time
+  MinNodes,      // the subgraph had fewer nodes than its device asks for
+  MaxSubgraphs,  // the device had more subgraphs than it takes
+  Memory,        // they do not fit into the device's memory
+};
+template <> struct Words<MoveReason> {
+  static constexpr std::string_view plural = "reasons";
+  static constexpr std::array<std::string_view, 4> all = {"cost", "min_nodes", "max_subgraphs", "memory"};
 };
 
 // Forms of a partitioned model for other programs (docs/exports.md).
@@ -24,8 +42,10 @@ enum class Export : std::uint8_t {
   GenAi,           // OUT.genai: a decoder as a pipeline of onnxruntime-genai
 };
 inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi};
-inline constexpr std::array<std::string_view, kExports.size()> kExportNames = {"triton", "ort-annotations",
-                                                                               "genai"};
+template <> struct Words<Export> {
+  static constexpr std::string_view plural = "exports";
+  static constexpr std::array<std::string_view, kExports.size()> all = {"triton", "ort-annotations", "genai"};
+};
 
 struct PartitionStage {
   // Nodes whose layer_ann or pipeline stage begins with a text, or equals it, run on a device.
@@ -61,18 +81,19 @@ struct PartitionStage {
   };
   // Nodes that went to a lower device than the one named.
   struct Refused {
-    std::string device, op, reason;
+    std::string device, op;
+    DeviceRefusal reason = DeviceRefusal::None;
     std::string detail;  // of the first of them
     std::uint64_t count = 0;
   };
   // Nodes that a device takes and that went to a lower one, for one reason.
   struct Moved {
     std::string from, to;
-    std::string reason;  // "min_nodes", "max_subgraphs", "memory" or "cost", as in the manifest
+    MoveReason reason = MoveReason::Cost;
     std::uint64_t count = 0;
   };
   struct Report {
-    std::string algorithm;
+    PartitionAlgorithm algorithm = PartitionAlgorithm::Grow;
     std::vector<Device> devices;  // in the order of their priority, the host last
     std::vector<Subgraph> subgraphs;
     std::vector<Refused> refused;               // most frequent first
@@ -90,11 +111,6 @@ struct PartitionStage {
   };
 };
 
-// Returns "grow", "fewest", "depth".
-std::string partition_algorithm_name(PartitionAlgorithm algorithm);
-inline std::string export_name(Export form) {
-  return std::string(kExportNames[static_cast<std::size_t>(form)]);
-}
 // Returns a time with three digits and a unit: "28.8 ms".
 std::string time_text(std::int64_t ns);
 

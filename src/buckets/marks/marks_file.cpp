@@ -174,7 +174,8 @@ void MarksReader::read(const Json& j) {
   };
   const auto limit = [&](const Json& v, const Path& at) { walk_.object(v, at, {{"count", count}}); };
   const auto require = [&](const Json& v, const Path& at) {
-    if (const auto i = walk_.choice(v, at, kBucketRequireNames, "values"))
+    using Allowed = Words<BucketRequire>;
+    if (const auto i = walk_.choice(v, at, Allowed::all, Allowed::plural))
       marks_.require = static_cast<BucketRequire>(*i);
   };
   walk_.object(j, "",

@@ -122,7 +122,7 @@ Status run_partition(Run& run) {
     run.warn(m.file + ": --devices: nodes have metadata from IR version 10 on, and the model has " +
              std::to_string(m.ir_version) + "; subgraphs and devices are in the manifest only");
   PartitionStage::Report& report = run.report.partition.emplace();
-  report.algorithm = partition_algorithm_name(options.algorithm);
+  report.algorithm = options.algorithm;
   describe_partition(m, p, report);
   for (std::string& text : partition_warnings(m, p)) run.warn(std::move(text));
   if (options.given)
@@ -142,7 +142,7 @@ void partition_json(const Report& r, Json& out) {
   Json& json = out["partition"] = nullptr;
   if (!r.partition) return;
   const PartitionStage::Report& p = *r.partition;
-  json = {{"algorithm", p.algorithm}, {"devices", Json::array()}, {"subgraphs", Json::array()}};
+  json = {{"algorithm", word(p.algorithm)}, {"devices", Json::array()}, {"subgraphs", Json::array()}};
   for (const PartitionStage::Device& d : p.devices)
     json["devices"].push_back(
         {{"id", d.id}, {"host", d.host}, {"nodes", d.nodes}, {"subgraphs", d.subgraphs}});
@@ -157,12 +157,12 @@ void partition_json(const Report& r, Json& out) {
   for (const PartitionStage::Refused& f : p.refused)
     json["refused"].push_back({{"device", f.device},
                                {"operator", f.op},
-                               {"reason", f.reason},
+                               {"reason", word(f.reason)},
                                {"detail", f.detail},
                                {"count", f.count}});
   json["moved"] = Json::array();
   for (const PartitionStage::Moved& f : p.moved)
-    json["moved"].push_back({{"from", f.from}, {"to", f.to}, {"reason", f.reason}, {"count", f.count}});
+    json["moved"].push_back({{"from", f.from}, {"to", f.to}, {"reason", word(f.reason)}, {"count", f.count}});
   json["given"] = p.given ? Json(*p.given) : Json(nullptr);
   json["border_values"] = p.border_values;
   json["border_bytes"] = p.border_bytes ? Json(*p.border_bytes) : Json(nullptr);
@@ -269,15 +269,6 @@ std::string time_text(std::int64_t ns) {
     if (const double time = static_cast<double>(ns) / size; time >= 1)
       return fmt::format("{:.{}f} {}", time, time < 10 ? 2 : time < 100 ? 1 : 0, name);
   return fmt::format("{} ns", ns);
-}
-
-std::string partition_algorithm_name(PartitionAlgorithm algorithm) {
-  switch (algorithm) {
-    case PartitionAlgorithm::Grow: return "grow";
-    case PartitionAlgorithm::Fewest: return "fewest";
-    case PartitionAlgorithm::Depth: break;
-  }
-  return "depth";
 }
 
 extern constinit const StageEntry partition_stage = {

@@ -1,0 +1,22 @@
+// The words of an enum: what reports, manifests, options and messages call its values.
+//
+// Each enum has its table next to it:
+//
+//   template <> struct Words<PadClass> {
+//     static constexpr std::string_view plural = "classes";  // what messages call the words
+//     static constexpr std::array<std::string_view, 4> all = {"const", "finite", "any", "none"};
+//   };
+//
+// `all` has a word for each value, in the order of the values, which count from 0.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace graphopt {
+
+template <class E> struct Words;
+template <class E> constexpr std::string_view word(E e) { return Words<E>::all[static_cast<std::size_t>(e)]; }
+
+}  // namespace graphopt
