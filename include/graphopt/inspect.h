@@ -10,6 +10,7 @@
 #include "graphopt/report.h"
 #include "graphopt/stages/load.h"
 #include "graphopt/stages/regions.h"
+#include "graphopt/words.h"
 
 namespace graphopt {
 
@@ -20,8 +21,18 @@ struct InspectOptions {
   bool process_ends = false;  // as in Options
 };
 
+enum class ModelFormat : std::uint8_t {
+  Protobuf,
+  Text,  // onnx's
+};
+template <> struct Words<ModelFormat> {
+  static constexpr std::string_view plural = "formats";
+  static constexpr std::array<std::string_view, 2> all = {"protobuf", "text"};
+};
+
 struct Inspection {
-  std::string file, format;  // format: "protobuf", "text"
+  std::string file;
+  ModelFormat format = ModelFormat::Protobuf;
   std::int64_t ir_version = 0;
   std::string producer, producer_version, graph;
 

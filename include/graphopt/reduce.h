@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,8 @@ struct ReduceOptions {
 };
 
 struct ReduceReport {
-  std::string status;  // "status 3", "signal 11 (status 139)", "a hang": of each model that was kept
+  // Of the test on each model that was kept: 0 to 255, 128 + n where signal n ended it; none: a hang.
+  std::optional<int> status;
   std::uint64_t nodes_before = 0;  // of the main graph, of bodies, and of each function once
   std::uint64_t nodes_after = 0;
   std::uint64_t bytes_before = 0, bytes_after = 0;  // external data included
@@ -45,5 +47,7 @@ class ReduceObserver {
 // first. ErrorKind::CheckFailed where its status is not the same twice. On failure nothing is written.
 Result<ReduceReport> reduce(const ReduceOptions& options, ReduceObserver& observer);
 std::string to_json(const ReduceReport& report);
+// Returns "status 3", "signal 11 (status 139)", "a hang".
+std::string status_text(std::optional<int> status);
 
 }  // namespace graphopt

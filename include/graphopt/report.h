@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/search_limit.h"
 #include "graphopt/stages.h"
 
 namespace graphopt {
@@ -41,7 +42,7 @@ struct Report : StageReports {
   // Limits of the search, and of the list of regions, that refused something or cut it short; those that were
   // never met are not among them.
   struct Limit {
-    std::string name;  // "path-nodes"; docs/report.md lists them
+    SearchLimit limit{};
     std::uint64_t times = 0;
   };
   std::vector<Limit> limits;

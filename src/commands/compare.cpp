@@ -92,7 +92,7 @@ Result<Comparison> compare_files(const CompareOptions& options, Observer& observ
     const CheckReport report =
         check_models(first->file->source(), second->file->source(), first->file->plan, of_files);
     const bool found = !report.runtime.empty();
-    if (report.verdict != CheckReport::Verdict::NotRun) out.figures.check = check_figures(report);
+    if (report.verdict != CheckVerdict::NotChecked) out.figures.check = check_figures(report);
     else if (!found && options.check.ort.empty()) out.not_run = report.why;
     else return *to_error(report, options.first);
   }

@@ -197,7 +197,7 @@ Result<Inspection> run(const InspectOptions& options) {
       if (f.number == kProducerVersion) inspector->out.producer_version = f.bytes;
     }
   }
-  inspector->out.format = read->text ? "text" : "protobuf";
+  inspector->out.format = read->text ? ModelFormat::Text : ModelFormat::Protobuf;
   for (const DataFile& f : inspector->model.data_files)
     inspector->out.data_files.push_back({f.location, f.path, f.bytes});
   inspector->head();

@@ -58,7 +58,7 @@ class Reduction {
       return flaky("on the smallest model, where it was " + to_string(*status_) + ", it is now " +
                    to_string(last_));
     if (const Status saved = s_->save(options_.output); !saved) return saved.errors();
-    report_.status = to_string(*status_);
+    if (*status_ != kHung) report_.status = *status_;
     report_.nodes_after = written_nodes(s_->model());
     report_.bytes_after = s_->model().file_bytes;
     report_.tests = s_->tried();
@@ -183,9 +183,11 @@ Result<ReduceReport> reduce(const ReduceOptions& options, ReduceObserver& observ
   }
 }
 
+std::string status_text(std::optional<int> status) { return to_string(status.value_or(kHung)); }
+
 std::string to_json(const ReduceReport& r) {
   return json_text({{"format_number", kJsonFormat},
-                    {"status", r.status},
+                    {"status", status_text(r.status)},
                     {"nodes_before", r.nodes_before},
                     {"nodes_after", r.nodes_after},
                     {"bytes_before", r.bytes_before},

@@ -84,14 +84,14 @@ Json bucketability_json(const Bucketability& b) {
     if (!b.refused->input.empty()) r["input"] = b.refused->input;
     if (!b.refused->content.empty()) r["content"] = b.refused->content;
     if (!b.refused->needs.empty()) r["needs"] = b.refused->needs;
-    if (!b.refused->repair.empty()) r["repair"] = b.refused->repair;
+    if (b.refused->repair) r["repair"] = word(*b.refused->repair);
     if (!b.refused->unrepaired.empty()) r["unrepaired"] = b.refused->unrepaired;
     r["remedy"] = b.refused->remedy;
     j["refused"] = std::move(r);
   }
   if (!b.repairs.empty()) j["repairs"] = Json::array();
   for (const Bucketability::Repair& r : b.repairs)
-    j["repairs"].push_back({{"node", r.node}, {"operator", r.op}, {"kind", r.kind}, {"text", r.text}});
+    j["repairs"].push_back({{"node", r.node}, {"operator", r.op}, {"kind", word(r.kind)}, {"text", r.text}});
   return j;
 }
 

@@ -216,7 +216,7 @@ Read BucketsReader::repairs() {
                          walk_.object(j, at,
                                       {{"node", walk_.to_text(r.node), true},
                                        {"operator", walk_.to_text(r.op), true},
-                                       {"kind", walk_.to_text(r.kind), true},
+                                       {"kind", walk_.to_word(r.kind), true},
                                        {"text", walk_.to_text(r.text), true}});
                        });
 }
@@ -237,7 +237,7 @@ Read BucketsReader::refused() {
                   {"input", walk_.to_text(r.input)},
                   {"content", walk_.to_text(r.content)},
                   {"needs", walk_.to_text(r.needs)},
-                  {"repair", walk_.to_text(r.repair)},
+                  {"repair", walk_.to_word(r.repair)},
                   {"unrepaired", walk_.to_text(r.unrepaired)}});
     to_.refused = std::move(r);
   };

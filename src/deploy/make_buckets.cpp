@@ -32,8 +32,7 @@ class BucketsMaker {
     fixed_inputs();
     if (d_.refusal) out_.refused = refusal(*d_.refusal);
     if (!d_.refusal || s_.forced) outputs();
-    for (const RepairedNode& r : s_.repaired.steps)
-      out_.repairs.push_back({r.node, r.op, std::string(repair_name(r.kind)), r.text});
+    for (const RepairedNode& r : s_.repaired.steps) out_.repairs.push_back({r.node, r.op, r.kind, r.text});
     for (const LengthInput& l : s_.repaired.lengths)
       out_.extra_inputs.push_back({name(l.input), std::string(m_.dims.symbol_name(l.symbol))});
     return std::move(out_);
@@ -107,7 +106,7 @@ class BucketsMaker {
                        .input = {},
                        .content = c.content,
                        .needs = c.needs,
-                       .repair = std::string(repair_name(c.repair)),
+                       .repair = c.repair,
                        .unrepaired = s_.repaired.unrepaired,
                        .remedy = c.remedy};
     if (c.node) {
@@ -115,7 +114,7 @@ class BucketsMaker {
       const std::size_t operand = c.places.empty() ? 0 : c.places.front().operand;
       if (const ValueId v = m_.input(c.node, operand)) r.input = name(v);
     }
-    if (!r.repair.empty() && r.unrepaired.empty())
+    if (r.repair && r.unrepaired.empty())
       r.remedy = "--bucket-require repair may mend such nodes; the model then takes true extents as inputs";
     else if (r.remedy.empty())
       r.remedy = "mark other symbols, or mark this one as 'fixed'; docs/buckets.md says what helps";

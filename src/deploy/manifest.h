@@ -269,7 +269,9 @@ struct Buckets {
     std::string name, symbol;  // an int64 without dims: the true extent of the symbol
   };
   struct Repair {
-    std::string node, op, kind, text;
+    std::string node, op;
+    BucketRepair kind = BucketRepair::Mask;
+    std::string text;
   };
   struct Output {
     std::string name;
@@ -285,7 +287,9 @@ struct Buckets {
   struct Refusal {
     std::string reason, node, op;
     int axis = -1;  // -1: none
-    std::string input, content, needs, repair, unrepaired, remedy;
+    std::string input, content, needs;
+    std::optional<BucketRepair> repair;
+    std::string unrepaired, remedy;
   };
   struct Waste {
     std::string symbol;

@@ -204,7 +204,7 @@ json refusal_json(const Buckets::Refusal& r) {
   add("input", r.input);
   add("content", r.content);
   add("needs", r.needs);
-  add("repair", r.repair);
+  add("repair", r.repair ? std::string(word(*r.repair)) : "");
   add("unrepaired", r.unrepaired);
   return out;
 }
@@ -222,7 +222,8 @@ void add_texts(const Buckets& b, json& out) {
     out["assumptions"].push_back({{"node", a.node}, {"kind", word(a.kind)}, {"text", a.text}});
   if (b.refused) out["refused"] = refusal_json(*b.refused);
   for (const Buckets::Repair& r : b.repairs)
-    out["repairs"].push_back({{"node", r.node}, {"operator", r.op}, {"kind", r.kind}, {"text", r.text}});
+    out["repairs"].push_back(
+        {{"node", r.node}, {"operator", r.op}, {"kind", word(r.kind)}, {"text", r.text}});
 }
 
 json buckets_json(const Buckets& b, const std::vector<Device>& devices) {

@@ -65,6 +65,9 @@ class ManifestWalk : public JsonWalk {
       if (const auto i = choice(j, path, Words<E>::all, Words<E>::plural)) to = static_cast<E>(*i);
     };
   }
+  template <class E> Read to_word(std::optional<E>& to) {
+    return [this, &to](const Json& j, const Path& path) { to_word(to.emplace())(j, path); };
+  }
   // Reads a list, each entry with `read(entry, path, place in the list)`.
   template <class T, class F> Read to_list(std::vector<T>& to, std::string_view of, F read) {
     return [this, &to, of, read](const Json& j, const Path& path) {

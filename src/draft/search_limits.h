@@ -8,12 +8,12 @@
 // Code that stops at one of SearchLimit calls Draft::hit_limit(); the report names it (docs/report.md).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+
+#include "graphopt/search_limit.h"
 
 namespace graphopt {
 
@@ -96,43 +96,9 @@ struct SearchLimits {
 };
 inline constexpr SearchLimits kSearchLimits;
 
-// The limits that can cost a rewrite; the others only choose the way to the same result.
-enum class SearchLimit : std::uint8_t {
-  ClusterVisits,
-  ForkConsumers,
-  ConstantElements,
-  PathNodes,
-  PathOperands,
-  BranchNodes,
-  BlockChain,
-  StridedSlices,
-  StridedReaders,
-  SliceChain,
-  CommonUses,
-  CommonOperands,
-  DuplicateUses,
-  RegionUpdate,
-  RegionVisits,
-  ClusterEdges,
-};
-
-// By SearchLimit: the names in the report, which are those of the fields above.
-inline constexpr std::array<std::string_view, 16> kSearchLimitNames = {
-    "cluster-visits",  "fork-consumers", "constant-elements", "path-nodes",
-    "path-operands",   "branch-nodes",   "block-chain",       "strided-slices",
-    "strided-readers", "slice-chain",    "common-uses",       "common-operands",
-    "duplicate-uses",  "region-update",  "region-visits",     "cluster-edges",
-};
-static_assert(kSearchLimitNames.size() == static_cast<std::size_t>(SearchLimit::ClusterEdges) + 1);
-static_assert(std::ranges::none_of(kSearchLimitNames, &std::string_view::empty));
-
-constexpr std::string_view limit_name(SearchLimit limit) {
-  return kSearchLimitNames[static_cast<std::size_t>(limit)];
-}
-
 // How often each limit decided something, and which one did last.
 struct LimitHits {
-  std::array<std::uint64_t, kSearchLimitNames.size()> times{};
+  std::array<std::uint64_t, Words<SearchLimit>::all.size()> times{};
   std::optional<SearchLimit> last;
 
   void add(SearchLimit limit) {

@@ -14,8 +14,7 @@ CheckOptions check_options(const CheckStage::Options& options, const GivenInputs
 
 CheckStage::Report check_figures(const CheckReport& check) {
   CheckStage::Report out;
-  constexpr const char* kVerdicts[] = {"same", "different", "not checked"};
-  out.verdict = kVerdicts[static_cast<std::size_t>(check.verdict)];
+  out.verdict = check.verdict;
   out.why = check.why;
   out.runtime = check.runtime;
   for (const CheckRun& run : check.runs) ++(run.skipped.empty() ? out.runs : out.skipped);

@@ -41,7 +41,7 @@ Json report_json(const Report& r) {
   for (const Report::StageTime& t : r.stages)
     stages.push_back({{"name", stage_name(t.stage)}, {"seconds", t.seconds}});
   Json& limits = out["limits"] = Json::array();
-  for (const Report::Limit& l : r.limits) limits.push_back({{"name", l.name}, {"times", l.times}});
+  for (const Report::Limit& l : r.limits) limits.push_back({{"name", word(l.limit)}, {"times", l.times}});
   for (const StageEntry* stage : all_stages())
     if (stage->to_json) stage->to_json(r, out);
   out["warnings"] = r.warnings;
@@ -59,7 +59,7 @@ std::string to_json(const Report& r) { return json_text(report_json(r)); }
 std::string to_json(const Inspection& in) {
   Json out = {{"format_number", kJsonFormat},
               {"file", in.file},
-              {"format", in.format},
+              {"format", word(in.format)},
               {"ir_version", in.ir_version},
               {"producer", in.producer},
               {"producer_version", in.producer_version},

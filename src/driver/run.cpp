@@ -60,10 +60,10 @@ void Run::warn(std::string text) {
   report.warnings.push_back(std::move(text));
 }
 
-void Run::add_limit(std::string_view name, std::uint64_t times) {
-  const auto known = std::ranges::find(report.limits, name, &Report::Limit::name);
+void Run::add_limit(SearchLimit limit, std::uint64_t times) {
+  const auto known = std::ranges::find(report.limits, limit, &Report::Limit::limit);
   if (known != report.limits.end()) known->times += times;
-  else report.limits.push_back({std::string(name), times});
+  else report.limits.push_back({limit, times});
 }
 
 bool Run::out_of_time() const {

@@ -57,7 +57,7 @@ class Run {
   std::unique_ptr<Specialized> specialized;  // when there are buckets
 
   void warn(std::string text);
-  void add_limit(std::string_view name, std::uint64_t times);
+  void add_limit(SearchLimit limit, std::uint64_t times);
   bool out_of_time() const;
   Error stopped() const;  // the error of a run that is out of time
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graphopt/search_limit.h"
 #include "ir/model.h"
 
 namespace graphopt {
@@ -24,7 +25,7 @@ struct KeptMove {
 
 // How often a limit of the search refused a candidate or cut it short.
 struct LimitCount {
-  std::string_view name;
+  SearchLimit limit{};
   std::uint64_t times = 0;
 };
 
@@ -40,10 +41,10 @@ struct MoveLog {
   std::vector<GraphCost> costs;    // in the order of the searches
   std::vector<LimitCount> limits;  // each once, those that were met
 
-  void add_limit(std::string_view name, std::uint64_t times) {
-    const auto known = std::ranges::find(limits, name, &LimitCount::name);
+  void add_limit(SearchLimit limit, std::uint64_t times) {
+    const auto known = std::ranges::find(limits, limit, &LimitCount::limit);
     if (known != limits.end()) known->times += times;
-    else limits.push_back({name, times});
+    else limits.push_back({limit, times});
   }
 };
 

@@ -89,7 +89,7 @@ class Search {
   void record_limits() {
     LimitHits& hits = d_.limit_hits();
     for (std::size_t i = 0; i < hits.times.size(); ++i)
-      if (hits.times[i] > 0) moves_->add_limit(kSearchLimitNames[i], hits.times[i]);
+      if (hits.times[i] > 0) moves_->add_limit(static_cast<SearchLimit>(i), hits.times[i]);
     hits = {};
   }
 
@@ -477,7 +477,7 @@ class Search {
     const std::optional<SearchLimit> limit = d_.limit_hits().last;
     refused_.push_back({std::string(c_.journal.pass()), kind, std::string(refusal_text(why)),
                         place_of(d_.model(), place), std::move(value),
-                        why == MoveRefusal::Limit && limit ? limit_name(*limit) : std::string_view{}});
+                        why == MoveRefusal::Limit ? limit : std::nullopt});
   }
 
   // Returns the node of the model that n is or, for a new node, one upstream of it.

@@ -104,7 +104,6 @@ void add_optimization_rows(Rows& rows) {
        .help = "write regions into the model: none (default), metadata, functions",
        .changes_result = true,
        .stage = "regions"},
-      {{"none", RegionForm::None}, {"metadata", RegionForm::Metadata}, {"functions", RegionForm::Functions}},
       [](auto& o) -> auto& { return o.regions.form; }));
   rows.push_back(bytes_row<Options>({.name = "--fold-limit",
                                      .group = kGroup,

@@ -72,7 +72,7 @@ std::vector<CleanUpStage::Refused> asked_refusals(const RefusalLog& log, const M
     });
     if (asked)
       out.push_back({r.pass, std::string(r.kind), r.reason, to_string(r.place), node_name(r), r.place.op,
-                     r.value, std::string(r.limit)});
+                     r.value, r.limit});
   }
   return out;
 }

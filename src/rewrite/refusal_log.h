@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/search_limit.h"
 
 namespace graphopt {
 
@@ -15,8 +17,8 @@ struct RefusedCandidate {
   std::string_view kind;  // of a search: listed in docs/hoisting.md, like its reasons; else the rule's name
   std::string reason;
   Place place;
-  std::string value;       // the first result of the node at that place, or the initializer
-  std::string_view limit;  // of reason "limit": its name; "" where a limit has none
+  std::string value;                      // the first result of the node at that place, or the initializer
+  std::optional<SearchLimit> limit = {};  // of reason "limit", where one limit is to blame
 };
 
 struct RefusalLog {

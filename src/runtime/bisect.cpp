@@ -10,7 +10,6 @@ namespace graphopt {
 Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t budget)>& make,
                             const std::function<CheckReport(const ModelSource&)>& check) {
   using Outcome = BisectReport::Outcome;
-  using Verdict = CheckReport::Verdict;
   BisectReport report;
 
   auto whole = make(Journal::kNoLimit);
@@ -18,8 +17,8 @@ Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t
   ++report.steps;
   report.rewrites = whole->rewrites;
   report.check = check(whole->model);
-  if (report.check.verdict != Verdict::Different) {
-    report.outcome = report.check.verdict == Verdict::Same ? Outcome::Clean : Outcome::NotRun;
+  if (report.check.verdict != CheckVerdict::Different) {
+    report.outcome = report.check.verdict == CheckVerdict::Same ? Outcome::Clean : Outcome::NotRun;
     return report;
   }
   report.culprit = whole->last;
@@ -38,12 +37,12 @@ Result<BisectReport> bisect(const std::function<Result<BisectStep>(std::uint64_t
     if (!step) return std::move(step.errors());
     ++report.steps;
     CheckReport c = check(step->model);
-    if (c.verdict == Verdict::NotRun) {
+    if (c.verdict == CheckVerdict::NotChecked) {
       report.outcome = Outcome::NotRun;
       report.check = std::move(c);
       return report;
     }
-    if (c.verdict == Verdict::Same) {
+    if (c.verdict == CheckVerdict::Same) {
       passes = middle;
       passes_known = true;
       continue;

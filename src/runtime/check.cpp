@@ -66,7 +66,7 @@ struct Checker::State {
   std::vector<Case> cases;
   std::vector<CheckRun> skipped;
   std::uint64_t kept = 0;
-  CheckReport refused;  // the reason why nothing can be compared; Verdict::NotRun
+  CheckReport refused;  // the reason why nothing can be compared; CheckVerdict::NotChecked
   bool ready = false, prepared = false;
 
   // Opens the runtime, loads the original, finds the cases. Done once; returns false when nothing can be
@@ -286,7 +286,7 @@ CheckReport Checker::check(const ModelSource& optimized) {
   if (!s.prepare()) return s.refused;
   CheckReport report;
   report.runtime = s.refused.runtime;
-  report.verdict = CheckReport::Verdict::Different;
+  report.verdict = CheckVerdict::Different;
   auto loaded = RuntimeSession::load(s.runtime, optimized);
   if (!loaded) {
     report.why = fmt::format("{} loads {} but not {}: {}", report.runtime, s.options.first, s.options.second,
@@ -323,8 +323,8 @@ CheckReport Checker::check(const ModelSource& optimized) {
   if (bad > 1)
     report.why += wrong == 0 ? fmt::format(", the largest of {} differences", bad)
                              : fmt::format(", and {} more failures", bad - 1);
-  if (bad == 0) report.verdict = compared > 0 ? CheckReport::Verdict::Same : CheckReport::Verdict::NotRun;
-  if (report.verdict == CheckReport::Verdict::NotRun)
+  if (bad == 0) report.verdict = compared > 0 ? CheckVerdict::Same : CheckVerdict::NotChecked;
+  if (report.verdict == CheckVerdict::NotChecked)
     report.why = std::string(s.options.first) + " ran once but not again";
   return report;
 }
@@ -338,13 +338,13 @@ std::optional<Error> to_error(const CheckReport& report, std::string file) {
   Error e{.kind = ErrorKind::CheckFailed, .place = {}, .what = {}, .remedy = {}};
   e.place.file = std::move(file);
   switch (report.verdict) {
-    case CheckReport::Verdict::Same: return std::nullopt;
-    case CheckReport::Verdict::NotRun:
+    case CheckVerdict::Same: return std::nullopt;
+    case CheckVerdict::NotChecked:
       e.kind = ErrorKind::NotChecked;
       e.what = "not checked: " + report.why;
       e.remedy = report.remedy;
       return e;
-    case CheckReport::Verdict::Different: break;
+    case CheckVerdict::Different: break;
   }
   e.what = "the optimized model does not compute the same: " + report.why;
   e.remedy = "nothing was written; --bisect names the pass and the rewrite, --disable-pass leaves a pass out";

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/stages/check.h"
 #include "runtime/inputs.h"
 #include "runtime/model_source.h"
 
@@ -60,10 +61,9 @@ struct CheckRun {
 };
 
 struct CheckReport {
-  enum class Verdict : std::uint8_t { Same, Different, NotRun };
-  Verdict verdict = Verdict::NotRun;
+  CheckVerdict verdict = CheckVerdict::NotChecked;
   std::string why;      // one line: the first difference, or why nothing was compared
-  std::string remedy;   // for NotRun
+  std::string remedy;   // of NotChecked
   std::string runtime;  // "ONNX Runtime 1.31.1"; empty when none was opened
   // Of Different: numbers of a model with float16 or bfloat16 inside differ, which need not be a defect.
   bool half = false;

@@ -94,7 +94,7 @@ TEST(BucketDecision, ARefusalNamesTheFirstNodeAndWhatItNeeds) {
   ASSERT_TRUE(c.decision.refusal);
   EXPECT_EQ(c.model->text(c.model->node(c.decision.refusal->node).name), "mean");
   EXPECT_EQ(c.decision.refusal->axis, 0);
-  EXPECT_EQ(c.decision.refusal->repair, Repair::TrueMean);
+  EXPECT_EQ(c.decision.refusal->repair, BucketRepair::TrueMean);
 }
 
 // Positions 0 .. s - 1 (plus 2) of a table of 16 rows.

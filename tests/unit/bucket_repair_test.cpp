@@ -48,7 +48,7 @@ struct Case {
   std::string kinds() const {
     std::string out;
     for (const RepairedNode& s : repaired.steps)
-      out += (out.empty() ? "" : ", ") + std::string(repair_name(s.kind)) + " " + s.node;
+      out += (out.empty() ? "" : ", ") + std::string(word(s.kind)) + " " + s.node;
     return out;
   }
   std::string inputs() const {

@@ -35,9 +35,9 @@ struct Line {
         [this](const ModelSource& m) {
           const std::uint64_t n = std::stoull(std::string(m.bytes));
           CheckReport r;
-          r.verdict = unrunnable.contains(n) ? CheckReport::Verdict::NotRun
-                      : bad.contains(n)      ? CheckReport::Verdict::Different
-                                             : CheckReport::Verdict::Same;
+          r.verdict = unrunnable.contains(n) ? CheckVerdict::NotChecked
+                      : bad.contains(n)      ? CheckVerdict::Different
+                                             : CheckVerdict::Same;
           r.why = "budget " + std::string(m.bytes);
           return r;
         });

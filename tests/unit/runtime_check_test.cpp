@@ -16,7 +16,6 @@ namespace graphopt {
 namespace {
 
 using test::Planned;
-using Verdict = CheckReport::Verdict;
 
 class Check : public testing::Test {
  protected:
@@ -36,9 +35,9 @@ class Check : public testing::Test {
   static void expect_different(const std::string& original, const std::string& optimized,
                                const std::string& output) {
     const CheckReport self = compare(original, original);
-    EXPECT_EQ(self.verdict, Verdict::Same) << self.why;
+    EXPECT_EQ(self.verdict, CheckVerdict::Same) << self.why;
     const CheckReport r = compare(original, optimized);
-    EXPECT_EQ(r.verdict, Verdict::Different) << r.why;
+    EXPECT_EQ(r.verdict, CheckVerdict::Different) << r.why;
     const auto bad =
         std::ranges::find_if(r.worst, [&](const OutputDifference& d) { return d.output == output; });
     ASSERT_NE(bad, r.worst.end());
@@ -51,7 +50,7 @@ TEST_F(Check, AModelIsEqualToItselfUnderSeveralBindings) {
       "g (float[batch, 3] x) => (float[batch, 2] y, float[batch, 3] z) <float[3, 2] w = {1,2,3,4,5,6}> { y = "
       "MatMul(x, w)\n z = Tanh(x) }";
   const CheckReport r = compare(text, text, {.seeds = 2, .tolerance = 0.0, .ort = {}});
-  EXPECT_EQ(r.verdict, Verdict::Same) << r.why;
+  EXPECT_EQ(r.verdict, CheckVerdict::Same) << r.why;
   EXPECT_TRUE(r.runtime.starts_with("ONNX Runtime 1."));
   ASSERT_EQ(r.worst.size(), 2u);
   EXPECT_EQ(r.worst[0].output, "y");
@@ -72,8 +71,8 @@ TEST_F(Check, SeesAWrongWeight) {
 TEST_F(Check, ToleranceDecides) {
   const std::string a = "g (float[n] x) => (float[n] y) <float w = {1}> { y = Mul(x, w) }";
   const std::string b = "g (float[n] x) => (float[n] y) <float w = {1.001}> { y = Mul(x, w) }";
-  EXPECT_EQ(compare(a, b).verdict, Verdict::Different);
-  EXPECT_EQ(compare(a, b, {.seeds = 1, .tolerance = 0.01, .ort = {}}).verdict, Verdict::Same);
+  EXPECT_EQ(compare(a, b).verdict, CheckVerdict::Different);
+  EXPECT_EQ(compare(a, b, {.seeds = 1, .tolerance = 0.01, .ort = {}}).verdict, CheckVerdict::Same);
 }
 
 TEST_F(Check, SeesASwappedOperand) {
@@ -135,14 +134,14 @@ TEST_F(Check, SeesTypeShapeAndMissingOutputs) {
   const std::string a = "g (float[n] x) => (float[n] y, float[n] z) { y = Neg(x)\n z = Abs(x) }";
   const CheckReport type = compare(
       a, "g (float[n] x) => (double[n] y, float[n] z) { v = Neg(x)\n y = Cast<to = 11>(v)\n z = Abs(x) }");
-  EXPECT_EQ(type.verdict, Verdict::Different);
+  EXPECT_EQ(type.verdict, CheckVerdict::Different);
   EXPECT_EQ(type.worst.at(0).problem, "type float became double");
   const CheckReport shape = compare(a,
                                     "g (float[n] x) => (float[1, n] y, float[n] z) <int64[1] o = {0}> { v = "
                                     "Neg(x)\n y = Unsqueeze(v, o)\n z = Abs(x) }");
   EXPECT_NE(shape.worst.at(0).problem.find("shape ["), std::string::npos);
   const CheckReport missing = compare(a, "g (float[n] x) => (float[n] y) { y = Neg(x) }");
-  EXPECT_EQ(missing.verdict, Verdict::Different);
+  EXPECT_EQ(missing.verdict, CheckVerdict::Different);
   EXPECT_EQ(missing.worst.at(1).problem, "is missing");
 }
 
@@ -150,13 +149,13 @@ TEST_F(Check, RandomOutputsAreHeldToTypeAndShape) {
   const std::string a =
       "g (float[64] x) => (float[64] y, float[64] z) { y = RandomNormalLike(x)\n z = Neg(x) }";
   const CheckReport same = compare(a, a);
-  EXPECT_EQ(same.verdict, Verdict::Same) << same.why;
+  EXPECT_EQ(same.verdict, CheckVerdict::Same) << same.why;
   EXPECT_TRUE(same.worst.at(0).random || same.worst.at(0).max_abs == 0);
   EXPECT_EQ(compare(a,
                     "g (float[64] x) => (float[1, 64] y, float[64] z) { y = RandomNormal<shape = [1, "
                     "64]>()\n z = Neg(x) }")
                 .verdict,
-            Verdict::Different);
+            CheckVerdict::Different);
 }
 
 TEST_F(Check, RunsEveryKindOfInput) {
@@ -183,7 +182,7 @@ TEST_F(Check, RunsEveryKindOfInput) {
            "g () => (float y) { y = Constant<value = float {3}>() }",
        }) {
     const CheckReport r = compare(text, text);
-    EXPECT_EQ(r.verdict, Verdict::Same) << text << ": " << r.why;
+    EXPECT_EQ(r.verdict, CheckVerdict::Same) << text << ": " << r.why;
   }
 }
 
@@ -195,7 +194,7 @@ TEST_F(Check, SeesAWrongString) {
 TEST_F(Check, AnOperatorThatTheRuntimeLacksIsNotChecked) {
   const std::string a = "g (float[n] x) => (float[n] y) { y = custom.Mystery(x) }";
   const CheckReport r = compare(a, a);
-  EXPECT_EQ(r.verdict, Verdict::NotRun);
+  EXPECT_EQ(r.verdict, CheckVerdict::NotChecked);
   EXPECT_NE(r.why.find("does not load the original model"), std::string::npos) << r.why;
   EXPECT_NE(r.why.find("Mystery"), std::string::npos) << r.why;
   EXPECT_EQ(r.why.find('\n'), std::string::npos);
@@ -211,10 +210,10 @@ TEST_F(Check, TheCoarsestTypeInsideDecidesWhatIsEqual) {
   const std::string half = part + "a = Mul(x, p)\n h = Cast <to = 10> (a)\n y = Cast <to = 1> (h) }";
   const std::string full = part + "y = Mul(x, p) }";
   const CheckReport r = compare(half, full);
-  EXPECT_EQ(r.verdict, Verdict::Same) << r.why;
+  EXPECT_EQ(r.verdict, CheckVerdict::Same) << r.why;
   ASSERT_EQ(r.worst.size(), 1u);
   EXPECT_GT(r.worst[0].max_rel, 1e-4);
-  EXPECT_EQ(compare(half, full, {.tolerance = 1e-4, .ort = {}}).verdict, Verdict::Different);
+  EXPECT_EQ(compare(half, full, {.tolerance = 1e-4, .ort = {}}).verdict, CheckVerdict::Different);
   expect_different(half, part + "b = Add(x, p)\n y = Mul(b, p) }", "y");
   expect_different(full, half, "y");  // nothing rounds in the original
 }
@@ -223,7 +222,7 @@ TEST_F(Check, ADifferenceInFloat16IsSaidToBePossible) {
   const std::string part = "g (float[n] x) => (float[n] y) <float16 p = {1}> { h = Cast <to = 10> (x)\n ";
   const CheckReport r = compare(part + "a = Mul(h, p)\n y = Cast <to = 1> (a) }",
                                 part + "a = Mul(h, p)\n b = Add(a, a)\n y = Cast <to = 1> (b) }");
-  EXPECT_EQ(r.verdict, Verdict::Different);
+  EXPECT_EQ(r.verdict, CheckVerdict::Different);
   EXPECT_TRUE(r.half);
   EXPECT_NE(to_error(r, "in.onnx")->remedy.find("float16"), std::string::npos);
 }
@@ -236,11 +235,11 @@ TEST_F(Check, SmallResultsOfASigmoidHaveTheDigitsOfLargeOnes) {
            " }";
   };
   const std::string moved = "y = Reshape(s, all)", less = "y = Sub(s, off)", scaled = "y = Mul(s, one)";
-  EXPECT_EQ(compare(model("0", moved), model("1.2e-7", less)).verdict, Verdict::Same);
+  EXPECT_EQ(compare(model("0", moved), model("1.2e-7", less)).verdict, CheckVerdict::Same);
   expect_different(model("0", moved), model("1e-6", less), "y");
   expect_different(model("0", scaled), model("1.2e-7", less), "y");
   EXPECT_EQ(compare(model("0", moved), model("1.2e-7", less), {.tolerance = 1e-4, .ort = {}}).verdict,
-            Verdict::Different);
+            CheckVerdict::Different);
 }
 
 TEST_F(Check, AModelThatNoInputSuitsIsNotChecked) {
@@ -249,17 +248,17 @@ TEST_F(Check, AModelThatNoInputSuitsIsNotChecked) {
       "g (float[5] x) => (float y) <int64[2] s = {2, 3}, int64 one = {1}> { k = Identity(s)\n y = Reshape(x, "
       "k) }";
   const CheckReport r = compare(a, a);
-  EXPECT_EQ(r.verdict, Verdict::NotRun) << r.why;
+  EXPECT_EQ(r.verdict, CheckVerdict::NotChecked) << r.why;
   EXPECT_FALSE(r.runs.empty());
 }
 
 TEST_F(Check, AnOptimizedModelThatDoesNotLoadOrRunIsDifferent) {
   const std::string a = "g (float[n] x) => (float[n] y) { y = Neg(x) }";
   EXPECT_EQ(compare(a, "g (float[n] x) => (float[n] y) { y = custom.Mystery(x) }").verdict,
-            Verdict::Different);
+            CheckVerdict::Different);
   const CheckReport r =
       compare(a, "g (float[n] x) => (float[k] y) <int64[1] s = {7919}> { y = Reshape(x, s) }");
-  EXPECT_EQ(r.verdict, Verdict::Different);
+  EXPECT_EQ(r.verdict, CheckVerdict::Different);
   EXPECT_NE(r.why.find("fails to run"), std::string::npos) << r.why;
 }
 
@@ -270,7 +269,7 @@ TEST_F(Check, AFileIsReadWhereItLies) {
   std::ofstream(file, std::ios::binary) << a.bytes;
   const CheckReport r = check_models(test::source(a.bytes),
                                      {.path = file.string(), .bytes = {}, .external_folder = {}}, a.plan, {});
-  EXPECT_EQ(r.verdict, Verdict::Same) << r.why;
+  EXPECT_EQ(r.verdict, CheckVerdict::Same) << r.why;
   std::filesystem::remove(file);
 }
 
@@ -279,7 +278,7 @@ TEST(CheckWithoutRuntime, SaysSo) {
   CheckOptions options;
   options.ort = "/nonexistent/libonnxruntime.so";
   const CheckReport r = check_models(test::source(a.bytes), test::source(a.bytes), a.plan, options);
-  EXPECT_EQ(r.verdict, Verdict::NotRun);
+  EXPECT_EQ(r.verdict, CheckVerdict::NotChecked);
   const auto e = to_error(r, "in.onnx");
   ASSERT_TRUE(e.has_value());
   EXPECT_NE(e->what.find("/nonexistent/libonnxruntime.so"), std::string::npos) << e->what;
@@ -291,7 +290,7 @@ TEST(CheckWithoutRuntime, ALibraryThatIsSomethingElse) {
   options.ort = "libc.so.6";
   const Planned a("g (float[n] x) => (float[n] y) { y = Neg(x) }");
   const CheckReport r = check_models(test::source(a.bytes), test::source(a.bytes), a.plan, options);
-  EXPECT_EQ(r.verdict, Verdict::NotRun);
+  EXPECT_EQ(r.verdict, CheckVerdict::NotChecked);
   EXPECT_NE(r.why.find("not ONNX Runtime"), std::string::npos) << r.why;
 }
 

@@ -77,9 +77,9 @@ TEST(Stages, ReportWhatTheyFound) {
   Report report;
   report.stages.push_back({Stage::CleanUp, 0.5});
   report.clean_up.passes.push_back({"drop-noop", 2, 3, 0.25, {{"dropped", 3}}});
-  report.clean_up.stopped = "fixed point";
-  report.check =
-      CheckStage::Report{"same", "", "ONNX Runtime", 2, 1, {{"y", 1.0 / 0.0, 0, 0, false, false, true, ""}}};
+  report.clean_up.stopped = CleanUpEnd::FixedPoint;
+  report.check = CheckStage::Report{
+      CheckVerdict::Same, "", "ONNX Runtime", 2, 1, {{"y", 1.0 / 0.0, 0, 0, false, false, true, ""}}};
   report.save.files.push_back({"out.onnx", 12});
   const nlohmann::json json = nlohmann::json::parse(to_json(report));
   EXPECT_EQ(json["stages"].dump(), R"([{"name":"clean-up","seconds":0.5}])");

@@ -47,7 +47,7 @@ class Compare final : public Verb {
     const Result<Comparison> found =
         attended(*this, "compare", console, [&] { return compare(options_, console); });
     if (!found) return fail(found.errors(), console);
-    const bool differ = found->figures.check && found->figures.check->verdict == "different";
+    const bool differ = found->figures.check && found->figures.check->verdict == CheckVerdict::Different;
     const int status =
         tell_result(tool, [&] { return to_json(*found); }, [&] { return text_of(*found, differ); }, console);
     if (status != 0) return status;

@@ -60,7 +60,7 @@ class InspectionText {
   void row(std::string_view name, std::string_view text) { out_ += fmt::format("  {:<32} {}\n", name, text); }
 
   void head() {
-    out_ = fmt::format("{}: {}, IR version {}", visible(in_.file), in_.format, in_.ir_version);
+    out_ = fmt::format("{}: {}, IR version {}", visible(in_.file), word(in_.format), in_.ir_version);
     if (!in_.producer.empty())
       out_ += fmt::format(", made by {} {}", visible(in_.producer), visible(in_.producer_version));
     out_ += '\n';
@@ -221,7 +221,7 @@ std::string text_of(const Bucketability& b) {
     out += fmt::format("  {:<32} {}\n", visible(a.node), visible(a.text));
   if (!b.repairs.empty()) heading(out, fmt::format("repairs ({})", b.repairs.size()));
   for (const Bucketability::Repair& s : b.repairs)
-    out += fmt::format("  {:<32} {}: {}\n", visible(s.node), s.kind, visible(s.text));
+    out += fmt::format("  {:<32} {}: {}\n", visible(s.node), word(s.kind), visible(s.text));
   if (!b.extra_inputs.empty()) heading(out, fmt::format("inputs that are added ({})", b.extra_inputs.size()));
   for (const Bucketability::ExtraInput& i : b.extra_inputs)
     out += fmt::format("  {:<32} int64 []  the true extent of {}\n", visible(i.name), visible(i.symbol));

@@ -30,8 +30,8 @@ class ReduceProgress final : public ReduceObserver {
 std::string summary(const ReduceReport& r) {
   std::string out = fmt::format("nodes  {} -> {} (with Constant nodes)\nbytes  {} -> {}\n", r.nodes_before,
                                 r.nodes_after, r.bytes_before, r.bytes_after);
-  out += fmt::format("test   {}, {} runs in {:.1f} s; {} candidates were invalid and not tested\n", r.status,
-                     r.tests, r.seconds, r.invalid);
+  out += fmt::format("test   {}, {} runs in {:.1f} s; {} candidates were invalid and not tested\n",
+                     status_text(r.status), r.tests, r.seconds, r.invalid);
   if (r.nodes_after == 0)
     out += "no node is left: the test ends so on an empty model, too, and may not look at the model at all\n";
   if (r.stopped) out += "stopped early: a longer run may make it smaller\n";

@@ -126,7 +126,7 @@ std::string before_after_table(const Report& report, bool all_operators) {
   if (all_operators && !report.limits.empty()) {
     out += "  limits of the search that were met:";
     for (const Report::Limit& l : report.limits)
-      out += fmt::format("{} {} ({} time{})", &l == report.limits.data() ? "" : ",", l.name, l.times,
+      out += fmt::format("{} {} ({} time{})", &l == report.limits.data() ? "" : ",", word(l.limit), l.times,
                          l.times == 1 ? "" : "s");
     out += '\n';
   }
@@ -267,8 +267,9 @@ std::string bucket_table(const Report& report, bool all) {
 std::string check_table(const CheckStage::Report& check) {
   const bool moved = std::ranges::any_of(check.outputs, [](const auto& d) { return !(d.max_abs == 0); });
   std::string out = fmt::format(
-      "graphopt: check: {}{}, {} run{}{}, {}\n", check.verdict,
-      check.verdict == "same" && moved ? " within the tolerance" : "", check.runs, check.runs == 1 ? "" : "s",
+      "graphopt: check: {}{}, {} run{}{}, {}\n", word(check.verdict),
+      check.verdict == CheckVerdict::Same && moved ? " within the tolerance" : "", check.runs,
+      check.runs == 1 ? "" : "s",
       check.bucket_runs == 0 ? "" : fmt::format(", {} in buckets", check.bucket_runs), check.runtime);
   out += fmt::format("  {:<32}{:>12}{:>12}\n", "output", "max abs", "max rel");
   for (const CheckStage::Difference& d : check.outputs) {
@@ -346,7 +347,7 @@ std::string explain_pass(const Report& report, const std::string& pass, bool all
   for (const CleanUpStage::Refused& e : report.clean_up.explain)
     if (e.pass == pass)
       lines.push_back({e.kind, visible(e.op), visible(e.node.empty() ? e.value : e.node),
-                       visible(e.reason) + (e.limit.empty() ? "" : ": " + e.limit)});
+                       visible(e.reason) + (e.limit ? ": " + std::string(word(*e.limit)) : "")});
   if (!lines.empty()) {
     const char* reason = has_words(report, pass) ? "reason (docs/hoisting.md explains each)" : "reason";
     lines.insert(lines.begin(), {"refused", "operator", "node", reason});

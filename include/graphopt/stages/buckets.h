@@ -55,6 +55,21 @@ template <> struct Words<BucketAssumption> {
   static constexpr std::array<std::string_view, 2> all = {"mask-dominates", "indices-not-negative"};
 };
 
+// What makes a node safe that reads padding.
+enum class BucketRepair : std::uint8_t {
+  Mask,            // what is not true gets a harmless element before the node
+  MaskProduct,     // the same for operands of a product
+  TrueMean,        // a masked sum divided by the true count
+  TrueStatistics,  // normalize by masked sums and the true count
+  LastIndex,       // count from the true end
+  Lengths,         // give the recurrence its lengths
+};
+template <> struct Words<BucketRepair> {
+  static constexpr std::string_view plural = "kinds";
+  static constexpr std::array<std::string_view, 6> all = {
+      "mask", "mask-product", "true-mean", "true-statistics", "last-index", "lengths"};
+};
+
 // Extents are texts over the symbols of the model: "seq", "floor((h)/(2))", "past + seq". A layout is an
 // extent, a product "batch x seq" (merged axes), or segments "past ++ seq" (joined ones); what contains a
 // symbol of the buckets is padded behind it.
@@ -99,16 +114,19 @@ struct Bucketability {
     std::string op, node;  // empty where no single node is to blame
     int axis = -1;         // of its operand; -1: none
     std::string input;     // the operand
-    std::string reason, content, needs, repair;
-    std::string unrepaired;  // why it was not repaired; empty where repairs were not asked for
-    std::string remedy;      // what may help
+    std::string reason, content, needs;
+    std::optional<BucketRepair> repair;  // none is known
+    std::string unrepaired;              // why it was not repaired; empty where repairs were not asked for
+    std::string remedy;                  // what may help
   };
   std::optional<Refusal> refused;  // where the verdict is Refused
 
   // Where repairs were asked for: what was done to nodes, in that order, and the inputs that this adds, an
   // int64 without dims each, which carries the true extent of a symbol in every run.
   struct Repair {
-    std::string op, node, kind, text;
+    std::string op, node;
+    BucketRepair kind = BucketRepair::Mask;
+    std::string text;
   };
   std::vector<Repair> repairs;
   struct ExtraInput {

@@ -6,7 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "graphopt/words.h"
+
 namespace graphopt {
+
+enum class CheckVerdict : std::uint8_t {
+  Same,
+  Different,
+  NotChecked,  // no input set was run on both
+};
+template <> struct Words<CheckVerdict> {
+  static constexpr std::string_view plural = "verdicts";
+  static constexpr std::array<std::string_view, 3> all = {"same", "different", "not checked"};
+};
 
 struct CheckStage {
   struct Options {
@@ -29,12 +41,12 @@ struct CheckStage {
     std::string problem;
   };
   struct Report {
-    std::string verdict;                  // "same"; of a run that failed "different" or "not checked"
-    std::string why;                      // of any other verdict than "same", one line
-    std::string runtime;                  // "ONNX Runtime 1.31.1"
-    std::uint64_t runs = 0, skipped = 0;  // input sets: compared; not accepted by the original
-    std::vector<Difference> outputs;      // the largest difference of each output over all runs
-    std::uint64_t bucket_runs = 0;        // input sets: compared with models of buckets, padded and cut
+    CheckVerdict verdict = CheckVerdict::NotChecked;  // of a run that did not fail Same
+    std::string why;                                  // of any other verdict than Same, one line
+    std::string runtime;                              // "ONNX Runtime 1.31.1"
+    std::uint64_t runs = 0, skipped = 0;              // input sets: compared; not accepted by the original
+    std::vector<Difference> outputs;                  // the largest difference of each output over all runs
+    std::uint64_t bucket_runs = 0;  // input sets: compared with models of buckets, padded and cut
   };
 };
 

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "graphopt/search_limit.h"
+#include "graphopt/words.h"
+
 namespace graphopt {
 
 inline constexpr std::uint64_t kDefaultFoldLimit = 64 * 1024;  // bytes that one folded constant may add
@@ -15,6 +18,17 @@ inline constexpr std::uint64_t kDefaultFoldLimit = 64 * 1024;  // bytes that one
 // to be there (CheckStage::Options::ort); the result then depends on its version. Only where results may
 // round: level 2 and 3 without `exact`.
 enum class FoldWith : std::uint8_t { Native, Ort };
+
+// Why the passes stopped.
+enum class CleanUpEnd : std::uint8_t {
+  None,        // none ran
+  FixedPoint,  // none found anything to do
+  Rounds,      // the limit of rounds was reached
+};
+template <> struct Words<CleanUpEnd> {
+  static constexpr std::string_view plural = "ends";
+  static constexpr std::array<std::string_view, 3> all = {"", "fixed point", "limit of rounds"};
+};
 
 struct CleanUpStage {
   struct Options {
@@ -59,7 +73,7 @@ struct CleanUpStage {
   // one in a body with the body's path before it, or `value` where it has none. `op`: its operator.
   struct Refused {
     std::string pass, kind, reason, place, node, op, value;
-    std::string limit;  // of reason "limit": the name of the limit, as in Report::limits; else empty
+    std::optional<SearchLimit> limit;  // of reason "limit", where one limit is to blame
   };
   // What FoldWith::Ort did.
   struct RuntimeFold {
@@ -74,7 +88,7 @@ struct CleanUpStage {
     std::vector<Refused> explain;
     std::optional<RuntimeFold> fold;
     std::uint64_t rounds = 0, rewrites = 0;
-    std::string stopped;  // why the passes stopped: "fixed point", "limit of rounds"; "" when none ran
+    CleanUpEnd stopped = CleanUpEnd::None;
   };
 };
 

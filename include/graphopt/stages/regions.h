@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "graphopt/words.h"
+
 namespace graphopt {
 
 // The form in which regions are written into the model.
@@ -13,6 +15,10 @@ enum class RegionForm : std::uint8_t {
   None,
   Metadata,   // an entry of each node's metadata_props
   Functions,  // model-local functions
+};
+template <> struct Words<RegionForm> {
+  static constexpr std::string_view plural = "forms";
+  static constexpr std::array<std::string_view, 3> all = {"none", "metadata", "functions"};
 };
 
 struct RegionsStage {
@@ -28,7 +34,7 @@ struct RegionsStage {
     std::string function;              // the model-local function that it became; empty when it did not
   };
   struct Report {
-    std::string form = "none";  // the form in the model: "none", "metadata", "functions"
+    RegionForm form = RegionForm::None;  // that the model got
     std::vector<Region> regions;
     std::uint64_t launches = 0;  // regions, plus nodes outside regions that compute data
     std::string drawing;         // Graphviz text; empty when not requested

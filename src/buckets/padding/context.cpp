@@ -257,7 +257,7 @@ bool PaddingContext::refuse_padding(std::size_t i, AxisMask axes, const Content&
               .content = math.text(content),
               .needs = std::isinf(fill) && !is_float(v.type) ? std::string(least)
                                                              : math.text(ContentMath::number(fill)),
-              .repair = Repair::Mask};
+              .repair = BucketRepair::Mask};
   Contamination::Place place{i, {}, fill};
   for (std::size_t k = 0; k < v.rank(); ++k)
     if (((axes & v.padded) >> k & 1u) != 0) place.axes.push_back(static_cast<int>(k));

@@ -101,7 +101,7 @@ class PaddingContext {
   struct Blame {
     int axis = -1;
     std::string content = {}, needs = {};
-    Repair repair = Repair::None;
+    std::optional<BucketRepair> repair = {};
     std::vector<Contamination::Place> places = {};
     std::string remedy = {};
   };

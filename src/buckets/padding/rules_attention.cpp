@@ -198,7 +198,7 @@ class Attention {
     if (!not_finite.empty()) {
       const int axis = not_finite.front().axes.front();
       return c_.refuse("padding of its keys or values may not be finite",
-                       {.axis = axis, .repair = Repair::Mask, .places = std::move(not_finite)});
+                       {.axis = axis, .repair = BucketRepair::Mask, .places = std::move(not_finite)});
     }
     if (c_.dims.range(c_.layouts.extent(keys_)).low < 1)
       return c_.refuse("it may have no keys: with padding alone no score is defined");

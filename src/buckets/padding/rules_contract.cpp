@@ -138,7 +138,7 @@ class Contractor {
       if (known != padded.end()) not_finite.push_back(*known);
       else if (!padded.empty()) not_finite.push_back(padded.front());
     }
-    PaddingContext::Blame blame{.content = contents, .needs = "0", .repair = Repair::MaskProduct};
+    PaddingContext::Blame blame{.content = contents, .needs = "0", .repair = BucketRepair::MaskProduct};
     for (const std::size_t o : not_finite) {
       Contamination::Place place{k_.slots[o], {}, k_.zeros[o]};
       const AxisMask mask = region(o, labels) & k_.operands[o]->padded;

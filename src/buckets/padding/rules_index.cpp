@@ -86,7 +86,7 @@ bool may_index(PaddingContext& c, const PaddedValue& data, std::size_t axis, con
       if (!unknown)
         return c.refuse("its index may be negative, and counts then from the padded end of " +
                             c.axis_text(data, bit(axis)),
-                        {.axis = at, .repair = Repair::LastIndex});
+                        {.axis = at, .repair = BucketRepair::LastIndex});
       c.assume(BucketAssumption::IndicesNotNegative, "the indices from input '" +
                                                          std::string(c.m.text(c.m.value(index.origin).name)) +
                                                          "' are not negative");

@@ -207,7 +207,7 @@ bool slice(PaddingContext& c) {
     if (c.a.bucketed(begin) || (begin_from_end && v.is_padded(a)))
       return c.refuse("it starts at " + c.dims.print(begin) + " of axis " + std::to_string(a) +
                           ", counted from the padded end",
-                      {.axis = at, .repair = Repair::LastIndex});
+                      {.axis = at, .repair = BucketRepair::LastIndex});
     const LayoutId part = c.inferred(0, a);
     if (!part) return c.unknown_extent(0, a);
     l[a] = part;

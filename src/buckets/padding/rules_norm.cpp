@@ -36,13 +36,13 @@ std::optional<AxisMask> statistics_axes(PaddingContext& c, const PaddedValue& v)
 }
 
 // Operators whose statistics repair/repair_statistics.cpp writes as masked sums.
-Repair repair_of(OpKind kind) {
+std::optional<BucketRepair> repair_of(OpKind kind) {
   switch (kind) {
     case OpKind::InstanceNormalization:
     case OpKind::GroupNormalization:
     case OpKind::LayerNormalization:
-    case OpKind::RMSNormalization: return Repair::TrueStatistics;
-    default: return Repair::None;
+    case OpKind::RMSNormalization: return BucketRepair::TrueStatistics;
+    default: return std::nullopt;
   }
 }
 

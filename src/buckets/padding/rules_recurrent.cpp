@@ -51,7 +51,7 @@ bool recurrent(PaddingContext& c) {
     if (!has_lengths && direction != "forward")
       return c.refuse(
           "backwards it starts in the padding of " + c.axis_text(x, 1) + "; it has no sequence_lens",
-          {.axis = 0, .repair = Repair::Lengths});
+          {.axis = 0, .repair = BucketRepair::Lengths});
   }
   const bool finite = c.whole(0).finite() && c.weights(1).finite();
   const Content content =
@@ -61,7 +61,7 @@ bool recurrent(PaddingContext& c) {
     if (i > 0 && steps_padded && !has_lengths) {
       c.refuse("its final state is computed past the true end of " + c.axis_text(x, 1) +
                    "; it has no sequence_lens",
-               {.axis = 0, .repair = Repair::Lengths});
+               {.axis = 0, .repair = BucketRepair::Lengths});
       c.contaminate(i);
       continue;
     }

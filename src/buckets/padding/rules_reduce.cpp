@@ -103,7 +103,7 @@ bool reduce(PaddingContext& c) {
     const auto fill = neutral(c.kind);
     if (!fill)
       return c.refuse("it divides by the padded count of " + c.axis_text(v, padded),
-                      {.axis = std::countr_zero(padded), .repair = Repair::TrueMean});
+                      {.axis = std::countr_zero(padded), .repair = BucketRepair::TrueMean});
     const Content* bad =
         c.bad_padding(v, padded, [&](const Content& p) { return is_neutral(c, p, v.true_part()); });
     if (bad) return c.refuse_padding(0, padded, *bad, "it reduces", *fill);

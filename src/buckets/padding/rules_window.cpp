@@ -235,7 +235,8 @@ bool pool(PaddingContext& c) {
     const bool counts = c.kind == OpKind::AveragePool && c.attr(names::count_include_pad, 0) == 0;
     if (counts || up)
       return c.refuse("its last windows count padding of " + c.axis_text(x, reads) + " in the divisor",
-                      {.axis = std::countr_zero(reads), .repair = up ? Repair::None : Repair::TrueMean});
+                      {.axis = std::countr_zero(reads),
+                       .repair = up ? std::nullopt : std::optional(BucketRepair::TrueMean)});
     if (const Content* bad = c.bad_padding(x, reads, [&](const Content& p) { return c.math.is_zero(p); }))
       return c.refuse_padding(0, reads, *bad, "its last windows read", 0);
   }
@@ -269,7 +270,7 @@ bool global_pool(PaddingContext& c) {
   const AxisMask spatial = x.padded & ~AxisMask{3};
   if (spatial != 0 && c.kind == OpKind::GlobalAveragePool) {
     return c.refuse("it divides by the padded count of " + c.axis_text(x, spatial),
-                    {.axis = std::countr_zero(spatial), .repair = Repair::TrueMean});
+                    {.axis = std::countr_zero(spatial), .repair = BucketRepair::TrueMean});
   }
   const bool is_max = c.kind == OpKind::GlobalMaxPool;
   const Content* bad = c.bad_padding(x, spatial, [&](const Content& p) {

@@ -84,7 +84,8 @@ class ElementSearch {
       const Contamination* refusal = tried.analysis->refusal();
       if (!refusal) return weakened(std::move(tried));
       // No element changes a count.
-      const bool hopeless = refusal->repair == Repair::TrueMean || refusal->repair == Repair::TrueStatistics;
+      const bool hopeless =
+          refusal->repair == BucketRepair::TrueMean || refusal->repair == BucketRepair::TrueStatistics;
       if (!first.analysis) first = std::move(tried);
       if (hopeless) break;
     }

@@ -20,24 +20,13 @@ using AxisMask = std::uint32_t;  // a set of axes, a bit each
 inline constexpr int kMaxPaddedAxes = 6;
 inline constexpr std::size_t kMaxPaddedRank = 32;
 
-// What would make a node safe that reads padding.
-enum class Repair : std::uint8_t {
-  None,
-  Mask,            // select `fill` behind the true extent before the node
-  MaskProduct,     // the same for operands of a product
-  TrueMean,        // a masked sum divided by the true count
-  TrueStatistics,  // normalize by masked sums and the true count
-  LastIndex,       // count from the true end
-  Lengths,         // give the recurrence its lengths
-};
-
 // Why a value cannot be trusted: the first node on its way that mixes padding into the true part.
 struct Contamination {
   NodeId node = {};  // none: an input that the analysis does not take
   std::string reason = {};
   int axis = -1;  // of the operand; -1 where no single one is to blame
   std::string content = {}, needs = {};
-  Repair repair = Repair::None;
+  std::optional<BucketRepair> repair = {};  // what would make the node safe; none is known
   struct Place {
     std::size_t operand;
     std::vector<int> axes;

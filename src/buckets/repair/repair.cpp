@@ -51,7 +51,7 @@ class Repairer {
 
   bool step(const Contamination& why) {
     if (!why.node) return stuck("no node is to blame");
-    if (why.repair == Repair::None) return stuck("no repair is known for this");
+    if (!why.repair) return stuck("no repair is known for this");
     if (const FunctionId f = hidden_operator(m_))
       return stuck("the function '" + std::string(m_.text(m_.function(f).name)) +
                    "' of the model has the name of an operator, so that no operators are written");
@@ -59,33 +59,33 @@ class Repairer {
       return stuck("it needs more than " + std::to_string(kMostRepairs) + " repairs");
     if (!is_new(why)) return stuck("it has been repaired, which did not suffice");
     RepairContext r(m_, inference_, extents_, masks_, *out_.decision.choice.analysis, why);
-    RepairedNode done{label_of(m_, why.node), std::string(m_.text(m_.op(why.node).type)), why.repair, {}};
+    RepairedNode done{label_of(m_, why.node), std::string(m_.text(m_.op(why.node).type)), *why.repair, {}};
     if (!apply(r)) return stuck(r.text);
     done.text = r.text;
     out_.steps.push_back(std::move(done));
     return true;
   }
 
+  // Precondition: a repair is known.
   static bool apply(RepairContext& r) {
-    switch (r.refusal.repair) {
-      case Repair::Mask:
-      case Repair::MaskProduct: return repairs::mask(r);
-      case Repair::TrueMean: return repairs::true_mean(r);
-      case Repair::TrueStatistics: return repairs::true_statistics(r);
-      case Repair::LastIndex: return repairs::last_index(r);
-      case Repair::Lengths: return repairs::lengths(r);
-      case Repair::None: break;
+    switch (*r.refusal.repair) {
+      case BucketRepair::Mask:
+      case BucketRepair::MaskProduct: return repairs::mask(r);
+      case BucketRepair::TrueMean: return repairs::true_mean(r);
+      case BucketRepair::TrueStatistics: return repairs::true_statistics(r);
+      case BucketRepair::LastIndex: return repairs::last_index(r);
+      case BucketRepair::Lengths: return repairs::lengths(r);
     }
     return r.refuse("no repair is known for this");
   }
 
   // Returns false if this place of the node has been rewritten this way before.
   bool is_new(const Contamination& why) {
-    if (why.places.empty()) return seen_.insert({why.node, why.repair, why.axis, -1}).second;
+    if (why.places.empty()) return seen_.insert({why.node, *why.repair, why.axis, -1}).second;
     bool any = false;
     for (const Contamination::Place& p : why.places)
       for (const int axis : p.axes)
-        if (seen_.insert({why.node, why.repair, axis, static_cast<int>(p.operand)}).second) any = true;
+        if (seen_.insert({why.node, *why.repair, axis, static_cast<int>(p.operand)}).second) any = true;
     return any;
   }
 
@@ -109,23 +109,10 @@ class Repairer {
   ExtentValues extents_;
   Masks masks_;
   Repaired out_;
-  std::set<std::tuple<NodeId, Repair, int, int>> seen_;
+  std::set<std::tuple<NodeId, BucketRepair, int, int>> seen_;
 };
 
 }  // namespace
-
-std::string_view repair_name(Repair r) {
-  switch (r) {
-    case Repair::Mask: return "mask";
-    case Repair::MaskProduct: return "mask-product";
-    case Repair::TrueMean: return "true-mean";
-    case Repair::TrueStatistics: return "true-statistics";
-    case Repair::LastIndex: return "last-index";
-    case Repair::Lengths: return "lengths";
-    case Repair::None: break;
-  }
-  return {};
-}
 
 Result<Repaired> repair(Model& m, Inference& inference, const BucketMarks& marks) {
   const Result<PaddingOptions> options = padding_options(m, marks);

@@ -33,13 +33,10 @@
 
 namespace graphopt {
 
-// "mask", "mask-product", "true-mean" ...; empty for None.
-std::string_view repair_name(Repair r);
-
 // What was done to a node.
 struct RepairedNode {
   std::string node, op;  // a node without a name is known by its first result
-  Repair kind = Repair::None;
+  BucketRepair kind = BucketRepair::Mask;
   std::string text;
 };
 

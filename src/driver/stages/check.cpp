@@ -122,13 +122,13 @@ Status check_buckets(Run& run) {
   if (Status saved = result.save(model, {}, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   CheckStage::Report figures = check_figures(report);
-  if (report.verdict == CheckReport::Verdict::Same) {
+  if (report.verdict == CheckVerdict::Same) {
     run.report.check->bucket_runs = figures.runs;
     return Done{};
   }
   run.report.check = std::move(figures);
   Error e = *to_error(report, run.options.input);
-  if (report.verdict == CheckReport::Verdict::NotRun) {
+  if (report.verdict == CheckVerdict::NotChecked) {
     e.what = "the models of the buckets: " + e.what;
     return e;
   }
@@ -148,9 +148,8 @@ Status run_check(Run& run) {
   if (Status saved = result.save(run.work->model, types, original.folder); !saved) return saved.errors();
   const CheckReport report = checker.check(result.source());
   run.report.check = check_figures(report);
-  if (report.verdict == CheckReport::Verdict::Same)
-    return run.specialized ? check_buckets(run) : Status(Done{});
-  if (report.verdict == CheckReport::Verdict::NotRun) return *to_error(report, run.options.input);
+  if (report.verdict == CheckVerdict::Same) return run.specialized ? check_buckets(run) : Status(Done{});
+  if (report.verdict == CheckVerdict::NotChecked) return *to_error(report, run.options.input);
   if (Status kept = keep_bad(run, run.work->model, types); !kept) return kept;
   if (!options.bisect) return *to_error(report, run.options.input);
   run.observer.log(LogLevel::Info, "the results differ: " + report.why + "; looking for the rewrite");
@@ -172,8 +171,8 @@ void check_json(const Report& r, Json& out) {
                        {"problem", d.problem}});
   }
   out["check"] = {
-      {"verdict", r.check->verdict}, {"runtime", r.check->runtime},         {"runs", r.check->runs},
-      {"skipped", r.check->skipped}, {"bucket_runs", r.check->bucket_runs}, {"outputs", outputs}};
+      {"verdict", word(r.check->verdict)}, {"runtime", r.check->runtime},         {"runs", r.check->runs},
+      {"skipped", r.check->skipped},       {"bucket_runs", r.check->bucket_runs}, {"outputs", outputs}};
 }
 
 }  // namespace

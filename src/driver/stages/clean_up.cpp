@@ -90,7 +90,7 @@ void report_moves(Run& run, const Logs& logs) {
   report.explain = asked_refusals(logs.refusals, run.work->model, run.options.clean_up);
   for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
     run.warn(warning);
-  for (const LimitCount& l : log.limits) run.add_limit(l.name, l.times);
+  for (const LimitCount& l : log.limits) run.add_limit(l.limit, l.times);
 }
 
 void report_passes(Run& run, const PipelineReport& pipeline) {
@@ -100,7 +100,7 @@ void report_passes(Run& run, const PipelineReport& pipeline) {
   }
   report.rounds = pipeline.rounds;
   report.rewrites = pipeline.rewrites;
-  report.stopped = pipeline.stopped == StopReason::Rounds ? "limit of rounds" : "fixed point";
+  report.stopped = pipeline.stopped == StopReason::Rounds ? CleanUpEnd::Rounds : CleanUpEnd::FixedPoint;
   if (const FunctionId f = pipeline.hidden_operator) {
     const Model& m = run.work->model;
     run.warn("the function '" + std::string(m.text(m.function(f).name)) +
@@ -172,7 +172,7 @@ void clean_up_json(const Report& report, Json& out) {
                        {"node", e.node},
                        {"op", e.op},
                        {"value", e.value}});
-    if (!e.limit.empty()) explain.back()["limit"] = e.limit;
+    if (e.limit) explain.back()["limit"] = word(*e.limit);
   }
   Json& fold = out["fold"] = nullptr;
   if (r.fold)
@@ -182,7 +182,7 @@ void clean_up_json(const Report& report, Json& out) {
             {"refused", r.fold->refused}};
   out["rounds"] = r.rounds;
   out["rewrites"] = r.rewrites;
-  out["stopped"] = r.stopped;
+  out["stopped"] = word(r.stopped);
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ Status run_regions(Run& run) {
   const RegionList list = list_regions(m, *work.inference, m.main());
   RegionsStage::Report& report = run.report.regions.emplace(describe_regions(m, list));
   for (std::size_t i = 0; i < list.limit_hits.times.size(); ++i)
-    if (const std::uint64_t times = list.limit_hits.times[i]) run.add_limit(kSearchLimitNames[i], times);
+    if (const std::uint64_t times = list.limit_hits.times[i])
+      run.add_limit(static_cast<SearchLimit>(i), times);
   if (options.draw) report.drawing = draw_regions(m, *work.inference, list, work.file_nodes);
   const std::int64_t version = work.file_ir_version;
   const std::vector<std::string> functions = write_regions(work, run.options, list);
@@ -61,7 +62,7 @@ Status run_regions(Run& run) {
   switch (options.form) {
     case RegionForm::None: break;
     case RegionForm::Metadata:
-      report.form = "metadata";
+      report.form = RegionForm::Metadata;
       if (version < kNodeMetadataIrVersion)
         run.warn(m.file +
                  ": --regions metadata: nodes have metadata from IR version 10 on, and the model has " +
@@ -73,7 +74,7 @@ Status run_regions(Run& run) {
                  "have to be stated of what calls return");
         break;
       }
-      report.form = "functions";
+      report.form = RegionForm::Functions;
       if (version < m.ir_version)
         run.warn(m.file + ": --regions functions: the IR version was raised from " + std::to_string(version) +
                  " to " + std::to_string(m.ir_version) + ", the first with functions");
@@ -90,7 +91,7 @@ Status repeat_regions(Run& run, Work& work) {
 }
 
 void regions_json(const Report& r, Json& out) {
-  out["region_form"] = r.regions ? Json(r.regions->form) : Json(nullptr);
+  out["region_form"] = r.regions ? Json(word(r.regions->form)) : Json(nullptr);
   out["regions"] = r.regions ? to_json(r.regions->regions) : Json(nullptr);
   out["launches"] = r.regions ? Json(r.regions->launches) : Json(nullptr);
 }
