@@ -4,17 +4,12 @@
 
 #include "draft/axis_work.h"
 #include "ops/attributes.h"
-#include "ops/node_facts.h"
 #include "support/known_names.h"
 
 namespace graphopt {
 
 DraftNodes::DraftNodes(const Draft& d, Model& m, Int64s int64s)
-    : d_(d),
-      m_(m),
-      shapes_(d.shapes()),
-      opset_(m.opset(d.graph(), NameId{std::uint32_t{0}})),
-      int64s_(std::move(int64s)) {}
+    : d_(d), m_(m), shapes_(d.shapes()), int64s_(std::move(int64s)) {}
 
 TensorId DraftNodes::tensor_of(DValue v) {
   const Tensor& t = m_.tensor(d_[v].tensor);
@@ -31,40 +26,39 @@ TensorId DraftNodes::tensor_of(DValue v) {
   return m_.add_tensor(std::move(other));
 }
 
-NodeId DraftNodes::make(DNode n, std::vector<ValueId> in, std::span<const ValueId> out, NodeId before) {
+NodeId DraftNodes::make(DNode n, std::span<const ValueId> in, std::span<const ValueId> out, NodeId before) {
   const DraftNode& node = d_[n];
-  const GraphId g = d_.graph();
+  const Site at{.model = m_, .graph = d_.graph(), .before = before, .results = out};
   NodeId made;
   switch (node.node_class) {
     case NodeClass::Elementwise: {
-      made = m_.add_node_as(node.origin, g, in, out, before);
+      made = m_.add_node_as(node.origin, d_.graph(), in, out, before);
       if (node.per_axis) m_.set_attr_int(made, names::axis, node.axis);
       break;
     }
-    case NodeClass::Deformation: made = make_deform(n, in, out, before); break;
+    case NodeClass::Deformation: made = make_deform(n, in, at); break;
     case NodeClass::Transpose:
-      made = m_.add_node(g, standard_op(m_, OpKind::Transpose), in, out, before);
+      made = add_operator(at, OpKind::Transpose, in);
       m_.set_attr_ints(made, names::perm, d_.list(node.list));
       break;
-    case NodeClass::Concat:
-      made = m_.add_node(g, standard_op(m_, OpKind::Concat), in, out, before);
-      m_.set_attr_int(made, names::axis, node.axis);
+    case NodeClass::Concat: {
+      const IntAttr along{names::axis, node.axis};
+      made = add_operator(at, OpKind::Concat, in, {&along, 1});
       break;
+    }
     default: {  // Split
-      if (in.size() > 1) in.resize(1);
-      made = m_.add_node(g, standard_op(m_, OpKind::Split), in, out, before);
-      write_lengths(n, made);
+      Site with_lengths = at;
+      with_lengths.list = lengths_operand(n, in[0]);
+      made = add_split(with_lengths, in[0], node.axis, d_.list(node.list));
       break;
     }
   }
   return made;
 }
 
-NodeId DraftNodes::make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out,
-                               NodeId before) {
-  const GraphId g = d_.graph();
+NodeId DraftNodes::make_deform(DNode n, std::span<const ValueId> in, Site at) {
   if (in.size() > 1) {
-    const NodeId made = m_.add_node(g, standard_op(m_, OpKind::Reshape), in, out, before);
+    const NodeId made = add_operator(at, OpKind::Reshape, in);
     const NodeId like = d_[n].origin;
     if (like && int_attr(m_, like, names::allowzero).value_or(0) != 0)
       m_.set_attr_int(made, names::allowzero, 1);
@@ -72,26 +66,27 @@ NodeId DraftNodes::make_deform(DNode n, std::vector<ValueId>& in, std::span<cons
   }
   const DeformForm form = deform_form(shapes_, d_.shape(d_.in(n, 0)), d_.shape(d_.out(n)));
   const bool target = form.kind == DeformForm::Kind::Target;
-  const OpKind kind = target                                   ? OpKind::Reshape
-                      : form.kind == DeformForm::Kind::Squeeze ? OpKind::Squeeze
-                                                               : OpKind::Unsqueeze;
-  const bool as_operand = opset_ >= (target ? 5 : 13);
-  if (as_operand) in.push_back(int64s_(form.numbers, text_of(out[0]) + (target ? "_shape" : "_axes")));
-  const NodeId made = m_.add_node(g, standard_op(m_, kind), in, out, before);
-  if (!as_operand) m_.set_attr_ints(made, target ? names::shape : names::axes, form.numbers);
-  return made;
+  const bool squeezes = form.kind == DeformForm::Kind::Squeeze;
+  const OpKind kind = target ? OpKind::Reshape : squeezes ? OpKind::Squeeze : OpKind::Unsqueeze;
+  if (is_operand(m_, at.graph, kind, target ? names::shape : names::axes))
+    at.list = int64s_(form.numbers, text_of(at.results[0]) + (target ? "_shape" : "_axes"));
+  if (target) return add_reshape(at, in[0], form.numbers);
+  return squeezes ? add_squeeze(at, in[0], form.numbers) : add_unsqueeze(at, in[0], form.numbers);
 }
 
-// Writes axis and lengths of a Split in the form of the opset.
+// Returns the lengths of a Split of x as its operand; none where they are an attribute.
+ValueId DraftNodes::lengths_operand(DNode n, ValueId x) {
+  if (!is_operand(m_, d_.graph(), OpKind::Split, names::split)) return {};
+  return int64s_(d_.list(d_[n].list), text_of(x) + "_split");
+}
+
+// Writes axis and lengths of a Split that is there in the form of the opset.
 void DraftNodes::write_lengths(DNode n, NodeId node) {
   m_.set_attr_int(node, names::axis, d_[n].axis);
-  const auto lengths = d_.list(d_[n].list);
   m_.remove_attr(node, names::num_outputs);
-  if (opset_ < 13) {
-    m_.set_attr_ints(node, names::split, lengths);
-    return;
-  }
-  const ValueId in[] = {m_.input(node, 0), int64s_(lengths, text_of(m_.input(node, 0)) + "_split")};
+  const ValueId x = m_.input(node, 0), lengths = lengths_operand(n, x);
+  if (!lengths) return m_.set_attr_ints(node, names::split, d_.list(d_[n].list));
+  const ValueId in[] = {x, lengths};
   m_.set_operands(node, in);
 }
 

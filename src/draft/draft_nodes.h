@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "draft/draft.h"
+#include "rewrite/build.h"
 
 namespace graphopt {
 
@@ -19,7 +19,7 @@ class DraftNodes {
   DraftNodes(const Draft& d, Model& m, Int64s int64s);
 
   // Makes a node that the model does not have, with these operands and results.
-  NodeId make(DNode n, std::vector<ValueId> in, std::span<const ValueId> out, NodeId before);
+  NodeId make(DNode n, std::span<const ValueId> in, std::span<const ValueId> out, NodeId before);
   // Gives the model's node, which has the operands of n, the attributes that it has in the draft. `base`:
   // what names of new constants begin with.
   void write_attributes(DNode n, NodeId node, const std::string& base);
@@ -27,14 +27,14 @@ class DraftNodes {
   TensorId tensor_of(DValue v);
 
  private:
-  NodeId make_deform(DNode n, std::vector<ValueId>& in, std::span<const ValueId> out, NodeId before);
+  NodeId make_deform(DNode n, std::span<const ValueId> in, Site at);
+  ValueId lengths_operand(DNode n, ValueId x);
   void write_lengths(DNode n, NodeId node);
   std::string text_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
 
   const Draft& d_;
   Model& m_;
   ShapeTable shapes_;  // a copy: products are cached in it
-  std::int64_t opset_;
   Int64s int64s_;
 };
 

@@ -30,7 +30,7 @@ class TrialNodes {
     std::vector<ValueId> in, out;
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(operand(d_.in(n, k)));
     for (const DValue v : d_.outs(n)) out.push_back(v ? value(v) : ValueId{});
-    if (node.made) return form_.make(n, std::move(in), out, {});
+    if (node.made) return form_.make(n, in, out, {});
     const NodeId made = m_.add_node_as(node.origin, d_.graph(), in, out);
     m_.rename(made, m_.node(node.origin).name);
     form_.write_attributes(n, made, "trial");

@@ -152,7 +152,7 @@ class Writer {
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(value_of(d_.in(n, k), n));
     for (const DValue v : d_.outs(n)) out.push_back(value_of(v, n));
     const NodeId before = insertion_point(n);
-    nodes_[n.index()] = form_.make(n, std::move(in), out, before);
+    nodes_[n.index()] = form_.make(n, in, out, before);
   }
 
   void change_operands(DNode n) {

@@ -32,8 +32,8 @@
 #include "ops/deformation.h"
 #include "ops/facts_kernels.h"
 #include "ops/fold.h"
-#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
 
 namespace graphopt {
 namespace {
@@ -72,14 +72,14 @@ class BatchProduct final : public Rule {
     const GraphId g = m.node(n).graph;
     const ValueId weight = found_.transposed ? transposed_weight(m, g) : found_.weight;
     const std::array<ValueId, 2> operands{found_.x, weight};
-    const OpId matmul = standard_op(m, OpKind::MatMul);
+    const Site last{m, g, n, {}, {&y, 1}};
     if (found_.bias) {
       const std::string base(m.text(m.value(m.output(found_.product, 0)).name));
-      const NodeId product = m.add_node_like(g, matmul, operands, 1, base, n);
+      const NodeId product = add_operator({m, g, n, base}, OpKind::MatMul, operands);
       const std::array<ValueId, 2> terms{m.output(product, 0), found_.bias};
-      m.add_node(g, standard_op(m, OpKind::Add), terms, std::span(&y, 1), n);
+      add_operator(last, OpKind::Add, terms);
     } else {
-      m.add_node(g, matmul, operands, std::span(&y, 1), n);
+      add_operator(last, OpKind::MatMul, operands);
     }
   }
 
@@ -199,7 +199,7 @@ class FreeProduct final : public Rule {
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
     const ValueId y = m.detach_output(n, 0);
-    m.add_node(m.node(n).graph, standard_op(m, OpKind::MatMul), operands_, std::span(&y, 1), n);
+    add_operator({m, m.node(n).graph, n, {}, {&y, 1}}, OpKind::MatMul, operands_);
   }
 
  private:

@@ -37,9 +37,9 @@
 #include "ops/attributes.h"
 #include "ops/compose.h"
 #include "ops/deformation.h"
-#include "ops/node_facts.h"
 #include "passes/inline_functions.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
 #include "support/known_names.h"
 
 namespace graphopt {
@@ -142,7 +142,7 @@ template <bool kAlways> class InlineCall final : public Rule {
     copy.nodes(body, graph, n);
     for (const auto& [inner, result] : others) {
       const ValueId source = copy.find(inner);
-      m.add_node(graph, standard_op(m, OpKind::Identity), std::span(&source, 1), std::span(&result, 1), n);
+      add_operator({m, graph, n, {}, {&result, 1}}, OpKind::Identity, {&source, 1});
     }
     for (NodeId made = before ? m.next_node(before) : m.first_node(graph); made != n;
          made = m.next_node(made)) {

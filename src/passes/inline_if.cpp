@@ -41,6 +41,7 @@
 #include "ops/same_attributes.h"
 #include "passes/branch_ranks.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
 #include "rewrite/constancy.h"
 #include "support/known_names.h"
 
@@ -79,7 +80,6 @@ class InlineBranch : public Rule {
     if (run_.names.values.empty()) run_.names = m.count_names();
     m.inline_subgraph(taken_, run_.names);
     m.set_graph_outputs(taken_, {});  // the branch's outputs are no longer outputs of a graph
-    const OpId identity = standard_op(m, OpKind::Identity);
     std::ranges::stable_sort(nearer_, {}, &Nearer::value);
     ValueId copied, copy;
     for (const Nearer& use : nearer_) {
@@ -87,8 +87,8 @@ class InlineBranch : public Rule {
         copied = use.value;
         const std::string base = std::string(m.text(m.value(copied).name)) + "_copy";
         const NodeId before = m.ancestor_in(m.node(n).graph, use.node);
-        copy =
-            m.output(m.add_node_like(m.node(n).graph, identity, std::span(&copied, 1), 1, base, before), 0);
+        const Site at{m, m.node(n).graph, before, base};
+        copy = m.output(add_operator(at, OpKind::Identity, {&copied, 1}), 0);
       }
       m.set_operand(use.node, use.slot, copy);
     }
@@ -99,7 +99,7 @@ class InlineBranch : public Rule {
         m.replace_all_uses(v, results[i]);
       } else {
         const ValueId out[] = {m.detach_output(n, i)};
-        m.add_node(m.node(n).graph, identity, std::span(&results[i], 1), out, n);
+        add_operator({m, m.node(n).graph, n, {}, out}, OpKind::Identity, {&results[i], 1});
       }
     }
     m.erase(n);

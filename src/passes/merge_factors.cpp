@@ -26,8 +26,8 @@
 
 #include "ops/constants.h"
 #include "ops/fold.h"
-#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
 #include "rewrite/match.h"
 
 namespace graphopt {
@@ -74,7 +74,7 @@ class MergeFactors final : public Rule {
     const ValueId result = m.detach_output(n, 0);
     const std::string base = std::string(m.text(m.value(result).name)) + "_constant";
     const std::array<ValueId, 2> operands{x_, m.add_initializer(g, base, m.add_tensor(std::move(joint_)))};
-    m.add_node(g, standard_op(m, kind_), operands, std::span(&result, 1), n);
+    add_operator({m, g, n, {}, {&result, 1}}, kind_, operands);
   }
 
  private:

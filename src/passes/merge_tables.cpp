@@ -38,6 +38,7 @@
 #include "passes/index_range.h"
 #include "passes/joined_constants.h"
 #include "passes/rule_pass.h"
+#include "rewrite/build.h"
 #include "rewrite/match.h"
 
 namespace graphopt {
@@ -73,9 +74,9 @@ class MergeTables final : public Rule {
     const std::string base(m.text(m.value(m.output(n, 0)).name));
     const auto add = [&](OpKind kind, std::vector<ValueId> operands, const char* suffix,
                          std::optional<std::size_t> axis = {}) {
-      const NodeId made = m.add_node_like(g, standard_op(m, kind), operands, 1, base + suffix, n);
-      if (axis) m.set_attr_int(made, names::axis, static_cast<std::int64_t>(*axis));
-      return m.output(made, 0);
+      const std::string name = base + suffix;
+      const IntAttr along{names::axis, static_cast<std::int64_t>(axis.value_or(0))};
+      return m.output(add_operator({m, g, n, name}, kind, operands, {&along, axis ? 1U : 0U}), 0);
     };
     const auto constant = [&](TensorId t, const char* suffix) {
       return m.add_initializer(g, base + suffix, t);

@@ -13,7 +13,7 @@
 
 #include "ops/facts.h"
 #include "ops/facts_kernels.h"
-#include "ops/node_facts.h"
+#include "rewrite/build.h"
 
 namespace graphopt {
 bool has_raised_kernel(OpKind kind, std::int64_t opset, DType type) {
@@ -34,7 +34,7 @@ bool RaiseRule::may_raise(const MatchContext& c, NodeId n, OpKind kind, ValueId 
 void RaiseRule::raise(Model& m, NodeId n, OpKind kind, std::span<const ValueId> operands,
                       std::span<const Attr> attributes) {
   const ValueId result[] = {m.detach_output(n, 0)};
-  const NodeId made = m.add_node(m.node(n).graph, standard_op(m, kind), operands, result, n);
+  const NodeId made = add_operator({m, m.node(n).graph, n, {}, result}, kind, operands);
   for (const Attr& a : attributes) m.set_attr(made, a);
 }
 

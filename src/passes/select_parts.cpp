@@ -23,7 +23,6 @@
 
 #include "ops/attributes.h"
 #include "ops/constants.h"
-#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 #include "passes/selection.h"
 #include "rewrite/build.h"
@@ -204,8 +203,8 @@ class ConcatOfGathers final : public Rule {
     const GraphId g = m.node(n).graph;
     const ValueId result = m.detach_output(n, 0);
     const std::string base = std::string(m.text(m.value(result).name)) + "_indices";
-    const NodeId joined = m.add_node_like(g, standard_op(m, OpKind::Concat), indices_, 1, base, n);
-    m.set_attr_int(joined, names::axis, 0);
+    const IntAttr along{names::axis, 0};
+    const NodeId joined = add_operator({m, g, n, base}, OpKind::Concat, indices_, {&along, 1});
     const std::array<ValueId, 2> operands{m.input(first_, 0), m.output(joined, 0)};
     m.add_node_as(first_, g, operands, std::span(&result, 1), n);
   }

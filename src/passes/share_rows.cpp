@@ -26,7 +26,6 @@
 #include "ops/attributes.h"
 #include "ops/deformation.h"
 #include "ops/facts_kernels.h"
-#include "ops/node_facts.h"
 #include "passes/rule_pass.h"
 #include "rewrite/build.h"
 #include "rewrite/match.h"
@@ -76,7 +75,7 @@ class ShareRows final : public Rule {
       m.move_before(rows_, found_.product);
     }
     const std::array<ValueId, 3> operands{m.output(rows_, 0), found_.matrix, found_.term};
-    const NodeId gemm = m.add_node_like(g, standard_op(m, OpKind::Gemm), operands, 1, base, n);
+    const NodeId gemm = add_operator({m, g, n, base}, OpKind::Gemm, operands);
     const ValueId results[] = {m.detach_output(n, 0)};
     add_reshape({m, g, n, base, results}, m.output(gemm, 0), found_.target);
   }

@@ -201,7 +201,6 @@ class UnrollLoop final : public Rule {
       for (std::size_t k = 0; k < form_.scan_out; ++k)
         stacked[k].push_back(copy.find(form_.returned(m, form_.carried + k)));
     }
-    const OpId identity = standard_op(m, OpKind::Identity);
     for (std::size_t i = 0; i < form_.carried; ++i) {
       const ValueId result = m.output(n, i);
       if (!is_read(m, result)) continue;
@@ -209,7 +208,7 @@ class UnrollLoop final : public Rule {
         m.replace_all_uses(result, carried[i]);
       } else {
         const ValueId out[] = {m.detach_output(n, i)};
-        m.add_node(graph, identity, std::span(&carried[i], 1), out, n);
+        add_operator({m, graph, n, {}, out}, OpKind::Identity, {&carried[i], 1});
       }
     }
     for (std::size_t k = 0; k < form_.scan_out; ++k) stack(m, n, k, stacked[k]);
@@ -368,8 +367,8 @@ class UnrollLoop final : public Rule {
       list = m.input(made, 1);
       v = m.output(made, 0);
     }
-    const NodeId concat = m.add_node(graph, standard_op(m, OpKind::Concat), entries, out, n);
-    m.set_attr_int(concat, names::axis, axes[0]);
+    const IntAttr along{names::axis, axes[0]};
+    add_operator({m, graph, n, {}, out}, OpKind::Concat, entries, {&along, 1});
   }
 
   LoopForm form_;

@@ -135,8 +135,9 @@ class Planned {
       in.push_back(tensors[i] ? m.add_initializer(at_.graph, base, tensors[i]) : operands_[i].value);
     }
     const OpId op = standard_op(m, kind_);
-    const NodeId n = at_.results.empty() ? m.add_node_like(at_.graph, op, in, results, at_.base, at_.before)
-                                         : m.add_node(at_.graph, op, in, at_.results, at_.before);
+    std::vector<ValueId> out(at_.results.begin(), at_.results.end());
+    while (out.size() < results) out.push_back(m.add_value(at_.graph, m.fresh_name(at_.base)));
+    const NodeId n = m.add_node(at_.graph, op, in, out, at_.before, at_.name);
     for (Attr a : attributes_) {
       a.s = m.keep(a.s);
       a.ints = m.keep(a.ints);
@@ -193,6 +194,19 @@ NodeId add_with_axes(const Site& at, OpKind kind, ValueId x, Numbers axes) {
 }
 
 }  // namespace
+
+NodeId add_operator(const Site& at, OpKind kind, std::span<const ValueId> operands,
+                    std::span<const IntAttr> attributes, std::size_t results) {
+  Planned p(at, kind);
+  for (std::size_t i = 0; i < operands.size(); ++i) p.operand(i, operands[i]);
+  for (const IntAttr& a : attributes) p.attribute(a.name, a.value);
+  return p.make(at.results.empty() ? results : at.results.size());
+}
+
+bool is_operand(const Model& m, GraphId g, OpKind kind, NameId list) {
+  const OpFacts& row = facts(kind, static_cast<int>(m.opset(g, kEmptyName)));
+  return find_attribute(row, m.text(list)) == nullptr;
+}
 
 NodeId add_split(const Site& at, ValueId x, std::int64_t axis, Numbers lengths) {
   Planned p = plan(at, OpKind::Split, x);

@@ -1,7 +1,8 @@
-// New nodes whose parameters were attributes in one opset and are operands in another.
+// New nodes of the standard: what a rule, a repair or a draft adds to a graph is made here.
 //
-// Problem: a Squeeze has its axes as an attribute before opset 13 and as an operand from then on; reductions
-// changed at 18 (ReduceSum at 13), Slice at 10, Pad at 11 and 18. A rule that inserts one should not know.
+// Problem: parameters were attributes in one opset and are operands in another. A Squeeze has its axes as an
+// attribute before opset 13 and as an operand from then on; reductions changed at 18 (ReduceSum at 13), Slice
+// at 10, Pad at 11 and 18. A rule that inserts one should not know.
 // Method: the fact table knows. A parameter is written as an attribute where the row of the graph's opset has
 // that attribute, else as an operand: an initializer of the graph, int64 and of rank 1 unless it is a number
 // of the data. Everything is checked before anything is added.
@@ -13,9 +14,11 @@
 // parameter, a negative axis in an opset without them, lists that do not fit together, a number that the type
 // cannot say. No operand is older than opset 10, and from opset 9 on every graph can hold a constant of any
 // type (Model::can_hold_constant). Element types and extents of the operands are the caller's business: Clip
-// of integers before opset 12 is written, and the runtime refuses it.
+// of integers before opset 12 is written, and the runtime refuses it. An Emitter (emitter.h) gives sites one
+// after the other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,9 +38,23 @@ struct Site {
   // A value that holds the list already: read where the opset wants an operand, in place of a new
   // initializer. For operators with one list (Split, Reshape, Squeeze, Unsqueeze, reductions).
   ValueId list = {};
+  std::string_view name = {};  // of the node; empty: it has none
+};
+
+struct IntAttr {
+  NameId name;
+  std::int64_t value;
 };
 
 using Numbers = std::span<const std::int64_t>;
+
+// A node whose operands and attributes have one form in all opsets. `results`: how many, where the site does
+// not name them.
+NodeId add_operator(const Site& at, OpKind kind, std::span<const ValueId> operands,
+                    std::span<const IntAttr> attributes = {}, std::size_t results = 1);
+
+// Returns whether a list (axes, split, shape) is an operand in the graph's opset: what Site::list is for.
+bool is_operand(const Model& m, GraphId g, OpKind kind, NameId list);
 
 // A Split with parts of these lengths, which must add up to the extent.
 NodeId add_split(const Site& at, ValueId x, std::int64_t axis, Numbers lengths);

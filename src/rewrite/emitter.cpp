@@ -1,7 +1,6 @@
 #include "rewrite/emitter.h"
 
 #include "ops/attributes.h"
-#include "ops/node_facts.h"
 
 namespace graphopt {
 
@@ -18,9 +17,7 @@ ValueId Emitter::added(NodeId n) {
 
 ValueId Emitter::node(OpKind kind, std::span<const ValueId> operands, std::string_view what,
                       std::span<const IntAttr> attributes) {
-  const NodeId n = m_.add_node_like(graph_, standard_op(m_, kind), operands, 1, name(what), position());
-  for (const IntAttr& a : attributes) m_.set_attr_int(n, a.name, a.value);
-  return added(n);
+  return built(what, [&](const Site& at) { return add_operator(at, kind, operands, attributes); });
 }
 
 ValueId Emitter::cast(ValueId v, DType to, std::string_view what) {
@@ -33,7 +30,7 @@ ValueId Emitter::concat(std::span<const ValueId> parts, std::int64_t axis, std::
 }
 
 ValueId Emitter::reduce(OpKind kind, ValueId x, std::string_view what) {
-  return node(kind, {x}, what, {{names::keepdims, 0}});
+  return built(what, [&](const Site& at) { return add_reduction(at, kind, x, {}, false); });
 }
 
 ValueId Emitter::slice(ValueId x, ValueId starts, ValueId ends, ValueId axes, std::string_view what) {

@@ -1,9 +1,8 @@
-// New nodes of a graph: where they go, and what they are called.
+// Where a row of new nodes goes, and what they are called. build.h makes them.
 //
-// They stand at the end of a graph, directly before a node, or in front of all nodes of the main graph, one
-// behind the other. What stands in front reads inputs and constants alone, and every graph of the model sees
-// it. Names begin with the base. `node` writes the form of the model's own opset, which the
-// caller knows to fit; operators whose forms differ are for built().
+// They are at the end of a graph, directly before a node, or in front of all nodes of the main graph, one
+// after the other. What is in front reads inputs and constants alone, and every graph of the model sees it.
+// Names begin with the base.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +21,6 @@ namespace graphopt {
 
 class Emitter {
  public:
-  struct IntAttr {
-    NameId name;
-    std::int64_t value;
-  };
-
   static Emitter in_front(Model& m, std::string base) {
     return {m, m.main(), Where::Front, {}, std::move(base)};
   }
@@ -40,13 +34,13 @@ class Emitter {
   Model& model() const { return m_; }
   GraphId graph() const { return graph_; }
   std::int64_t opset() const { return m_.opset(graph_, kEmptyName); }
-  // Further nodes stand before this one.
+  // Further nodes come before this one.
   void put_before(NodeId n) {
     where_ = Where::Before;
     before_ = n;
   }
 
-  // Adds a node of the standard with one result, named after the base and `what`.
+  // Adds a node with add_operator and returns its result, named after the base and `what`.
   ValueId node(OpKind kind, std::span<const ValueId> operands, std::string_view what,
                std::span<const IntAttr> attributes = {});
   ValueId node(OpKind kind, std::initializer_list<ValueId> operands, std::string_view what,

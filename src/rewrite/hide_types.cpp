@@ -8,6 +8,7 @@
 
 #include "ops/hidden_operators.h"
 #include "ops/node_facts.h"
+#include "rewrite/build.h"
 
 namespace graphopt {
 namespace {
@@ -76,8 +77,7 @@ class Hider {
   }
 
   ValueId add(NodeId before, OpKind kind, std::span<const ValueId> operands, const std::string& base) {
-    const NodeId made =
-        m_.add_node_like(m_.node(before).graph, standard_op(m_, kind), operands, 1, {}, before);
+    const NodeId made = add_operator({m_, m_.node(before).graph, before}, kind, operands);
     return named(m_.output(made, 0), base);
   }
 

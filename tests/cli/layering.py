@@ -47,6 +47,10 @@ MAY_INCLUDE = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"namespace ([\w:]+) \{$")
 TYPE = re.compile(r"(?:class|struct|union|enum class|enum) (\w+)(?: final)?(?: : [^{;]*)? \{")
+# Layers in which nodes of the standard are made by one builder, and how they would make one by themselves.
+USE_BUILDER = ("rewrite", "draft", "hoist", "buckets", "passes")
+BUILDER = "src/rewrite/build.cpp"
+NEW_NODE = re.compile(r"\.add_node(_like)?\(")
 FOREIGN = re.compile(r"^(onnx/.*|google/protobuf/.*)$")
 
 
@@ -62,6 +66,8 @@ def problems_of(path: pathlib.PurePath, text: str) -> list[str]:
     found = []
     layer = path.parts[1] if path.parts[0] == "src" else None
     for number, line in enumerate(text.splitlines(), 1):
+        if layer in USE_BUILDER and str(path) != BUILDER and NEW_NODE.search(line):
+            found.append(f"{path}:{number}: makes a node by itself: rewrite/build.h has functions for that")
         match = INCLUDE.match(line)
         if not match:
             continue
@@ -146,6 +152,8 @@ def self_test() -> None:
         ("src/ops/x.h", '#include "onnx/onnx_pb.h"'),
         ("src/onnx/x.cpp", '#include "onnx/onnx_pb.h"'),
         ("src/passes/x.cpp", '#include "ir/reader_access.h"'),
+        ("src/passes/x.cpp", "  const NodeId n = m.add_node(g, op, operands, results, before);"),
+        ("src/draft/x.cpp", "  return m_.add_node_like(g, standard_op(m_, OpKind::Neg), in, 1, base);"),
     ]
     good = [
         ("src/onnx/x.cpp", "#include <onnx/onnx_pb.h>"),
@@ -153,6 +161,9 @@ def self_test() -> None:
         ("tools/graphopt/main.cpp", '#include "graphopt/version.h"'),
         ("src/ir/x.cpp", "// #include <onnx/onnx_pb.h>"),
         ("src/onnx/x.cpp", '#include "ir/reader_access.h"'),
+        (BUILDER, "  const NodeId n = m.add_node(g, op, operands, results, before);"),
+        ("src/passes/x.cpp", "  m.add_node_as(like, g, operands, results, before);"),
+        ("src/reduce/x.cpp", "  m.add_node(g, op, operands, results, before);"),
     ]
     for layer, header in any_of.items():
         if header:

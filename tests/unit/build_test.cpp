@@ -297,6 +297,38 @@ TEST_F(Build, Clip) {
   none_before(kNewestOpset, [](const Site& at, ValueId x) { return add_clip(at, x, DType::Float, {}, 0.1); });
 }
 
+TEST_F(Build, Operators) {
+  const IntAttr along{names::axis, 1};
+  const auto twice = [&](const Site& at, ValueId x) {
+    const ValueId both[] = {x, x};
+    return add_operator(at, OpKind::Concat, both, {&along, 1});
+  };
+  each_opset(4, "float[2,3]", twice, [](const Model& m, NodeId n, const auto& c) {
+    EXPECT_EQ(m.attrs(n).size(), 1u);
+    EXPECT_EQ(int_attr(m, n, names::axis), 1);
+    EXPECT_EQ(m.text(m.value(m.output(n, 0)).name), "made");
+    EXPECT_EQ(result_type(*c), "float[2, 6]");
+  });
+  none_before(kNewestOpset, [](const Site& at, ValueId x) {
+    const ValueId three[] = {x, x, x};
+    return add_operator(at, OpKind::Add, three);
+  });
+  none_before(kNewestOpset,
+              [&](const Site& at, ValueId x) { return add_operator(at, OpKind::Neg, {&x, 1}, {&along, 1}); });
+  none_before(9, [](const Site& at, ValueId x) { return add_operator(at, OpKind::Erf, {&x, 1}); });
+}
+
+TEST_F(Build, SaysWhichListsAreOperands) {
+  for (int opset = 1; opset <= kNewestOpset; ++opset) {
+    SCOPED_TRACE("opset " + std::to_string(opset));
+    InferCase c("g (float[2] x) => (float[] y) { y = Identity (x) }", {}, header(opset));
+    const Model& m = *c.model;
+    EXPECT_EQ(is_operand(m, m.main(), OpKind::Reshape, names::shape), opset >= 5);
+    EXPECT_EQ(is_operand(m, m.main(), OpKind::Squeeze, names::axes), opset >= 13);
+    EXPECT_EQ(is_operand(m, m.main(), OpKind::Split, names::split), opset >= 13);
+  }
+}
+
 TEST_F(Build, Dropout) {
   each_opset(
       1, "float[2]", [](const Site& at, ValueId x) { return add_dropout(at, x, 0.3f); },

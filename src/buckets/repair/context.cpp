@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "buckets/repair/rules.h"
-#include "ops/node_facts.h"
 
 namespace graphopt {
 namespace {
@@ -32,12 +31,11 @@ ValueId RepairContext::true_extent(DimId extent, DType type, Emitter& at) const 
 }
 
 void RepairContext::replace(OpKind kind, std::span<const ValueId> operands,
-                            std::span<const Emitter::IntAttr> attributes) {
+                            std::span<const IntAttr> attributes) {
   const std::string name(model.text(model.node(n).name));
   const ValueId result[] = {model.detach_output(n, 0)};
-  const NodeId made =
-      model.add_node(model.node(n).graph, standard_op(model, kind), operands, result, n, name);
-  for (const Emitter::IntAttr& a : attributes) model.set_attr_int(made, a.name, a.value);
+  add_operator({.model = model, .graph = model.node(n).graph, .before = n, .results = result, .name = name},
+               kind, operands, attributes);
   model.erase(n);
 }
 

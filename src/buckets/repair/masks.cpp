@@ -64,7 +64,7 @@ ValueId Masks::made(const PaddingContext& c, LayoutId id) {
   for (std::size_t k = 0; k < l.parts.size(); ++k)
     parts.push_back(along(c, l.parts[k], l.kind == LayoutKind::Product ? l.parts.size() - 1 - k : 0));
   if (l.kind == LayoutKind::Segments)
-    return front.node(OpKind::Concat, parts, "mask", std::vector<Emitter::IntAttr>{{names::axis, 0}});
+    return front.node(OpKind::Concat, parts, "mask", std::vector<IntAttr>{{names::axis, 0}});
   if (l.kind == LayoutKind::Product) {
     ValueId all = parts[0];
     for (std::size_t k = 1; k < parts.size(); ++k) all = front.node(OpKind::And, {all, parts[k]}, "mask");

@@ -71,8 +71,7 @@ bool bounds_of_slice(RepairContext& r) {
   const ValueId index = r.here.node(OpKind::Add, {from, r.here.numbers(offsets)}, "index");
   r.text = "it begins at " + r.model.dims.print(cut.begin) + " of the true extent";
   const std::int64_t axis = r.refusal.axis;
-  r.replace(OpKind::Gather, std::vector<ValueId>{x, index},
-            std::vector<Emitter::IntAttr>{{names::axis, axis}});
+  r.replace(OpKind::Gather, std::vector<ValueId>{x, index}, std::vector<IntAttr>{{names::axis, axis}});
   return true;
 }
 

@@ -32,7 +32,7 @@ void finish(RepairContext& r, ValueId a, ValueId b) {
   }
   const ValueId wide = r.here.node(OpKind::Div, {a, b}, "mean");
   r.replace(OpKind::Cast, std::vector<ValueId>{wide},
-            std::vector<Emitter::IntAttr>{{names::to, static_cast<std::int64_t>(type)}});
+            std::vector<IntAttr>{{names::to, static_cast<std::int64_t>(type)}});
 }
 
 bool average_windows(RepairContext& r) {

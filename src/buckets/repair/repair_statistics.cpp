@@ -54,7 +54,7 @@ class Statistics {
     }
     if (bias) out = at.node(OpKind::Add, {out, bias}, "shifted");
     r_.replace(OpKind::Cast, std::vector<ValueId>{out},
-               std::vector<Emitter::IntAttr>{{names::to, static_cast<std::int64_t>(x.type)}});
+               std::vector<IntAttr>{{names::to, static_cast<std::int64_t>(x.type)}});
     return true;
   }
 

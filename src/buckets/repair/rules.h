@@ -40,8 +40,7 @@ class RepairContext {
   // The true extent, of this type.
   ValueId true_extent(DimId extent, DType type, Emitter& at) const;
   // Makes operator `kind` of these operands the node's result in its place, and removes the node.
-  void replace(OpKind kind, std::span<const ValueId> operands,
-               std::span<const Emitter::IntAttr> attributes = {});
+  void replace(OpKind kind, std::span<const ValueId> operands, std::span<const IntAttr> attributes = {});
 
   // --- means and normalizations ----------------------------------------------------------------------------
   // The type in which sums are computed: float for types of 16 bits, whose sums overflow. Undefined for

@@ -169,7 +169,8 @@ std::optional<Error> Builder::dispatch() {
   if (const auto what = dispatcher.run())
     return problem(ErrorKind::Usage, dynamic_, *what, std::string(kSeparately));
   const std::vector<ValueId> condition{dispatcher.is_covered()};
-  const NodeId root = m_.add_node(m_.main(), standard_op(m_, OpKind::If), condition, results_);
+  const NodeId root = add_operator({.model = m_, .graph = m_.main(), .results = results_}, OpKind::If,
+                                   condition, {}, results_.size());
   const GraphId covered = branch(root, names::then_branch, "buckets");
   const GraphId other = branch(root, names::else_branch, "dynamic");
   set_branches(root, covered, other);
@@ -223,8 +224,8 @@ std::optional<Error> Builder::bucket_tree(GraphId g, const Dispatcher& dispatche
     Emitter out = Emitter::at_end(m_, part.graph, "bucket");
     const ValueId bound = out.constant(m_.make_int64(static_cast<std::int64_t>(middle)), "middle");
     const std::vector<ValueId> below{out.node(OpKind::Less, {dispatcher.bucket(), bound}, "below")};
-    const NodeId n =
-        m_.add_node_like(part.graph, standard_op(m_, OpKind::If), below, results_.size(), "bucket_output");
+    const NodeId n = add_operator({.model = m_, .graph = part.graph, .base = "bucket_output"}, OpKind::If,
+                                  below, {}, results_.size());
     if (part.graph == g) shared.put_before(n);
     const auto text = [](std::size_t low, std::size_t high) {
       return high - low == 1 ? fmt::format("bucket_{}", low) : fmt::format("buckets_{}_to_{}", low, high - 1);
