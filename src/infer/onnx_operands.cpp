@@ -41,9 +41,7 @@ bool all_known(const Model& m, std::span<const SeenOperand> operands) {
 }
 
 bool refuses_axis(const Model& m, NodeId n, std::span<const SeenOperand> operands) {
-  const OpFacts& f = facts_of(m, n);
-  if (f.axis.in != AxisIn::Attribute || (f.work != AxisWork::Suffix && f.pad != PadRule::ArgExtreme))
-    return false;
+  if (!facts_of(m, n).runtime_refuses_axis) return false;
   const auto axes = axes_of(m, n);
   const std::optional<std::int64_t> rank = operands.empty() ? std::nullopt : rank_of(m, operands[0]);
   return axes && rank && !axes->empty() && (axes->front() >= *rank || axes->front() < -*rank);

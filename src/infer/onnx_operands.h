@@ -115,8 +115,7 @@ const SchemaFunctions::Function* function_of(SchemaFunctions& functions, const M
 bool all_known(const Model& m, std::span<const SeenOperand> operands);
 
 // Returns whether ONNX Runtime refuses the node for an axis that the first operand does not have, where
-// onnx's function does not look at it (tests/property/hidden_bodies.py found LayerNormalization, ArgMax and
-// ArgMin).
+// onnx's function does not look at it: the fact table says of which operators.
 bool refuses_axis(const Model& m, NodeId n, std::span<const SeenOperand> operands);
 
 // Sets `out` to the constant and returns true, if it has elements that a function may read.

@@ -186,6 +186,9 @@ struct OpFacts {
   // Kernels run it on operands that onnx's inference refuses as soon as it knows their ranks: the length of
   // Resize's sizes may be open, and a Flatten before opset 11 may count its axis from the end.
   bool kernel_takes_more;
+  // ONNX Runtime infers its types with a function of its own, which refuses an axis that the operand does not
+  // have; onnx's takes any.
+  bool runtime_refuses_axis;
   Writes writes;
   bool deprecated;           // removed from the domain at opset `since`
   std::string_view because;  // the reason, short, in terms of the operator's ONNX text

@@ -142,6 +142,11 @@ struct Row {
     r.facts.kernel_takes_more = true;
     return r;
   }
+  consteval Row runtime_refuses_axis() const {
+    Row r = *this;
+    r.facts.runtime_refuses_axis = true;
+    return r;
+  }
   consteval Row writes(std::initializer_list<int> operands, std::string_view if_set) const {
     Row r = *this;
     for (const int i : operands) r.facts.writes.operands |= static_cast<std::uint8_t>(1u << i);
@@ -197,6 +202,7 @@ consteval Row row(OpKind kind, Text domain, Text name, int since, OpClass cls, C
                   .inferred_by_body = false,
                   .misnames_extents = false,
                   .kernel_takes_more = false,
+                  .runtime_refuses_axis = false,
                   .writes = {},
                   .deprecated = false,
                   .because = because}};
