@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "infer/onnx_operands.h"
+#include "infer/onnx_answers.h"
 #include "infer/refused_constants.h"
 #include "ops/facts_constants.h"
 #include "ops/node_facts.h"
@@ -45,12 +45,12 @@ struct RefusedConstants::State {
       }
       by_types = all_known(m, operands);
       if (!by_types) return false;
-      LoadContext context(m, n, *f->schema, operands);
-      const bool taken = succeeds(f->infer, context) && !refuses_axis(m, n, operands);
-      by_types = !context.reads_elements();
-      if (!taken) return true;
+      const std::shared_ptr<Answer> answer = answers.ask(m, n, *f, operands);
+      by_types = !answer->reads_elements;
+      if (!answer->taken || answer->axis_refused) return true;
       const bool of_types = by_types;
-      const bool refused = readers && (a_reader_refuses(n, context) || downstream_refuses(n, context));
+      const bool refused =
+          readers && (a_reader_refuses(n, *answer) || downstream_refuses(n, answer->results));
       by_types = of_types;
       return refused;
     } catch (const std::exception&) {
@@ -65,13 +65,14 @@ struct RefusedConstants::State {
     return out;
   }
 
-  bool a_reader_refuses(NodeId n, const LoadContext& context) {
+  bool a_reader_refuses(NodeId n, const Answer& answer) {
     for (std::size_t i = 0; i < m.output_count(n); ++i) {
       const ValueId v = m.output(n, i);
-      const onnx::TypeProto& type = context.output(i);
+      const onnx::TypeProto& type = answer.results[i];
       if (!v || !type.has_tensor_type() || !type.tensor_type().has_shape()) continue;
       SeenOperand now;
       now.proto = &type;
+      now.source = answer.source + i;
       for (UseId u = m.first_use(v); u; u = m.next_use(u))
         if (need_not_fail(m.user(u)) && refuses(m.user(u), v, now, false)) return true;
     }
@@ -80,21 +81,21 @@ struct RefusedConstants::State {
 
   // The same of all nodes downstream, in bodies in which nothing can be hidden at the end. Beyond the limit
   // the answer is yes.
-  bool downstream_refuses(NodeId n, const LoadContext& context) {
+  bool downstream_refuses(NodeId n, std::span<const onnx::TypeProto> results) {
     constexpr std::size_t kMostNodes = 64;
     std::unordered_map<ValueId, onnx::TypeProto> known;
     std::deque<NodeId> pending;
-    const auto note = [&](NodeId made, const LoadContext& types) {
+    const auto note = [&](NodeId made, std::span<const onnx::TypeProto> types) {
       for (std::size_t i = 0; i < m.output_count(made); ++i) {
         const ValueId v = m.output(made, i);
-        const onnx::TypeProto& type = types.output(i);
+        const onnx::TypeProto& type = types[i];
         if (!v || !type.has_tensor_type() || !type.tensor_type().has_shape()) continue;
         known[v] = type;
         for (UseId u = m.first_use(v); u; u = m.next_use(u))
           if (has_no_sequences(m, m.user(u))) pending.push_back(m.user(u));
       }
     };
-    note(n, context);
+    note(n, results);
     for (std::size_t asked = 0; !pending.empty(); pending.pop_front()) {
       const NodeId reader = pending.front();
       if (!may_be_asked(m, reader)) continue;
@@ -111,7 +112,7 @@ struct RefusedConstants::State {
       if (!all_known(m, operands)) continue;
       LoadContext types(m, reader, *f->schema, operands);
       if (!succeeds(f->infer, types) || refuses_axis(m, reader, operands)) return true;
-      note(reader, types);
+      note(reader, types.outputs());
     }
     return false;
   }
@@ -165,6 +166,7 @@ struct RefusedConstants::State {
   const Model& m;
   const Inference& infer;
   SchemaFunctions functions;
+  Answers answers;
   bool by_types = false;  // the last answer of refuses() depends on the types of the operands alone
   std::unordered_map<NodeId, Wide> wide;
 };

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "infer/merged_branches.h"
-#include "infer/onnx_operands.h"
+#include "infer/onnx_answers.h"
 #include "infer/refused_nodes.h"
 #include "ir/bodies.h"
 #include "ops/constants.h"
@@ -168,21 +168,21 @@ class AsLoaded {
            has_empty_operand(m_, infer_, n);
   }
 
-  // Returns the operands of n, with nothing but the element types of those that are hidden.
-  std::vector<SeenOperand> operands_of(NodeId n, std::span<const ValueId> hidden) {
-    std::vector<SeenOperand> out(m_.input_count(n));
-    for (std::size_t i = 0; i < out.size(); ++i) {
+  // Sets operands_ to the operands of n, with nothing but the element types of those that are hidden.
+  void see_operands(NodeId n, std::span<const ValueId> hidden) {
+    operands_.assign(m_.input_count(n), SeenOperand{});
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
       const ValueId v = m_.input(n, i);
       if (!v) continue;
+      SeenOperand& out = operands_[i];
       // An invalid type would mean that the node has no such operand, which onnx's function may refuse.
-      out[i].type = types_[v.index()] ? types_[v.index()] : m_.types.unknown();
+      out.type = types_[v.index()] ? types_[v.index()] : m_.types.unknown();
       if (std::ranges::find(hidden, v) != hidden.end()) {
-        out[i].type = m_.types.tensor(infer_.dtype(v));
+        out.type = m_.types.tensor(infer_.dtype(v));
         continue;
       }
-      take_elements(v, out[i]);
+      take_elements(v, out);
     }
-    return out;
   }
 
   // What a call passes to a function is known in the function. Of several calls one counts that passes a
@@ -217,14 +217,15 @@ class AsLoaded {
     if (!may_be_asked(m_, n)) return false;
     const SchemaFunctions::Function* f = function_of(functions_, m_, n);
     if (f == nullptr) return false;
-    const std::vector<SeenOperand> operands = operands_of(n, hidden);
-    if (!all_known(m_, operands)) return false;
+    see_operands(n, hidden);
+    if (!all_known(m_, operands_)) return false;
     try {
-      LoadContext context(m_, n, *f->schema, operands);
-      if (!succeeds(f->infer, context) || (!question_.least && refuses_axis(m_, n, operands))) return true;
+      const std::shared_ptr<Answer> answer = answers_.ask(m_, n, *f, operands_);
+      if (!answer->taken || (!question_.least && answer->axis_refused)) return true;
       if (results == nullptr) return false;
-      for (std::size_t i = 0; i < m_.output_count(n); ++i)
-        results->push_back(from_proto(m_, context.output(i)));
+      if (answer->types.empty())
+        for (const onnx::TypeProto& t : answer->results) answer->types.push_back(from_proto(m_, t));
+      *results = answer->types;
     } catch (const std::exception&) {  // an attribute that cannot be read
     }
     return false;
@@ -305,8 +306,10 @@ class AsLoaded {
   const Inference& infer_;
   const LoadQuestion& question_;
   SchemaFunctions functions_;
-  std::vector<TypeId> types_;  // by value: what the runtime knows
-  std::vector<bool> known_;    // by value: and its elements, if inference does
+  Answers answers_;
+  std::vector<SeenOperand> operands_;  // of the node that is asked
+  std::vector<TypeId> types_;          // by value: what the runtime knows
+  std::vector<bool> known_;            // by value: and its elements, if inference does
   std::vector<TypeId> written_;
   std::vector<bool> called_;                     // by graph: the main graph needs it
   std::unordered_map<ValueId, ValueId> passed_;  // by parameter of a function

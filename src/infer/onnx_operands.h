@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "infer/context.h"
@@ -25,6 +26,7 @@ struct SeenOperand {
   // Elements of a computed list that a runtime carries along while it infers; functions get them apart from
   // those of constants.
   std::optional<std::vector<std::int64_t>> carried = {};
+  std::uint64_t source = 0;  // tells what `proto` points to from any other (onnx_answers.h); 0: not known
 };
 
 class LoadContext final : public onnx::InferenceContext {
@@ -84,7 +86,8 @@ class LoadContext final : public onnx::InferenceContext {
   bool hasOutput(std::size_t i) override { return m_.output(n_, i).valid(); }
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
 
-  const onnx::TypeProto& output(std::size_t i) const { return outputs_[i]; }
+  std::span<const onnx::TypeProto> outputs() const { return outputs_; }
+  std::vector<onnx::TypeProto> take_outputs() { return std::move(outputs_); }
   bool reads_elements() const { return reads_elements_; }  // the function asked for those of an operand
 
  private:

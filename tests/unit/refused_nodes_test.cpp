@@ -83,5 +83,35 @@ TEST(RefusedNodes, NoTypeIsNoWrongType) {
   EXPECT_EQ(refused(text, true), 1u);  // the Add
 }
 
+// Nodes that onnx's functions can tell apart are each asked; what one of them was answered says nothing of
+// the next. `taken` and `refused` are nodes of one operator, `first` and `second` constants of one shape.
+std::size_t refused_after(const std::string& taken, const std::string& refused_node) {
+  const std::string text = R"(g (bool c, float[2, 3] x, float[2, 5] w) => (y) {
+    first = Constant <value_ints = [-1, 2]> ()
+    second = Constant <value_ints = [-1, 4]> ()
+    y = If (c) <then_branch = t () => (float[?, ?] p) {
+                  a = TAKEN
+                  b = TAKEN
+                  d = REFUSED
+                  p = Relu (x)
+                }, else_branch = e () => (float[?, ?] q) { q = Identity (x) }>
+  })";
+  std::string filled = text;
+  for (int i = 0; i < 2; ++i) filled.replace(filled.find("TAKEN"), 5, taken);
+  filled.replace(filled.find("REFUSED"), 7, refused_node);
+  return refused(filled, false);
+}
+
+TEST(RefusedNodes, OneAnswerDoesNotServeAnotherQuestion) {
+  EXPECT_EQ(refused_after("Reshape (x, first)", "Reshape (x, first)"), 0u);
+  EXPECT_EQ(refused_after("Reshape (x, first)", "Reshape (x, second)"), 1u);
+  EXPECT_EQ(refused_after("Reshape (x, second)", "Reshape (x, second)"), 3u);
+  EXPECT_EQ(refused_after("Concat <axis = 1> (x, w)", "Concat <axis = 0> (x, w)"), 1u);
+  EXPECT_EQ(refused_after("Concat <axis = 1> (x, w)", "Concat <axis = 7> (x, w)"), 1u);
+  EXPECT_EQ(refused_after("Add (x, x)", "Add (x, w)"), 1u);
+  EXPECT_EQ(refused_after("Add (x, x)", "Add (w, x)"), 1u);
+  EXPECT_EQ(refused_after("Concat <axis = 0> (x, x)", "Concat <axis = 0> (x, x, w)"), 1u);
+}
+
 }  // namespace
 }  // namespace graphopt
