@@ -1,6 +1,7 @@
 // The nodes at which a runtime refuses a model when it loads it, by onnx's own functions (refused_nodes.h).
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -72,18 +73,9 @@ class AsLoaded {
         infer_(infer),
         question_(question),
         functions_(m),
-        types_(m.value_count()),
-        known_(m.value_count(), false),
-        written_(m.value_count()),
         called_(called_from_main(m)),
         all_folds_(question.whole || question.folds) {
-    for (std::size_t i = 0; i < m.value_count(); ++i) {
-      const Value& v = m.value(ValueId{i});
-      if (v.alive && v.declared && (v.is_input || !v.info_stale)) written_[i] = v.declared;
-    }
-    for (const StatedAs& s : question.stated)
-      written_[s.value.index()] = s.keeps_dims ? with_numbers(m, s.type, written_[s.value.index()]) : s.type;
-    for (std::size_t i = 0; i < m.node_count(); ++i) {
+    for (std::size_t i = 0; i < m.node_count() && m.function_count() > 0; ++i) {
       const NodeId n{i};
       if (!m.alive(n) || !called_[m.node(n).graph.index()]) continue;
       if (facts_of(m, n).kernel_takes_more && is_in_function(m, m.node(n).graph)) asks_functions_ = true;
@@ -101,17 +93,19 @@ class AsLoaded {
   // with what onnx's functions find beyond that: of an Expand to numbers that nobody knows they state the
   // extents that are not 1.
   bool any_suspect(GraphId innermost = {}) {
-    for (std::size_t i = 0; i < m_.value_count(); ++i)
-      if (m_.alive(ValueId{i})) types_[i] = stronger(ValueId{i});
-    known_.assign(m_.value_count(), true);
-    all_folds_ = true;
     if (innermost) {  // of any graph
       called_.assign(m_.graph_count(), true);
       asks_functions_ = true;
     }
-    bool found = false, any_wanted = false;
+    bool found = false, any_wanted = innermost.valid();
     each_node([&](NodeId n) { any_wanted = any_wanted || is_wanted(n); });
-    if (!innermost && !any_wanted) return false;
+    if (!any_wanted) return false;  // most models: nothing is made ready for questions
+    read_written();
+    types_.resize(m_.value_count());
+    for (std::size_t i = 0; i < m_.value_count(); ++i)
+      if (m_.alive(ValueId{i})) types_[i] = stronger(ValueId{i});
+    known_.assign(m_.value_count(), true);
+    all_folds_ = true;
     std::vector<TypeId> results;
     each_node([&](NodeId n) {
       if (found) return;
@@ -129,6 +123,9 @@ class AsLoaded {
   }
 
   std::vector<RefusedNode> refused() {
+    read_written();
+    known_.assign(m_.value_count(), false);
+    types_.resize(m_.value_count());
     for (std::size_t i = 0; i < m_.value_count(); ++i) {
       const ValueId v{i};
       if (m_.alive(v)) types_[i] = m_.value(v).def ? TypeId{} : assumed(v);
@@ -149,6 +146,19 @@ class AsLoaded {
     }
   }
 
+  // Sets written_ to what is or will be written of each value.
+  void read_written() {
+    written_.resize(m_.value_count());
+    for (std::size_t i = 0; i < m_.value_count(); ++i) {
+      const Value& v = m_.value(ValueId{i});
+      if (v.alive && v.declared && (v.is_input || !v.info_stale)) written_[i] = v.declared;
+    }
+    for (const StatedAs& s : question_.stated) {
+      TypeId& written = written_[s.value.index()];
+      written = s.keeps_dims ? with_numbers(m_, s.type, written) : s.type;
+    }
+  }
+
   // What a function that only the main graph calls computes is computed in every run. A runtime looks at no
   // function that is not called.
   bool is_reached(GraphId g) const {
@@ -164,8 +174,24 @@ class AsLoaded {
   }
 
   bool is_wanted(NodeId n) const {
-    return in_body(m_, n) || question_.whole || facts_of(m_, n).kernel_takes_more ||
-           has_empty_operand(m_, infer_, n);
+    return in_body(m_, n) || question_.whole || facts_of(m_, n).kernel_takes_more || has_empty(n);
+  }
+
+  // The same as has_empty_operand. Each type is looked at once: models have few, and this is asked of all
+  // nodes.
+  bool has_empty(NodeId n) const {
+    for (std::size_t i = 0; i < m_.input_count(n); ++i) {
+      const ValueId v = m_.input(n, i);
+      if (v && is_empty(infer_.type(v))) return true;
+    }
+    return false;
+  }
+  bool is_empty(TypeId type) const {
+    if (!type) return false;
+    if (type.index() >= empty_.size()) empty_.resize(m_.types.size());
+    std::optional<bool>& empty = empty_[type.index()];
+    if (!empty) empty = has_zero(m_, m_.types[type]);
+    return *empty;
   }
 
   // Sets operands_ to the operands of n, with nothing but the element types of those that are hidden.
@@ -234,9 +260,8 @@ class AsLoaded {
   void visit(NodeId n) {
     std::vector<TypeId> results;
     if (refuses(n, {}, &results)) {
-      RefusedNode found{
-          n, operands_to_hide(n),
-          !in_body(m_, n) && !facts_of(m_, n).kernel_takes_more && !has_empty_operand(m_, infer_, n)};
+      RefusedNode found{n, operands_to_hide(n),
+                        !in_body(m_, n) && !facts_of(m_, n).kernel_takes_more && !has_empty(n)};
       if (!found.hide.empty()) refuses(n, found.hide, &results);
       if (is_wanted(n)) found_.push_back(std::move(found));
     }
@@ -307,14 +332,15 @@ class AsLoaded {
   const LoadQuestion& question_;
   SchemaFunctions functions_;
   Answers answers_;
-  std::vector<SeenOperand> operands_;  // of the node that is asked
-  std::vector<TypeId> types_;          // by value: what the runtime knows
-  std::vector<bool> known_;            // by value: and its elements, if inference does
-  std::vector<TypeId> written_;
+  std::vector<SeenOperand> operands_;            // of the node that is asked
+  std::vector<TypeId> types_;                    // by value: what the runtime knows
+  std::vector<bool> known_;                      // by value: and its elements, if inference does
+  std::vector<TypeId> written_;                  // by value
   std::vector<bool> called_;                     // by graph: the main graph needs it
   std::unordered_map<ValueId, ValueId> passed_;  // by parameter of a function
   std::deque<std::string> payloads_;
   std::vector<RefusedNode> found_;
+  mutable std::vector<std::optional<bool>> empty_;  // by type: it has an extent that is 0
   bool asks_functions_ = false;  // they are called in bodies, or hold nodes of which kernels take more
   bool all_folds_;               // what inference knows of elements counts as constants
 };

@@ -57,13 +57,14 @@ bool has_payload(const Model& m, TensorId t, SeenOperand& out) {
 
 bool in_body(const Model& m, NodeId n) { return m.node(n).graph != m.main(); }
 
+bool has_zero(const Model& m, const Type& t) {
+  return t.kind == TypeKind::Tensor && t.has_rank &&
+         std::ranges::any_of(t.dims, [&m](DimId d) { return m.dims.is_constant(d, 0); });
+}
+
 bool has_empty_operand(const Model& m, const Inference& infer, NodeId n) {
-  for (std::size_t i = 0; i < m.input_count(n); ++i) {
-    const ValueId v = m.input(n, i);
-    if (!v) continue;
-    for (const DimId d : infer.dims(v))
-      if (m.dims.is_constant(d, 0)) return true;
-  }
+  for (std::size_t i = 0; i < m.input_count(n); ++i)
+    if (const ValueId v = m.input(n, i); v && has_zero(m, infer.type_of(v))) return true;
   return false;
 }
 

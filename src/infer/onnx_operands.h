@@ -126,6 +126,8 @@ bool has_payload(const Model& m, TensorId t, SeenOperand& out);
 
 bool in_body(const Model& m, NodeId n);
 
+bool has_zero(const Model& m, const Type& t);  // among the extents of a tensor
+
 // Returns whether an operand has no elements in any run. Kernels take such operands where inference refuses
 // them, so the node need not fail.
 bool has_empty_operand(const Model& m, const Inference& infer, NodeId n);
