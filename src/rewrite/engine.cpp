@@ -1,6 +1,7 @@
 #include "rewrite/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <ranges>
 #include <span>
 #include <utility>
@@ -28,6 +29,8 @@ class Worklist final : public Listener {
   Worklist(const Worklist&) = delete;
   Worklist& operator=(const Worklist&) = delete;
 
+  // Takes nodes that are all different, and no return nodes, before the first round.
+  void start(std::vector<NodeId> nodes) { next_ = std::move(nodes); }
   void push(NodeId n) {
     if (m_.is_return(n)) return;
     if (n.index() >= queued_.size()) queued_.resize(n.index() + 1);
@@ -75,23 +78,50 @@ class Worklist final : public Listener {
   std::size_t before_trial_ = 0;  // length of next_
 };
 
-// Returns whether n is in a function that imports another version of the standard operators than the model.
-// ONNX Runtime runs its nodes as operators of the model's version: what a rule writes would have to mean the
-// same in both.
-bool in_another_opset(const Model& m, NodeId n) {
-  const GraphId g = m.node(n).graph;
-  return m.graph(g).opsets != m.graph(m.main()).opsets &&
-         m.opset(g, kEmptyName) != m.opset(m.main(), kEmptyName);
-}
+// Says why no rule may start at a node. Most of that depends on the operator and the graph alone and is found
+// out once for nodes in a row that have both in common.
+class Obstacles {
+ public:
+  explicit Obstacles(const Model& m) : m_(m) {}
 
-// Returns why no rule may start at n, or nothing. Of several results each rule knows itself which it needs.
-std::string_view obstacle(const Model& m, NodeId n) {
-  if (in_another_opset(m, n)) return "the function imports another opset than the model";
-  const OpFacts& f = facts_of(m, n);
-  if (f.kind != m.kind(n)) return "the operator is not known at its opset";
-  const ValueId y = m.output(n, 0);
-  return f.max_outputs == 1 && (!y || m.use_count(y) == 0) ? "nothing reads it" : "";
-}
+  // Returns the reason, or nothing. Of several results each rule knows itself which it needs.
+  std::string_view at(NodeId n) {
+    const Node& node = m_.node(n);
+    Last& last = by_op_[node.op.index() % by_op_.size()];
+    if (last.op != node.op || last.graph != node.graph) last = look(n);
+    if (!last.why.empty() || !last.single_result) return last.why;
+    const ValueId y = m_.output(n, 0);
+    return !y || m_.use_count(y) == 0 ? "nothing reads it" : "";
+  }
+
+ private:
+  struct Last {
+    OpId op;
+    GraphId graph;
+    std::string_view why;
+    bool single_result = false;
+  };
+
+  // Returns whether the graph is in a function that imports another version of the standard operators than
+  // the model. ONNX Runtime runs its nodes as operators of the model's version: what a rule writes would have
+  // to mean the same in both.
+  bool in_another_opset(GraphId g) const {
+    return m_.graph(g).opsets != m_.graph(m_.main()).opsets &&
+           m_.opset(g, kEmptyName) != m_.opset(m_.main(), kEmptyName);
+  }
+
+  Last look(NodeId n) const {
+    Last out{m_.node(n).op, m_.node(n).graph, "", false};
+    const OpFacts& f = facts_of(m_, n);
+    out.single_result = f.max_outputs == 1;
+    if (in_another_opset(out.graph)) out.why = "the function imports another opset than the model";
+    else if (f.kind != m_.kind(n)) out.why = "the operator is not known at its opset";
+    return out;
+  }
+
+  const Model& m_;
+  std::array<Last, 16> by_op_;  // the last node that was looked at of each operator, as far as they fit
+};
 
 // Asks the rule, for its reason only where somebody wants it.
 bool fits(const PassContext& c, Rule& rule, NodeId n, Refusals& refusals) {
@@ -181,23 +211,27 @@ std::uint64_t apply_rules(PassContext& c, std::span<Rule* const> rules) {
 
   Worklist work(m);
   DeadSweeper dead(m);
-  const bool wanted = std::ranges::any_of(
-      std::views::iota(std::size_t{0}, by_kind.size()),
-      [&](std::size_t k) { return !by_kind[k].empty() && m.live_node_count(static_cast<OpKind>(k)) > 0; });
-  for (std::uint32_t g = 0; wanted && g < m.graph_count(); ++g) {
+  std::size_t wanted = 0;
+  for (std::size_t k = 0; k < by_kind.size(); ++k)
+    if (!by_kind[k].empty()) wanted += m.live_node_count(static_cast<OpKind>(k));
+  std::vector<NodeId> roots;
+  roots.reserve(wanted);
+  for (std::uint32_t g = 0; wanted > 0 && g < m.graph_count(); ++g) {
     if (!m.graph(GraphId{g}).alive) continue;
     for (NodeId n = m.first_node(GraphId{g}); n; n = m.next_node(n))
-      if (!by_kind[static_cast<std::size_t>(m.kind(n))].empty()) work.push(n);
+      if (!by_kind[static_cast<std::size_t>(m.kind(n))].empty()) roots.push_back(n);
   }
+  work.start(std::move(roots));
 
   std::uint64_t count = 0;
   const std::uint64_t most = kMostRewritesPerNode * (m.live_node_count() + 1);
+  Obstacles obstacles(m);
   std::vector<NodeId> waiting;  // matches that would hand an output over
   // Applies the first rule that matches, and again while one does.
   const auto offer = [&](NodeId n, bool may_hand_over) {
     while (count < most && m.alive(n)) {
       const auto& fitting = by_kind[static_cast<std::size_t>(m.kind(n))];
-      if (const std::string_view why = obstacle(m, n); !why.empty()) {
+      if (const std::string_view why = obstacles.at(n); !why.empty()) {
         for (const Rule* r : fitting)
           if (refusals.wanted()) refusals.note(r->name(), n, std::string(why));
         return;
