@@ -17,7 +17,8 @@
 // says whether its value may fit (may_fit): by the kinds of nodes as deep as the pattern goes at that place,
 // by being a constant, and by the number of uses. That needs no table, binds nothing and takes each operand
 // once in each order. Where reasons are wanted it is left out, since the nearest miss lies behind it. What a
-// rule asks at every node is a KeptPattern if it is large.
+// rule asks at every node is a KeptPattern if it is large: it knows of which kinds a producer of an operand
+// has to be, whatever the alternative, and looks at these before anything else.
 //
 //   y = Mul (x, Sigmoid (x)), in any order, with nothing else that reads the Sigmoid:
 //
@@ -35,6 +36,8 @@
 // scalar constant may have rank 3 and raise the rank of a result.
 #pragma once
 
+#include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -86,6 +89,15 @@ class Next {
 };
 
 template <class Self, class Condition> struct With;
+
+using KindSet = std::bitset<static_cast<std::size_t>(OpKind::Count)>;
+
+// What a pattern needs around its root: one of the first `operands` operands is produced by a node of one of
+// these kinds.
+struct Neighbours {
+  KindSet kinds;
+  std::size_t operands = 0;
+};
 
 // A condition of its own, since it can be asked before the operands are searched.
 struct Uses {
@@ -178,6 +190,8 @@ template <class P, class Condition> struct With : Conditions<With<P, Condition>>
       if (v && !condition.may_hold(m, v)) return false;
     return inner.may_fit(m, v);
   }
+  bool add_producers(KindSet& kinds) const { return inner.add_producers(kinds); }
+  bool add_neighbours(Neighbours& around) const { return inner.add_neighbours(around); }
 };
 
 template <class F> struct Leaf : Conditions<Leaf<F>> {
@@ -185,6 +199,8 @@ template <class F> struct Leaf : Conditions<Leaf<F>> {
   bool constant;  // fits nothing but constants
   bool at(Search& s, const Spot& spot, Next next) const { return fits(s, spot) && next(); }
   bool may_fit(const Model& m, ValueId v) const { return !constant || m.constant_of(v); }
+  bool add_producers(KindSet&) const { return false; }
+  bool add_neighbours(Neighbours&) const { return false; }
 };
 template <class F> Leaf<F> leaf(F fits) { return {{}, fits, false}; }
 template <class F> Leaf<F> constant_leaf(F fits) { return {{}, fits, true}; }
@@ -297,6 +313,24 @@ template <class... P> struct Operator : Conditions<Operator<P...>> {
     return n && m.kind(n) == kind && operands_may_fit(m, n);
   }
 
+  // Adds the kinds of which the producer of a value has to be for the pattern to fit there. Returns false if
+  // it may fit at a value without producer; what was added means nothing then.
+  bool add_producers(KindSet& kinds) const {
+    kinds.set(static_cast<std::size_t>(kind));
+    return true;
+  }
+  // Adds what the pattern needs around a root. Returns false if it needs no producer of any operand.
+  bool add_neighbours(Neighbours& around) const {
+    around.operands = std::max(around.operands, sizeof...(P));
+    const auto add = [&around](const auto& operand) {
+      KindSet kinds;
+      if (!operand.add_producers(kinds)) return false;
+      around.kinds |= kinds;
+      return true;
+    };
+    return std::apply([&](const P&... p) { return (add(p) || ...); }, operands);  // one is enough
+  }
+
  private:
   // In either order of the first two, whether or not the operator has it.
   bool operands_may_fit(const Model& m, NodeId n) const {
@@ -335,6 +369,12 @@ template <class... P> struct OneOf : Conditions<OneOf<P...>> {
   bool may_fit(const Model& m, ValueId v) const {
     return std::apply([&](const P&... p) { return (p.may_fit(m, v) || ...); }, alternatives);
   }
+  bool add_producers(KindSet& kinds) const {
+    return std::apply([&](const P&... p) { return (p.add_producers(kinds) && ...); }, alternatives);
+  }
+  bool add_neighbours(Neighbours& around) const {
+    return std::apply([&](const P&... p) { return (p.add_neighbours(around) && ...); }, alternatives);
+  }
 };
 template <class... P> OneOf<P...> one_of(P... alternatives) { return {{}, {alternatives...}}; }
 
@@ -346,6 +386,8 @@ template <class P> struct Optional : Conditions<Optional<P>> {
     return spot.value ? given.at(s, spot, next) : next();
   }
   bool may_fit(const Model& m, ValueId v) const { return !v || given.may_fit(m, v); }
+  bool add_producers(KindSet&) const { return false; }
+  bool add_neighbours(Neighbours&) const { return false; }
 };
 template <class P> Optional<P> optional(P p) { return {{}, p}; }
 
@@ -371,14 +413,29 @@ class KeptPattern {
  public:
   template <class P>
   explicit KeptPattern(const P& p)
-      : matches_([p](const MatchContext& c, NodeId root) { return matches(c, root, p); }) {}
+      : matches_([p](const MatchContext& c, NodeId root) { return matches(c, root, p); }),
+        by_neighbours_(p.add_neighbours(around_)) {}
   KeptPattern(const KeptPattern&) = delete;
   KeptPattern& operator=(const KeptPattern&) = delete;
 
-  bool matches_at(const MatchContext& c, NodeId root) const { return matches_(c, root); }
+  bool matches_at(const MatchContext& c, NodeId root) const {
+    return (c.why != nullptr || !by_neighbours_ || has_neighbour(c.model, root)) && matches_(c, root);
+  }
 
  private:
+  bool has_neighbour(const Model& m, NodeId root) const {
+    const std::size_t count = std::min(around_.operands, m.input_count(root));
+    for (std::size_t i = 0; i < count; ++i) {
+      const ValueId v = m.input(root, i);
+      const NodeId producer = v ? m.value(v).def : NodeId{};
+      if (producer && around_.kinds[static_cast<std::size_t>(m.kind(producer))]) return true;
+    }
+    return false;
+  }
+
   std::function<bool(const MatchContext&, NodeId)> matches_;
+  pattern::Neighbours around_;
+  bool by_neighbours_;  // the pattern needs some: around_ says which
 };
 
 }  // namespace graphopt

@@ -18,11 +18,15 @@ using namespace pattern;
 struct Given : InferCase {
   using InferCase::InferCase;
   MatchContext view(Why* why = nullptr) const { return {*model, *facts, options, model->dims, why}; }
-  // Without reasons, parts of the pattern say first whether their value may fit: that loses no match.
+  // Without reasons, parts of the pattern say first whether their value may fit, and a kept one which
+  // producers it needs: that loses no match.
   template <class P> bool fits(const std::string& result, const P& p, Why* why = nullptr) const {
     Why unread;
     const bool fitting = matches(view(why != nullptr ? why : &unread), value(result), p);
     EXPECT_EQ(matches(view(), value(result), p), fitting) << "with reasons, and without";
+    if (const NodeId n = model->value(value(result)).def; n && model->output(n, 0) == value(result)) {
+      EXPECT_EQ(KeptPattern(p).matches_at(view(), n), fitting) << "kept";
+    }
     return fitting;
   }
   PassOptions options;
@@ -305,6 +309,21 @@ TEST(Match, AKeptPatternBindsAtEachNode) {
   EXPECT_TRUE(kept.matches_at(c.view(), c.node_of("c")));
   EXPECT_EQ(c.name(v), "x");
   EXPECT_FALSE(kept.matches_at(c.view(), c.node_of("a")));
+}
+
+// What it looks at before anything else are the producers that each of its alternatives needs.
+TEST(Match, AKeptPatternOfWhichOneAlternativeNeedsNoProducer) {
+  const Given c(R"(g (float[2] x, float[2] y) => (float[2] z, float[2] s, float[2] t, float[2] c) {
+    n = Neg (x)  z = Add (x, y)  s = Add (y, n)  t = Abs (n)  l = Abs (y)  c = Clip (x, , l) })");
+  const auto of_neg = op(OpKind::Add, op(OpKind::Neg, any()), any());
+  EXPECT_TRUE(c.fits("s", of_neg));
+  EXPECT_FALSE(c.fits("z", of_neg));
+  EXPECT_TRUE(c.fits("z", one_of(of_neg, op(OpKind::Add, any(), any()))));
+  EXPECT_TRUE(c.fits("t", one_of(of_neg, op(OpKind::Abs, op(OpKind::Neg, any())))));
+  EXPECT_TRUE(c.fits("s", op(OpKind::Add, one_of(op(OpKind::Neg, any()), any()), any())));
+  EXPECT_TRUE(c.fits("z", op(OpKind::Add, any(), optional(any()))));
+  EXPECT_TRUE(c.fits("t", op(OpKind::Abs, any(), optional(op(OpKind::Neg, any())))));
+  EXPECT_TRUE(c.fits("c", op(OpKind::Clip, any(), optional(any()), op(OpKind::Abs, any()))));
 }
 
 TEST(Match, TheNearestMissIsTold) {
