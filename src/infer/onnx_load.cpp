@@ -21,14 +21,22 @@ namespace {
 
 // Returns a with the numbers of b where a has none.
 TypeId with_numbers(Model& m, TypeId a, TypeId b) {
+  if (a == b) return a;
   const Type x = m.types[a], y = m.types[b];  // copies: the pool grows below
   if (x.kind == TypeKind::Unknown || y.kind == TypeKind::Unknown) return x.kind == TypeKind::Unknown ? b : a;
   if (x.kind != TypeKind::Tensor || y.kind != TypeKind::Tensor || !y.has_rank) return a;
   if (!x.has_rank) return m.types.tensor(x.elem, y.dims);
   if (x.dims.size() != y.dims.size()) return a;
+  const auto better = [&](std::size_t i) {
+    return x.dims[i] != y.dims[i] && y.dims[i] && m.dims.value(y.dims[i]) &&
+           !(x.dims[i] && m.dims.value(x.dims[i]));
+  };
+  std::size_t first = 0;
+  while (first < x.dims.size() && !better(first)) ++first;
+  if (first == x.dims.size()) return a;
   std::vector<DimId> dims(x.dims.begin(), x.dims.end());
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    if (y.dims[i] && m.dims.value(y.dims[i]) && !(dims[i] && m.dims.value(dims[i]))) dims[i] = y.dims[i];
+  for (std::size_t i = first; i < dims.size(); ++i)
+    if (better(i)) dims[i] = y.dims[i];
   return m.types.tensor(x.elem, dims);
 }
 
