@@ -102,8 +102,14 @@ bool broadcast_all(NodeContext& c, Dims& out) {
     if (!c.has(i)) continue;
     if (!c.ranked(i)) return false;
     const auto d = c.shape(i);
-    if (first) out.assign(d.begin(), d.end());
-    else out = c.broadcast(out, d);
+    if (first) {
+      out.assign(d.begin(), d.end());
+    } else if (d.size() <= out.size()) {  // in place: a Sum may have 10^6 operands
+      const std::size_t shift = out.size() - d.size();
+      for (std::size_t k = 0; k < d.size(); ++k) out[shift + k] = c.broadcast(out[shift + k], d[k]);
+    } else {
+      out = c.broadcast(out, d);
+    }
     first = false;
   }
   return !first;
