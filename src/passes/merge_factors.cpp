@@ -51,6 +51,7 @@ class MergeFactors final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
+    if (c.why == nullptr && !follows_arithmetic(m, n)) return false;
     const auto second = term_of(c, n);
     if (!second) return c.no(n, "no operand is a constant factor or term");
     const NodeId q = m.value(second->x).def;
@@ -78,11 +79,24 @@ class MergeFactors final : public Rule {
   }
 
  private:
+  static bool is_arithmetic(OpKind kind) {
+    return std::ranges::find(kArithmetic, kind) != std::end(kArithmetic);
+  }
+  // Most products and sums do not: this is asked first, since it needs no table and no constant.
+  static bool follows_arithmetic(const Model& m, NodeId n) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(m.input_count(n), 2); ++i) {
+      const ValueId v = m.input(n, i);
+      const NodeId producer = v ? m.value(v).def : NodeId{};
+      if (producer && is_arithmetic(m.kind(producer))) return true;
+    }
+    return false;
+  }
+
   static std::optional<Term> term_of(const MatchContext& c, NodeId n) {
     using namespace pattern;
     const Model& m = c.model;
     const OpKind kind = m.kind(n);
-    if (std::ranges::find(kArithmetic, kind) == std::end(kArithmetic)) return std::nullopt;
+    if (!is_arithmetic(kind)) return std::nullopt;
     Term t;
     t.inverse = kind == OpKind::Div || kind == OpKind::Sub;
     t.additive = kind == OpKind::Add || kind == OpKind::Sub;
