@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "hoist/search_memory.h"
 #include "infer/refused_constants.h"
@@ -71,19 +72,30 @@ std::optional<Error> find_hidden(const Model& m) {
 }
 
 // Returns a hash of all facts of inference: passes that had nothing to do have nothing to do while it stays.
+// That of a type is made once, as many values have the same.
 std::uint64_t facts_hash(const Model& model, const Inference& infer) {
-  std::uint64_t hash = 0;
-  for (std::size_t i = 0; i < model.value_count(); ++i) {
-    const ValueId v{i};
-    if (!model.alive(v)) continue;
-    hash = mix_hash(hash, infer.type(v).index());
-    for (const DimId d : infer.type_of(v).dims) {
+  const auto of_ranges = [&model](const Type& t) {
+    std::uint64_t hash = 0;
+    for (const DimId d : t.dims) {
       // That an extent is never 0, say, is a fact of its own.
       if (!model.dims.is_symbol(d)) continue;
       const Range range = model.dims.range(d);
       hash = mix_hash(mix_hash(hash, static_cast<std::uint64_t>(range.low)),
                       static_cast<std::uint64_t>(range.high));
     }
+    return hash;
+  };
+  std::vector<std::optional<std::uint64_t>> by_type;
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < model.value_count(); ++i) {
+    const ValueId v{i};
+    if (!model.alive(v)) continue;
+    TypeId type = infer.type(v);
+    if (!type) type = model.types.unknown();
+    if (type.index() >= by_type.size()) by_type.resize(model.types.size());
+    std::optional<std::uint64_t>& ranges = by_type[type.index()];
+    if (!ranges) ranges = of_ranges(model.types[type]);
+    hash = mix_hash(mix_hash(hash, type.index()), *ranges);
     if (const SymbolicTensor* t = infer.symbolic(v))
       for (const DimId d : t->elements) hash = mix_hash(hash, d ? model.dims.canonical(d).index() : 0);
   }
