@@ -14,7 +14,7 @@ extern const PassInfo constants_to_initializers, drop_identity, constant_folding
     merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
     merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values,
-    unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles, merge_slices;
+    unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles, merge_slices, least_rank;
 
 namespace {
 
@@ -84,6 +84,7 @@ constexpr const PassInfo* kPasses[] = {
     &share_rows,        // after the searches, which move the Reshapes that it looks for
     &batch_products,    // after the searches: a Reshape that another one cancels costs less than an Add
     &raise_shuffles,    // after the searches: its parts may cancel with other movements
+    &least_rank,        // after the searches and raise-shuffles, which find more where each axis is written
     &raise_gemm,        // last: an Add in a Gemm is no elementwise node any more, which searches could merge
 };
 
