@@ -28,12 +28,13 @@ enum class DeviceRefusal : std::uint8_t {
   Attribute,     // an attribute's value is not allowed or not known
   Denied,        // deny_nodes names the node
   ControlFlow,   // a node with bodies: the device takes none, or a node inside is refused
+  Qdq,           // the node must be inside a QDQ group, or must not
 };
 template <> struct Words<DeviceRefusal> {
   static constexpr std::string_view plural = "reasons";
-  static constexpr std::array<std::string_view, 14> all = {
+  static constexpr std::array<std::string_view, 15> all = {
       "none", "no_rule", "opset",    "presence", "dtype",     "rank",   "dynamic_shape",
-      "dims", "bytes",   "constant", "value",    "attribute", "denied", "control_flow"};
+      "dims", "bytes",   "constant", "value",    "attribute", "denied", "control_flow", "qdq"};
 };
 
 }  // namespace graphopt

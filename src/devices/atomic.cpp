@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "devices/qdq_group.h"
 #include "ops/facts.h"
 #include "ops/node_facts.h"
 
@@ -74,48 +75,14 @@ template <class F> void each_reader(const Model& m, ValueId v, F f) {
   for (UseId u = m.first_use(v); u; u = m.next_use(u)) f(m.user(u));
 }
 
-bool quantizes(OpKind kind) { return kind == OpKind::QuantizeLinear || kind == OpKind::MsQuantizeLinear; }
-bool dequantizes(OpKind kind) {
-  return kind == OpKind::DequantizeLinear || kind == OpKind::MsDequantizeLinear;
-}
-
-// Returns the DequantizeLinear that makes an operand; none for others.
-NodeId dequantizer(const Model& m, ValueId v) {
-  const NodeId maker = v ? m.value(v).def : NodeId{};
-  return maker && dequantizes(m.kind(maker)) ? maker : NodeId{};
-}
-
-bool reads_dequantized(const Model& m, NodeId n) {
-  for (std::size_t i = 0; i < m.input_count(n); ++i)
-    if (dequantizer(m, m.input(n, i))) return true;
-  return false;
-}
-
-bool converts(const Model& m, NodeId n) { return quantizes(m.kind(n)) || dequantizes(m.kind(n)); }
-
-bool only_quantized(const Model& m, NodeId n) {
-  for (const ValueId v : m.outputs(n)) {
-    if (!v) continue;
-    bool all = m.use_count(v) > 0;
-    each_reader(m, v, [&](NodeId user) { all = all && quantizes(m.kind(user)); });
-    if (!all) return false;
-  }
-  return true;
-}
-
 void join_qdq(const Model& m, Groups& groups) {
+  const auto converts = [&m](NodeId n) { return quantizes(m, n) || dequantizes(m, n); };
   for (const NodeId q : groups.nodes) {
-    if (!quantizes(m.kind(q)) || !m.input(q, 0)) continue;
+    if (!quantizes(m, q) || !m.input(q, 0)) continue;
     const NodeId last = m.value(m.input(q, 0)).def;
-    if (!last || converts(m, last) || m.node(last).graph != m.main() || !only_quantized(m, last)) continue;
-    NodeId core = last;
-    const OpClass cls = facts_of(m, last).cls;
-    const bool activation = cls == OpClass::Unary || cls == OpClass::Conditional;
-    if (activation && !reads_dequantized(m, last) && m.input(last, 0)) {
-      const NodeId before = m.value(m.input(last, 0)).def;
-      if (before && m.single_user(m.input(last, 0)) == last) core = before;
-    }
-    if (converts(m, core) || !reads_dequantized(m, core)) continue;
+    if (!last || converts(last) || m.node(last).graph != m.main() || !only_quantized(m, last)) continue;
+    const NodeId core = qdq_core(m, last);
+    if (converts(core) || !reads_dequantized(m, core)) continue;
     groups.join(q, last);
     groups.join(last, core);
     for (std::size_t i = 0; i < m.input_count(core); ++i) groups.join(core, dequantizer(m, m.input(core, i)));

@@ -37,6 +37,9 @@ enum class ShapeNeed : std::uint8_t { Any, Bounded, Static };
 
 enum class Presence : std::uint8_t { Optional, Required, Absent };
 
+// Who decided that an operator has no rule: the documents that the profile was made of, or what made it.
+enum class OmittedBy : std::uint8_t { Source, Converter };
+
 enum class ControlFlow : std::uint8_t { None, Whole };
 
 using ProfileNumber = std::variant<std::int64_t, double>;
@@ -68,6 +71,7 @@ struct OperandCondition {
   Presence presence = Presence::Optional;
   std::optional<std::vector<DType>> dtypes;  // else those of the profile
   std::optional<IntRange> ranks;             // else those of the profile
+  std::optional<IntRange> extents;           // of each dim; else that of the profile, for inputs
   std::optional<bool> constant;              // true: the same in every run; false: not so
   std::optional<ValueCondition> value;       // on the elements of a constant
   std::vector<DimCondition> dims;
@@ -82,7 +86,15 @@ struct SupportRule {
   std::vector<AttributeCondition> attributes;  // in the order of the file
   std::optional<ShapeNeed> shapes;             // else that of the profile
   std::vector<std::uint32_t> same_dtype;       // inputs
+  std::optional<bool> qdq;                     // whether the node is inside a QDQ group (qdq_group.h)
   std::string note;
+};
+
+// An operator that the profile has no rule for on purpose.
+struct OmittedOperator {
+  std::string domain, op;  // domain "" is ai.onnx
+  OmittedBy by = OmittedBy::Source;
+  std::string note;  // what the source says, or why the converter wrote no rule
 };
 
 enum class AtomicKind : std::uint8_t { Qdq, State, Sequence, Optional, Chain, Nodes };
@@ -117,6 +129,7 @@ struct Profile {
   std::string profile_version;
   std::vector<ProfileSource> sources;
   bool measured = false;
+  std::vector<std::string> notes;  // for people: what the sources leave open
 
   std::optional<std::int64_t> memory_bytes;  // none: no limit
   std::int64_t launch_ns = 0;
@@ -131,12 +144,15 @@ struct Profile {
   ShapeNeed shapes = ShapeNeed::Any;         // of operands, unless the rule says otherwise
   std::optional<IntRange> ranks;             // of operands without their own
   std::optional<std::vector<DType>> dtypes;  // of operands without their own
+  std::optional<IntRange> extents;           // of each dim of the inputs without their own; not of results
 
   std::string ep;  // name of ONNX Runtime's execution provider; empty: none
   std::vector<std::pair<std::string, std::string>> ep_options;  // in the order of the file
   std::string openvino_device;
 
   std::vector<SupportRule> rules;
+  // Given: an operator that neither this nor the rules have is not in the sources. In the order of the file.
+  std::optional<std::vector<OmittedOperator>> omitted;
   std::vector<std::string> allow_nodes, deny_nodes;  // globs: * and ?
   std::vector<AtomicRule> atomic;
   std::optional<DeviceCost> cost;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "support/json_scan.h"
 #include "support/json_walk.h"
@@ -24,6 +25,7 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::min();
 constexpr std::array<std::string_view, 3> kShapes = {"any", "bounded", "static"};
 constexpr std::array<std::string_view, 3> kPresences = {"optional", "required", "absent"};
 constexpr std::array<std::string_view, 2> kControlFlows = {"none", "whole"};
+constexpr std::array<std::string_view, 2> kOmittedBy = {"source", "converter"};
 constexpr std::array<std::string_view, 6> kAtomics = {"qdq",      "state", "sequence",
                                                       "optional", "chain", "nodes"};
 class Reader {
@@ -38,6 +40,8 @@ class Reader {
   void source(const Json& j, const Path& path, Profile& p);
   void ep(const Json& j, const Path& path, Profile& p);
   void rule(const Json& j, const Path& path, SupportRule& r);
+  void omitted(const Json& j, const Path& path, OmittedOperator& o);
+  void check_omitted(const Profile& p);
   void operand(const Json& j, const Path& path, std::vector<OperandCondition>& all);
   void dim(const Json& j, const Path& path, DimCondition& d);
   void condition(const Json& j, const Path& path, ValueCondition& c);
@@ -142,6 +146,7 @@ void Reader::operand(const Json& j, const Path& path, std::vector<OperandConditi
                 {"presence", walk_.to_choice(o.presence, kPresences, "values")},
                 {"dtypes", to_dtypes(o.dtypes)},
                 {"ranks", walk_.to_range(o.ranks, 0)},
+                {"extents", walk_.to_range(o.extents, 0)},
                 {"constant", walk_.to_boolean(o.constant)},
                 {"value", value},
                 {"dims", dims},
@@ -186,8 +191,32 @@ void Reader::rule(const Json& j, const Path& path, SupportRule& r) {
                 {"attributes", attributes},
                 {"shapes", shapes},
                 {"same_dtype", same_dtype},
+                {"qdq", walk_.to_boolean(r.qdq)},
                 {"note", walk_.to_text(r.note)}});
   if (r.domain == "ai.onnx") r.domain.clear();
+}
+
+void Reader::omitted(const Json& j, const Path& path, OmittedOperator& o) {
+  walk_.object(j, path,
+               {{"op", walk_.to_text(o.op, false), true},
+                {"domain", walk_.to_text(o.domain)},
+                {"by", walk_.to_choice(o.by, kOmittedBy, "values"), true},
+                {"note", walk_.to_text(o.note)}});
+  if (o.domain == "ai.onnx") o.domain.clear();
+}
+
+// An operator is left out once, and then has no rule.
+void Reader::check_omitted(const Profile& p) {
+  std::set<std::pair<std::string, std::string>> ruled, seen;
+  for (const SupportRule& r : p.rules) ruled.insert({r.domain, r.op});
+  for (std::size_t i = 0; i < p.omitted->size(); ++i) {
+    const OmittedOperator& o = (*p.omitted)[i];
+    const Path at = json_path("omitted", i);
+    if (ruled.contains({o.domain, o.op}))
+      walk_.problem(at, fmt::format("\"{}\" has a rule", o.op), "remove it here, or its rules");
+    if (!seen.insert({o.domain, o.op}).second)
+      walk_.problem(at, fmt::format("found \"{}\" a second time", o.op), "name each operator once");
+  }
 }
 
 void Reader::atomic(const Json& j, const Path& path, AtomicRule& a) {
@@ -248,7 +277,8 @@ void Reader::about(const Json& j, const Path& path, Profile& p) {
   walk_.object(j, path,
                {{"version", walk_.to_text(p.profile_version), true},
                 {"source", sources, true},
-                {"measured", walk_.to_boolean(p.measured)}});
+                {"measured", walk_.to_boolean(p.measured)},
+                {"notes", walk_.to_texts(p.notes, 0, "texts")}});
 }
 
 void Reader::ep(const Json& j, const Path& path, Profile& p) {
@@ -289,6 +319,11 @@ void Reader::profile(const Json& j, Profile& p) {
     walk_.list(v, at, 0, "objects",
                [&](const Json& entry, const Path& to) { rule(entry, to, p.rules.emplace_back()); });
   };
+  const auto left_out = [&](const Json& v, const Path& at) {
+    auto& all = p.omitted.emplace();
+    walk_.list(v, at, 0, "objects",
+               [&](const Json& entry, const Path& to) { omitted(entry, to, all.emplace_back()); });
+  };
   const auto groups = [&](const Json& v, const Path& at) {
     walk_.list(v, at, 0, "objects",
                [&](const Json& entry, const Path& to) { atomic(entry, to, p.atomic.emplace_back()); });
@@ -313,13 +348,16 @@ void Reader::profile(const Json& j, Profile& p) {
                 {"shapes", walk_.to_choice(p.shapes, kShapes, "values")},
                 {"ranks", walk_.to_range(p.ranks, 0)},
                 {"dtypes", to_dtypes(p.dtypes)},
+                {"extents", walk_.to_range(p.extents, 0)},
                 {"ep", [&](const Json& v, const Path& at) { ep(v, at, p); }},
                 {"openvino_device", walk_.to_text(p.openvino_device)},
                 {"rules", rules},
+                {"omitted", left_out},
                 {"allow_nodes", walk_.to_texts(p.allow_nodes, 0, "globs")},
                 {"deny_nodes", walk_.to_texts(p.deny_nodes, 0, "globs")},
                 {"atomic", groups},
                 {"cost", [&](const Json& v, const Path& at) { cost(v, at, p.cost.emplace()); }}});
+  if (p.omitted) check_omitted(p);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "devices/conditions.h"
+#include "devices/qdq_group.h"
 #include "infer/schema_version.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
@@ -42,15 +43,38 @@ std::string types_text(const std::vector<DType>& types) {
   return out.empty() ? "none" : out;
 }
 
+// Which dims are taken for numbers: those over the given symbols alone.
+class FixedDims {
+ public:
+  FixedDims(const DimPool& dims, std::span<const DimId> symbols)
+      : dims_(dims), symbols_(symbols.begin(), symbols.end()) {
+    std::ranges::sort(symbols_);
+  }
+  bool has(DimId d) {
+    if (symbols_.empty() || !d) return false;
+    const auto [at, is_new] = known_.try_emplace(d, false);
+    if (is_new)
+      at->second = std::ranges::all_of(dims_.symbols_of(dims_.canonical(d)),
+                                       [this](DimId s) { return std::ranges::binary_search(symbols_, s); });
+    return at->second;
+  }
+
+ private:
+  const DimPool& dims_;
+  std::vector<DimId> symbols_;
+  std::map<DimId, bool> known_;
+};
+
 // Evaluates one rule on one node: counts what fails and keeps the first failure.
 class RuleRun {
  public:
-  RuleRun(const Profile& profile, const SupportRule& rule, Model& m, const Inference& inference, NodeId n,
-          std::int64_t since, bool wants_text)
+  RuleRun(const Profile& profile, const SupportRule& rule, Model& m, const Inference& inference,
+          FixedDims& fixed, NodeId n, std::int64_t since, bool wants_text)
       : profile_(profile),
         rule_(rule),
         m_(m),
         inference_(inference),
+        fixed_(fixed),
         n_(n),
         since_(since),
         wants_text_(wants_text) {}
@@ -66,6 +90,7 @@ class RuleRun {
     operands(rule_.outputs, false);
     same_dtype();
     for (const AttributeCondition& a : rule_.attributes) attribute(a);
+    if (rule_.qdq) qdq(*rule_.qdq);
   }
 
   std::uint32_t failed = 0;
@@ -121,6 +146,8 @@ class RuleRun {
     const auto& ranks = c != nullptr && c->ranks ? c->ranks : profile_.ranks;
     if (ranks) rank(s, *ranks);
     shapes(s, rule_.shapes.value_or(profile_.shapes));
+    if (c != nullptr && c->extents) extents(s, *c->extents);
+    else if (s.is_input && profile_.extents) extents(s, *profile_.extents);
     if (c == nullptr) return;
     for (const DimCondition& d : c->dims) dim(s, d);
     if (c->bytes) bytes(s, *c->bytes);
@@ -171,9 +198,34 @@ class RuleRun {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const DimId d = dims[i];
       if (d && (need == ShapeNeed::Static ? m_.dims.value(d).has_value() : bounded(d))) continue;
+      if (fixed_.has(d)) continue;
       return fail(DeviceRefusal::DynamicShape, [&] {
         return fmt::format("dim {} of {} is {}, which {}", i, name(s), m_.dims.print(d),
                            need == ShapeNeed::Static ? "is no number" : "has no greatest value");
+      });
+    }
+  }
+
+  // Returns whether a dim lies in the range: in every run, or in some if it is taken for a number.
+  bool in_range(DimId d, const IntRange& allowed) {
+    if (!d) return false;
+    if (const std::optional<std::int64_t> value = m_.dims.value(d)) return allowed.holds(*value);
+    const Range known = m_.dims.range(d);
+    if (fixed_.has(d)) return known.low <= allowed.high && allowed.low <= known.high;
+    return allowed.low <= known.low && known.high <= allowed.high;
+  }
+
+  void extents(const Slot& s, const IntRange& allowed) {
+    if (!rank_of(s.value))
+      return fail(DeviceRefusal::DynamicShape, [&] { return "the shape of " + name(s) + " is not known"; });
+    const std::span<const DimId> dims = inference_.dims(s.value);
+    const bool told = rule_.shapes.value_or(profile_.shapes) == ShapeNeed::Static;  // that it is no number
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const bool number = dims[i] && m_.dims.value(dims[i]);
+      if (in_range(dims[i], allowed) || (told && !number && !fixed_.has(dims[i]))) continue;
+      return fail(number ? DeviceRefusal::Dims : DeviceRefusal::DynamicShape, [&] {
+        return fmt::format("dim {} of {} is {}, allowed: {}", i, name(s), m_.dims.print(dims[i]),
+                           range_text(allowed));
       });
     }
   }
@@ -191,16 +243,13 @@ class RuleRun {
         return fmt::format("dim {} of {} is {}, allowed: {}", c.axis, name(s), m_.dims.print(d), allowed);
       });
     };
-    if (c.is_static && *c.is_static != value.has_value()) refuse(*c.is_static ? "a number" : "no number");
-    if (c.range) {
-      const Range known = d ? m_.dims.range(d) : Range{};
-      const bool holds =
-          value ? c.range->holds(*value) : d && c.range->low <= known.low && known.high <= c.range->high;
-      if (!holds) refuse(range_text(*c.range));
-    }
+    if (c.is_static && *c.is_static != (value.has_value() || fixed_.has(d)))
+      refuse(*c.is_static ? "a number" : "no number");
+    if (c.range && !in_range(d, *c.range)) refuse(range_text(*c.range));
     if (c.multiple_of) {
-      const bool holds = value ? *value % *c.multiple_of == 0
-                               : d && m_.dims.exact_div(d, m_.dims.constant(*c.multiple_of), true);
+      const bool holds =
+          value ? *value % *c.multiple_of == 0
+                : fixed_.has(d) || (d && m_.dims.exact_div(d, m_.dims.constant(*c.multiple_of), true));
       if (!holds) refuse(fmt::format("a multiple of {}", *c.multiple_of));
     }
   }
@@ -211,11 +260,12 @@ class RuleRun {
       return fail(rank_of(s.value) ? DeviceRefusal::Bytes : DeviceRefusal::DynamicShape,
                   [&] { return "the size of " + name(s) + " is not known"; });
     Wide low = 1, high = 1;
-    bool numbers = true;
+    bool numbers = true, fixed = true;  // fixed: at least taken for numbers
     for (const DimId d : inference_.dims(s.value)) {
       const std::optional<std::int64_t> value = d ? m_.dims.value(d) : std::nullopt;
       const Range r = value ? Range{*value, *value} : d ? m_.dims.range(d) : Range{};
       numbers = numbers && value;
+      fixed = fixed && (value || fixed_.has(d));
       low = std::min(low * static_cast<Wide>(std::max<std::int64_t>(r.low, 0)), kMostBytes);
       high = std::min(high * static_cast<Wide>(std::max<std::int64_t>(r.high, 0)), kMostBytes);
     }
@@ -223,6 +273,7 @@ class RuleRun {
       return static_cast<std::int64_t>(std::min((elements * static_cast<Wide>(bits) + 7) / 8, kMostBytes));
     };
     if (allowed.holds(size(low)) && allowed.holds(size(high))) return;
+    if (fixed && size(low) <= allowed.high && allowed.low <= size(high)) return;
     fail(numbers ? DeviceRefusal::Bytes : DeviceRefusal::DynamicShape, [&] {
       if (!numbers) return fmt::format("the size of {} is no number", name(s));
       return fmt::format("{} has {} bytes, allowed: {}", name(s), size(high), range_text(allowed));
@@ -285,10 +336,19 @@ class RuleRun {
     });
   }
 
+  void qdq(bool inside) {
+    const std::optional<std::string> outside = outside_qdq_group(m_, inference_, n_);
+    if (inside == !outside) return;
+    fail(DeviceRefusal::Qdq, [&] {
+      return outside ? "outside of a QDQ group: " + *outside : std::string("inside of a QDQ group");
+    });
+  }
+
   const Profile& profile_;
   const SupportRule& rule_;
   Model& m_;
   const Inference& inference_;
+  FixedDims& fixed_;
   NodeId n_;
   std::int64_t since_;
   bool wants_text_;
@@ -354,8 +414,10 @@ struct Support::State {
   std::vector<std::optional<const Rules*>> by_op;  // by OpId; null: no rule
   std::map<std::pair<OpId, std::int64_t>, std::int64_t> since;
   const SupportRule no_conditions = {};
+  FixedDims fixed;
 
-  State(const Profile& p, Model& m, const Inference& i) : profile(p), model(m), inference(i) {
+  State(const Profile& p, Model& m, const Inference& i, std::span<const DimId> symbols)
+      : profile(p), model(m), inference(i), fixed(m.dims, symbols) {
     for (std::uint32_t r = 0; r < p.rules.size(); ++r) index[{p.rules[r].domain, p.rules[r].op}].push_back(r);
   }
 
@@ -372,6 +434,18 @@ struct Support::State {
     return *known;
   }
 
+  // Says who left the operator out, where the profile knows.
+  std::string why_no_rule(NodeId n) const {
+    const Op& op = model.op(n);
+    if (!profile.omitted || op.function) return {};
+    const auto at = std::ranges::find_if(*profile.omitted, [&](const OmittedOperator& o) {
+      return o.op == model.text(op.type) && o.domain == model.text(op.domain);
+    });
+    if (at == profile.omitted->end()) return ": it is not in the profile's sources";
+    std::string out = at->by == OmittedBy::Source ? ": the source refuses it" : ": the converter left it out";
+    return at->note.empty() ? out : out + " (" + at->note + ')';
+  }
+
   // Operators that the standard does not have count from the version that the fact table gives, or else from
   // the imported one.
   std::int64_t since_of(NodeId n) {
@@ -386,7 +460,7 @@ struct Support::State {
   }
 
   RuleRun run_rule(NodeId n, const SupportRule& rule, bool wants_text) {
-    RuleRun run(profile, rule, model, inference, n, since_of(n), wants_text);
+    RuleRun run(profile, rule, model, inference, fixed, n, since_of(n), wants_text);
     run.run();
     return run;
   }
@@ -432,8 +506,9 @@ Verdict Support::State::check(NodeId n) {
   return v;
 }
 
-Support::Support(const Profile& profile, Model& model, const Inference& inference)
-    : s_(std::make_unique<State>(profile, model, inference)) {}
+Support::Support(const Profile& profile, Model& model, const Inference& inference,
+                 std::span<const DimId> fixed)
+    : s_(std::make_unique<State>(profile, model, inference, fixed)) {}
 Support::~Support() = default;
 
 const Profile& Support::profile() const { return s_->profile; }
@@ -483,7 +558,7 @@ std::string Support::explain(NodeId n, const Verdict& verdict) {
       return fmt::format("deny_nodes has '{}'", glob == nullptr ? "" : *glob);
     }
     case DeviceRefusal::ControlFlow: return "control_flow is none: no node with bodies is taken";
-    case DeviceRefusal::NoRule: return "no rule for " + op;
+    case DeviceRefusal::NoRule: return "no rule for " + op + s_->why_no_rule(n);
     default: break;
   }
   const bool own = verdict.rule != Verdict::kNoRule;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,10 @@ struct Verdict {
 // Questions about dims may intern expressions in the model's pool; nothing else of the model changes.
 class Support {
  public:
-  Support(const Profile& profile, Model& model, const Inference& inference);
+  // `fixed`: symbols that are taken for numbers. A condition on the size of a dim over these alone holds
+  // where the bounds that are known leave a size that meets it.
+  Support(const Profile& profile, Model& model, const Inference& inference,
+          std::span<const DimId> fixed = {});
   ~Support();
 
   // Returns the verdict on the node alone: what a body contains is not looked at.

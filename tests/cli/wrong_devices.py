@@ -43,6 +43,23 @@ WRONG = {
         ["rules[1].opset: the key stands twice in its object", "remove one of both"],
     ),
     "too deep": (whole('"rules": ' + "[" * 60 + "]" * 60), ["more than 32 objects and lists"]),
+    "an operator that is left out and has a rule": (
+        whole('"rules": [{"op": "Relu"}], "omitted": [{"op": "Relu", "domain": "ai.onnx", "by": "source"}]'),
+        ['omitted[0]: "Relu" has a rule', "remove it here, or its rules"],
+    ),
+    "an operator that is left out twice": (
+        whole('"omitted": [{"op": "Relu", "by": "source"}, {"op": "Relu", "by": "converter"}]'),
+        ['omitted[1]: found "Relu" a second time', "name each operator once"],
+    ),
+    "nobody left it out": (
+        whole('"omitted": [{"op": "Relu", "by": "me"}]'),
+        ['omitted[0].by: found "me"', "allowed: source, converter"],
+    ),
+    "qdq that is no truth": (rule('"qdq": "inside"'), ['rules[1].qdq: found "inside"', "true or false"]),
+    "an extent below 0": (
+        rule('"inputs": [{"index": 0, "extents": [-1, 4]}]'),
+        ["rules[1].inputs[0].extents[0]: found -1"],
+    ),
     "a list in place of the whole": ("[1]", ["found a list of 1", "allowed: an object with the keys format"]),
     "a key that is missing": (
         '{"format": "graphopt.device", "version": "1.0", "id": "npu", "kind": "npu"}',

@@ -22,12 +22,14 @@ TEST(DeviceProfile, HasWhatTheFileSays) {
   const Result<Profile> read = read_profile(R"({
     "format": "graphopt.device", "version": "1.12", "id": "n.1_a-b", "kind": "fpga", "host": true,
     "priority": 3,
-    "profile": {"version": "v", "measured": true,
+    "profile": {"version": "v", "measured": true, "notes": ["left", "open"],
                 "source": [{"document": "d", "version": "1", "date": "2026-01-02"}, {"document": "e"}]},
     "memory_bytes": 10, "launch_ns": 11, "to_device_bytes_per_s": 12, "from_device_bytes_per_s": 13,
     "transfer_latency_ns": 14, "connected": true, "min_nodes": 15, "max_subgraphs": 16,
     "control_flow": "whole",
-    "shapes": "bounded", "ranks": [1, null], "dtypes": ["FLOAT6E3M2", "FLOAT"],
+    "shapes": "bounded", "ranks": [1, null], "dtypes": ["FLOAT6E3M2", "FLOAT"], "extents": [0, 7],
+    "omitted": [{"op": "A", "domain": "ai.onnx", "by": "converter", "note": "n"},
+                {"op": "A", "domain": "own", "by": "source"}],
     "ep": {"name": "X", "options": {"b": "1", "a": "2"}}, "openvino_device": "NPU",
     "allow_nodes": ["a*"], "deny_nodes": ["b", "c"],
     "atomic": [{"kind": "qdq"}, {"kind": "state"}, {"kind": "sequence"}, {"kind": "optional"},
@@ -60,6 +62,14 @@ TEST(DeviceProfile, HasWhatTheFileSays) {
   EXPECT_EQ(p.shapes, ShapeNeed::Bounded);
   EXPECT_EQ(p.ranks, (IntRange{1, IntRange{}.high}));
   EXPECT_EQ(p.dtypes, (Types{DType::Float6E3M2, DType::Float}));
+  EXPECT_EQ(p.extents, (IntRange{0, 7}));
+  EXPECT_EQ(p.notes, (Texts{"left", "open"}));
+  ASSERT_TRUE(p.omitted && p.omitted->size() == 2);
+  const OmittedOperator &a = (*p.omitted)[0], &b = (*p.omitted)[1];
+  EXPECT_EQ(a.domain + '/' + a.op + '/' + a.note, "/A/n");
+  EXPECT_EQ(a.by, OmittedBy::Converter);
+  EXPECT_EQ(b.domain, "own");
+  EXPECT_EQ(b.by, OmittedBy::Source);
   EXPECT_EQ(p.ep, "X");
   EXPECT_EQ(p.ep_options, (Options{{"b", "1"}, {"a", "2"}}));
   EXPECT_EQ(p.openvino_device, "NPU");
@@ -81,10 +91,10 @@ TEST(DeviceProfile, HasWhatTheFileSays) {
 TEST(DeviceProfile, HasTheRules) {
   const Profile p = profile_of(R"("rules": [{"op": "Conv", "domain": "ai.onnx", "opset": [1, 11],
     "inputs": [{"index": "rest", "presence": "required", "dtypes": [], "ranks": [0, 4], "constant": false,
-                "bytes": [1, null], "dims": [{"axis": -2, "range": [-1, 5], "multiple_of": 8,
+                "extents": [2, 9], "bytes": [1, null], "dims": [{"axis": -2, "range": [-1, 5], "multiple_of": 8,
                 "static": true}]},
                {"index": 3, "presence": "absent", "value": {"present": true}}],
-    "outputs": [{"index": 0}], "shapes": "static", "same_dtype": [2, 0], "note": "n",
+    "outputs": [{"index": 0}], "shapes": "static", "same_dtype": [2, 0], "qdq": false, "note": "n",
     "attributes": {"z": {"enum": ["a", 1, 1.5]},
                    "a": {"range": [null, 2.5], "length": [1, 2], "present": true}}}])");
   ASSERT_EQ(p.rules.size(), 1U);
@@ -99,6 +109,7 @@ TEST(DeviceProfile, HasTheRules) {
   EXPECT_EQ(rest.dtypes, Types{});
   EXPECT_EQ(rest.ranks, (IntRange{0, 4}));
   EXPECT_EQ(rest.constant, false);
+  EXPECT_EQ(rest.extents, (IntRange{2, 9}));
   EXPECT_EQ(rest.bytes, (IntRange{1, IntRange{}.high}));
   ASSERT_EQ(rest.dims.size(), 1U);
   EXPECT_EQ(rest.dims[0].axis, -2);
@@ -112,6 +123,7 @@ TEST(DeviceProfile, HasTheRules) {
   EXPECT_EQ(r.outputs.size(), 1U);
   EXPECT_EQ(r.shapes, ShapeNeed::Static);
   EXPECT_EQ(r.same_dtype, (std::vector<std::uint32_t>{2, 0}));
+  EXPECT_EQ(r.qdq, false);
   EXPECT_EQ(r.note, "n");
   ASSERT_EQ(r.attributes.size(), 2U);
   EXPECT_EQ(r.attributes[0].name, "z");
@@ -128,6 +140,7 @@ TEST(DeviceProfile, DefaultsAreThoseOfTheSchema) {
   const Profile p = profile_of("");
   EXPECT_FALSE(p.host || p.priority || p.measured || p.memory_bytes || p.connected || p.max_subgraphs);
   EXPECT_FALSE(p.to_device_bytes_per_s || p.from_device_bytes_per_s || p.ranks || p.dtypes || p.cost);
+  EXPECT_FALSE(p.extents || p.omitted);
   EXPECT_EQ(p.launch_ns + p.transfer_latency_ns, 0);
   EXPECT_EQ(p.min_nodes, 1);
   EXPECT_EQ(p.control_flow, ControlFlow::None);

@@ -28,6 +28,18 @@ TEST(DeviceSupport, NeedsARule) {
             "no_rule: no rule for com.microsoft::Gelu");
 }
 
+TEST(DeviceSupport, SaysWhoLeftAnOperatorOut) {
+  const auto with = [](const std::string& omitted) {
+    return DeviceCase("\"rules\": [], \"omitted\": [" + omitted + "]", kRelu).says("y");
+  };
+  EXPECT_EQ(with(""), "no_rule: no rule for Relu: it is not in the profile's sources");
+  EXPECT_EQ(with(R"({"op": "Relu", "by": "source"})"), "no_rule: no rule for Relu: the source refuses it");
+  EXPECT_EQ(with(R"({"op": "Relu", "domain": "ai.onnx", "by": "converter", "note": "a reason"})"),
+            "no_rule: no rule for Relu: the converter left it out (a reason)");
+  EXPECT_EQ(with(R"({"op": "Relu", "domain": "own", "by": "converter"})"),
+            "no_rule: no rule for Relu: it is not in the profile's sources");
+}
+
 TEST(DeviceSupport, OpsetIsThatOfTheSchema) {
   // Relu changed in 1, 6, 13, 14; the model imports 17.
   EXPECT_EQ(says(R"({"op": "Relu", "opset": [14, 14]})", kRelu), "yes");
@@ -279,6 +291,40 @@ TEST(DeviceSupport, Dims) {
   EXPECT_EQ(says(rule(R"({"axis": 0, "multiple_of": 2})"), twice), "yes");
   EXPECT_EQ(says(rule(R"({"axis": 0})"), "g (float[] x) => (float[] y) { y = Relu (x) }"),
             "rank: Relu rule 1: the rank of input 0 'x' is not known");
+}
+
+TEST(DeviceSupport, Extents) {
+  const auto rule = [](const std::string& range) {
+    return R"({"op": "Relu", "inputs": [{"index": 0, "extents": )" + range + "}]}";
+  };
+  EXPECT_EQ(says(rule("[2, 3]"), kRelu), "yes");
+  EXPECT_EQ(says(rule("[0, 2]"), kRelu), "dims: Relu rule 1: dim 1 of input 0 'x' is 3, allowed: 0 to 2");
+  EXPECT_EQ(says(rule("[3, null]"), kRelu),
+            "dims: Relu rule 1: dim 0 of input 0 'x' is 2, allowed: 3 or more");
+  EXPECT_EQ(says(rule("[5, 6]"), "g (float x) => (float y) { y = Relu (x) }"), "yes");  // it has no dims
+  const std::string open = "g (float[N,3] x) => (float[N,3] y) { y = Relu (x) }";
+  EXPECT_EQ(says(rule("[0, 9]"), open),
+            "dynamic_shape: Relu rule 1: dim 0 of input 0 'x' is N, allowed: 0 to 9");
+  EXPECT_EQ(says(rule("[0, 9]"), open, bounded("N", 9)), "yes");
+  EXPECT_EQ(says(rule("[0, 9]"), "g (float[] x) => (float[] y) { y = Relu (x) }"),
+            "dynamic_shape: Relu rule 1: the shape of input 0 'x' is not known");
+  // That of the profile is for inputs without their own, and for no result.
+  const std::string product = "g (float[2,3] a, float[3,9] b) => (float[2,9] y) { y = MatMul (a, b) }";
+  EXPECT_EQ(DeviceCase(R"("extents": [0, 8], "rules": [{"op": "MatMul"}])", product).says("y"),
+            "dims: MatMul rule 1: dim 1 of input 1 'b' is 9, allowed: 0 to 8");
+  EXPECT_EQ(DeviceCase(R"("extents": [0, 8], "rules": [{"op": "MatMul",
+                           "inputs": [{"index": 1, "extents": [0, 9]}]}])",
+                       product)
+                .says("y"),
+            "yes");
+  EXPECT_EQ(DeviceCase(R"("extents": [0, 9], "rules": [{"op": "MatMul",
+                           "outputs": [{"index": 0, "extents": [0, 8]}]}])",
+                       product)
+                .says("y"),
+            "dims: MatMul rule 1: dim 1 of output 0 'y' is 9, allowed: 0 to 8");
+  // Where dims must be numbers, an open one is told once.
+  EXPECT_EQ(DeviceCase(R"("shapes": "static", "extents": [0, 8], "rules": [{"op": "Relu"}])", open).says("y"),
+            "dynamic_shape: Relu rule 1: dim 0 of input 0 'x' is N, which is no number (and 1 more)");
 }
 
 TEST(DeviceSupport, Bytes) {
