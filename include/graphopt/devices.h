@@ -49,6 +49,12 @@ struct DeviceCheck {
   std::string model;
   // Of the main graph, without Constant nodes: those are data. A node with bodies counts as one.
   std::uint64_t nodes = 0, supported = 0;
+  // About what fixed shapes would make supported: each open dim of an input is taken for a number that meets
+  // what the profile asks for (sizes that do not give less), and what follows from it for one, too, where its
+  // formula is known (elsewhere sizes give more). As `supported` where no dim of an input is open.
+  std::uint64_t supported_fixed = 0;
+  std::vector<std::string> open;   // options that fix the open dims of inputs: "--dim 'batch=SIZE'"
+  std::vector<std::string> notes;  // of the profile: what its sources leave open
 
   struct Refused {
     std::string op;  // "Conv", "com.microsoft::Attention"

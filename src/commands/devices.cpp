@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "devices/find.h"
+#include "devices/open_dims.h"
 #include "devices/support.h"
 #include "driver/json.h"
 #include "driver/reading.h"
@@ -68,6 +69,9 @@ void ProfileChecker::check(const Profile& profile) {
     out.listed.push_back(std::move(node));
   }
   std::ranges::stable_sort(out.refused, std::greater<>(), &DeviceCheck::Refused::nodes);
+  const OpenDims open = open_dims(model, *inference);
+  out.supported_fixed = out.supported + nodes_for_fixed_shapes(profile, model, *inference, open);
+  out.open = open.remedies;
   for (const std::string& doubt : doubtful_rules(profile))
     out.warnings.push_back(profile.file + ": " + doubt);
 }
@@ -92,6 +96,7 @@ Result<DeviceCheck> run(const DeviceCheckOptions& options) {
   out.profile = profile->file;
   out.version = profile->profile_version;
   out.sources = sources_of(*profile);
+  out.notes = profile->notes;
   out.model = checker->model.file;
   for (const Warning& w : read->warnings) out.warnings.push_back(warning_text(w));
   for (std::string& warning : empty_sizes(sizes)) out.warnings.push_back(std::move(warning));
@@ -134,10 +139,14 @@ Result<DeviceCheck> check_device(const DeviceCheckOptions& options) {
 }
 
 std::string to_json(const DeviceCheck& check) {
-  Json out = {{"format_number", kJsonFormat}, {"device", check.device},   {"kind", word(check.kind)},
-              {"profile", check.profile},     {"version", check.version}, {"sources", Json::array()},
-              {"model", check.model},         {"nodes", check.nodes},     {"supported", check.supported},
-              {"refused", Json::array()},     {"listed", Json::array()},  {"warnings", check.warnings}};
+  Json out = {{"format_number", kJsonFormat}, {"device", check.device},
+              {"kind", word(check.kind)},           {"profile", check.profile},
+              {"version", check.version},     {"sources", Json::array()},
+              {"model", check.model},         {"nodes", check.nodes},
+              {"supported", check.supported}, {"supported_fixed", check.supported_fixed},
+              {"open", check.open},           {"notes", check.notes},
+              {"refused", Json::array()},     {"listed", Json::array()},
+              {"warnings", check.warnings}};
   for (const DeviceListing::Source& s : check.sources)
     out["sources"].push_back({{"document", s.document}, {"version", s.version}});
   for (const DeviceCheck::Refused& r : check.refused)

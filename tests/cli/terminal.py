@@ -88,7 +88,7 @@ def test_where_the_tables_go(tool, folder):
         (["--dot", "-"], False),
         (["-o", out], False),
         (["-o", "-"], False),
-        (["--devices", "nnapi", "--plan"], True),
+        (["--devices", "nnapi", "--plan", "--dim", "batch=2"], True),
         (["--devices", "nnapi", "--plan", "--report", "-"], False),
     ]:
         done = tool(path, *words)

@@ -40,12 +40,24 @@ void add_nodes(std::string& out, const DeviceCheck& check) {
     out += fmt::format("  {:<32} {}\n", visible(it->name), visible(it->op));
 }
 
+// The second number, and how to get there.
+void add_fixed(std::string& out, const DeviceCheck& check) {
+  out += fmt::format("with fixed shapes: about {} of {} nodes are supported ({:.1f} %)\n",
+                     check.supported_fixed, check.nodes, percent(check.supported_fixed, check.nodes));
+  std::string options;
+  for (const std::string& option : check.open) options += ' ' + visible(option);
+  out += "  open dims:" + options + '\n';
+}
+
 std::string text_of(const DeviceCheck& check, bool all) {
   std::string out = fmt::format("{} ({}), profile {} in {}\n", visible(check.device), word(check.kind),
                                 visible(check.version), visible(check.profile));
   for (const DeviceListing::Source& s : check.sources) out += "  by " + cited(s) + '\n';
+  if (all)
+    for (const std::string& note : check.notes) out += "  note: " + visible(note) + '\n';
   out += fmt::format("{}: {} of {} nodes are supported ({:.1f} %)\n", visible(check.model), check.supported,
                      check.nodes, percent(check.supported, check.nodes));
+  if (!check.open.empty()) add_fixed(out, check);
   add_refused(out, check);
   if (all) add_nodes(out, check);
   else if (!check.refused.empty()) out += "\n-v lists every node\n";

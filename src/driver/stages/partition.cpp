@@ -12,6 +12,7 @@
 #include "deploy/make_manifest.h"
 #include "deploy/partition_report.h"
 #include "devices/find.h"
+#include "devices/open_dims.h"
 #include "driver/json.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
@@ -107,6 +108,29 @@ void annotate(Model& m, std::span<const Profile> profiles, const PartitionedMode
   set_node_metadata(m, kLayerKey, inside);
 }
 
+// Returns one warning when devices refuse nodes for open dims that the user can give sizes to; else nothing.
+std::optional<std::string> open_dims_warning(Run& run, const Partitioned& p) {
+  Model& m = run.work->model;
+  const Inference& inference = *run.work->inference;
+  std::string counts;
+  OpenDims open;
+  for (std::size_t d = 0; d < p.devices.size(); ++d) {
+    const auto is_open = [d](const RefusedNodes& r) {
+      return r.device == d && r.refusal == DeviceRefusal::DynamicShape;
+    };
+    if (std::ranges::none_of(p.placement.refused, is_open)) continue;
+    if (open.symbols.empty()) open = open_dims(m, inference);
+    const std::uint64_t nodes = nodes_for_fixed_shapes(p.devices[d], m, inference, open);
+    if (nodes > 0)
+      counts += fmt::format("{}{} takes about {} more node{}", counts.empty() ? "" : ", ", p.devices[d].id,
+                            nodes, nodes == 1 ? "" : "s");
+  }
+  if (counts.empty()) return std::nullopt;
+  std::string options;
+  for (const std::string& option : open.remedies) options += (options.empty() ? "" : " ") + option;
+  return m.file + ": --devices: dims of inputs are open; with numbers " + counts + " (" + options + ')';
+}
+
 Status run_partition(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
   Model& m = run.work->model;
@@ -125,6 +149,8 @@ Status run_partition(Run& run) {
   report.algorithm = options.algorithm;
   describe_partition(m, p, report);
   for (std::string& text : partition_warnings(m, p)) run.warn(std::move(text));
+  if (!run.specialized)  // each bucket has numbers
+    if (auto text = open_dims_warning(run, p)) run.warn(*std::move(text));
   if (options.given)
     for (std::string& text : describe_given(m, p, run.work->assigned, report)) run.warn(std::move(text));
   if (p.partition.run_ns > p.partition.host_ns)
