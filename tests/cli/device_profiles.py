@@ -35,7 +35,8 @@ def test_form(tool, folder):
         expect(path.stem == "cpu" or source["version"], path, "names no version")
         lines = path.read_text().splitlines()
         rules = [line for line in lines if line.startswith('  {"op": ')]
-        expect(len(rules) == len(profile.get("rules", [])), path, "a rule a line")
+        count = len(profile.get("rules", [])) + len(profile.get("omitted", []))
+        expect(len(rules) == count, path, "a rule a line")
 
 
 def test_listed(tool, folder):
@@ -73,7 +74,7 @@ def test_page(tool, folder):
     """docs/devices.md: its recipe is a profile that takes what it says, and it explains every key."""
     page = (TOP / "docs" / "devices.md").read_text()
     path = folder / "edge.json"
-    path.write_text(re.search(r"```json\n(.*?)```", page, re.S)[1])
+    path.write_text(re.findall(r"```json\n(.*?)```", page, re.S)[0])
     text = """<ir_version: 10, opset_import: ["" : 21]>
       g (float16[1,2,8,8] x) => (float16[1,1,N,M] y, float16[1] z)
       <float16[1,2,1,1] w = {1, 1}, float16[1] one = {1}> {
@@ -91,6 +92,109 @@ def test_page(tool, folder):
     expect(not missing, "docs/devices.md does not explain", missing)
     for name in (p.stem for p in PROFILES):
         expect(f"`{name}`" in page, "docs/devices.md does not list", name)
+
+
+QUANTIZED = """<ir_version: 10, opset_import: ["" : 21]>
+  g (uint8[1,2,8,8] x, float[1,2,8,8] f) => (uint8[1,2,8,8] y, float[1,2,8,8] z, uint8[1,2,8,8] q)
+  <uint8[2,2,1,1] w = {1, 2, 3, 4}, float[2,2,1,1] v = {1, 2, 3, 4}, float s = {0.5}, uint8 p = {0}> {
+    a = DequantizeLinear (x, s, p)  b = DequantizeLinear (w, s, p)
+    c = Conv (a, b)  r = Relu (c)  y = QuantizeLinear (r, s, p)
+    z = Conv (f, v)
+    d = Conv (a, v)  q = QuantizeLinear (d, s, p)
+  }"""
+
+
+def test_int8_recipe(tool, folder):
+    """The page's int8 device takes the Conv of a QDQ group, and neither a float one nor one with float weights."""
+    path = folder / "edge8.json"
+    path.write_text(re.findall(r"```json\n(.*?)```", (TOP / "docs" / "devices.md").read_text(), re.S)[1])
+    expect(not errors(json.loads(path.read_text()), SCHEMA), path)
+    (folder / "m.onnxtxt").write_text(QUANTIZED)
+    done = tool("devices", "check", path, folder / "m.onnxtxt", "--json")
+    expect(done.returncode == 0, done.stderr)
+    nodes = json.loads(done.stdout)["listed"]
+    taken = sorted(n["op"] for n in nodes if n["supported"])
+    wanted = ["Conv", "DequantizeLinear", "DequantizeLinear", "QuantizeLinear", "QuantizeLinear", "Relu"]
+    expect(taken == wanted, taken)
+    refused = sorted(n["text"] for n in nodes if not n["supported"])
+    float_weight = "Conv rule 1: outside of a QDQ group: float input 1 'v' is not made by DequantizeLinear"
+    results = "its results do not all go to QuantizeLinear, and to nothing else"
+    expect(refused == [float_weight, f"Conv rule 1: outside of a QDQ group: {results}"], refused)
+
+
+OPEN = """<ir_version: 8, opset_import: ["" : 13]>
+  g (float[N,2,8,8] x) => (float[N,3] y)
+  <float[3,2,1,1] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}, int64[2] s = {-1, 3}> {
+    c = Conv (x, w, b)  r = Relu (c)  p = GlobalAveragePool (r)  f = Reshape (p, s)  y = Softmax <axis = 1> (f)
+  }"""
+DEEP = """<ir_version: 8, opset_import: ["" : 13]>
+  g (float[2,8,12,4] x) => (float[12,16,4] y) <int64[6] a = {2, 2, 4, 3, 4, 4}, int64[3] b = {-1, 16, 4}> {
+    q = Relu (x)  r = Reshape (q, a)  t = Transpose <perm = [0, 1, 3, 2, 4, 5]> (r)  z = Reshape (t, b)
+    y = Sigmoid (z)
+  }"""
+
+
+def test_limits_of_runtimes(tool, folder):
+    """Both numbers of a model with open dims, the warning of a run, and ranks and extents."""
+    path, deep = folder / "open.onnxtxt", folder / "deep.onnxtxt"
+    path.write_text(OPEN)
+    deep.write_text(DEEP)
+
+    def check(name, *words):
+        done = tool("devices", "check", name, *words, "--json")
+        expect(done.returncode == 0, done.stderr)
+        return json.loads(done.stdout)
+
+    for name in ("nnapi", "coreml"):
+        said = check(name, path)
+        expect((said["supported"], said["supported_fixed"], said["nodes"]) == (0, 5, 5), name, said)
+        expect(said["open"] == ["--dim 'N=SIZE'"], said["open"])
+        expect({n["reason"] for n in said["listed"]} == {"dynamic_shape"}, said)
+        text = tool("devices", "check", name, path).stdout.decode()
+        expect("0 of 5 nodes are supported (0.0 %)\nwith fixed shapes: about 5 of 5 nodes" in text, text)
+        expect("  open dims: --dim 'N=SIZE'\n" in text, text)
+        said = check(name, path, "--shape", "x=1,2,8,8")
+        expect((said["supported"], said["supported_fixed"], said["open"]) == (5, 5, []), name, said)
+        expect("with fixed" not in tool("devices", "check", name, path, "--dim", "N=1").stdout.decode(), name)
+        expect(check(name, deep)["supported"] == 2, name, "takes rank 6")
+    # 16384 is the greatest extent of an input for Core ML; a result may have more.
+    wide = folder / "wide.onnxtxt"
+    wide.write_text("""<ir_version: 8, opset_import: ["" : 13]>
+      g (float[128,129] x) => (float[1,16512] y) <int64[2] s = {1, -1}> { f = Reshape (x, s)  y = Relu (f) }""")
+    refused = [n["text"] for n in check("coreml", wide)["listed"] if not n["supported"]]
+    expect(refused == ["Relu rule 1: dim 1 of input 0 'f' is 16512, allowed: 0 to 16384"], refused)
+    # A run says it once for all devices.
+    done = tool(path, "--devices", "nnapi,coreml", "--plan")
+    warnings = [line for line in done.stderr.splitlines() if "warning" in line]
+    expect(len(warnings) == 1, warnings)
+    expect(
+        "nnapi takes about 5 more nodes, coreml takes about 5 more nodes (--dim 'N=SIZE')" in warnings[0],
+        warnings,
+    )
+    for words in (["--dim", "N=1"], ["--bucket", "N=1,2"]):
+        done = tool(path, "--devices", "nnapi,coreml", "-o", folder / "o.onnx", "--force", *words)
+        expect(done.returncode == 0 and "dims of inputs are open" not in done.stderr, words, done.stderr)
+
+
+def test_why_there_is_no_rule(tool, folder):
+    """Whether the source or the converter left an operator out."""
+    (folder / "m.onnxtxt").write_text("""<ir_version: 8, opset_import: ["" : 13]>
+      g (float[2,4] x, int64[2] i) => (float[A,B] y, uint8[2,4] q, float[2,4] e) <int64[2] s = {2, 2}> {
+        y, rest = Split <axis = 1> (x, s)  q, scale, zero = DynamicQuantizeLinear (x)  e = Erf (x)
+      }""")
+
+    def texts(name):
+        done = tool("devices", "check", name, folder / "m.onnxtxt", "--json")
+        return {n["op"]: n.get("text") for n in json.loads(done.stdout)["listed"]}
+
+    said = texts("nnapi")
+    expect(said["Split"].startswith("no rule for Split: the converter left it out ("), said)
+    expect(said["Erf"] == "no rule for Erf: it is not in the profile's sources", said)
+    expect(texts("tensorrt")["DynamicQuantizeLinear"].endswith(": the source refuses it"), texts("tensorrt"))
+    for profile in map(json.loads, (p.read_text() for p in PROFILES)):
+        rules = {(r.get("domain", ""), r["op"]) for r in profile.get("rules", [])}
+        for entry in profile.get("omitted", []):
+            expect((entry.get("domain", ""), entry["op"]) not in rules, profile["id"], entry)
 
 
 def convert(script, folder):
@@ -152,6 +256,7 @@ def mutated(profile, rng):
 # What the reader refuses and the schema cannot say.
 MEANING = [
     "no number is in it",
+    "has a rule",
     "a second time",
     "can meet no other condition",
     '"value" asks for a constant',
@@ -165,6 +270,10 @@ MEANING = [
 def test_the_reader_and_the_schema_agree(tool, folder):
     rng = random.Random(1)
     example = json.loads(EXAMPLE.read_text())
+    example["extents"] = [0, 16384]
+    example["profile"]["notes"] = ["what is left open"]
+    example["omitted"] = [{"op": "Erf", "by": "converter", "note": "a reason"}, {"op": "If", "by": "source"}]
+    example["rules"].append({"op": "Gemm", "qdq": True, "inputs": [{"index": 0, "extents": [1, None]}]})
     model, path = saved(folder), folder / "p.json"
     counts = {True: 0, False: 0}
     for _ in range(400):

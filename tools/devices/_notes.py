@@ -166,6 +166,12 @@ def only_supports(schema, text):
     return alternatives(entries)
 
 
+def absent_or(schema, name, condition):
+    if name not in schema.attributes:
+        return NOTHING
+    return [{"attributes": {name: {"present": False}}}, {"attributes": {name: condition}}]
+
+
 def constant(schema, words):
     return on_inputs(schema, words, {"constant": True})
 
@@ -204,6 +210,7 @@ def resize_modes(schema, which, text):
 
 
 NO_CONDITION = [
+    r"`q_num_heads` and `kv_num_heads` attributes are supported via being specified as .*",
     r"(3D and 5D|\w+) support can be added if needed",
     r"Produced by ORT's .* pass",
     r"Decomposed into [^(]*",
@@ -220,6 +227,7 @@ NO_CONDITION = [
 
 # The first pattern that matches the whole sentence, without its full stop.
 PATTERNS = [
+    (r"Antialiasing is not supported", lambda s, m: on_attribute(s, "antialias", {"enum": [0]})),
     (
         r"Both inputs must be (\w+)|Only supports cases when both inputs are (\w+)",
         lambda s, m: [{"inputs": {i: {"dtypes": dtypes([m[1] or m[2]])} for i in (0, 1)}}],
@@ -368,6 +376,63 @@ PATTERNS = [
     ),
     (r"Supported resize ?(transformation|nearest|) ?modes: (.*)", lambda s, m: resize_modes(s, m[1], m[2])),
     (r"Supported (nearest) modes: (.*)", lambda s, m: resize_modes(s, m[1], m[2])),
+    (
+        r"((?:`\w+ ?`(?:, | and )?)+) must be (\d)D",
+        lambda s, m: on_inputs(s, names_in(m[1].replace(" `", "`")), {"ranks": [int(m[2])] * 2}),
+    ),
+    (
+        r"((?:`\w+`(?:, | and )?)+) inputs are unsupported",
+        lambda s, m: on_inputs(s, names_in(m[1]), {"presence": "absent"}),
+    ),
+    (
+        r"((?:`\w+`(?:, | and )?)+) outputs are unsupported",
+        lambda s, m: on_outputs(s, names_in(m[1]), {"presence": "absent"}),
+    ),
+    (
+        r"((?:`\w+`(?:, | and )?)+) attributes are unsupported",
+        lambda s, m: alternatives(on_attribute(s, n, {"present": False}) for n in names_in(m[1])),
+    ),
+    (r"`(\w+)` must be empty or all ones", lambda s, m: absent_or(s, m[1], {"enum": [1]})),
+    (
+        r"`(\w+)` must be (?:a build-time constant|resolvable to a constant)",
+        lambda s, m: constant(s, [m[1]]),
+    ),
+    (r"`(\w+)` and `(\w+)` must be an initializer", lambda s, m: constant(s, [m[1], m[2]])),
+    (
+        r"`is_training` must be an initializer and evaluate to False",
+        lambda s, m: on_inputs(s, ["training_mode"], {"value": {"enum": [0]}}),
+    ),
+    (
+        r"`\w+` must have static dimensions|`axis` dimension of input must be a build-time constant",
+        lambda s, m: [{"shapes": "static"}],
+    ),
+    (r"Input must be (\d)D input", lambda s, m: [{"inputs": {0: {"ranks": [int(m[1])] * 2}}}]),
+    (
+        r"Only the first output `\w+` is supported",
+        lambda s, m: [{"outputs": {i: {"presence": "absent"} for i in range(1, len(s.outputs))}}],
+    ),
+    (
+        r"`(\w+)` (?:attribute )?must be (-?\d+)",
+        lambda s, m: on_attribute(s, m[1], {"enum": [int(m[2])]}) if known(s, m[1]) else None,
+    ),
+    (r"`(\w+)` must be (INT\d+)", lambda s, m: on_inputs(s, [m[1]], {"dtypes": [m[2]]})),
+    (
+        r"Supported aspect ratio policy: `(\w+)`",
+        lambda s, m: on_attribute(s, "keep_aspect_ratio_policy", {"enum": [m[1]]}),
+    ),
+    (
+        r"When `scales` is a tensor input, `axes` must be an iota vector of length rank\(input\)",
+        lambda s, m: on_attribute(s, "axes", {"present": False}),
+    ),
+    (r"Input must be real-valued", lambda s, m: [{"inputs": {0: {"dims": [{"axis": -1, "range": [1, 1]}]}}}]),
+    (
+        r"`(\w+)` other than `(\w+)` is not supported",
+        lambda s, m: on_attribute(s, m[1], {"enum": [m[2]]}),
+    ),
+    (
+        r"`(\w+)` input must be less than (\d+)",
+        lambda s, m: on_inputs(s, [m[1]], {"value": {"range": [None, int(m[2]) - 1]}}),
+    ),
     (r"Dynamic input shapes are unsupported", lambda s, m: [{"shapes": "static"}]),
 ]
 

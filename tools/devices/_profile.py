@@ -16,7 +16,7 @@ def merged(a, b):
             out[key] = [x for x in out[key] if x in value]
             if not out[key]:
                 return None
-        elif key in ("ranks", "range", "length", "opset"):
+        elif key in ("ranks", "range", "length", "opset", "extents"):
             low = [x for x in (out[key][0], value[0]) if x is not None]
             high = [x for x in (out[key][1], value[1]) if x is not None]
             out[key] = [max(low, default=None), min(high, default=None)]
@@ -61,7 +61,7 @@ def operands(conditions):
 
 
 def ordered(condition):
-    keys = ("presence", "dtypes", "ranks", "constant", "value", "dims", "bytes")
+    keys = ("presence", "dtypes", "ranks", "extents", "constant", "value", "dims", "bytes")
     return {k: condition[k] for k in keys if k in condition}
 
 
@@ -93,17 +93,18 @@ def rules_of(versions, conditions_of, note=""):
                     rule[key] = operands(one[key])
             if one.get("attributes"):
                 rule["attributes"] = dict(sorted(one["attributes"].items()))
-            for key in ("shapes", "same_dtype"):
+            for key in ("shapes", "same_dtype", "qdq"):
                 if key in one:
                     rule[key] = one[key]
-            if note:
-                rule["note"] = note
+            if one.get("note", note):
+                rule["note"] = one.get("note", note)
             out.append(rule)
     return out
 
 
-def write(path, head, rules):
-    """The same bytes for the same rules: keys in the order given, rules by domain, operator and version."""
+def write(path, head, rules, omitted=None):
+    """The same bytes for the same rules: keys in the order given, rules by domain, operator and version.
+    `omitted`: {(domain, operator): (by, note)}; None: the profile does not say what was left out."""
 
     def line(value):
         return json.dumps(value, ensure_ascii=False)
@@ -112,6 +113,12 @@ def write(path, head, rules):
     head = {"format": "graphopt.device", "version": "1.0", **head}
     parts = [f" {line(k)}: {line(v)}" for k, v in head.items()]
     parts.append(' "rules": [\n' + ",\n".join("  " + line(r) for r in rules) + "\n ]")
+    if omitted is not None:
+        entries = []
+        for (domain, op), (by, note) in sorted(omitted.items()):
+            entry = {"op": op, **({"domain": domain} if domain else {}), "by": by}
+            entries.append(entry | ({"note": note} if note else {}))
+        parts.append(' "omitted": [\n' + ",\n".join("  " + line(e) for e in entries) + "\n ]")
     with open(path, "w", encoding="utf-8", newline="\n") as out:
         out.write("{\n" + ",\n".join(parts) + "\n}\n")
 

@@ -8,6 +8,7 @@ from _notes import convert
 from _profile import OPEN, alternatives, rules_of, say, write
 from _schemas import spelling, versions
 
+UNSAID = "its note in the table sets a condition that no rule can say"
 SHIPPED = pathlib.Path(__file__).resolve().parents[2] / "share" / "graphopt" / "devices"
 
 
@@ -48,12 +49,21 @@ class Rules:
     """The rules of a profile as they are found."""
 
     def __init__(self, name):
-        self.name, self.all = name, []
+        self.name, self.all, self.omitted = name, [], {}
 
-    def add(self, domain, op, ranges, note, also=lambda schema: [{}], refuse=False):
-        """The rules of one row. `also`: more conditions. `refuse`: where the note cannot be a rule, write one
-        that no node meets, since without any rule control flow would be taken."""
+    def leave_out(self, domain, op, by, note=""):
+        """No rule, and who decided so: "source" or "converter"."""
+        self.omitted["" if domain == "ai.onnx" else domain, spelling(domain, op) or op] = (by, note)
+
+    def add(self, domain, op, ranges, note, also=lambda schema: [{}], refuse=False, said=""):
+        """The rules of one row. `also`: more conditions; where it gives none, the version has no rule.
+        `refuse`: where the note cannot be a rule, write one that no node meets, since without any rule control
+        flow would be taken. `said`: the note of its rules."""
         right = spelling(domain, op)
+        other = "" if domain else "com.microsoft"
+        if right is None and spelling(other, op):  # Inverse is one of ONNX Runtime's own, for example
+            say(f"{self.name}: {domain}:{op}: taken for {other}:{op}")
+            domain, right = other, spelling(other, op)
         if right is None:
             return say(f"{self.name}: {domain}:{op}: there is no such operator; left out")
         if right != op:
@@ -69,21 +79,23 @@ class Rules:
 
         found = []
         for run in meant(domain, right, ranges):
-            found += rules_of(run, conditions)
+            found += rules_of(run, conditions, said)
         for sentence in sorted(misunderstood):
             say(f"{self.name}: {op}: not taken, its note is no rule: {sentence}")
+            if not found and not refuse:
+                self.leave_out(domain, right, "converter", UNSAID)
         if misunderstood and refuse:
             found.append(
                 {
                     "op": right,
                     "inputs": [{"index": 0, "presence": "absent"}],
-                    "note": "never holds: the table sets a condition that no rule can say",
+                    "note": "never holds: " + UNSAID,
                 }
             )
         self.all += found
 
     def write(self, out, head):
-        write(out / f"{self.name}.json", {"id": self.name, **head}, self.all)
+        write(out / f"{self.name}.json", {"id": self.name, **head}, self.all, self.omitted)
         say(
             f"{self.name}: {len({(r.get('domain', ''), r['op']) for r in self.all})} operators,"
             f" {len(self.all)} rules"
