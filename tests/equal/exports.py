@@ -26,7 +26,7 @@ import onnx
 import onnxruntime as ort
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from lib import inputs, manifests, models  # noqa: E402
+from lib import inputs, manifests, models, profiles  # noqa: E402
 from lib.triton import Repository  # noqa: E402
 from partitions import ROUNDED, has_half_borders, shipped  # noqa: E402
 
@@ -97,7 +97,7 @@ def examine(tool, source, folder, device, record):
             tool,
             source,
             "--devices",
-            device,
+            profiles.kept(device),
             "--force",
             "--emit",
             form,

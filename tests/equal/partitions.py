@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from lib import inputs, manifests, models  # noqa: E402
+from lib import inputs, manifests, models, profiles  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SHORT_BYTES = 6e6
@@ -38,7 +38,8 @@ def shipped():
 def cut(tool, source, folder, device, algorithm):
     """The path of the manifest, and of its bytes."""
     out = folder / "out.onnx"
-    command = [tool, source, "-q", "--devices", device, "--partition-algorithm", algorithm, "--force"]
+    command = [tool, source, "-q", "--devices", profiles.kept(device), "--force"]
+    command += ["--partition-algorithm", algorithm]
     done = subprocess.run([*command, "-o", out], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()[-400:]}")
