@@ -70,7 +70,9 @@ void ProfileChecker::check(const Profile& profile) {
   }
   std::ranges::stable_sort(out.refused, std::greater<>(), &DeviceCheck::Refused::nodes);
   const OpenDims open = open_dims(model, *inference);
-  out.supported_fixed = out.supported + nodes_for_fixed_shapes(profile, model, *inference, open);
+  std::vector<bool> taken(verdicts.size());
+  for (std::size_t i = 0; i < verdicts.size(); ++i) taken[i] = verdicts[i].supported();
+  out.supported_fixed = out.supported + nodes_for_fixed_shapes(profile, model, *inference, open, taken);
   out.open = open.remedies;
   for (const std::string& doubt : doubtful_rules(profile))
     out.warnings.push_back(profile.file + ": " + doubt);

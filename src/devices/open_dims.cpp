@@ -45,13 +45,13 @@ OpenDims open_dims(const Model& m, const Inference& inference) {
 }
 
 std::uint64_t nodes_for_fixed_shapes(const Profile& profile, Model& m, const Inference& inference,
-                                     const OpenDims& open) {
+                                     const OpenDims& open, const std::vector<bool>& taken) {
   if (profile.host || open.symbols.empty()) return 0;
-  Support as_it_is(profile, m, inference), fixed(profile, m, inference, open.symbols);
-  const std::vector<Verdict> now = as_it_is.check_all(), then = fixed.check_all();
+  Support fixed(profile, m, inference, open.symbols);
+  const std::vector<Verdict> then = fixed.check_all();
   std::uint64_t out = 0;
   for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))
-    if (m.kind(n) != OpKind::Constant && !now[n.index()].supported() && then[n.index()].supported()) ++out;
+    if (m.kind(n) != OpKind::Constant && !taken[n.index()] && then[n.index()].supported()) ++out;
   return out;
 }
 

@@ -28,8 +28,9 @@ struct OpenDims {
 OpenDims open_dims(const Model& m, const Inference& inference);
 
 // Returns about how many nodes of the main graph, without Constant nodes, the device takes only once these
-// symbols are numbers. Linear in the nodes, as Support::check_all().
+// symbols are numbers. `taken`, by node id: what it takes as the model is. Linear in the nodes, as
+// Support::check_all().
 std::uint64_t nodes_for_fixed_shapes(const Profile& profile, Model& m, const Inference& inference,
-                                     const OpenDims& open);
+                                     const OpenDims& open, const std::vector<bool>& taken);
 
 }  // namespace graphopt

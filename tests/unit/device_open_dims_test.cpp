@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "device_case.h"
 #include "onnx/reader.h"  // of device_case.h
@@ -18,7 +19,9 @@ std::string fixed(const std::string& keys, const std::string& graph, InferOption
   const OpenDims open = open_dims(*c.model, *c.facts);
   std::string out;
   for (const std::string& remedy : open.remedies) out += (out.empty() ? "" : " ") + remedy;
-  return out + ": " + std::to_string(nodes_for_fixed_shapes(c.profile, *c.model, *c.facts, open));
+  std::vector<bool> taken;
+  for (const Verdict& v : c.support->check_all()) taken.push_back(v.supported());
+  return out + ": " + std::to_string(nodes_for_fixed_shapes(c.profile, *c.model, *c.facts, open, taken));
 }
 
 const std::string kStatic = R"("shapes": "static", "rules": [{"op": "Relu"}, {"op": "Reshape"}])";

@@ -108,6 +108,19 @@ void annotate(Model& m, std::span<const Profile> profiles, const PartitionedMode
   set_node_metadata(m, kLayerKey, inside);
 }
 
+// Returns, by node id, which nodes a device takes, or cannot get since the model names another one for them.
+std::vector<bool> taken_by(std::size_t device, const Work& work, const Placement& placement) {
+  std::vector<bool> out(work.model.node_count());
+  const partition::Problem& problem = placement.problem;
+  for (std::size_t i = 0; i < placement.nodes.size(); ++i) {
+    const std::size_t n = placement.nodes[i].index();
+    const auto row = problem.supports[problem.support_of[i]];
+    out[n] = std::ranges::find(row, static_cast<partition::Index>(device)) != row.end() ||
+             (n < work.assigned.size() && work.assigned[n] != kNotAssigned);
+  }
+  return out;
+}
+
 // Returns one warning when devices refuse nodes for open dims that the user can give sizes to; else nothing.
 std::optional<std::string> open_dims_warning(Run& run, const Partitioned& p) {
   Model& m = run.work->model;
@@ -120,7 +133,8 @@ std::optional<std::string> open_dims_warning(Run& run, const Partitioned& p) {
     };
     if (std::ranges::none_of(p.placement.refused, is_open)) continue;
     if (open.symbols.empty()) open = open_dims(m, inference);
-    const std::uint64_t nodes = nodes_for_fixed_shapes(p.devices[d], m, inference, open);
+    const std::uint64_t nodes =
+        nodes_for_fixed_shapes(p.devices[d], m, inference, open, taken_by(d, *run.work, p.placement));
     if (nodes > 0)
       counts += fmt::format("{}{} takes about {} more node{}", counts.empty() ? "" : ", ", p.devices[d].id,
                             nodes, nodes == 1 ? "" : "s");
