@@ -65,10 +65,15 @@ def with_constants(model):
     """The model with the shapes of what Constant nodes make, which are initializers where the checker's own
     preparation (the runtime's basic optimizations) has run."""
     for node in model.graph.node:
-        if node.op_type == "Constant" and (found := [a.t for a in node.attribute if a.HasField("t")]):
-            model.graph.value_info.append(
-                onnx.helper.make_tensor_value_info(node.output[0], found[0].data_type, found[0].dims)
-            )
+        if node.op_type != "Constant":
+            continue
+        for a in node.attribute:
+            if a.HasField("t"):
+                kind, shape = a.t.data_type, a.t.dims
+            else:  # value_int, value_floats, ...
+                kind = onnx.TensorProto.INT64 if a.ints or a.HasField("i") else onnx.TensorProto.FLOAT
+                shape = [len(a.ints) + len(a.floats)] if a.ints or a.floats else []
+            model.graph.value_info.append(onnx.helper.make_tensor_value_info(node.output[0], kind, shape))
     return model
 
 

@@ -76,7 +76,7 @@ def nnapi(schema):
     if op == "Unsqueeze":
         return [on(i0=FLOAT | {"ranks": [1, 4]}) | RESULT]
     if op == "Gather":
-        return [on(i0=FLOAT | {"ranks": [1, 4], "extents": [1, None]})]
+        return [on(i0=FLOAT | {"ranks": [1, 4]})]
     if op == "Gemm":
         form = {"transA": {"enum": [0]}, "alpha": {"enum": [1]}, "beta": {"enum": [1]}}
         return (
@@ -92,7 +92,7 @@ def nnapi(schema):
         batch = [on(i0=FLOAT | {"ranks": [r, r]}, i1={"ranks": [r, r]}) | one for r in (3, 4)]
         return [on(i0=FLOAT | {"ranks": [2, 2]}, i1={"ranks": [2, 2]} | CONSTANT), *batch]
     if op == "Pad":
-        return [on(i0=FLOAT | {"ranks": [1, 4], "extents": [1, None]})] if since >= 11 else []
+        return [on(i0=FLOAT | {"ranks": [1, 4]})] if since >= 11 else []
     if op == "ReduceMean":
         noop = {"attributes": {"noop_with_empty_axes": {"enum": [0]}}} if since >= 18 else {}
         return alternatives([[on(i0=FLOAT | {"ranks": [1, 4]})], [constants(schema, "axes")], [noop]])
@@ -100,11 +100,7 @@ def nnapi(schema):
         return [one | RESULT for one in reshape(schema, {"ranks": [1, 4]} | FLOAT)]
     if op == "Slice":
         found = constants(schema, "starts", "ends", "axes", "steps")
-        return (
-            alternatives([[on(i0=FLOAT | {"ranks": [0, 4], "extents": [1, None]})], [found]])
-            if since >= 10
-            else []
-        )
+        return alternatives([[on(i0=FLOAT | {"ranks": [0, 4]})], [found]]) if since >= 10 else []
     if op == "Softmax":
         return [on(i0=FLOAT | ({"ranks": [0, 4]} if since >= 13 else {}))]
     return [{}]

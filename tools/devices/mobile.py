@@ -16,9 +16,9 @@ COREML = {
     "name": "coreml",
     "table": "coreml_supported_mlprogram_ops.md",
     "ep": {"name": "CoreMLExecutionProvider", "options": {"ModelFormat": "MLProgram"}},
-    # The checker refuses nodes with open dims, and inputs of more than 5 dims; helper.cc refuses inputs with a
-    # dim over 16384.
-    "limits": {"shapes": "static", "ranks": [0, 5], "extents": [0, 16384]},
+    # The checker refuses nodes with open dims, a 0 among them, and inputs of more than 5 dims; helper.cc refuses a
+    # dim of an input over 16384.
+    "limits": {"shapes": "static", "ranks": [0, 5], "extents": [1, 16384]},
     "also": _limits.coreml,
     "builders": BUILDERS + "coreml/builders",
     "files": _limits.COREML_FILES,
@@ -32,7 +32,7 @@ NNAPI = {
     "name": "nnapi",
     "table": "nnapi_supported_ops.md",
     "ep": {"name": "NnapiExecutionProvider"},
-    "limits": {"shapes": "static"},
+    "limits": {"shapes": "static", "extents": [1, None]},
     "also": _limits.nnapi,
     "builders": BUILDERS + "nnapi/nnapi_builtin/builders/impl",
     "files": _limits.NNAPI_FILES,
