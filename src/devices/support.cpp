@@ -434,14 +434,21 @@ struct Support::State {
     return *known;
   }
 
-  // Says who left the operator out, where the profile knows.
-  std::string why_no_rule(NodeId n) const {
+  // Returns the entry of `omitted` about the operator; null when there is none.
+  const OmittedOperator* omitted(NodeId n) const {
     const Op& op = model.op(n);
-    if (!profile.omitted || op.function) return {};
+    if (!profile.omitted || op.function) return nullptr;
     const auto at = std::ranges::find_if(*profile.omitted, [&](const OmittedOperator& o) {
       return o.op == model.text(op.type) && o.domain == model.text(op.domain);
     });
-    if (at == profile.omitted->end()) return ": it is not in the profile's sources";
+    return at == profile.omitted->end() ? nullptr : &*at;
+  }
+
+  // Says who left the operator out, where the profile knows.
+  std::string why_no_rule(NodeId n) const {
+    if (!profile.omitted || model.op(n).function) return {};
+    const OmittedOperator* at = omitted(n);
+    if (at == nullptr) return ": it is not in the profile's sources";
     std::string out = at->by == OmittedBy::Source ? ": the source refuses it" : ": the converter left it out";
     return at->note.empty() ? out : out + " (" + at->note + ')';
   }
@@ -485,7 +492,7 @@ Verdict Support::State::check(NodeId n) {
   const bool bodies = has_bodies(model, n);
   if (bodies && profile.control_flow == ControlFlow::None) return refuse(DeviceRefusal::ControlFlow);
   const Rules* rules = rules_of(n);
-  if (rules == nullptr && !bodies) return refuse(DeviceRefusal::NoRule);
+  if (rules == nullptr && (!bodies || omitted(n) != nullptr)) return refuse(DeviceRefusal::NoRule);
   if (rules == nullptr) {
     const RuleRun run = run_rule(n, no_conditions, false);
     v.failed = run.failed;

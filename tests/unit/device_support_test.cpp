@@ -36,6 +36,14 @@ TEST(DeviceSupport, SaysWhoLeftAnOperatorOut) {
   EXPECT_EQ(with(R"({"op": "Relu", "by": "source"})"), "no_rule: no rule for Relu: the source refuses it");
   EXPECT_EQ(with(R"({"op": "Relu", "domain": "ai.onnx", "by": "converter", "note": "a reason"})"),
             "no_rule: no rule for Relu: the converter left it out (a reason)");
+  // A node with bodies needs no rule, but may be left out.
+  const std::string branch = R"(g (bool c, float[2] x) => (float[2] y)
+    { y = If (c) <then_branch = t () => (float[2] a) { a = Relu (x) },
+                  else_branch = e () => (float[2] b) { b = Relu (x) }> })";
+  const std::string whole = R"("control_flow": "whole", "rules": [{"op": "Relu"}])";
+  EXPECT_EQ(DeviceCase(whole, branch).says("y"), "yes");
+  EXPECT_EQ(DeviceCase(whole + R"(, "omitted": [{"op": "If", "by": "converter"}])", branch).says("y"),
+            "no_rule: no rule for If: the converter left it out");
   EXPECT_EQ(with(R"({"op": "Relu", "domain": "own", "by": "converter"})"),
             "no_rule: no rule for Relu: it is not in the profile's sources");
 }

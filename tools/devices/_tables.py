@@ -55,10 +55,9 @@ class Rules:
         """No rule, and who decided so: "source" or "converter"."""
         self.omitted["" if domain == "ai.onnx" else domain, spelling(domain, op) or op] = (by, note)
 
-    def add(self, domain, op, ranges, note, also=lambda schema: [{}], refuse=False, said=""):
+    def add(self, domain, op, ranges, note, also=lambda schema: [{}], said=""):
         """The rules of one row. `also`: more conditions; where it gives none, the version has no rule.
-        `refuse`: where the note cannot be a rule, write one that no node meets, since without any rule control
-        flow would be taken. `said`: the note of its rules."""
+        `said`: the note of its rules."""
         right = spelling(domain, op)
         other = "" if domain else "com.microsoft"
         if right is None and spelling(other, op):  # Inverse is one of ONNX Runtime's own, for example
@@ -82,16 +81,8 @@ class Rules:
             found += rules_of(run, conditions, said)
         for sentence in sorted(misunderstood):
             say(f"{self.name}: {op}: not taken, its note is no rule: {sentence}")
-            if not found and not refuse:
+            if not found:
                 self.leave_out(domain, right, "converter", UNSAID)
-        if misunderstood and refuse:
-            found.append(
-                {
-                    "op": right,
-                    "inputs": [{"index": 0, "presence": "absent"}],
-                    "note": "never holds: " + UNSAID,
-                }
-            )
         self.all += found
 
     def write(self, out, head):

@@ -23,7 +23,6 @@ NO_DATA = {"INT32", "INT64", "BOOL"}
 # The table gives the type of the first operand, which is not that of the others.
 CONVERSIONS = {"QuantizeLinear", "DequantizeLinear"}
 LOGIC = {"And", "Not", "Or", "Xor"}
-CONTROL_FLOW = {"If", "Loop", "Scan"}
 
 
 def on_data(allowed):
@@ -62,7 +61,7 @@ def main():
         types, note = (rest + ["", ""])[:2]
         allowed = [t for t in dtypes(types.split(",")) if operator in CONVERSIONS or t not in NOT_DATA]
         opsets = [(int(least), int(opset))]
-        rules.add("", operator, opsets, note, on_data(allowed), refuse=operator in CONTROL_FLOW)
+        rules.add("", operator, opsets, note, on_data(allowed))
     source = {
         "document": "onnx/onnx-tensorrt docs/operators.md",
         "version": f"TensorRT {version} (opsets {least} to {opset})",
