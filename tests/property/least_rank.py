@@ -4,13 +4,14 @@
 
   least_rank.py GRAPHOPT [--count N] [--seed S]
 
-Axes of random extents (1, 0 and symbols among them) are split by a Reshape (or Flatten, Squeeze, Unsqueeze), moved
-by a Transpose, and joined at random places; targets have copies, a -1 and allowzero. Sometimes another node reads
-a value between, two Reshapes read the Transpose, or the chain is in a branch. Each model runs in ONNX Runtime for
-several sizes, 0 and 1 among them; where the original runs, the result has to run and to return the same bytes.
-It has no more nodes and, if it has as many, no higher rank. A second run writes the same bytes. Where all extents
-are numbers above 0 and nothing else reads a value between, the rank is the least one, which is counted here in
-another way than by the tool: two axes are joined if no element tells them apart.
+Axes of random extents (1, 0 and symbols among them) are split by a Reshape (or Flatten, Squeeze, Unsqueeze),
+moved by a Transpose, and joined at random places; targets have copies, a -1 and allowzero. Sometimes another
+node reads a value between, two Reshapes read the Transpose, or the chain is in a branch. Each model runs in
+ONNX Runtime for several sizes, 0 and 1 among them; where the original runs, the result has to run and to
+return the same bytes. It has no more nodes and, if it has as many, no higher rank. A second run writes the
+same bytes. Where all extents are numbers above 0 and nothing else reads a value between, the rank is the
+least one, which is counted here in another way than by the tool, from strides: two axes are joined if the
+stride of the first is the extent of the second times its stride.
 """
 
 import argparse
