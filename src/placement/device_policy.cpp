@@ -6,12 +6,13 @@
 
 namespace graphopt {
 
-DevicePolicy::DevicePolicy(std::span<const Profile> devices, Model& model, const Inference& inference)
+DevicePolicy::DevicePolicy(std::span<const Profile> devices, Model& model, const Inference& inference,
+                           std::span<const DimId> fixed)
     : model_(model) {
   for (const Profile& device : devices) {
     if (device.host || accelerators_.size() == std::numeric_limits<DeviceSet>::digits) continue;
     const DeviceSet bit = DeviceSet{1} << accelerators_.size();
-    accelerators_.emplace_back(bit, std::make_unique<Support>(device, model, inference));
+    accelerators_.emplace_back(bit, std::make_unique<Support>(device, model, inference, fixed));
     all_ |= bit;
   }
 }

@@ -15,8 +15,9 @@ namespace graphopt {
 class DevicePolicy final : public SupportPolicy {
  public:
   // The devices, the model and the inference are kept by reference. Of more accelerators than a set has bits
-  // only the first are asked.
-  DevicePolicy(std::span<const Profile> devices, Model& model, const Inference& inference);
+  // only the first are asked. `fixed` as in Support: symbols that will be numbers.
+  DevicePolicy(std::span<const Profile> devices, Model& model, const Inference& inference,
+               std::span<const DimId> fixed = {});
 
   // Nodes in the body of a function run wherever the call does, so no device supports them by themselves;
   // those in other bodies only a device that runs bodies at all.

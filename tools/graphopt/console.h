@@ -60,6 +60,7 @@ std::string before_after_table(const Report& report, bool all_operators);
 std::string files_table(const Report& report, bool all);
 std::string check_table(const CheckStage::Report& check);
 // Devices, borders, and what fell to a lower device and why; `all`: every kind of it.
+std::string lowered_table(const LowerStage::Report& lowered);
 std::string partition_table(const PartitionStage::Report& partition, bool all);
 std::string plan_table(const PartitionStage::Report& partition);  // a line per subgraph
 // A line per bucket, and what padding costs where lengths were observed. `all`: more than a screen of them.

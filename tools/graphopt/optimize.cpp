@@ -100,6 +100,7 @@ class Optimize final : public Verb {
   // All tables of a run that went well.
   std::string tables_of(const Report& report, bool all) const {
     std::string out = before_after_table(report, all);
+    if (report.lower) out += lowered_table(*report.lower);
     if (report.partition) out += partition_table(*report.partition, all);
     if (report.partition && options_.partition.plan) out += plan_table(*report.partition);
     if (report.specialize) out += bucket_table(report, all);

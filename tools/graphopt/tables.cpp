@@ -194,6 +194,15 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
   return out;
 }
 
+std::string lowered_table(const LowerStage::Report& lowered) {
+  if (lowered.lowered.empty()) return {};
+  std::string out = fmt::format("  {:<32}{:>12}  {}\n", "lowered", "nodes", "written as");
+  for (const LowerStage::Lowered& l : lowered.lowered)
+    out += fmt::format("    {:<30}{:>12}  {}, {} node{}\n", visible(l.device + ": " + l.op), l.nodes,
+                       l.expansion, l.written, l.written == 1 ? "" : "s");
+  return out;
+}
+
 std::string plan_table(const PartitionStage::Report& p) {
   std::string out = fmt::format("  {:<10}{:<22}{:>8}{:>10}{:>8}  {}\n", "subgraph", "device", "nodes",
                                 "received", "sent", "first node");

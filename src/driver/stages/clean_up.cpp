@@ -53,6 +53,15 @@ struct Logs {
   MoveLog moves;
 };
 
+// Each model of a bucket has numbers for them.
+std::vector<DimId> symbols_of_inputs(const Work& work) {
+  std::vector<DimId> out;
+  for (const ValueId v : work.model.graph_inputs(work.model.main()))
+    for (const DimId d : work.inference->dims(v))
+      for (const DimId symbol : work.model.dims.symbols_of(d)) out.push_back(symbol);
+  return out;
+}
+
 // A run with logs is the main one: it reports to the observer, too.
 Status run_passes(Run& run, Work& work, Logs* logs) {
   const CleanUpStage::Options& options = run.options.clean_up;
@@ -226,7 +235,9 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
     };
   std::optional<DevicePolicy> support;
   if (std::ranges::any_of(work.devices, [](const Profile& d) { return !d.host; }))
-    o.support = &support.emplace(work.devices, work.model, *work.inference);
+    o.support = &support.emplace(work.devices, work.model, *work.inference,
+                                 is_wanted(Stage::Specialize, options) ? symbols_of_inputs(work)
+                                                                       : std::vector<DimId>{});
   std::optional<AssignmentBorders> borders;
   if (!work.assigned.empty()) {
     borders.emplace(work.model, work.assigned);
