@@ -215,6 +215,7 @@ MISTAKES = [
     (put("maybe", "buckets", "verdict"), "buckets.verdict", "allowed: proved"),
     (put("assumed", "buckets", "verdict"), "buckets.verdict", "without an assumption"),
     (put("refused", "buckets", "verdict"), "buckets.verdict", '"refused" is missing'),
+    (put("guess", "buckets", "repairs", 0, "kind"), "buckets.repairs[0].kind", "allowed: mask"),
     (put([8, 4], "buckets", "symbols", "seq"), "buckets.symbols.seq[1]", "ascending"),
     (put([4], "buckets", "symbols", "len"), "buckets.symbols.len", "symbols"),
     (drop("buckets", "symbols", "seq"), "buckets.symbols", '"seq" is missing'),
