@@ -33,8 +33,9 @@ enum class DeviceRefusal : std::uint8_t {
 template <> struct Words<DeviceRefusal> {
   static constexpr std::string_view plural = "reasons";
   static constexpr std::array<std::string_view, 15> all = {
-      "none", "no_rule", "opset",    "presence", "dtype",     "rank",   "dynamic_shape",
-      "dims", "bytes",   "constant", "value",    "attribute", "denied", "control_flow", "qdq"};
+      "none",  "no_rule",       "opset",  "presence",     "dtype",
+      "rank",  "dynamic_shape", "dims",   "bytes",        "constant",
+      "value", "attribute",     "denied", "control_flow", "qdq"};
 };
 
 }  // namespace graphopt

@@ -142,7 +142,7 @@ Result<DeviceCheck> check_device(const DeviceCheckOptions& options) {
 
 std::string to_json(const DeviceCheck& check) {
   Json out = {{"format_number", kJsonFormat}, {"device", check.device},
-              {"kind", word(check.kind)},           {"profile", check.profile},
+              {"kind", word(check.kind)},     {"profile", check.profile},
               {"version", check.version},     {"sources", Json::array()},
               {"model", check.model},         {"nodes", check.nodes},
               {"supported", check.supported}, {"supported_fixed", check.supported_fixed},

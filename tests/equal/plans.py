@@ -52,8 +52,19 @@ def plan(tool, source, profile, words, folder):
         command = [tool, source, "-q", "--devices", str(profile), "--plan", "--report", out.name, *words]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            raise RuntimeError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()[-300:]}")
+            raise RuntimeError(
+                f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()[-300:]}"
+            )
         return Plan(json.load(out))
+
+
+def shape_words(record):
+    """Options that give every input the shape of the record's usual sizes."""
+    usual, words = inputs.sizes(record), []
+    for given in record["inputs"]:
+        dims = [inputs.number(d, usual) for d in given["dims"]]
+        words += ["--shape", f"{given['name']}={','.join(map(str, dims))}"] if dims else []
+    return words
 
 
 def pass_names(tool):
@@ -106,8 +117,7 @@ def main():
             total = {}
             tasks = []
             for name in names:
-                dims = inputs.sizes(records[name]) if bound else {}
-                words = [w for symbol, n in dims.items() for w in ("--dim", f"{symbol}={n}")]
+                words = shape_words(records[name]) if bound else []
                 for profile in profiles:
                     tasks.append((a.tool, paths[name], profile, words, variants, a.check, folder))
             for task, (found, before, after) in zip(tasks, pool.map(examine, tasks), strict=True):

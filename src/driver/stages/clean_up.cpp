@@ -235,9 +235,9 @@ Status clean_up(const Options& options, Work& work, const CleanUpHooks& hooks) {
     };
   std::optional<DevicePolicy> support;
   if (std::ranges::any_of(work.devices, [](const Profile& d) { return !d.host; }))
-    o.support = &support.emplace(work.devices, work.model, *work.inference,
-                                 is_wanted(Stage::Specialize, options) ? symbols_of_inputs(work)
-                                                                       : std::vector<DimId>{});
+    o.support = &support.emplace(
+        work.devices, work.model, *work.inference,
+        is_wanted(Stage::Specialize, options) ? symbols_of_inputs(work) : std::vector<DimId>{});
   std::optional<AssignmentBorders> borders;
   if (!work.assigned.empty()) {
     borders.emplace(work.model, work.assigned);
