@@ -6,6 +6,8 @@ target_compile_options(graphopt_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wconversion>   # g++ is the judge: clang's covers signs too, which g++ leaves out
   $<$<BOOL:${GRAPHOPT_WERROR}>:-Werror>
   $<$<CONFIG:Release>:-ffunction-sections -fdata-sections>)
+# An enum without its word is no JSON: it would become a number.
+target_compile_definitions(graphopt_flags INTERFACE JSON_DISABLE_ENUM_SERIALIZATION=1)
 target_link_options(graphopt_flags INTERFACE $<$<CONFIG:Release>:-Wl,--gc-sections>)
 
 # -O2: the hot loops are memory-bound; -O3 only makes the program larger, and its pages have to be read at
