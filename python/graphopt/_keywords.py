@@ -73,6 +73,8 @@ class Options(InspectOptions, total=False):
     """Partition the model for these device profiles (names or files)."""
     partition_algorithm: Literal["grow", "fewest", "depth"]
     """grow (default), fewest, or depth for comparison."""
+    lower: Literal["auto", "never"]
+    """auto (default): lower what no device takes to what one does; never."""
     assignment: str
     """Run nodes where the model says; RULES: 'npu(=s0,enc); cpu(=s1)'."""
     connected: bool
@@ -147,6 +149,7 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "bucket_single": ("--bucket-single", "flag", ()),
     "devices": ("--devices", "devices", ()),
     "partition_algorithm": ("--partition-algorithm", "choice", ("grow", "fewest", "depth")),
+    "lower": ("--lower", "choice", ("auto", "never")),
     "assignment": ("--assignment", "text", ("given",)),
     "connected": ("--connected", "flag", ()),
     "plan": ("--plan", "flag", ()),

@@ -85,7 +85,7 @@ void add_device_rows(Rows& rows) {
       {.name = "--lower",
        .group = kGroup,
        .value = "WHEN",
-       .help = "auto (default): write what no device takes in operators that one does; never",
+       .help = "auto (default): lower what no device takes to what one does; never",
        .changes_result = true,
        .stage = "lower"},
       {{"auto", Lowering::Auto}, {"never", Lowering::Never}},
