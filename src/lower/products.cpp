@@ -1,6 +1,8 @@
 // Expansions of products of matrices.
 //
 // matmul-gemm    MatMul with a matrix as Gemm; an operand with more axes becomes a matrix first
+// gemm-matmul    the Reshape of a Gemm of a reshaped operand as MatMul (and Add) of the operand itself, where the
+//                Reshapes only join all axes but the last and divide them again
 // matmul-parts   MatMul of stacks of matrices, of which the numbers are known, as one product for each pair
 // Rounds: a kernel may add the products in another order. With k the length of the sums, results differ by at
 // most 2 k u times the sum of the products' sizes.
@@ -57,6 +59,53 @@ class MatMulGemm final : public ExpansionRule {
  private:
   std::size_t rank_ = 0;
   std::vector<std::int64_t> target_;
+};
+
+class GemmMatMul final : public ExpansionRule {
+ public:
+  std::string_view name() const override { return "gemm-matmul"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Reshape>; }
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId product = m.input(n, 0);
+    gemm_ = m.value(product).def;
+    if (!gemm_ || m.kind(gemm_) != OpKind::Gemm || m.single_user(product) != n) return false;
+    if (!attributes_known(m, gemm_) || float_attr(m, gemm_, names::alpha).value_or(1) != 1 ||
+        float_attr(m, gemm_, names::beta).value_or(1) != 1 ||
+        int_attr(m, gemm_, names::transA).value_or(0) != 0)
+      return false;
+    const ValueId rows = m.input(gemm_, 0);
+    const NodeId flat = m.value(rows).def;
+    if (!flat || (m.kind(flat) != OpKind::Reshape && m.kind(flat) != OpKind::Flatten)) return false;
+    x_ = m.input(flat, 0);
+    const ValueId y = m.output(n, 0), bias = m.input(gemm_, 2);
+    if (c.infer.dtype(x_) != DType::Float || !c.infer.has_rank(x_) || !c.infer.has_rank(y)) return false;
+    if (bias && (!c.infer.has_rank(bias) || c.infer.dims(bias).size() > 1)) return false;
+    const Dims from = c.infer.dims(x_), to = c.infer.dims(y);
+    const Dims matrix = c.infer.dims(rows), result = c.infer.dims(product);
+    if (from.size() < 3 || from.size() != to.size() || matrix.size() != 2 || result.size() != 2) return false;
+    const auto same = [&m](DimId a, DimId b) { return m.dims.equal(a, b) == Tri::Yes; };
+    return std::ranges::equal(from.first(from.size() - 1), to.first(to.size() - 1), same) &&
+           same(from.back(), matrix[1]) && same(to.back(), result[1]);
+  }
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    Emitter e = emit(m, n);
+    ValueId w = m.input(gemm_, 1);
+    if (int_attr(m, gemm_, names::transB).value_or(0) != 0) {
+      const std::int64_t swapped[] = {1, 0};
+      w = e.node(OpKind::Transpose, {w}, "transposed");
+      m.set_attr_ints(m.value(w).def, names::perm, swapped);
+    }
+    const ValueId bias = m.input(gemm_, 2);
+    ValueId y = e.node(OpKind::MatMul, {x_, w}, "product");
+    if (bias) y = e.node(OpKind::Add, {y, bias}, "sum");
+    give_result(m, n, y);
+  }
+
+ private:
+  NodeId gemm_;
+  ValueId x_;
 };
 
 class MatMulParts final : public ExpansionRule {
@@ -119,6 +168,7 @@ class MatMulParts final : public ExpansionRule {
 
 constexpr Expansion kExpansions[] = {
     expansion<MatMulGemm, Exact::No>(),
+    expansion<GemmMatMul, Exact::No>(),
     expansion<MatMulParts, Exact::No>(),
 };
 
