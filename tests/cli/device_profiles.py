@@ -105,7 +105,7 @@ QUANTIZED = """<ir_version: 10, opset_import: ["" : 21]>
 
 
 def test_int8_recipe(tool, folder):
-    """The page's int8 device takes the Conv of a QDQ group, and neither a float one nor one with float weights."""
+    """The page's int8 device takes the Conv of a QDQ group, no float one and none with float weights."""
     path = folder / "edge8.json"
     path.write_text(re.findall(r"```json\n(.*?)```", (TOP / "docs" / "devices.md").read_text(), re.S)[1])
     expect(not errors(json.loads(path.read_text()), SCHEMA), path)
@@ -125,7 +125,8 @@ def test_int8_recipe(tool, folder):
 OPEN = """<ir_version: 8, opset_import: ["" : 13]>
   g (float[N,2,8,8] x) => (float[N,3] y)
   <float[3,2,1,1] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}, int64[2] s = {-1, 3}> {
-    c = Conv (x, w, b)  r = Relu (c)  p = GlobalAveragePool (r)  f = Reshape (p, s)  y = Softmax <axis = 1> (f)
+    c = Conv (x, w, b)  r = Relu (c)  p = GlobalAveragePool (r)  f = Reshape (p, s)
+    y = Softmax <axis = 1> (f)
   }"""
 DEEP = """<ir_version: 8, opset_import: ["" : 13]>
   g (float[2,8,12,4] x) => (float[12,16,4] y) <int64[6] a = {2, 2, 4, 3, 4, 4}, int64[3] b = {-1, 16, 4}> {
@@ -160,7 +161,8 @@ def test_limits_of_runtimes(tool, folder):
     # 16384 is the greatest extent of an input for Core ML; a result may have more.
     wide = folder / "wide.onnxtxt"
     wide.write_text("""<ir_version: 8, opset_import: ["" : 13]>
-      g (float[128,129] x) => (float[1,16512] y) <int64[2] s = {1, -1}> { f = Reshape (x, s)  y = Relu (f) }""")
+      g (float[128,129] x) => (float[1,16512] y) <int64[2] s = {1, -1}>
+      { f = Reshape (x, s)  y = Relu (f) }""")
     refused = [n["text"] for n in check("coreml", wide)["listed"] if not n["supported"]]
     expect(refused == ["Relu rule 1: dim 1 of input 0 'f' is 16512, allowed: 1 to 16384"], refused)
     # A run says it once for all devices.

@@ -4,11 +4,11 @@
 
   usability.py GRAPHOPT [--work FOLDER] [--all] [--only NAME ...]
 
-Both judge the same file, node by node: a model of tests/models with the shapes of its index, with the types of
-all values written into it, so that both know the same shapes; and the same with open dims. The checker says of
-itself that it looks at operators, ranks and open dims only, not at the caveats of its tables. A difference is
-allowed for a reason of ALLOWED, and printed; any other is a problem. The last figure is what `devices check`
-expects of fixed shapes.
+Both judge the same file, node by node: a model of tests/models with the shapes of its index, with the
+types of all values written into it, so that both know the same shapes; and the same with open dims. The
+checker says of itself that it looks at operators, ranks and open dims only, not at the caveats of its
+tables. A difference is allowed for a reason of ALLOWED, and printed; any other is a problem. The last
+figure is what `devices check` expects of fixed shapes.
 """
 
 import argparse
@@ -41,7 +41,7 @@ UNSAID = {"nnapi": ["Split"], "coreml": ["Resize"]}
 MISSPELT = {"nnapi": [], "coreml": ["ArgMax"]}
 
 ALLOWED = {
-    "caveat": "refused: a caveat of the table, or what a builder asks for, which the checker does not look at",
+    "caveat": "refused: a caveat of the table or of a builder, which the checker does not look at",
     "result": "refused: a result has an open dim; the checker looks at operands only",
     "unsaid": "refused: the table has a caveat that no rule can say",
     "misspelt": "supported: the table misspells the operator",
@@ -78,7 +78,7 @@ def with_constants(model):
 
 
 def reason(profile, node, said):
-    """Why both differ about a node: a key of ALLOWED; None for no known reason. `said`: of `devices check`."""
+    """Why both differ about a node: a key of ALLOWED; None for no known reason. `said`: by the profile."""
     if said["supported"]:
         if node.op_type in MISSPELT[profile]:
             return "misspelt"
@@ -91,7 +91,7 @@ def reason(profile, node, said):
 
 
 def compare(binary, profile, path):
-    """(nodes, by the checker, by the profile, as promised for fixed shapes, differences by reason, problems)"""
+    """(nodes, by the checker, by the profile, expected of fixed shapes, differences by reason, problems)"""
     model = onnx.load(path, load_external_data=False)
     said = json.loads(run([binary, "devices", "check", profile, path, "--json"]))
     by_name = {n["name"]: n for n in said["listed"]}
@@ -123,7 +123,8 @@ def main():
     names = models.chosen(given.only or ([] if given.all else SHORT))
     bad, compared, total = [], 0, collections.Counter()
     print(
-        f"{'model':28} {'profile':8} {'shapes':6} {'nodes':>6} {'checker':>8} {'profile':>8} {'expected':>8}  differences"
+        f"{'model':28} {'profile':8} {'shapes':6} {'nodes':>6} {'checker':>8} {'profile':>8} {'expected':>8}"
+        "  differences"
     )
     with models.work_folder(given.work) as work:
         for name, path in models.filled(names, work).items():

@@ -7,8 +7,8 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 
 
 def kept(name):
-    """The profile of this name as it was (tests/equal/profiles), which takes open dims and so cuts a model in more
-    ways; the name of the shipped one where there is none."""
+    """The profile of this name as it was (tests/equal/profiles), which takes open dims and so cuts a
+    model in more ways; the name of the shipped one where there is none."""
     path = TESTS / "equal" / "profiles" / f"{name}.json"
     return str(path) if path.exists() else name
 

@@ -91,7 +91,8 @@ TEST(DeviceProfile, HasWhatTheFileSays) {
 TEST(DeviceProfile, HasTheRules) {
   const Profile p = profile_of(R"("rules": [{"op": "Conv", "domain": "ai.onnx", "opset": [1, 11],
     "inputs": [{"index": "rest", "presence": "required", "dtypes": [], "ranks": [0, 4], "constant": false,
-                "extents": [2, 9], "bytes": [1, null], "dims": [{"axis": -2, "range": [-1, 5], "multiple_of": 8,
+                "extents": [2, 9], "bytes": [1, null],
+                "dims": [{"axis": -2, "range": [-1, 5], "multiple_of": 8,
                 "static": true}]},
                {"index": 3, "presence": "absent", "value": {"present": true}}],
     "outputs": [{"index": 0}], "shapes": "static", "same_dtype": [2, 0], "qdq": false, "note": "n",

@@ -1,8 +1,8 @@
 """What the operator builders of ONNX Runtime's NNAPI and Core ML providers ask for beyond their tables.
 
-Read in onnxruntime/core/providers/{nnapi/nnapi_builtin,coreml}/builders of microsoft/onnxruntime; FILES names the
-files and commits. A function here gives, for one version of an operator, a list of sets of conditions of which
-one must hold; an empty list means that the builder does not take the version.
+Read in onnxruntime/core/providers/{nnapi/nnapi_builtin,coreml}/builders of microsoft/onnxruntime; FILES
+names the files and commits. A function here gives, for one version of an operator, a list of sets of
+conditions of which one must hold; an empty list means that the builder does not take the version.
 """
 
 from _profile import alternatives

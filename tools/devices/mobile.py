@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""coreml.json and nnapi.json from the tables inside of the onnxruntime wheel that is installed, the limits that its
-usability checker asks for (usability_checker.py, beside them), and those of the providers' operator builders."""
+"""coreml.json and nnapi.json from the tables inside of the onnxruntime wheel that is installed, the
+limits that its usability checker asks for (usability_checker.py, beside them), and those of the
+providers' operator builders."""
 
 import pathlib
 
@@ -16,15 +17,16 @@ COREML = {
     "name": "coreml",
     "table": "coreml_supported_mlprogram_ops.md",
     "ep": {"name": "CoreMLExecutionProvider", "options": {"ModelFormat": "MLProgram"}},
-    # The checker refuses nodes with open dims, a 0 among them, and inputs of more than 5 dims; helper.cc refuses a
-    # dim of an input over 16384.
+    # The checker refuses nodes with open dims, a 0 among them, and inputs of more than 5 dims; helper.cc
+    # refuses a dim of an input over 16384.
     "limits": {"shapes": "static", "ranks": [0, 5], "extents": [1, 16384]},
     "also": _limits.coreml,
     "builders": BUILDERS + "coreml/builders",
     "files": _limits.COREML_FILES,
     "notes": [
         "Element types: left open by the table, except where a rule has them.",
-        "Ranks hold for results, too: the checker looks at inputs only, Core ML has no tensor of more than 5 dims.",
+        "Ranks hold for results, too: the checker looks at inputs only, Core ML has no tensor of more "
+        "than 5 dims.",
         "Static shapes: the checker asks for them; the provider itself may take open dims of a model.",
     ],
 }
@@ -38,7 +40,8 @@ NNAPI = {
     "files": _limits.NNAPI_FILES,
     "notes": [
         "Element types: float where a builder was read; left open of AveragePool, BatchNormalization, Conv, "
-        "DepthToSpace, Elu, GlobalAveragePool, GlobalMaxPool, Identity, LRN, LeakyRelu, MaxPool, Relu, Resize and "
+        "DepthToSpace, Elu, GlobalAveragePool, GlobalMaxPool, Identity, LRN, LeakyRelu, MaxPool, Relu, "
+        "Resize and "
         "the quantized operators.",
         "The least Android API level of an operator is left open: rules suppose level 29 and newer.",
     ],

@@ -3,9 +3,10 @@
 
     tools/devices/qnn.py --table QNN-ExecutionProvider.md --registry op_builder_factory.cc
 
-Both are of onnxruntime/onnxruntime-qnn: docs/execution_providers, and onnxruntime/core/providers/qnn/builder. The page
-says apart from its table that dynamic shapes, loops and conditions are not taken. An operator needs a row in the page
-and a builder in the registry: the page belongs to a release, the registry to a commit.
+Both are of onnxruntime/onnxruntime-qnn: docs/execution_providers, and
+onnxruntime/core/providers/qnn/builder. The page says apart from its table that dynamic shapes, loops and
+conditions are not taken. An operator needs a row in the page and a builder in the registry: the page
+belongs to a release, the registry to a commit.
 """
 
 import re
@@ -32,22 +33,28 @@ SOURCES = [
     ),
 ]
 NOTES = [
-    "Element types of an operator: left open. The page refers to the QNN SDK's HtpOpDefSupplement, which is none of "
+    "Element types of an operator: left open. The page refers to the QNN SDK's HtpOpDefSupplement, which "
+    "is none of "
     "the sources; float32 runs as float16 unless the provider's option enable_htp_fp16_precision is 0.",
-    "Ranks: at most 5, since the backend has no tensors of rank 6 (the pull requests); single operators may take less, "
+    "Ranks: at most 5, since the backend has no tensors of rank 6 (the pull requests); single operators "
+    "may take less, "
     "which the sources leave open.",
     "Patterns that the provider fuses (Erf in the form of Gelu, Reshape, Transpose, Reshape of rank 6, "
     "DynamicQuantizeLinear with ConvInteger or MatMulInteger): no rule can say them.",
-    "Graph inputs and outputs: the provider leaves their QuantizeLinear and DequantizeLinear to the host unless its "
+    "Graph inputs and outputs: the provider leaves their QuantizeLinear and DequantizeLinear to the host "
+    "unless its "
     "option offload_graph_io_quantization is 0; no rule can say that.",
 ]
 # Notes of the page that are about something else than the node, and what stands for them here.
 MATMUL = (
-    "the page lists pairs of quantized types (uint8 with uint8 or uint16), the builder takes others and float, "
+    "the page lists pairs of quantized types (uint8 with uint8 or uint16), the builder takes others and "
+    "float, "
     "and the SDK decides"
 )
-GATHER = "positive indices: the builder makes negative constants positive, and those of other indices are not known"
-FUSED = "runs as a part of a pattern only, which no rule can say"
+GATHER = (
+    "positive indices: the builder makes negative constants positive, and those of other indices "
+    "are not known"
+)FUSED = "runs as a part of a pattern only, which no rule can say"
 UNLISTED = "op_builder_factory.cc has a builder, the page of 2.3.0 does not list it"
 SAID = {"MatMul": MATMUL, "Gather": GATHER, "GatherElements": GATHER}
 

@@ -9,13 +9,14 @@ import re
 from _schemas import dtypes
 from _tables import Rules, arguments, rows
 
-# What the document says of types apart from its table: UINT8 is for inputs and outputs of a network, and the small
-# types are for quantized tensors alone. FP8 and FP4 are names of no one format.
+# What the document says of types apart from its table: UINT8 is for inputs and outputs of a network, and
+# the small types are for quantized tensors alone. FP8 and FP4 are names of no one format.
 NOT_DATA = {"UINT8", "INT8", "INT4"}
 NOTES = [
     "FP8 and FP4: left open, since the document does not say which formats it means; they are refused.",
     "DOUBLE: the document promises limited support, and no row has it; it is refused.",
-    "Quantized types: their operators are DequantizeLinear and QuantizeLinear; what TensorRT computes in them inside "
+    "Quantized types: their operators are DequantizeLinear and QuantizeLinear; what TensorRT computes in "
+    "them inside "
     "of a QDQ group is left open.",
 ]
 # Operands of these types alone are indices, shapes and conditions: the types of the table are those of data.
