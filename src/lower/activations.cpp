@@ -38,7 +38,8 @@ template <OpKind kKind> class Activation : public ExpansionRule {
   std::span<const OpKind> roots() const override { return kRootKinds<kKind>; }
   bool match(const MatchContext& c, NodeId n) override {
     type_ = c.infer.dtype(c.model.input(n, 0));
-    return attributes_known(c.model, n) && fits(c, n);
+    // Before opset 7 binary operators do not broadcast a number.
+    return c.model.opset(n) >= 7 && attributes_known(c.model, n) && fits(c, n);
   }
   void apply(PassContext& c, NodeId n) override {
     Emitter e = emit(c.model, n);
@@ -200,12 +201,14 @@ class Clip final : public Activation<OpKind::Clip> {
       const auto number = bound ? real_scalar(m, bound) : std::optional(0.0);
       if (!number || !std::isfinite(*number)) return false;
     }
-    // With bounds in the wrong order all results are the upper one, as here.
-    return low_ || high_;
+    return true;
   }
+  // With bounds in the wrong order all results are the upper one, as in the original. An absent bound is the
+  // border of the type, which an infinity is beyond.
   ValueId write(Emitter& e, ValueId x) override {
-    if (low_) x = e.node(OpKind::Max, {x, low_}, "above");
-    return high_ ? e.node(OpKind::Min, {x, high_}, "below") : x;
+    constexpr double kMost = std::numeric_limits<float>::max();
+    const ValueId above = e.node(OpKind::Max, {x, low_ ? low_ : constant(e, -kMost)}, "above");
+    return e.node(OpKind::Min, {above, high_ ? high_ : constant(e, kMost)}, "below");
   }
   ValueId low_, high_;
 };
