@@ -209,6 +209,9 @@ template <bool kAlways> class InlineCall final : public Rule {
       if (!m.input(n, i) && m.use_count(m.graph_inputs(body)[i]) > 0)
         return c.no(n, "it leaves out an operand that the function reads");
     if (m.node(n).overwrites != 0) return c.no(n, "overwrites an operand");
+    const auto opset = static_cast<int>(m.opset(m.node(n).graph, kEmptyName));
+    if (facts(OpKind::Identity, opset).kind != OpKind::Identity && hands_values_on(m, n, body))
+      return c.no(n, "a result needs an Identity, which nobody knows in the graph's opset");
     for (const Attr& a : m.attrs(n))
       if (!may_be_written(a)) return c.no(n, "hands an attribute down that cannot be written elsewhere");
     for (const Attr& a : f.defaults)
@@ -219,6 +222,18 @@ template <bool kAlways> class InlineCall final : public Rule {
       fits = fits && m.opset(inner) == m.opset(m.node(n).graph, domain) && m.node(inner).overwrites == 0;
     });
     return fits || c.no(n, "the function's operator sets are not those of the graph");
+  }
+
+  // Returns whether a result of the call is no result of a node of the body, or one twice.
+  static bool hands_values_on(const Model& m, NodeId n, GraphId body) {
+    std::vector<ValueId> made;
+    for (std::size_t i = 0; i < m.output_count(n); ++i) {
+      if (!m.output(n, i)) continue;
+      made.push_back(m.graph_output(body, i));
+      if (!m.value(made.back()).def || m.value(made.back()).tensor) return true;
+    }
+    std::ranges::sort(made);
+    return std::ranges::adjacent_find(made) != made.end();
   }
 
   // Kinds whose value the IR holds.
