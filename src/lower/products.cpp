@@ -1,9 +1,8 @@
 // Expansions of products of matrices.
 //
 // matmul-gemm    MatMul with a matrix as Gemm; an operand with more axes becomes a matrix first
-// gemm-matmul    the Reshape of a Gemm of a reshaped operand as MatMul (and Add) of the operand itself, where
-// the
-//                Reshapes only join all axes but the last and divide them again
+// gemm-matmul    the Reshape of a Gemm of a reshaped operand as MatMul (and Add) of the operand itself: the
+//                Reshapes only join all axes but the last, and divide them again
 // matmul-parts   MatMul of stacks of matrices, of which the numbers are known, as one product for each pair
 // Rounds: a kernel may add the products in another order. With k the length of the sums, results differ by at
 // most 2 k u times the sum of the products' sizes.

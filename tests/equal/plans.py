@@ -4,11 +4,10 @@
 
   plans.py GRAPHOPT [--all] [--only NAME ...] [--profiles FOLDER] [--work DIR] [--check]
 
-For each model of tests/models, each of the six profiles in tests/equal/profiles (or FOLDER), and with dims open
-and bound: the plan without lowering (--lower never) and with it. With it
+For each model of tests/models, each of the six profiles in tests/equal/profiles (or FOLDER), and with dims
+open and bound: the plan without lowering (--lower never) and with it. With it
 
-  - no fewer nodes, and no fewer multiply-adds, are on accelerators: what is left for the host has at most
-    as many;
+  - the host has no more nodes: what is lowered is on accelerators, whole;
   - subgraphs are not more where the host has as many nodes as before.
 
 The short form takes the small models; --all takes all, and asks besides that no variant (-O0, or a pass

@@ -9,7 +9,8 @@ expansion writes. The report has to name the expansion, the operator must be gon
 optimizations off, the results must be those of the original: bit for bit (every NaN equals every other), or
 within the bound that the expansion states, with NaN and infinities where the original has them. Operands hold
 NaN, infinities, zeros of both signs, denormals and the greatest numbers. Cases that must not apply have the
-same device, and the node must be there still. With --count operands and cases that are drawn are drawn N times.
+same device, and the node must be there still. With --count operands and cases that are drawn are drawn N
+times.
 
 Golden cases cannot say this: they read the graph alone, with metadata of the partition at each node, and
 compare in tolerances that are one number for all elements.
