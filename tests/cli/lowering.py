@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--devices: no rewrite writes what the devices refuse, and what they refuse is lowered (docs/lowering.md)."""
+"""--devices: no rewrite writes what devices refuse, and what they refuse is lowered (docs/lowering.md)."""
 
 import json
 import pathlib
