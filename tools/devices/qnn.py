@@ -54,7 +54,8 @@ MATMUL = (
 GATHER = (
     "positive indices: the builder makes negative constants positive, and those of other indices "
     "are not known"
-)FUSED = "runs as a part of a pattern only, which no rule can say"
+)
+FUSED = "runs as a part of a pattern only, which no rule can say"
 UNLISTED = "op_builder_factory.cc has a builder, the page of 2.3.0 does not list it"
 SAID = {"MatMul": MATMUL, "Gather": GATHER, "GatherElements": GATHER}
 
