@@ -213,7 +213,7 @@ class Clip final : public Activation<OpKind::Clip> {
   ValueId low_, high_;
 };
 
-constexpr Expansion kExpansions[] = {
+constexpr Expansion kActivationExpansions[] = {
     expansion<HardSwish, Exact::Yes>(), expansion<HardSigmoid, Exact::No>(), expansion<Gelu, Exact::No>(),
     expansion<Swish, Exact::No>(),      expansion<Mish, Exact::No>(),        expansion<Softplus, Exact::No>(),
     expansion<Neg, Exact::Yes>(),       expansion<Reciprocal, Exact::Yes>(), expansion<Clip, Exact::No>(),
@@ -221,6 +221,6 @@ constexpr Expansion kExpansions[] = {
 
 }  // namespace
 
-std::span<const Expansion> activation_expansions() { return kExpansions; }
+std::span<const Expansion> activation_expansions() { return kActivationExpansions; }
 
 }  // namespace graphopt

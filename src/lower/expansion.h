@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,13 @@ template <class R, Exact kExact> constexpr Expansion expansion() {
   return {kExact, [] { return std::unique_ptr<Rule>(std::make_unique<FreshRule<R>>()); }};
 }
 
+// Nodes with more operands or results than this are not written.
+inline constexpr std::uint8_t kMostParts = 64;
+
+inline std::optional<std::int64_t> number_of(const Model& m, DimId d) {
+  return d ? m.dims.value(d) : std::nullopt;
+}
+
 // All expansions. Of one operator the first that a device supports in the end is taken, so the one with fewer
 // nodes comes first.
 std::vector<Expansion> all_expansions();
@@ -55,5 +63,9 @@ std::span<const Expansion> movement_expansions();
 std::span<const Expansion> activation_expansions();
 std::span<const Expansion> norm_expansions();
 std::span<const Expansion> product_expansions();
+std::span<const Expansion> erf_expansions();
+std::span<const Expansion> gather_expansions();
+std::span<const Expansion> reduction_expansions();
+std::span<const Expansion> window_expansions();
 
 }  // namespace graphopt

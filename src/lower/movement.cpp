@@ -24,10 +24,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::size_t kMostParts = 64;
-
-std::optional<std::int64_t> number(const Model& m, DimId d) { return d ? m.dims.value(d) : std::nullopt; }
-
 // Returns the axis of the operand, counted from the start.
 std::optional<std::int64_t> axis_of(const MatchContext& c, NodeId n, std::int64_t absent) {
   const ValueId x = c.model.input(n, 0);
@@ -49,12 +45,12 @@ class SplitSlices final : public ExpansionRule {
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
     const auto axis = axis_of(c, n, 0);
-    if (!axis || m.output_count(n) > kMostParts) return false;
+    if (!axis || m.output_count(n) > std::size_t{kMostParts}) return false;
     ends_.clear();
     std::int64_t end = 0;
     for (const ValueId y : m.outputs(n)) {
       if (!y || !c.infer.has_rank(y)) return false;
-      const auto length = number(m, c.infer.dims(y)[static_cast<std::size_t>(*axis)]);
+      const auto length = number_of(m, c.infer.dims(y)[static_cast<std::size_t>(*axis)]);
       if (!length) return false;
       ends_.push_back(end += *length);
     }
@@ -84,9 +80,9 @@ class GatherSlices final : public ExpansionRule {
     const auto axis = axis_of(c, n, 0);
     const TensorId positions = m.constant_of(m.input(n, 1));
     if (!axis || !positions || m.tensor(positions).dims.size() > 1) return false;
-    const auto numbers = int_list(m, positions, static_cast<std::int64_t>(kMostParts));
+    const auto numbers = int_list(m, positions, kMostParts);
     if (!numbers || numbers->empty()) return false;
-    const auto extent = number(m, c.infer.dims(m.input(n, 0))[static_cast<std::size_t>(*axis)]);
+    const auto extent = number_of(m, c.infer.dims(m.input(n, 0))[static_cast<std::size_t>(*axis)]);
     positions_ = *numbers;
     for (std::int64_t& p : positions_) {
       if (p < 0 && extent) p += *extent;
@@ -138,7 +134,7 @@ class ExpandTile final : public ExpansionRule {
         repeats_.push_back(1);
         continue;
       }
-      const auto times = number(m, to[i]);
+      const auto times = number_of(m, to[i]);
       if (!times || *times < 1 || (own && !m.dims.is_constant(own, 1))) return false;
       repeats_.push_back(*times);
     }
@@ -170,12 +166,12 @@ class TileConcat final : public ExpansionRule {
     if (!repeats || repeats->size() != c.infer.dims(c.model.input(n, 0)).size()) return false;
     std::int64_t parts = 0, repeated = 0;
     for (const std::int64_t r : *repeats) {
-      if (r < 1 || r > static_cast<std::int64_t>(kMostParts)) return false;
+      if (r < 1 || r > kMostParts) return false;
       parts += r;
       repeated += r > 1 ? 1 : 0;
     }
     repeats_ = *repeats;
-    return repeated > 0 && parts <= static_cast<std::int64_t>(kMostParts);
+    return repeated > 0 && parts <= kMostParts;
   }
   void apply(PassContext& c, NodeId n) override {
     Emitter e = emit(c.model, n);
@@ -191,7 +187,7 @@ class TileConcat final : public ExpansionRule {
   std::vector<std::int64_t> repeats_;
 };
 
-constexpr Expansion kExpansions[] = {
+constexpr Expansion kMovementExpansions[] = {
     expansion<SplitSlices, Exact::Yes>(),
     expansion<GatherSlices, Exact::Yes>(),
     expansion<ExpandTile, Exact::Yes>(),
@@ -200,6 +196,6 @@ constexpr Expansion kExpansions[] = {
 
 }  // namespace
 
-std::span<const Expansion> movement_expansions() { return kExpansions; }
+std::span<const Expansion> movement_expansions() { return kMovementExpansions; }
 
 }  // namespace graphopt

@@ -173,7 +173,7 @@ class BatchNorm final : public Norm {
   std::vector<float> factors_, offsets_;
 };
 
-constexpr Expansion kExpansions[] = {
+constexpr Expansion kNormExpansions[] = {
     expansion<BlockNorm<OpKind::LayerNormalization>, Exact::No>(),
     expansion<BlockNorm<OpKind::RMSNormalization>, Exact::No>(),
     expansion<InstanceNorm, Exact::No>(),
@@ -182,6 +182,6 @@ constexpr Expansion kExpansions[] = {
 
 }  // namespace
 
-std::span<const Expansion> norm_expansions() { return kExpansions; }
+std::span<const Expansion> norm_expansions() { return kNormExpansions; }
 
 }  // namespace graphopt

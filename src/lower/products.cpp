@@ -6,7 +6,7 @@
 // matmul-parts   MatMul of stacks of matrices, of which the numbers are known, as one product for each pair
 // Rounds: a kernel may add the products in another order. With k the length of the sums, results differ by at
 // most 2 k u times the sum of the products' sizes.
-// Left alone: types other than float; stacks of more than kMostParts matrices; stacks that are broadcast.
+// Left alone: types other than float; stacks of more than kMostProducts matrices; stacks that are broadcast.
 //
 //   y = MatMul (x, w)    =>    f = Flatten <axis = 2> (x)    g = Gemm (f, w)    y = Reshape (g, {-1, 8, 32})
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kMostParts = 16;
+constexpr std::int64_t kMostProducts = 16;
 
 using Dims = std::span<const DimId>;
 
@@ -126,7 +126,7 @@ class MatMulParts final : public ExpansionRule {
       if (!count || *count < 1 || m.dims.equal(x[i], w[i]) != Tri::Yes) return false;
       counts_.push_back(*count);
       parts *= *count;
-      if (parts > kMostParts) return false;
+      if (parts > kMostProducts) return false;
     }
     return true;
   }
@@ -166,7 +166,7 @@ class MatMulParts final : public ExpansionRule {
   std::vector<std::int64_t> counts_;
 };
 
-constexpr Expansion kExpansions[] = {
+constexpr Expansion kProductExpansions[] = {
     expansion<MatMulGemm, Exact::No>(),
     expansion<GemmMatMul, Exact::No>(),
     expansion<MatMulParts, Exact::No>(),
@@ -174,6 +174,6 @@ constexpr Expansion kExpansions[] = {
 
 }  // namespace
 
-std::span<const Expansion> product_expansions() { return kExpansions; }
+std::span<const Expansion> product_expansions() { return kProductExpansions; }
 
 }  // namespace graphopt

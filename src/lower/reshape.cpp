@@ -27,8 +27,6 @@
 namespace graphopt {
 namespace {
 
-constexpr std::int64_t kMostParts = 64;
-
 using Dims = std::span<const DimId>;
 
 bool same(const Model& m, DimId a, DimId b) { return a == b || m.dims.equal(a, b) == Tri::Yes; }
@@ -221,7 +219,7 @@ template <bool kSplits> class Parts final : public ExpansionRule {
   std::vector<std::int64_t> lengths_;
 };
 
-constexpr Expansion kExpansions[] = {
+constexpr Expansion kReshapeExpansions[] = {
     expansion<Numbers, Exact::Yes>(),      expansion<Ones<true>, Exact::Yes>(),
     expansion<Ones<false>, Exact::Yes>(),  expansion<AsFlatten, Exact::Yes>(),
     expansion<AsReshape, Exact::Yes>(),    expansion<Parts<true>, Exact::Yes>(),
@@ -230,6 +228,6 @@ constexpr Expansion kExpansions[] = {
 
 }  // namespace
 
-std::span<const Expansion> reshape_expansions() { return kExpansions; }
+std::span<const Expansion> reshape_expansions() { return kReshapeExpansions; }
 
 }  // namespace graphopt

@@ -80,7 +80,24 @@ def cases(data):
         for opset in (12, 13):
             yield of("Clip", ["Min", "Max"], "clip", opset, zero_bound, operands=operands, constants=bounds)
 
+    # Each exponent of both signs with some fractions, and the specials.
+    def erf_bound(feed, _, y):
+        return np.full((), 16 * UNIT)
+
+    takes = ["Mul", "Add", "Tanh"]
+    for opset in (9, 13):
+        yield of("Erf", takes, "erf-tanh", opset, erf_bound)
+    case = of("Erf", takes, "erf-tanh", 13, erf_bound, inputs={"x": ("float", ["n"])})
+    fractions = np.concatenate([np.arange(8), data.integers(0, 1 << 23, 56)]).astype(np.uint32)
+    bits = (np.arange(512, dtype=np.uint32)[:, None] << 23) | fractions
+    dense = np.linspace(-4.7, 4.7, 30000, dtype=np.float32)
+    case.feeds = [{"x": bits.reshape(-1).view(np.float32)}, {"x": dense}]
+    yield case
+    # Within Gelu.
+    yield of("Gelu", takes, "gelu", 20, relative(32), attributes={"approximate": "none"})
+
     # What stays.
+    yield of("Erf", takes, None, 13, options=("--exact",))
     yield of("HardSigmoid", ["Mul", "Add", "Clip"], None, 6)
     yield of("Neg", ["Mul"], None, 6)
     half = {"x": ("float16", N["x"][1])}

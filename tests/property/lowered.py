@@ -35,7 +35,7 @@ from lib.profiles import profile  # noqa: E402
 from lib.runs import bit_difference, session  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
-FAMILIES = ["reshape", "movement", "activations", "norms", "products"]
+FAMILIES = ["reshape", "movement", "activations", "norms", "products", "gathers", "reductions", "windows"]
 
 
 def lowered(tool, case, folder):
