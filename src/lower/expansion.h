@@ -67,5 +67,6 @@ std::span<const Expansion> erf_expansions();
 std::span<const Expansion> gather_expansions();
 std::span<const Expansion> reduction_expansions();
 std::span<const Expansion> window_expansions();
+std::span<const Expansion> call_expansions();
 
 }  // namespace graphopt

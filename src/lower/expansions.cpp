@@ -15,7 +15,7 @@ std::vector<Expansion> all_expansions() {
   std::vector<Expansion> out;
   for (const auto family : {reshape_expansions(), movement_expansions(), activation_expansions(),
                             norm_expansions(), product_expansions(), erf_expansions(), gather_expansions(),
-                            reduction_expansions(), window_expansions()})
+                            reduction_expansions(), window_expansions(), call_expansions()})
     out.insert(out.end(), family.begin(), family.end());
   return out;
 }

@@ -60,6 +60,19 @@ template <class F> void for_each_node(const Model& m, GraphId root, F f) {
   }
 }
 
+// Returns whether a result of the call is no result of a node of the body, or one twice.
+bool hands_values_on(const Model& m, NodeId n) {
+  const GraphId body = m.function(m.op(n).function).body;
+  std::vector<ValueId> made;
+  for (std::size_t i = 0; i < m.output_count(n); ++i) {
+    if (!m.output(n, i)) continue;
+    made.push_back(m.graph_output(body, i));
+    if (!m.value(made.back()).def || m.value(made.back()).tensor) return true;
+  }
+  std::ranges::sort(made);
+  return std::ranges::adjacent_find(made) != made.end();
+}
+
 // A node at the border of a call, in as many functions as are one around the other.
 NodeId producer(const Model& m, ValueId v) {
   while (v) {
@@ -100,6 +113,76 @@ bool become_one(const Inference& infer, const Model& m, NodeId upstream, NodeId 
   return is_deformation(a) && is_deformation(b);
 }
 
+// Kinds whose value the IR holds.
+bool may_be_written(const Attr& a) {
+  switch (a.kind) {
+    case AttrKind::Float:
+    case AttrKind::Int:
+    case AttrKind::String:
+    case AttrKind::Tensor:
+    case AttrKind::Floats:
+    case AttrKind::Ints:
+    case AttrKind::Strings: return !a.ref;
+    default: return false;
+  }
+}
+
+TensorId text_tensor(Model& m, std::span<const Bytes> texts, std::vector<std::int64_t> dims) {
+  Tensor made;
+  made.dtype = DType::String;
+  made.elements = std::ssize(texts);
+  made.dims = std::move(dims);
+  auto owned = std::make_shared<Unpacked>();
+  owned->strings.assign(texts.begin(), texts.end());
+  made.owned = std::move(owned);
+  made.ready = true;
+  return m.add_tensor(std::move(made));
+}
+
+// The value of a Constant node whose attribute was the call's is known now, as it would be if it were read.
+void make_constant(Model& m, NodeId n) {
+  const ValueId v = m.output(n, 0);
+  const bool returned = v && m.is_graph_output(v) && (m.node(n).graph != m.main() || m.ir_version < 4);
+  if (!v || returned || !m.can_become_constant(v)) return;
+  const Attr& a = m.attrs(n)[0];
+  const auto raw = [](auto numbers) {
+    return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+  };
+  const auto count = [](auto list) { return std::vector<std::int64_t>{std::ssize(list)}; };
+  TensorId t;
+  if (a.name == names::value) t = a.tensor;
+  else if (a.name == names::value_int) t = m.make_int64(a.i);
+  else if (a.name == names::value_ints) t = m.make_int64s(a.ints);
+  else if (a.name == names::value_float) t = m.make_tensor(DType::Float, {}, raw(std::span(&a.f, 1)));
+  else if (a.name == names::value_floats) t = m.make_tensor(DType::Float, count(a.floats), raw(a.floats));
+  else if (a.name == names::value_string) t = text_tensor(m, std::span(&a.s, 1), {});
+  else if (a.name == names::value_strings) t = text_tensor(m, a.strings, count(a.strings));
+  if (t) m.make_constant(v, t);
+}
+
+// Writes what the node took from the call, or from the function's defaults; without either the node does
+// not have the attribute.
+void write_attributes(Model& m, NodeId n, NodeId call, FunctionId f) {
+  const std::vector<Attr> given(m.attrs(n).begin(), m.attrs(n).end());
+  for (const Attr& a : given) {
+    if (!a.ref) continue;
+    const Attr* value = m.find_attr(call, a.ref);
+    const auto& defaults = m.function(f).defaults;
+    const auto fallback = std::ranges::find(defaults, a.ref, &Attr::name);
+    if (value == nullptr && fallback != defaults.end()) value = &*fallback;
+    if (value == nullptr) {
+      m.remove_attr(n, a.name);
+      continue;
+    }
+    Attr made = *value;
+    made.name = a.name;
+    made.proto = {};
+    m.set_attr(n, made);
+  }
+  const bool completed = std::ranges::any_of(given, [](const Attr& a) { return a.ref.valid(); });
+  if (completed && m.kind(n) == OpKind::Constant && m.attrs(n).size() == 1) make_constant(m, n);
+}
+
 // `kAlways`: whether it pays or not.
 template <bool kAlways> class InlineCall final : public Rule {
  public:
@@ -121,41 +204,20 @@ template <bool kAlways> class InlineCall final : public Rule {
     GraphId root = m.node(n).graph;
     while (m.graph(root).parent) root = m.graph(root).parent;
     if (m.graph(root).function) return c.no(n, "it is in a function, which is called itself");
-    return (kAlways || pays(c, n, body)) && can_be_inlined(c, n, body);
+    if (!kAlways && !pays(c, n, body)) return false;
+    if (run_.copied > kMostCopied) return c.no(n, "very many nodes have been copied");
+    const std::string_view reason = why_not_inlined(m, n);
+    return reason.empty() || c.no(n, reason);
   }
 
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
     const FunctionId f = m.op(n).function;
-    const GraphId body = m.function(f).body, graph = m.node(n).graph;
-    const NodeId before = m.prev_node(n);
-    Copier copy(m, m);
-    for (std::size_t i = 0; i < m.input_count(n); ++i) copy.map(m.graph_inputs(body)[i], m.input(n, i));
-    std::vector<std::pair<ValueId, ValueId>> others;  // results that no copied node is to define
-    for (std::size_t i = 0; i < m.output_count(n); ++i) {
-      if (!m.output(n, i)) continue;
-      const ValueId inner = m.graph_output(body, i), result = m.detach_output(n, i);
-      // A constant keeps its value, by which the model knows it as one.
-      if (m.value(inner).def && !m.value(inner).tensor && !copy.find(inner)) copy.map(inner, result);
-      else others.emplace_back(inner, result);
-    }
-    copy.nodes(body, graph, n);
-    for (const auto& [inner, result] : others) {
-      const ValueId source = copy.find(inner);
-      add_operator({m, graph, n, {}, {&result, 1}}, OpKind::Identity, {&source, 1});
-    }
-    for (NodeId made = before ? m.next_node(before) : m.first_node(graph); made != n;
-         made = m.next_node(made)) {
-      write_attributes(m, made, n, f);
-      for (const Attr& a : std::vector<Attr>(m.attrs(made).begin(), m.attrs(made).end()))
-        for (const GraphId g : a.graphs)
-          for_each_node(m, g, [&](NodeId inner) { write_attributes(m, inner, n, f); });
-    }
-    for_each_node(m, body, [&](NodeId inner) {
+    for_each_node(m, m.function(f).body, [&](NodeId inner) {
       ++run_.copied;
       if (m.kind(inner) == OpKind::FunctionCall) ++run_.calls[m.op(inner).function];
     });
-    m.erase(n);
+    inline_call(m, n);
     uncall(m, f);
   }
 
@@ -199,117 +261,79 @@ template <bool kAlways> class InlineCall final : public Rule {
     return c.no(n, "other calls share the function, and no movement meets another one at its border");
   }
 
-  bool can_be_inlined(const MatchContext& c, NodeId n, GraphId body) const {
-    const Model& m = c.model;
-    const Function& f = m.function(m.op(n).function);
-    if (run_.copied > kMostCopied) return c.no(n, "very many nodes have been copied");
-    if (m.input_count(n) > m.graph_inputs(body).size() || m.output_count(n) > m.graph_output_count(body))
-      return c.no(n, "it has more operands or results than the function");
-    for (std::size_t i = 0; i < m.graph_inputs(body).size(); ++i)
-      if (!m.input(n, i) && m.use_count(m.graph_inputs(body)[i]) > 0)
-        return c.no(n, "it leaves out an operand that the function reads");
-    if (m.node(n).overwrites != 0) return c.no(n, "overwrites an operand");
-    const auto opset = static_cast<int>(m.opset(m.node(n).graph, kEmptyName));
-    if (facts(OpKind::Identity, opset).kind != OpKind::Identity && hands_values_on(m, n, body))
-      return c.no(n, "a result needs an Identity, which nobody knows in the graph's opset");
-    for (const Attr& a : m.attrs(n))
-      if (!may_be_written(a)) return c.no(n, "hands an attribute down that cannot be written elsewhere");
-    for (const Attr& a : f.defaults)
-      if (!may_be_written(a)) return c.no(n, "hands an attribute down that cannot be written elsewhere");
-    bool fits = true;
-    for_each_node(m, body, [&](NodeId inner) {
-      const NameId domain = m.op(inner).domain;
-      fits = fits && m.opset(inner) == m.opset(m.node(n).graph, domain) && m.node(inner).overwrites == 0;
-    });
-    return fits || c.no(n, "the function's operator sets are not those of the graph");
-  }
-
-  // Returns whether a result of the call is no result of a node of the body, or one twice.
-  static bool hands_values_on(const Model& m, NodeId n, GraphId body) {
-    std::vector<ValueId> made;
-    for (std::size_t i = 0; i < m.output_count(n); ++i) {
-      if (!m.output(n, i)) continue;
-      made.push_back(m.graph_output(body, i));
-      if (!m.value(made.back()).def || m.value(made.back()).tensor) return true;
-    }
-    std::ranges::sort(made);
-    return std::ranges::adjacent_find(made) != made.end();
-  }
-
-  // Kinds whose value the IR holds.
-  static bool may_be_written(const Attr& a) {
-    switch (a.kind) {
-      case AttrKind::Float:
-      case AttrKind::Int:
-      case AttrKind::String:
-      case AttrKind::Tensor:
-      case AttrKind::Floats:
-      case AttrKind::Ints:
-      case AttrKind::Strings: return !a.ref;
-      default: return false;
-    }
-  }
-
-  // Writes what the node took from the call, or from the function's defaults; without either the node does
-  // not have the attribute.
-  static void write_attributes(Model& m, NodeId n, NodeId call, FunctionId f) {
-    const std::vector<Attr> given(m.attrs(n).begin(), m.attrs(n).end());
-    for (const Attr& a : given) {
-      if (!a.ref) continue;
-      const Attr* value = m.find_attr(call, a.ref);
-      const auto& defaults = m.function(f).defaults;
-      const auto fallback = std::ranges::find(defaults, a.ref, &Attr::name);
-      if (value == nullptr && fallback != defaults.end()) value = &*fallback;
-      if (value == nullptr) {
-        m.remove_attr(n, a.name);
-        continue;
-      }
-      Attr made = *value;
-      made.name = a.name;
-      made.proto = {};
-      m.set_attr(n, made);
-    }
-    const bool completed = std::ranges::any_of(given, [](const Attr& a) { return a.ref.valid(); });
-    if (completed && m.kind(n) == OpKind::Constant && m.attrs(n).size() == 1) make_constant(m, n);
-  }
-
-  // The value of a Constant node whose attribute was the call's is known now, as it would be if it were read.
-  static void make_constant(Model& m, NodeId n) {
-    const ValueId v = m.output(n, 0);
-    const bool returned = v && m.is_graph_output(v) && (m.node(n).graph != m.main() || m.ir_version < 4);
-    if (!v || returned || !m.can_become_constant(v)) return;
-    const Attr& a = m.attrs(n)[0];
-    const auto raw = [](auto numbers) {
-      return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
-    };
-    const auto count = [](auto list) { return std::vector<std::int64_t>{std::ssize(list)}; };
-    TensorId t;
-    if (a.name == names::value) t = a.tensor;
-    else if (a.name == names::value_int) t = m.make_int64(a.i);
-    else if (a.name == names::value_ints) t = m.make_int64s(a.ints);
-    else if (a.name == names::value_float) t = m.make_tensor(DType::Float, {}, raw(std::span(&a.f, 1)));
-    else if (a.name == names::value_floats) t = m.make_tensor(DType::Float, count(a.floats), raw(a.floats));
-    else if (a.name == names::value_string) t = text_tensor(m, std::span(&a.s, 1), {});
-    else if (a.name == names::value_strings) t = text_tensor(m, a.strings, count(a.strings));
-    if (t) m.make_constant(v, t);
-  }
-
-  static TensorId text_tensor(Model& m, std::span<const Bytes> texts, std::vector<std::int64_t> dims) {
-    Tensor made;
-    made.dtype = DType::String;
-    made.elements = std::ssize(texts);
-    made.dims = std::move(dims);
-    auto owned = std::make_shared<Unpacked>();
-    owned->strings.assign(texts.begin(), texts.end());
-    made.owned = std::move(owned);
-    made.ready = true;
-    return m.add_tensor(std::move(made));
-  }
-
   Run& run_;
 };
 
 }  // namespace
+
+std::string_view why_not_inlined(const Model& m, NodeId n) {
+  const Function& f = m.function(m.op(n).function);
+  if (m.input_count(n) > m.graph_inputs(f.body).size() || m.output_count(n) > m.graph_output_count(f.body))
+    return "it has more operands or results than the function";
+  for (std::size_t i = 0; i < m.graph_inputs(f.body).size(); ++i)
+    if (!m.input(n, i) && m.use_count(m.graph_inputs(f.body)[i]) > 0)
+      return "it leaves out an operand that the function reads";
+  if (m.node(n).overwrites != 0) return "overwrites an operand";
+  const auto opset = static_cast<int>(m.opset(m.node(n).graph, kEmptyName));
+  if (facts(OpKind::Identity, opset).kind != OpKind::Identity && hands_values_on(m, n))
+    return "a result needs an Identity, which nobody knows in the graph's opset";
+  for (const Attr& a : m.attrs(n))
+    if (!may_be_written(a)) return "hands an attribute down that cannot be written elsewhere";
+  for (const Attr& a : f.defaults)
+    if (!may_be_written(a)) return "hands an attribute down that cannot be written elsewhere";
+  bool fits = true;
+  for_each_node(m, f.body, [&](NodeId inner) {
+    const NameId domain = m.op(inner).domain;
+    fits = fits && m.opset(inner) == m.opset(m.node(n).graph, domain) && m.node(inner).overwrites == 0;
+  });
+  return fits ? std::string_view{} : "the function's operator sets are not those of the graph";
+}
+
+void inline_call(Model& m, NodeId n) {
+  const FunctionId f = m.op(n).function;
+  const GraphId body = m.function(f).body, graph = m.node(n).graph;
+  const NodeId before = m.prev_node(n);
+  Copier copy(m, m);
+  for (std::size_t i = 0; i < m.input_count(n); ++i) copy.map(m.graph_inputs(body)[i], m.input(n, i));
+  std::vector<std::pair<ValueId, ValueId>> others;  // results that no copied node is to define
+  for (std::size_t i = 0; i < m.output_count(n); ++i) {
+    if (!m.output(n, i)) continue;
+    const ValueId inner = m.graph_output(body, i), result = m.detach_output(n, i);
+    // A constant keeps its value, by which the model knows it as one.
+    if (m.value(inner).def && !m.value(inner).tensor && !copy.find(inner)) copy.map(inner, result);
+    else others.emplace_back(inner, result);
+  }
+  copy.nodes(body, graph, n);
+  for (const auto& [inner, result] : others) {
+    const ValueId source = copy.find(inner);
+    add_operator({m, graph, n, {}, {&result, 1}}, OpKind::Identity, {&source, 1});
+  }
+  for (NodeId made = before ? m.next_node(before) : m.first_node(graph); made != n;
+       made = m.next_node(made)) {
+    write_attributes(m, made, n, f);
+    for (const Attr& a : std::vector<Attr>(m.attrs(made).begin(), m.attrs(made).end()))
+      for (const GraphId g : a.graphs)
+        for_each_node(m, g, [&](NodeId inner) { write_attributes(m, inner, n, f); });
+  }
+  m.erase(n);
+}
+
+void erase_if_uncalled(Model& m, FunctionId first) {
+  std::vector<FunctionId> todo{first};
+  while (!todo.empty()) {
+    const FunctionId f = todo.back();
+    todo.pop_back();
+    bool called = false;
+    for (std::size_t i = 0; !called && i < m.node_count(); ++i)
+      called =
+          m.alive(NodeId{i}) && m.kind(NodeId{i}) == OpKind::FunctionCall && m.op(NodeId{i}).function == f;
+    if (called || !m.graph(m.function(f).body).alive) continue;
+    for_each_node(m, m.function(f).body, [&](NodeId inner) {
+      if (m.kind(inner) == OpKind::FunctionCall) todo.push_back(m.op(inner).function);
+    });
+    m.erase_function(f);
+  }
+}
 
 extern constinit const PassInfo inline_functions = {
     .name = "inline-functions",

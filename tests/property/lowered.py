@@ -35,7 +35,17 @@ from lib.profiles import profile  # noqa: E402
 from lib.runs import bit_difference, session  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
-FAMILIES = ["reshape", "movement", "activations", "norms", "products", "gathers", "reductions", "windows"]
+FAMILIES = [
+    "reshape",
+    "movement",
+    "activations",
+    "norms",
+    "products",
+    "gathers",
+    "reductions",
+    "windows",
+    "calls",
+]
 
 
 def lowered(tool, case, folder):
