@@ -4,6 +4,8 @@
 // hard-sigmoid   Clip (alpha * x + beta, 0, 1)
 // gelu           0.5 * x * (1 + Erf (x / sqrt 2)), or the form with Tanh where the node asks for that
 // swish          x * Sigmoid (alpha * x)
+// ms-gelu, bias-gelu, fast-gelu, quick-gelu
+//                those of com.microsoft: Gelu; of x + bias; with Tanh; x * Sigmoid (alpha * x)
 // mish           x * Tanh (Softplus (x))
 // softplus       Relu (x) + Log (1 + Exp (-|x|)), which does not overflow
 // neg            x * -1
@@ -12,7 +14,7 @@
 // Exact: hard-swish, neg and reciprocal. A NaN stays one, whatever its sign.
 // Rounds: with u the rounding unit, original and result lie within these distances, for finite x:
 //   hard-sigmoid   4 u (1 + |alpha x| + |beta|)
-//   gelu, swish, mish   32 u |x|
+//   gelu, swish, mish   32 u |x|, and so for those of com.microsoft; x is what the bias was added to
 //   softplus       8 u (1 + |x|)
 //   clip           0 may have the other sign where it equals a bound
 // An infinity or NaN in x gives the same infinity or NaN.
@@ -39,7 +41,7 @@ template <OpKind kKind> class Activation : public ExpansionRule {
   bool match(const MatchContext& c, NodeId n) override {
     type_ = c.infer.dtype(c.model.input(n, 0));
     // Before opset 7 binary operators do not broadcast a number.
-    return c.model.opset(n) >= 7 && attributes_known(c.model, n) && fits(c, n);
+    return c.model.opset(c.model.main(), kEmptyName) >= 7 && attributes_known(c.model, n) && fits(c, n);
   }
   void apply(PassContext& c, NodeId n) override {
     Emitter e = emit(c.model, n);
@@ -52,6 +54,26 @@ template <OpKind kKind> class Activation : public ExpansionRule {
   // A constant of the operand's type, as near to the number as that can say it.
   ValueId constant(Emitter& e, double number) const {
     return e.scalar(type_, type_ == DType::Float ? static_cast<double>(static_cast<float>(number)) : number);
+  }
+  ValueId gelu(Emitter& e, ValueId x, bool tanh) const {
+    ValueId inner;
+    if (tanh) {  // sqrt (2 / pi) * (x + 0.044715 x^3)
+      const ValueId square = e.node(OpKind::Mul, {x, x}, "square");
+      const ValueId cube = e.node(OpKind::Mul, {square, x}, "cube");
+      const ValueId small = e.node(OpKind::Mul, {cube, constant(e, 0.044715)}, "small");
+      const ValueId sum = e.node(OpKind::Add, {x, small}, "sum");
+      const ValueId angle = e.node(OpKind::Mul, {sum, constant(e, std::sqrt(2 / M_PI))}, "angle");
+      inner = e.node(OpKind::Tanh, {angle}, "tanh");
+    } else {
+      inner = e.node(OpKind::Erf, {e.node(OpKind::Mul, {x, constant(e, std::sqrt(0.5))}, "angle")}, "erf");
+    }
+    const ValueId gate = e.node(OpKind::Add, {inner, constant(e, 1)}, "gate");
+    return e.node(OpKind::Mul, {e.node(OpKind::Mul, {x, constant(e, 0.5)}, "half"), gate}, "product");
+  }
+  // x * Sigmoid (alpha * x)
+  ValueId swish(Emitter& e, ValueId x, float alpha) const {
+    const ValueId scaled = alpha == 1 ? x : e.node(OpKind::Mul, {x, constant(e, double{alpha})}, "scaled");
+    return e.node(OpKind::Mul, {x, e.node(OpKind::Sigmoid, {scaled}, "gate")}, "product");
   }
 
   DType type_ = DType::Undefined;
@@ -105,21 +127,7 @@ class Gelu final : public Activation<OpKind::Gelu> {
     tanh_ = string_attr(c.model, n, names::approximate).value_or("none") == "tanh";
     return type_ == DType::Float;
   }
-  ValueId write(Emitter& e, ValueId x) override {
-    ValueId inner;
-    if (tanh_) {  // sqrt (2 / pi) * (x + 0.044715 x^3)
-      const ValueId square = e.node(OpKind::Mul, {x, x}, "square");
-      const ValueId cube = e.node(OpKind::Mul, {square, x}, "cube");
-      const ValueId small = e.node(OpKind::Mul, {cube, constant(e, 0.044715)}, "small");
-      const ValueId sum = e.node(OpKind::Add, {x, small}, "sum");
-      const ValueId angle = e.node(OpKind::Mul, {sum, constant(e, std::sqrt(2 / M_PI))}, "angle");
-      inner = e.node(OpKind::Tanh, {angle}, "tanh");
-    } else {
-      inner = e.node(OpKind::Erf, {e.node(OpKind::Mul, {x, constant(e, std::sqrt(0.5))}, "angle")}, "erf");
-    }
-    const ValueId gate = e.node(OpKind::Add, {inner, constant(e, 1)}, "gate");
-    return e.node(OpKind::Mul, {e.node(OpKind::Mul, {x, constant(e, 0.5)}, "half"), gate}, "product");
-  }
+  ValueId write(Emitter& e, ValueId x) override { return gelu(e, x, tanh_); }
   bool tanh_ = false;
 };
 
@@ -132,10 +140,7 @@ class Swish final : public Activation<OpKind::Swish> {
     alpha_ = float_attr(c.model, n, names::alpha).value_or(1);
     return type_ == DType::Float && std::isfinite(alpha_);
   }
-  ValueId write(Emitter& e, ValueId x) override {
-    const ValueId scaled = alpha_ == 1 ? x : e.node(OpKind::Mul, {x, constant(e, double{alpha_})}, "scaled");
-    return e.node(OpKind::Mul, {x, e.node(OpKind::Sigmoid, {scaled}, "gate")}, "product");
-  }
+  ValueId write(Emitter& e, ValueId x) override { return swish(e, x, alpha_); }
   float alpha_ = 1;
 };
 
@@ -213,10 +218,54 @@ class Clip final : public Activation<OpKind::Clip> {
   ValueId low_, high_;
 };
 
+// Those of com.microsoft; with a bias, which is added before.
+template <OpKind kKind> class MsGelu final : public Activation<kKind> {
+ public:
+  static constexpr bool kTanh = kKind == OpKind::MsFastGelu;
+  std::string_view name() const override {
+    return kTanh ? "fast-gelu" : kKind == OpKind::MsBiasGelu ? "bias-gelu" : "ms-gelu";
+  }
+
+ private:
+  bool fits(const MatchContext& c, NodeId n) override {
+    bias_ = c.model.input(n, 1);
+    return this->type_ == DType::Float;
+  }
+  ValueId write(Emitter& e, ValueId x) override {
+    if (bias_) x = e.node(OpKind::Add, {x, bias_}, "biased");
+    if (kTanh || e.opset() < 20) return this->gelu(e, x, kTanh);
+    return e.node(OpKind::Gelu, {x}, "gelu");
+  }
+  ValueId bias_;
+};
+
+class QuickGelu final : public Activation<OpKind::MsQuickGelu> {
+ public:
+  std::string_view name() const override { return "quick-gelu"; }
+
+ private:
+  bool fits(const MatchContext& c, NodeId n) override {
+    alpha_ = float_attr(c.model, n, names::alpha).value_or(1.702F);
+    return type_ == DType::Float && std::isfinite(alpha_);
+  }
+  ValueId write(Emitter& e, ValueId x) override { return swish(e, x, alpha_); }
+  float alpha_ = 1.702F;
+};
+
 constexpr Expansion kActivationExpansions[] = {
-    expansion<HardSwish, Exact::Yes>(), expansion<HardSigmoid, Exact::No>(), expansion<Gelu, Exact::No>(),
-    expansion<Swish, Exact::No>(),      expansion<Mish, Exact::No>(),        expansion<Softplus, Exact::No>(),
-    expansion<Neg, Exact::Yes>(),       expansion<Reciprocal, Exact::Yes>(), expansion<Clip, Exact::No>(),
+    expansion<HardSwish, Exact::Yes>(),
+    expansion<HardSigmoid, Exact::No>(),
+    expansion<Gelu, Exact::No>(),
+    expansion<Swish, Exact::No>(),
+    expansion<Mish, Exact::No>(),
+    expansion<Softplus, Exact::No>(),
+    expansion<Neg, Exact::Yes>(),
+    expansion<Reciprocal, Exact::Yes>(),
+    expansion<Clip, Exact::No>(),
+    expansion<MsGelu<OpKind::MsGelu>, Exact::No>(),
+    expansion<MsGelu<OpKind::MsBiasGelu>, Exact::No>(),
+    expansion<MsGelu<OpKind::MsFastGelu>, Exact::No>(),
+    expansion<QuickGelu, Exact::No>(),
 };
 
 }  // namespace

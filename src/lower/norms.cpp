@@ -2,14 +2,20 @@
 //
 // layer-norm      (x - mean) / Sqrt (variance + epsilon) * scale + bias, over the axes from `axis` on
 // rms-norm        x / Sqrt (mean of x * x + epsilon) * scale
-// instance-norm   the same as layer-norm for each channel over the axes behind it
+// simplified-norm the same, ONNX Runtime's own operator
+// skip-layer-norm, skip-rms-norm
+//                 those of com.microsoft: of x + skip + bias, a sum that may be a result, too
+// instance-norm   as layer-norm, for each channel over the axes behind it
+// group-norm      InstanceNormalization of the groups as channels, and then scale and bias
 // batch-norm      x * a + b, of numbers that are known: a = scale / sqrt (variance + epsilon),
 //                 b = bias - mean * a
 // Rounds: docs/rounding.md has the bound of raise-norms, which holds in this direction, too; batch-norm
-// differs by at most 8 u (|x a| + |mean a| + |bias|). An infinity or NaN in x makes its block NaN, as before.
-// Left alone: element types other than float: in 16 bits the standard computes inside in another type;
-// results besides the first; parameters that are no constants, where they need another shape; a batch-norm
-// whose numbers are not finite or that trains.
+// differs by at most 8 u (|x a| + |mean a| + |bias|). An infinity or NaN in x makes NaN and 0 of its block as
+// before.
+// Types: float. layer-norm and rms-norm take float16 with stash_type float, which computes inside in float,
+// as the expansion does, between Casts; the result is rounded once, and differs by 2 u of float16 more. Left
+// alone: results besides the first (and the sum); parameters that are no constants, where they need another
+// shape; a batch-norm whose numbers are not finite or that trains.
 //
 //   y = LayerNormalization (x, s, b)    =>    m = ReduceMean (x, {-1})    d = Sub (x, m)    q = Mul (d, d)
 //   ...
@@ -36,8 +42,13 @@ class Norm : public ExpansionRule {
  protected:
   bool fits(const MatchContext& c, NodeId n, double epsilon) {
     const Model& m = c.model;
-    if (c.infer.dtype(m.input(n, 0)) != DType::Float || !c.infer.has_rank(m.input(n, 0))) return false;
-    if (!attributes_known(m, n) || !is_alone(m, n)) return false;
+    if (c.infer.dtype(m.input(n, 0)) != DType::Float || !is_alone(m, n)) return false;
+    return knows(c, n, epsilon);
+  }
+  bool knows(const MatchContext& c, NodeId n, double epsilon) {
+    const Model& m = c.model;
+    if (!c.infer.has_rank(m.input(n, 0)) || !attributes_known(m, n)) return false;
+    if (m.opset(m.main(), kEmptyName) < 7) return false;  // no number is broadcast
     epsilon_ = float_attr(m, n, names::epsilon).value_or(static_cast<float>(epsilon));
     rank_ = c.infer.dims(m.input(n, 0)).size();
     return std::isfinite(epsilon_) && epsilon_ >= 0;
@@ -70,21 +81,78 @@ class Norm : public ExpansionRule {
 template <OpKind kKind> class BlockNorm final : public Norm {
  public:
   static constexpr bool kCenters = kKind == OpKind::LayerNormalization;
-  std::string_view name() const override { return kCenters ? "layer-norm" : "rms-norm"; }
+  std::string_view name() const override {
+    return kCenters ? "layer-norm" : kKind == OpKind::RMSNormalization ? "rms-norm" : "simplified-norm";
+  }
   std::span<const OpKind> roots() const override { return kRootKinds<kKind>; }
   bool match(const MatchContext& c, NodeId n) override {
-    if (!fits(c, n, 1e-5)) return false;
-    const auto axis = normalize_axis(int_attr(c.model, n, names::axis).value_or(-1), rank_);
-    if (!axis || int_attr(c.model, n, names::stash_type).value_or(1) != 1) return false;
+    const Model& m = c.model;
+    const DType type = c.infer.dtype(m.input(n, 0));
+    half_ = type == DType::Float16;
+    if ((type != DType::Float && !half_) || !is_alone(m, n) || !knows(c, n, 1e-5)) return false;
+    for (std::size_t i = 1; i < m.input_count(n); ++i)
+      if (m.input(n, i) && c.infer.dtype(m.input(n, i)) != type) return false;
+    const auto axis = normalize_axis(int_attr(m, n, names::axis).value_or(-1), rank_);
+    if (!axis || int_attr(m, n, names::stash_type).value_or(1) != 1) return false;
     take_axes(static_cast<std::size_t>(*axis));
     return true;
   }
   void apply(PassContext& c, NodeId n) override {
     Model& m = c.model;
     Emitter e = emit(m, n);
-    const ValueId x = m.input(n, 0);
-    ValueId y = e.node(OpKind::Mul, {kCenters ? centered(e, x) : divided(e, x), m.input(n, 1)}, "scaled");
-    if (const ValueId bias = m.input(n, 2)) y = e.node(OpKind::Add, {y, bias}, "shifted");
+    const auto wide = [&](ValueId v, std::string_view what) {
+      return half_ ? e.cast(v, DType::Float, what) : v;
+    };
+    const ValueId x = wide(m.input(n, 0), "wide");
+    const ValueId unit = kCenters ? centered(e, x) : divided(e, x);
+    ValueId y = e.node(OpKind::Mul, {unit, wide(m.input(n, 1), "scale")}, "scaled");
+    if (const ValueId bias = m.input(n, 2)) y = e.node(OpKind::Add, {y, wide(bias, "bias")}, "shifted");
+    give_result(m, n, half_ ? e.cast(y, DType::Float16, "narrow") : y);
+  }
+
+ private:
+  bool half_ = false;
+};
+
+// Those of com.microsoft that add first: x + skip + bias, which may be a result, too.
+template <OpKind kKind> class SkipNorm final : public Norm {
+ public:
+  static constexpr bool kCenters = kKind == OpKind::MsSkipLayerNormalization;
+  static constexpr std::size_t kSum = 3;  // the result
+  std::string_view name() const override { return kCenters ? "skip-layer-norm" : "skip-rms-norm"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<kKind>; }
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    for (std::size_t i = 1; i < m.output_count(n); ++i)
+      if (i != kSum && m.output(n, i) && m.use_count(m.output(n, i)) > 0) return false;
+    if (c.infer.dtype(m.input(n, 0)) != DType::Float || !knows(c, n, 1e-12) || rank_ < 2) return false;
+    take_axes(rank_ - 1);
+    return true;
+  }
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    Emitter e = emit(m, n);
+    const ValueId scale = m.input(n, 2), shift = kCenters ? m.input(n, 3) : ValueId{};
+    ValueId sum = e.node(OpKind::Add, {m.input(n, 0), m.input(n, 1)}, "sum");
+    if (const ValueId bias = m.input(n, kCenters ? 4 : 3)) sum = e.node(OpKind::Add, {sum, bias}, "biased");
+    if (const ValueId result = m.output_count(n) > kSum ? m.output(n, kSum) : ValueId{};
+        result && m.use_count(result) > 0) {
+      give_result(m, n, sum, kSum);
+      sum = result;
+    }
+    ValueId y;
+    if (kCenters && e.opset() >= 17) {
+      const ValueId operands[] = {sum, scale, shift};
+      y = e.node(OpKind::LayerNormalization, std::span(operands, shift ? 3 : 2), "normalized");
+      Attr epsilon;
+      epsilon.name = names::epsilon;
+      epsilon.kind = AttrKind::Float;
+      epsilon.f = epsilon_;
+      m.set_attr(m.value(y).def, epsilon);
+    } else {
+      y = e.node(OpKind::Mul, {kCenters ? centered(e, sum) : divided(e, sum), scale}, "scaled");
+      if (shift) y = e.node(OpKind::Add, {y, shift}, "shifted");
+    }
     give_result(m, n, y);
   }
 };
@@ -173,7 +241,59 @@ class BatchNorm final : public Norm {
   std::vector<float> factors_, offsets_;
 };
 
+class GroupNorm final : public Norm {
+ public:
+  std::string_view name() const override { return "group-norm"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::GroupNormalization>; }
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    if (!fits(c, n, 1e-5) || rank_ < 3 || m.opset(n) < 21) return false;
+    groups_ = int_attr(m, n, names::num_groups).value_or(0);
+    const auto scale = floats(m, m.input(n, 1)), bias = floats(m, m.input(n, 2));
+    if (groups_ < 1 || !scale || !bias) return false;
+    scale_ = *scale;
+    bias_ = *bias;
+    target_ = {0};
+    for (const DimId d : c.infer.dims(m.input(n, 0)).subspan(1)) {
+      const auto number = number_of(m, d);
+      // A number of elements that may be 0 says nothing about a -1.
+      if (number ? *number < 1 : m.dims.range(d).low < 1) return false;
+      target_.push_back(number.value_or(-1));
+    }
+    return target_[1] == std::ssize(scale_) && scale_.size() == bias_.size() && target_[1] % groups_ == 0 &&
+           std::ranges::count(target_, -1) <= 1 && m.dims.range(c.infer.dims(m.input(n, 0))[0]).low >= 1;
+  }
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    Emitter e = emit(m, n);
+    const std::int64_t blocks[] = {0, groups_, -1};
+    const ValueId x = m.input(n, 0);
+    const ValueId rows = e.built("rows", [&](const Site& at) { return add_reshape(at, x, blocks); });
+    const std::vector<float> ones(static_cast<std::size_t>(groups_), 1.0F), zeros(ones.size(), 0.0F);
+    const ValueId unit =
+        e.node(OpKind::InstanceNormalization,
+               {rows, per_channel(e, ones, 0, "ones"), per_channel(e, zeros, 0, "zeros")}, "normalized");
+    Attr epsilon;
+    epsilon.name = names::epsilon;
+    epsilon.kind = AttrKind::Float;
+    epsilon.f = epsilon_;
+    m.set_attr(m.value(unit).def, epsilon);
+    const ValueId y = e.built("shaped", [&](const Site& at) { return add_reshape(at, unit, target_); });
+    const ValueId scaled = e.node(OpKind::Mul, {y, per_channel(e, scale_, rank_ - 2, "scale")}, "scaled");
+    give_result(m, n, e.node(OpKind::Add, {scaled, per_channel(e, bias_, rank_ - 2, "bias")}, "shifted"));
+  }
+
+ private:
+  std::int64_t groups_ = 1;
+  std::vector<float> scale_, bias_;
+  std::vector<std::int64_t> target_;
+};
+
 constexpr Expansion kNormExpansions[] = {
+    expansion<BlockNorm<OpKind::MsSimplifiedLayerNormalization>, Exact::No>(),
+    expansion<SkipNorm<OpKind::MsSkipLayerNormalization>, Exact::No>(),
+    expansion<SkipNorm<OpKind::MsSkipSimplifiedLayerNormalization>, Exact::No>(),
+    expansion<GroupNorm, Exact::No>(),
     expansion<BlockNorm<OpKind::LayerNormalization>, Exact::No>(),
     expansion<BlockNorm<OpKind::RMSNormalization>, Exact::No>(),
     expansion<InstanceNorm, Exact::No>(),

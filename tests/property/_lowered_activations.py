@@ -23,10 +23,11 @@ def cases(data):
     def of(op, takes, expansion, opset, bound=None, inputs=N, **more):
         attributes = more.pop("attributes", {})
         operands = more.pop("operands", ["x"])
+        domain = more.get("domains", [""])[0]
         return single(
             data,
             f"{op} {attributes or ''}",
-            node(op, operands, ["y"], **attributes),
+            node(op, operands, ["y"], domain=domain, **attributes),
             inputs,
             takes,
             expansion,
@@ -95,6 +96,25 @@ def cases(data):
     yield case
     # Within Gelu.
     yield of("Gelu", takes, "gelu", 20, relative(32), attributes={"approximate": "none"})
+
+    ms = {"domains": ["com.microsoft"]}
+    bias = {"b": data.standard_normal(16).astype(np.float32)}
+
+    def biased(feed, _, y):
+        return 32 * UNIT * (magnitude(feed) + np.abs(bias["b"])) + 2.0**-149
+
+    for opset in (13, 20):
+        for op, name, inner in (
+            ("Gelu", "ms-gelu", ["Erf"]),
+            ("BiasGelu", "bias-gelu", ["Erf"]),
+            ("FastGelu", "fast-gelu", ["Tanh"]),
+        ):
+            takes = ["Mul", "Add", *inner]
+            more = {"operands": ["x", "b"], "constants": bias} if op != "Gelu" else {}
+            yield of(op, takes, name, opset, biased if more else relative(32), **ms, **more)
+        yield of("FastGelu", ["Mul", "Add", "Tanh"], "fast-gelu", opset, relative(32), **ms)
+    for at in ({}, {"alpha": 1.0}, {"alpha": -2.0}):
+        yield of("QuickGelu", ["Mul", "Sigmoid"], "quick-gelu", 17, relative(32), attributes=at, **ms)
 
     # What stays.
     yield of("Erf", takes, None, 13, options=("--exact",))

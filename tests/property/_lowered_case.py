@@ -39,7 +39,8 @@ class Case:
 
 
 def values(data, dtype, shape, kind):
-    """An array. kind: "special" puts numbers at the border of the type among others, "finite" does not."""
+    """An array. kind: "special" puts numbers at the border of the type among others, "poisoned" a few infinities or
+    NaN."""
     count = int(np.prod(shape))
     if dtype == np.object_:
         return data.choice(np.array(["", "a", "bc", "Ä"], np.object_), shape)
@@ -51,6 +52,8 @@ def values(data, dtype, shape, kind):
         drawn = data.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
         return np.where(data.random(shape) < 0.3, data.choice(some, shape), drawn).astype(dtype)
     drawn = data.standard_normal(count) * 3
+    if kind == "poisoned" and count:  # a few infinities and NaN
+        drawn[data.integers(0, count, 1 + count // 20)] = data.choice([np.inf, -np.inf, np.nan])
     if kind == "special" and count:
         with np.errstate(over="ignore"):
             pool = np.array(SPECIAL).astype(dtype)

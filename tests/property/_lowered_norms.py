@@ -39,9 +39,13 @@ def cases(data):
         outputs = more.pop("results", ["y"])
         label = f"{op} {dims} {attributes or ''}"
         more.setdefault("sizes", sizes)
-        more.setdefault("kinds", ("finite",))
+        more.setdefault("kinds", ("finite", "poisoned") if expansion else ("finite",))
         names = ["x", *operands]
-        made = node(op, names, outputs, **(attributes or {}))
+        domain = more.pop("domain", "")
+        made = node(op, names, outputs, domain=domain, **(attributes or {}))
+        outputs = [o for o in outputs if o]
+        if domain:
+            more["domains"] = [domain]
         return single(
             data,
             label,
@@ -73,6 +77,102 @@ def cases(data):
         takes = ["ReduceMean", "Mul", "Add", "Sqrt", "Div"]
         yield of("RMSNormalization", dims, {"s": tail}, takes, "rms-norm", 23, bound, at)
 
+    # float16, computed inside in float: 4 u of float16 more, and what the least denormal is.
+    def half(feed, i, y, at, centers=True):
+        wide = {k: v.astype(np.float32) for k, v in feed.items()}
+        rough = np.abs(y) + np.abs(wide.get("b", np.zeros(())))
+        return (
+            normalized([at.get("axis", -1)], at.get("epsilon", 1e-5), centers)(wide, i, y)
+            + 2.0**-9 * rough
+            + 2.0**-24
+        )
+
+    casts = [*inner, "Cast"]
+    for at, dims, tail in (({}, [2, "n", 16], [16]), ({"axis": 1, "epsilon": 1e-3}, ["n", 3, 5], [3, 5])):
+        for operands in ({"s": tail, "b": tail}, {"s": tail}):
+            yield of(
+                "LayerNormalization",
+                dims,
+                operands,
+                casts,
+                "layer-norm",
+                17,
+                lambda f, i, y, at=at: half(f, i, y, at),
+                at,
+                dtype="float16",
+            )
+        yield of(
+            "RMSNormalization",
+            dims,
+            {"s": tail},
+            casts,
+            "rms-norm",
+            23,
+            lambda f, i, y, at=at: half(f, i, y, at, False),
+            at,
+            dtype="float16",
+        )
+
+    # Those of ONNX Runtime.
+    def sums(feed, i, y, centers):
+        total = feed["x"].astype(np.float64) + feed["k"]
+        total = total + feed.get("e", 0)
+        magnitude = sum(np.abs(feed[k].astype(np.float64)) for k in "xke" if k in feed)
+        if i == 3:
+            return 4 * UNIT * magnitude
+        plain = normalized([-1], 1e-12, centers, "s")({**feed, "x": total}, i, y)
+        grown = 1 + np.max(magnitude, -1, keepdims=True) / np.max(
+            np.abs(total), -1, keepdims=True, initial=1e-30
+        )
+        return plain * grown
+
+    for op, name, centers in (
+        ("SkipLayerNormalization", "skip-layer-norm", True),
+        ("SkipSimplifiedLayerNormalization", "skip-rms-norm", False),
+    ):
+        shift = {"b": [8]} if centers else {}
+        for more in ({}, {"e": [8]}):
+            operands = {"k": [2, 5, 8], "s": [8], **shift, **more}
+            for results in (["y"], ["y", "", "", "z"]):
+                for opset in (13, 17) if centers else (17,):
+                    takes = [*inner, "LayerNormalization"] if more else inner
+                    yield of(
+                        op,
+                        [2, 5, 8],
+                        operands,
+                        takes,
+                        name,
+                        opset,
+                        lambda f, i, y, centers=centers: sums(f, 3 if i else 0, y, centers),
+                        {"epsilon": 1e-12},
+                        results=results,
+                        domain="com.microsoft",
+                        sizes=[{}],
+                    )
+        yield of(
+            op,
+            [2, 5, 8],
+            {"k": [2, 5, 8], "s": [8]},
+            inner,
+            None,
+            17,
+            None,
+            {"epsilon": 1e-12},
+            domain="com.microsoft",
+            sizes=[{}],
+            options=("--exact",),
+        )
+    yield of(
+        "SimplifiedLayerNormalization",
+        [2, "n", 8],
+        {"s": [8]},
+        inner,
+        "simplified-norm",
+        17,
+        normalized([-1], 1e-5, False),
+        {"axis": -1, "epsilon": 1e-5},
+    )
+
     def numbers(*shape):
         return data.standard_normal(shape).astype(np.float32)
 
@@ -97,7 +197,6 @@ def cases(data):
                 constants=known,
                 sizes=[{"n": 4}, {"n": 1}],
             )
-            del over
     for opset in (9, 14, 15, 18):
         for dims in (["n", 3], ["n", 3, 4], [2, 3, "n", 4]):
             known = {"s": numbers(3), "b": numbers(3), "m": numbers(3), "v": np.abs(numbers(3))}
@@ -121,10 +220,47 @@ def cases(data):
                     constants=known,
                     kinds=kinds,
                 )
+    for dims in ([2, 6, 5], [1, 6, 3, 4], [3, 4, 2, 2]):
+        count, groups = dims[1], 2
+        known = {"s": numbers(count), "b": numbers(count)}
+        wide = [count] + [1] * (len(dims) - 2)
+
+        def bound(feed, i, y, known=known, wide=wide, groups=groups):
+            x = feed["x"]
+            rows = x.reshape(x.shape[0], groups, -1)
+            unit = normalized([2], 1e-5)({"x": rows}, i, y).reshape(x.shape)
+            s, b = (np.abs(known[k].astype(np.float64)).reshape(wide) for k in "sb")
+            return 2 * unit * s + 8 * UNIT * (b + np.abs(y))
+
+        yield of(
+            "GroupNormalization",
+            dims,
+            dict.fromkeys("sb", [count]),
+            ["Reshape", "InstanceNormalization", "Mul", "Add"],
+            "group-norm",
+            21,
+            bound,
+            {"num_groups": groups},
+            constants=known,
+            sizes=[{}],
+        )
+
     # What stays: training, results besides the first, operands that are no constants, 16 bits, --exact.
     known = {"s": numbers(3), "b": numbers(3), "m": numbers(3), "v": np.abs(numbers(3))}
     each, takes = dict.fromkeys("sbmv", [3]), ["Mul", "Add"]
     few = [{"n": 4}]
+    yield of(
+        "GroupNormalization",
+        ["n", 4, "n"],
+        dict.fromkeys("sb", [4]),
+        ["Reshape", "InstanceNormalization", "Mul", "Add"],
+        None,
+        21,
+        None,
+        {"num_groups": 2},
+        sizes=few,
+        constants={"s": numbers(4), "b": numbers(4)},
+    )
     yield of(
         "BatchNormalization",
         ["n", 3, 4],
@@ -155,6 +291,18 @@ def cases(data):
         "LayerNormalization", [2, 3], {"s": [3]}, inner, None, 17, None, results=["y", "mean"], sizes=few
     )
     yield of("LayerNormalization", [2, 3], {"s": [3]}, inner, None, 17, None, dtype="float16", sizes=few)
+    yield of(
+        "LayerNormalization",
+        [2, 3],
+        {"s": [3]},
+        casts,
+        None,
+        17,
+        None,
+        {"stash_type": 10},
+        dtype="float16",
+        sizes=few,
+    )
     yield of("LayerNormalization", [2, 3], {"s": [3]}, inner, None, 17, None, options=("--exact",), sizes=few)
     yield of("LayerNormalization", [2, 3], {"s": [3]}, inner, None, 17, None, options=("-O1",), sizes=few)
     yield of("LayerNormalization", [2, 3], {"s": [3]}, inner[:-1], None, 17, None, sizes=few)
