@@ -68,5 +68,6 @@ std::span<const Expansion> gather_expansions();
 std::span<const Expansion> reduction_expansions();
 std::span<const Expansion> window_expansions();
 std::span<const Expansion> call_expansions();
+std::span<const Expansion> logic_expansions();
 
 }  // namespace graphopt

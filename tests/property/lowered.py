@@ -45,6 +45,7 @@ FAMILIES = [
     "reductions",
     "windows",
     "calls",
+    "logic",
 ]
 
 
