@@ -69,5 +69,7 @@ std::span<const Expansion> reduction_expansions();
 std::span<const Expansion> window_expansions();
 std::span<const Expansion> call_expansions();
 std::span<const Expansion> logic_expansions();
+std::span<const Expansion> layout_expansions();
+std::span<const Expansion> arithmetic_expansions();
 
 }  // namespace graphopt

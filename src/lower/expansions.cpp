@@ -13,10 +13,10 @@ void ExpansionRule::give_result(Model& m, NodeId n, ValueId v, std::size_t slot)
 
 std::vector<Expansion> all_expansions() {
   std::vector<Expansion> out;
-  for (const auto family :
-       {reshape_expansions(), movement_expansions(), activation_expansions(), norm_expansions(),
-        product_expansions(), erf_expansions(), gather_expansions(), reduction_expansions(),
-        window_expansions(), call_expansions(), logic_expansions()})
+  for (const auto family : {reshape_expansions(), movement_expansions(), activation_expansions(),
+                            norm_expansions(), product_expansions(), erf_expansions(), gather_expansions(),
+                            reduction_expansions(), window_expansions(), call_expansions(),
+                            logic_expansions(), layout_expansions(), arithmetic_expansions()})
     out.insert(out.end(), family.begin(), family.end());
   return out;
 }

@@ -46,6 +46,8 @@ FAMILIES = [
     "windows",
     "calls",
     "logic",
+    "layouts",
+    "arithmetic",
 ]
 
 
