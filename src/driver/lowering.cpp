@@ -21,7 +21,7 @@ namespace {
 
 // What the passes write of lowered nodes may be refused again, for dims that became known. So many times the
 // model is lowered.
-constexpr int kMostRounds = 4;
+constexpr int kMostLowerings = 4;
 // So many times it is tried which lowered nodes go back to the host.
 constexpr int kMostTrials = 4;
 
@@ -45,7 +45,7 @@ class Lowerer {
       : options_(options), work_(work), should_stop_(should_stop), bound_(bound) {}
 
   Status run() {
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kMostLowerings; ++round) {
       std::unordered_set<NodeId> kept;
       if (gives_back(work_.devices))
         if (Status tried = try_partitions(kept); !tried) return tried;
