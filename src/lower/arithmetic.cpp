@@ -1,8 +1,7 @@
 // Expansions of elementwise arithmetic into simpler operators.
 //
-// pairs          Sum, Max and Min of several operands as a chain of Add, or of Max and Min of two; Mean as
-// the
-//                sum times one over their number
+// pairs          Sum, Max and Min of several operands as a chain of Add, or of Max and Min of two; Mean is
+//                the sum times one over their number
 // p-relu         Max (x, 0) + slope * Min (x, 0), for a slope that is known, finite and not 0
 // power          Pow with the exponent 2, 3 or -1 as products or Reciprocal
 // relu           Relu as Max (x, 0)

@@ -3,9 +3,8 @@
 // and, or, xor, not    arithmetic of 0 and 1: a product, a sum, a difference, 1 - a, and a Cast back
 // is-nan               Not (Equal (x, x)): a NaN alone does not equal itself
 // or-equal             GreaterOrEqual and LessOrEqual as Or of the strict comparison and Equal
-// compare-max          comparisons of integers: a > b where Max (a, b) - b is not 0, a < b where Max (a, b) -
-// a
-//                      is not, and a = b where a - b is 0
+// compare-max          comparisons of integers: a > b where Max (a, b) - b is not 0, a < b where
+//                      Max (a, b) - a is not, and a = b where a - b is 0
 // max-where            Max and Min of two integers as a Where
 // where-sum            Where (c, a, b) as c * a + (1 - c) * b
 // Exact: a Cast makes 0 and 1 of truth values, and true of all numbers but 0; float holds all that and and

@@ -3,9 +3,8 @@
 // mean-pool      ReduceMean over all axes behind the second one as GlobalAveragePool
 // mean-product   ReduceMean over the last axis, of known length n, as a product with a column of 1 / n
 // sum-product    ReduceSum over the last axis, of known length, as a product with a column of ones
-// mean-sum, sum-mean
-//                ReduceMean and ReduceSum into each other, by the number of terms, where that is known
-// reduce-l1, reduce-l2, reduce-square, reduce-log
+// mean-sum, sum-mean: ReduceMean and ReduceSum into each other, by the number of terms, where that is known
+// reduce-l1, reduce-l2, reduce-square, reduce-log:
 //                ReduceL1, ReduceL2, ReduceSumSquare and ReduceLogSum as the ReduceSum that the standard says
 // min-max        ReduceMin as the negative of the ReduceMax of the negative numbers
 // Rounds: sums of n terms in another order, with u the rounding unit, by at most 2 (n + 2) u times the sum

@@ -39,8 +39,8 @@ class Case:
 
 
 def values(data, dtype, shape, kind):
-    """An array. kind: "special" puts numbers at the border of the type among others, "poisoned" a few infinities or
-    NaN."""
+    """An array. kind: "special" puts numbers at the border of the type among others, "poisoned" a few
+    infinities or NaN."""
     count = int(np.prod(shape))
     if dtype == np.object_:
         return data.choice(np.array(["", "a", "bc", "Ä"], np.object_), shape)
