@@ -83,7 +83,7 @@ def cases(data):
 
     # Each exponent of both signs with some fractions, and the specials.
     def erf_bound(feed, _, y):
-        return np.full((), 16 * UNIT)
+        return np.full((), 8 * UNIT)
 
     takes = ["Mul", "Add", "Tanh"]
     for opset in (9, 13):

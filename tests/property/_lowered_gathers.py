@@ -25,7 +25,13 @@ def cases(data):
     narrow = [{"op": "Cast"}, {"op": "Gather", "inputs": [{"index": 1, "dtypes": ["INT32"]}]}]
     for dtype in ("float", "int64", "bool", "float16"):
         for opset in (11, 13):
-            for axis, dims in ((0, [5, "n"]), (1, ["n", 5]), (-1, ["n", 5]), (1, ["n", 5, 2])):
+            for axis, dims in (
+                (0, [5, "n"]),
+                (1, ["n", 5]),
+                (-1, ["n", 5]),
+                (1, ["n", 5, 2]),
+                (2, ["n", 2, 5, 3]),
+            ):
                 for shape in ([], ["k"], ["k", 2]):
                     some = {"attributes": {"axis": axis}, "dtype": dtype, "opset": opset}
                     yield of("Gather", dims, shape, [], "gather-narrow", rules=narrow, kept=1, **some)

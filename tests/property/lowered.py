@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-# LONG: --count 12
+# LONG: --all --count 8
 """Every expansion of src/lower: a small model before and after, on a device that takes what it writes.
 
-  lowered.py GRAPHOPT [--only TEXT] [--count N] [--seed S]
+  lowered.py GRAPHOPT [--only TEXT] [--all] [--count N] [--seed S]
 
 Each case (_lowered_*.py) is a model of a node or two and a device that refuses it and takes just what the
 expansion writes. The report has to name the expansion, the operator must be gone, and in ONNX Runtime, its
 optimizations off, the results must be those of the original: bit for bit (every NaN equals every other), or
 within the bound that the expansion states, with NaN and infinities where the original has them. Operands hold
 NaN, infinities, zeros of both signs, denormals and the greatest numbers. Cases that must not apply have the
-same device, and the node must be there still. With --count operands and cases that are drawn are drawn N
-times.
+same device, and the node must be there still. The short form takes all cases that must not apply and up to
+eight for each expansion; --all takes them all, and --count draws the operands N times.
 
-Golden cases cannot say this: they read the graph alone, with metadata of the partition at each node, and
-compare in tolerances that are one number for all elements.
+Golden cases cannot say this: a device is a file that the command names, a bound there is one number for all
+elements, and the result has the partition's metadata at each node.
 """
 
 import argparse
@@ -133,10 +133,23 @@ def declared():
     return out
 
 
+def spread(cases, most=8):
+    """Up to so many of each expansion, evenly spread, and all that must not apply."""
+    groups = {}
+    for case in cases:
+        groups.setdefault(case.expansion, []).append(case)
+    out = list(groups.pop(None, []))
+    for group in groups.values():
+        steps = np.linspace(0, len(group) - 1, min(most, len(group)))
+        out += [group[i] for i in sorted({round(s) for s in steps})]
+    return out
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", type=executable)
     p.add_argument("--only", default="", help="cases whose name has this text")
+    p.add_argument("--all", action="store_true", help="every case, not up to eight for each expansion")
     p.add_argument("--count", type=int, default=1)
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
@@ -145,6 +158,8 @@ def main():
         for family in FAMILIES:
             drawn = importlib.import_module(f"_lowered_{family}").cases(np.random.default_rng(seed))
             cases += [c for c in drawn if a.only in f"{c.name} {c.expansion}"]
+    if not a.all and not a.only:
+        cases = spread(cases)
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for case, wrong in zip(cases, pool.map(lambda c: check(a.tool, c), cases), strict=True):
