@@ -23,6 +23,19 @@ template <class F> void for_each_body(const Model& m, NodeId n, F f) {
   }
 }
 
+// Calls f for each node of graph `root` and of the graphs inside of it. What f calls may read the model.
+template <class F> void for_each_node(const Model& m, GraphId root, F f) {
+  std::vector<GraphId> graphs{root};
+  while (!graphs.empty()) {
+    const GraphId g = graphs.back();
+    graphs.pop_back();
+    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
+      f(n);
+      for (const Attr& a : m.attrs(n)) graphs.insert(graphs.end(), a.graphs.begin(), a.graphs.end());
+    }
+  }
+}
+
 // Returns whether g is the body of a function, or inside of one.
 inline bool is_in_function(const Model& m, GraphId g) {
   while (m.graph(g).parent) g = m.graph(g).parent;

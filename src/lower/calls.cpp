@@ -3,8 +3,7 @@
 // call   a copy of the function's body, as inline-functions makes it
 // Exact: ONNX Runtime does the same when it loads a model. A device supports no call, whatever its body
 // holds. Left alone: what inline-functions leaves alone; bodies of more than kMostCallNodes nodes, which a
-// search would copy again and again. A function that is called no more is left: a trial could not bring it
-// back.
+// search would copy again and again. The search erases functions that are called no more, after all trials.
 //
 //   h = local.Heads (x)    =>    r = Reshape (x, s)    h = Transpose <perm = [0, 2, 1, 3]> (r)
 #include "lower/expansion.h"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/bodies.h"
 #include "lower/expansion.h"
 #include "ops/node_facts.h"
 #include "placement/device_policy.h"
@@ -34,16 +35,47 @@ class Search {
     for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n))
       if (!expansions_of(n).empty() && (input_.kept == nullptr || !input_.kept->contains(n)))
         nodes.push_back(n);
+    const std::vector<std::uint64_t> called = count_calls();
     for (const NodeId n : nodes) {
       if (input_.should_stop && input_.should_stop()) break;
       if (c_.journal.exhausted()) break;
       if (m_.alive(n) && policy_.supporting(n) == 0) offer(n);
     }
+    erase_uncalled(called);
     c_.infer.update();
     return std::move(lowered_);
   }
 
  private:
+  // Returns how many nodes call each function, those in bodies and functions too.
+  std::vector<std::uint64_t> count_calls() const {
+    std::vector<std::uint64_t> calls(m_.function_count());
+    for (std::size_t i = 0; !calls.empty() && i < m_.node_count(); ++i)
+      if (m_.alive(NodeId{i}) && m_.kind(NodeId{i}) == OpKind::FunctionCall)
+        ++calls[m_.op(NodeId{i}).function.index()];
+    return calls;
+  }
+
+  // Erases functions whose last call was replaced, and what these alone called.
+  void erase_uncalled(const std::vector<std::uint64_t>& called) {
+    if (lowered_.empty() || called.empty()) return;
+    std::vector<std::uint64_t> calls = count_calls();
+    std::vector<FunctionId> todo;
+    for (std::size_t f = 0; f < called.size(); ++f)
+      if (called[f] > 0 && calls[f] == 0) todo.push_back(FunctionId{f});
+    while (!todo.empty()) {
+      const FunctionId f = todo.back();
+      todo.pop_back();
+      const GraphId body = m_.function(f).body;
+      if (!body || !m_.graph(body).alive) continue;
+      for_each_node(m_, body, [&](NodeId n) {
+        if (m_.kind(n) == OpKind::FunctionCall && --calls[m_.op(n).function.index()] == 0)
+          todo.push_back(m_.op(n).function);
+      });
+      m_.erase_function(f);
+    }
+  }
+
   std::span<Rule* const> expansions_of(NodeId n) const {
     // As for passes: the operator must be known at its opset.
     if (facts_of(m_, n).kind != m_.kind(n)) return {};

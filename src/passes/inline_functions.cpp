@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/bodies.h"
 #include "ir/copy.h"
 #include "ops/attributes.h"
 #include "ops/compose.h"
@@ -47,18 +48,6 @@ namespace {
 
 // Nodes that one run may copy: a small hostile file with many calls of large functions could fill the memory.
 constexpr std::uint64_t kMostCopied = 1'000'000;
-
-template <class F> void for_each_node(const Model& m, GraphId root, F f) {
-  std::vector<GraphId> graphs{root};
-  while (!graphs.empty()) {
-    const GraphId g = graphs.back();
-    graphs.pop_back();
-    for (NodeId n = m.first_node(g); n; n = m.next_node(n)) {
-      f(n);
-      for (const Attr& a : m.attrs(n)) graphs.insert(graphs.end(), a.graphs.begin(), a.graphs.end());
-    }
-  }
-}
 
 // Returns whether a result of the call is no result of a node of the body, or one twice.
 bool hands_values_on(const Model& m, NodeId n) {

@@ -128,6 +128,21 @@ def test_each_bucket_is_lowered_with_its_sizes(tool, folder):
         expect("LayerNormalization" not in [n.op_type for n in inner.node], model)
 
 
+def test_functions_that_nothing_calls_any_more_are_removed(tool, folder):
+    (folder / "m.onnxtxt").write_text("""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (float[N,4] x) => (float[N,4] y) { a = Relu (x)  b = local.Two (a)  c = local.Two (b)  y = Relu (c) }
+<domain: "local", opset_import: ["" : 17, "local" : 1]> Two (p) => (q) { r = local.One (p)  q = Sigmoid (r) }
+<domain: "local", opset_import: ["" : 17]> One (p) => (q) { r = Tanh (p)  q = Mul (r, p) }
+<domain: "local", opset_import: ["" : 17]> Unused (p) => (q) { r = Tanh (p)  q = Mul (r, r) }
+""")
+    for operators, left in ((("Relu", "Sigmoid", "Tanh", "Mul"), {"Unused"}), (("Relu",), {"Two", "Unused"})):
+        npu = profile(folder, *operators)
+        done = tool(folder / "m.onnxtxt", "-o", folder / "out.onnx", "--devices", npu, "--verify-each")
+        expect(done.returncode == 0, done.stderr)
+        functions = {f.name for f in onnx.load(folder / "out.onnx").functions}
+        expect(functions & {"Two", "Unused"} == left, functions)
+
+
 def test_lower_needs_devices(tool, folder):
     (folder / "m.onnxtxt").write_text(HEAD + NORM)
     refused(tool(folder / "m.onnxtxt", "-o", folder / "o.onnx", "--lower", "never"), USAGE, "--devices")
