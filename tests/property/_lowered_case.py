@@ -1,4 +1,4 @@
-"""How a case of lowered.py is written down: a small model, a device, what operands hold, what is due."""
+"""How a case of lowered.py is written down: a model, a device, what its operands hold and what is due."""
 
 import dataclasses
 import itertools
