@@ -1,8 +1,10 @@
 #include "lower/lower.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
-#include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "ir/bodies.h"
@@ -10,12 +12,16 @@
 #include "ops/node_facts.h"
 #include "placement/device_policy.h"
 #include "rewrite/dead.h"
+#include "support/hash_chains.h"
 
 namespace graphopt {
 namespace {
 
 constexpr std::size_t kMostTries = 48;       // combinations of expansions for one node and device
 constexpr std::size_t kMostExpansions = 24;  // of one combination
+// What is undone leaves dead ids in the model. So many nodes, and so many for each node of the model, are
+// written in vain before the search ends.
+constexpr std::size_t kMostInVain = 1'000'000, kMostInVainPerNode = 16;
 
 class Search {
  public:
@@ -36,9 +42,10 @@ class Search {
       if (!expansions_of(n).empty() && (input_.kept == nullptr || !input_.kept->contains(n)))
         nodes.push_back(n);
     const std::vector<std::uint64_t> called = count_calls();
+    const std::size_t most_in_vain = kMostInVain + kMostInVainPerNode * m_.live_node_count();
     for (const NodeId n : nodes) {
       if (input_.should_stop && input_.should_stop()) break;
-      if (c_.journal.exhausted()) break;
+      if (c_.journal.exhausted() || in_vain_ > most_in_vain) break;
       if (m_.alive(n) && policy_.supporting(n) == 0) offer(n);
     }
     erase_uncalled(called);
@@ -92,8 +99,45 @@ class Search {
     }
   }
 
+  // What expansions look at: a node like one that could not be lowered is not tried again. The producers are
+  // those that a rule may look at.
+  std::uint64_t likeness(NodeId n, DeviceSet bit) const {
+    const auto text = [](std::uint64_t h, auto elements) {
+      for (const auto& e : elements) h = mix_hash(h, std::bit_cast<std::uint64_t>(std::int64_t{e}));
+      return mix_hash(h, elements.size());
+    };
+    std::uint64_t h = mix_hash(bit, m_.node(n).op.index());
+    for (std::size_t i = 0; i < m_.input_count(n); ++i) {
+      const ValueId v = m_.input(n, i);
+      h = mix_hash(h, v ? c_.infer.type(v).index() + 1 : 0);
+      if (!v) continue;
+      if (const TensorId t = m_.constant_of(v)) h = mix_hash(h, m_.content_hash(t).low);
+      const NodeId by = m_.value(v).def;
+      if (!by) continue;
+      h = mix_hash(h, m_.node(by).op.index());
+      if (const ValueId first = m_.input(by, 0); first && m_.value(first).def)
+        h = mix_hash(h, m_.node(m_.value(first).def).op.index());
+    }
+    for (const ValueId v : m_.outputs(n)) h = mix_hash(h, v ? c_.infer.type(v).index() + 1 : 0);
+    for (const Attr& a : m_.attrs(n)) {
+      h = mix_hash(mix_hash(h, a.name.index()), static_cast<std::uint64_t>(a.kind));
+      h = mix_hash(mix_hash(h, std::bit_cast<std::uint64_t>(a.i)), std::bit_cast<std::uint32_t>(a.f));
+      h = text(text(h, std::string_view(a.s.data(), a.s.size())), a.ints);
+      if (a.tensor) h = mix_hash(h, m_.content_hash(a.tensor).low);
+    }
+    return h;
+  }
+
   // Tries combinations of expansions, in the order of the choices: of the last node that was expanded first.
   bool try_device(NodeId n, DeviceSet bit, std::size_t device, const LoweredNode& before) {
+    const std::uint64_t like = likeness(n, bit);
+    if (failed_.contains(like)) return false;
+    if (try_choices(n, bit, device, before)) return true;
+    failed_.insert(like);
+    return false;
+  }
+
+  bool try_choices(NodeId n, DeviceSet bit, std::size_t device, const LoweredNode& before) {
     std::vector<std::size_t> choices;
     for (std::size_t tries = 0; tries < kMostTries; ++tries) {
       m_.begin_trial();
@@ -117,20 +161,35 @@ class Search {
         lowered_.push_back(std::move(out));
         return true;
       }
+      in_vain_ += m_.node_count() - made_from;
       m_.undo_trial();
       if (!open) return false;
     }
     return false;
   }
 
+  // A node that is to be expanded, and what it was written for.
+  struct Step {
+    NodeId node;
+    std::size_t parent = 0;  // into the steps; the first one is its own
+    OpId op;
+    TypeId operand, result;
+    bool same(const Step& o) const { return op == o.op && operand == o.operand && result == o.result; }
+  };
+  Step step_of(NodeId n, std::size_t parent) const {
+    return {n, parent, m_.node(n).op, c_.infer.type(m_.input(n, 0)), c_.infer.type(m_.output(n, 0))};
+  }
+
   // Carries one combination out: choices[k] is the expansion that the k-th node gets. Returns whether the
   // device supports all that was written. Otherwise `choices` is the next combination, if one is left.
   bool expand(NodeId root, DeviceSet bit, std::vector<std::size_t>& choices, bool& open) {
-    std::vector<NodeId> todo{root};
+    std::vector<Step> steps{step_of(root, 0)};
+    std::vector<std::size_t> todo{0};
     std::size_t k = 0;
     bool done = true;
     while (!todo.empty()) {
-      const NodeId n = todo.back();
+      const std::size_t at = todo.back();
+      const NodeId n = steps[at].node;
       todo.pop_back();
       if (!m_.alive(n) || (n != root && (policy_.supporting(n) & bit) != 0)) continue;
       if (k == choices.size()) choices.push_back(0);
@@ -153,8 +212,15 @@ class Search {
       c_.infer.infer_in_trial(written);
       for (const NodeId w : written) {
         if ((policy_.supporting(w) & bit) != 0) continue;
-        if (w == n) done = false;  // it was changed, and is refused still
-        todo.push_back(w);
+        // It was changed and is refused still, or nothing writes it otherwise, or it is what it was made for.
+        done = done && w != n && !expansions_of(w).empty();
+        const Step step = step_of(w, at);
+        for (std::size_t up = at; done; up = steps[up].parent) {
+          done = !step.same(steps[up]);
+          if (up == 0) break;
+        }
+        todo.push_back(steps.size());
+        steps.push_back(step);
       }
       if (!done) break;
     }
@@ -177,6 +243,8 @@ class Search {
   std::vector<std::unique_ptr<Rule>> rules_;
   std::vector<std::vector<Rule*>> by_kind_;
   std::string_view first_;
+  std::unordered_set<std::uint64_t> failed_;  // likenesses of nodes that no device has a way for
+  std::size_t in_vain_ = 0;
   std::vector<LoweredNode> lowered_;
 };
 
