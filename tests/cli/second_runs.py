@@ -137,6 +137,7 @@ ENTRIES = {
     "--partition-algorithm": [
         ["--devices", "DEVICE_FILE", "--partition-algorithm", how] for how in ("grow", "fewest", "depth")
     ],
+    "--lower": [["--devices", "DEVICE_FILE", "--lower", when] for when in ("auto", "never")],
     "--assignment": "the nodes of golden cases name no devices",
     "--connected": [["--devices", "DEVICE_FILE", "--connected"]],
     "--plan": ENDS,
