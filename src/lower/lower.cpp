@@ -21,6 +21,8 @@ constexpr std::size_t kMostTries = 48;       // combinations of expansions for o
 constexpr std::size_t kMostExpansions = 24;  // of one combination
 // What is undone leaves dead ids in the model. So many nodes, and so many for each node of the model, are
 // written in vain before the search ends.
+constexpr std::int64_t kFewElements = 64;
+constexpr std::size_t kMostAround = 32;  // nodes around a lowered one that must keep their devices
 constexpr std::size_t kMostInVain = 1'000'000, kMostInVainPerNode = 16;
 
 class Search {
@@ -38,6 +40,7 @@ class Search {
 
   std::vector<LoweredNode> run() {
     std::vector<NodeId> nodes;
+    if (m_.ir_version < 4) return {};  // new constants would be nodes, which hold floats only before opset 9
     for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n))
       if (!expansions_of(n).empty() && (input_.kept == nullptr || !input_.kept->contains(n)))
         nodes.push_back(n);
@@ -91,10 +94,11 @@ class Search {
 
   void offer(NodeId n) {
     const LoweredNode before{.node = n, .op = m_.node(n).op, .first = {}, .made = {}};
+    const DeviceSet denying = policy_.denying(n);
     DeviceSet bit = 1;
     for (std::size_t d = 0; d < input_.devices.size() && bit <= policy_.all(); ++d) {
       if (input_.devices[d].host) continue;
-      if (try_device(n, bit, d, before)) return;
+      if ((denying & bit) == 0 && try_device(n, bit, d, before)) return;
       bit <<= 1;
     }
   }
@@ -111,7 +115,9 @@ class Search {
       const ValueId v = m_.input(n, i);
       h = mix_hash(h, v ? c_.infer.type(v).index() + 1 : 0);
       if (!v) continue;
-      if (const TensorId t = m_.constant_of(v)) h = mix_hash(h, m_.content_hash(t).low);
+      // Of a constant with many elements, that it is one.
+      if (const TensorId t = m_.constant_of(v))
+        h = mix_hash(h, m_.tensor(t).elements <= kFewElements ? m_.content_hash(t).low : 1);
       const NodeId by = m_.value(v).def;
       if (!by) continue;
       h = mix_hash(h, m_.node(by).op.index());
@@ -137,14 +143,54 @@ class Search {
     return false;
   }
 
+  // Returns the producers and readers of a node, and theirs: what a device supports of a node may depend on
+  // those around it (QDQ groups).
+  std::vector<NodeId> around(NodeId n) const {
+    std::vector<NodeId> out;
+    const auto add = [&](NodeId other) {
+      if (other && other != n && !m_.is_return(other) && m_.node(other).graph == m_.main() &&
+          out.size() < kMostAround && std::ranges::find(out, other) == out.end())
+        out.push_back(other);
+    };
+    const auto neighbours = [&](NodeId of) {
+      for (std::size_t i = 0; i < m_.input_count(of); ++i)
+        if (const ValueId v = m_.input(of, i)) add(m_.value(v).def);
+      for (const ValueId v : m_.outputs(of))
+        for (UseId u = v ? m_.first_use(v) : UseId{}; u && out.size() < kMostAround; u = m_.next_use(u))
+          add(m_.user(u));
+    };
+    neighbours(n);
+    for (std::size_t i = 0, near = out.size(); i < near; ++i) neighbours(out[i]);
+    return out;
+  }
+
+  std::vector<DeviceSet> supporting(std::span<const NodeId> nodes) {
+    std::vector<DeviceSet> out(nodes.size());
+    std::ranges::transform(nodes, out.begin(), [this](NodeId k) { return policy_.supporting(k); });
+    return out;
+  }
+
+  bool keep_their_devices(std::span<const NodeId> nodes, std::span<const DeviceSet> before) {
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (m_.alive(nodes[i]) && (before[i] & ~policy_.supporting(nodes[i])) != 0) return false;
+    return true;
+  }
+
   bool try_choices(NodeId n, DeviceSet bit, std::size_t device, const LoweredNode& before) {
     std::vector<std::size_t> choices;
+    const std::vector<NodeId> near = around(n);
+    const std::vector<DeviceSet> near_by = supporting(near);
     for (std::size_t tries = 0; tries < kMostTries; ++tries) {
       m_.begin_trial();
       std::size_t made_from = m_.node_count();
       bool open = false;  // another combination may be left
       first_ = {};
-      if (expand(n, bit, choices, open)) {
+      const bool written = expand(n, bit, choices, open);
+      if (written && !keep_their_devices(near, near_by)) {
+        m_.undo_trial();
+        return false;
+      }
+      if (written) {
         LoweredNode out = before;
         out.device = device;
         out.first = first_;

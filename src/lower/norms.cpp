@@ -13,7 +13,7 @@
 // differs by at most 8 u (|x a| + |mean a| + |bias|). An infinity or NaN in x makes NaN and 0 of its block as
 // before.
 // Types: float. layer-norm and rms-norm take float16 with stash_type float, which computes inside in float,
-// as the expansion does, between Casts; the result is rounded once, and differs by 2 u of float16 more. Left
+// as the expansion does, between Casts; the result is rounded once, and differs by 4 u of float16 more. Left
 // alone: results besides the first (and the sum); parameters that are no constants, where they need another
 // shape; a batch-norm whose numbers are not finite or that trains.
 //

@@ -88,7 +88,8 @@ class MeanPool final : public Reduction {
 
  private:
   bool fits(const MatchContext&, NodeId) override {
-    if (!terms_ || dims_.size() < 3 || axes_.size() != dims_.size() - 2) return false;
+    // ONNX Runtime pools along three axes at most.
+    if (!terms_ || dims_.size() < 3 || dims_.size() > 5 || axes_.size() != dims_.size() - 2) return false;
     return axes_.front() == 2;  // sorted, each once
   }
   ValueId write(Emitter& e) override { return dropped(e, e.node(OpKind::GlobalAveragePool, {x_}, "mean")); }

@@ -17,6 +17,13 @@ DevicePolicy::DevicePolicy(std::span<const Profile> devices, Model& model, const
   }
 }
 
+DeviceSet DevicePolicy::denying(NodeId n) {
+  DeviceSet out = 0;
+  for (auto& [bit, support] : accelerators_)
+    if (support->check(n).refusal == DeviceRefusal::Denied) out |= bit;
+  return out;
+}
+
 DeviceSet DevicePolicy::supporting(NodeId n) {
   const GraphId g = model_.node(n).graph;
   if (is_in_function(model_, g)) return 0;

@@ -23,6 +23,8 @@ class DevicePolicy final : public SupportPolicy {
   // those in other bodies only a device that runs bodies at all.
   DeviceSet supporting(NodeId n) override;
   DeviceSet all() const override { return all_; }
+  // Returns the accelerators whose profiles deny the node by its name.
+  DeviceSet denying(NodeId n);
 
  private:
   const Model& model_;

@@ -128,6 +128,47 @@ def test_each_bucket_is_lowered_with_its_sizes(tool, folder):
         expect("LayerNormalization" not in [n.op_type for n in inner.node], model)
 
 
+def test_nodes_around_keep_their_device(tool, folder):
+    text = """g (uint8[1,1,4,4] x) => (uint8[1,1,4,4] y)
+      <float s = {0.1}, uint8 z = {128}, int8[1,1,1,1] w = {3}, int8 wz = {0}> {
+      f = DequantizeLinear (x, s, z)  k = DequantizeLinear (w, s, wz)
+      c = Conv (f, k)  h = HardSwish (c)  y = QuantizeLinear (h, s, z) }"""
+    inside = [{"op": op, "qdq": True} for op in ("QuantizeLinear", "DequantizeLinear", "Conv")]
+    npu = profile(folder, rules=[{"op": "Mul"}, {"op": "HardSigmoid"}, *inside])
+    nodes = []
+    for when in ("auto", "never"):
+        report, _, _ = run(tool, folder, text, "--devices", npu, "--lower", when)
+        nodes.append([d["nodes"] for d in report["partition"]["devices"] if not d["host"]])
+    expect(nodes[0] >= nodes[1], nodes)
+
+
+def test_denied_nodes_are_not_lowered(tool, folder):
+    text = "g (float[4] x) => (float[4] y) { [head_neg] h = Neg (x)  y = Abs (h) }"
+    npu = profile(folder, "Neg", "Mul", "Abs", deny_nodes=["head_*"])
+    report, kinds, _ = run(tool, folder, text, "--devices", npu)
+    expect(kinds == ["Neg", "Abs"] and report["lowered"] == [], kinds)
+
+
+def test_what_the_runtime_cannot_pool_is_left(tool, folder):
+    text = (
+        "g (float[1,3,2,2,2,2] x) => (float[1,3] y) { y = ReduceMean <axes = [2,3,4,5], keepdims = 0> (x) }"
+    )
+    npu = profile(folder, "GlobalAveragePool", "Squeeze", "Reshape")
+    report, kinds, _ = run(tool, folder, text, "--devices", npu)
+    expect(kinds == ["ReduceMean"], kinds)
+
+
+def test_many_nodes_that_cannot_be_lowered(tool, folder):
+    # Each has a table of its own, of more elements than are compared.
+    values = " ,".join(["1"] * 200)
+    tables = ", ".join(f"float[50,4] w{i} = {{{values}}}" for i in range(400))
+    nodes = "\n".join(f"g{i} = Gather <axis = 0> (w{i}, i)  x{i + 1} = Add (x{i}, g{i})" for i in range(400))
+    text = f"g (float[2,4] x0, int64[2] i) => (float[2,4] x400) <{tables}> {{ {nodes} }}"
+    words = ["--disable-pass", "merge-initializers", "--max-memory", "150M"]
+    report, _, _ = run(tool, folder, text, "--devices", profile(folder, "Add", "Abs"), *words)
+    expect(report["lowered"] == [], report["lowered"])
+
+
 def test_functions_that_nothing_calls_any_more_are_removed(tool, folder):
     (folder / "m.onnxtxt").write_text("""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 g (float[N,4] x) => (float[N,4] y) { a = Relu (x)  b = local.Two (a)  c = local.Two (b)  y = Relu (c) }

@@ -63,8 +63,11 @@ Status find_culprit(Run& run, Checker& checker) {
                      "nothing was written; it need not be a defect of the pass: " +
                          std::string(kHalfDiffers) + "; --check-tolerance allows more"};
       return Error{ErrorKind::CheckFailed, place, "broken by " + to_string(*found) + ": " + found->check.why,
-                   "nothing was written; --disable-pass " + found->culprit.pass +
-                       " leaves the pass out; please report it"};
+                   "nothing was written; " +
+                       (found->culprit.pass == kLowerPass
+                            ? std::string("--lower never leaves it out")
+                            : "--disable-pass " + found->culprit.pass + " leaves the pass out") +
+                       "; please report it"};
     case BisectReport::Outcome::Saving:
       return Error{ErrorKind::CheckFailed, place, "differs before the first rewrite: " + found->check.why,
                    "nothing was written; please report the model: loading and saving broke it"};
