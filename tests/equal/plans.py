@@ -67,8 +67,9 @@ def shape_words(record):
 
 
 def pass_names(tool):
-    lines = subprocess.run([tool, "--list-passes"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0] for line in lines.splitlines() if " -O" in line]
+    listed = subprocess.run([tool, "--list-passes"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return [row[0] for row in rows if len(row) > 2 and row[1].startswith("-O")]
 
 
 def examine(task):
