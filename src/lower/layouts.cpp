@@ -1,8 +1,8 @@
 // Expansions of operators that move elements by a fixed pattern.
 //
 // blocks    DepthToSpace and SpaceToDepth as Reshape, Transpose and Reshape, as the standard says
-// pad-parts Pad by edge or reflection as Slices of the operand beside it, joined by a Concat, axis after axis
-// einsum    Einsum of two matrices, or of two stacks with the same first letters, as a MatMul, with a
+// pad-parts Pad by edge or reflection as Slices of the operand next to it, joined by a Concat, axis after
+// axis einsum    Einsum of two matrices, or of two stacks with the same first letters, as a MatMul, with a
 //           Transpose of what the MatMul wants the other way
 // Exact: blocks and pad-parts move elements alone. Rounds: einsum, whose sums a kernel may add in another
 // order, by at most 2 k u times the sum of the products' sizes, for sums of k terms. Left alone: a pad that
