@@ -31,6 +31,7 @@
 #include "ops/attributes.h"
 #include "ops/constants.h"
 #include "ops/node_facts.h"
+#include "passes/raise_rule.h"
 
 namespace graphopt {
 namespace {
@@ -87,16 +88,9 @@ class HardSwish final : public Activation<OpKind::HardSwish> {
   ValueId write(Emitter& e, ValueId x) override {
     Model& m = e.model();
     const ValueId h = e.node(OpKind::HardSigmoid, {x}, "gate");
-    m.set_attr(m.value(h).def, attribute(names::alpha, 1.0F / 6.0F));
-    m.set_attr(m.value(h).def, attribute(names::beta, 0.5F));
+    m.set_attr(m.value(h).def, float_attribute(names::alpha, 1.0F / 6.0F));
+    m.set_attr(m.value(h).def, float_attribute(names::beta, 0.5F));
     return e.node(OpKind::Mul, {x, h}, "product");
-  }
-  static Attr attribute(NameId name, float value) {
-    Attr a;
-    a.name = name;
-    a.kind = AttrKind::Float;
-    a.f = value;
-    return a;
   }
 };
 

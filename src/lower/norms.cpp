@@ -28,6 +28,7 @@
 #include "ops/attributes.h"
 #include "ops/constants.h"
 #include "ops/node_facts.h"
+#include "passes/raise_rule.h"
 
 namespace graphopt {
 namespace {
@@ -144,11 +145,7 @@ template <OpKind kKind> class SkipNorm final : public Norm {
     if (kCenters && e.opset() >= 17) {
       const ValueId operands[] = {sum, scale, shift};
       y = e.node(OpKind::LayerNormalization, std::span(operands, shift ? 3 : 2), "normalized");
-      Attr epsilon;
-      epsilon.name = names::epsilon;
-      epsilon.kind = AttrKind::Float;
-      epsilon.f = epsilon_;
-      m.set_attr(m.value(y).def, epsilon);
+      m.set_attr(m.value(y).def, float_attribute(names::epsilon, epsilon_));
     } else {
       y = e.node(OpKind::Mul, {kCenters ? centered(e, sum) : divided(e, sum), scale}, "scaled");
       if (shift) y = e.node(OpKind::Add, {y, shift}, "shifted");
@@ -273,11 +270,7 @@ class GroupNorm final : public Norm {
     const ValueId unit =
         e.node(OpKind::InstanceNormalization,
                {rows, per_channel(e, ones, 0, "ones"), per_channel(e, zeros, 0, "zeros")}, "normalized");
-    Attr epsilon;
-    epsilon.name = names::epsilon;
-    epsilon.kind = AttrKind::Float;
-    epsilon.f = epsilon_;
-    m.set_attr(m.value(unit).def, epsilon);
+    m.set_attr(m.value(unit).def, float_attribute(names::epsilon, epsilon_));
     const ValueId y = e.built("shaped", [&](const Site& at) { return add_reshape(at, unit, target_); });
     const ValueId scaled = e.node(OpKind::Mul, {y, per_channel(e, scale_, rank_ - 2, "scale")}, "scaled");
     give_result(m, n, e.node(OpKind::Add, {scaled, per_channel(e, bias_, rank_ - 2, "bias")}, "shifted"));
