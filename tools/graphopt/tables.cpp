@@ -232,14 +232,16 @@ double share_of(const Report& report, const SpecializeStage::Model& bucket) {
 }  // namespace
 
 std::string bucket_table(const Report& report, bool all) {
-  const Bucketability& told = *report.buckets;
+  const Bucketability& decision = *report.buckets;
   const SpecializeStage::Report& buckets = *report.specialize;
   const bool has_devices = report.partition.has_value();
   std::string sizes;
-  for (const Bucketability::Symbol& s : told.symbols) sizes += (sizes.empty() ? "" : ",") + visible(s.name);
-  std::string out = fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n",
-                                buckets.models.size(), buckets.models.size() == 1 ? "" : "s",
-                                told.verdict == BucketVerdict::Refused ? "not known" : word(told.verdict));
+  for (const Bucketability::Symbol& s : decision.symbols)
+    sizes += (sizes.empty() ? "" : ",") + visible(s.name);
+  std::string out =
+      fmt::format("graphopt: {} bucket{}; padding is {} to be harmless\n", buckets.models.size(),
+                  buckets.models.size() == 1 ? "" : "s",
+                  decision.verdict == BucketVerdict::Refused ? "not known" : word(decision.verdict));
   const bool has_shares = !buckets.waste.empty();
   ColumnUnit file, peak;
   for (const SpecializeStage::Model& m : buckets.models) {
