@@ -26,7 +26,7 @@ import onnx
 import onnxruntime as ort
 
 import _graphs
-from random_graphs import run, same
+from random_graphs import passes_checker, run, same
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import manifests  # noqa: E402
@@ -136,14 +136,6 @@ def check_twice(tool, folder, seed):
     if "cannot run on the device" not in done.stderr:
         assert sorted(kinds["npu"]) == sorted(kinds["cpu"]), kinds
         assert {b["value"] for b in manifest["borders"]} <= constants, manifest["borders"]
-
-
-def passes_checker(model):
-    try:
-        onnx.checker.check_model(model, full_check=True)
-    except Exception:  # noqa: BLE001
-        return False
-    return True
 
 
 def results(manifest_path, feeds):

@@ -26,7 +26,7 @@ import onnx
 import onnxruntime as ort
 
 import _graphs
-from random_graphs import run, same, types_of
+from random_graphs import passes_checker, run, same, types_of
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import manifests  # noqa: E402
@@ -58,14 +58,6 @@ def plan(report):
     hosts = {d["id"] for d in partition["devices"] if d["host"]}
     on_host = sum(s["nodes"] for s in partition["subgraphs"] if s["device"] in hosts)
     return on_host, len(partition["subgraphs"])
-
-
-def passes_checker(model):
-    try:
-        onnx.checker.check_model(model, full_check=True)
-    except Exception:  # noqa: BLE001
-        return False
-    return True
 
 
 def check(tool, folder, seed):

@@ -96,6 +96,15 @@ def same(a, b, rtol):
         return rtol > 0 and np.allclose(a, b, rtol, rtol)
 
 
+def passes_checker(model):
+    """Whether onnx's checker takes the model, shapes included."""
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
 def types_of(model):
     """Element types that the inputs, initializers and Casts of the main graph name."""
     g = model.graph
