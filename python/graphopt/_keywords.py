@@ -49,6 +49,8 @@ class Options(InspectOptions, total=False):
     """These values become its outputs, in this order."""
     constant_defaults: bool
     """Turn inputs that have an initializer (a default) into constants."""
+    ir_version: int
+    """Raise the model's IR version to N, as in 10 for metadata of nodes."""
     stop_after: Literal["load", "infer", "clean-up"]
     """Stop after load, infer or clean-up (all passes), and save the model."""
     regions: Literal["none", "metadata", "functions"]
@@ -136,6 +138,7 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "inputs": ("--inputs", "names", ()),
     "outputs": ("--outputs", "names", ()),
     "constant_defaults": ("--constant-defaults", "flag", ()),
+    "ir_version": ("--ir-version", "count", ()),
     "stop_after": ("--stop-after", "choice", ("load", "infer", "clean-up")),
     "regions": ("--regions", "choice", ("none", "metadata", "functions")),
     "fold_limit": ("--fold-limit", "bytes", ()),

@@ -39,9 +39,7 @@ class LayersExport : public ExportForm {
                  {m.file, {}, {}, {}, {}},
                  "--emit ort-annotations: nodes have annotations from IR version 10 on, and the model has " +
                      std::to_string(m.ir_version),
-                 "save the model with IR version 10 (in Python: model.ir_version = 10), or leave "
-                 "ort-annotations out of "
-                 "--emit"};
+                 "give --ir-version 10, or leave ort-annotations out of --emit"};
   }
 
   Status stage(const SavedSet& saved, std::string_view) override {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "graphopt/stages/load.h"
 #include "onnx/external.h"
 #include "onnx/fields.h"
 #include "onnx/graph_reader.h"

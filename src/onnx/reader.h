@@ -38,8 +38,6 @@ Result<Model> load_model(const LoadOptions& options, std::vector<Warning>& warni
 Result<Model> load_model_from_memory(std::string bytes, const std::string& name, const std::string& folder,
                                      std::vector<Warning>& warnings, bool dim_expressions = true);
 
-// Newest IR version that this program supports.
-inline constexpr std::int64_t kNewestIrVersion = 14;
-inline constexpr std::int64_t kOldestIrVersion = 3;
+inline constexpr std::int64_t kOldestIrVersion = 3;  // the newest: kNewestIrVersion of stages/load.h
 
 }  // namespace graphopt

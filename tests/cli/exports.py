@@ -79,6 +79,7 @@ def test_layers_need_annotations(tool, folder):
     expect(
         done.returncode == INPUT and "IR version 10" in done.stderr and "help: " in done.stderr, done.stderr
     )
+    expect("give --ir-version 10" in done.stderr, done.stderr)
     expect(sorted(p.name for p in folder.iterdir()) == ["in.onnx", "npu.json"], list(folder.iterdir()))
 
 

@@ -83,7 +83,21 @@ def test_older_models_have_no_metadata(tool, folder):
     source.write_bytes(m.SerializeToString())
     done = tool(source, "-O0", "--devices", profile(folder, "Relu"), "-o", folder / "o.onnx")
     expect(done.returncode == 0 and "IR version 10" in done.stderr, done.stderr)
+    expect("--ir-version 10" in done.stderr, done.stderr)
     expect(not list(manifests.problems(folder / "o.manifest.json")), "the manifest is wrong")
+
+
+def test_raised_models_have_metadata(tool, folder):
+    m = parser.parse_model(HEAD.replace("10", "8") + FIG8)
+    source, out = folder / "old.onnx", folder / "o.onnx"
+    source.write_bytes(m.SerializeToString())
+    words = ["--devices", profile(folder, "Relu"), "-o", out, "--emit", "ort-annotations"]
+    done = tool(source, "-O0", *words, "--ir-version", "10")
+    expect(done.returncode == 0 and "warning" not in done.stderr, done.stderr)
+    expect(not list(manifests.problems(folder / "o.manifest.json")), "the manifest is wrong")
+    for path in [out, *folder.glob("o.*.onnx")]:
+        expect(onnx.load(path).ir_version == 10, path)
+    expect(all(n.metadata_props for n in onnx.load(out).graph.node), "a node has no metadata")
 
 
 def test_one_device_is_the_whole_model(tool, folder):

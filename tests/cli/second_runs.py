@@ -91,6 +91,7 @@ ENTRIES = {
     "--inputs": [first(inner, "--inputs", "{}"), both_cuts],
     "--outputs": [first(inner, "--outputs", "{}"), first(inner, "--outputs", "{}", "--strip", "all")],
     "--constant-defaults": [["--constant-defaults"]],
+    "--ir-version": [["--ir-version", "14"], ["--ir-version", "14", "--regions", "metadata"]],
     "--list-passes": ENDS,
     "--list-devices": ENDS,
     "--stop-after": [["--stop-after", "load"], ["--stop-after", "infer"], ["--stop-after", "clean-up"]],

@@ -13,6 +13,9 @@ enum class DimNames : std::uint8_t {
   Opaque,       // each name is only a name: dims with equal names are equal, and nothing else is known
 };
 
+// The newest IR version that this library knows.
+inline constexpr int kNewestIrVersion = 14;
+
 struct LoadStage {
   struct Options {
     std::string external_root;  // folder from which external data may be read, besides the model's own
@@ -25,6 +28,9 @@ struct LoadStage {
     // Inputs with an initializer as default leave the interface: nobody feeds them, so they are constants. An
     // IR version below 4, which demands such inputs, is raised to 4. Only the main graph has them.
     bool constant_defaults = false;
+    // The IR version to which the model is raised before anything else, 3 to kNewestIrVersion; 0: as the file
+    // has it. An error if the model has a higher one.
+    int ir_version = 0;
   };
 
   struct Report {

@@ -16,10 +16,11 @@
 namespace graphopt {
 namespace {
 
-// What --constant-defaults did to a model.
+// What --ir-version and --constant-defaults did to a model.
 struct Defaults {
-  std::size_t inputs = 0;           // that are constants now
-  std::int64_t old_ir_version = 0;  // of the file
+  std::size_t inputs = 0;              // that are constants now
+  std::int64_t file_ir_version = 0;    // of the file
+  std::int64_t raised_ir_version = 0;  // with --ir-version
 };
 
 Result<Model> read_input(const Run& run, std::vector<Warning>& warnings) {
@@ -52,10 +53,29 @@ Result<Model> read_and_cut(const Run& run, std::vector<Warning>& warnings) {
                                      options.dim_names == DimNames::Expressions));
 }
 
+// Before all that asks for the version: passes, names, regions, parts and buckets see the raised one. Nothing
+// else of the model changes: a newer version only allows more, but for initializers that are also inputs,
+// which a caller can feed from version 4 on (tell_defaults).
+Status raise_ir_version(const Run& run, Model& m) {
+  const int wanted = run.options.load.ir_version;
+  if (wanted == 0 || wanted == m.ir_version) return Done{};
+  const std::string has = std::to_string(m.ir_version);
+  if (wanted < m.ir_version)
+    return Error{ErrorKind::Input,
+                 {m.file, {}, {}, {}, {}},
+                 "--ir-version " + std::to_string(wanted) + ": the model has IR version " + has +
+                     ", which is not lowered",
+                 "leave out --ir-version, or give " + has + " or more"};
+  m.ir_version = wanted;
+  return Done{};
+}
+
 Result<Defaults> take(const Run& run, Result<Model> model, Work& work) {
   if (!model) return model.errors();
   work.model = *std::move(model);
-  Defaults out{0, work.model.ir_version};
+  Defaults out{0, work.model.ir_version, 0};
+  if (Status s = raise_ir_version(run, work.model); !s) return s.errors();
+  out.raised_ir_version = work.model.ir_version;
   if (run.options.load.constant_defaults) out.inputs = take_defaults_for_constants(work.model);
   work.file_values = work.model.value_count();
   return out;
@@ -68,12 +88,22 @@ void tell_defaults(Run& run, const Defaults& taken) {
   if (taken.inputs > 0)
     run.observer.log(LogLevel::Info, m.file + ": " + std::to_string(taken.inputs) +
                                          " inputs with defaults are constants now");
-  if (taken.old_ir_version < m.ir_version)
+  if (taken.raised_ir_version < m.ir_version)
     run.warn(m.file + ": --constant-defaults raises the IR version from " +
-             std::to_string(taken.old_ir_version) + " to " + std::to_string(m.ir_version) +
+             std::to_string(taken.raised_ir_version) + " to " + std::to_string(m.ir_version) +
              ", the first in which initializers need not be inputs");
   constexpr std::size_t kSeveral = 4;
   const std::size_t defaults = count_defaults(m);
+  if (defaults > 0 && taken.file_ir_version < kConstantsIrVersion && m.ir_version >= kConstantsIrVersion) {
+    run.warn(
+        m.file +
+        ": --ir-version: from IR version 4 on ONNX Runtime lets a caller feed initializers that are "
+        "also inputs (" +
+        std::to_string(defaults) +
+        " here) and prepares no weights from them, so that sums may be rounded otherwise; before, it takes "
+        "them for constants (--constant-defaults keeps that)");
+    return;
+  }
   if (defaults == 0 || !is_wanted(Stage::CleanUp, run.options)) return;
   if (m.ir_version < kConstantsIrVersion ||
       (defaults >= kSeveral && 2 * defaults >= m.graph(m.main()).initializers.size()))

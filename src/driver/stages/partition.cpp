@@ -158,7 +158,8 @@ Status run_partition(Run& run) {
   if (options.devices.empty()) return Done{};  // a manifest is wanted, nothing is told
   if (!options.plan && m.ir_version < kNodeMetadataIrVersion)
     run.warn(m.file + ": --devices: nodes have metadata from IR version 10 on, and the model has " +
-             std::to_string(m.ir_version) + "; subgraphs and devices are in the manifest only");
+             std::to_string(m.ir_version) +
+             "; subgraphs and devices are in the manifest only (--ir-version 10 raises it)");
   PartitionStage::Report& report = run.report.partition.emplace();
   report.algorithm = options.algorithm;
   describe_partition(m, p, report);

@@ -64,9 +64,9 @@ Status run_regions(Run& run) {
     case RegionForm::Metadata:
       report.form = RegionForm::Metadata;
       if (version < kNodeMetadataIrVersion)
-        run.warn(m.file +
-                 ": --regions metadata: nodes have metadata from IR version 10 on, and the model has " +
-                 std::to_string(version) + "; the regions are in the report only");
+        run.warn(
+            m.file + ": --regions metadata: nodes have metadata from IR version 10 on, and the model has " +
+            std::to_string(version) + "; the regions are in the report only (--ir-version 10 raises it)");
       break;
     case RegionForm::Functions:
       if (work.left_alone) {
