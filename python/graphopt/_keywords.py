@@ -87,6 +87,8 @@ class Options(InspectOptions, total=False):
     """A file per subgraph: auto (default) writes them, never does not."""
     manifest: Path
     """Where the manifest goes (default: OUT with .manifest.json)."""
+    parts_dir: Path
+    """Put parts and weights there, in or below the manifest's folder."""
     emit: Union[str, Sequence[str]]
     """Also write files for: triton, ort-annotations, genai."""
     external_data: Literal["auto", "always", "never"]
@@ -158,6 +160,7 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "plan": ("--plan", "flag", ()),
     "parts": ("--parts", "choice", ("auto", "never")),
     "manifest": ("--manifest", "file", ()),
+    "parts_dir": ("--parts-dir", "folder", ()),
     "emit": ("--emit", "choices", ("triton", "ort-annotations", "genai")),
     "external_data": ("--external-data", "choice", ("auto", "always", "never")),
     "external_threshold": ("--external-threshold", "bytes", ()),

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "deploy/make_manifest.h"
@@ -35,10 +37,20 @@ deploy::Algorithm algorithm_of(const Options& o) {
   return deploy::Algorithm::Depth;
 }
 
+// The folder of --parts-dir as the manifest names it, so that no absolute path is there.
+std::string parts_prefix(const Options& options) {
+  std::error_code none;
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(parts_folder(options), none);
+  const std::string top =
+      std::filesystem::weakly_canonical(folder_of(resolved(manifest_path(options))), none);
+  return folder.lexically_relative(top).generic_string();
+}
+
 // The options that change the result, with the values in force. A list is one text; bucket specs have commas
 // of their own.
 std::map<std::string, deploy::Option> options_of(const Run& run) {
   Options options = run.options;
+  if (!options.partition.parts_dir.empty()) options.partition.parts_dir = parts_prefix(options);
   if (options.buckets.asked()) options.buckets.require = required(run);
   std::map<std::string, deploy::Option> out;
   for (auto& [key, value] : result_options(options)) {
@@ -198,6 +210,7 @@ Status save_partitioned(Run& run) {
 
   SetOptions set;
   set.list = manifest_path(run.options);
+  set.folder = parts_folder(run.options);
   set.force = run.options.save.force;
   set.out = &out;
   // Weights stand in a file of their own where parts share them, or where they did so or are asked to.

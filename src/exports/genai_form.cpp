@@ -25,8 +25,11 @@ class GenaiExport : public FolderExport {
   std::string_view form() const override { return "genai"; }
 
   Status fill(const SavedSet& saved) override {
+    // The export is next to OUT, and the parts are there or in a folder below.
+    const std::string& out = saved.out_file->name;
+    const std::size_t folder = out.size() - last_part(out).size();
     std::vector<std::string> files;
-    for (const SetFile& model : saved.models) files.push_back("../" + last_part(model.name));
+    for (const SetFile& model : saved.models) files.push_back("../" + model.name.substr(folder));
     return write_text("genai_config.json", genai_text(config_, files));
   }
 

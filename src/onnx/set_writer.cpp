@@ -79,7 +79,7 @@ Error larger_than_a_file(const SetModel& model, const std::string& path, std::ui
                                                                           : "lower --external-threshold");
 }
 
-// Returns true if the path is a file whose content has these bytes, at most 255 of them, somewhere.
+// Returns true if the path is a file whose content has these bytes, fewer than a MiB, somewhere.
 bool file_contains(const std::string& path, std::string_view bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
@@ -104,29 +104,36 @@ bool file_contains(const std::string& path, std::string_view bytes) {
 }
 
 // Returns true if a model that the data file is named after refers to it: `m.onnx` beside
-// `m.onnx.<tag>.data`. Every tag is another one, so a file that has the name in it is taken to refer to it.
-bool has_user(const std::string& data) {
-  const std::string folder = folder_of(data), name = last_part(data);
+// `m.onnx.<tag>.data`, or `m.onnx` in a folder above it, up to `top`, as `parts/m.onnx.<tag>.data`. Every tag
+// is another one in folders of another depth, so a file that has this text in it is taken to refer to it.
+bool has_user(const std::string& data, const std::string& top) {
+  const std::string name = last_part(data);
   const std::optional<std::string_view> stem = stem_of(name);
-  DIR* dir = stem ? ::opendir(folder.c_str()) : nullptr;
-  if (dir == nullptr) return false;
   bool found = false;
-  while (const dirent* entry = found ? nullptr : ::readdir(dir))
-    found = plain_stem(entry->d_name) == *stem && file_contains(folder + "/" + entry->d_name, name);
-  ::closedir(dir);
+  std::string location = name;
+  for (std::string folder = folder_of(data); stem && !found; folder = folder_of(folder)) {
+    DIR* dir = ::opendir(folder.c_str());
+    while (const dirent* entry = dir == nullptr || found ? nullptr : ::readdir(dir))
+      found = plain_stem(entry->d_name) == *stem && file_contains(folder + "/" + entry->d_name, location);
+    if (dir != nullptr) ::closedir(dir);
+    if (folder.size() <= top.size()) break;
+    location.insert(0, last_part(folder) + "/");
+  }
   return found;
 }
 
 // Which files of an old set stay: those of which the process has a map, since they may belong to the model
 // that it read, and data files to which a model of the user's name refers. The weights of a model that OUT
 // replaces go with it: then only the model that is there decides.
-std::function<bool(const std::string&)> in_use(std::span<const Model* const> models, const SetModel* out) {
+// `top` is the folder of the list.
+std::function<bool(const std::string&)> in_use(std::span<const Model* const> models, const SetModel* out,
+                                               const std::string& top) {
   const std::string target = out ? resolved(out->options.path) : std::string{};
   const auto replaced = [&target](const Model* m) { return resolved(m->file) == target; };
   const bool all_replaced = out && replaced(out->model) && std::ranges::all_of(models, replaced);
-  return [all_replaced](const std::string& path) {
+  return [all_replaced, top](const std::string& path) {
     const bool data = path.ends_with(kDataExtension);
-    return ((!data || !all_replaced) && file_is_mapped(path)) || (data && has_user(path));
+    return ((!data || !all_replaced) && file_is_mapped(path)) || (data && has_user(path, top));
   };
 }
 
@@ -216,6 +223,15 @@ Status check_out(const SetModel& out, const std::string& list) {
   return Done{};
 }
 
+// Returns the folder of the set's files as OUT names it: empty, or with a slash at the end.
+Result<std::string> data_folder_of(const OutputSet& set, const std::string& out) {
+  const std::string name = set.name_of(out);
+  const std::string_view folder = std::string_view(name).substr(0, name.size() - last_part(name).size());
+  if (!name.empty() && set.prefix().starts_with(folder)) return set.prefix().substr(folder.size());
+  return output_error(out, "it would refer to weights that are neither in its folder nor below it",
+                      "name a folder for them that is below the model's");
+}
+
 }  // namespace
 
 std::vector<SetFile> SavedSet::files() const {
@@ -268,10 +284,14 @@ Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions&
     if (Status s = check_out(*options.out, options.list); !s) return s.errors();
     out_path = resolved(options.out->options.path);
   }
+  std::string folder = options.folder;
+  if (folder.empty() && shares) folder = folder_of(out_path);
   Result<std::unique_ptr<OutputSet>> opened =
       OutputSet::open(options.list, options.read_list, options.force,
-                      {shares ? folder_of(out_path) : std::string{}, in_use(distinct, options.out)});
+                      {std::move(folder), in_use(distinct, options.out, folder_of(resolved(options.list)))});
   if (!opened) return opened.errors();
+  const Result<std::string> data_folder = shares ? data_folder_of(**opened, out_path) : std::string{};
+  if (!data_folder) return data_folder.errors();
   auto state = std::make_unique<WrittenSet::State>(*std::move(opened), options);
   OutputSet& set = *state->set;
   DataLayout& layout = state->layout;
@@ -300,7 +320,7 @@ Result<WrittenSet> write_set(std::span<const SetModel> models, const SetOptions&
     saved.models.push_back(*std::move(file));
   }
   if (state->out) {
-    if (Status s = state->out->write(options.out_shares_data ? data_name : std::string{}); !s)
+    if (Status s = state->out->write(shares && saved.data ? *data_folder + data_name : std::string{}); !s)
       return s.errors();
     const ModelOutput& written = state->out->output();
     saved.out = written.saved();

@@ -54,7 +54,7 @@ struct SavedSet {
 };
 
 struct SetOptions {
-  std::string list;  // the path of the list; the other files stand in its folder, or in OUT's
+  std::string list;  // the path of the list; the other files stand in its folder, in OUT's, or in `folder`
   // What the data file's name begins with. A model of this name beside it keeps an old data file that it
   // refers to: such files are removed after it was replaced.
   std::string data_name = "data";
@@ -73,6 +73,10 @@ struct SetOptions {
   // as in a model of the set. All files but the list then stand in OUT's folder, which is the list's or one
   // below it, and the data file is named after OUT: data_name is not used.
   bool out_shares_data = false;
+  // The folder of all files but the list and OUT: the list's or one below it, and, where OUT shares the data
+  // file, OUT's or one below it, since no model may refer to a file above its own folder. It is made if it is
+  // not there. Empty: OUT's where OUT shares the data file, else the list's.
+  std::string folder;
 };
 
 // What write_set() has written: nothing has its name yet, and no other run can write the set while this

@@ -42,7 +42,7 @@ class ModelOutput {
   ModelOutput(const Model& m, const SaveOptions& options, DataLayout& shared);
   ~ModelOutput();
 
-  void name_data(std::string name);  // of the set's data file, in the model's folder; before write()
+  void name_data(std::string name);  // of the set's data file, from the model's folder; before write()
   Status write();                    // everything but the names
   std::string sha256() const { return sha256_; }  // of the model's file, if the writer was told to find it
   void find_sha256() { finds_sha256_ = true; }    // before write()

@@ -130,6 +130,20 @@ void add_device_rows(Rows& rows) {
     o.partition.manifest = text;
     return Done{};
   };
+  rows.push_back(text_row<Options>({.name = "--parts-dir",
+                                    .group = kGroup,
+                                    .value = "DIR",
+                                    .help = "put parts and weights there, in or below the manifest's folder",
+                                    .form = OptionForm::Folder,
+                                    .changes_result = true,
+                                    .stage = "partition"},
+                                   [](auto& o) -> auto& { return o.partition.parts_dir; }));
+  rows.back().set = [](Options& o, std::string_view text) -> Status {
+    if (text.empty())
+      return wrong_value("--parts-dir", text, "is not a folder", "give a name, as in --parts-dir parts");
+    o.partition.parts_dir = text;
+    return Done{};
+  };
   rows.push_back({{.name = "--emit",
                    .group = kGroup,
                    .value = "LIST",

@@ -21,6 +21,12 @@ std::string manifest_path(const Options& options) {
   return p.manifest.empty() ? without_suffix(options.output) + ".manifest.json" : p.manifest;
 }
 
+std::string parts_folder(const Options& options) {
+  const std::string& folder = options.partition.parts_dir;
+  if (folder.empty() || folder.front() == '/') return folder;
+  return folder_of(resolved(manifest_path(options))) + "/" + folder;
+}
+
 std::string export_path(const Options& options, Export form) {
   constexpr std::array<const char*, kExports.size()> kSuffixes = {".triton", ".layers.json", ".genai"};
   if (manifest_path(options).empty()) return {};

@@ -5,16 +5,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
 #include "support/folder_lock.h"
+#include "support/marked_folder.h"
 #include "support/sha256.h"
 
 namespace graphopt {
@@ -23,6 +27,11 @@ namespace {
 constexpr std::size_t kTagDigits = 32;
 constexpr std::size_t kLongestStem = 180;  // a name of a file has 255 bytes at most
 constexpr std::string_view kJournal = "journal";
+// A file that is moved there to see that it can be done: the next run removes that of one that was killed.
+constexpr const char* kProbe = ".graphopt-probe.tmp";
+// In the staging folder: a folder that is being made or removed, and a list of those that may have been made.
+constexpr const char* kFolder = "folder";
+constexpr const char* kFolders = "folders";
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -37,6 +46,17 @@ std::string tag_of(std::string_view list_name, std::string_view sha256) {
   hash.add("\n");
   hash.add(sha256);
   return hash.hex().substr(0, kTagDigits);
+}
+
+// "sub/" of "sub/net.s0.onnx".
+std::string_view prefix_of(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
+
+// The list as seen from the folder of its files: a list of the same name in that folder itself owns others.
+std::string list_seen_from(std::string_view prefix, const std::string& list_name) {
+  std::string out;
+  for (const char c : prefix)
+    if (c == '/') out += "../";
+  return out + list_name;
 }
 
 // Returns `path` as seen from `folder`, both without links: empty for the folder itself, else with a slash at
@@ -160,6 +180,7 @@ Result<std::unique_ptr<OutputSet>> OutputSet::open(const std::string& list, cons
   set->removals_ = temporary_file_removals();
   set->recover();
   set->temporaries_.emplace_back(set->staging_);
+  if (Status s = set->make_folders(); !s) return s.errors();
   if (Status s = set->check_moves(); !s) return s.errors();
   Result<OutputFile> file = OutputFile::create(list, force, set->staging_);
   if (!file) return file.errors();
@@ -167,40 +188,128 @@ Result<std::unique_ptr<OutputSet>> OutputSet::open(const std::string& list, cons
   return set;
 }
 
-// Opens the folders and finds how the list names files in theirs. The list's own name in the tags is as seen
-// from there: a list of the same name in that folder itself owns other files.
+// Opens the list's folder and finds how the list names files in theirs, which need not be there yet.
 Status OutputSet::find_folder(const std::string& folder) {
   folder_fd_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_fd_ < 0) return failure(errno);
-  if (!folder.empty()) {
-    const std::string real = real_path(folder);
-    if (real.empty()) return write_error(folder, folder, errno);
-    const std::optional<std::string> prefix = below(real_path(folder_), real);
-    if (!prefix)
-      return output_error(
-          list_, "the files that it lists would be in '" + real + "', which is not below its own folder",
-          "put it into that folder or into one above it");
-    const auto unfit = [](char c) { return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
-    if (std::ranges::any_of(*prefix, unfit))
-      return output_error(list_,
-                          "it cannot name files in '" + real +
-                              "': a folder's name has a backslash "
-                              "or a control character",
-                          "rename that folder, or put this file into it");
-    prefix_ = *prefix;
+  if (folder.empty()) return Done{};
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
+  std::string real = std::filesystem::weakly_canonical(absolute, error).string();
+  if (error) return write_error(folder, folder, error.value());
+  while (real.size() > 1 && real.ends_with('/')) real.pop_back();
+  const std::optional<std::string> prefix = below(real_path(folder_), real);
+  if (!prefix)
+    return output_error(
+        list_, "the files that it lists would be in '" + real + "', which is not below its own folder",
+        "put it into that folder or into one above it");
+  if (std::ranges::any_of(*prefix, is_unfit_for_lists))
+    return output_error(list_,
+                        "it cannot name files in '" + real +
+                            "': a folder's name has a backslash "
+                            "or a control character",
+                        "rename that folder, or put this file into it");
+  prefix_ = *prefix;
+  return Done{};
+}
+
+// Opens the folder of the files, and makes it. It is locked together with others who write to it, so that
+// nobody removes it; one that was removed before that is made again.
+Status OutputSet::make_folders() {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (std::size_t end = prefix_.find('/'); end != std::string::npos; end = prefix_.find('/', end + 1))
+      if (Status s = make_folder(prefix_.substr(0, end)); !s) return s;
+    files_fd_ =
+        ::openat(folder_fd_, prefix_.empty() ? "." : prefix_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (files_fd_ < 0 && errno == ENOENT) continue;
+    if (files_fd_ < 0) return failure(errno);
+    if (prefix_.empty()) return Done{};
+    while (::flock(files_fd_, LOCK_SH) != 0 && errno == EINTR) {
+    }
+    struct stat opened{}, named{};
+    if (::fstat(files_fd_, &opened) == 0 && ::fstatat(folder_fd_, prefix_.c_str(), &named, 0) == 0 &&
+        opened.st_dev == named.st_dev && opened.st_ino == named.st_ino)
+      return Done{};
+    ::close(files_fd_);
+    files_fd_ = -1;
   }
-  for (const char c : prefix_)
-    if (c == '/') list_id_ += "../";
-  list_id_ += list_name_;
-  files_fd_ =
-      ::openat(folder_fd_, prefix_.empty() ? "." : prefix_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return files_fd_ < 0 ? Status(failure(errno)) : Status(Done{});
+  return failure(EAGAIN);
+}
+
+// Makes one folder with the mark in it, in one step, unless it is there.
+Status OutputSet::make_folder(const std::string& name) {
+  const std::string path = folder_ + "/" + name;
+  struct stat info{};
+  if (::fstatat(folder_fd_, name.c_str(), &info, 0) == 0) {
+    if (S_ISDIR(info.st_mode)) return Done{};
+    return output_error(path,
+                        "it is in the way: the files of '" + list_ + "' would be in a folder of this name",
+                        "remove it, or name another folder");
+  }
+  if (errno != ENOENT) return write_error(path, folder_of(path), errno);
+  // A run that is killed leaves the list of what it may have made.
+  const int folders = ::openat(staging_fd_, kFolders, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+  if (folders < 0) return failure(errno);
+  const std::string line = name + "\n";
+  const bool written = ::write(folders, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  ::close(folders);
+  temporaries_.emplace_back(staging_ + "/" + kFolders);
+  if (!written) return failure(ENOSPC);
+  const std::string mark = std::string(kFolder) + "/" + kFolderMark;
+  if (::mkdirat(staging_fd_, kFolder, 0777) != 0) return failure(errno);
+  const int fd = ::openat(staging_fd_, mark.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd >= 0) ::close(fd);
+  int error = fd < 0 ? errno : 0;
+  if (fd >= 0 && move_anew(staging_fd_, kFolder, folder_fd_, name) != 0) error = errno;
+  if (error == 0) {
+    made_.emplace_back(path);
+    made_.emplace_back(path + "/" + kFolderMark);
+    old_prefixes_.insert(name + "/");
+    const int parent = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent >= 0) ::fsync(parent), ::close(parent);
+    return Done{};
+  }
+  ::unlinkat(staging_fd_, mark.c_str(), 0);
+  ::unlinkat(staging_fd_, kFolder, AT_REMOVEDIR);
+  // Another run made it, or removed the one above it: that shows when it is opened.
+  if (error == EEXIST || error == ENOTEMPTY || error == ENOENT) return Done{};
+  if (error == EXDEV)
+    return output_error(list_, "its files would be on another file system, in '" + path + "'",
+                        "put the list into that folder");
+  return write_error(path, folder_of(path), error);
+}
+
+// Removes the folders of a prefix, from the last one on, as far as a run made them and nothing is in them.
+void OutputSet::remove_folders(std::string prefix) {
+  while (!prefix.empty()) {
+    prefix.pop_back();
+    if (!remove_folder(prefix)) return;
+    prefix.resize(prefix.rfind('/') + 1);  // npos + 1: nothing is left
+  }
+}
+
+// A folder in which another run writes is locked. It gets out of the way first, so that nobody opens it.
+bool OutputSet::remove_folder(const std::string& name) {
+  const int fd = open_below(folder_fd_, name + "/");
+  if (fd < 0) return errno == ENOENT;
+  ::unlinkat(fd, kProbe, 0);
+  const bool removed = has_mark_alone(fd) && (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+                       move_anew(folder_fd_, name, staging_fd_, kFolder) == 0;
+  bool gone = removed;
+  if (removed && !has_mark_alone(fd)) gone = move_anew(staging_fd_, kFolder, folder_fd_, name) != 0;
+  if (gone) {
+    ::unlinkat(fd, kFolderMark, 0);
+    ::unlinkat(staging_fd_, kFolder, AT_REMOVEDIR);
+  }
+  ::close(fd);
+  return gone;
 }
 
 // A folder below the list's can be on another file system, and no rename leads there.
 Status OutputSet::check_moves() {
   if (prefix_.empty()) return Done{};
-  const std::string name = ".graphopt-" + std::to_string(::getpid()) + "-probe.tmp";
+  const std::string name = kProbe;
   const TemporaryName here(staging_ + "/" + name), there(folder_ + "/" + prefix_ + name);
   const int fd = ::openat(staging_fd_, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (fd < 0) return failure(errno);
@@ -252,17 +361,34 @@ void OutputSet::recover() {
     for (SetFile& f : read_plain_list((*journal)->bytes()).value_or(std::vector<SetFile>{}))
       if (!listed.contains(f.name) && !remove(f)) leftover_.push_back(std::move(f));
   }
+  if (const auto folders = FileImage::open(staging_ + "/" + kFolders); folders) {
+    std::string_view text = (*folders)->bytes();
+    for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+      old_prefixes_.insert(std::string(text.substr(0, end)) + "/");
+      text.remove_prefix(end + 1);
+    }
+  }
+  // What was being made or removed: only the mark is in it.
+  ::unlinkat(staging_fd_, (std::string(kFolder) + "/" + kFolderMark).c_str(), 0);
+  ::unlinkat(staging_fd_, kFolder, AT_REMOVEDIR);
   const int fd = ::openat(staging_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* dir = fd < 0 ? nullptr : ::fdopendir(fd);
   if (dir == nullptr) return;
-  while (const dirent* entry = ::readdir(dir))
-    if (leftover_.empty() || entry->d_name != kJournal) ::unlinkat(staging_fd_, entry->d_name, 0);
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    // What a run that is killed now has to leave to the next one.
+    if ((name != kJournal || leftover_.empty()) && name != kFolders)
+      ::unlinkat(staging_fd_, entry->d_name, 0);
+  }
   ::closedir(dir);
 }
 
 OutputSet::~OutputSet() {
   if (staging_fd_ >= 0) {
     list_file_.reset();
+    if (files_fd_ >= 0) ::flock(files_fd_, LOCK_UN);
+    for (auto prefix = old_prefixes_.rbegin(); prefix != old_prefixes_.rend(); ++prefix)
+      remove_folders(*prefix);
     remove_staging();
     ::close(staging_fd_);  // the lock ends after the folder: who waits for it makes a new one
   }
@@ -275,6 +401,7 @@ void OutputSet::remove_staging() {
     ::unlinkat(staging_fd_, base_of(staged_[i]).c_str(), 0);
   for (const std::string& name : scratch_) ::unlinkat(staging_fd_, name.c_str(), 0);
   if (keep_journal_ || !leftover_.empty()) return;
+  ::unlinkat(staging_fd_, kFolders, 0);
   ::unlinkat(staging_fd_, std::string(kJournal).c_str(), 0);
   ::rmdir(staging_.c_str());
 }
@@ -283,17 +410,17 @@ void OutputSet::remove_staging() {
 
 SetFile OutputSet::named(std::string_view stem, std::string_view extension, std::uint64_t bytes,
                          const std::string& sha256) const {
-  return {prefix_ + plain_stem(stem) + "." + tag_of(list_id_, sha256) + std::string(extension), bytes,
-          sha256};
+  const std::string tag = tag_of(list_seen_from(prefix_, list_name_), sha256);
+  return {prefix_ + plain_stem(stem) + "." + tag + std::string(extension), bytes, sha256};
 }
 
 // Returns true if the file belongs to this set: its name can be made of nothing else. What stands before the
 // tag does not matter, but it leads to no other folder.
 bool OutputSet::owns(const SetFile& file) const {
-  if (!is_sha256_hex(file.sha256) || !file.name.starts_with(prefix_)) return false;
-  const std::string name = base_of(file);
-  if (!std::ranges::all_of(name, is_plain)) return false;
-  const std::string middle = "." + tag_of(list_id_, file.sha256) + ".";
+  const std::string_view prefix = prefix_of(file.name);
+  const std::string name = file.name.substr(prefix.size());
+  if (!is_sha256_hex(file.sha256) || !std::ranges::all_of(name, is_plain)) return false;
+  const std::string middle = "." + tag_of(list_seen_from(prefix, list_name_), file.sha256) + ".";
   const std::size_t at = name.find(middle);
   return at != std::string::npos && at > 0 && name.find('.', at + middle.size()) == std::string::npos;
 }
@@ -366,16 +493,21 @@ void OutputSet::undo_place() {
   }
 }
 
-// Returns false if the file is one of this set and stays because it is in use.
-bool OutputSet::remove(const SetFile& file) const {
+// Returns false if the file is one of this set and stays because it is in use. It is found without following
+// a link.
+bool OutputSet::remove(const SetFile& file) {
+  if (!owns(file)) return true;
+  const std::string prefix(prefix_of(file.name)), name = file.name.substr(prefix.size());
+  const int folder = open_below(folder_fd_, prefix);
+  if (folder < 0) return true;
+  if (!prefix.empty()) old_prefixes_.insert(prefix);
   struct stat info{};
-  const std::string name = owns(file) ? base_of(file) : std::string{};
-  if (name.empty() || ::fstatat(files_fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !S_ISREG(info.st_mode))
-    return true;
-  if (place_.in_use(path_of(file))) return false;
-  ::unlinkat(files_fd_, name.c_str(), 0);
-  return true;
+  const bool there =
+      ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+  const bool stays = there && place_.in_use(path_of(file));
+  if (there && !stays) ::unlinkat(folder, name.c_str(), 0);
+  ::close(folder);
+  return !stays;
 }
 
 // Removes what only the old set has, and what an interrupted run left.
@@ -401,6 +533,7 @@ Status OutputSet::commit(std::string_view list_text, const FileBeside& beside) {
   // From here on a signal leaves the files alone, since what stands beside the set may need them: one that
   // came before has removed some of them.
   for (TemporaryName& name : temporaries_) name.forget();
+  for (TemporaryName& name : made_) name.forget();
   if (s) s = check_signals();
   if (s && beside.place) s = beside.place();
   if (!s) {

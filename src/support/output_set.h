@@ -13,14 +13,15 @@
 //   net.json -> net.s0.<tag>.onnx, net.s1.<tag>.onnx, net.<tag>.data       tag: 32 hexadecimal digits
 //
 // The files stand beside the list, or in a folder below it (SetPlace::folder), in which case the list names
-// them with that folder.
-// Errors are of kind Output. After an error the old set is as it was.
+// them with that folder. A folder that a run made for them has a file `.graphopt-set` in it and is removed
+// when nothing else is left in it. Errors are of kind Output. After an error the old set is as it was.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -54,7 +55,7 @@ struct FileBeside {
 };
 
 struct SetPlace {
-  std::string folder;  // of the files: the list's or one below it; empty: the list's
+  std::string folder;  // of the files: the list's or one below it, made if it is not there; empty: the list's
   // Returns true of a file with a tag of this list that something outside the set needs: it is not removed,
   // neither as a part of the old set nor as what an interrupted run left. Empty: file_is_mapped.
   std::function<bool(const std::string& path)> in_use;
@@ -79,6 +80,8 @@ class OutputSet {
   SetFile named(std::string_view stem, std::string_view extension, std::uint64_t bytes,
                 const std::string& sha256) const;
   std::string path_of(const SetFile& file) const { return folder_ + "/" + file.name; }
+  // The folder of the files as the list names it: empty, or with a slash at the end.
+  const std::string& prefix() const { return prefix_; }
   // Returns the name by which the list can name another file; empty if it is outside the list's folder.
   std::string name_of(const std::string& path) const;
   // A path for something that is needed until the set is written; it is removed afterwards.
@@ -94,6 +97,11 @@ class OutputSet {
  private:
   OutputSet() = default;
   Status find_folder(const std::string& folder);
+  Status open_folder();
+  Status make_folders();
+  Status make_folder(const std::string& name);
+  void remove_folders(std::string prefix);
+  bool remove_folder(const std::string& name);
   Status lock();
   Status check_moves();
   Status read_old_list(const ListReader& read, bool force);
@@ -106,7 +114,7 @@ class OutputSet {
   Status sync(int fd) const;
   std::string base_of(const SetFile& file) const { return file.name.substr(prefix_.size()); }
   bool owns(const SetFile& file) const;
-  bool remove(const SetFile& file) const;
+  bool remove(const SetFile& file);
   void remove_staging();
   Error failure(int error) const;
 
@@ -114,7 +122,6 @@ class OutputSet {
   std::string folder_;     // of the file that the list's name leads to
   std::string list_name_;  // in this folder
   std::string prefix_;     // of the names of the files: empty, or "sub/"
-  std::string list_id_;    // the list as seen from the folder of the files
   std::string staging_;    // a folder beside the list, for what has no name yet; its lock is the set's
   SetPlace place_;
   int folder_fd_ = -1, files_fd_ = -1, staging_fd_ = -1;  // of the list, of the files, of what has no name
@@ -126,6 +133,8 @@ class OutputSet {
   std::vector<TemporaryName> temporaries_;  // also of files that have their places but no list yet
   std::size_t placed_ = 0;                  // of staged_
   std::uint64_t removals_ = 0;
+  std::vector<TemporaryName> made_;     // folders, with what is in them
+  std::set<std::string> old_prefixes_;  // of files of the set that were removed, or were not there any more
   bool keep_journal_ = false;
 };
 

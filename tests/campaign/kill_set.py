@@ -4,7 +4,7 @@
 # WHEN: src/onnx/ src/support/file
 """kill -9 while a set of files replaces a set: who starts from the list finds the old or the new one, whole.
 
-  kill_set.py GRAPHOPT [--count N] [--seed S] [--kibibytes K] [--form own|shared|below]
+  kill_set.py GRAPHOPT [--count N] [--seed S] [--kibibytes K] [--form NAME]
 
 graphopt_write_set (tests/programs), found beside the tool, writes a set over another one, with a model (OUT)
 at a fixed name beside it. It is killed before each of its system calls that change names or sync files, once
@@ -15,8 +15,10 @@ what it should. A run that finds what several killed runs left must succeed and 
 In the end two runs at a time write over one set again and again: one of them wins whole.
 
 OUT has a data file of its own (own), or its weights in the set's (shared), also with the list in the folder
-above (below); without --form each of them. Where it shares them, runs are also killed that find a new OUT
-beside an old list, and runs whose input is the OUT that they replace.
+above (below), with the set's files in a folder that the runs make (folder), and with another such folder for
+each set, or none (moved); without --form each of them. Where it shares them, runs are also killed that find a
+new OUT beside an old list, and runs whose input is the OUT that they replace. Folders that runs made are
+there as long as they have files.
 """
 
 import argparse
@@ -39,7 +41,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib.tool import executable  # noqa: E402
 
 LIST, OUTS = "net.list", {"own": "net.onnx", "shared": "net.onnx", "below": "sub/net.onnx"}
+OUTS |= {"folder": "net.onnx", "moved": "net.onnx"}
 OLD, NEW, READ, THIRD = 0, 1, 2, 3  # seeds of write_set; READ: its input is OUT
+FOLDERS = {  # of the set's files, by seed
+    "folder": ["parts"] * 4,
+    "moved": ["parts", "new/parts", "parts", ""],
+}
 
 
 def digest(path):
@@ -97,6 +104,8 @@ class Campaign:
 
     def command(self, seed, *call):
         form = "own" if self.form == "own" else "shared"
+        if folder := FOLDERS.get(self.form, [""] * 4)[seed]:
+            form += f":{self.folder / folder}"
         return [self.program, self.list, self.out, str(seed), str(self.kibibytes), form, *map(str, call)]
 
     def write(self, seed):

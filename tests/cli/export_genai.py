@@ -121,6 +121,21 @@ def test_pipeline(tool, folder):
     expect(before == files(), "a second run differs")
 
 
+def test_parts_in_a_folder(tool, folder):
+    """The pipeline names the parts where they are."""
+    emit(tool, folder, FORM, parsed(DECODER), "--parts-dir", "a/b")
+    rng = np.random.default_rng(1)
+    cache = {f"past_key_values.{i}.{k}": (1, 2, 3, 4) for i in range(2) for k in ("key", "value")}
+    feeds = {n: rng.standard_normal(s).astype(np.float32) for n, s in cache.items()}
+    feeds |= {"input_ids": np.array([[1, 9]]), "attention_mask": np.ones((1, 5), np.int64)}
+    config, store = run(folder / "m.genai", feeds)
+    entries = [one for group in config["model"]["decoder"]["pipeline"] for one in group.values()]
+    expect(all(e["filename"].startswith("../a/b/m.s") for e in entries), entries)
+    whole = ort.InferenceSession(folder / "m.onnx", providers=["CPUExecutionProvider"])
+    for v, wanted in zip(whole.get_outputs(), whole.run(None, feeds), strict=True):
+        expect(np.allclose(store[v.name], wanted, atol=1e-5), v.name)
+
+
 def test_other_names(tool, folder):
     """Keys and values with the number at the end, and both in one."""
     text = DECODER

@@ -143,6 +143,10 @@ ENTRIES = {
     "--connected": [["--devices", "DEVICE_FILE", "--connected"]],
     "--plan": ENDS,
     "--parts": [["--devices", "DEVICE_FILE", "--parts", "never"]],
+    "--parts-dir": [
+        ["--devices", "DEVICE_FILE", "--parts-dir", "parts"],
+        first(symbols, "--bucket", "{}=4,8", "--parts-dir", "a/b"),
+    ],
     "--manifest": "it names a file",
     "--emit": [["--devices", "DEVICE_FILE", "--emit", "ort-annotations"]],
     "--output": [["-o", name] for name in ("out.onnxtxt", "out.textproto", "out.txtpb")],

@@ -49,6 +49,10 @@ int mkdir(const char* path, mode_t mode) noexcept {
   count();
   return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
+int mkdirat(int folder, const char* path, mode_t mode) noexcept {
+  count();
+  return static_cast<int>(::syscall(SYS_mkdirat, folder, path, mode));
+}
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
   count();
   return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));

@@ -1,12 +1,12 @@
 // Writes a set of files over an older one, and ends itself where it is told, for tests/campaign/kill_set.py.
 //
-//   graphopt_write_set LIST OUT SEED KIBIBYTES own|shared [CALL]
+//   graphopt_write_set LIST OUT SEED KIBIBYTES own|shared|shared:FOLDER [CALL]
 //
 // The set has three models and their weights, which follow from SEED; one of them is also written to OUT,
-// with a data file of its own, or with its weights in that of the set. If OUT is there and SEED is 2, the
-// models are OUT as it is there, so that the run reads what it replaces. With CALL the process is killed
-// (SIGKILL) before that of its system calls that change names or sync files, counted from 1. Prints the
-// number of these calls.
+// with a data file of its own, or with its weights in that of the set, which is in FOLDER then. If OUT is
+// there and SEED is 2, the models are OUT as it is there, so that the run reads what it replaces. With CALL
+// the process is killed (SIGKILL) before that of its system calls that change names or sync files, counted
+// from 1. Prints the number of these calls.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -44,7 +44,8 @@ Model model(std::uint64_t seed, std::uint64_t own, std::size_t bytes) {
   return m;
 }
 
-int run(const std::string& list, const std::string& out, std::uint64_t seed, std::size_t bytes, bool shared) {
+int run(const std::string& list, const std::string& out, std::uint64_t seed, std::size_t bytes, bool shared,
+        const std::string& folder) {
   std::vector<Model> parts;
   for (std::uint64_t i = 1; i <= 3; ++i) {
     std::vector<Warning> warnings;
@@ -71,6 +72,7 @@ int run(const std::string& list, const std::string& out, std::uint64_t seed, std
   options.list = list;
   options.out = &beside;
   options.out_shares_data = shared;
+  options.folder = folder;
   if (const Result<SavedSet> saved = save_set(models, options); !saved) {
     std::fprintf(stderr, "%s\n", to_string(saved.error()).c_str());
     return 1;
@@ -83,12 +85,16 @@ int run(const std::string& list, const std::string& out, std::uint64_t seed, std
 }  // namespace graphopt
 
 int main(int argc, char** argv) {
-  const std::string form = argc > 5 ? argv[5] : "";
+  std::string form = argc > 5 ? argv[5] : "", folder;
+  if (const std::size_t colon = form.find(':'); colon != std::string::npos) {
+    folder = form.substr(colon + 1);
+    form.resize(colon);
+  }
   if ((argc != 6 && argc != 7) || (form != "own" && form != "shared")) {
-    std::fprintf(stderr, "usage: %s LIST OUT SEED KIBIBYTES own|shared [CALL]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s LIST OUT SEED KIBIBYTES own|shared|shared:FOLDER [CALL]\n", argv[0]);
     return 1;
   }
   if (argc == 7) last_call = std::strtol(argv[6], nullptr, 10);
   return graphopt::run(argv[1], argv[2], std::strtoul(argv[3], nullptr, 10),
-                       std::strtoul(argv[4], nullptr, 10) * 1024, form == "shared");
+                       std::strtoul(argv[4], nullptr, 10) * 1024, form == "shared", folder);
 }

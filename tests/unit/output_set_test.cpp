@@ -227,9 +227,64 @@ TEST_F(Outputs, FilesCanStandInAFolderBelowTheList) {
   fs::copy_file(path("net.list"), path("a/net.list"));
   ASSERT_TRUE(write("a/net.list", {}));
   expect_whole("net.list");
-  // After a move of the files into the list's folder those that are below stay: something may use them.
+  // After a move of the files into the list's folder those that are below go, and the user's folder stays.
   ASSERT_TRUE(write("net.list", {{"net.s0", "one"}}));
-  for (const SetFile& f : files) EXPECT_TRUE(fs::exists(path(f.name)));
+  for (const SetFile& f : files) EXPECT_FALSE(fs::exists(path(f.name)));
+  EXPECT_TRUE(fs::is_directory(path("a/b c")));
+  expect_whole("net.list");
+}
+
+TEST_F(Outputs, AFolderThatARunMadeGoesWithItsFiles) {
+  const auto save = [&](const std::string& list, const std::string& folder, const Contents& contents) {
+    auto set = OutputSet::open(path(list), read_plain_list, false, {path(folder), {}});
+    EXPECT_TRUE(set.ok()) << to_string(set.error());
+    auto files = fill(**set, contents);
+    EXPECT_TRUE(files.ok());
+    EXPECT_TRUE((*set)->commit(plain_list(*files)));
+  };
+  const Contents contents = {{"net.s0", "one"}, {"net.s1", "two"}};
+  save("net.list", "a/b/c", contents);
+  expect_whole("net.list");
+  EXPECT_EQ(names(), (Names{"a", "net.list"}));
+  save("net.list", "a/d", contents);  // `b` goes with `c`
+  expect_whole("net.list");
+  EXPECT_FALSE(fs::exists(path("a/b")));
+  save("other.list", "a/d", contents);
+  save("net.list", ".", contents);  // the other set is still there
+  expect_whole("other.list");
+  expect_whole("net.list");
+  save("net.list", "a/d", {});
+  save("other.list", "e", contents);
+  EXPECT_EQ(names(), (Names{"e", "net.list", "other.list"}));
+  put(path("e/user.txt"), "mine");
+  save("other.list", ".", contents);
+  EXPECT_EQ(read(path("e/user.txt")), "mine");
+  // One that the user made stays, also when it is empty; and nothing is left of a run that was given up.
+  fs::create_directory(path("mine"));
+  save("net.list", "mine", contents);
+  save("net.list", "mine/a", contents);
+  save("net.list", ".", contents);
+  EXPECT_TRUE(fs::is_empty(path("mine")));
+  const Names before = names();
+  {
+    auto set = OutputSet::open(path("net.list"), read_plain_list, false, {path("x/y"), {}});
+    ASSERT_TRUE(set);
+    EXPECT_TRUE(fs::is_directory(path("x/y")));
+    ASSERT_TRUE(fill(**set, {{"net.s0", "three"}}));
+  }
+  EXPECT_EQ(names(), before);
+  expect_whole("net.list");
+}
+
+TEST_F(Outputs, AFileInTheWayOfAFolder) {
+  put(path("file"), "mine");
+  fs::create_symlink(path("absent"), path("dangling"));
+  const Names before = names();
+  for (const std::string name : {"file", "file/sub", "dangling", "dangling/sub"}) {
+    const auto set = OutputSet::open(path("net.list"), read_plain_list, false, {path(name), {}});
+    EXPECT_FALSE(set.ok()) << name;
+    EXPECT_EQ(names(), before) << name;
+  }
 }
 
 TEST_F(Outputs, RefusesAFolderThatTheListCannotName) {
@@ -248,7 +303,7 @@ TEST_F(Outputs, RefusesAFolderThatTheListCannotName) {
       what("net.list", "back\\slash").ends_with("a folder's name has a backslash or a control character"));
   EXPECT_TRUE(
       what("net.list", "line\nbreak").ends_with("a folder's name has a backslash or a control character"));
-  EXPECT_TRUE(what("net.list", "absent").ends_with("is not there"));
+  EXPECT_EQ(what("net.list", "absent"), "opened");            // it is made, and goes when nothing is written
   EXPECT_EQ(what("net.list", "back\\slash/link"), "opened");  // links are followed
   EXPECT_EQ(names(), before);
   EXPECT_TRUE(fs::is_empty(path("sub")));

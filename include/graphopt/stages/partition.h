@@ -63,9 +63,12 @@ struct PartitionStage {
     // save time or for limits of a profile. Without rules the model names ids of profiles.
     bool given = false;
     std::vector<LayerRule> layers;
-    bool plan = false;            // only tell: nothing is annotated or written
-    bool parts = true;            // a file for each subgraph; false: OUT and the manifest only
-    std::string manifest;         // its path; empty: that of OUT with .manifest.json for .onnx
+    bool plan = false;     // only tell: nothing is annotated or written
+    bool parts = true;     // a file for each subgraph; false: OUT and the manifest only
+    std::string manifest;  // its path; empty: that of OUT with .manifest.json for .onnx
+    // The folder of all files that the manifest lists but OUT: the manifest's or one below it, and OUT's or
+    // one below it. A relative path begins at the manifest's folder; empty: OUT's folder.
+    std::string parts_dir;
     std::vector<Export> exports;  // written beside OUT; others that an earlier run wrote there go
   };
 

@@ -1,4 +1,8 @@
 // save: OUT is the new model, durably; nothing is written before this stage.
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
 #include "driver/json.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
@@ -7,6 +11,8 @@
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
 #include "onnx/text_form.h"
+#include "options/output_names.h"
+#include "support/file.h"
 
 namespace graphopt {
 namespace {
@@ -25,6 +31,45 @@ Status run_save(Run& run) {
   return Done{};
 }
 
+// Where --parts-dir leads: below the manifest's folder, so that the manifest can name the files, and below
+// OUT's, so that OUT can refer to the weights. What is not there yet is taken literally.
+Status prepare_parts_dir(const Options& options) {
+  namespace fs = std::filesystem;
+  const std::string& given = options.partition.parts_dir;
+  if (given.empty() || manifest_path(options).empty()) return Done{};
+  const auto refused = [&given](std::string what, std::string remedy) {
+    return Error{ErrorKind::Usage, {}, "--parts-dir: '" + given + "' " + std::move(what), std::move(remedy)};
+  };
+  const auto real = [](const std::string& path) {
+    std::error_code none;
+    fs::path out = fs::weakly_canonical(fs::absolute(path, none), none);
+    return out.has_filename() ? out : out.parent_path();
+  };
+  const auto is_below = [](const fs::path& folder, const fs::path& top) {
+    return std::ranges::mismatch(top, folder).in1 == top.end();
+  };
+  // A path from the current folder, as that of OUT, is meant otherwise than it is read.
+  const std::string manifests = folder_of(manifest_path(options));
+  if (given.front() != '/' && manifests != "." && given.starts_with(manifests + "/"))
+    return refused("begins at the manifest's folder, '" + manifests + "', and repeats it",
+                   "leave out '" + manifests + "/'");
+  const fs::path folder = real(parts_folder(options));
+  std::error_code none;
+  if (fs::exists(folder, none) && !fs::is_directory(folder, none))
+    return refused("is there and is not a folder", "remove it, or name another folder");
+  const fs::path top = real(folder_of(resolved(manifest_path(options))));
+  if (!is_below(folder, top))
+    return refused(
+        "is outside of the manifest's folder, '" + top.string() + "', and a manifest names no files there",
+        "give a folder below it, as in --parts-dir parts, or put the manifest above with --manifest");
+  const fs::path out = real(folder_of(resolved(options.output)));
+  if (!is_below(folder, out))
+    return refused("is not below OUT's folder, '" + out.string() +
+                       "', and a model refers to no weights outside of its own",
+                   "give a folder below it, or put OUT next to the manifest");
+  return Done{};
+}
+
 // A name that the user gives the weights is one beside one OUT.
 Status prepare_save(Run& run) {
   const SaveStage::Options& o = run.options.save;
@@ -36,6 +81,7 @@ Status prepare_save(Run& run) {
                  {run.options.output, {}, {}, {}, {}},
                  "--devices and --bucket write binary models, and this is a name for text",
                  "give OUT a name in .onnx"};
+  if (Status s = prepare_parts_dir(run.options); !s) return s;
   const std::string& name = o.external_file;
   if (name.empty()) return Done{};
   if (name == "." || name == ".." || name.find('/') != std::string::npos)
