@@ -90,7 +90,7 @@ class Options(InspectOptions, total=False):
     parts_dir: Path
     """Put parts and weights there, in or below the manifest's folder."""
     emit: Union[str, Sequence[str]]
-    """Also write files for: triton, ort-annotations, genai."""
+    """Also write files for: triton, ort-annotations, genai, ort-package."""
     external_data: Literal["auto", "always", "never"]
     """Weights in a file of their own: auto (default), always, never."""
     external_threshold: Size
@@ -161,7 +161,7 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "parts": ("--parts", "choice", ("auto", "never")),
     "manifest": ("--manifest", "file", ()),
     "parts_dir": ("--parts-dir", "folder", ()),
-    "emit": ("--emit", "choices", ("triton", "ort-annotations", "genai")),
+    "emit": ("--emit", "choices", ("triton", "ort-annotations", "genai", "ort-package")),
     "external_data": ("--external-data", "choice", ("auto", "always", "never")),
     "external_threshold": ("--external-threshold", "bytes", ()),
     "external_file": ("--external-file", "file", ()),

@@ -112,6 +112,22 @@ std::string bucket_name(std::size_t i, std::size_t count) {
   return 'b' + std::string(digits - number.size(), '0') + number;
 }
 
+// OUT and the models of buckets without their parts, for exports that hold them.
+std::vector<SetModel> whole_models(const SetModel& out, std::span<const SpecializedModel> buckets,
+                                   const SaveOptions& bucket_options) {
+  std::vector<SetModel> all = {out};
+  all.front().name = "model";
+  all.front().options.path.clear();
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    SetModel& model = all.emplace_back();
+    model.model = &buckets[i].work->model;
+    model.name = bucket_name(i, buckets.size());
+    model.options = bucket_options;
+    model.options.types = buckets[i].types;
+  }
+  return all;
+}
+
 // The files of a model in the order in which they were added to the set.
 class SavedFilesOf {
  public:
@@ -218,6 +234,7 @@ Status save_partitioned(Run& run) {
   set.out_shares_data = parts_as_files || !buckets.empty() || external == ExternalData::Always ||
                         (work.model.had_external_data && external != ExternalData::Never);
   set.read_list = deploy::read_manifest_files;  // without OUT, which the user named
+  const std::vector<SetModel> wholes = whole_models(out, buckets, bucket_options(run));
   const ExportSource export_source{.options = run.options,
                                    .model = work.model,
                                    .inference = *work.inference,
@@ -225,6 +242,7 @@ Status save_partitioned(Run& run) {
                                    .parts = p.parts,
                                    .part_types = of_out.types,
                                    .save = save_options(run.options.save),
+                                   .wholes = wholes,
                                    .warn = [&run](std::string text) { run.warn(std::move(text)); }};
   Exports exports(export_source);
   if (Status s = exports.plan(); !s) return s;

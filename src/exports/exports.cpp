@@ -18,9 +18,10 @@ std::unique_ptr<ExportForm> make(Export form, const ExportSource& source) {
   switch (form) {
     case Export::Triton: return triton_export(source, std::move(path));
     case Export::OrtAnnotations: return layers_export(source, std::move(path));
-    case Export::GenAi: break;
+    case Export::GenAi: return genai_export(source, std::move(path));
+    case Export::OrtPackage: break;
   }
-  return genai_export(source, std::move(path));
+  return package_export(source, std::move(path));
 }
 
 // Replacing or removing a folder would take the model away that is read.

@@ -13,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestMarker = 1 << 16;
+constexpr const char* kModelList = "models.sha256";
 
 }  // namespace
 
@@ -64,6 +65,21 @@ Status FolderExport::write_part(const std::string& name, std::size_t part,
   files_.push_back({path_ + "/" + name, saved->bytes});
   if (!saved->data_path.empty()) files_.push_back({folder + last_part(saved->data_path), saved->data_bytes});
   return Done{};
+}
+
+Result<SavedSet> FolderExport::write_models(const std::string& folder, std::span<const SetModel> models) {
+  const std::string list = folder + "/" + kModelList;
+  const Result<std::string> path = folder_->file(list);
+  if (!path) return path.errors();
+  SetOptions options;
+  options.list = *path;
+  options.data_name = "weights";
+  Result<SavedSet> saved = save_set(models, options);
+  if (!saved) return saved.errors();
+  for (const SetFile& file : saved->files())
+    files_.push_back({path_ + "/" + folder + "/" + file.name, file.bytes});
+  files_.push_back({path_ + "/" + list, saved->list_bytes});
+  return saved;
 }
 
 }  // namespace graphopt

@@ -29,6 +29,9 @@ class FolderExport : public ExportForm {
   Status write_text(const std::string& name, std::string_view text);
   // Writes a part as a model with weights of its own.
   Status write_part(const std::string& name, std::size_t part, std::span<const TypeOverride> types);
+  // Writes models that share a data file, and a list of them that sha256sum checks. The names of the files
+  // that are returned have no folder.
+  Result<SavedSet> write_models(const std::string& folder, std::span<const SetModel> models);
 
  private:
   std::unique_ptr<OutputFolder> folder_;

@@ -26,6 +26,7 @@ struct ExportSource {
   std::span<const ModelPart> parts;
   std::span<const std::vector<TypeOverride>> part_types;  // by part
   SaveOptions save;                                       // of the user: all but path, types and part
+  std::span<const SetModel> wholes;                       // OUT and the models of buckets, by their names
   std::function<void(std::string)> warn;
 };
 
@@ -61,5 +62,6 @@ class ExportForm {
 std::unique_ptr<ExportForm> triton_export(const ExportSource& source, std::string path);
 std::unique_ptr<ExportForm> genai_export(const ExportSource& source, std::string path);
 std::unique_ptr<ExportForm> layers_export(const ExportSource& source, std::string path);
+std::unique_ptr<ExportForm> package_export(const ExportSource& source, std::string path);
 
 }  // namespace graphopt

@@ -14,11 +14,9 @@ using nlohmann::json;
 
 constexpr const char* kLayersFormat = "graphopt.layers";
 constexpr const char* kLayersVersion = "1.0";
-constexpr const char* kOption = "session.layer_assignment_settings";
+}  // namespace
 
-// ONNX Runtime's name for devices of a kind (its document on annotated partitioning). Those for which it has
-// none are "accelerator": any that is no CPU.
-std::string designator_of(DeviceKind kind) {
+std::string layer_designator(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::Cpu:
     case DeviceKind::Gpu:
@@ -30,37 +28,45 @@ std::string designator_of(DeviceKind kind) {
   return "accelerator";
 }
 
-}  // namespace
-
-// Devices of one kind share a rule: ONNX Runtime cannot tell them apart.
-std::string layers_text(const deploy::Manifest& manifest, const SetFile& out) {
-  json devices = json::array();
+std::string layer_setting(std::span<const deploy::Device> devices,
+                          std::span<const deploy::Subgraph> subgraphs, const std::vector<bool>& chosen) {
   std::vector<std::pair<std::string, std::string>> rules;  // designator, annotations
-  for (deploy::Index d = 0; d < manifest.devices.size(); ++d) {
-    const deploy::Device& device = manifest.devices[d];
-    const std::string designator = designator_of(device.kind);
-    json one = {{"id", device.id},
-                {"kind", word(device.kind)},
-                {"designator", designator},
-                {"annotations", json::array()}};
-    if (device.ep) one["ep"] = deploy::to_json(*device.ep);
-    for (const deploy::Subgraph& subgraph : manifest.subgraphs) {
+  for (deploy::Index d = 0; d < devices.size(); ++d) {
+    if (!chosen[d]) continue;
+    const std::string designator = layer_designator(devices[d].kind);
+    for (const deploy::Subgraph& subgraph : subgraphs) {
       if (subgraph.device != d) continue;
-      one["annotations"].push_back(subgraph.id);
       auto rule = std::ranges::find(rules, designator, &std::pair<std::string, std::string>::first);
       if (rule == rules.end()) rule = rules.insert(rule, {designator, {}});
       rule->second += (rule->second.empty() ? "=" : ",=") + subgraph.id;
     }
-    devices.push_back(std::move(one));
   }
   std::string setting;
   for (const auto& [designator, annotations] : rules)
     setting += (setting.empty() ? "" : "; ") + designator + "(" + annotations + ")";
+  return setting;
+}
+
+std::string layers_text(const deploy::Manifest& manifest, const SetFile& out) {
+  json devices = json::array();
+  for (deploy::Index d = 0; d < manifest.devices.size(); ++d) {
+    const deploy::Device& device = manifest.devices[d];
+    json one = {{"id", device.id},
+                {"kind", word(device.kind)},
+                {"designator", layer_designator(device.kind)},
+                {"annotations", json::array()}};
+    if (device.ep) one["ep"] = deploy::to_json(*device.ep);
+    for (const deploy::Subgraph& subgraph : manifest.subgraphs)
+      if (subgraph.device == d) one["annotations"].push_back(subgraph.id);
+    devices.push_back(std::move(one));
+  }
+  const std::string setting =
+      layer_setting(manifest.devices, manifest.subgraphs, std::vector<bool>(manifest.devices.size(), true));
   return deploy::document_text({{"format", kLayersFormat},
                                 {"version", kLayersVersion},
                                 {"model", {{"path", out.name}, {"bytes", out.bytes}, {"sha256", out.sha256}}},
                                 {"network", manifest.network.id},
-                                {"session_options", {{kOption, setting}}},
+                                {"session_options", {{kLayerOption, setting}}},
                                 {"devices", std::move(devices)}});
 }
 

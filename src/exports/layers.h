@@ -7,13 +7,25 @@
 //   "session_options": {"session.layer_assignment_settings": "npu(=s0,=s2); cpu(=s1)"}
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "deploy/manifest.h"
 #include "support/output_set.h"
 
 namespace graphopt {
+
+inline constexpr const char* kLayerOption = "session.layer_assignment_settings";
+
+// Returns ONNX Runtime's name for devices of a kind (its document on annotated partitioning). Those for which
+// it has none are "accelerator": any that is no CPU.
+std::string layer_designator(DeviceKind kind);
+// Returns the value of the option for the subgraphs of the devices in `chosen` (by device). Devices of one
+// kind share a rule: ONNX Runtime cannot tell them apart.
+std::string layer_setting(std::span<const deploy::Device> devices,
+                          std::span<const deploy::Subgraph> subgraphs, const std::vector<bool>& chosen);
 
 // Returns the text. `out`: OUT, its name as seen from the folder of this document. Equal manifests give equal
 // bytes.

@@ -147,7 +147,7 @@ void add_device_rows(Rows& rows) {
   rows.push_back({{.name = "--emit",
                    .group = kGroup,
                    .value = "LIST",
-                   .help = "also write files for: triton, ort-annotations, genai",
+                   .help = "also write files for: triton, ort-annotations, genai, ort-package",
                    .form = OptionForm::Choices,
                    .choices = {Words<Export>::all.begin(), Words<Export>::all.end()},
                    .changes_result = true,

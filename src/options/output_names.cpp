@@ -28,7 +28,8 @@ std::string parts_folder(const Options& options) {
 }
 
 std::string export_path(const Options& options, Export form) {
-  constexpr std::array<const char*, kExports.size()> kSuffixes = {".triton", ".layers.json", ".genai"};
+  constexpr std::array<const char*, kExports.size()> kSuffixes = {".triton", ".layers.json", ".genai",
+                                                                  ".ort-package"};
   if (manifest_path(options).empty()) return {};
   const std::string& out = options.output;
   std::error_code none;

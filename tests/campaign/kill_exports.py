@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib.profiles import profile  # noqa: E402
 from lib.tool import executable  # noqa: E402
 
-ALL = "triton,ort-annotations,genai"
-NAMES = ("m.triton", "m.layers.json", "m.genai")
+ALL = "triton,ort-annotations,genai,ort-package"
+NAMES = ("m.triton", "m.layers.json", "m.genai", "m.ort-package")
 
 
 def decoder(op):

@@ -2,12 +2,14 @@
 # LONG: --all
 """What --emit writes, run in ONNX Runtime, against the whole model.
 
-  exports.py GRAPHOPT [--all] [--only NAME ...] [--devices NAME ...] [--work DIR]
+  exports.py GRAPHOPT [--all] [--only NAME ...] [--devices NAME ...] [--forms NAME ...] [--work DIR]
 
 The short form takes the small models of tests/models and one of the shipped profiles; --all takes all
 models and profiles. For each: Triton would refuse nothing of OUT.triton (lib/triton.py), but for dims
 that ONNX Runtime knows and graphopt does not, of which it warns, and its ensemble gives what OUT gives;
-so does OUT with the session option of OUT.layers.json, and the pipeline of OUT.genai. Models that a form
+so does OUT with the session option of OUT.layers.json, and the pipeline of OUT.genai. OUT.ort-package is
+opened by ONNX Runtime: its variant for the CPU, and that for another provider, give what OUT gives, and its
+weights are there once; of some models the buckets, too, with inputs of their sizes. Models that a form
 cannot say are refused with the reasons of REFUSED and no others.
 Results are compared as in partitions.py.
 """
@@ -27,11 +29,13 @@ import onnxruntime as ort
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import inputs, manifests, models, profiles  # noqa: E402
+from lib.packages import CPU, OTHER, Package  # noqa: E402
 from lib.triton import Repository  # noqa: E402
 from partitions import ROUNDED, has_half_borders, shipped  # noqa: E402
 
 SHORT_BYTES = 6e6
 SHORT_DEVICES = ["nnapi"]
+BUCKETS = {"ort_bert_contrib": ["seq"], "hf_t5_encoder": ["batch", "seq"]}  # and their symbols
 DECODERS = {"hf_gpt2_past", "hf_gpt2_op23", "hf_llama", "hf_llama_deep", "q4_llama"}
 OPTION = "session.layer_assignment_settings"
 # Of a form: what is said of a model that it cannot say.
@@ -45,6 +49,7 @@ REFUSED = {
     ],
     "ort-annotations": ["IR version 10"],
     "genai": ["no decoder that onnxruntime-genai can run"],
+    "ort-package": [],
 }
 
 
@@ -86,13 +91,43 @@ def run_genai(folder, feeds, _said):
     return store
 
 
-RUN = {"triton": run_triton, "ort-annotations": run_layers, "genai": run_genai}
+def run_package(folder, feeds, _said):
+    """The variant of the profile is tried as if it were for a provider that is here, and takes no nodes."""
+    path = folder / "out.ort-package"
+    package = Package(path)
+    name, session = package.session(exact=True)
+    if name != "cpu" or set(package.variants()) == {CPU}:
+        raise AssertionError(f"the variant '{name}' of {set(package.variants())}")
+    got = results(session, feeds)
+    whole = sum(p.stat().st_size for p in folder.glob("out.onnx*"))
+    size = sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+    if size > 1.01 * whole + (1 << 16):
+        raise AssertionError(f"it has {size} bytes, and OUT {whole}")
+    for ep, variant in package.variants().items():
+        if ep != CPU:
+            variant["ep"] = OTHER
+    (path / "manifest.json").write_text(json.dumps(package.document))
+    package = Package(path, OTHER)
+    name, session = package.session()
+    if name == "cpu" or session.get_providers()[0] != OTHER:
+        raise AssertionError(f"the variant '{name}' with {session.get_providers()}")
+    results(session, feeds)
+    other = results(package.session(exact=True)[1], feeds)
+    differ = [n for n in got if manifests.runner().difference(got[n], other[n])]
+    again = results(package.session(exact=True)[1], feeds)
+    if wrong := [n for n in differ if not manifests.runner().difference(other[n], again[n])]:
+        raise AssertionError(f"the variant '{name}' gives other {wrong[:3]}")
+    return got
 
 
-def examine(tool, source, folder, device, record):
+RUN = {"triton": run_triton, "ort-annotations": run_layers, "genai": run_genai, "ort-package": run_package}
+
+
+def examine(tool, source, folder, device, record, forms):
     """{form: "equal", the reason of a refusal, or what is wrong}."""
     said, runner = {}, manifests.runner()
-    for form, run in RUN.items():
+    for form in forms:
+        run = RUN[form]
         command = [
             tool,
             source,
@@ -129,12 +164,41 @@ def examine(tool, source, folder, device, record):
     return said
 
 
+def examine_buckets(tool, source, folder, device, record):
+    """What is wrong with the components of buckets, each run with inputs of its sizes, against OUT."""
+    extents = inputs.sizes(record, "default")
+    symbols = BUCKETS[record["name"]]
+    specs = [w for s in symbols for w in ("--bucket", f"{s}={extents[s]},{2 * extents[s]}")]
+    words = ["--devices", profiles.kept(device), "--emit", "ort-package", "-o", folder / "out.onnx"]
+    done = subprocess.run([tool, source, *words, *specs], capture_output=True, text=True)
+    if done.returncode:
+        return [f"buckets: {done.stderr.strip()[-300:]}"]
+    package, runner, wrong = Package(folder / "out.ort-package"), manifests.runner(), []
+    whole = sum(p.stat().st_size for p in folder.glob("out.onnx*"))
+    size = sum(p.stat().st_size for p in package.folder.rglob("*") if p.is_file())
+    out = session_of(folder / "out.onnx")
+    buckets = [n for n in package.names if n != "model"]
+    for bucket in buckets:
+        feeds = inputs.make(record, extents | package.sizes(bucket), seed=2)
+        wanted, got = results(out, feeds), results(package.session(bucket, exact=True)[1], feeds)
+        wrong += [
+            f"{bucket}: {name} differs by {far:.3g}"
+            for name, value in wanted.items()
+            if (far := runner.difference(value, got[name])) > ROUNDED
+        ]
+    if len(buckets) != 2 ** len(symbols):
+        wrong.append(f"buckets: {buckets}")
+    print(f"{record['name']:26} {device:10} {len(buckets)} buckets, {size} bytes, OUT {whole}")
+    return wrong
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tool", metavar="GRAPHOPT", type=os.path.abspath)
     p.add_argument("--all", action="store_true")
     p.add_argument("--only", nargs="+", default=[], metavar="NAME")
     p.add_argument("--devices", nargs="+", default=[], metavar="NAME")
+    p.add_argument("--forms", nargs="+", default=list(RUN), choices=RUN, metavar="NAME")
     p.add_argument("--work", metavar="DIR", help="filled models are kept there and used again")
     a = p.parse_args()
     devices = a.devices or (shipped() if a.all else SHORT_DEVICES)
@@ -144,8 +208,16 @@ def main():
         for name, source in models.filled(names, work).items():
             for device in devices:
                 with tempfile.TemporaryDirectory() as folder:
-                    said = examine(a.tool, source, pathlib.Path(folder), device, models.records()[name])
-                if (said["genai"] == "equal") != (name in DECODERS):
+                    said = examine(
+                        a.tool, source, pathlib.Path(folder), device, models.records()[name], a.forms
+                    )
+                    if "ort-package" in said and name in BUCKETS:
+                        broken = examine_buckets(
+                            a.tool, source, pathlib.Path(folder), device, models.records()[name]
+                        )
+                        if broken:
+                            said["ort-package"] = f"WRONG: {broken[:3]}"
+                if "genai" in said and (said["genai"] == "equal") != (name in DECODERS):
                     said["genai"] = f"WRONG: {said['genai']}"
                 wrong = [f"{form}: {text}" for form, text in said.items() if text.startswith("WRONG")]
                 count += 1

@@ -40,11 +40,14 @@ enum class Export : std::uint8_t {
   Triton,          // OUT.triton: a model repository of Triton Inference Server
   OrtAnnotations,  // OUT.layers.json: where ONNX Runtime puts the nodes of OUT
   GenAi,           // OUT.genai: a decoder as a pipeline of onnxruntime-genai
+  OrtPackage,      // OUT.ort-package: OUT and the models of buckets as a model package of ONNX Runtime
 };
-inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi};
+inline constexpr std::array kExports = {Export::Triton, Export::OrtAnnotations, Export::GenAi,
+                                        Export::OrtPackage};
 template <> struct Words<Export> {
   static constexpr std::string_view plural = "exports";
-  static constexpr std::array<std::string_view, kExports.size()> all = {"triton", "ort-annotations", "genai"};
+  static constexpr std::array<std::string_view, kExports.size()> all = {"triton", "ort-annotations", "genai",
+                                                                        "ort-package"};
 };
 
 struct PartitionStage {
