@@ -158,7 +158,7 @@ def test_weights_and_buckets(tool, folder):
 
 
 def test_external_data(tool, folder):
-    """It stands in the files where the user wants no data file, and the package has no parts."""
+    """Weights are in the files of the models where the user wants no data file; parts are not needed."""
     words = ("--external-data", "never", "--parts", "never")
     emit(tool, folder, FORM, weighty(2), *words, devices=profile(folder, "Relu", ep=EP))
     names = sorted(p.suffix for p in (folder / "m.ort-package/models").iterdir())

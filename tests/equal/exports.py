@@ -169,7 +169,8 @@ def examine(tool, source, folder, device, record, forms):
 
 
 def examine_buckets(tool, source, folder, device, record):
-    """What is wrong with the components of buckets, each run with inputs of its sizes, against the set's file and OUT."""
+    """What is wrong with the components of buckets: each is run with inputs of its sizes, and compared with
+    the set's file and with OUT."""
     extents = inputs.sizes(record, "default")
     symbols = BUCKETS[record["name"]]
     specs = [w for s in symbols for w in ("--bucket", f"{s}={extents[s]},{2 * extents[s]}")]
