@@ -9,6 +9,7 @@
 #include "devices/conditions.h"
 #include "devices/qdq_group.h"
 #include "infer/schema_version.h"
+#include "ir/node_names.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
 #include "support/nearest.h"
@@ -358,11 +359,6 @@ bool has_bodies(const Model& m, NodeId n) {
   return std::ranges::any_of(m.attrs(n), [](const Attr& a) { return !a.graphs.empty(); });
 }
 
-const std::string* first_match(const std::vector<std::string>& globs, std::string_view text) {
-  const auto at = std::ranges::find_if(globs, [text](const std::string& g) { return glob_matches(g, text); });
-  return at == globs.end() ? nullptr : &*at;
-}
-
 }  // namespace
 
 bool glob_matches(std::string_view glob, std::string_view text) {
@@ -471,7 +467,14 @@ struct Support::State {
     run.run();
     return run;
   }
-  std::string_view name(NodeId n) const { return model.text(model.node(n).name); }
+  // Of the globs that match the node's name. One without a name counts with the one that it will get, so that
+  // a run with OUT, where it has that, says the same.
+  const std::string* first_match(const std::vector<std::string>& globs, NodeId n) const {
+    if (globs.empty()) return nullptr;
+    const std::string name = name_or_proposal(model, n);
+    const auto at = std::ranges::find_if(globs, [&](const std::string& g) { return glob_matches(g, name); });
+    return at == globs.end() ? nullptr : &*at;
+  }
 
   // A Constant node is data, as an initializer is.
   bool makes_constants(NodeId n) const {
@@ -487,8 +490,8 @@ Verdict Support::State::check(NodeId n) {
   Verdict v;
   const auto refuse = [&v](DeviceRefusal r) { return v.refusal = r, v; };
   if (profile.host) return refuse(DeviceRefusal::None);
-  if (first_match(profile.deny_nodes, name(n))) return refuse(DeviceRefusal::Denied);
-  if (first_match(profile.allow_nodes, name(n)) || makes_constants(n)) return refuse(DeviceRefusal::None);
+  if (first_match(profile.deny_nodes, n)) return refuse(DeviceRefusal::Denied);
+  if (first_match(profile.allow_nodes, n) || makes_constants(n)) return refuse(DeviceRefusal::None);
   const bool bodies = has_bodies(model, n);
   if (bodies && profile.control_flow == ControlFlow::None) return refuse(DeviceRefusal::ControlFlow);
   const Rules* rules = rules_of(n);
@@ -561,7 +564,7 @@ std::string Support::explain(NodeId n, const Verdict& verdict) {
   const std::string op = place_of(s_->model, n).op;
   switch (verdict.refusal) {
     case DeviceRefusal::Denied: {
-      const std::string* glob = first_match(s_->profile.deny_nodes, s_->name(n));
+      const std::string* glob = s_->first_match(s_->profile.deny_nodes, n);
       return fmt::format("deny_nodes has '{}'", glob == nullptr ? "" : *glob);
     }
     case DeviceRefusal::ControlFlow: return "control_flow is none: no node with bodies is taken";

@@ -6,10 +6,9 @@
 #include "driver/run.h"
 #include "graphopt/error.h"
 #include "graphopt/options.h"
+#include "passes/explained.h"
 
 namespace graphopt {
-
-inline constexpr std::string_view kLowerPass = "lower";  // of its rewrites, in reports of --bisect
 
 // Returns whether the options ask for lowered models.
 bool lowers(const Options& options);

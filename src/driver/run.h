@@ -27,6 +27,7 @@ struct Work {
   std::int64_t file_ir_version = 0;
   Model model;
   std::optional<Inference> inference;
+  std::size_t file_names = 0;   // of the file: StringPool::size() when it had been read
   std::size_t file_values = 0;  // of the file; values with later ids were made by passes
   std::size_t file_nodes = 0;   // the same for nodes, including those of region functions that were inlined
   Assignments assigned;         // of nodes whose device the model names; empty when nobody asks

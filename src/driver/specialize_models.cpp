@@ -30,6 +30,8 @@
 #include "driver/shapes.h"
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
+#include "ir/made_names.h"
+#include "ir/node_names.h"
 #include "ir/verify.h"
 #include "shapes/bind.h"
 
@@ -149,6 +151,9 @@ class Specializer {
       bool changed = false;
       if (Status loads = keep_loading(run_.options, work, true, changed); !loads) return loads;
     }
+    // Short names are not those of the file, and stay.
+    if (run_.options.strip.names) name_nodes(work.model, Unnamed::Made, work.file_nodes);
+    else name_made(work.model, work.file_names, work.file_nodes);
     write_regions(run_.options, work);
     if (Status cut = partition_model(run_.options, run_.partitioned->devices, work, out.cut); !cut)
       return cut;
@@ -178,6 +183,7 @@ std::unique_ptr<Work> work_beside(const Work& work, const Model& model) {
   out->file_ir_version = work.file_ir_version;
   out->model = model.clone();
   out->model.dims.forget();  // symbols that --dim made numbers are to be found by their names
+  out->file_names = work.file_names;
   out->file_values = work.file_values;
   out->file_nodes = work.file_nodes;
   out->devices = work.devices;

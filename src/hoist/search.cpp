@@ -477,7 +477,7 @@ class Search {
     const std::optional<SearchLimit> limit = d_.limit_hits().last;
     refused_.push_back({std::string(c_.journal.pass()), kind, std::string(refusal_text(why)),
                         place_of(d_.model(), place), std::move(value),
-                        why == MoveRefusal::Limit ? limit : std::nullopt});
+                        why == MoveRefusal::Limit ? limit : std::nullopt, place});
   }
 
   // Returns the node of the model that n is or, for a new node, one upstream of it.

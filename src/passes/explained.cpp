@@ -11,31 +11,11 @@
 namespace graphopt {
 namespace {
 
-// One item of Options::explain.
-struct Wish {
-  std::string_view pass;        // "all": every pass
-  std::set<std::string> nodes;  // names that say which node; empty: all nodes
-  bool about(std::string_view p) const { return pass == "all" || pass == p; }
-};
-
-Wish parse(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  Wish wish{text.substr(0, colon), {}};
-  if (colon != std::string_view::npos) wish.nodes.emplace(text.substr(colon + 1));
-  return wish;
-}
-
-// Adds the first result of nodes that have a result of a given name: refusals are listed under that.
-void add_first_results(const Model& m, std::vector<Wish>& wishes) {
-  if (std::ranges::all_of(wishes, [](const Wish& w) { return w.nodes.empty(); })) return;
-  for (std::size_t i = 0; i < m.value_count(); ++i) {
-    const ValueId v{i};
-    if (!m.alive(v) || !m.value(v).def || m.value(v).def_slot == 0) continue;
-    const ValueId first = m.output(m.value(v).def, 0);
-    for (Wish& w : wishes)
-      if (first && w.nodes.contains(std::string(m.text(m.value(v).name))))
-        w.nodes.emplace(m.text(m.value(first).name));
-  }
+// An item is "PASS" or "PASS:NODE".
+std::string pass_of(std::string_view item) { return std::string(item.substr(0, item.find(':'))); }
+std::string node_of(std::string_view item) {
+  const std::size_t colon = item.find(':');
+  return colon == std::string_view::npos ? std::string() : std::string(item.substr(colon + 1));
 }
 
 // Only a name of the file names a node: '#3' and "of 'x'" are for messages.
@@ -46,13 +26,73 @@ std::string node_name(const RefusedCandidate& r) {
   return p.graph.empty() ? name : p.graph + '/' + name;
 }
 
+// Replaces the names of values that are between quotes by those that they have now.
+std::string with_new_names(const std::string& text, const RenamedValues& renamed) {
+  std::string out;
+  std::size_t done = 0;
+  while (!renamed.empty()) {
+    const std::size_t begin = text.find('\'', done);
+    const std::size_t end = begin == std::string::npos ? begin : text.find('\'', begin + 1);
+    if (end == std::string::npos) break;
+    const auto known = renamed.find(text.substr(begin + 1, end - begin - 1));
+    out.append(text, done, begin + 1 - done);
+    if (known == renamed.end()) out.append(text, begin + 1, end - begin);
+    else out.append(known->second).append(1, '\'');
+    done = end + 1;
+  }
+  return out.append(text, done);
+}
+
+// Returns the refusal with the names that its node and the values around it have in the end.
+RefusedCandidate with_new_names(RefusedCandidate r, const Model& m, const RenamedValues& renamed) {
+  if (r.node && m.alive(r.node)) r.place = place_of(m, r.node);
+  r.place.slot = with_new_names(r.place.slot, renamed);
+  r.reason = with_new_names(r.reason, renamed);
+  if (const auto known = renamed.find(r.value); known != renamed.end()) r.value = known->second;
+  return r;
+}
+
 }  // namespace
+
+ExplainWishes::ExplainWishes(const CleanUpStage::Options& options, const Model& m) {
+  bool any_node = false;
+  for (const std::string& item : options.explain) {
+    Wish& wish = wishes_.emplace_back(Wish{pass_of(item), node_of(item), {}});
+    if (wish.node.empty()) continue;
+    wish.names.insert(wish.node);
+    any_node = true;
+  }
+  // Refusals are listed under the first result of their node.
+  for (std::size_t i = 0; any_node && i < m.value_count(); ++i) {
+    const ValueId v{i};
+    if (!m.alive(v) || !m.value(v).def || m.value(v).def_slot == 0) continue;
+    const ValueId first = m.output(m.value(v).def, 0);
+    for (Wish& w : wishes_)
+      if (first && w.names.contains(std::string(m.text(m.value(v).name))))
+        w.names.emplace(m.text(m.value(first).name));
+  }
+}
+
+bool ExplainWishes::about(const RefusedCandidate& r) const {
+  return std::ranges::any_of(wishes_, [&r](const Wish& w) {
+    return (w.pass == "all" || w.pass == r.pass) &&
+           (w.node.empty() || w.names.contains(r.place.node) || w.names.contains(r.value) ||
+            w.names.contains(node_name(r)));
+  });
+}
+
+std::vector<std::string> ExplainWishes::nodes() const {
+  std::vector<std::string> out;
+  for (const Wish& w : wishes_)
+    if (w.pass == "all" && !w.node.empty() && std::ranges::find(out, w.node) == out.end())
+      out.push_back(w.node);
+  return out;
+}
 
 std::vector<std::string> explained_passes(const CleanUpStage::Options& options) {
   std::vector<std::string> names;
-  for (const std::string& text : options.explain) {
-    const Wish wish = parse(text);
-    if (wish.pass != "all") names.emplace_back(wish.pass);
+  for (const std::string& item : options.explain) {
+    if (const std::string pass = pass_of(item); pass != "all") names.push_back(pass);
     else
       for (const PassInfo* p : all_passes()) names.emplace_back(p->name);
   }
@@ -60,17 +100,13 @@ std::vector<std::string> explained_passes(const CleanUpStage::Options& options) 
 }
 
 std::vector<CleanUpStage::Refused> asked_refusals(const RefusalLog& log, const Model& m,
+                                                  const RenamedValues& renamed,
                                                   const CleanUpStage::Options& options) {
-  std::vector<Wish> wishes;
-  for (const std::string& text : options.explain) wishes.push_back(parse(text));
-  add_first_results(m, wishes);
+  const ExplainWishes wishes(options, m);
   std::vector<CleanUpStage::Refused> out;
-  for (const RefusedCandidate& r : log.refused) {
-    const bool asked = std::ranges::any_of(wishes, [&r](const Wish& w) {
-      return w.about(r.pass) && (w.nodes.empty() || w.nodes.contains(r.place.node) ||
-                                 w.nodes.contains(r.value) || w.nodes.contains(node_name(r)));
-    });
-    if (asked)
+  for (const RefusedCandidate& noted : log.refused) {
+    const RefusedCandidate r = with_new_names(noted, m, renamed);
+    if (wishes.about(r))
       out.push_back({r.pass, std::string(r.kind), r.reason, to_string(r.place), node_name(r), r.place.op,
                      r.value, r.limit});
   }
@@ -79,7 +115,8 @@ std::vector<CleanUpStage::Refused> asked_refusals(const RefusalLog& log, const M
 
 std::vector<std::string> explained_nowhere(const Model& m, const CleanUpStage::Options& options) {
   std::set<std::string> asked;
-  for (const std::string& text : options.explain) asked.merge(parse(text).nodes);
+  for (const std::string& item : options.explain)
+    if (std::string node = node_of(item); !node.empty()) asked.insert(std::move(node));
   if (asked.empty()) return {};
   std::vector<std::string_view> names;  // each once, in the order of the file
   std::set<std::string_view> seen{""};
@@ -119,7 +156,7 @@ std::vector<std::string> named_but_left_out(const CleanUpStage::Options& options
     out.push_back(option + ": pass '" + name + "' did not run: " + why);
   };
   for (const std::string& name : options.passes) look("--passes", name);
-  for (const std::string& text : options.explain) look("--explain", std::string(parse(text).pass));
+  for (const std::string& text : options.explain) look("--explain", pass_of(text));
   return out;
 }
 

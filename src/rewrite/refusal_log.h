@@ -9,6 +9,7 @@
 
 #include "graphopt/error.h"
 #include "graphopt/search_limit.h"
+#include "support/ids.h"
 
 namespace graphopt {
 
@@ -19,6 +20,7 @@ struct RefusedCandidate {
   Place place;
   std::string value;                      // the first result of the node at that place, or the initializer
   std::optional<SearchLimit> limit = {};  // of reason "limit", where one limit is to blame
+  NodeId node = {};                       // at that place; none: an initializer
 };
 
 struct RefusalLog {

@@ -19,7 +19,7 @@ Refusals::~Refusals() {
     if (e.reason.empty() || !(e.node ? m_.alive(e.node) : m_.alive(e.value))) continue;
     const Place place = e.node ? place_of(m_, e.node) : place_of_initializer(m_, e.value);
     const std::string value = name_of(m_, e.node ? m_.output(e.node, 0) : e.value);
-    log_->refused.push_back({pass_, e.rule, std::move(e.reason), place, value, {}});
+    log_->refused.push_back({pass_, e.rule, std::move(e.reason), place, value, {}, e.node});
   }
 }
 

@@ -10,6 +10,7 @@
 #include "driver/shapes.h"
 #include "driver/stages/stage.h"
 #include "ir/figures.h"
+#include "ir/made_names.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "passes/explained.h"
@@ -88,7 +89,7 @@ Status run_passes(Run& run, Work& work, Logs* logs) {
   return Done{};
 }
 
-void report_moves(Run& run, const Logs& logs) {
+void report_moves(Run& run, const Logs& logs, const RenamedValues& renamed) {
   const MoveLog& log = logs.moves;
   CleanUpStage::Report& report = run.report.clean_up;
   const auto cost = [](const MoveCost& c) { return CleanUpStage::Cost{c.compute, c.free, c.deform}; };
@@ -96,7 +97,7 @@ void report_moves(Run& run, const Logs& logs) {
     report.moves.push_back({std::string(m.pass), std::string(m.kind),
                             to_string(place_of(run.work->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report.costs.push_back({c.name, cost(c.before), cost(c.after)});
-  report.explain = asked_refusals(logs.refusals, run.work->model, run.options.clean_up);
+  report.explain = asked_refusals(logs.refusals, run.work->model, renamed, run.options.clean_up);
   for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
     run.warn(warning);
   for (const LimitCount& l : log.limits) run.add_limit(l.limit, l.times);
@@ -132,7 +133,10 @@ Status run_clean_up(Run& run) {
   Logs logs;
   logs.refusals.explain = explained_passes(run.options.clean_up);
   if (Status done = run_passes(run, work, &logs); !done) return done;
-  report_moves(run, logs);
+  RenamedValues renamed;
+  name_made(work.model, work.file_names, work.file_nodes,
+            run.options.clean_up.explain.empty() ? nullptr : &renamed);
+  report_moves(run, logs, renamed);
   report_passes(run, work.pipeline);
   InferStage::Report& inference = *run.report.infer;
   inference.inferred = work.inference->inferred();

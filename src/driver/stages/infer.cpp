@@ -8,6 +8,7 @@
 #include "driver/run.h"
 #include "driver/shapes.h"
 #include "driver/stages/stage.h"
+#include "ir/made_names.h"
 
 namespace graphopt {
 namespace {
@@ -70,6 +71,7 @@ Status run_infer(Run& run) {
   report_claims(run);
   for (std::string& warning : empty_sizes(run.options.infer)) run.warn(std::move(warning));
   if (Status loads = keep_loading_without_passes(run.options, work); !loads) return loads;
+  if (!is_wanted(Stage::CleanUp, run.options)) name_made(work.model, work.file_names, work.file_nodes);
   if (work.left_alone) run.warn(std::string(kLeftAlone));
   if (!run.original) return Done{};
   run.original->plan = plan_inputs(work.model, *work.inference);  // passes may remove what it reads

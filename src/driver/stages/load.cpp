@@ -77,6 +77,7 @@ Result<Defaults> take(const Run& run, Result<Model> model, Work& work) {
   if (Status s = raise_ir_version(run, work.model); !s) return s.errors();
   out.raised_ir_version = work.model.ir_version;
   if (run.options.load.constant_defaults) out.inputs = take_defaults_for_constants(work.model);
+  work.file_names = work.model.names.size();
   work.file_values = work.model.value_count();
   return out;
 }

@@ -5,6 +5,7 @@
 #include "driver/run.h"
 #include "driver/stages/stage.h"
 #include "ir/figures.h"
+#include "ir/made_names.h"
 #include "ir/verify.h"
 
 namespace graphopt {
@@ -23,6 +24,7 @@ Status run_lower(Run& run) {
       !done)
     return done;
   if (work.pipeline.stopped == StopReason::Stopped) return run.stopped();
+  name_made(work.model, work.file_names, work.file_nodes);
   if (auto broken = verify(work.model)) return *broken;
   run.report.after = count_model(work.model);
   return Done{};

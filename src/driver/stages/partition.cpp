@@ -19,13 +19,13 @@
 #include "driver/stages/stage.h"
 #include "ir/bodies.h"
 #include "ir/figures.h"
+#include "ir/node_names.h"
 #include "ir/verify.h"
 #include "onnx/device_configuration.h"
 #include "onnx/node_metadata.h"
 #include "onnx/short_names.h"
 #include "partition/partition.h"
 #include "placement/given_devices.h"
-#include "placement/node_names.h"
 #include "placement/parts.h"
 #include "regions/region_functions.h"
 #include "support/utf8.h"
@@ -149,9 +149,9 @@ Status run_partition(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
   Model& m = run.work->model;
   Partitioned& p = *run.partitioned;
-  if (run.options.strip.names && !options.plan) {  // short names are for the nodes that get a name here, too
+  if (run.options.strip.names) {  // short names are for the nodes that get a name here, too
     take_constants_out(m);
-    name_nodes(m);
+    name_nodes(m, Unnamed::All);
     shorten_names(m, run.work->left_alone);
   }
   if (Status s = partition_model(run.options, p.devices, *run.work, p); !s) return s;
@@ -234,7 +234,7 @@ Status partition_model(const Options& options, std::span<const Profile> devices,
   const PartitionStage::Options& asked = options.partition;
   Model& m = work.model;
   take_constants_out(m);
-  if (!asked.plan) name_nodes(m);
+  name_nodes(m, Unnamed::All);
   out.placement = place(m, *work.inference, devices, work.assigned);
   const partition::Options how = partition_options(asked);
   Result<partition::Partition> found = partition::partition(out.placement.problem, how);

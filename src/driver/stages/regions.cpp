@@ -7,6 +7,7 @@
 #include "driver/run.h"
 #include "driver/stages/stage.h"
 #include "ir/figures.h"
+#include "ir/node_names.h"
 #include "ir/verify.h"
 #include "onnx/node_metadata.h"
 #include "onnx/short_names.h"
@@ -41,6 +42,7 @@ std::vector<std::string> write_regions(Work& work, const Options& options, const
   if (form == RegionForm::Metadata) write_metadata(work.model, list);
   if (form != RegionForm::Functions || work.left_alone) return {};
   std::vector<std::string> functions = make_region_functions(work.model, work.model.main(), list);
+  name_nodes(work.model, Unnamed::Made, work.file_nodes);
   // Short names are numbered in the order of the file, which is another one with calls in place of nodes.
   if (options.strip.names) shorten_names(work.model);
   return functions;

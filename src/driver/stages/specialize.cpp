@@ -7,6 +7,7 @@
 #include "driver/specialized.h"
 #include "driver/stages/stage.h"
 #include "ir/figures.h"
+#include "ir/node_names.h"
 #include "shapes/bind.h"
 
 namespace graphopt {
@@ -83,6 +84,7 @@ Status run_specialize(Run& run) {
     Result<Model> single = single_model(run, s);
     if (!single) return single.errors();
     s.single = *std::move(single);
+    name_nodes(*s.single, Unnamed::Made);
     run.report.after = count_model(*s.single);
   }
   SpecializeStage::Report& report = run.report.specialize.emplace();
