@@ -116,7 +116,7 @@ class Options(InspectOptions, total=False):
     ort: Path
     """ONNX Runtime's library or Python package (default: searched for)."""
     explain: Union[str, Sequence[str]]
-    """Why these passes (or "all") left nodes as they are: in `Report.raw` and `Report.log`."""
+    """Why passes ("lower", or "all") left nodes as they are: in `Report.raw`, `Report.log`."""
     print_after: Union[str, Sequence[str]]
     """The model as text after these passes, in `Report.log`."""
     report: Path

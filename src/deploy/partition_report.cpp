@@ -99,12 +99,19 @@ std::string and_more(std::size_t count) {
   return count == 1 ? "" : " and " + std::to_string(count - 1) + " more";
 }
 
-// Why the partition did not leave a node on its device.
-std::string why_moved(const Partitioned& p, NodeId n) {
+}  // namespace
+
+std::string why_moved(const Partitioned& p, NodeId n, std::size_t device) {
   const partition::Index i = p.placement.index[n.index()];
   for (const partition::Move& move : p.partition.moves) {
-    if (std::ranges::find(move.nodes, i) == move.nodes.end()) continue;
-    if (move.reason == partition::Reason::Memory) return "it does not fit into the device's memory";
+    if (move.from != device || std::ranges::find(move.nodes, i) == move.nodes.end()) continue;
+    switch (move.reason) {
+      case partition::Reason::Cost: return "it is estimated to take less time elsewhere";
+      case partition::Reason::MinNodes: return "its subgraph would have fewer nodes than min_nodes";
+      case partition::Reason::MaxSubgraphs: return "the device would have more subgraphs than max_subgraphs";
+      case partition::Reason::Memory: return "it does not fit into the device's memory";
+      case partition::Reason::Atomic: break;
+    }
     switch (move.kind) {
       case partition::GroupKind::NotTensor:
         return "a sequence, an optional or a map, which no border can carry, is between it and a node of "
@@ -117,8 +124,6 @@ std::string why_moved(const Partitioned& p, NodeId n) {
   }
   return "it must stay with nodes that another device takes";
 }
-
-}  // namespace
 
 void describe_partition(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
   fill_report(m, p, report);
@@ -152,7 +157,8 @@ std::vector<std::string> describe_given(const Model& m, const Partitioned& p, co
   const auto place = [&m](NodeId n) { return to_string(place_of(m, n)) + ": --assignment given: "; };
   if (!moved.empty())
     out.push_back(place(moved[0]) + "this node" + and_more(moved.size()) +
-                  " cannot run on the device that the model names: " + why_moved(p, moved[0]));
+                  " cannot run on the device that the model names: " +
+                  why_moved(p, moved[0], assigned[moved[0].index()]));
   std::vector<const OverruledNode*> refused;
   for (const OverruledNode& o : p.placement.overruled)
     if (stays(o.node)) refused.push_back(&o);

@@ -18,6 +18,9 @@ void describe_partition(const Model& m, const Partitioned& p, PartitionStage::Re
 // inside of functions.
 std::vector<std::string> partition_warnings(const Model& m, const Partitioned& p);
 
+// Returns why the partition did not leave a node on this device, which supports it.
+std::string why_moved(const Partitioned& p, NodeId n, std::size_t device);
+
 // Counts the nodes that run where the model says, and returns warnings: which of them a profile refuses, and
 // which nodes cannot run there.
 std::vector<std::string> describe_given(const Model& m, const Partitioned& p, const Assignments& assigned,

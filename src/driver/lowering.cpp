@@ -13,6 +13,7 @@
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
+#include "lower/why_not_lowered.h"
 #include "placement/node_times.h"
 #include "placement/placement.h"
 
@@ -58,6 +59,8 @@ class Lowerer {
         return *broken;
       }
       count(done);
+      if (!options_.clean_up.explain.empty())
+        work_.lowered.insert(work_.lowered.end(), done.begin(), done.end());
       if (Status cleaned = clean(journal); !cleaned) return cleaned;
       if (work_.pipeline.stopped == StopReason::Stopped || left() == 0) return Done{};
     }
@@ -169,6 +172,46 @@ Status lower_model(const Options& options, Work& work, const std::function<bool(
   if (Status done = lowerer.run(); !done) return done;
   report = lowerer.report();
   return Done{};
+}
+
+std::vector<CleanUpStage::Refused> explain_lowering(const Options& options, const Work& work) {
+  const std::vector<std::string>& asked = options.clean_up.explain;
+  const auto is_about = [](const std::string& item) {
+    return item.starts_with(kLowerPass) || item.starts_with("all");
+  };
+  if (work.left_alone || std::ranges::none_of(asked, is_about)) return {};
+  Model m = work.model.clone();
+  Inference inference(m, work.inference->options());
+  inference.run();
+  Journal journal;
+  const PassOptions pass = pass_options(options);
+  PassContext context{.model = m, .infer = inference, .journal = journal, .options = pass};
+  LoweringReasons reasons(context, work.devices);
+  const ExplainWishes wishes(options.clean_up, m);
+  // Of all nodes only those that something can be said of.
+  const bool by_name = std::ranges::any_of(asked, [](const std::string& item) { return item != "all"; });
+  std::vector<NodeId> nodes;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) nodes.push_back(n);
+  RefusalLog log;
+  for (const NodeId n : nodes) {
+    if (m.kind(n) == OpKind::Constant || reasons.is_supported(n)) continue;
+    const ValueId first = m.output(n, 0);
+    RefusedCandidate r{std::string(kLowerPass), {}, {}, place_of(m, n), {}, {}, n};
+    if (first) r.value = m.text(m.value(first).name);
+    if (!wishes.about(r)) continue;
+    if (m.ir_version < kFirstLoweredIrVersion) {
+      r.reason = "nothing is lowered before IR version 4";
+      log.refused.push_back(r);
+      continue;
+    }
+    for (NotLowered& no : reasons.of(n)) {
+      if (no.expansion.empty() && !by_name) continue;
+      r.kind = no.expansion.empty() ? "expansion" : no.expansion;
+      r.reason = std::move(no.reason);
+      log.refused.push_back(r);
+    }
+  }
+  return asked_refusals(log, m, {}, options.clean_up);
 }
 
 }  // namespace graphopt

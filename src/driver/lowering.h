@@ -19,4 +19,8 @@ bool lowers(const Options& options);
 Status lower_model(const Options& options, Work& work, const std::function<bool()>& should_stop, bool bound,
                    LowerStage::Report& report);
 
+// Returns why nodes that no accelerator supports were not lowered, as far as --explain asks for it. Looks at
+// a clone of the model, so that the result is the same without --explain.
+std::vector<CleanUpStage::Refused> explain_lowering(const Options& options, const Work& work);
+
 }  // namespace graphopt

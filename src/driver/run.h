@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "devices/profile.h"
 #include "graphopt/optimize.h"
 #include "infer/infer.h"
 #include "ir/model.h"
+#include "lower/lower.h"
 #include "passes/pipeline.h"
 #include "placement/assignment.h"
 #include "regions/region_list.h"
@@ -34,6 +36,7 @@ struct Work {
   std::span<const Profile> devices;  // of the run, which keeps them; empty when there are none
   std::uint64_t rewrite_budget = Journal::kNoLimit;  // less for a model of --bisect
   PipelineReport pipeline;                           // of clean-up, when it has run
+  std::vector<LoweredNode> lowered;                  // with --explain
   bool left_alone = false;    // no pass runs and --infer writes nothing: they would make known what must stay
                               // unknown (load_check.h)
   bool loads_folded = false;  // a runtime loads the file when it has computed what is constant, too

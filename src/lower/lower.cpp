@@ -40,7 +40,8 @@ class Search {
 
   std::vector<LoweredNode> run() {
     std::vector<NodeId> nodes;
-    if (m_.ir_version < 4) return {};  // new constants would be nodes, which hold floats only before opset 9
+    if (m_.ir_version < kFirstLoweredIrVersion)
+      return {};  // new constants would be nodes, which hold floats only before opset 9
     for (NodeId n = m_.first_node(m_.main()); n; n = m_.next_node(n))
       if (!expansions_of(n).empty() && (input_.kept == nullptr || !input_.kept->contains(n)))
         nodes.push_back(n);

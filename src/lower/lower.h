@@ -28,6 +28,8 @@
 
 namespace graphopt {
 
+inline constexpr std::int64_t kFirstLoweredIrVersion = 4;  // before it, nothing is lowered
+
 struct LoweredNode {
   NodeId node;               // that was there; it is gone, or stays with other operands
   OpId op;                   // its operator

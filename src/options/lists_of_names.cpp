@@ -4,6 +4,7 @@
 
 #include "graphopt/optimize.h"
 #include "graphopt/option_rows.h"
+#include "passes/explained.h"
 
 namespace graphopt {
 
@@ -32,7 +33,7 @@ Status add_value_names(std::string_view option, std::string_view text, std::vect
 Status add_pass_names(std::string_view option, std::string_view text, bool explained,
                       std::vector<std::string>& to) {
   std::vector<std::string> known;
-  if (explained) known.emplace_back("all");
+  if (explained) known.insert(known.end(), {"all", std::string(kLowerPass)});
   for (const PassDescription& pass : list_passes()) known.emplace_back(pass.name);
   for (const std::string_view item : items_of(text)) {
     const std::string_view name = explained ? item.substr(0, item.find(':')) : item;

@@ -24,6 +24,13 @@ DeviceSet DevicePolicy::denying(NodeId n) {
   return out;
 }
 
+std::vector<std::pair<std::string_view, std::string>> DevicePolicy::reasons(NodeId n) {
+  std::vector<std::pair<std::string_view, std::string>> out;
+  for (auto& [bit, support] : accelerators_)
+    out.emplace_back(support->profile().id, support->explain(n, support->check(n)));
+  return out;
+}
+
 DeviceSet DevicePolicy::supporting(NodeId n) {
   const GraphId g = model_.node(n).graph;
   if (is_in_function(model_, g)) return 0;

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,9 @@ class DevicePolicy final : public SupportPolicy {
   DeviceSet all() const override { return all_; }
   // Returns the accelerators whose profiles deny the node by its name.
   DeviceSet denying(NodeId n);
+  // Returns why the profile of each accelerator that is asked refuses the node, by the devices' ids; "" where
+  // it supports the node.
+  std::vector<std::pair<std::string_view, std::string>> reasons(NodeId n);
 
  private:
   const Model& model_;

@@ -7,6 +7,7 @@ import sys
 from onnx import TensorProto, helper
 
 from _tool import USAGE, expect, main, model, refused, saved
+from lib.profiles import profile
 
 
 def small():
@@ -116,14 +117,98 @@ def test_a_pass_that_did_not_run(tool, folder):
         expect("did not run" not in tool(path, *words).stderr, words)
 
 
+def placed():
+    """A Relu that the device takes, a HardSwish that is lowered, a Celu that nothing lowers, an Identity that
+    goes, and a Floor, of which the device takes none with fewer than two nodes in its subgraph."""
+    names = [
+        ("Relu", "relu"),
+        ("HardSwish", "swish"),
+        ("Identity", "same"),
+        ("Celu", "celu"),
+        ("Floor", "floor"),
+    ]
+    nodes = [helper.make_node(op, [f"v{i}"], [f"v{i + 1}"], name) for i, (op, name) in enumerate(names)]
+    values = [helper.make_tensor_value_info(v, TensorProto.FLOAT, [2, 4]) for v in ("v0", f"v{len(names)}")]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def with_devices(tool, folder, item, *words):
+    """(what is said of nodes, what the stage lower says, what is printed)"""
+    npu = profile(folder, "Relu", "HardSigmoid", "Mul", "Floor", min_nodes=2)
+    report = folder / "r.json"
+    path = saved(folder, placed())
+    done = tool(path, "--devices", npu, "--explain", item, "--report", report, *words)
+    expect(done.returncode == 0, item, done.stderr)
+    said = json.loads(report.read_text())
+    return (
+        said["partition"]["explained"],
+        [e for e in said["explain"] if e["pass"] == "lower"],
+        (done.stdout.decode()),
+    )
+
+
+def test_where_a_node_is(tool, folder):
+    """With devices: the device, and of each device before it the condition that fails."""
+    (relu,), lower, text = with_devices(tool, folder, "all:relu")
+    expect((relu["device"], relu["subgraph"], relu["refused"]) == ("npu", "s0", []), relu)
+    expect(lower == [] and "    relu (Relu): on npu, subgraph s0\n" in text, lower, text)
+    for name in ("celu", "v4"):  # the node, or its result
+        (celu,), lower, text = with_devices(tool, folder, "all:" + name)
+        expect((celu["node"], celu["op"], celu["device"]) == ("celu", "Celu", "cpu"), celu)
+        reason = "no rule for Celu: it is not in the profile's sources"
+        expect([(r["device"], r["reason"][:16]) for r in celu["refused"]] == [("npu", reason[:16])], celu)
+        expect(f"      not on npu:  {celu['refused'][0]['reason']}" in text, text)
+        expect([e["reason"] for e in lower] == ["there is no expansion of this operator"], lower)
+    (floor,), lower, _ = with_devices(tool, folder, "all:floor")
+    expect(floor["device"] == "cpu" and "min_nodes" in floor["refused"][0]["reason"], floor)
+    expect(lower == [], "a device supports it", lower)
+
+
+def test_what_became_of_a_node(tool, folder):
+    """With devices: nodes that were lowered, or that passes removed."""
+    (swish,), _, text = with_devices(tool, folder, "all:swish")
+    expect((swish["op"], swish["device"], swish["lowered_for"]) == ("HardSwish", "", "npu"), swish)
+    expect(len(swish["replaced_by"]) == 2 and swish["expansion"] in text, swish, text)
+    for made in swish["replaced_by"]:
+        (one,), _, text = with_devices(tool, folder, "all:" + made)
+        expect((one["device"], one["expansion"]) == ("npu", swish["expansion"]), one)
+        expect("part of what was lowered for npu" in text, text)
+    (same,), _, text = with_devices(tool, folder, "all:same")
+    expect((same["device"], same["replaced_by"], same["expansion"]) == ("", [], ""), same)
+    expect("same (Identity): removed by the passes" in text, text)
+    expect(with_devices(tool, folder, "all:nowhere")[0] == [], "a node that was never there")
+
+
+def test_why_nothing_was_lowered(tool, folder):
+    """lower, lower:NODE: each expansion, and what is in its way; a warning where nothing may be lowered."""
+    nodes, lower, text = with_devices(tool, folder, "lower:swish", "--exact")
+    expect(nodes == [] and lower == [] and "  no candidates\n" in text, "it was lowered", lower, text)
+    _, lower, _ = with_devices(tool, folder, "lower")
+    expect([(e["node"], e["kind"]) for e in lower] == [("celu", "expansion")], lower)
+    m = placed()
+    m.graph.node[3].op_type = "Gelu"
+    report = folder / "r.json"
+    words = [saved(folder, m), "--devices", profile(folder, "Relu", "Mul"), "--explain", "lower"]
+    done = tool(*words, "--report", report, "--exact")
+    found = {e["node"]: e["reason"] for e in json.loads(report.read_text())["explain"]}
+    expect(done.returncode == 0 and {"swish", "celu", "floor"} <= set(found), done.stderr, found)
+    expect(found["celu"] == "it rounds, which -O1 and --exact do not allow", found)
+    expect("refuses what it writes: no rule for HardSigmoid" in found["swish"], found)
+    expect("--explain: lower did not run" in tool(*words, "--lower", "never").stderr, "--lower never")
+    expect("--explain: lower did not run" in tool(words[0], "--explain", "lower:swish").stderr, "no devices")
+
+
 def test_the_same_result(tool, folder):
-    outs = []
-    for i, words in enumerate([[], ["--explain", "all"]]):
-        out = folder / f"o{i}.onnx"
-        done = tool("-q", saved(folder, small()), "-o", out, *words)
-        expect(done.returncode == 0, done.stderr)
-        outs.append(out.read_bytes())
-    expect(outs[0] == outs[1], "--explain changes the result")
+    npu = profile(folder, "Relu", "HardSigmoid", "Mul")
+    for m, always in ((small(), []), (placed(), ["--devices", npu, "--parts", "never"])):
+        outs = []
+        for i, words in enumerate([[], ["--explain", "all,all:celu,lower"]]):
+            out = folder / f"o{i}.onnx"
+            done = tool("-q", saved(folder, m), "-o", out, *always, *words)
+            expect(done.returncode == 0, done.stderr)
+            outs.append(out.read_bytes())
+        expect(outs[0] == outs[1], "--explain changes the result")
 
 
 def test_wrong_words(tool, folder):

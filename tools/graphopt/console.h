@@ -67,6 +67,8 @@ std::string plan_table(const PartitionStage::Report& partition);  // a line per 
 std::string bucket_table(const Report& report, bool all);
 // What the passes that `asked` names refused, and the moves that they kept (--explain).
 std::string explain_table(const Report& report, const std::vector<std::string>& asked);
+// Where the nodes are that --explain all:NODE names, with devices.
+std::string explained_nodes_table(const PartitionStage::Report& partition);
 std::string time_table(const Report& report);
 
 }  // namespace graphopt::tool

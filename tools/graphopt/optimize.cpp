@@ -107,6 +107,7 @@ class Optimize final : public Verb {
     if (report.check) out += check_table(*report.check);
     out += files_table(report, all);
     if (!options_.clean_up.explain.empty()) out += explain_table(report, options_.clean_up.explain);
+    if (report.partition) out += explained_nodes_table(*report.partition);
     if (tool.time_passes) out += time_table(report);
     return out;
   }

@@ -371,17 +371,43 @@ std::string explain_pass(const Report& report, const std::string& pass, bool all
 
 std::string explain_table(const Report& report, const std::vector<std::string>& asked) {
   std::string out;
-  for (const CleanUpStage::PassFigures& pass : report.clean_up.passes) {
+  const auto explain = [&](const std::string& pass) {
     bool named = false, all_nodes = false;
     for (const std::string& item : asked) {
-      if (!names_pass(item, pass.name)) continue;
+      if (!names_pass(item, pass)) continue;
       named = true;
       all_nodes |= item.find(':') == std::string::npos;
     }
-    const std::string lines = named ? explain_pass(report, pass.name, all_nodes) : "";
-    if (!lines.empty()) out += fmt::format("  {}\n", pass.name) + lines;
-  }
+    const std::string lines = named ? explain_pass(report, pass, all_nodes) : "";
+    if (!lines.empty()) out += fmt::format("  {}\n", pass) + lines;
+  };
+  for (const CleanUpStage::PassFigures& pass : report.clean_up.passes) explain(pass.name);
+  explain("lower");
   return out.empty() ? "  no candidates\n" : out;
+}
+
+std::string explained_nodes_table(const PartitionStage::Report& partition) {
+  if (partition.explained.empty()) return {};
+  std::string out = "  devices\n";
+  for (const PartitionStage::Explained& e : partition.explained) {
+    out += fmt::format("    {} ({}): ", visible(e.node), visible(e.op));
+    const std::string lowering =
+        e.expansion.empty() ? "" : fmt::format("lowered for {} by {}", visible(e.lowered_for), e.expansion);
+    if (!e.device.empty()) {
+      out += fmt::format("on {}, subgraph {}{}\n", visible(e.device), e.subgraph,
+                         lowering.empty() ? "" : "; it is part of what was " + lowering);
+    } else {
+      std::string now;
+      for (const std::string& name : e.replaced_by) now += (now.empty() ? "" : ", ") + visible(name);
+      out += lowering.empty() ? now.empty() ? "removed by the passes" : "replaced by the passes" : lowering;
+      out += now.empty() ? "\n" : ": in its place there is " + now + '\n';
+    }
+    Lines lines;
+    for (const PartitionStage::Explained::Refusal& r : e.refused)
+      lines.push_back({"not on " + visible(r.device) + ":", visible(r.reason)});
+    out += in_columns(lines, 6);
+  }
+  return out;
 }
 
 std::string time_table(const Report& report) {

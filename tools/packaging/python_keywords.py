@@ -51,7 +51,7 @@ SENTENCES = {
     "--check-input": 'Your own arrays for inputs: {"ids": "ids.npy"}, or one .npz file of several.',
     "--plan": "Only plan the subgraphs, and write nothing; the table is in `Report.log`.",
     "--report": "Also write the report to this file.",
-    "--explain": 'Why these passes (or "all") left nodes as they are: in `Report.raw` and `Report.log`.',
+    "--explain": 'Why passes ("lower", or "all") left nodes as they are: in `Report.raw`, `Report.log`.',
     "--print-after": "The model as text after these passes, in `Report.log`.",
     "--time-passes": "The time of each stage and pass, in `Report.log`.",
     "--verbose": "1 or 2: more in `Report.log`.",

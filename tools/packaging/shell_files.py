@@ -80,7 +80,7 @@ def man_page(binary):
 def values_of(option, passes, devices):
     """The words that an option's value may be, none when it is free."""
     if option.form == "passes":
-        return [*(["all"] if option.name == "--explain" else []), *passes]
+        return [*(["all", "lower"] if option.name == "--explain" else []), *passes]
     if option.form == "devices":
         return devices
     return list(option.choices)

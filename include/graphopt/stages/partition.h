@@ -98,12 +98,25 @@ struct PartitionStage {
     MoveReason reason = MoveReason::Cost;
     std::uint64_t count = 0;
   };
+  // What became of a node for which --explain all:NODE asks.
+  struct Explained {
+    std::string node, op;          // its name, and its operator
+    std::string device, subgraph;  // empty: it is not in OUT
+    struct Refusal {
+      std::string device, reason;
+    };
+    std::vector<Refusal> refused;  // devices before that one in the list, and why it is not there
+    // Without a device: nodes of OUT in its place, as far as that is known, and by which lowering they came.
+    std::vector<std::string> replaced_by;
+    std::string lowered_for, expansion;  // empty: passes replaced it
+  };
   struct Report {
     PartitionAlgorithm algorithm = PartitionAlgorithm::Grow;
     std::vector<Device> devices;  // in the order of their priority, the host last
     std::vector<Subgraph> subgraphs;
     std::vector<Refused> refused;               // most frequent first
     std::vector<Moved> moved;                   // in the order in which they were made
+    std::vector<Explained> explained;           // in the order of --explain
     std::optional<std::uint64_t> given;         // nodes whose device the model names; nothing if not asked
     std::uint64_t border_values = 0;            // one for each value and subgraph that reads it
     std::optional<std::uint64_t> border_bytes;  // nothing where a size is not a number

@@ -25,6 +25,8 @@ Status run_lower(Run& run) {
     return done;
   if (work.pipeline.stopped == StopReason::Stopped) return run.stopped();
   name_made(work.model, work.file_names, work.file_nodes);
+  for (CleanUpStage::Refused& refused : explain_lowering(run.options, work))
+    run.report.clean_up.explain.push_back(std::move(refused));
   if (auto broken = verify(work.model)) return *broken;
   run.report.after = count_model(work.model);
   return Done{};

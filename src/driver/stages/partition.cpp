@@ -13,6 +13,7 @@
 #include "deploy/partition_report.h"
 #include "devices/find.h"
 #include "devices/open_dims.h"
+#include "driver/explain_nodes.h"
 #include "driver/json.h"
 #include "driver/partitioned.h"
 #include "driver/run.h"
@@ -172,6 +173,7 @@ Status run_partition(Run& run) {
     run.warn(m.file + ": --devices: by the costs of the profiles a run takes " +
              time_text(*p.partition.run_ns) + ", and the host alone " + time_text(*p.partition.host_ns) +
              " (a subgraph that cannot move may be the reason)");
+  report.explained = explain_nodes(run, *run.work);
   report.run_ns = p.partition.run_ns;
   report.host_ns = p.partition.host_ns;
   if (run.options.regions.draw) report.drawing = draw_partition(m, *run.work->inference, p);
@@ -204,6 +206,19 @@ void partition_json(const Report& r, Json& out) {
   json["moved"] = Json::array();
   for (const PartitionStage::Moved& f : p.moved)
     json["moved"].push_back({{"from", f.from}, {"to", f.to}, {"reason", word(f.reason)}, {"count", f.count}});
+  json["explained"] = Json::array();
+  for (const PartitionStage::Explained& e : p.explained) {
+    Json& one = json["explained"].emplace_back(Json{{"node", e.node},
+                                                    {"op", e.op},
+                                                    {"device", e.device},
+                                                    {"subgraph", e.subgraph},
+                                                    {"refused", Json::array()},
+                                                    {"replaced_by", e.replaced_by},
+                                                    {"lowered_for", e.lowered_for},
+                                                    {"expansion", e.expansion}});
+    for (const PartitionStage::Explained::Refusal& r : e.refused)
+      one["refused"].push_back({{"device", r.device}, {"reason", r.reason}});
+  }
   json["given"] = p.given ? Json(*p.given) : Json(nullptr);
   json["border_values"] = p.border_values;
   json["border_bytes"] = p.border_bytes ? Json(*p.border_bytes) : Json(nullptr);
