@@ -83,8 +83,8 @@ class Namer {
     return false;
   }
 
-  // All names of the file are taken, but for those that only values had which are gone. A pass may remove what
-  // an earlier run made and make it anew: then it has the name that it had.
+  // All names of the file are taken, but for those that only values had which are gone. A pass may remove
+  // what an earlier run made and make it anew: then it has the name that it had.
   void find_taken() {
     std::vector<bool> gone(file_names_);
     for (const bool alive : {false, true})
