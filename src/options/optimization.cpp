@@ -152,7 +152,7 @@ void add_message_rows(Rows& rows) {
       {.name = "--explain",
        .group = kGroup,
        .value = "NAME,...",
-       .help = "why a pass, 'lower' or 'all' left nodes; all:NODE also says on which device one is",
+       .help = "why a pass, 'lower' or 'all' left nodes; NAME:NODE for one node",
        .stage = "clean-up"},
       [](auto& o) -> auto& { return o.clean_up.explain; }, true));
   rows.push_back(pass_row({.name = "--print-after",
