@@ -34,27 +34,64 @@ TABLE = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "facts_ker
 
 # Operator: (its data operands, attributes). What differs by opset is in node().
 NODES = {
+    "Abs": (1, {}),
+    "Add": (2, {}),
     "Attention": (3, {"q_num_heads": 1, "kv_num_heads": 1}),
     "Clip": (1, {}),
     "Concat": (2, {"axis": 0}),
     "ConstantOfShape": (0, {}),
+    "CumSum": (1, {}),
     "DepthToSpace": (1, {"blocksize": 2}),
+    "Div": (2, {}),
+    "Equal": (2, {}),
+    "Expand": (1, {}),
+    "Flatten": (1, {}),
+    "Gather": (1, {}),
+    "GatherElements": (1, {}),
+    "GatherND": (1, {}),
     "Gelu": (1, {}),
     "Gemm": (3, {}),
+    "Greater": (2, {}),
+    "GreaterOrEqual": (2, {}),
     "HardSigmoid": (1, {}),
     "HardSwish": (1, {}),
+    "Identity": (1, {}),
     "LayerNormalization": (2, {}),
+    "Less": (2, {}),
+    "LessOrEqual": (2, {}),
     "MatMul": (2, {}),
+    "Max": (2, {}),
+    "Min": (2, {}),
     "Mish": (1, {}),
+    "Mod": (2, {}),
+    "Mul": (2, {}),
+    "Neg": (1, {}),
+    "NonZero": (1, {}),
     "RMSNormalization": (2, {}),
+    "Range": (3, {}),
+    "ReduceMax": (1, {}),
+    "ReduceMin": (1, {}),
+    "ReduceProd": (1, {}),
+    "ReduceSum": (1, {}),
     "Relu": (1, {}),
     "Reshape": (1, {}),
+    "Slice": (1, {}),
     "SpaceToDepth": (1, {"blocksize": 2}),
     "Split": (1, {"axis": 0}),
     "Squeeze": (1, {}),
+    "Sub": (2, {}),
+    "Tile": (1, {}),
     "Transpose": (1, {}),
     "Unsqueeze": (1, {}),
+    "Where": (2, {}),
 }
+# Operators of which the types are those of the first data operand: the result has a type of its own.
+BY_OPERAND = {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NonZero"}
+# Further operands: their types, in the order of the operands.
+INTEGERS_AFTER = {
+    "CumSum": [[]], "Expand": [[1]], "Gather": [[1]], "GatherElements": [[1]], "GatherND": [[1]],
+    "Tile": [[1]],
+}  # fmt: skip
 # Element types by ONNX's name, and as C++ spells them.
 NUMBERS = {name.lower(): number for name, number in TensorProto.DataType.items() if name != "UNDEFINED"}
 SPELLED = {
@@ -81,6 +118,18 @@ def model_of(operator, opset, dtype):
         else:
             attributes[name] = values
 
+    for i, dims in enumerate(INTEGERS_AFTER.get(operator, ())):
+        names.append(f"i{i}")
+        inputs.append(helper.make_tensor_value_info(names[-1], TensorProto.INT64, dims or None))
+    result = dtype
+    if operator in BY_OPERAND:
+        result = TensorProto.INT64 if operator == "NonZero" else TensorProto.BOOL
+    if operator == "Where":
+        names.insert(0, "c")
+        inputs.append(helper.make_tensor_value_info("c", TensorProto.BOOL, None))
+    if operator == "Slice":
+        integers("starts", [0], opset >= 10)
+        integers("ends", [1], opset >= 10)
     if operator == "Reshape":
         integers("shape", [-1], opset >= 5)
     elif operator in ("Squeeze", "Unsqueeze"):
@@ -97,7 +146,7 @@ def model_of(operator, opset, dtype):
         [helper.make_node(operator, names, results, **attributes)],
         "g",
         inputs,
-        [helper.make_tensor_value_info(r, dtype, None) for r in results],
+        [helper.make_tensor_value_info(r, result, None) for r in results],
         constants,
     )
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", opset)])
@@ -122,7 +171,8 @@ def way(operator, opset, dtype, folder):
 
 def types_of(schema):
     """ONNX's names of the element types that the first result may have."""
-    variable = schema.outputs[0].type_str
+    slots = schema.inputs if schema.name in BY_OPERAND else schema.outputs
+    variable = slots[0].type_str
     allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     found = (re.fullmatch(r"tensor\((\w+)\)", t) for t in allowed.get(variable, [variable]))
     return sorted(m[1] for m in found if m)
