@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "driver/clean_up.h"
+#include "driver/narrowing.h"
 #include "driver/partitioned.h"
 #include "driver/stages/stage.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
+#include "lower/narrow.h"
 #include "lower/why_not_lowered.h"
 #include "placement/node_times.h"
 #include "placement/placement.h"
@@ -53,7 +55,9 @@ class Lowerer {
       Journal journal(left());
       journal.begin_pass(kLowerPass);
       const std::vector<LoweredNode> done = lower_in(work_.model, *work_.inference, journal, kept);
-      if (done.empty()) return Done{};
+      const auto narrowed = narrow_in(journal);
+      if (!narrowed) return narrowed.errors();
+      if (done.empty() && narrowed->empty()) return Done{};
       if (auto broken = verify(work_.model)) {
         broken->what = std::string(kLowerPass) + ": " + broken->what;
         return *broken;
@@ -61,6 +65,7 @@ class Lowerer {
       count(done);
       if (!options_.clean_up.explain.empty())
         work_.lowered.insert(work_.lowered.end(), done.begin(), done.end());
+      count(*narrowed);
       if (Status cleaned = clean(journal); !cleaned) return cleaned;
       if (work_.pipeline.stopped == StopReason::Stopped || left() == 0) return Done{};
     }
@@ -75,6 +80,7 @@ class Lowerer {
       out.nodes += counts.first;
     }
     std::ranges::stable_sort(out.lowered, std::ranges::greater{}, &LowerStage::Lowered::nodes);
+    for (const auto& [device, counts] : narrowed_) out.narrowed.push_back(counts);
     return out;
   }
 
@@ -89,6 +95,18 @@ class Lowerer {
     const PassOptions pass = pass_options(options_);
     PassContext context{.model = m, .infer = inference, .journal = journal, .options = pass};
     return lower(context, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
+  }
+
+  // Makes integers int32 where the partition becomes better by it.
+  Result<std::vector<NarrowedSet>> narrow_in(Journal& journal) const {
+    std::unordered_set<NodeId> kept;
+    const auto any = find_narrowed(options_, work_, should_stop_, kept);
+    if (!any) return any.errors();
+    if (!*any) return std::vector<NarrowedSet>{};
+    work_.inference->run();  // as in the trials: it may know more than after a lowering that was undone
+    const PassOptions pass = pass_options(options_);
+    PassContext context{.model = work_.model, .infer = *work_.inference, .journal = journal, .options = pass};
+    return narrow(context, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
   }
 
   // Finds the nodes whose lowering does not pay: in the partition of the lowered model, what stands in their
@@ -128,6 +146,16 @@ class Lowerer {
     }
   }
 
+  void count(const std::vector<NarrowedSet>& done) {
+    for (const NarrowedSet& s : done) {
+      LowerStage::Narrowed& to = narrowed_[s.device];
+      to.device = work_.devices[s.device].id;
+      to.nodes += s.nodes.size();
+      to.values += s.values;
+      to.casts += s.casts;
+    }
+  }
+
   // Lets the passes run again, and adds their rewrites, and the lowering's before them, to the pipeline's.
   Status clean(const Journal& journal) {
     PipelineReport before = std::exchange(work_.pipeline, {});
@@ -155,6 +183,7 @@ class Lowerer {
   // By device, operator and expansion: nodes, and nodes in their place.
   std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>>
       counts_;
+  std::map<std::size_t, LowerStage::Narrowed> narrowed_;  // by device
 };
 
 }  // namespace

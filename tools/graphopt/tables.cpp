@@ -195,11 +195,16 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
 }
 
 std::string lowered_table(const LowerStage::Report& lowered) {
-  if (lowered.lowered.empty()) return {};
-  std::string out = fmt::format("  {:<32}{:>12}  {}\n", "lowered", "nodes", "written as");
+  std::string out;
+  if (!lowered.lowered.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "lowered", "nodes", "written as");
   for (const LowerStage::Lowered& l : lowered.lowered)
     out += fmt::format("    {:<30}{:>12}  {}, {} node{}\n", visible(l.device + ": " + l.op), l.nodes,
                        l.expansion, l.written, l.written == 1 ? "" : "s");
+  if (!lowered.narrowed.empty())
+    out += fmt::format("  {:<32}{:>12}  {}\n", "int32 in place of int64", "nodes", "values");
+  for (const LowerStage::Narrowed& n : lowered.narrowed)
+    out += fmt::format("    {:<30}{:>12}  {}, with {} Cast{}\n", visible(n.device), n.nodes, n.values,
+                       n.casts, n.casts == 1 ? "" : "s");
   return out;
 }
 

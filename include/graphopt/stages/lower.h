@@ -25,9 +25,16 @@ struct LowerStage {
     std::string expansion;                 // that the way begins with
     std::uint64_t nodes = 0, written = 0;  // how many, and how many stand in their place
   };
+  // What became int32 in place of int64, for one device.
+  struct Narrowed {
+    std::string device;
+    std::uint64_t nodes = 0, values = 0;  // with operands or results of int32; results of int32
+    std::uint64_t casts = 0;              // that were added, before the passes ran again
+  };
   struct Report {
-    std::vector<Lowered> lowered;  // most frequent first
-    std::uint64_t nodes = 0;       // of all
+    std::vector<Lowered> lowered;    // most frequent first
+    std::vector<Narrowed> narrowed;  // in the order of the devices
+    std::uint64_t nodes = 0;         // of all that were lowered
   };
 };
 

@@ -1,5 +1,5 @@
-// lower: nodes that no accelerator supports are written in operators that one does. It comes after the
-// passes, which have removed what need not be lowered, and before names and metadata are written.
+// lower: nodes that no accelerator supports are written in operators that one does, or in int32. It comes
+// after the passes, which have removed what need not be lowered, and before names and metadata are written.
 #include "driver/json.h"
 #include "driver/lowering.h"
 #include "driver/run.h"
@@ -39,6 +39,7 @@ Status repeat_lower(Run& run, Work& work) {
 
 void lower_json(const Report& r, Json& out) {
   Json& json = out["lowered"] = nullptr;
+  Json& narrowed = out["narrowed"] = nullptr;
   if (!r.lower) return;
   json = Json::array();
   for (const LowerStage::Lowered& l : r.lower->lowered)
@@ -47,6 +48,9 @@ void lower_json(const Report& r, Json& out) {
                     {"expansion", l.expansion},
                     {"nodes", l.nodes},
                     {"written", l.written}});
+  narrowed = Json::array();
+  for (const LowerStage::Narrowed& d : r.lower->narrowed)
+    narrowed.push_back({{"device", d.device}, {"nodes", d.nodes}, {"values", d.values}, {"casts", d.casts}});
 }
 
 }  // namespace
