@@ -9,6 +9,7 @@
 #include "devices/conditions.h"
 #include "devices/qdq_group.h"
 #include "infer/schema_version.h"
+#include "ir/bodies.h"
 #include "ir/node_names.h"
 #include "ops/attributes.h"
 #include "ops/node_facts.h"
@@ -354,10 +355,6 @@ class RuleRun {
   std::int64_t since_;
   bool wants_text_;
 };
-
-bool has_bodies(const Model& m, NodeId n) {
-  return std::ranges::any_of(m.attrs(n), [](const Attr& a) { return !a.graphs.empty(); });
-}
 
 }  // namespace
 

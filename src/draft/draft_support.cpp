@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "draft/draft_nodes.h"
+#include "ir/bodies.h"
 
 namespace graphopt {
 namespace {
@@ -26,7 +27,7 @@ class TrialNodes {
 
   NodeId make(DNode n) {
     const DraftNode& node = d_[n];
-    if (!node.made && has_bodies(node.origin)) return node.origin;  // no move changes it
+    if (!node.made && has_bodies(m_, node.origin)) return node.origin;  // no move changes it
     std::vector<ValueId> in, out;
     for (std::uint32_t k = 0; k < node.real_in; ++k) in.push_back(operand(d_.in(n, k)));
     for (const DValue v : d_.outs(n)) out.push_back(v ? value(v) : ValueId{});
@@ -48,9 +49,6 @@ class TrialNodes {
   }
 
  private:
-  bool has_bodies(NodeId n) const {
-    return std::ranges::any_of(m_.attrs(n), [](const Attr& a) { return !a.graphs.empty(); });
-  }
   ValueId operand(DValue v) {
     if (!v) return {};
     if (d_[v].origin) return d_[v].origin;

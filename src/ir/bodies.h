@@ -1,6 +1,7 @@
 // The graphs that belong to a node (bodies of If, Loop and Scan, at any depth) or to a function.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "ir/model.h"
@@ -34,6 +35,11 @@ template <class F> void for_each_node(const Model& m, GraphId root, F f) {
       for (const Attr& a : m.attrs(n)) graphs.insert(graphs.end(), a.graphs.begin(), a.graphs.end());
     }
   }
+}
+
+// Returns whether n has bodies of its own.
+inline bool has_bodies(const Model& m, NodeId n) {
+  return std::ranges::any_of(m.attrs(n), [](const Attr& a) { return !a.graphs.empty(); });
 }
 
 // Returns whether g is the body of a function, or inside of one.

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/bodies.h"
 #include "ir/canonical_order.h"
 #include "ir/topological_order.h"
 #include "ops/node_facts.h"
@@ -80,8 +81,7 @@ class CommonSubexpressions final : public Pass {
   static bool comparable(const Model& m, NodeId n) {
     const OpKind kind = m.kind(n);
     if (kind == OpKind::Opaque || kind == OpKind::FunctionCall || kind == OpKind::Constant) return false;
-    return facts_of(m, n).purity == Purity::Pure && m.node(n).overwrites == 0 &&
-           std::ranges::all_of(m.attrs(n), [](const Attr& a) { return a.graphs.empty(); });
+    return facts_of(m, n).purity == Purity::Pure && m.node(n).overwrites == 0 && !has_bodies(m, n);
   }
 
   // Returns false when the journal's budget is used up; so do the other functions that return bool.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/bodies.h"
 #include "ir/copy.h"
 #include "ops/node_facts.h"
 #include "reduce/chunks.h"
@@ -33,7 +34,7 @@ std::vector<NodeId> calls_of(const Model& m) {
 std::vector<NodeId> owners_of(const Model& m) {
   std::vector<NodeId> out;
   for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n))
-    if (std::ranges::any_of(m.attrs(n), [](const Attr& a) { return !a.graphs.empty(); })) out.push_back(n);
+    if (has_bodies(m, n)) out.push_back(n);
   return out;
 }
 
