@@ -447,11 +447,11 @@ class Search {
     cost_.price();
     std::size_t k = 0;
     for (std::size_t i = 0; i < then.size(); ++i) {
-      for (; k < now.size() && now[k] < then[i]; ++k) change.comes(now_by[k]);
+      for (; k < now.size() && now[k] < then[i]; ++k) change.written(now_by[k]);
       if (k < now.size() && now[k] == then[i]) change.stays(then_by[i], now_by[k++]);
-      else change.goes(then_by[i]);
+      else change.removed(then_by[i]);
     }
-    for (; k < now.size(); ++k) change.comes(now_by[k]);
+    for (; k < now.size(); ++k) change.written(now_by[k]);
     return change.suits();
   }
 

@@ -149,7 +149,7 @@ Applied apply_in_trial(PassContext& c, Rule& rule, NodeId n, DeadSweeper& dead) 
     return out;
   };
   m.swap_trial();
-  for (const NodeId k : made.erased) change.goes(c.support->supporting(k));
+  for (const NodeId k : made.erased) change.removed(c.support->supporting(k));
   const std::vector<DeviceSet> changed = each(made.changed), rewired = each(made.rewired);
   std::vector<OpId> operators;
   for (const NodeId k : made.changed) operators.push_back(m.node(k).op);
@@ -162,14 +162,14 @@ Applied apply_in_trial(PassContext& c, Rule& rule, NodeId n, DeadSweeper& dead) 
     written.insert(written.end(), made.changed.begin(), made.changed.end());
     std::ranges::sort(written, {}, [&m](NodeId k) { return std::pair(m.node(k).graph, m.node(k).order); });
     c.infer.infer_in_trial(written);
-    for (const NodeId k : made.added) change.comes(c.support->supporting(k));
+    for (const NodeId k : made.added) change.written(c.support->supporting(k));
     for (std::size_t i = 0; i < changed.size(); ++i) {
       const NodeId k = made.changed[i];
       if (m.node(k).op == operators[i]) {
         change.stays(changed[i], c.support->supporting(k));
       } else {
-        change.goes(changed[i]);
-        change.comes(c.support->supporting(k));
+        change.removed(changed[i]);
+        change.written(c.support->supporting(k));
       }
     }
     for (std::size_t i = 0; i < rewired.size(); ++i)

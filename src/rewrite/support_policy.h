@@ -3,8 +3,8 @@
 // Problem: passes choose the form of a computation by the number of its nodes. A device that runs the old
 // form may refuse the new one, and then the model falls apart into subgraphs.
 // Method: a rewrite is carried out in a trial of the model (ir/model.h). It is undone where some device
-// supports every node that goes, and none of these devices supports every node that comes; and where every
-// device that supports a part of what goes would refuse more nodes than before. Without devices nobody asks.
+// supports every removed node, and none of these devices supports every written one; and where every device
+// that supports a part of what is removed would refuse more nodes than before. Without devices nobody asks.
 // The policy knows devices as bits; passes and rules know nothing of it.
 #pragma once
 
@@ -33,23 +33,23 @@ class SupportChange {
  public:
   explicit SupportChange(const SupportPolicy& policy)
       : all_(policy.all()), before_(policy.all()), after_(policy.all()) {}
-  void goes(DeviceSet supporting) {
+  void removed(DeviceSet supporting) {
     some_ |= supporting;
     before_ &= supporting;
     count(supporting, -1);
   }
-  void comes(DeviceSet supporting) {
+  void written(DeviceSet supporting) {
     after_ &= supporting;
     count(supporting, 1);
   }
   // A node that stays, with other operands: it counts where that changes who supports it.
   void stays(DeviceSet before, DeviceSet after) {
     if (before == after) return;
-    goes(before);
-    comes(after);
+    removed(before);
+    written(after);
   }
   bool nothing_to_lose() const { return some_ == 0; }
-  // Returns whether some device that supported all that goes supports all that comes and, where none
+  // Returns whether some device that supported all removed nodes supports all written ones and, where none
   // supported all, whether of those that supported a part one need not refuse more nodes than before.
   bool suits() const {
     if (before_ != 0) return (before_ & after_) != 0;
