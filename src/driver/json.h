@@ -1,6 +1,9 @@
 // What stages need to put their reports, and lists of files, into JSON.
 #pragma once
 
+#include <span>
+
+#include "graphopt/stages/lower.h"
 #include "support/json_text.h"
 
 namespace graphopt {
@@ -12,5 +15,7 @@ inline constexpr int kJsonFormat = 2;
 
 // Returns the report of a run, in which each stage has what it says.
 Json report_json(const Report& report);
+
+Json lowered_json(std::span<const LowerStage::Lowered> lowered);
 
 }  // namespace graphopt

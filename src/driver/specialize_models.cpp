@@ -142,9 +142,8 @@ class Specializer {
       hooks.bound = true;
       if (Status clean = clean_up(run_.options, work, hooks); !clean) return clean;
       if (work.pipeline.stopped == StopReason::Stopped) return Done{};  // all() says so
-      LowerStage::Report untold;
-      if (Status lowered = lower_model(run_.options, work, hooks.should_stop, true, untold); !lowered)
-        return lowered;
+      if (Status done = lower_model(run_.options, work, hooks.should_stop, true, out.lowered); !done)
+        return done;
       if (work.pipeline.stopped == StopReason::Stopped) return Done{};
     } else {
       plan_loading(work);

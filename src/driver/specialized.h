@@ -23,6 +23,7 @@ namespace graphopt {
 struct SpecializedModel {
   std::vector<std::int64_t> sizes;  // in the order of the marks' symbols
   std::unique_ptr<Work> work;
+  LowerStage::Report lowered;
   PartitionedModel cut;
   std::vector<TypeOverride> types;          // that its file states
   std::optional<std::uint64_t> peak_bytes;  // of activations at once; none where a size is not a number

@@ -124,6 +124,7 @@ def test_each_bucket_is_lowered_with_its_sizes(tool, folder):
     expect(kinds == ["Relu", "LayerNormalization", "Relu"], kinds)
     for model in report["specialize"]["models"]:
         expect(model["subgraphs"] == 1 and model["accelerator_subgraphs"] == 1, model)
+        expect([(x["operator"], x["nodes"]) for x in model["lowered"]] == [("LayerNormalization", 1)], model)
         inner = onnx.load(folder / model["file"]).graph
         expect("LayerNormalization" not in [n.op_type for n in inner.node], model)
 

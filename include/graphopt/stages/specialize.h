@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "graphopt/stages/lower.h"
+
 namespace graphopt {
 
 struct SpecializeStage {
@@ -18,7 +20,8 @@ struct SpecializeStage {
     std::optional<std::uint64_t> peak_bytes;
     // With devices: subgraphs, those of accelerators, and the nodes in them.
     std::uint64_t subgraphs = 0, accelerator_subgraphs = 0, accelerator_nodes = 0;
-    std::string file;  // empty when nothing was written
+    std::vector<LowerStage::Lowered> lowered;  // most frequent first
+    std::string file;                          // empty when nothing was written
   };
   // What padding costs for the lengths of a histogram: sums over all observations.
   struct Waste {

@@ -38,22 +38,26 @@ Status repeat_lower(Run& run, Work& work) {
 }
 
 void lower_json(const Report& r, Json& out) {
-  Json& json = out["lowered"] = nullptr;
+  out["lowered"] = r.lower ? lowered_json(r.lower->lowered) : Json(nullptr);
   Json& narrowed = out["narrowed"] = nullptr;
   if (!r.lower) return;
-  json = Json::array();
-  for (const LowerStage::Lowered& l : r.lower->lowered)
-    json.push_back({{"device", l.device},
-                    {"operator", l.op},
-                    {"expansion", l.expansion},
-                    {"nodes", l.nodes},
-                    {"written", l.written}});
   narrowed = Json::array();
   for (const LowerStage::Narrowed& d : r.lower->narrowed)
     narrowed.push_back({{"device", d.device}, {"nodes", d.nodes}, {"values", d.values}, {"casts", d.casts}});
 }
 
 }  // namespace
+
+Json lowered_json(std::span<const LowerStage::Lowered> lowered) {
+  Json out = Json::array();
+  for (const LowerStage::Lowered& l : lowered)
+    out.push_back({{"device", l.device},
+                   {"operator", l.op},
+                   {"expansion", l.expansion},
+                   {"nodes", l.nodes},
+                   {"written", l.written}});
+  return out;
+}
 
 extern constinit const StageEntry lower_stage = {.stage = Stage::Lower,
                                                  .name = "lower",

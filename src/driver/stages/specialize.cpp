@@ -41,6 +41,7 @@ SpecializeStage::Model figures_of(const Run& run, const SpecializedModel& bucket
   out.sizes = bucket.sizes;
   out.nodes = count_model(bucket.work->model).nodes;
   out.peak_bytes = bucket.peak_bytes;
+  out.lowered = bucket.lowered.lowered;
   const std::vector<Profile>& devices = run.partitioned->devices;
   out.subgraphs = bucket.cut.partition.size();
   out.accelerator_subgraphs = bucket.cut.partition.accelerator_count;
@@ -110,6 +111,7 @@ void specialize_json(const Report& r, Json& out) {
                 {"subgraphs", m.subgraphs},
                 {"accelerator_subgraphs", m.accelerator_subgraphs},
                 {"accelerator_nodes", m.accelerator_nodes},
+                {"lowered", lowered_json(m.lowered)},
                 {"file", m.file.empty() ? Json(nullptr) : Json(m.file)}};
     for (std::size_t i = 0; i < m.sizes.size(); ++i) one["at"][r.buckets->symbols[i].name] = m.sizes[i];
     json["models"].push_back(std::move(one));
