@@ -1,7 +1,7 @@
 #include "infer/multiply_adds.h"
 
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "ops/attributes.h"
 #include "ops/facts.h"
@@ -89,15 +89,21 @@ class Counter {
 
 }  // namespace
 
-MultiplyAdds multiply_adds(Model& m, const Inference& inference) {
+MultiplyAdds multiply_adds(Model& m, const Inference& inference, std::span<const NodeId> nodes) {
   Counter counter(m, inference);
   MultiplyAdds out{.count = m.dims.constant(0)};
-  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) {
+  for (const NodeId n : nodes) {
     const DimId one = counter.of(n);
     if (!one) ++out.unknown;
     else if (out.count) out.count = m.dims.add(out.count, one);
   }
   return out;
+}
+
+MultiplyAdds multiply_adds(Model& m, const Inference& inference) {
+  std::vector<NodeId> nodes;
+  for (NodeId n = m.first_node(m.main()); n; n = m.next_node(n)) nodes.push_back(n);
+  return multiply_adds(m, inference, nodes);
 }
 
 }  // namespace graphopt

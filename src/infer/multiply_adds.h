@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "infer/infer.h"
 #include "ir/model.h"
@@ -21,7 +22,9 @@ struct MultiplyAdds {
   std::size_t unknown = 0;  // nodes that multiply, and whose extents have no formula
 };
 
-// Of the main graph. Interns expressions in the model's pool; nothing else changes. Inference has run.
+// Of the main graph, or of some of its nodes. Interns expressions in the model's pool; nothing else changes.
+// Inference has run.
 MultiplyAdds multiply_adds(Model& m, const Inference& inference);
+MultiplyAdds multiply_adds(Model& m, const Inference& inference, std::span<const NodeId> nodes);
 
 }  // namespace graphopt
