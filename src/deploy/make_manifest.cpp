@@ -31,11 +31,13 @@ UnsupportedReason reason_of(DeviceRefusal refusal) {
   }
 }
 
+bool moves_for_time(MoveReason reason) { return reason == MoveReason::Cost || reason == MoveReason::MinGain; }
+
 // The reason of a move among those of the statistics, which have no words for all of them.
 UnsupportedReason unsupported_reason(std::optional<MoveReason> reason) {
   if (!reason) return UnsupportedReason::Atomic;
   if (*reason == MoveReason::Memory) return UnsupportedReason::Memory;
-  return *reason == MoveReason::Cost ? UnsupportedReason::Cost : UnsupportedReason::Other;
+  return moves_for_time(*reason) ? UnsupportedReason::Cost : UnsupportedReason::Other;
 }
 
 class Maker {
@@ -173,7 +175,7 @@ class Maker {
       one.from = move.from;
       one.to = move.to;
       one.reason = *reason;
-      if (*reason == MoveReason::Cost) one.saved_ns = move.saved_ns;
+      if (moves_for_time(*reason)) one.saved_ns = move.saved_ns;
     }
     return out;
   }
@@ -401,6 +403,7 @@ std::optional<MoveReason> move_reason(partition::Reason reason) {
     case partition::Reason::Cost: return MoveReason::Cost;
     case partition::Reason::MinNodes: return MoveReason::MinNodes;
     case partition::Reason::MaxSubgraphs: return MoveReason::MaxSubgraphs;
+    case partition::Reason::MinGain: return MoveReason::MinGain;
     case partition::Reason::Memory: break;
   }
   return MoveReason::Memory;

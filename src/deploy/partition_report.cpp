@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "deploy/make_manifest.h"
+#include "infer/multiply_adds.h"
 #include "ir/type_text.h"
 #include "regions/region_functions.h"
 
@@ -14,7 +15,11 @@ namespace graphopt {
 namespace {
 
 void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
-  for (const Profile& profile : p.devices) report.devices.push_back({profile.id, profile.host, 0, 0});
+  for (const Profile& profile : p.devices) {
+    PartitionStage::Device& device = report.devices.emplace_back();
+    device.id = profile.id;
+    device.host = profile.host;
+  }
   const partition::Problem& problem = p.placement.problem;
   for (std::size_t s = 0; s < p.parts.size(); ++s) {
     const ModelPart& part = p.parts[s];
@@ -43,6 +48,26 @@ void fill_report(const Model& m, const Partitioned& p, PartitionStage::Report& r
   report.border_values = p.partition.border_values;
   report.switches = p.partition.bound.all;
   report.proven = p.partition.proven;
+}
+
+void fill_work(Model& m, const Inference& inference, const Partitioned& p, PartitionStage::Report& report) {
+  std::vector<std::vector<NodeId>> nodes(p.devices.size());
+  for (std::size_t s = 0; s < p.parts.size(); ++s) {
+    std::vector<NodeId>& of = nodes[p.partition.devices[s]];
+    of.insert(of.end(), p.parts[s].nodes.begin(), p.parts[s].nodes.end());
+  }
+  std::vector<std::optional<std::int64_t>> counts;
+  double all = 0;
+  for (std::size_t d = 0; d < nodes.size(); ++d) {
+    const MultiplyAdds work = multiply_adds(m, inference, nodes[d]);
+    if (work.count) report.devices[d].multiply_adds = m.dims.print(work.count);
+    report.devices[d].uncounted_nodes = work.unknown;
+    counts.push_back(work.count ? m.dims.value(work.count) : std::nullopt);
+    if (counts.back()) all += static_cast<double>(*counts.back());
+  }
+  if (all == 0 || std::ranges::any_of(counts, [](const auto& count) { return !count; })) return;
+  for (std::size_t d = 0; d < counts.size(); ++d)
+    report.devices[d].work = static_cast<double>(*counts[d]) / all;
 }
 
 void fill_refused(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
@@ -125,8 +150,10 @@ std::string why_moved(const Partitioned& p, NodeId n, std::size_t device) {
   return "it must stay with nodes that another device takes";
 }
 
-void describe_partition(const Model& m, const Partitioned& p, PartitionStage::Report& report) {
+void describe_partition(Model& m, const Inference& inference, const Partitioned& p,
+                        PartitionStage::Report& report) {
   fill_report(m, p, report);
+  fill_work(m, inference, p, report);
   fill_refused(m, p, report);
   fill_moved(p, report);
 }

@@ -6,13 +6,16 @@
 
 #include "deploy/partitioned.h"
 #include "graphopt/stages/partition.h"
+#include "infer/infer.h"
 #include "ir/model.h"
 #include "placement/assignment.h"
 
 namespace graphopt {
 
-// Fills devices, subgraphs, what was refused and moved, and the figures of the boundary.
-void describe_partition(const Model& m, const Partitioned& p, PartitionStage::Report& report);
+// Fills devices, subgraphs, what was refused and moved, and the figures of the boundary. Interns expressions
+// in the model's pool; nothing else changes.
+void describe_partition(Model& m, const Inference& inference, const Partitioned& p,
+                        PartitionStage::Report& report);
 
 // Returns warnings: limits of memory that were not checked in full, and operators that profiles do not see
 // inside of functions.

@@ -1,5 +1,6 @@
 // Options about devices: which there are, how the model is partitioned for them, and what is written then.
 #include <algorithm>
+#include <limits>
 
 #include "graphopt/optimize.h"
 #include "graphopt/option_rows.h"
@@ -31,6 +32,18 @@ std::optional<OptionValue> assignment(const Options& o) {
   for (const PartitionStage::LayerRule& r : o.partition.layers)
     out += (out.size() == 5 ? "=" : "; ") + r.device + '(' + (r.exact ? "=" : "") + r.text + ')';
   return OptionValue(std::move(out));
+}
+
+// Reads a whole number of a count or of nanoseconds.
+template <class T>
+Status set_number(T& to, std::string_view name, std::string_view text, T least, std::string_view remedy) {
+  const auto value = parse_integer(text);
+  if (!value || *value < static_cast<std::int64_t>(least) ||
+      static_cast<std::uint64_t>(*value) > std::numeric_limits<T>::max())
+    return wrong_value(name, text, "is not a whole number of at least " + std::to_string(least),
+                       std::string(remedy));
+  to = static_cast<T>(*value);
+  return Done{};
 }
 
 // A form that is named twice counts once.
@@ -106,6 +119,36 @@ void add_device_rows(Rows& rows) {
                                     .changes_result = true,
                                     .stage = "partition"},
                                    [](auto& o) -> auto& { return o.partition.connected; }));
+  rows.push_back({{.name = "--min-nodes",
+                   .group = kGroup,
+                   .value = "N",
+                   .help = "least nodes of an accelerator's subgraph, over the profiles' min_nodes",
+                   .form = OptionForm::Count,
+                   .changes_result = true,
+                   .stage = "partition"},
+                  [](Options& o, std::string_view text) {
+                    return set_number(o.partition.min_nodes.emplace(1), "--min-nodes", text, std::uint32_t{1},
+                                      "write --min-nodes 20");
+                  },
+                  [](const Options& o) -> std::optional<OptionValue> {
+                    if (!o.partition.min_nodes) return std::nullopt;
+                    return OptionValue(std::int64_t{*o.partition.min_nodes});
+                  }});
+  rows.push_back({{.name = "--min-gain",
+                   .group = kGroup,
+                   .value = "NS",
+                   .help = "time in ns that a subgraph must save, by the costs of the profiles",
+                   .form = OptionForm::Count,
+                   .changes_result = true,
+                   .stage = "partition"},
+                  [](Options& o, std::string_view text) {
+                    return set_number(o.partition.min_gain_ns, "--min-gain", text, std::uint64_t{0},
+                                      "write --min-gain 50000");
+                  },
+                  [](const Options& o) -> std::optional<OptionValue> {
+                    if (o.partition.min_gain_ns == 0) return std::nullopt;
+                    return OptionValue(static_cast<std::int64_t>(o.partition.min_gain_ns));
+                  }});
   rows.push_back(flag_row<Options>(
       {.name = "--plan", .group = kGroup, .help = "print the subgraphs; write nothing", .stage = "partition"},
       [](auto& o) -> auto& { return o.partition.plan; }));

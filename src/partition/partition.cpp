@@ -1,12 +1,13 @@
 // Partitioning, and the moves to lower devices that memory, limits and costs ask for.
 //
 // Method: the algorithm runs with the first device of each unit. What does not fit into its device's memory,
-// is below the least number of nodes, beyond the largest number of subgraphs, or costs more than it saves
-// moves to a lower device, and the algorithm runs again. Small graphs: each accelerator's subgraph is tried
-// on each lower device, and the move after which a run takes least is made. Others: moves are estimated from
-// the borders of their subgraphs, all that save and do not touch each other are made at once; if the run
-// takes no less, the better half of them, and so on. Ends: a move lowers the device of a unit. A move that
-// alone saved nothing is not tried again, and the number of estimated attempts is limited.
+// is below the least number of nodes, beyond the largest number of subgraphs, or saves less time than it
+// costs, or than the caller asks for, moves to a lower device, and the algorithm runs again. Small graphs:
+// each accelerator's subgraph is tried on each lower device, and the move after which a run takes least is
+// made. Others: moves are estimated from the borders of their subgraphs, all that save and do not touch each
+// other are made at once; if the run takes no less, the better half of them, and so on. Ends: a move lowers
+// the device of a unit. A move that alone saved nothing is not tried again, and the number of estimated
+// attempts is limited.
 
 #include "partition/partition.h"
 
@@ -28,6 +29,7 @@ namespace {
 constexpr std::size_t kExactUnits = 512;  // units times accelerators' subgraphs, for trying each move
 constexpr int kRuns = 64;                 // of the algorithm, for estimated moves
 constexpr int kLargeRuns = 6;             // the same, in graphs of more than kSmall units
+constexpr std::uint64_t kMostGain = std::uint64_t{1} << 38;  // in ns; no node takes longer (cost.cpp)
 
 class Planner {
  public:
@@ -37,7 +39,8 @@ class Planner {
         graph_(make_units(problem, options)),
         order_(execution_order(problem, graph_)),
         cost_(problem, graph_),
-        memory_(problem, graph_, order_) {
+        memory_(problem, graph_, order_),
+        least_gain_(static_cast<std::int64_t>(std::min(options.min_gain_ns, kMostGain))) {
     runs_ = graph_.size() <= kSmall ? kRuns : kLargeRuns;
     for (const Device& d : problem.devices) limited_ = limited_ || d.min_nodes > 1 || d.max_subgraphs;
   }
@@ -255,20 +258,24 @@ class Planner {
     return out;
   }
 
+  void move_for_time(std::span<const Index> units, Index to, std::int64_t saved_ns) {
+    move(units, to, saved_ns > 0 ? Reason::Cost : Reason::MinGain, saved_ns);
+  }
+
   bool try_each(const MoveEstimates& groups) {
     const std::int64_t now = cost_.total(labels_);
     // Time, least unit, device; then the group.
-    std::tuple<std::int64_t, Index, Index, Index> best{now, 0, 0, kNone};
+    std::tuple<std::int64_t, Index, Index, Index> best{now + least_gain_, 0, 0, kNone};
     for (Index g = 0; g < groups.group_count(); ++g) {
       if (groups.members(g).empty() || !cost_.known(groups.color(g))) continue;
       for (const Index to : groups.targets(g))
         if (const std::tuple next(time_with(groups.members(g), to), groups.members(g)[0], to, g);
-            std::get<0>(next) < now && next < best)
+            std::get<0>(next) < now + least_gain_ && next < best)
           best = next;
     }
     const auto [time, unit, to, group] = best;
     if (group == kNone) return false;
-    move(groups.members(group), to, Reason::Cost, now - time);
+    move_for_time(groups.members(group), to, now - time);
     run_algorithm();
     return true;
   }
@@ -280,7 +287,7 @@ class Planner {
       if (groups.members(g).empty() || groups.color(g) == graph_.host || !cost_.known(groups.color(g)))
         continue;
       if (refused_[groups.members(g)[0]] != 0) continue;
-      if (const Offer offer = groups.best_offer(g); offer.saved_ns > 0) offers.push_back(offer);
+      if (const Offer offer = groups.best_offer(g); offer.saved_ns > -least_gain_) offers.push_back(offer);
     }
     std::ranges::sort(offers, [&](const Offer& x, const Offer& y) {
       return std::pair(-x.saved_ns, groups.members(x.group)[0]) <
@@ -293,7 +300,7 @@ class Planner {
       for (const Index n : groups.neighbours(offer.group)) touched[n] = 1;
       taken.push_back(offer);
     }
-    // All at once; if that saves nothing, the better half.
+    // All at once; if that loses more than they have to gain, the better half.
     const std::int64_t now = cost_.total(labels_);
     while (!taken.empty() && runs_-- > 0) {
       const std::vector<Index> colors = graph_.color;
@@ -301,10 +308,9 @@ class Planner {
       const std::vector<MemoryCuts::Whole> cuts = cuts_;
       const std::size_t moves = moves_.size();
       const bool proven = proven_;
-      for (const Offer& offer : taken)
-        move(groups.members(offer.group), offer.to, Reason::Cost, offer.saved_ns);
+      for (const Offer& offer : taken) move_for_time(groups.members(offer.group), offer.to, offer.saved_ns);
       run_algorithm();
-      if (cost_.total(labels_) < now) return true;
+      if (cost_.total(labels_) < now + least_gain_ * static_cast<std::int64_t>(taken.size())) return true;
       graph_.color = colors;
       labels_ = labels;
       cuts_ = cuts;
@@ -323,6 +329,7 @@ class Planner {
   const std::vector<Index> order_;
   const CostModel cost_;
   MemoryModel memory_;
+  const std::int64_t least_gain_;
   bool limited_ = false;
 
   Labels labels_;

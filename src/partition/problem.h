@@ -131,6 +131,8 @@ struct Options {
   Algorithm algorithm = Algorithm::Grow;
   bool connected = false;  // for all accelerators, as Device::connected for one
   bool assigned = false;   // the caller has chosen the devices: only what does not fit a memory moves
+  // A subgraph moves to a lower device unless a run takes so much longer then; 0: where it takes less.
+  std::uint64_t min_gain_ns = 0;
 };
 
 // Returns what makes the problem ill-formed: lists of different lengths, a rank that is no permutation, a

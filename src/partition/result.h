@@ -16,14 +16,15 @@ enum class Reason : std::uint8_t {
   MinNodes,      // the subgraph had fewer nodes than its device asks for
   MaxSubgraphs,  // the device had more subgraphs than it takes
   Memory,        // the unit does not fit into the device's memory
+  MinGain,       // saves less time than asked for
 };
 
 // Nodes that went to a lower device than the first one that takes them.
 struct Move {
   Reason reason = Reason::Atomic;
   Index from = 0, to = 0;
-  std::vector<Index> nodes;   // in canonical execution order
-  std::int64_t saved_ns = 0;  // of Cost: in all, as estimated; of MinNodes and MaxSubgraphs: may be negative
+  std::vector<Index> nodes;      // in canonical execution order
+  std::int64_t saved_ns = 0;     // in all, as estimated; only that of Cost is above 0 for certain
   std::uint64_t need_bytes = 0;  // of Memory
   GroupKind kind = {};           // of Atomic: of the first group of the unit, in canonical order
   friend bool operator==(const Move&, const Move&) = default;

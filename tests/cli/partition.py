@@ -387,6 +387,56 @@ def test_costs(tool, folder):
     expect(len(manifest["subgraphs"]) == 3, shape_of(manifest))
 
 
+def test_least_gain(tool, folder):
+    """--min-gain gives back what a device does faster, but by less: here by 50 us less 30 us. Without costs
+    nothing is given back, and a warning says so."""
+    text = """g (float[1000] x) => (float[1000] y) { h = Erf (x)  a = Relu (h)  y = Erf (a) }"""
+    npu = profile(folder, "Relu", cost={"node_ns": 2000}, launch_ns=28000)
+    host = profile(folder, name="host", host=True, cost={"node_ns": 50000})
+    for gain, parts in (("0", 3), ("20000", 3), ("20001", 1)):
+        manifest, path = cut(tool, folder, text, "--min-gain", gain, devices=f"{npu},{host}")
+        expect(len(manifest["subgraphs"]) == parts, gain, shape_of(manifest))
+    absorbed = [{"from": "npu", "to": "host", "nodes": 1, "reason": "min_gain", "saved_ns": -20000}]
+    expect(manifest["partition"]["absorbed"] == absorbed, manifest["partition"]["absorbed"])
+    source = folder / "m.onnx"
+    for devices in (profile(folder, "Relu"), f"{npu}"):
+        done = tool(source, "--devices", devices, "--plan", "--min-gain", "1000000")
+        expect(done.returncode == 0 and "state no costs" in done.stderr, done.stderr)
+        expect("3 subgraphs" in done.stdout.decode(), done)
+    for wrong in ("-1", "x", "1.5", ""):
+        refused(tool(source, "--devices", npu, "--min-gain", wrong), USAGE, "--min-gain", "whole number")
+    given = ["--assignment", "given", "--min-gain", "5"]
+    refused(tool(source, "--devices", npu, *given), USAGE, "--min-gain", "--assignment given")
+
+
+def test_least_nodes(tool, folder):
+    """--min-nodes stands in place of the profiles' min_nodes, in both directions."""
+    source = folder / "m.onnx"
+    source.write_bytes(parser.parse_model(HEAD + FIG8).SerializeToString())
+    ops = ("Relu", "Add", "Mul", "Sigmoid")
+
+    def moved(devices, *words):
+        report = folder / "r.json"
+        done = tool(source, "-O0", "-q", "--devices", devices, "--plan", "--report", report, *words)
+        expect(done.returncode == 0, done.stderr)
+        found = json.loads(report.read_text())["partition"]["moved"]
+        return [(m["from"], m["to"], m["reason"], m["count"]) for m in found]
+
+    small = profile(folder, *ops, min_nodes=3)
+    one = [("npu", "cpu", "min_nodes", 1)]
+    expect(moved(small) == one, moved(small))
+    expect(moved(small, "--min-nodes", "1") == [], "1")
+    plain = profile(folder, *ops)
+    expect(moved(plain) == [], "plain")
+    expect(moved(plain, "--min-nodes", "3") == one, "3")
+    every = moved(plain, "--min-nodes", "4294967295")
+    expect(sum(m[3] for m in every) == 4 and {m[2] for m in every} == {"min_nodes"}, every)
+    for wrong in ("0", "-3", "4294967296", "9" * 30, "x", ""):
+        refused(tool(source, "--devices", plain, "--min-nodes", wrong), USAGE, "--min-nodes", "whole number")
+    given = ["--assignment", "given", "--min-nodes", "5"]
+    refused(tool(source, "--devices", plain, *given), USAGE, "--min-nodes", "--assignment given")
+
+
 def test_what_moved_is_told(tool, folder):
     """--plan says how many nodes left a device that takes them, and why."""
     source = folder / "m.onnx"

@@ -141,6 +141,8 @@ ENTRIES = {
     "--lower": [["--devices", "DEVICE_FILE", "--lower", when] for when in ("auto", "never")],
     "--assignment": "the nodes of golden cases name no devices",
     "--connected": [["--devices", "DEVICE_FILE", "--connected"]],
+    "--min-nodes": [["--devices", "DEVICE_FILE", "--min-nodes", "3"]],
+    "--min-gain": [["--devices", "DEVICE_FILE", "--min-gain", "1000000"]],
     "--plan": ENDS,
     "--parts": [["--devices", "DEVICE_FILE", "--parts", "never"]],
     "--parts-dir": [

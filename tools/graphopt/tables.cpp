@@ -160,17 +160,19 @@ std::string files_table(const Report& report, bool all) {
 }
 
 std::string partition_table(const PartitionStage::Report& p, bool all) {
-  std::string out =
-      fmt::format("graphopt: {} subgraph{} (algorithm {}); {} for this assignment of nodes to devices\n",
-                  p.subgraphs.size(), p.subgraphs.size() == 1 ? "" : "s", word(p.algorithm),
-                  p.proven ? "the fewest" : fmt::format("at least {}", p.switches));
+  std::string out = fmt::format(
+      "graphopt: {} subgraph{} (algorithm {}); lower bound for this assignment: {}\n", p.subgraphs.size(),
+      p.subgraphs.size() == 1 ? "" : "s", word(p.algorithm), p.proven ? p.subgraphs.size() : p.switches);
   std::uint64_t nodes = 0;
   for (const PartitionStage::Device& d : p.devices) nodes += d.nodes;
-  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}\n", "device", "subgraphs", "nodes", "of nodes");
+  const bool works = !p.devices.empty() && p.devices[0].work.has_value();
+  out += fmt::format("  {:<32}{:>12}{:>12}{:>12}{}\n", "device", "subgraphs", "nodes", "of nodes",
+                     works ? "   of multiply-adds" : "");
   for (const PartitionStage::Device& d : p.devices)
-    out += fmt::format("  {:<32}{:>12}{:>12}{:>11.1f}%\n", visible(d.id) + (d.host ? " (host)" : ""),
+    out += fmt::format("  {:<32}{:>12}{:>12}{:>11.1f}%{}\n", visible(d.id) + (d.host ? " (host)" : ""),
                        d.subgraphs, d.nodes,
-                       nodes == 0 ? 0.0 : 100.0 * static_cast<double>(d.nodes) / static_cast<double>(nodes));
+                       nodes == 0 ? 0.0 : 100.0 * static_cast<double>(d.nodes) / static_cast<double>(nodes),
+                       d.work ? fmt::format("{:>18.1f}%", 100.0 * *d.work) : "");
   out += fmt::format("  {:<32}{:>12}{:>24}\n", "values across borders", p.border_values,
                      p.border_values == 0 ? ""
                      : p.border_bytes     ? size_text(*p.border_bytes)

@@ -29,10 +29,12 @@ enum class MoveReason : std::uint8_t {
   MinNodes,      // the subgraph had fewer nodes than its device asks for
   MaxSubgraphs,  // the device had more subgraphs than it takes
   Memory,        // they do not fit into the device's memory
+  MinGain,       // the subgraph saved less time than --min-gain asks for
 };
 template <> struct Words<MoveReason> {
   static constexpr std::string_view plural = "reasons";
-  static constexpr std::array<std::string_view, 4> all = {"cost", "min_nodes", "max_subgraphs", "memory"};
+  static constexpr std::array<std::string_view, 5> all = {"cost", "min_nodes", "max_subgraphs", "memory",
+                                                          "min_gain"};
 };
 
 // Forms of a partitioned model for other programs (docs/exports.md).
@@ -62,6 +64,11 @@ struct PartitionStage {
         devices;  // "npu,gpu.json": profiles in the order in which they are tried; empty: no partition
     PartitionAlgorithm algorithm = PartitionAlgorithm::Grow;
     bool connected = false;  // subgraphs of accelerators are weakly connected
+    // The least number of nodes of an accelerator's subgraph, in place of that of its profile; at least 1.
+    std::optional<std::uint32_t> min_nodes;
+    // A subgraph of an accelerator makes a run faster by so many nanoseconds, or its nodes are on a lower
+    // device. Without costs in the profiles nothing moves for it.
+    std::uint64_t min_gain_ns = 0;
     // Nodes run where the model says; the profiles decide about those that name no device. Nothing moves to
     // save time or for limits of a profile. Without rules the model names ids of profiles.
     bool given = false;
@@ -79,6 +86,11 @@ struct PartitionStage {
     std::string id;
     bool host = false;
     std::uint64_t nodes = 0, subgraphs = 0;
+    // Multiply-adds of its nodes in one run, as inspect counts them: a formula over the symbols (empty:
+    // none), nodes that are not counted for unknown shapes, and where all devices have numbers the share.
+    std::string multiply_adds;
+    std::uint64_t uncounted_nodes = 0;
+    std::optional<double> work;
   };
   struct Subgraph {
     std::string id, device;

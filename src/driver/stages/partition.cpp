@@ -27,6 +27,7 @@
 #include "onnx/short_names.h"
 #include "partition/partition.h"
 #include "placement/given_devices.h"
+#include "placement/node_times.h"
 #include "placement/parts.h"
 #include "regions/region_functions.h"
 #include "support/utf8.h"
@@ -163,7 +164,7 @@ Status run_partition(Run& run) {
              "; subgraphs and devices are in the manifest only (--ir-version 10 raises it)");
   PartitionStage::Report& report = run.report.partition.emplace();
   report.algorithm = options.algorithm;
-  describe_partition(m, p, report);
+  describe_partition(m, *run.work->inference, p, report);
   for (std::string& text : partition_warnings(m, p)) run.warn(std::move(text));
   if (!run.specialized)  // each bucket has numbers
     if (auto text = open_dims_warning(run, p)) run.warn(*std::move(text));
@@ -187,8 +188,12 @@ void partition_json(const Report& r, Json& out) {
   const PartitionStage::Report& p = *r.partition;
   json = {{"algorithm", word(p.algorithm)}, {"devices", Json::array()}, {"subgraphs", Json::array()}};
   for (const PartitionStage::Device& d : p.devices)
-    json["devices"].push_back(
-        {{"id", d.id}, {"host", d.host}, {"nodes", d.nodes}, {"subgraphs", d.subgraphs}});
+    json["devices"].push_back({{"id", d.id},
+                               {"host", d.host},
+                               {"nodes", d.nodes},
+                               {"subgraphs", d.subgraphs},
+                               {"multiply_adds", d.multiply_adds.empty() ? Json() : Json(d.multiply_adds)},
+                               {"uncounted_nodes", d.uncounted_nodes}});
   for (const PartitionStage::Subgraph& s : p.subgraphs)
     json["subgraphs"].push_back({{"id", s.id},
                                  {"device", s.device},
@@ -240,6 +245,7 @@ partition::Options partition_options(const PartitionStage::Options& o) {
     case PartitionAlgorithm::Depth: out.algorithm = partition::Algorithm::Depth; break;
   }
   out.connected = o.connected;
+  out.min_gain_ns = o.min_gain_ns;
   out.assigned = o.given;
   return out;
 }
@@ -300,7 +306,16 @@ Status open_devices(Run& run) {
   if (Status s = check_layer_rules(run.options.partition, *devices); !s) return s;
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices = *std::move(devices);
-  const std::vector<Profile>& list = run.partitioned->devices;
+  std::vector<Profile>& list = run.partitioned->devices;
+  if (const auto least = run.options.partition.min_nodes)
+    for (Profile& p : list)
+      if (!p.host) p.min_nodes = *least;
+  const bool priced = knows_costs(list.back()) &&
+                      std::ranges::any_of(list, [](const Profile& p) { return !p.host && knows_costs(p); });
+  if (run.options.partition.min_gain_ns > 0 && !priced)
+    run.warn(
+        "--min-gain: the profiles state no costs of an accelerator and of the host, so no subgraph is "
+        "given back (docs/devices.md, keys cost and table)");
   const auto host = std::ranges::find(list, true, &Profile::host);
   if (list.back().host || run.options.partition.given) return Done{};
   run.warn("--devices: " + host[1].id + " is after the host " + host->id +
