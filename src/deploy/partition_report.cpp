@@ -135,6 +135,7 @@ std::string why_moved(const Partitioned& p, NodeId n, std::size_t device) {
       case partition::Reason::MinNodes: return "its subgraph would have fewer nodes than min_nodes";
       case partition::Reason::MaxSubgraphs: return "the device would have more subgraphs than max_subgraphs";
       case partition::Reason::Memory: return "it does not fit into the device's memory";
+      case partition::Reason::MinGain: return "its subgraph would save less time than --min-gain asks for";
       case partition::Reason::Atomic: break;
     }
     switch (move.kind) {
