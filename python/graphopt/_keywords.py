@@ -81,6 +81,10 @@ class Options(InspectOptions, total=False):
     """Run nodes where the model says; RULES: 'npu(=s0,enc); cpu(=s1)'."""
     connected: bool
     """Put only connected nodes into one subgraph of an accelerator."""
+    min_nodes: int
+    """Least nodes of a subgraph, in place of the profiles' min_nodes."""
+    min_gain: int
+    """Time in ns that a subgraph must save, by the costs of the profiles."""
     plan: bool
     """Only plan the subgraphs, and write nothing; the table is in `Report.log`."""
     parts: Literal["auto", "never"]
@@ -157,6 +161,8 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "lower": ("--lower", "choice", ("auto", "never")),
     "assignment": ("--assignment", "text", ("given",)),
     "connected": ("--connected", "flag", ()),
+    "min_nodes": ("--min-nodes", "count", ()),
+    "min_gain": ("--min-gain", "count", ()),
     "plan": ("--plan", "flag", ()),
     "parts": ("--parts", "choice", ("auto", "never")),
     "manifest": ("--manifest", "file", ()),

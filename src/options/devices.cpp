@@ -122,7 +122,7 @@ void add_device_rows(Rows& rows) {
   rows.push_back({{.name = "--min-nodes",
                    .group = kGroup,
                    .value = "N",
-                   .help = "least nodes of an accelerator's subgraph, over the profiles' min_nodes",
+                   .help = "least nodes of a subgraph, in place of the profiles' min_nodes",
                    .form = OptionForm::Count,
                    .changes_result = true,
                    .stage = "partition"},

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include "graphopt/stages/load.h"
 #include "onnx/fields.h"
 #include "onnx/reader.h"
 
