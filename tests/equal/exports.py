@@ -38,7 +38,6 @@ SHORT_DEVICES = ["nnapi"]
 BUCKETS = {
     "ort_bert_contrib": ["seq"],
     "fp16_bert": ["batch", "seq"],
-    "sr_espcn": ["batch"],
 }  # and their symbols
 DECODERS = {"hf_gpt2_past", "hf_gpt2_op23", "hf_llama", "hf_llama_deep", "q4_llama"}
 OPTION = "session.layer_assignment_settings"

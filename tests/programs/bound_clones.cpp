@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "driver/clean_up.h"
+#include "ir/made_names.h"
 #include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "shapes/bind.h"
@@ -48,7 +49,9 @@ Bindings parse(std::span<char*> words) {
 Status optimize(const Model& loaded, const std::string& path, const Bindings& bindings) {
   Work work;
   work.model = loaded.clone();
+  work.file_names = work.model.names.size();
   work.file_values = work.model.value_count();
+  work.file_nodes = work.model.node_count();
   Result<InferOptions> bound = bind(work.model, bindings);
   if (!bound) return bound.errors();
   work.inference.emplace(work.model, *std::move(bound));
@@ -56,6 +59,7 @@ Status optimize(const Model& loaded, const std::string& path, const Bindings& bi
   CleanUpHooks hooks;
   hooks.bound = specializes(bindings);
   if (Status clean = clean_up({}, work, hooks); !clean) return clean;
+  name_made(work.model, work.file_names, work.file_nodes);
   const Model& model = work.model;
   const std::vector<TypeOverride> types =
       written_types(work.model, *work.inference,

@@ -10,7 +10,7 @@ namespace graphopt {
 namespace {
 
 TEST(FactsKernels, WhatTheTableDoesNotKnowIsNo) {
-  EXPECT_EQ(computed_by(OpKind::NonZero, 13, DType::Float), Computed::Unknown);  // no row
+  EXPECT_EQ(computed_by(OpKind::Det, 13, DType::Float), Computed::Unknown);  // no row
   EXPECT_EQ(computed_by(OpKind::Opaque, 13, DType::Float), Computed::Unknown);
   EXPECT_EQ(computed_by(OpKind::Gemm, 6, DType::Float), Computed::Unknown);  // before its first row
   EXPECT_EQ(computed_by(OpKind::Gemm, 0, DType::Float), Computed::Unknown);

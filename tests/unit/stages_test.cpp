@@ -58,21 +58,21 @@ std::string fields(const std::string& text) {
 // "-": null, as docs/report.md says of what did not run.
 TEST(Stages, ReportTheirFieldsInTheirOrder) {
   Report report;
-  EXPECT_EQ(
-      fields(to_json(report)),
-      "format_number version input output before after seconds stages limits data_files -inference "
-      "false_claims "
-      "-buckets passes moves costs explain -fold rounds rewrites stopped -lowered -specialize -region_form "
-      "-regions -launches -partition -check files kept_data warnings errors ");
+  EXPECT_EQ(fields(to_json(report)),
+            "format_number version input output before after seconds stages limits data_files -inference "
+            "false_claims "
+            "-buckets passes moves costs explain -fold rounds rewrites stopped -lowered -narrowed "
+            "-specialize -region_form "
+            "-regions -launches -partition -check files kept_data warnings errors ");
   report.regions.emplace().regions.push_back({"0", {"a", "y"}, "y", "Conv", {}});
   report.infer.emplace().false_claims.push_back({"v", "float[3]", "float[4]"});
   report.check.emplace();
-  EXPECT_EQ(
-      fields(to_json(report)),
-      "format_number version input output before after seconds stages limits data_files inference "
-      "false_claims "
-      "-buckets passes moves costs explain -fold rounds rewrites stopped -lowered -specialize region_form "
-      "regions launches -partition check files kept_data warnings errors ");
+  EXPECT_EQ(fields(to_json(report)),
+            "format_number version input output before after seconds stages limits data_files inference "
+            "false_claims "
+            "-buckets passes moves costs explain -fold rounds rewrites stopped -lowered -narrowed "
+            "-specialize region_form "
+            "regions launches -partition check files kept_data warnings errors ");
 }
 
 TEST(Stages, ReportWhatTheyFound) {
