@@ -4,6 +4,7 @@
 // visited, lowest order first, so that a node is inferred at most once per update (bodies of loops: until
 // they are stable).
 #include <algorithm>
+#include <utility>
 
 #include "infer/context.h"
 
@@ -263,6 +264,9 @@ void Inference::infer_in_trial(std::span<const NodeId> nodes) {
     if (s.m.alive(s.pending_values[i])) s.see_constant(s.pending_values[i]);
   s.infer_alone(nodes);
   s.tried.insert(s.tried.end(), nodes.begin(), nodes.end());
+  for (const NodeId n : nodes)
+    for (const ValueId v : s.m.outputs(n))
+      if (v && v.index() < s.values_before) s.tried_values.push_back(v);
 }
 
 void Inference::assume_in_trial(ValueId v, TypeId type) { s_->types[v.index()] = type; }
@@ -272,7 +276,9 @@ void Inference::trial_begun() {
   s.pending_before = s.pending.size();
   s.pending_values_before = s.pending_values.size();
   s.nodes_before = s.m.node_count();
+  s.values_before = s.m.value_count();
   s.tried.clear();
+  s.tried_values.clear();
 }
 
 void Inference::trial_kept() {
@@ -287,6 +293,11 @@ void Inference::trial_undone() {
   s.pending.resize(s.pending_before);
   s.pending_values.resize(s.pending_values_before);
   std::erase_if(s.tried, [&s](NodeId n) { return n.index() >= s.nodes_before; });
+  // A new node of the trial may have made a value that is another node's again.
+  for (const ValueId v : s.tried_values)
+    if (const NodeId n = s.m.value(v).def) s.tried.push_back(n);
+  std::ranges::sort(s.tried, {}, [&s](NodeId n) { return std::pair(s.m.node(n).graph, s.m.node(n).order); });
+  s.tried.erase(std::unique(s.tried.begin(), s.tried.end()), s.tried.end());
   s.infer_alone(s.tried);
 }
 

@@ -99,10 +99,12 @@ struct Inference::State {
   std::vector<bool> queued;     // by node
   std::vector<NodeId> pending;  // reported by the model, not visited yet
   std::vector<ValueId> pending_values;
-  // For trials: how many were pending before, and which nodes were inferred in it.
+  // For trials: how many there were before, which nodes were inferred in it, and which of their results there
+  // were before.
   std::size_t pending_before = 0, pending_values_before = 0;
-  std::size_t nodes_before = 0;
+  std::size_t nodes_before = 0, values_before = 0;
   std::vector<NodeId> tried;
+  std::vector<ValueId> tried_values;
   GraphId trying;  // readers of what changes in this graph are not queued
 
   std::vector<CallFrame> calls;
