@@ -12,12 +12,12 @@
 #include "driver/narrowing.h"
 #include "driver/partitioned.h"
 #include "driver/stages/stage.h"
+#include "driver/tried_model.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
 #include "lower/narrow.h"
 #include "lower/why_not_lowered.h"
 #include "placement/node_times.h"
-#include "placement/placement.h"
 
 namespace graphopt {
 namespace {
@@ -54,8 +54,11 @@ class Lowerer {
         if (Status tried = try_partitions(kept); !tried) return tried;
       Journal journal(left());
       journal.begin_pass(kLowerPass);
-      const std::vector<LoweredNode> done = lower_in(work_.model, *work_.inference, journal, kept);
-      const auto narrowed = narrow_in(journal);
+      const PassOptions pass = pass_options(options_);
+      PassContext context{
+          .model = work_.model, .infer = *work_.inference, .journal = journal, .options = pass};
+      const std::vector<LoweredNode> done = lower_in(context, kept);
+      const auto narrowed = narrow_in(context);
       if (!narrowed) return narrowed.errors();
       if (done.empty() && narrowed->empty()) return Done{};
       if (auto broken = verify(work_.model)) {
@@ -90,45 +93,33 @@ class Lowerer {
     return work_.rewrite_budget - std::min(work_.rewrite_budget, work_.pipeline.rewrites);
   }
 
-  std::vector<LoweredNode> lower_in(Model& m, Inference& inference, Journal& journal,
-                                    const std::unordered_set<NodeId>& kept) const {
-    const PassOptions pass = pass_options(options_);
-    PassContext context{.model = m, .infer = inference, .journal = journal, .options = pass};
-    return lower(context, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
+  std::vector<LoweredNode> lower_in(PassContext& c, const std::unordered_set<NodeId>& kept) const {
+    return lower(c, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
   }
 
   // Makes integers int32 where the partition becomes better by it.
-  Result<std::vector<NarrowedSet>> narrow_in(Journal& journal) const {
+  Result<std::vector<NarrowedSet>> narrow_in(PassContext& c) const {
     std::unordered_set<NodeId> kept;
     const auto any = find_narrowed(options_, work_, should_stop_, kept);
     if (!any) return any.errors();
     if (!*any) return std::vector<NarrowedSet>{};
-    work_.inference->run();  // as in the trials: it may know more than after a lowering that was undone
-    const PassOptions pass = pass_options(options_);
-    PassContext context{.model = work_.model, .infer = *work_.inference, .journal = journal, .options = pass};
-    return narrow(context, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
+    return narrow(c, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
   }
 
   // Finds the nodes whose lowering does not pay: in the partition of the lowered model, what stands in their
   // place is on the host.
   Status try_partitions(std::unordered_set<NodeId>& kept) const {
+    const PassOptions pass = pass_options(options_);
     for (int trial = 0; trial < kMostTrials; ++trial) {
-      Model m = work_.model.clone();
-      Inference inference(m, work_.inference->options());
-      inference.run();
-      Journal journal;
-      journal.begin_pass(kLowerPass);
-      const std::vector<LoweredNode> done = lower_in(m, inference, journal, kept);
-      const Placement placement = place(m, inference, work_.devices);
-      const auto found = partition::partition(placement.problem, partition_options(options_.partition));
-      if (!found) return found.errors();
-      std::vector<bool> on_host(m.node_count());
-      for (std::size_t k = 0; k < placement.nodes.size(); ++k)
-        on_host[placement.nodes[k].index()] = work_.devices[found->devices[found->subgraph_of[k]]].host;
+      TriedModel tried(work_);
+      PassContext context = tried.context(pass);
+      const std::vector<LoweredNode> done = lower_in(context, kept);
+      const auto plan = plan_figures(options_, tried.model, tried.inference, work_.devices);
+      if (!plan) return plan.errors();
+      const auto is_on_host = [&](NodeId n) { return tried.model.alive(n) && plan->on_host[n.index()]; };
       const std::size_t before = kept.size();
       for (const LoweredNode& l : done)
-        if (std::ranges::any_of(l.made, [&](NodeId n) { return m.alive(n) && on_host[n.index()]; }))
-          kept.insert(l.node);
+        if (std::ranges::any_of(l.made, is_on_host)) kept.insert(l.node);
       if (kept.size() == before) break;
     }
     return Done{};
@@ -206,15 +197,13 @@ Status lower_model(const Options& options, Work& work, const std::function<bool(
 std::vector<CleanUpStage::Refused> explain_lowering(const Options& options, const Work& work) {
   const std::vector<std::string>& asked = options.clean_up.explain;
   const auto is_about = [](const std::string& item) {
-    return item.starts_with(kLowerPass) || item.starts_with("all");
+    return explained_pass(item) == kLowerPass || explained_pass(item) == "all";
   };
   if (work.left_alone || std::ranges::none_of(asked, is_about)) return {};
-  Model m = work.model.clone();
-  Inference inference(m, work.inference->options());
-  inference.run();
-  Journal journal;
+  TriedModel tried(work);
+  Model& m = tried.model;
   const PassOptions pass = pass_options(options);
-  PassContext context{.model = m, .infer = inference, .journal = journal, .options = pass};
+  PassContext context = tried.context(pass);
   LoweringReasons reasons(context, work.devices);
   const ExplainWishes wishes(options.clean_up, m);
   // Of all nodes only those that something can be said of.

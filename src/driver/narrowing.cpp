@@ -1,24 +1,21 @@
 #include "driver/narrowing.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "driver/partitioned.h"
+#include "driver/tried_model.h"
 #include "lower/narrow.h"
-#include "placement/placement.h"
 
 namespace graphopt {
 namespace {
 
 constexpr int kMostPlans = 16;
 
-struct PlanSize {
-  std::size_t subgraphs = 0, host_nodes = 0;
-  bool better_than(const PlanSize& o) const {
-    return subgraphs <= o.subgraphs && host_nodes <= o.host_nodes &&
-           (subgraphs < o.subgraphs || host_nodes < o.host_nodes);
-  }
-};
+bool is_better(const PlanFigures& a, const PlanFigures& b) {
+  return a.subgraphs <= b.subgraphs && a.host_nodes <= b.host_nodes &&
+         (a.subgraphs < b.subgraphs || a.host_nodes < b.host_nodes);
+}
 
 class NarrowTrials {
  public:
@@ -34,10 +31,10 @@ class NarrowTrials {
     std::vector<std::vector<NodeId>> sets;
     const auto all = plan(kept, &sets);
     if (!all) return all.errors();
-    if (sets.empty()) return false;
-    auto best = plan_of(work_.model, *work_.inference);
+    if (!*all) return false;
+    auto best = plan_figures(options_, work_.model, *work_.inference, work_.devices);
     if (!best) return best.errors();
-    if (all->better_than(*best)) return true;
+    if (is_better(**all, *best)) return true;
     // Of each list that is left: the sets from first to last, without it.
     std::vector<bool> taken(sets.size());
     std::vector<std::pair<std::size_t, std::size_t>> todo{{0, sets.size()}};
@@ -57,11 +54,11 @@ class NarrowTrials {
         if (!taken[i] && (i < first || i >= last)) without.insert(sets[i].begin(), sets[i].end());
       const auto found = plan(without, nullptr);
       if (!found) return found.errors();
-      if (!found->better_than(*best)) {
+      if (!*found || !is_better(**found, *best)) {
         halve(first, last);
         continue;
       }
-      best = found;
+      best = **found;
       std::fill(taken.begin() + static_cast<std::ptrdiff_t>(first),
                 taken.begin() + static_cast<std::ptrdiff_t>(last), true);
     }
@@ -74,31 +71,20 @@ class NarrowTrials {
   }
 
  private:
-  // Of the model in which all sets are narrowed that have no node in `kept`.
-  Result<PlanSize> plan(const std::unordered_set<NodeId>& kept,
-                        std::vector<std::vector<NodeId>>* sets) const {
-    Model m = work_.model.clone();
-    Inference inference(m, work_.inference->options());
-    inference.run();
-    Journal journal;
+  // Of the model in which all sets are narrowed that have no node in `kept`; nothing where none is.
+  Result<std::optional<PlanFigures>> plan(const std::unordered_set<NodeId>& kept,
+                                          std::vector<std::vector<NodeId>>* sets) const {
+    TriedModel tried(work_);
     const PassOptions pass;
-    PassContext context{.model = m, .infer = inference, .journal = journal, .options = pass};
+    PassContext context = tried.context(pass);
     std::vector<NarrowedSet> done =
         narrow(context, {.devices = work_.devices, .kept = &kept, .should_stop = should_stop_});
-    if (done.empty()) return PlanSize{};
+    if (done.empty()) return std::optional<PlanFigures>();
     if (sets != nullptr)
       for (NarrowedSet& s : done) sets->push_back(std::move(s.nodes));
-    return plan_of(m, inference);
-  }
-
-  Result<PlanSize> plan_of(Model& m, const Inference& inference) const {
-    const Placement placement = place(m, inference, work_.devices);
-    const auto found = partition::partition(placement.problem, partition_options(options_.partition));
+    Result<PlanFigures> found = plan_figures(options_, tried.model, tried.inference, work_.devices);
     if (!found) return found.errors();
-    PlanSize out{.subgraphs = found->devices.size(), .host_nodes = 0};
-    for (std::size_t k = 0; k < placement.nodes.size(); ++k)
-      out.host_nodes += work_.devices[found->devices[found->subgraph_of[k]]].host ? 1 : 0;
-    return out;
+    return std::optional<PlanFigures>(*std::move(found));
   }
 
   const Options& options_;

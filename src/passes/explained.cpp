@@ -11,8 +11,6 @@
 namespace graphopt {
 namespace {
 
-// An item is "PASS" or "PASS:NODE".
-std::string pass_of(std::string_view item) { return std::string(item.substr(0, item.find(':'))); }
 std::string node_of(std::string_view item) {
   const std::size_t colon = item.find(':');
   return colon == std::string_view::npos ? std::string() : std::string(item.substr(colon + 1));
@@ -54,10 +52,12 @@ RefusedCandidate with_new_names(RefusedCandidate r, const Model& m, const Rename
 
 }  // namespace
 
+std::string explained_pass(std::string_view item) { return std::string(item.substr(0, item.find(':'))); }
+
 ExplainWishes::ExplainWishes(const CleanUpStage::Options& options, const Model& m) {
   bool any_node = false;
   for (const std::string& item : options.explain) {
-    Wish& wish = wishes_.emplace_back(Wish{pass_of(item), node_of(item), {}});
+    Wish& wish = wishes_.emplace_back(Wish{explained_pass(item), node_of(item), {}});
     if (wish.node.empty()) continue;
     wish.names.insert(wish.node);
     any_node = true;
@@ -92,7 +92,7 @@ std::vector<std::string> ExplainWishes::nodes() const {
 std::vector<std::string> explained_passes(const CleanUpStage::Options& options) {
   std::vector<std::string> names;
   for (const std::string& item : options.explain) {
-    if (const std::string pass = pass_of(item); pass != "all") names.push_back(pass);
+    if (const std::string pass = explained_pass(item); pass != "all") names.push_back(pass);
     else
       for (const PassInfo* p : all_passes()) names.emplace_back(p->name);
   }
@@ -156,7 +156,7 @@ std::vector<std::string> named_but_left_out(const CleanUpStage::Options& options
     out.push_back(option + ": pass '" + name + "' did not run: " + why);
   };
   for (const std::string& name : options.passes) look("--passes", name);
-  for (const std::string& text : options.explain) look("--explain", pass_of(text));
+  for (const std::string& text : options.explain) look("--explain", explained_pass(text));
   return out;
 }
 

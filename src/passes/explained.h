@@ -16,6 +16,9 @@ namespace graphopt {
 // The stage that can be asked for like a pass; its rewrites have this name in reports of --bisect, too.
 inline constexpr std::string_view kLowerPass = "lower";
 
+// Returns PASS of an item of Options::explain, which is "PASS" or "PASS:NODE".
+std::string explained_pass(std::string_view item);
+
 // Which nodes the options ask about.
 class ExplainWishes {
  public:

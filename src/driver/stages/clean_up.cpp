@@ -98,9 +98,7 @@ void report_moves(Run& run, const Logs& logs, const RenamedValues& renamed) {
                             to_string(place_of(run.work->model, m.place)), cost(m.before), cost(m.after)});
   for (const GraphCost& c : log.costs) report.costs.push_back({c.name, cost(c.before), cost(c.after)});
   report.explain = asked_refusals(logs.refusals, run.work->model, renamed, run.options.clean_up);
-  const auto names_lower = [](const std::string& item) {
-    return item == kLowerPass || item.starts_with(std::string(kLowerPass) + ':');
-  };
+  const auto names_lower = [](const std::string& item) { return explained_pass(item) == kLowerPass; };
   if (std::ranges::any_of(run.options.clean_up.explain, names_lower) && !is_wanted(Stage::Lower, run.options))
     run.warn("--explain: lower did not run: nodes are lowered with --devices, without --bucket, from -O1 on");
   for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
