@@ -37,6 +37,10 @@ class ExpansionRule : public Rule {
   static void give_result(Model& m, NodeId n, ValueId v, std::size_t slot = 0);
 };
 
+// Returns the nodes that an expansion of root has written: those with ids from `made_from` on, and root where
+// it stays, in their order.
+std::vector<NodeId> written_nodes(const Model& m, std::size_t made_from, NodeId root);
+
 struct Expansion {
   Exact exact;
   std::unique_ptr<Rule> (*make)();

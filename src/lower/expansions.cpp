@@ -1,6 +1,8 @@
 // The one list of expansions, by families (expansion.h).
 #include "lower/expansion.h"
 
+#include <algorithm>
+
 namespace graphopt {
 
 void ExpansionRule::give_result(Model& m, NodeId n, ValueId v, std::size_t slot) {
@@ -9,6 +11,15 @@ void ExpansionRule::give_result(Model& m, NodeId n, ValueId v, std::size_t slot)
   const ValueId result = m.detach_output(n, slot);
   m.drop_output(by, at);
   m.attach_output(by, at, result);
+}
+
+std::vector<NodeId> written_nodes(const Model& m, std::size_t made_from, NodeId root) {
+  std::vector<NodeId> out;
+  for (std::size_t i = made_from; i < m.node_count(); ++i)
+    if (m.alive(NodeId{i})) out.push_back(NodeId{i});
+  if (m.alive(root)) out.push_back(root);
+  std::ranges::sort(out, {}, [&m](NodeId n) { return m.node(n).order; });
+  return out;
 }
 
 std::vector<Expansion> all_expansions() {

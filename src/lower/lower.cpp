@@ -251,11 +251,7 @@ class Search {
       const std::size_t made_from = m_.node_count();
       rules[choice]->apply(c_, n);
       dead_.sweep();
-      std::vector<NodeId> written;
-      for (std::size_t i = made_from; i < m_.node_count(); ++i)
-        if (m_.alive(NodeId{i})) written.push_back(NodeId{i});
-      if (m_.alive(n)) written.push_back(n);
-      std::ranges::sort(written, {}, [this](NodeId w) { return m_.node(w).order; });
+      const std::vector<NodeId> written = written_nodes(m_, made_from, n);
       c_.infer.infer_in_trial(written);
       for (const NodeId w : written) {
         if ((policy_.supporting(w) & bit) != 0) continue;

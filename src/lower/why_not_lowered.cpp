@@ -10,20 +10,6 @@
 #include "rewrite/why.h"
 
 namespace graphopt {
-namespace {
-
-// Returns the nodes that the trial added or changed, in their order.
-std::vector<NodeId> written_nodes(const Model& m, std::size_t made_from, NodeId root) {
-  std::vector<NodeId> out;
-  for (std::size_t i = made_from; i < m.node_count(); ++i)
-    if (m.alive(NodeId{i})) out.push_back(NodeId{i});
-  if (m.alive(root)) out.push_back(root);
-  std::ranges::sort(out, {}, [&m](NodeId n) { return m.node(n).order; });
-  return out;
-}
-
-}  // namespace
-
 struct LoweringReasons::State {
   PassContext& c;
   DevicePolicy policy;
