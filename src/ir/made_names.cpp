@@ -61,7 +61,7 @@ class Namer {
     State state = State::New;
     bool single = false;  // has one use
   };
-  static constexpr std::uint32_t kNot = 0xFFFFFFFFu, kNotInFile = 0xFFFFFFFFu;
+  static constexpr std::uint32_t kNot = 0xFFFFFFFFu;
 
   bool is_made(NameId name) const { return name.index() >= file_names_; }
 
@@ -186,8 +186,6 @@ class Namer {
 
   // --- names -----------------------------------------------------------------------------------------------
 
-  bool is_named(NodeId n) const { return m_.node(n).name && m_.node(n).name != kEmptyName; }
-
   std::string name_from(const Label& label, NodeId n) const {
     return joined_name(label.text, m_.text(m_.op(n).type));
   }
@@ -198,7 +196,7 @@ class Namer {
     for (std::size_t i = 0; i < m_.node_count(); ++i) {
       const NodeId n{i};
       if (!m_.alive(n) || m_.is_return(n)) continue;
-      const bool named = is_named(n);
+      const bool named = has_name(m_, n);
       if (named ? !is_made(m_.node(n).name) : i < file_nodes_) {
         if (named) taken.add(m_.node(n).name);
         continue;
@@ -206,7 +204,7 @@ class Namer {
       const ValueId result = main_result(n);
       const Label label = result ? label_of(result) : Label{};
       // A name of a pass's own node ends in a number for another reason.
-      NameId base = named && m_.node(n).file_index != kNotInFile ? copied(m_.node(n).name) : NameId{};
+      NameId base = named && m_.node(n).file_index != Node::kNotInFile ? copied(m_.node(n).name) : NameId{};
       if (!base) base = m_.names.intern(name_from(label, n));
       wishes.push_back({base, label.text, label.distance, label.hash, n.index()});
     }
@@ -220,9 +218,9 @@ class Namer {
     const NodeId n = m_.value(v.value).def;
     if (!n)
       return joined_name(v.label.text, v.single ? role_of(m_.text(m_.value(v.value).name)) : "constant");
-    if (is_named(n) && n.index() < file_nodes_ && !is_made(m_.node(n).name))
+    if (has_name(m_, n) && n.index() < file_nodes_ && !is_made(m_.node(n).name))
       return std::string(m_.text(m_.node(n).name)) + "_moved";
-    return (is_named(n) ? std::string(m_.text(m_.node(n).name)) : name_from(v.label, n)) + "_output_" +
+    return (has_name(m_, n) ? std::string(m_.text(m_.node(n).name)) : name_from(v.label, n)) + "_output_" +
            std::to_string(m_.value(v.value).def_slot);
   }
 

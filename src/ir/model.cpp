@@ -232,7 +232,7 @@ Place place_of(const Model& m, NodeId n) {
                                  : std::string(m.text(op.domain)) + "::" + std::string(m.text(op.type));
   if (node.name && node.name != kEmptyName) {
     p.node = m.text(node.name);
-  } else if (node.file_index != 0xFFFFFFFFu) {
+  } else if (node.file_index != Node::kNotInFile) {
     p.node = "#" + std::to_string(node.file_index);
   } else if (const ValueId out = m.output(n, 0)) {
     p.node = "of '" + std::string(m.text(m.value(out).name)) + "'";

@@ -80,10 +80,11 @@ struct Node {
   std::uint32_t output_count = 0;
   std::uint32_t first_attr = 0;
   std::uint32_t attr_count = 0;
-  std::uint64_t overwrites = 0;            // operands whose memory its kernel writes, a bit each
-  NameId name;                             // kEmptyName when it has none
-  Bytes proto;                             // the NodeProto in the file; empty for made nodes
-  std::uint32_t file_index = 0xFFFFFFFFu;  // position in the file's graph, for messages
+  std::uint64_t overwrites = 0;           // operands whose memory its kernel writes, a bit each
+  NameId name;                            // kEmptyName when it has none
+  Bytes proto;                            // the NodeProto in the file; empty for made nodes
+  std::uint32_t file_index = kNotInFile;  // position in the file's graph, for messages
+  static constexpr std::uint32_t kNotInFile = 0xFFFFFFFFu;
 };
 
 // How many values and how many nodes have each name, by NameId.

@@ -29,8 +29,6 @@ bool is_constant_of_body(const Model& m, NodeId n) {
   return m.kind(n) == OpKind::Constant && m.graph(m.node(n).graph).parent;
 }
 
-bool has_no_name(const Model& m, NodeId n) { return !m.node(n).name || m.node(n).name == kEmptyName; }
-
 std::string_view stem_of_first_result(const Model& m, NodeId n) {
   for (const ValueId v : m.outputs(n))
     if (v) return value_stem(m.text(m.value(v).name));
@@ -41,10 +39,7 @@ std::string proposal(const Model& m, NodeId n) {
   return joined_name(stem_of_first_result(m, n), m.text(m.op(n).type));
 }
 
-bool is_made(const Model& m, NodeId n) {
-  constexpr std::uint32_t kNotInFile = 0xFFFFFFFFu;
-  return m.node(n).file_index == kNotInFile;
-}
+bool is_made(const Model& m, NodeId n) { return m.node(n).file_index == Node::kNotInFile; }
 
 }  // namespace
 
@@ -136,11 +131,11 @@ void name_nodes(Model& m, Unnamed which, std::size_t first) {
   each_node([&](NodeId n) {
     if (n.index() < first) return;
     if (which == Unnamed::Made) {
-      if (is_made(m, n) && has_no_name(m, n) && !is_in_function(m, m.node(n).graph)) unnamed.push_back(n);
+      if (is_made(m, n) && !has_name(m, n) && !is_in_function(m, m.node(n).graph)) unnamed.push_back(n);
       return;
     }
     if (is_in_function(m, m.node(n).graph) || is_constant_of_body(m, n)) return;
-    if (has_no_name(m, n) || !is_utf8(m.text(m.node(n).name))) return unnamed.push_back(n);
+    if (!has_name(m, n) || !is_utf8(m.text(m.node(n).name))) return unnamed.push_back(n);
     if (!once.add(m.node(n).name)) twice.add(m.node(n).name);
     named.push_back(n);
   });
@@ -156,7 +151,7 @@ void name_nodes(Model& m, Unnamed which, std::size_t first) {
   for (const NodeId n : unnamed) wish(n, m.names.intern(proposal(m, n)));
   if (wishes.empty()) return;
   each_node([&](NodeId n) {
-    if (!has_no_name(m, n) && !twice.has(m.node(n).name)) taken.add(m.node(n).name);
+    if (has_name(m, n) && !twice.has(m.node(n).name)) taken.add(m.node(n).name);
   });
   const std::vector<NameId> granted = grant(m.names, wishes, taken);
   for (std::size_t i = 0; i < wishes.size(); ++i)
@@ -164,7 +159,7 @@ void name_nodes(Model& m, Unnamed which, std::size_t first) {
 }
 
 std::string name_or_proposal(const Model& m, NodeId n) {
-  return has_no_name(m, n) ? proposal(m, n) : std::string(m.text(m.node(n).name));
+  return !has_name(m, n) ? proposal(m, n) : std::string(m.text(m.node(n).name));
 }
 
 }  // namespace graphopt

@@ -37,6 +37,8 @@ void name_nodes(Model& m, Unnamed which, std::size_t first = 0);
 // Returns the name of a node, or the one that name_nodes would give to it if no other node had it.
 std::string name_or_proposal(const Model& m, NodeId n);
 
+inline bool has_name(const Model& m, NodeId n) { return m.node(n).name && m.node(n).name != kEmptyName; }
+
 // --- the parts of names, for made_names.h ------------------------------------------------------------------
 
 // Returns the name of a value without marks of exporters, as a part of the text; "" where it is not UTF-8.
