@@ -30,6 +30,13 @@ Result<bool> read_flag(std::string_view option, std::string_view text);
 Result<std::uint64_t> read_bytes(std::string_view option, std::string_view text);
 // "10", "0.5", "10s", "5m", "1h"; above 0.
 Result<double> read_seconds(std::string_view option, std::string_view text);
+// A whole number in a range, both ends included. `problem` is the error's: "is not a number of seeds".
+struct CountForm {
+  std::int64_t least = 0, most = 0;
+  std::string_view problem;
+  std::string remedy;
+};
+Result<std::int64_t> read_count(std::string_view option, std::string_view text, const CountForm& form);
 // The place of `text` among the names.
 Result<std::size_t> read_choice(std::string_view option, std::string_view text,
                                 const std::vector<std::string_view>& names);
@@ -100,6 +107,23 @@ template <class T, class At> OptionRow<T> file_row(OptionInfo info, std::string_
     return Done{};
   };
   return row;
+}
+
+// A whole number; 0: not given.
+template <class T, class At> OptionRow<T> count_row(OptionInfo info, CountForm form, At at) {
+  const std::string_view name = info.name;
+  info.form = OptionForm::Count;
+  return {std::move(info),
+          [name, form, at](T& o, std::string_view text) -> Status {
+            const Result<std::int64_t> value = read_count(name, text, form);
+            if (!value) return value.errors();
+            at(o) = static_cast<std::remove_cvref_t<decltype(at(o))>>(*value);
+            return Done{};
+          },
+          [at](const T& o) -> std::optional<OptionValue> {
+            if (at(o) == 0) return std::nullopt;
+            return OptionValue(static_cast<std::int64_t>(at(o)));
+          }};
 }
 
 template <class T, class At> OptionRow<T> bytes_row(OptionInfo info, At at) {

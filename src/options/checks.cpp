@@ -6,15 +6,6 @@
 namespace graphopt {
 namespace {
 
-// As many input sets as a person waits for.
-Status set_seeds(Options& o, std::string_view text) {
-  const auto number = parse_integer(text);
-  if (!number || *number < 1 || *number > 1000)
-    return wrong_value("--check", text, "is not a number of seeds", "give 1 to 1000, as in --check=3");
-  o.check.seeds = static_cast<int>(*number);
-  return Done{};
-}
-
 Status set_tolerance(Options& o, std::string_view text) {
   const auto number = parse_tolerance(text);
   if (!number)
@@ -28,18 +19,16 @@ Status set_tolerance(Options& o, std::string_view text) {
 
 void add_check_rows(Rows& rows) {
   constexpr std::string_view kGroup = kChecksGroup;
-  rows.push_back({{.name = "--check",
-                   .group = kGroup,
-                   .value = "SEEDS",
-                   .help = "run before and after in ONNX Runtime and compare (default: 1 seed)",
-                   .form = OptionForm::Count,
-                   .bare = "1",
-                   .stage = "check"},
-                  set_seeds,
-                  [](const Options& o) -> std::optional<OptionValue> {
-                    if (o.check.seeds == 0) return std::nullopt;
-                    return OptionValue(std::int64_t{o.check.seeds});
-                  }});
+  // As many input sets as a person waits for.
+  rows.push_back(
+      count_row<Options>({.name = "--check",
+                          .group = kGroup,
+                          .value = "SEEDS",
+                          .help = "run before and after in ONNX Runtime and compare (default: 1 seed)",
+                          .bare = "1",
+                          .stage = "check"},
+                         {1, 1000, "is not a number of seeds", "give 1 to 1000, as in --check=3"},
+                         [](auto& o) -> auto& { return o.check.seeds; }));
   rows.push_back({{.name = "--check-tolerance",
                    .group = kGroup,
                    .value = "REL",

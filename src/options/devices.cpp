@@ -34,18 +34,6 @@ std::optional<OptionValue> assignment(const Options& o) {
   return OptionValue(std::move(out));
 }
 
-// Reads a whole number of a count or of nanoseconds.
-template <class T>
-Status set_number(T& to, std::string_view name, std::string_view text, T least, std::string_view remedy) {
-  const auto value = parse_integer(text);
-  if (!value || *value < static_cast<std::int64_t>(least) ||
-      static_cast<std::uint64_t>(*value) > std::numeric_limits<T>::max())
-    return wrong_value(name, text, "is not a whole number of at least " + std::to_string(least),
-                       std::string(remedy));
-  to = static_cast<T>(*value);
-  return Done{};
-}
-
 // A form that is named twice counts once.
 Status set_exports(Options& o, std::string_view text) {
   constexpr auto& kNames = Words<Export>::all;
@@ -119,36 +107,26 @@ void add_device_rows(Rows& rows) {
                                     .changes_result = true,
                                     .stage = "partition"},
                                    [](auto& o) -> auto& { return o.partition.connected; }));
-  rows.push_back({{.name = "--min-nodes",
-                   .group = kGroup,
-                   .value = "N",
-                   .help = "least nodes of a subgraph, in place of the profiles' min_nodes",
-                   .form = OptionForm::Count,
-                   .changes_result = true,
-                   .stage = "partition"},
-                  [](Options& o, std::string_view text) {
-                    return set_number(o.partition.min_nodes.emplace(1), "--min-nodes", text, std::uint32_t{1},
-                                      "write --min-nodes 20");
-                  },
-                  [](const Options& o) -> std::optional<OptionValue> {
-                    if (!o.partition.min_nodes) return std::nullopt;
-                    return OptionValue(std::int64_t{*o.partition.min_nodes});
-                  }});
-  rows.push_back({{.name = "--min-gain",
-                   .group = kGroup,
-                   .value = "NS",
-                   .help = "time in ns that a subgraph must save, by the costs of the profiles",
-                   .form = OptionForm::Count,
-                   .changes_result = true,
-                   .stage = "partition"},
-                  [](Options& o, std::string_view text) {
-                    return set_number(o.partition.min_gain_ns, "--min-gain", text, std::uint64_t{0},
-                                      "write --min-gain 50000");
-                  },
-                  [](const Options& o) -> std::optional<OptionValue> {
-                    if (o.partition.min_gain_ns == 0) return std::nullopt;
-                    return OptionValue(static_cast<std::int64_t>(o.partition.min_gain_ns));
-                  }});
+  constexpr std::int64_t kMostNodes = std::numeric_limits<std::uint32_t>::max();
+  rows.push_back(
+      count_row<Options>({.name = "--min-nodes",
+                          .group = kGroup,
+                          .value = "N",
+                          .help = "least nodes of a subgraph, in place of the profiles' min_nodes",
+                          .changes_result = true,
+                          .stage = "partition"},
+                         {1, kMostNodes, "is not a whole number of at least 1", "write --min-nodes 20"},
+                         [](auto& o) -> auto& { return o.partition.min_nodes; }));
+  constexpr std::int64_t kMostTime = std::numeric_limits<std::int64_t>::max();
+  rows.push_back(
+      count_row<Options>({.name = "--min-gain",
+                          .group = kGroup,
+                          .value = "NS",
+                          .help = "time in ns that a subgraph must save, by the costs of the profiles",
+                          .changes_result = true,
+                          .stage = "partition"},
+                         {0, kMostTime, "is not a whole number of at least 0", "write --min-gain 50000"},
+                         [](auto& o) -> auto& { return o.partition.min_gain_ns; }));
   rows.push_back(flag_row<Options>(
       {.name = "--plan", .group = kGroup, .help = "print the subgraphs; write nothing", .stage = "partition"},
       [](auto& o) -> auto& { return o.partition.plan; }));

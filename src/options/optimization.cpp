@@ -33,16 +33,6 @@ template <class At> OptionRow<Options> value_row(OptionInfo info, At at) {
           [at](const Options& o) { return list_value(at(o)); }};
 }
 
-// 3 is the oldest that can be read.
-Status set_ir_version(Options& o, std::string_view text) {
-  const auto number = parse_integer(text);
-  if (!number || *number < 3 || *number > kNewestIrVersion)
-    return wrong_value("--ir-version", text, "is not an IR version that graphopt knows",
-                       "give 3 to " + std::to_string(kNewestIrVersion) + ", as in --ir-version 10");
-  o.load.ir_version = static_cast<int>(*number);
-  return Done{};
-}
-
 static_assert(kDefaultFoldLimit == 64 * 1024, "the help of --fold-limit states it");
 
 }  // namespace
@@ -100,18 +90,17 @@ void add_optimization_rows(Rows& rows) {
                                     .changes_result = true,
                                     .stage = "load"},
                                    [](auto& o) -> auto& { return o.load.constant_defaults; }));
-  rows.push_back({{.name = "--ir-version",
-                   .group = kGroup,
-                   .value = "N",
-                   .help = "raise the model's IR version to N, as in 10 for metadata of nodes",
-                   .form = OptionForm::Count,
-                   .changes_result = true,
-                   .stage = "load"},
-                  set_ir_version,
-                  [](const Options& o) -> std::optional<OptionValue> {
-                    if (o.load.ir_version == 0) return std::nullopt;
-                    return OptionValue(std::int64_t{o.load.ir_version});
-                  }});
+  // 3 is the oldest that can be read.
+  rows.push_back(
+      count_row<Options>({.name = "--ir-version",
+                          .group = kGroup,
+                          .value = "N",
+                          .help = "raise the model's IR version to N, as in 10 for metadata of nodes",
+                          .changes_result = true,
+                          .stage = "load"},
+                         {3, kNewestIrVersion, "is not an IR version that graphopt knows",
+                          "give 3 to " + std::to_string(kNewestIrVersion) + ", as in --ir-version 10"},
+                         [](auto& o) -> auto& { return o.load.ir_version; }));
   rows.push_back(choice_row<Options, Stage>(
       {.name = "--stop-after",
        .group = kGroup,

@@ -22,6 +22,12 @@ Result<bool> read_flag(std::string_view option, std::string_view text) {
   return wrong_value(option, text, "is neither true nor false", "give the option alone, without a value");
 }
 
+Result<std::int64_t> read_count(std::string_view option, std::string_view text, const CountForm& form) {
+  const auto value = parse_integer(text);
+  if (value && *value >= form.least && *value <= form.most) return *value;
+  return wrong_value(option, text, form.problem, form.remedy);
+}
+
 Result<std::uint64_t> read_bytes(std::string_view option, std::string_view text) {
   if (const auto value = parse_bytes(text)) return *value;
   return wrong_value(option, text, "is not a size", "give bytes, as in 4096, 64K, 2M or 1G");

@@ -64,8 +64,8 @@ struct PartitionStage {
         devices;  // "npu,gpu.json": profiles in the order in which they are tried; empty: no partition
     PartitionAlgorithm algorithm = PartitionAlgorithm::Grow;
     bool connected = false;  // subgraphs of accelerators are weakly connected
-    // The least number of nodes of an accelerator's subgraph, in place of that of its profile; at least 1.
-    std::optional<std::uint32_t> min_nodes;
+    // The least number of nodes of an accelerator's subgraph, in place of that of its profile; 0: of that.
+    std::uint32_t min_nodes = 0;
     // A subgraph of an accelerator makes a run faster by so many nanoseconds, or its nodes are on a lower
     // device. Without costs in the profiles nothing moves for it.
     std::uint64_t min_gain_ns = 0;

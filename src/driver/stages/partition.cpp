@@ -273,7 +273,7 @@ Status partition_model(const Options& options, std::span<const Profile> devices,
                  {m.file, {}, {}, {}, {}},
                  "--devices: there would be " + std::to_string(out.partition.size()) +
                      " subgraphs, each a file of its own",
-                 "give --parts never, another profile (min_nodes), or --force"};
+                 "give --parts never, --min-nodes, or --force"};
   out.parts = parts_of(m, out.placement, out.partition);
   if (!options.output.empty())
     if (Status s = check_names(m, out); !s) return s;
@@ -307,9 +307,9 @@ Status open_devices(Run& run) {
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices = *std::move(devices);
   std::vector<Profile>& list = run.partitioned->devices;
-  if (const auto least = run.options.partition.min_nodes)
+  if (const std::uint32_t least = run.options.partition.min_nodes; least > 0)
     for (Profile& p : list)
-      if (!p.host) p.min_nodes = *least;
+      if (!p.host) p.min_nodes = least;
   const bool priced = knows_costs(list.back()) &&
                       std::ranges::any_of(list, [](const Profile& p) { return !p.host && knows_costs(p); });
   if (run.options.partition.min_gain_ns > 0 && !priced)
