@@ -150,13 +150,22 @@ void Inference::State::see_constant(ValueId v) {
 
 // --- fresh symbols -----------------------------------------------------------------------------------------
 
+// The range is what the node knows now. A round of a loop may know less than the first one, which knows what
+// goes into the loop, and a call of a function less than another call: then the symbol is replaced by one
+// whose range is open at that side, so at most twice. A rewrite leaves values as they are, so in between
+// runs what was known of a value of the main graph holds.
 DimId Inference::State::fresh_keyed(std::uint64_t low, std::uint64_t high, GraphId where, Range range) {
-  DimId& d = fresh_symbols[FreshKey{low, high}];
-  if (!d) {
-    d = m.dims.fresh(range);
-    if (where != m.main()) scope.emplace(d, where);
+  FreshSymbol& f = fresh_symbols[FreshKey{low, high}];
+  const bool in_main = where == m.main();
+  const bool lower = range.low<f.given.low, higher = range.high> f.given.high;
+  if (!f.dim || ((lower || higher) && !trying && (running || !in_main))) {
+    if (f.dim) range = {lower ? Range::kMin : f.given.low, higher ? Range::kMax : f.given.high};
+    f = {m.dims.fresh(range), range};
+    if (!in_main) scope.emplace(f.dim, where);
+  } else if (in_main && !trying && (range.low > f.given.low || range.high < f.given.high)) {
+    m.dims.assert_range(f.dim, range);
   }
-  return d;
+  return f.dim;
 }
 
 DimId Inference::State::fresh(ValueId v, std::uint32_t slot, Range range) {

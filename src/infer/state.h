@@ -67,7 +67,11 @@ struct Inference::State {
       return (k.low * 0x9E3779B97F4A7C15u) ^ (k.high * 0xC2B2AE3D27D4EB4Fu);
     }
   };
-  std::unordered_map<FreshKey, DimId, FreshHash> fresh_symbols;
+  struct FreshSymbol {
+    DimId dim;
+    Range given;  // when it was made
+  };
+  std::unordered_map<FreshKey, FreshSymbol, FreshHash> fresh_symbols;
   std::unordered_set<DimId> extents;             // dims of results of the main graph whose range is below 0:
                                                  // every run computes them, so they are not negative
   std::unordered_set<std::uint64_t> zero_pairs;  // (a, b): in every run, b is 0 if a is
@@ -136,7 +140,8 @@ struct Inference::State {
   void queue_node(NodeId n);
   std::optional<SymbolicTensor> decode(TensorId t) const;
   DimId fresh(ValueId v, std::uint32_t slot, Range range = {});
-  DimId fresh_keyed(std::uint64_t low, std::uint64_t high, GraphId scope_graph, Range range);
+  // Returns the symbol of that key, the same each time, as long as its range holds (known_facts.cpp).
+  DimId fresh_keyed(std::uint64_t low, std::uint64_t high, GraphId where, Range range);
 
   // --- walking ---------------------------------------------------------------------------------------------
   void start_graph(GraphId g);  // facts of its inputs (main graph) and initializers
