@@ -16,6 +16,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 MAY_INCLUDE = {
     "support": [],
     "partition": ["support"],
+    "schedule": ["support"],
     "ir": ["support"],
     "ops": ["support", "ir"],
     "infer": ["support", "ir", "ops"],
@@ -33,7 +34,7 @@ MAY_INCLUDE = {
     "placement": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"],
     "lower": ["support", "ir", "ops", "infer", "rewrite", "passes", "devices", "placement"],
     "deploy": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"]
-    + ["placement", "buckets", "regions"],
+    + ["placement", "schedule", "buckets", "regions"],
     "options": ["support", "passes"],
     "folding": ["support", "ir", "ops", "infer", "onnx", "rewrite", "shapes", "passes", "runtime"],
     "exports": ["support", "ir", "infer", "onnx", "shapes", "deploy", "options"],
