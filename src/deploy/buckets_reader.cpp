@@ -268,6 +268,7 @@ void BucketsReader::model(const Json& j, const Path& path, BucketModel& m, Parti
                 {"partition", reader.partition(), true},
                 {"subgraphs", reader.subgraphs(), true},
                 {"borders", reader.borders(), true},
+                {"schedule", reader.schedule()},
                 {"statistics", reader.statistics(), true}});
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "deploy/make_schedule.h"
 #include "deploy/value_types.h"
 #include "devices/atomic.h"
 #include "ir/type_text.h"
@@ -97,6 +98,28 @@ class Maker {
       out.subgraphs[s].reference_count = readers_[s].size();
     out.borders = std::move(borders_);
     out.statistics = statistics();
+    out.schedule = schedule(out);
+  }
+
+  Schedule schedule(const PartitionedNetwork& network) const {
+    ScheduleFigures figures;
+    figures.size_of = [this](const std::string& name) { return sizes_.at(name); };
+    for (const graphopt::Profile& p : s_.devices) figures.budgets.push_back(p.memory_bytes);
+    for (Index s = 0; s < p_.size(); ++s) figures.run_ns.push_back(run_ns(s));
+    return make_schedule(network, s_.devices.size(), figures);
+  }
+
+  // The launch of a subgraph and the times of its nodes; none where its device has no costs.
+  std::optional<std::uint64_t> run_ns(Index s) const {
+    const partition::Problem& problem = s_.placement.problem;
+    const Index device = p_.devices[s];
+    const auto& cost = problem.devices[device].cost;
+    if (!cost) return std::nullopt;
+    std::uint64_t out = cost->launch_ns;
+    if (problem.node_ns.empty()) return out;
+    for (const NodeId n : s_.parts[s].nodes)
+      out += problem.node_ns[std::size_t{s_.placement.index[n.index()]} * problem.devices.size() + device];
+    return out;
   }
 
   std::string name_of(ValueId v) const { return std::string(m_.text(m_.value(v).name)); }
@@ -196,6 +219,7 @@ class Maker {
       PortIn& input = out.inputs.emplace_back();
       input.name = name_of(v);
       input.type = value_type(stated_.of(v));
+      note_size(v);
       if (const NodeId producer = m_.value(v).def) {
         input.from = subgraph_of(producer);
         depends.insert(*input.from);
@@ -217,13 +241,20 @@ class Maker {
       if (p_.subgraph_of[reader] != s) to.insert(p_.subgraph_of[reader]);
     for (const Index t : to) {
       readers_[s].insert(t);
-      borders_.push_back({name_of(v), s, t, size_of(m_, s_.inference, v)});
+      borders_.push_back({out.name, s, t, note_size(v)});
       border_.add(s_.inference, v);
     }
+    note_size(v);
     out.to.assign(to.begin(), to.end());
     out.network_output = s_.placement.problem.values[number_of_[v.index()]].network_output;
     if (const ValueId past = state_of_[v.index()]) out.state_of = name_of(past);
     return out;
+  }
+
+  const Size& note_size(ValueId v) {
+    const auto [at, is_new] = sizes_.try_emplace(name_of(v));
+    if (is_new) at->second = size_of(m_, s_.inference, v);
+    return at->second;
   }
 
   std::uint64_t weight_bytes(const ModelPart& part) const {
@@ -392,6 +423,7 @@ class Maker {
   std::uint32_t epoch_ = 0;
   std::vector<std::set<Index>> readers_;  // by subgraph: the subgraphs that read from it
   std::vector<Border> borders_;
+  std::map<std::string, Size> sizes_;  // of values that cross between subgraphs, and of the network's
   SizeSum border_;
 };
 

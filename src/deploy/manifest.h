@@ -172,6 +172,7 @@ struct PartitionPlan {
 struct Size {
   std::optional<std::uint64_t> bytes;
   std::string formula;  // empty: none
+  friend bool operator==(const Size&, const Size&) = default;
 };
 
 struct PortIn {
@@ -237,12 +238,64 @@ struct Statistics {
   std::vector<Unsupported> unsupported;  // most frequent first
 };
 
+// A subgraph and those that read its results.
+struct ScheduleGroup {
+  Index front = 0;
+  std::vector<Index> back;      // at least two
+  std::vector<Index> parallel;  // those of `back` that need no other of it
+  friend bool operator==(const ScheduleGroup&, const ScheduleGroup&) = default;
+};
+
+// A value that a subgraph makes, or that goes into the network. Places are those of PartitionPlan::order.
+struct ScheduledValue {
+  std::string name;
+  std::optional<Index> from;  // none: an input of the network
+  std::vector<Index> to;
+  std::uint64_t reference_count = 0;  // its readers, and one more where it is an output of the network
+  Size size;
+  std::int64_t first = -1, last = -1;  // where it is made, and where it is read last
+  friend bool operator==(const ScheduledValue&, const ScheduledValue&) = default;
+};
+
+struct Spill {
+  Index value = 0;  // of Schedule::values
+  Index at = 0;     // the subgraph for which it leaves
+  friend bool operator==(const Spill&, const Spill&) = default;
+};
+
+// The tensors of one request, weights apart.
+struct DeviceMemory {
+  Index device = 0;
+  std::uint64_t weight_bytes = 0;            // of its subgraphs
+  std::optional<std::uint64_t> peak;         // bytes; none: not known before a run
+  Index peak_at = 0;                         // the first subgraph at which there are as many
+  std::optional<std::uint64_t> budget;       // bytes; none: no end
+  std::optional<std::vector<Spill>> spills;  // none: not known, or nothing fits the budget
+  friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
+};
+
+struct Throughput {
+  std::vector<std::uint64_t> load_ns;  // by device: of one request
+  std::uint64_t critical_path_ns = 0;
+  Index bottleneck = 0;             // a device
+  std::uint64_t limit_percent = 0;  // of the gain of overlapped requests over one thread
+  std::uint64_t window = 0;         // requests in flight that are enough for it
+};
+
+struct Schedule {
+  std::vector<ScheduleGroup> groups;
+  std::vector<ScheduledValue> values;
+  std::vector<DeviceMemory> memory;      // of each device that has a subgraph
+  std::optional<Throughput> throughput;  // none: times are not known
+};
+
 // How a model is cut: OUT, or the model of a bucket.
 struct PartitionedNetwork {
   PartitionPlan partition;
   std::vector<Subgraph> subgraphs;
   std::vector<Border> borders;
   Statistics statistics;
+  std::optional<Schedule> schedule;  // none: of a manifest before 1.2
 };
 
 struct BucketModel : PartitionedNetwork {

@@ -98,6 +98,7 @@ class PartitionedWriter {
       borders.push_back(
           {{"value", b.value}, {"from", id(b.from)}, {"to", id(b.to)}, {"size", size_json(b.size)}});
     out["statistics"] = statistics();
+    if (n_.schedule) out["schedule"] = schedule(*n_.schedule);
   }
 
   const std::string& id(Index subgraph) const { return n_.subgraphs[subgraph].id; }
@@ -173,6 +174,48 @@ class PartitionedWriter {
             {"border", size_json(s.border)},
             {"largest_accelerator_subgraph_nodes", s.largest_accelerator_subgraph_nodes},
             {"unsupported", std::move(unsupported)}};
+  }
+
+  json schedule(const Schedule& s) const {
+    json groups = json::array(), values = json::array(), memory = json::array();
+    for (const ScheduleGroup& g : s.groups)
+      groups.push_back({{"front", id(g.front)},
+                        {"back", ids(g.back)},
+                        {"reference_count", g.back.size()},
+                        {"parallel", ids(g.parallel)}});
+    for (const ScheduledValue& v : s.values)
+      values.push_back({{"value", v.name},
+                        {"from", v.from ? json(id(*v.from)) : json(nullptr)},
+                        {"to", ids(v.to)},
+                        {"reference_count", v.reference_count},
+                        {"size", size_json(v.size)},
+                        {"first", v.first},
+                        {"last", v.last}});
+    for (const DeviceMemory& d : s.memory) memory.push_back(device_memory(s, d));
+    json out = {{"groups", std::move(groups)}, {"values", std::move(values)}, {"memory", std::move(memory)}};
+    if (s.throughput) out["throughput"] = throughput(*s.throughput);
+    return out;
+  }
+
+  json device_memory(const Schedule& s, const DeviceMemory& d) const {
+    json out = {{"device", device(d.device)}, {"weight_bytes", d.weight_bytes},
+                {"peak", or_null(d.peak)},    {"budget", or_null(d.budget)},
+                {"spills", nullptr},          {"peak_at", d.peak ? json(id(d.peak_at)) : json(nullptr)}};
+    if (!d.spills) return out;
+    out["spills"] = json::array();
+    for (const Spill& spill : *d.spills)
+      out["spills"].push_back({{"value", s.values[spill.value].name}, {"at", id(spill.at)}});
+    return out;
+  }
+
+  json throughput(const Throughput& t) const {
+    json loads = json::object();
+    for (std::size_t d = 0; d < t.load_ns.size(); ++d) loads[devices_[d].id] = t.load_ns[d];
+    return {{"load_ns", std::move(loads)},
+            {"critical_path_ns", t.critical_path_ns},
+            {"bottleneck", device(t.bottleneck)},
+            {"limit_percent", t.limit_percent},
+            {"window", t.window}};
   }
 
   const PartitionedNetwork& n_;

@@ -11,7 +11,7 @@
 namespace graphopt::deploy {
 
 inline constexpr const char* kManifestFormat = "graphopt.manifest";
-inline constexpr const char* kManifestVersion = "1.1";
+inline constexpr const char* kManifestVersion = "1.2";
 
 nlohmann::json to_json(const Manifest& manifest);
 // Of a device: {"name": ..., "options": {...}}.

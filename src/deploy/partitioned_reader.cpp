@@ -149,6 +149,7 @@ void PartitionedReader::check(const Path& path, std::span<const Device> devices)
   check_network(subgraphs);
   check_counts(subgraphs);
   check_statistics(json_path(path, "statistics"), devices);
+  if (walk_.errors().empty()) schedule_.check(json_path(path, "schedule"));
 }
 
 void PartitionedReader::expect(const Path& path, std::uint64_t found, std::uint64_t known,

@@ -1,4 +1,5 @@
-// Reads how one model is cut: the keys `partition`, `subgraphs`, `borders` and `statistics`. Internal.
+// Reads how one model is cut: the keys `partition`, `subgraphs`, `borders`, `schedule` and `statistics`.
+// Internal.
 #pragma once
 
 #include <compare>
@@ -14,29 +15,20 @@
 
 #include "deploy/manifest.h"
 #include "deploy/manifest_walk.h"
+#include "deploy/schedule_reader.h"
 
 namespace graphopt::deploy {
 
-struct NetworkNames {
-  std::set<std::string, std::less<>> inputs, outputs;
-};
-
-// What the names in one model refer to.
-struct PartitionedNames {
-  const NetworkNames& network;
-  const Ids& devices;
-  Ids subgraphs;
-};
-
-// Readers of the four keys, for the table of the object that has them. All that it is given outlives it.
+// Readers of these keys, for the table of the object that has them. All that it is given outlives it.
 class PartitionedReader {
  public:
   PartitionedReader(ManifestWalk& walk, const PartitionedNames& names, PartitionedNetwork& to)
-      : walk_(walk), names_(names), to_(to) {}
+      : walk_(walk), names_(names), to_(to), schedule_(walk, names, to) {}
 
   JsonWalk::Read partition();
   JsonWalk::Read subgraphs();
   JsonWalk::Read borders();
+  JsonWalk::Read schedule() { return schedule_.schedule(); }
   JsonWalk::Read statistics();
   // Checks what the keys say of each other. Precondition: they were read without a mistake. `path`: that of
   // the object that has them.
@@ -76,6 +68,7 @@ class PartitionedReader {
   ManifestWalk& walk_;
   const PartitionedNames& names_;
   PartitionedNetwork& to_;
+  ScheduleReader schedule_;
   // Of `statistics`, keys that may be left out.
   std::optional<std::uint64_t> accelerator_subgraphs_, border_values_, largest_;
 };

@@ -70,6 +70,7 @@ class ManifestReader {
                   {"partition", partitioned_.partition(), true},
                   {"subgraphs", partitioned_.subgraphs(), true},
                   {"borders", partitioned_.borders(), true},
+                  {"schedule", partitioned_.schedule()},
                   {"groups", groups()},
                   {"buckets", buckets()},
                   {"statistics", partitioned_.statistics(), true},

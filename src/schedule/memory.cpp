@@ -37,6 +37,7 @@ class Accountant {
         continue;
       }
       if (!knows_sizes(s)) return std::nullopt;
+      if (out_.steps.empty()) out_.peak_at = at;
       if (!start(s)) break;
       end(s);
     }

@@ -89,7 +89,7 @@ def test_files(tool, folder):
     expect(re.fullmatch(r"out\.onnx\.[0-9a-f]{32}\.data", section["data"]), section["data"])
     wanted = names | {"m.onnx", "out.onnx", "out.manifest.json", section["data"]}
     expect(set(files_in(folder)) == wanted, sorted(set(files_in(folder)) ^ wanted))
-    expect(manifest["version"] == "1.1" and manifest["partition"]["algorithm"] == "none", manifest["version"])
+    expect(manifest["version"] == "1.2" and manifest["partition"]["algorithm"] == "none", manifest["version"])
 
 
 def test_models_are_static(tool, folder):

@@ -47,6 +47,7 @@ def problems(path, check_models=True):
         yield "the id of the network is not that of OUT"
     yield from structure(manifest, whole)
     yield from statistics(manifest)
+    yield from schedule(manifest)
     if check_models:
         wholes = {f["path"] for f in manifest["files"] if f["role"] == "model"}
         yield from files_of_parts(manifest, folder, whole, wholes)
@@ -92,7 +93,7 @@ def bucket_problems(manifest, folder, check_models):
             if [v.name for v in values if v.name not in extra] != wanted:
                 yield here + f"has other {kind}"
         own = {**m, "devices": manifest["devices"]}
-        for found in (structure(own, whole), statistics(own)):
+        for found in (structure(own, whole), statistics(own), schedule(own)):
             yield from (here + text for text in found)
         if check_models:
             yield from (here + text for text in files_of_parts(own, folder, whole, named))
@@ -198,6 +199,113 @@ def statistics(manifest):
     sizes = [b["size"]["bytes"] for b in manifest["borders"]]
     if None not in sizes and s["border"]["bytes"] != sum(sizes):
         yield "statistics.border is not the sum"
+
+
+def schedule(manifest):
+    """What the subgraphs and their order say of groups, values and memory."""
+    found, subgraphs = manifest["schedule"], {s["id"]: s for s in manifest["subgraphs"]}
+    order = manifest["partition"]["order"]
+    place = {s: i for i, s in enumerate(order)}
+    needs = {}  # all that a subgraph needs
+    for s in order:
+        needs[s] = {d for direct in subgraphs[s]["depends"] for d in {direct, *needs[direct]}}
+    groups = []
+    for front in order:
+        back = [s for s in subgraphs if front in subgraphs[s]["depends"]]
+        if len(back) > 1:
+            parallel = [s for s in back if not needs[s] & set(back)]
+            groups.append({"front": front, "back": back, "reference_count": len(back), "parallel": parallel})
+    if found["groups"] != groups:
+        yield "schedule.groups are not those of the subgraphs"
+    values = {}
+    for s in subgraphs.values():
+        for p in s["inputs"]:
+            if p["from"] is None:
+                values.setdefault(p["name"], {"from": None, "to": [], "out": False})["to"].append(s["id"])
+    for s in subgraphs.values():
+        for p in s["outputs"]:
+            values[p["name"]] = {"from": s["id"], "to": p["to"], "out": p["network_output"]}
+    if [v["value"] for v in found["values"]] != list(values):
+        yield "schedule.values are not those of the subgraphs"
+        return
+    sizes = {}
+    for v in found["values"]:
+        w = values[v["value"]]
+        first = place.get(w["from"], -1)
+        last = len(order) if w["out"] else max((place[s] for s in w["to"]), default=first)
+        if (v["from"], v["to"]) != (w["from"], w["to"]) or v["reference_count"] != len(w["to"]) + w["out"]:
+            yield f"schedule.values: {v['value']} has other readers"
+        if (v["first"], v["last"]) != (first, last):
+            yield f"schedule.values: {v['value']} lives from {first} to {last}"
+        sizes[v["value"]] = v["size"]["bytes"]
+    for b in manifest["borders"]:
+        if b["size"]["bytes"] != sizes[b["value"]]:
+            yield f"schedule.values: {b['value']} has another size than its border"
+    for device in found["memory"]:
+        yield from memory(device, subgraphs, place, values, sizes)
+    used = [d["id"] for d in manifest["devices"] if any(s["device"] == d["id"] for s in subgraphs.values())]
+    if [d["device"] for d in found["memory"]] != used:
+        yield "schedule.memory does not have each device that is used"
+    if t := found.get("throughput"):
+        most = t["load_ns"][t["bottleneck"]]
+        if (
+            most != max(t["load_ns"].values())
+            or t["limit_percent"] != sum(t["load_ns"].values()) * 100 // most
+        ):
+            yield "schedule.throughput: the limit is not that of the loads"
+        if (
+            not most <= t["critical_path_ns"] * len(order)
+            or t["window"] != -(-t["critical_path_ns"] // most) + 1
+        ):
+            yield "schedule.throughput: the window is not that of the critical path"
+
+
+def memory(found, subgraphs, place, values, sizes):
+    """The sum of what is on one device at each of its subgraphs, from the values' spans alone."""
+    here = f"schedule.memory of {found['device']}: "
+    own = {place[s["id"]]: s for s in subgraphs.values() if s["device"] == found["device"]}
+    if found["weight_bytes"] != sum(s["weight_bytes"] for s in own.values()):
+        yield here + "other weights"
+    reads = {v: sorted(i for i in own if own[i]["id"] in w["to"]) for v, w in values.items()}
+    made = {v: place[w["from"]] for v, w in values.items() if w["from"] and place[w["from"]] in own}
+    spans = {
+        v: (made.get(v, min(reads[v], default=None)), max(reads[v], default=made.get(v))) for v in values
+    }
+    spans = {v: span for v, span in spans.items() if span[0] is not None}
+    if any(sizes[v] is None for v in spans):
+        if found["peak"] is not None or found["spills"] is not None:
+            yield here + "a peak of sizes that are not known"
+        return
+
+    def workspace(s):
+        ports = [p["name"] for p in s["inputs"] + s["outputs"]]
+        return max((s["peak_bytes"]["bytes"] or 0) - sum(sizes[v] for v in ports), 0)
+
+    def gone(v, i):
+        """Whether it left for a subgraph and has not been read since."""
+        left = [place[s["at"]] for s in found["spills"] or [] if s["value"] == v and place[s["at"]] <= i]
+        return bool(left) and not any(left[-1] <= r <= i for r in reads[v])
+
+    def total(i, spilled):
+        there = [v for v, (a, b) in spans.items() if a <= i <= b and not (spilled and gone(v, i))]
+        return sum(sizes[v] for v in there) + workspace(own[i])
+
+    peaks = {i: total(i, False) for i in own}
+    if found["peak"] != max(peaks.values()):
+        yield here + f"the peak is {max(peaks.values())}"
+    elif place[found["peak_at"]] != min(i for i in peaks if peaks[i] == found["peak"]) and found["peak"]:
+        yield here + "the peak is at another subgraph"
+    if found["spills"] is None:
+        alone = {
+            i: sum(sizes[p["name"]] for p in s["inputs"] + s["outputs"]) + workspace(s)
+            for i, s in own.items()
+        }
+        if found["budget"] is None or max(alone.values()) <= found["budget"]:
+            yield here + "each subgraph fits, and there is no plan"
+    elif found["budget"] is not None and any(total(i, True) > found["budget"] for i in own):
+        yield here + "the plan exceeds the budget"
+    elif found["spills"] and found["peak"] <= (found["budget"] or found["peak"]):
+        yield here + "values leave without need"
 
 
 def files_of_parts(manifest, folder, whole, wholes):
