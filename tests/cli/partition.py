@@ -459,6 +459,38 @@ def test_what_moved_is_told(tool, folder):
     expect("npu -> cpu 4 memory" in said and not warned, said, warned)
 
 
+def test_schedule(tool, folder):
+    """What a request occupies by the profiles' costs, and what leaves a device with little memory."""
+    text = """g (float[8,4] x, float[8,4] z) => (float[8,4] y) {
+      a = Relu (x)  b = Erf (a)  c = Sigmoid (z)  y = Add (b, c)
+    }"""
+    npu = profile(folder, "Relu", "Sigmoid", "Add", cost={"node_ns": 2000}, launch_ns=1000)
+    host = profile(folder, name="host", host=True, cost={"node_ns": 100000})
+    manifest, _ = cut(tool, folder, text, devices=f"{npu},{host}")
+    expect([s["device"] for s in manifest["subgraphs"]] == ["npu", "host", "npu"], shape_of(manifest))
+    wanted = {
+        "load_ns": {"npu": 1000 + 2000 + 1000 + 2 * 2000, "host": 100000},
+        "critical_path_ns": 108000,
+        "bottleneck": "host",
+        "limit_percent": 108,
+        "window": 3,
+    }
+    expect(manifest["schedule"]["throughput"] == wanted, manifest["schedule"]["throughput"])
+    # 16 bytes of a are not needed while r is made of e, 64 bytes each.
+    text = """g (float[4] x) => (float[4] y) <int64[1] i = {0}, int64[1] k = {4}> {
+      a = Relu (x)  b = Erf (a)  e = Concat <axis = 0> (b, b, b, b)  r = Relu (e)
+      s = Slice (r, i, k)  t = Erf (s)  y = Add (t, a)
+    }"""
+    for memory, spills in ((143, ["a"]), (144, [])):
+        small = profile(folder, "Relu", "Add", memory_bytes=memory)
+        manifest, path = cut(tool, folder, text, devices=small)
+        found = next(d for d in manifest["schedule"]["memory"] if d["device"] == "npu")
+        middle = next(s["id"] for s in manifest["subgraphs"] if s["outputs"][0]["name"] == "r")
+        expect((found["peak"], found["peak_at"], found["budget"]) == (144, middle, memory), found)
+        expect(found["spills"] == [{"value": v, "at": middle} for v in spills], found)
+        expect(not list(manifests.problems(path)), *manifests.problems(path))
+
+
 def test_devices_that_get_nothing(tool, folder):
     """Behind the host; and where functions of regions hide the operators."""
     source = folder / "m.onnx"
