@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer/multiply_adds.h"
 #include "rewrite/cost.h"
 
 namespace graphopt {
@@ -26,20 +27,14 @@ double elements_of(const Model& m, const Inference& inference, ValueId v) {
   return count;
 }
 
-// Elements of the second operand that one result reads: without the axis that the result has, too, which is
-// the last one of a matrix and the first one of a filter.
-double read_per_result(const Model& m, const Inference& inference, NodeId n) {
-  const ValueId weight = m.input(n, 1), result = m.output(n, 0);
-  if (!weight || !result || !inference.has_rank(weight) || inference.dims(weight).empty()) return 1;
-  const auto dims = inference.dims(weight);
-  const auto results = inference.dims(result);
-  const DimId kept = !results.empty() && dims.back() && dims.back() == results.back() ? dims.back() : dims[0];
-  const auto extent = static_cast<double>(kept ? m.dims.value(kept).value_or(0) : 0);
-  const double all = elements_of(m, inference, weight);
-  return extent > 0 && all > 0 ? all / extent : 1;
+// Multiplications and additions; nothing for a node that multiplies no matrices, or without known sizes.
+double products_of(Model& m, const Inference& inference, NodeId n) {
+  const MultiplyAdds found = multiply_adds(m, inference, std::span(&n, 1));
+  const auto count = found.count && found.unknown == 0 ? m.dims.value(found.count) : std::nullopt;
+  return 2 * static_cast<double>(count.value_or(0));
 }
 
-Work work_of(const Model& m, const Inference& inference, NodeId n) {
+Work work_of(Model& m, const Inference& inference, NodeId n) {
   Work work;
   const auto add_bytes = [&](ValueId v) {
     if (!v) return;
@@ -50,8 +45,7 @@ Work work_of(const Model& m, const Inference& inference, NodeId n) {
   const ValueId result = m.output(n, 0);
   if (!result) return work;
   work.type = inference.dtype(result);
-  work.operations = elements_of(m, inference, result);
-  if (is_heavy(m, n)) work.operations *= 2 * read_per_result(m, inference, n);
+  work.operations = std::max(elements_of(m, inference, result), products_of(m, inference, n));
   return work;
 }
 
@@ -80,8 +74,8 @@ bool knows_costs(const Profile& p) {
                     !p.cost->measured.empty());
 }
 
-std::vector<std::uint64_t> node_times(const Model& m, const Inference& inference,
-                                      std::span<const Profile> devices, std::span<const NodeId> nodes) {
+std::vector<std::uint64_t> node_times(Model& m, const Inference& inference, std::span<const Profile> devices,
+                                      std::span<const NodeId> nodes) {
   if (std::ranges::none_of(devices, [](const Profile& p) { return p.cost.has_value(); })) return {};
   std::vector<std::uint64_t> out;
   out.reserve(nodes.size() * devices.size());

@@ -387,6 +387,26 @@ def test_costs(tool, folder):
     expect(len(manifest["subgraphs"]) == 3, shape_of(manifest))
 
 
+def times_of(tool, folder, text, speeds):
+    """(nanoseconds on the host alone, the table) of a host that computes so many operations in a second."""
+    source, report = folder / "m.onnx", folder / "r.json"
+    source.write_bytes(parser.parse_model(HEAD + text).SerializeToString())
+    npu = profile(folder, "Relu", cost={"node_ns": 1})
+    host = profile(folder, name="host", host=True, cost={"flops_per_s": speeds})
+    done = tool(source, "-O0", "--devices", f"{npu},{host}", "--plan", "--report", report)
+    expect(done.returncode == 0, done.stderr)
+    return json.loads(report.read_text())["partition"]["host_ns"], done.stdout.decode()
+
+
+def test_times_of_nodes(tool, folder):
+    """Two operations per multiply-add: 128*3*3 results of 64*3*3 each, although the kernel is as wide as the
+    result."""
+    conv = """g (float[1,64,5,5] x, float[128,64,3,3] w) => (float[1,128,3,3] y) { y = Conv (x, w) }"""
+    operations = 2 * 128 * 3 * 3 * 64 * 3 * 3
+    host, _ = times_of(tool, folder, conv, {"*": 10**9})
+    expect(host == operations, host, operations)
+
+
 def test_least_gain(tool, folder):
     """--min-gain gives back what a device does faster, but by less: here by 50 us less 30 us. Without costs
     nothing is given back, and a warning says so."""
