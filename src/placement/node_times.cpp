@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "devices/qdq_group.h"
 #include "infer/multiply_adds.h"
 #include "rewrite/cost.h"
 
@@ -13,6 +14,7 @@ constexpr double kMostNs = 1099511627776.0;  // 2^40
 
 struct Work {
   DType type = DType::Undefined;
+  DType quantized = DType::Undefined;  // of an operand, as it is before DequantizeLinear, in a QDQ group
   double operations = 0, bytes = 0;
 };
 
@@ -34,6 +36,14 @@ double products_of(Model& m, const Inference& inference, NodeId n) {
   return 2 * static_cast<double>(count.value_or(0));
 }
 
+// The type in which a device computes a node that is inside a QDQ group; undefined for others.
+DType quantized_type(const Model& m, const Inference& inference, NodeId n) {
+  if (!reads_dequantized(m, n) || outside_qdq_group(m, inference, n)) return DType::Undefined;
+  for (std::size_t i = 0; i < m.input_count(n); ++i)
+    if (const NodeId from = dequantizer(m, m.input(n, i))) return inference.dtype(m.input(from, 0));
+  return DType::Undefined;
+}
+
 Work work_of(Model& m, const Inference& inference, NodeId n) {
   Work work;
   const auto add_bytes = [&](ValueId v) {
@@ -45,6 +55,7 @@ Work work_of(Model& m, const Inference& inference, NodeId n) {
   const ValueId result = m.output(n, 0);
   if (!result) return work;
   work.type = inference.dtype(result);
+  work.quantized = quantized_type(m, inference, n);
   work.operations = std::max(elements_of(m, inference, result), products_of(m, inference, n));
   return work;
 }
@@ -59,8 +70,10 @@ std::uint64_t time_on(const Profile& profile, std::string_view name, const Work&
     const auto it = std::ranges::find(cost.flops_per_s, t, [](const auto& entry) { return entry.first; });
     return it == cost.flops_per_s.end() ? 0.0 : static_cast<double>(it->second);
   };
-  const double of_type = rate(work.type), of_rest = rate(DType::Undefined);
-  if (const double flops = of_type > 0 ? of_type : of_rest; flops > 0) seconds = work.operations / flops;
+  double flops = work.quantized == DType::Undefined ? 0 : rate(work.quantized);
+  if (flops == 0) flops = rate(work.type);
+  if (flops == 0) flops = rate(DType::Undefined);  // '*', the rest
+  if (flops > 0) seconds = work.operations / flops;
   if (cost.memory_bytes_per_s && *cost.memory_bytes_per_s > 0)
     seconds = std::max(seconds, work.bytes / static_cast<double>(*cost.memory_bytes_per_s));
   const double ns = std::ceil(seconds * 1e9) + static_cast<double>(cost.node_ns.value_or(0));

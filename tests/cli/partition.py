@@ -400,11 +400,22 @@ def times_of(tool, folder, text, speeds):
 
 def test_times_of_nodes(tool, folder):
     """Two operations per multiply-add: 128*3*3 results of 64*3*3 each, although the kernel is as wide as the
-    result."""
+    result. The type of a QDQ group is that of the quantized operand."""
     conv = """g (float[1,64,5,5] x, float[128,64,3,3] w) => (float[1,128,3,3] y) { y = Conv (x, w) }"""
     operations = 2 * 128 * 3 * 3 * 64 * 3 * 3
     host, _ = times_of(tool, folder, conv, {"*": 10**9})
     expect(host == operations, host, operations)
+    quantized = """g (int8[1,64,5,5] x, int8[128,64,3,3] w) => (int8[1,128,3,3] y) <float s = {0.5}> {
+      a = DequantizeLinear (x, s)  b = DequantizeLinear (w, s)  c = Conv (a, b)
+      z = Constant <value: tensor = int8 {0}> ()  y = QuantizeLinear (c, s, z) }"""
+    of_floats = 64 * 5 * 5 + 128 * 64 * 3 * 3  # the results of DequantizeLinear
+    of_bytes = operations + 128 * 3 * 3
+    for speeds, wanted in (
+        ({"INT8": 4 * 10**9, "*": 10**9}, of_floats + of_bytes // 4),
+        ({"FLOAT": 2 * 10**9, "*": 10**9}, (of_floats + operations) // 2 + 128 * 3 * 3),
+    ):
+        host, _ = times_of(tool, folder, quantized, speeds)
+        expect(host == wanted, speeds, host, wanted)
 
 
 def test_least_gain(tool, folder):
