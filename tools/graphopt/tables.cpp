@@ -178,8 +178,8 @@ std::string partition_table(const PartitionStage::Report& p, bool all) {
                      : p.border_bytes     ? size_text(*p.border_bytes)
                                           : "total size unknown");
   if (p.run_ns && p.host_ns)
-    out += fmt::format("  {:<32}{:>12}{:>24}\n", "estimated time of a run", time_text(*p.run_ns),
-                       "on the host alone " + time_text(*p.host_ns));
+    out += fmt::format("  {:<32}{:>12}  {} on the host alone\n", "estimated time of a run",
+                       time_text(*p.run_ns), time_text(*p.host_ns));
   constexpr std::size_t kRows = 12;
   if (!p.refused.empty()) out += fmt::format("  {:<32}{:>12}  {}\n", "refused", "nodes", "why, of the first");
   for (std::size_t i = 0; i < p.refused.size(); ++i) {
