@@ -140,6 +140,7 @@ def with_devices(tool, folder, item, *words):
     path = saved(folder, placed())
     done = tool(path, "--devices", npu, "--explain", item, "--report", report, *words)
     expect(done.returncode == 0, item, done.stderr)
+    expect(("no node or result" in done.stderr) == (item == "all:nowhere"), item, done.stderr)
     said = json.loads(report.read_text())
     return (
         said["partition"]["explained"],

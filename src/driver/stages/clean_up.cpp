@@ -101,8 +101,10 @@ void report_moves(Run& run, const Logs& logs, const RenamedValues& renamed) {
   const auto names_lower = [](const std::string& item) { return explained_pass(item) == kLowerPass; };
   if (std::ranges::any_of(run.options.clean_up.explain, names_lower) && !is_wanted(Stage::Lower, run.options))
     run.warn("--explain: lower did not run: nodes are lowered with --devices, without --bucket, from -O1 on");
-  for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
-    run.warn(warning);
+  // A partition names nodes that were lowered or had no name, and looks for them later.
+  if (run.options.partition.devices.empty())
+    for (const std::string& warning : explained_nowhere(run.work->model, run.options.clean_up))
+      run.warn(warning);
   for (const LimitCount& l : log.limits) run.add_limit(l.limit, l.times);
 }
 

@@ -26,6 +26,7 @@
 #include "onnx/node_metadata.h"
 #include "onnx/short_names.h"
 #include "partition/partition.h"
+#include "passes/explained.h"
 #include "placement/given_devices.h"
 #include "placement/node_times.h"
 #include "placement/parts.h"
@@ -175,6 +176,7 @@ Status run_partition(Run& run) {
              time_text(*p.partition.run_ns) + ", and the host alone " + time_text(*p.partition.host_ns) +
              " (a subgraph that cannot move may be the reason)");
   report.explained = explain_nodes(run, *run.work);
+  for (std::string& text : explained_nowhere(m, run.options.clean_up)) run.warn(std::move(text));
   report.run_ns = p.partition.run_ns;
   report.host_ns = p.partition.host_ns;
   if (run.options.regions.draw) report.drawing = draw_partition(m, *run.work->inference, p);
