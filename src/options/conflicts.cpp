@@ -210,7 +210,7 @@ const std::vector<OptionConflict>& option_conflicts() {
        {"--output"},
        [](const Options& o) { return !o.partition.exports.empty() && !writes(o); },
        "--emit: without -o nothing is written",
-       "give -o a file, beside which the exports stand"},
+       "give -o a file: the exports are written next to it"},
       {"--emit",
        Kind::Excludes,
        {"--parts"},

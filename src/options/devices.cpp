@@ -108,25 +108,25 @@ void add_device_rows(Rows& rows) {
                                     .stage = "partition"},
                                    [](auto& o) -> auto& { return o.partition.connected; }));
   constexpr std::int64_t kMostNodes = std::numeric_limits<std::uint32_t>::max();
-  rows.push_back(
-      count_row<Options>({.name = "--min-nodes",
-                          .group = kGroup,
-                          .value = "N",
-                          .help = "least nodes of a subgraph, in place of the profiles' min_nodes",
-                          .changes_result = true,
-                          .stage = "partition"},
-                         {1, kMostNodes, "is not a whole number of at least 1", "write --min-nodes 20"},
-                         [](auto& o) -> auto& { return o.partition.min_nodes; }));
+  rows.push_back(count_row<Options>(
+      {.name = "--min-nodes",
+       .group = kGroup,
+       .value = "N",
+       .help = "least nodes of a subgraph, in place of the profiles' min_nodes",
+       .changes_result = true,
+       .stage = "partition"},
+      {1, kMostNodes, "is not a whole number from 1 to 4294967295", "write --min-nodes 20"},
+      [](auto& o) -> auto& { return o.partition.min_nodes; }));
   constexpr std::int64_t kMostTime = std::numeric_limits<std::int64_t>::max();
-  rows.push_back(
-      count_row<Options>({.name = "--min-gain",
-                          .group = kGroup,
-                          .value = "NS",
-                          .help = "time in ns that a subgraph must save, by the costs of the profiles",
-                          .changes_result = true,
-                          .stage = "partition"},
-                         {0, kMostTime, "is not a whole number of at least 0", "write --min-gain 50000"},
-                         [](auto& o) -> auto& { return o.partition.min_gain_ns; }));
+  rows.push_back(count_row<Options>(
+      {.name = "--min-gain",
+       .group = kGroup,
+       .value = "NS",
+       .help = "time in ns that a subgraph must save, by the costs of the profiles",
+       .changes_result = true,
+       .stage = "partition"},
+      {0, kMostTime, "is not a whole number of nanoseconds below 2^63", "write --min-gain 50000 for 50 us"},
+      [](auto& o) -> auto& { return o.partition.min_gain_ns; }));
   rows.push_back(flag_row<Options>(
       {.name = "--plan", .group = kGroup, .help = "print the subgraphs; write nothing", .stage = "partition"},
       [](auto& o) -> auto& { return o.partition.plan; }));

@@ -38,7 +38,9 @@ Status add_pass_names(std::string_view option, std::string_view text, bool expla
   for (const std::string_view item : items_of(text)) {
     const std::string_view name = explained ? item.substr(0, item.find(':')) : item;
     if (std::ranges::find(known, name) == known.end())
-      return wrong_value(option, name, "is not a pass", suggest_names(name, known, "passes"));
+      return wrong_value(option, name, "is not a pass",
+                         suggest_names(name, known, "passes") +
+                             (explained ? "; a node is named after a pass or 'all', as in all:NODE" : ""));
     if (item.ends_with(':'))
       return wrong_value(option, item, "names no node",
                          "write the name of a node or of one of its results after ':'");

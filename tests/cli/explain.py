@@ -218,6 +218,7 @@ def test_wrong_words(tool, folder):
         ("drop-identitty", ["'drop-identitty' is not a pass", "did you mean 'drop-identity'?"]),
         ("drop-identity,nonsense:y", ["'nonsense' is not a pass"]),
         ("al", ["'al' is not a pass", "'all'"]),
+        ("/layer/Relu", ["'/layer/Relu' is not a pass", "all:NODE"]),
         ("drop-identity:", ["'drop-identity:' names no node"]),
         ("", ["--explain"]),
     ]:

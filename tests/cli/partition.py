@@ -437,7 +437,7 @@ def test_least_gain(tool, folder):
         expect(done.returncode == 0 and "state no costs" in done.stderr, done.stderr)
         expect("3 subgraphs" in done.stdout.decode(), done)
     for wrong in ("-1", "x", "1.5", ""):
-        refused(tool(source, "--devices", npu, "--min-gain", wrong), USAGE, "--min-gain", "whole number")
+        refused(tool(source, "--devices", npu, "--min-gain", wrong), USAGE, "whole number of nanoseconds")
     given = ["--assignment", "given", "--min-gain", "5"]
     refused(tool(source, "--devices", npu, *given), USAGE, "--min-gain", "--assignment given")
 
