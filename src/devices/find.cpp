@@ -131,6 +131,10 @@ Result<Profile> load_device(std::string_view name, const std::vector<std::string
   if (at != found.end()) return read_file(at->path);
   std::vector<std::string> names;
   for (const FoundProfile& f : found) names.push_back(f.name);
+  std::error_code error;
+  const std::string here = "./" + text + std::string(kExtension);
+  if (fs::is_regular_file(here, error))
+    return usage("there is no device profile '" + text + "'", "did you mean the file '" + here + "'?");
   std::string remedy = suggest(name, names, "device profiles");
   remedy += "; a file is given by a path with '/' or by its ending .json; " + where_searched(folders);
   return usage("there is no device profile '" + text + "'", std::move(remedy));

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from _tool import INPUT, expect, main, saved
+from _tool import INPUT, USAGE, expect, main, refused, saved
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "lib"))
@@ -68,6 +68,13 @@ def test_own_folder(tool, folder):
     (folder / "graphopt").rename(home / ".config" / "graphopt")
     env = {"XDG_CONFIG_HOME": "", "HOME": str(home)}
     expect("mine " in tool("--list-devices", env=env).stdout.decode(), "~/.config is not searched")
+
+
+def test_a_name_that_is_a_file_here(tool, folder):
+    (folder / "near.json").write_bytes(EXAMPLE.read_bytes())
+    done = tool("devices", "check", "near", saved(folder), cwd=folder)
+    refused(done, USAGE, "no device profile 'near'", "did you mean the file './near.json'?")
+    refused(tool("devices", "check", "nea", saved(folder), cwd=folder), USAGE, "device profiles: coreml")
 
 
 def test_page(tool, folder):
