@@ -65,7 +65,7 @@ struct DeviceCheck {
   std::vector<Refused> refused;  // by operator and reason, most nodes first
 
   struct Node {
-    std::string name, op;  // name: "#418" for the 419th node of the file when it has none
+    std::string name, op;  // a node without a name has that of its first result
     bool supported = false;
     DeviceRefusal reason = DeviceRefusal::None;  // None when supported
     std::uint64_t failed = 0;  // failed conditions of the nearest rule; 0 where none applies

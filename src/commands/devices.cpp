@@ -38,6 +38,14 @@ struct ProfileChecker {
   void check(const Profile& profile);
 };
 
+// Without a name, that of the first result, by which --explain finds the node; else its number in the file.
+std::string name_of(const Model& m, NodeId n) {
+  for (const ValueId v : m.outputs(n))
+    if (m.text(m.node(n).name).empty() && v && !m.text(m.value(v).name).empty())
+      return std::string(m.text(m.value(v).name));
+  return place_of(m, n).node;
+}
+
 // How near a refused node is: rules that were tried first, then what no rule is about.
 std::uint64_t distance(const Verdict& v) {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 32;
@@ -54,8 +62,7 @@ void ProfileChecker::check(const Profile& profile) {
   std::ranges::stable_sort(nodes, {}, [](const auto& node) { return distance(node.second); });
   std::map<std::pair<std::string, DeviceRefusal>, std::size_t> groups;
   for (const auto& [n, v] : nodes) {
-    const Place place = place_of(model, n);
-    DeviceCheck::Node node{place.node, place.op, v.supported(), v.refusal, 0, {}};
+    DeviceCheck::Node node{name_of(model, n), place_of(model, n).op, v.supported(), v.refusal, 0, {}};
     ++out.nodes;
     if (v.supported()) {
       ++out.supported;

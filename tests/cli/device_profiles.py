@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from _tool import INPUT, USAGE, expect, main, refused, saved
+from onnx import parser
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "lib"))
@@ -18,6 +19,8 @@ SHARE = TOP / "share" / "graphopt"
 SCHEMA = json.loads((SHARE / "schemas" / "device.schema.json").read_text())
 EXAMPLE = TOP / "tests" / "vectors" / "devices" / "device.example.json"
 PROFILES = sorted((SHARE / "devices").glob("*.json"))
+UNNAMED = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y) { a = Relu (x)  [named] b = Celu (a)  y = Relu (b) }"""
 NAMES = ["coreml", "cpu", "nnapi", "ort-cpu", "qnn-htp", "tensorrt", "webgpu", "webnn"]
 
 
@@ -75,6 +78,14 @@ def test_a_name_that_is_a_file_here(tool, folder):
     done = tool("devices", "check", "near", saved(folder), cwd=folder)
     refused(done, USAGE, "no device profile 'near'", "did you mean the file './near.json'?")
     refused(tool("devices", "check", "nea", saved(folder), cwd=folder), USAGE, "device profiles: coreml")
+
+
+def test_nodes_without_names(tool, folder):
+    """They have the names of their first results, by which --explain finds them."""
+    path = saved(folder, parser.parse_model(UNNAMED))
+    done = tool("devices", "check", "coreml", path, "--json")
+    found = [(n["name"], n["op"]) for n in json.loads(done.stdout)["listed"]]
+    expect(sorted(found) == [("a", "Relu"), ("named", "Celu"), ("y", "Relu")], found)
 
 
 def test_page(tool, folder):
