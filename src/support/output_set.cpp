@@ -74,6 +74,13 @@ Error output_error(const std::string& path, std::string what, std::string remedy
   return e;
 }
 
+// Files get their names by renames, which do not lead to another file system.
+Error other_file_system(const std::string& list, const std::string& folder) {
+  return output_error(
+      list, "its files would be in '" + folder + "', which is on another file system",
+      "give a folder on the file system of '" + list + "', or put that file into '" + folder + "'");
+}
+
 // The file that the user knows, in place of one that is still being made.
 Errors of_file(Errors errors, const std::string& path) {
   for (Error& e : errors)
@@ -274,9 +281,7 @@ Status OutputSet::make_folder(const std::string& name) {
   ::unlinkat(staging_fd_, kFolder, AT_REMOVEDIR);
   // Another run made it, or removed the one above it: that shows when it is opened.
   if (error == EEXIST || error == ENOTEMPTY || error == ENOENT) return Done{};
-  if (error == EXDEV)
-    return output_error(list_, "its files would be on another file system, in '" + path + "'",
-                        "put the list into that folder");
+  if (error == EXDEV) return other_file_system(list_, path);
   return write_error(path, folder_of(path), error);
 }
 
@@ -322,8 +327,7 @@ Status OutputSet::check_moves() {
   ::unlinkat(staging_fd_, name.c_str(), 0);
   const std::string folder = folder_ + "/" + prefix_.substr(0, prefix_.size() - 1);
   if (error != EXDEV) return write_error(folder, folder, error);
-  return output_error(list_, "its files would be on another file system, in '" + folder + "'",
-                      "put the list into that folder");
+  return other_file_system(list_, folder);
 }
 
 Status OutputSet::lock() {
