@@ -328,6 +328,11 @@ def said_of(far, wrong):
     return f"differs by {far:.3g}" if wrong else f"equal up to {far:.3g}"
 
 
+def amount(value):
+    """Says so where there was nothing to compare, as where a detector finds nothing."""
+    return " (it has no elements)" if isinstance(value, np.ndarray) and value.size == 0 else ""
+
+
 def counted(n, what):
     return f"{n} {what}{'' if n == 1 else 's'}"
 
@@ -403,7 +408,7 @@ def main():
         worst, wrong = max([worst, *(far for _, far, _ in rows)]), wrong or any(bad for *_, bad in rows)
         if not deployed.buckets:
             for name, far, bad in rows:
-                print(f"{name}: {said_of(far, bad)}")
+                print(f"{name}: {said_of(far, bad)}{amount(wanted[name])}")
             continue
         in_buckets += bucket is not None
         place = f"bucket {text_of(bucket['at'])}" if bucket else "the fallback"

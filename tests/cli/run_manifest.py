@@ -60,6 +60,16 @@ def test_rounding_of_the_type(tool, folder):
     expect(done.returncode == 0 and "y: equal\n" in done.stdout, done.stdout, done.stderr)
 
 
+def test_nothing_to_compare(tool, folder):
+    """An output without elements is equal to any other, which the line says."""
+    text = """g (float[2] x) => (float[n,k] y, float[2] z) {
+      a = Relu (x)  b = Sub (a, a)  c = NonZero (b)  d = Cast <to = 1> (c)  e = Erf (d)  y = Relu (e)
+      z = Erf (a) }"""
+    done = run(cut(tool, folder, parser.parse_model(HEAD + text)))
+    expect("y: equal (it has no elements)\n" in done.stdout, done.stdout, done.stderr)
+    expect("z: equal\n" in done.stdout and done.returncode == 0, done.stdout, done.stderr)
+
+
 def replace(path, file, model):
     """The part `file` becomes another model, of which the manifest has the SHA-256."""
     manifest, data = json.loads(path.read_text()), model.SerializeToString()
