@@ -28,6 +28,9 @@ partition::Options partition_options(const PartitionStage::Options& options);
 // effect on anything but the model and `out`, so that threads may cut models of their own.
 Status partition_model(const Options& options, std::span<const Profile> devices, Work& work,
                        PartitionedModel& out);
+// Returns how many more nodes of a model devices take about if the user gives its inputs sizes, and the
+// options that give them: "npu takes about 3 more nodes (--dim 'seq=SIZE')". Empty when there are none.
+std::string for_fixed_shapes(Work& work, std::span<const Profile> devices, const PartitionedModel& cut);
 // Reads which nodes name a device of the run into work.assigned, when the options ask for it. Before
 // drop_old_partition, which may remove the names. Returns the texts that name no device.
 Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work);

@@ -196,6 +196,18 @@ def test_limits_of_runtimes(tool, folder):
         expect(done.returncode == 0 and "dims of inputs are open" not in done.stderr, words, done.stderr)
 
 
+def test_dims_that_are_open_in_buckets(tool, folder):
+    """A bucket gives a size to one of two symbols; the warning names the option for the other one alone."""
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+      g (float[N,M,4] x) => (float[N,M,4] y) { a = Relu (x)  b = Sigmoid (a)  y = Relu (b) }"""
+    path = saved(folder, parser.parse_model(text))
+    words = [path, "--devices", "nnapi", "--bucket", "N=1,2", "-o", folder / "o.onnx"]
+    warnings = [line for line in tool(*words).stderr.splitlines() if "are open" in line]
+    said = "open in the models of buckets; with numbers, in the first one nnapi takes about 3 more nodes"
+    expect(len(warnings) == 1 and warnings[0].endswith(f"{said} (--dim 'M=SIZE')"), warnings)
+    expect("are open" not in tool(*words, "--dim", "M=3", "--force").stderr, "every dim has a size")
+
+
 def test_why_there_is_no_rule(tool, folder):
     """Whether the source or the converter left an operator out."""
     (folder / "m.onnxtxt").write_text("""<ir_version: 8, opset_import: ["" : 13]>

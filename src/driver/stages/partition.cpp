@@ -124,30 +124,6 @@ std::vector<bool> taken_by(std::size_t device, const Work& work, const Placement
   return out;
 }
 
-// Returns one warning when devices refuse nodes for open dims that the user can give sizes to; else nothing.
-std::optional<std::string> open_dims_warning(Run& run, const Partitioned& p) {
-  Model& m = run.work->model;
-  const Inference& inference = *run.work->inference;
-  std::string counts;
-  OpenDims open;
-  for (std::size_t d = 0; d < p.devices.size(); ++d) {
-    const auto is_open = [d](const RefusedNodes& r) {
-      return r.device == d && r.refusal == DeviceRefusal::DynamicShape;
-    };
-    if (std::ranges::none_of(p.placement.refused, is_open)) continue;
-    if (open.symbols.empty()) open = open_dims(m, inference);
-    const std::uint64_t nodes =
-        nodes_for_fixed_shapes(p.devices[d], m, inference, open, taken_by(d, *run.work, p.placement));
-    if (nodes > 0)
-      counts += fmt::format("{}{} takes about {} more node{}", counts.empty() ? "" : ", ", p.devices[d].id,
-                            nodes, nodes == 1 ? "" : "s");
-  }
-  if (counts.empty()) return std::nullopt;
-  std::string options;
-  for (const std::string& option : open.remedies) options += (options.empty() ? "" : " ") + option;
-  return m.file + ": --devices: dims of inputs are open; with numbers " + counts + " (" + options + ')';
-}
-
 Status run_partition(Run& run) {
   const PartitionStage::Options& options = run.options.partition;
   Model& m = run.work->model;
@@ -167,8 +143,9 @@ Status run_partition(Run& run) {
   report.algorithm = options.algorithm;
   describe_partition(m, *run.work->inference, p, report);
   for (std::string& text : partition_warnings(m, p)) run.warn(std::move(text));
-  if (!run.specialized)  // each bucket has numbers
-    if (auto text = open_dims_warning(run, p)) run.warn(*std::move(text));
+  if (!run.specialized)  // the models of buckets have other dims
+    if (const std::string text = for_fixed_shapes(*run.work, p.devices, p); !text.empty())
+      run.warn(m.file + ": --devices: dims of inputs are open; with numbers " + text);
   if (options.given)
     for (std::string& text : describe_given(m, p, run.work->assigned, report)) run.warn(std::move(text));
   if (p.partition.run_ns > p.partition.host_ns)
@@ -300,6 +277,28 @@ Result<std::vector<std::string>> read_given_devices(const Run& run, Work& work) 
   if (!given) return given.errors();
   work.assigned = std::move(given->nodes);
   return std::move(given->unmatched);
+}
+
+std::string for_fixed_shapes(Work& work, std::span<const Profile> devices, const PartitionedModel& cut) {
+  Model& m = work.model;
+  std::string counts;
+  OpenDims open;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const auto is_open = [d](const RefusedNodes& r) {
+      return r.device == d && r.refusal == DeviceRefusal::DynamicShape;
+    };
+    if (std::ranges::none_of(cut.placement.refused, is_open)) continue;
+    if (open.symbols.empty()) open = open_dims(m, *work.inference);
+    const std::uint64_t nodes =
+        nodes_for_fixed_shapes(devices[d], m, *work.inference, open, taken_by(d, work, cut.placement));
+    if (nodes > 0)
+      counts += fmt::format("{}{} takes about {} more node{}", counts.empty() ? "" : ", ", devices[d].id,
+                            nodes, nodes == 1 ? "" : "s");
+  }
+  if (counts.empty()) return {};
+  std::string options;
+  for (const std::string& option : open.remedies) options += (options.empty() ? "" : " ") + option;
+  return counts + " (" + options + ')';
 }
 
 Status open_devices(Run& run) {

@@ -88,6 +88,15 @@ Status run_specialize(Run& run) {
     name_nodes(*s.single, Unnamed::Made);
     run.report.after = count_model(*s.single);
   }
+  if (run.partitioned && !s.models.empty()) {
+    SpecializedModel& first = s.models.front();
+    const std::string text = for_fixed_shapes(*first.work, run.partitioned->devices, first.cut);
+    if (!text.empty())
+      run.warn(
+          run.work->model.file +
+          ": --devices: dims of inputs are open in the models of buckets; with numbers, in the first one " +
+          text);
+  }
   SpecializeStage::Report& report = run.report.specialize.emplace();
   for (SpecializedModel& bucket : s.models) {
     bucket.peak_bytes = deploy::peak_bytes(manifest_source(run, *bucket.work, bucket.cut, {}, {}));
