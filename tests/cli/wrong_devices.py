@@ -222,6 +222,17 @@ def test_ten_mistakes_at_once(tool, folder):
     expect(done.stderr.count("graphopt: error: ") == 10, done.stderr)
 
 
+def test_operators_that_are_not_there(tool, folder):
+    """A rule of a misspelt operator takes nothing: `devices check` and a run warn of it."""
+    path, model = folder / "p.json", saved(folder)
+    path.write_text(whole('"rules": [{"op": "Relu"}, {"op": "Covn"}, {"op": "MyOwn"}]'))
+    said = f"{path}: rules[1]: ai.onnx has no operator 'Covn'; did you mean 'Conv'?"
+    expect(said in tool("devices", "check", path, model).stdout.decode(), "devices check")
+    done = tool(model, "--devices", path, "--plan")
+    expect(done.returncode == 0 and f"graphopt: warning: {said}\n" in done.stderr, done.stderr)
+    expect("MyOwn" not in done.stderr, "it may be an operator of a later standard", done.stderr)
+
+
 def test_hostile_files(tool, folder):
     path, model = folder / "p.json", saved(folder)
     path.write_text("[" * 2_000_000)

@@ -13,6 +13,7 @@
 #include "deploy/partition_report.h"
 #include "devices/find.h"
 #include "devices/open_dims.h"
+#include "devices/support.h"
 #include "driver/explain_nodes.h"
 #include "driver/json.h"
 #include "driver/partitioned.h"
@@ -308,6 +309,8 @@ Status open_devices(Run& run) {
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices = *std::move(devices);
   std::vector<Profile>& list = run.partitioned->devices;
+  for (const Profile& p : list)
+    for (const std::string& doubt : doubtful_rules(p)) run.warn(p.file + ": " + doubt);
   if (const std::uint32_t least = run.options.partition.min_nodes; least > 0)
     for (Profile& p : list)
       if (!p.host) p.min_nodes = least;
