@@ -193,7 +193,7 @@ class Clip final : public Activation<OpKind::Clip> {
  private:
   bool fits(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
-    if (type_ != DType::Float || m.opset(n) < 12) return false;
+    if (type_ != DType::Float || m.opset(n) < 11) return false;  // before that, bounds are attributes
     low_ = m.input(n, 1);
     high_ = m.input(n, 2);
     for (const ValueId bound : {low_, high_}) {
