@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "devices/conditions.h"
@@ -97,6 +98,7 @@ class RuleRun {
 
   std::uint32_t failed = 0;
   bool wrong_opset = false;
+  bool not_quantized = false;  // the rule is for QDQ groups, and the node touches none
   DeviceRefusal first = DeviceRefusal::None;
   std::string text;
 
@@ -341,6 +343,8 @@ class RuleRun {
   void qdq(bool inside) {
     const std::optional<std::string> outside = outside_qdq_group(m_, inference_, n_);
     if (inside == !outside) return;
+    not_quantized = inside && !quantizes(m_, n_) && !dequantizes(m_, n_) && !reads_dequantized(m_, n_) &&
+                    !only_quantized(m_, n_);
     fail(DeviceRefusal::Qdq, [&] {
       return outside ? "outside of a QDQ group: " + *outside : std::string("inside of a QDQ group");
     });
@@ -498,16 +502,16 @@ Verdict Support::State::check(NodeId n) {
     v.failed = run.failed;
     return refuse(run.first);
   }
-  bool best_opset = true;  // whether the best rule so far is for another version
+  // Of the best rule so far: whether it is for another version, for QDQ groups alone; its failed conditions.
+  std::tuple<bool, bool, std::uint32_t> best;
   for (const std::uint32_t r : *rules) {
     const RuleRun run = run_rule(n, profile.rules[r], false);
-    const bool nearer = v.rule == Verdict::kNoRule ||
-                        std::pair(run.wrong_opset, run.failed) < std::pair(best_opset, v.failed);
-    if (!nearer) continue;
+    const std::tuple rank(run.wrong_opset, run.not_quantized, run.failed);
+    if (v.rule != Verdict::kNoRule && rank >= best) continue;
+    best = rank;
     v.rule = r;
     v.failed = run.failed;
     v.refusal = run.first;
-    best_opset = run.wrong_opset;
     if (v.supported()) break;
   }
   return v;

@@ -6,9 +6,10 @@
 // operands. All conditions of a rule hold together; rules of one operator are alternatives; without a rule
 // there is no support; a Constant node is data and needs none. What is not known (a rank, a dim, an attribute
 // that refers to a caller's) fails the condition that asks for it, so a profile never takes more than it
-// says. A refusal is that of the nearest rule: one whose versions fit before one whose do not, then the one
-// with the fewest failed conditions, then the first; its text is made only when it is asked for. Bodies are
-// finished before the nodes that hold them, from the innermost graph on: no recursion.
+// says. A refusal is that of the nearest rule: one whose versions fit before one whose do not, then one that
+// is not for QDQ groups before one that is, where the node touches none, then the one with the fewest failed
+// conditions, then the first; its text is made only when it is asked for. Bodies are finished before the
+// nodes that hold them, from the innermost graph on: no recursion.
 #pragma once
 
 #include <cstdint>

@@ -122,10 +122,14 @@ QUANTIZED = """<ir_version: 10, opset_import: ["" : 21]>
   }"""
 
 
+TOO_WIDE = "Conv rule 2: input 0 'f' is float, allowed: float16 (and 1 more)"
+
+
 def test_int8_recipe(tool, folder):
     """The page's int8 device takes the Conv of a QDQ group, no float one and none with float weights."""
     path = folder / "edge8.json"
-    path.write_text(re.findall(r"```json\n(.*?)```", (TOP / "docs" / "devices.md").read_text(), re.S)[1])
+    page = (TOP / "docs" / "devices.md").read_text()
+    path.write_text(re.findall(r"```json\n(.*?)```", page, re.S)[1])
     expect(not errors(json.loads(path.read_text()), SCHEMA), path)
     (folder / "m.onnxtxt").write_text(QUANTIZED)
     done = tool("devices", "check", path, folder / "m.onnxtxt", "--json")
@@ -138,6 +142,13 @@ def test_int8_recipe(tool, folder):
     float_weight = "Conv rule 1: outside of a QDQ group: float input 1 'v' is not made by DequantizeLinear"
     results = "its results do not all go to QuantizeLinear, and to nothing else"
     expect(refused == [float_weight, f"Conv rule 1: outside of a QDQ group: {results}"], refused)
+    # With a rule for float16, too, a node that no quantized value reaches lacks that type.
+    profile = json.loads(path.read_text())
+    profile["rules"].append(json.loads(re.search(r"`(.*FLOAT16.*)`\.\n", page)[1]))
+    path.write_text(json.dumps(profile))
+    done = tool("devices", "check", path, folder / "m.onnxtxt", "--json")
+    refused = sorted(n["text"] for n in json.loads(done.stdout)["listed"] if not n["supported"])
+    expect(refused == [float_weight, TOO_WIDE], refused)
 
 
 OPEN = """<ir_version: 8, opset_import: ["" : 13]>
