@@ -36,7 +36,7 @@ class Scanner final : public nlohmann::json_sax<Json> {
     Frame& frame = frames_.back();
     frame.path = json_path(frame.base, name);
     if (!frame.keys.insert(name).second)
-      add(frame.path + ": the key stands twice in its object", "remove one of both; neither would be clear");
+      add(frame.path + ": the key occurs twice in its object", "remove one of both; neither would be clear");
     return errors.size() < kMaxErrors;
   }
 
@@ -53,7 +53,7 @@ class Scanner final : public nlohmann::json_sax<Json> {
     if (const auto at = what.find("] "); at != std::string_view::npos) what.remove_prefix(at + 2);
     if (const auto at = what.find("syntax error"); at != std::string_view::npos) what.remove_prefix(at);
     if (comma_before(what, before)) {
-      add(place + "a comma stands before '" + before.back() + "'", "remove the comma: nothing follows it");
+      add(place + "there is a comma before '" + before.back() + "'", "remove the comma: nothing follows it");
       return false;
     }
     add(place + std::string(what), "write JSON (RFC 8259): no comments, keys and texts in double quotes");

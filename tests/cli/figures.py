@@ -97,7 +97,7 @@ def test_written_files(tool, folder):
     onnx.save_model(m, path, save_as_external_data=True, location="m.data", size_threshold=1024)
     report = folder / "r.json"
     text = tool(path, "-o", folder / "o.onnx", "--report", report).stderr
-    expect("468.8 KiB of weights stay in m.data: keep it beside the model" in text, text)
+    expect("468.8 KiB of weights stay in m.data: keep it next to the model" in text, text)
     kept = json.loads(report.read_text())["kept_data"]
     expect(kept == {"files": ["m.data"], "bytes": 480000}, kept)
     size = next(line for line in text.splitlines() if line.startswith("  size, "))

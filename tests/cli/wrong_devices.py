@@ -26,11 +26,11 @@ WRONG = {
     "no JSON": ("{" + HEAD + ", 'rules': []}", ["line 1, column ", "syntax error", "write JSON"]),
     "a comma too many": (
         whole('"rules": [{"op": "Relu"},]'),
-        ["a comma stands before ']'", "remove the comma"],
+        ["there is a comma before ']'", "remove the comma"],
     ),
     "a comma too many in an object": (
         whole('"rules": [],'),
-        ["a comma stands before '}'", "remove the comma"],
+        ["there is a comma before '}'", "remove the comma"],
     ),
     "an empty file": ("", ["line 1, column 1", "unexpected end of input"]),
     "bytes that are no UTF-8": (
@@ -40,7 +40,7 @@ WRONG = {
     "a number that is too large": (whole('"launch_ns": 1e999'), ["line 1, column ", "1e999"]),
     "a key twice": (
         rule('"opset": [1, 2], "opset": [1, 3]'),
-        ["rules[1].opset: the key stands twice in its object", "remove one of both"],
+        ["rules[1].opset: the key occurs twice in its object", "remove one of both"],
     ),
     "too deep": (whole('"rules": ' + "[" * 60 + "]" * 60), ["more than 32 objects and lists"]),
     "an operator that is left out and has a rule": (
@@ -218,7 +218,7 @@ def test_ten_mistakes_at_once(tool, folder):
     twice = ", ".join('"min_nodes": 1' for _ in range(30))
     path.write_text(whole(twice))
     done = tool("devices", "check", path, model)
-    refused(done, INPUT, "min_nodes: the key stands twice")
+    refused(done, INPUT, "min_nodes: the key occurs twice")
     expect(done.stderr.count("graphopt: error: ") == 10, done.stderr)
 
 
@@ -241,7 +241,7 @@ def test_hostile_files(tool, folder):
     refused(tool("devices", "check", path, model), INPUT, "is no device profile", "at most")
     path.write_text(whole('"id": "' + "x" * 100_000 + '"'))
     done = tool("devices", "check", path, model)
-    refused(done, INPUT, "the key stands twice")
+    refused(done, INPUT, "the key occurs twice")
     path.write_text("{" + HEAD.replace('"id": "npu"', json.dumps({"id": "\x1b[2J" * 1000})[1:-1]) + "}")
     done = tool("devices", "check", path, model)
     refused(done, INPUT, "id: found ")

@@ -187,7 +187,7 @@ TEST(BucketLengths, JunkNamesItsLine) {
       {"[[3]]", "[0]: more than 1 objects and lists are inside each other"},
       {"{\"x\": 3}", "x: found 'x' as a length"},
       {"{\"3\": 1.5}", "3: found 1.5"},
-      {"{\"3\": 1, \"3\": 2}", "3: the key stands twice in its object"},
+      {"{\"3\": 1, \"3\": 2}", "3: the key occurs twice in its object"},
       {"{\"20\": 1}", "20: the length 20 is outside the range 1..16 of the buckets (1 such in all)"},
       {"[3", "line 1, column 2: syntax error while parsing array - unexpected end of input; expected ']'"},
   };

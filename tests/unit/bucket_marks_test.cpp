@@ -252,7 +252,7 @@ TEST(BucketMarksFile, MistakesNameTheirPath) {
       {"", "syntax error", "RFC 8259"},
       {"[]", "found a list of 0", "an object with the keys groups, inputs"},
       {R"({"group": []})", "group: there is no such key", "did you mean 'groups'?"},
-      {R"({"where": "a", "where": "b"})", "where: the key stands twice", "remove one"},
+      {R"({"where": "a", "where": "b"})", "where: the key occurs twice", "remove one"},
       {R"({"groups": {}})", "groups: found an object", "a list of objects"},
       {R"({"groups": [3]})", "groups[0]: found 3", "symbols, range"},
       {R"({"groups": [{"values": [1]}]})", "groups[0]: the key \"symbols\" is missing", "add it"},

@@ -155,7 +155,7 @@ std::string files_table(const Report& report, bool all) {
   if (kept.locations.empty()) return out;
   std::string names;
   for (const std::string& location : kept.locations) names += (names.empty() ? "" : ", ") + visible(location);
-  return out + fmt::format("  {} of weights stay in {}: keep {} beside the model\n", size_text(kept.bytes),
+  return out + fmt::format("  {} of weights stay in {}: keep {} next to the model\n", size_text(kept.bytes),
                            names, kept.locations.size() == 1 ? "it" : "them");
 }
 
