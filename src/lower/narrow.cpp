@@ -192,9 +192,11 @@ class NarrowWriter {
   bool write(std::span<const NodeId> nodes) {
     for (const NodeId n : nodes) {
       const NarrowSlots slots = plan_.of(n);
+      const IntegerSlots* row = integer_slots(m_.kind(n));
       for (std::size_t i = 0; i < m_.input_count(n); ++i) {
         if ((slots.operands & bit_of(i)) == 0) continue;
-        const ValueId v = narrowed(m_.input(n, i), n);
+        const bool bound = row != nullptr && IntegerSlots::has(row->bounds, i);
+        const ValueId v = narrowed(m_.input(n, i), n, bound ? Beyond::Cut : Beyond::Wraps);
         if (!v) return false;
         if (v != m_.input(n, i)) m_.set_operand(n, i, v);
       }
@@ -213,14 +215,19 @@ class NarrowWriter {
   std::vector<std::pair<ValueId, ValueId>> widened;  // a result that became int32, and its int64
 
  private:
+  // What becomes of a constant's numbers beyond int32: they wrap as in a Cast, which is what a Cast of the
+  // result to int32 would make of them; those of a bound are cut to the ends of int32.
+  enum class Beyond : std::uint8_t { Wraps, Cut };
+
   // Returns the value as int32, for n and the nodes after it; none where that cannot be written.
-  ValueId narrowed(ValueId v, NodeId n) {
+  ValueId narrowed(ValueId v, NodeId n, Beyond beyond) {
     if (const auto at = wide_.find(v); at != wide_.end()) return at->second;
     if (made_.contains(v)) return v;
-    ValueId& out = known_[v];
+    const TensorId t = m_.constant_of(v);
+    ValueId& out = (t && beyond == Beyond::Cut ? known_bounds_ : known_)[v];
     if (out) return out;
-    if (const TensorId t = m_.constant_of(v)) {
-      const TensorId small = narrow_constant(t);
+    if (t) {
+      const TensorId small = narrow_constant(t, beyond);
       if (small) out = m_.add_initializer(m_.main(), name_of(v), small);
       return out;
     }
@@ -229,10 +236,11 @@ class NarrowWriter {
     return out;
   }
 
-  TensorId narrow_constant(TensorId t) {
+  TensorId narrow_constant(TensorId t, Beyond beyond) {
     auto numbers = int_list(m_, t, kMostWritten);
     if (!numbers) return {};
-    for (std::int64_t& x : *numbers) x = std::clamp(x, kLeastInt32, kMostInt32);
+    for (std::int64_t& x : *numbers)
+      x = beyond == Beyond::Cut ? std::clamp(x, kLeastInt32, kMostInt32) : static_cast<std::int32_t>(x);
     const auto payload = int_payload(DType::Int32, *numbers);
     const std::vector<std::int64_t> dims = m_.tensor(t).dims;
     return payload ? m_.make_tensor(DType::Int32, dims, *payload) : TensorId{};
@@ -240,7 +248,7 @@ class NarrowWriter {
 
   bool refill(NodeId n) {
     const Attr* a = m_.find_attr(n, names::value);
-    const TensorId t = a != nullptr ? narrow_constant(a->tensor) : TensorId{};
+    const TensorId t = a != nullptr ? narrow_constant(a->tensor, Beyond::Wraps) : TensorId{};
     if (!t) return false;
     Attr other = *a;
     other.tensor = t;
@@ -275,9 +283,10 @@ class NarrowWriter {
 
   Model& m_;
   const NarrowPlan& plan_;
-  std::unordered_map<ValueId, ValueId> known_;  // int32 forms of values that come in
-  std::unordered_map<ValueId, ValueId> wide_;   // by an int64 that was added: the result that it is made of
-  std::unordered_set<ValueId> made_;            // results that became int32
+  std::unordered_map<ValueId, ValueId> known_;         // int32 forms of values that come in
+  std::unordered_map<ValueId, ValueId> known_bounds_;  // of constants that are bounds
+  std::unordered_map<ValueId, ValueId> wide_;  // by an int64 that was added: the result that it is made of
+  std::unordered_set<ValueId> made_;           // results that became int32
 };
 
 class NarrowSearch {

@@ -14,7 +14,8 @@
 //   Range              also the difference of its ends and the element behind the last are within int32
 //   ReduceProd ...     no partial result in any order leaves int32
 //   NonZero            reads whether a number is 0
-// A Cast wraps: of an int64 beyond int32 it makes another number. That changes nothing in three cases.
+// A Cast wraps, and so does a constant that is written anew: of an int64 beyond int32 it makes another
+// number. That changes nothing in three cases.
 //   - A node only moves elements (Reshape, Slice, Where ...), and its results are within int32: the elements
 //     beyond are not in them. Each result may rest on another case as well.
 //   - The number is an index along an axis of at most 2^31 - 1 entries. The original fails unless it is in

@@ -5,15 +5,17 @@ import json
 import pathlib
 import sys
 
+import numpy as np
 import onnx
 from _tool import expect, main
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 
 from lib import manifests  # noqa: E402
 from lib.profiles import int32_profile, profile  # noqa: E402
+from lib.runs import session  # noqa: E402
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 # The positions of N rows, and their rows in a table.
@@ -115,6 +117,22 @@ def test_indices_of_the_caller(tool, folder):
     expect(list(less.input)[0] == "i", less)
     (cast,) = (n for n in graph.node if n.op_type == "Cast")
     expect(cast.input[0] == "i" and cast.attribute[0].i == TensorProto.INT32, cast)
+
+
+def test_constants_beyond_int32(tool, folder):
+    """As data they wrap like the Cast that reads them; as a bound they are cut to the ends of int32."""
+    text = """g (int64[K] i, float[N] x) => (int32[K] y, float[M] z)
+      <int64[4] t = {1099511627776, -2147483649, 7, -1}, int64[1] big = {4294967298}, int64[1] one = {1}> {
+      r = Gather <axis = 0> (t, i)  s = Max (i, one)  b = Equal (s, i)  w = Where (b, r, big)
+      y = Cast <to = 6> (w)  z = Slice (x, one, big)
+    }"""
+    report, graph, _ = run(tool, folder, text, int32_profile(folder), "--exact", "--check=1", "--verify-each")
+    expect(len(report["narrowed"]) == 1, report["narrowed"])
+    data = sorted(numpy_helper.to_array(t).tolist() for t in graph.initializer)
+    expect([0, 0x7FFFFFFF, 7, -1] in data, data)
+    feeds = {"i": np.array([0, 1, 2, 3]), "x": np.arange(5, dtype=np.float32)}
+    y, z = session(str(folder / "out.onnx")).run(None, feeds)
+    expect(y.tolist() == [2, 0x7FFFFFFF, 7, -1] and z.tolist() == [1, 2, 3, 4], y, z)
 
 
 def test_bodies_and_targets_read_int64(tool, folder):

@@ -4,9 +4,10 @@
 
   narrowed.py GRAPHOPT [--count N] [--seed S] [--save FOLDER]
 
-Each model computes in int64 with shapes, positions, masks, int32 inputs and constants up to the ends of int32
-and int64; many results overflow int32, or would in between. The device takes every operator in int32 and none
-in int64, but Cast, Shape, and operands that are int64 by the schema. In ONNX Runtime, its optimizations off,
+Each model computes in int64 with shapes, positions, masks, int32 inputs, floats and constants up to the ends
+of int32 and int64, with operators that become int32 and such that do not, in bodies, functions and sequences,
+too; many results overflow int32, or would in between. The device takes every operator in int32 and none in
+int64, but Cast, Shape, and operands that are int64 by the schema. In ONNX Runtime, its optimizations off,
 the result must give the bits of the original for inputs with the ends of int32, zeros and -1, and for several
 extents, 0 included; a feed with which the original fails does not count. A second run on the result must make
 nothing int32. A good part of the models must become int32 somewhere.
@@ -51,8 +52,11 @@ CONSTANTS = [
     46341,
 ]
 DIVISORS = [1, 2, 3, -3, 7, HIGH, LOW, 2**31, 65536]
+FLOATS = [0, -1.5, 2.5, np.nan, np.inf, -np.inf, 1e20, -1e20, 2147483648.0, 3e9, -2147483904.0, 7]
 ENDS = [0, 1, -1, 2, HIGH, LOW, HIGH + 1, LOW - 1, 2**63 - 1, -(2**63) + 1]
 TABLE = 5  # rows
+OTHER_STEPS = """divide remainder position top nonzero size floats move spread split elements reduce body loop
+function sequence target sparse scatter shape square""".split()
 
 
 class Graph:
@@ -60,6 +64,8 @@ class Graph:
 
     def __init__(self, rng):
         self.rng, self.nodes, self.constants = rng, [], []
+        self.names = 0
+        self.opset = rng.choice([13, 14, 16, 17, 17, 18, 21])
         self.inputs = [
             helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", "k"]),
             helper.make_tensor_value_info("i", TensorProto.INT32, ["n"]),
@@ -86,6 +92,10 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.array(values, np.int64), name))
         return name
 
+    def fresh(self):
+        self.names += 1
+        return f"w{self.names}"
+
     def add(self, kind, operands, **attributes):
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, operands, [name], **attributes))
@@ -102,6 +112,8 @@ class Graph:
 
     def step(self):
         rng, length = self.rng, self.rng.choice(["one", "two", "n", "n"])
+        if rng.random() < 0.45:
+            return self.other_step(rng.choice(OTHER_STEPS), length)
         kind = rng.choice(
             "Add Sub Mul Add Sub Mul Div Mod Neg Abs Min Max Where Compare Gather Slice Concat Turn Cast "
             "Clip CumSum Reduce Table Range Fill Table Slice".split()
@@ -153,10 +165,13 @@ class Graph:
         elif kind == "Reduce" and length == "two":
             kind = rng.choice(["ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum"])
             more = [self.constant([0])] if kind == "ReduceSum" else []
+            if self.opset >= 18:
+                more = [self.constant([0])]
             axes = {} if more else {"axes": [0]}
             self.pool["one"].append(self.add(kind, [first, *more], keepdims=1, **axes))
         elif kind == "Cast":
-            to = rng.choice([TensorProto.FLOAT, TensorProto.INT32, TensorProto.BOOL, TensorProto.UINT8])
+            to = rng.choice("FLOAT INT32 INT32 BOOL UINT8 INT8 INT16 UINT32 UINT64 DOUBLE FLOAT16".split())
+            to = TensorProto.DataType.Value(to)
             self.other.append(self.add(kind, [first], to=to))
         elif kind == "Table":
             row = rng.choice(["j", self.add("Mod", [first, self.constant([TABLE])])])
@@ -176,12 +191,163 @@ class Graph:
             flat = [self.add("Squeeze", [e, self.constant([0])]) for e in ends]
             self.other.append(self.add("Range", [*flat, self.constant(rng.choice([1, 2, -1]))]))
 
+    def near(self, low, high):
+        """A value of one element within bounds."""
+        value = self.rng.choice(self.pool["one"])
+        return self.add("Clip", [value, self.constant(low), self.constant(high)])
+
+    def scalar(self, value):
+        return self.add("Squeeze", [value, self.constant([0])])
+
+    def other_step(self, kind, length):
+        rng = self.rng
+        values = self.pool[length]
+        first = rng.choice(values)
+        if kind in ("divide", "remainder"):
+            low, high = rng.choice([(1, HIGH), (1, 2**40), (LOW, -2), (-7, -2), (1, 3)])
+            more = {"fmod": rng.randint(0, 1)} if kind == "remainder" else {}
+            op = "Mod" if kind == "remainder" else "Div"
+            values.append(self.add(op, [first, self.near(low, high)], **more))
+        elif kind == "position":
+            op = rng.choice(["ArgMax", "ArgMin"])
+            axis = rng.choice([1, 1, -1])
+            self.pool["n"].append(self.add(op, ["x"], axis=axis, keepdims=0))
+        elif kind == "top":
+            count = self.add("Min", [self.constant([3]), self.add("Size", [first])])
+            count = self.add("Reshape", [count, self.constant([1])])
+            source = self.add("Cast", [first], to=TensorProto.FLOAT) if rng.random() < 0.5 else first
+            name = self.fresh()
+            self.nodes.append(helper.make_node("TopK", [source, count], [name, name + "i"], axis=0))
+            self.other.append(self.add("Add", [name + "i", self.operand("one")]))
+        elif kind == "nonzero":
+            found = self.add("NonZero", [first])
+            self.other.append(self.add(rng.choice(["Add", "Mul"]), [found, self.operand("one")]))
+        elif kind == "size":
+            size = self.add("Size", [rng.choice(["x", first])])
+            self.pool["one"].append(self.add("Unsqueeze", [size, self.constant([0])]))
+        elif kind == "floats":
+            column = self.add("Gather", ["x", self.constant(0)], axis=1)
+            self.pool["n"].append(self.add("Cast", [column], to=TensorProto.INT64))
+        elif kind == "move":
+            op = rng.choice(["Identity", "Flatten", "Tile", "Reshape"])
+            if op == "Flatten":
+                flat = self.add(op, [first], axis=0)
+                values.append(self.add("Reshape", [flat, self.constant([-1])]))
+            elif op == "Tile":
+                more = self.add(op, [first, self.constant([2])])
+                self.other.append(self.add("Sub", [more, self.operand("one")]))
+            elif op == "Reshape":
+                values.append(self.add(op, [first, self.add("Shape", [first])]))
+            else:
+                values.append(self.add(op, [first]))
+        elif kind == "spread":
+            one = rng.choice(self.pool["one"])
+            values.append(self.add("Expand", [one, self.add("Shape", [first])]))
+        elif kind == "split":
+            name = self.fresh()
+            two = rng.choice(self.pool["two"])
+            split = [self.constant([1, 1])] if rng.random() < 0.5 or self.opset >= 18 else []
+            self.nodes.append(helper.make_node("Split", [two, *split], [name, name + "b"], axis=0))
+            self.pool["one"] += [name, name + "b"]
+        elif kind == "elements":
+            table = self.constant([rng.choice(CONSTANTS) for _ in range(TABLE)])
+            at = rng.choice(["j", self.add("Mod", [first, self.constant([TABLE])])])
+            into = values if at != "j" else self.pool["n"]
+            op = rng.choice(["GatherElements", "GatherND", "Gather"])
+            if op == "GatherND":
+                at = self.add("Unsqueeze", [at, self.constant([1])])
+            into.append(self.add(op, [table, at]))
+            # What is beyond int32 may wrap where nobody reads more.
+            if rng.random() < 0.5:
+                self.other.append(self.add("Cast", [into[-1]], to=TensorProto.INT32))
+        elif kind == "reduce":
+            op = rng.choice(["ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum"])
+            kept = rng.randint(0, 1)
+            if op == "ReduceSum" or self.opset >= 18:
+                out = self.add(op, [first, self.constant([0])], keepdims=kept)
+            else:
+                out = self.add(op, [first], axes=[0], keepdims=kept)
+            self.pool["one"].append(out if kept else self.add("Unsqueeze", [out, self.constant([0])]))
+        elif kind == "body":
+            name = self.fresh()
+            inner = [helper.make_node("Add", [first, rng.choice(values)], [name + "t"])]
+            other = [helper.make_node("Mul", [first, self.operand(length)], [name + "e"])]
+            bodies = {}
+            for key, nodes in (("then_branch", inner), ("else_branch", other)):
+                out = onnx.ValueInfoProto(name=nodes[-1].output[0])
+                out.type.tensor_type.elem_type = TensorProto.INT64
+                bodies[key] = helper.make_graph(nodes, key, [], [out])
+            flag = self.add("Less", [self.scalar(rng.choice(self.pool["one"])), self.constant(3)])
+            self.nodes.append(helper.make_node("If", [flag], [name], **bodies))
+            # Its length may not be known: it is moved like the value that it stands for.
+            values.append(self.add("Reshape", [name, self.add("Shape", [first])]))
+        elif kind == "loop":
+            name = self.fresh()
+            v = helper.make_tensor_value_info
+            carried = onnx.ValueInfoProto(name=name + "c")
+            carried.type.tensor_type.elem_type = TensorProto.INT64
+            result = onnx.ValueInfoProto(name=name + "r")
+            result.type.tensor_type.elem_type = TensorProto.INT64
+            body = helper.make_graph(
+                [
+                    helper.make_node("Identity", [name + "k"], [name + "ko"]),
+                    helper.make_node(rng.choice(["Add", "Mul"]), [name + "c", first], [name + "r"]),
+                ],
+                "loop",
+                [v(name + "i", TensorProto.INT64, []), v(name + "k", TensorProto.BOOL, []), carried],
+                [v(name + "ko", TensorProto.BOOL, []), result],
+            )
+            count = self.scalar(self.near(0, 3))
+            self.nodes.append(helper.make_node("Loop", [count, "", first], [name], body=body))
+            values.append(self.add("Reshape", [name, self.add("Shape", [first])]))
+        elif kind == "function":
+            name = self.fresh()
+            self.nodes.append(helper.make_node("mix", [first, self.operand(length)], [name], domain="own"))
+            values.append(name)
+        elif kind == "sequence":
+            both = self.add("SequenceConstruct", [first, rng.choice(values)])
+            item = self.add("SequenceAt", [both, self.scalar(self.near(0, 1))])
+            values.append(self.add("Reshape", [item, self.add("Shape", [first])]))
+        elif kind == "target":
+            rows = self.add("Size", [first])
+            rows = self.add("Unsqueeze", [rows, self.constant([0])])
+            target = self.add("Concat", [rows, self.constant([1])], axis=0)
+            turned = self.add("Reshape", [first, target])
+            self.other.append(self.add("Add", [turned, self.operand("one")]))
+        elif kind == "sparse":
+            depth = self.scalar(self.near(1, 4))
+            self.other.append(self.add("OneHot", [first, depth, self.constant([0, rng.choice(CONSTANTS)])]))
+        elif kind == "scatter":
+            two = rng.choice(self.pool["two"])
+            at = self.constant([rng.choice([0, 1, -1])])
+            self.pool["two"].append(self.add("ScatterElements", [two, at, rng.choice(self.pool["one"])]))
+        elif kind == "shape":
+            shape = self.add("Shape", [rng.choice(["x", first])])
+            self.pool["one"].append(self.add("Slice", [shape, self.constant([0]), self.constant([1])]))
+        elif kind == "square":
+            rows = self.add("Unsqueeze", [first, self.constant([1])])
+            columns = self.add("Unsqueeze", [rng.choice(values), self.constant([0])])
+            mixed = self.add(rng.choice(["Add", "Sub", "Mul", "Max", "Less"]), [rows, columns])
+            self.other.append(mixed)
+
     def model(self):
         kept = [self.rng.choice(v) for v in self.pool.values()] + self.other[-3:]
         kept += [v for length in self.bools.values() for v in length[-1:] if v != "b"]
         outputs = [onnx.ValueInfoProto(name=name) for name in dict.fromkeys(kept)]
         graph = helper.make_graph(self.nodes, "g", self.inputs, outputs, self.constants)
-        made = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("own", 1)]
+        mix = helper.make_function(
+            "own",
+            "mix",
+            ["a", "b"],
+            ["c"],
+            [
+                helper.make_node("Sub", ["a", "b"], ["d"]),
+                helper.make_node("Min", ["d", "a"], ["c"]),
+            ],
+            [helper.make_opsetid("", self.opset)],
+        )
+        made = helper.make_model(graph, ir_version=8, opset_imports=opsets, functions=[mix])
         return onnx.shape_inference.infer_shapes(made)  # which gives the outputs their element types
 
 
@@ -189,7 +355,7 @@ def feeds(rng):
     for n, k in ((3, 2), (1, 4), (0, 2), (5, 1)):
         numbers = [rng.choice([0, 1, -1, 5, HIGH, LOW, HIGH - 1]) for _ in range(n)]
         yield {
-            "x": np.zeros((n, k), np.float32),
+            "x": np.array([rng.choice(FLOATS) for _ in range(n * k)], np.float32).reshape(n, k),
             "i": np.array(numbers, np.int32).reshape(n),
             "b": np.array([rng.random() < 0.5 for _ in range(n)], bool).reshape(n),
             "j": np.array([rng.randrange(-TABLE, TABLE) for _ in range(n)], np.int64).reshape(n),
