@@ -14,6 +14,7 @@
 
 #include "batch/record.h"
 #include "deploy/manifest_files.h"
+#include "exports/marker.h"
 #include "graphopt/batch.h"
 #include "graphopt/version.h"
 #include "onnx/reader.h"
@@ -172,7 +173,8 @@ class ModelRun {
   }
 
   // Removes what a run that did not finish may have left, and this one did not write. A manifest is
-  // removed with the files that it owns; a file that is no manifest is not ours.
+  // removed with the files that it owns; a file that is no manifest is not ours, nor is a folder that has
+  // no marker: the run may have ended because it was in the way.
   void remove_begun(const std::vector<RecordedFile>& now) const {
     for (const std::string& begun : before_->begun) {
       const auto path = written_path(out_folder_, begun);
@@ -180,11 +182,10 @@ class ModelRun {
         return f.path == begun || f.path.starts_with(begun + '/');
       };
       if (!path || std::ranges::any_of(now, is_of)) continue;
-      std::error_code ignored;
       if (begun.ends_with(".manifest.json")) {
         if (auto set = OutputSet::open(*path, deploy::read_manifest_files, false)) (void)(*set)->clear();
-      } else if (fs::is_directory(*path, ignored) || OutputFolder::is_unfinished(*path)) {
-        if (auto folder = OutputFolder::open(*path)) (void)(*folder)->remove();
+      } else if (has_marker(*path) || OutputFolder::is_unfinished(*path)) {
+        if (auto folder = OutputFolder::open(*path); folder && has_marker(*path)) (void)(*folder)->remove();
       }
     }
   }

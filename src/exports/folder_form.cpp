@@ -12,21 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestMarker = 1 << 16;
 constexpr const char* kModelList = "models.sha256";
 
 }  // namespace
 
-bool FolderExport::is_ours() const {
-  std::error_code error;
-  const std::string marker = path_ + "/" + kMarkerFile;
-  if (!fs::is_directory(fs::symlink_status(path_, error))) return false;
-  if (!fs::is_regular_file(fs::symlink_status(marker, error))) return false;
-  const std::uintmax_t size = fs::file_size(marker, error);
-  if (error || size > kLargestMarker) return false;
-  const auto image = FileImage::open(marker);
-  return image && is_marker((*image)->bytes(), form());
-}
+bool FolderExport::is_ours() const { return has_marker(path_, form()); }
 
 bool FolderExport::is_unfinished() const { return OutputFolder::is_unfinished(path_); }
 

@@ -10,7 +10,8 @@ inline constexpr const char* kMarkerFile = "graphopt.json";
 
 // `form`: "triton", "genai". `manifest`: its name as seen from the folder, and the SHA-256 of its text.
 std::string marker_text(std::string_view form, std::string_view manifest, std::string_view sha256);
-// Returns true if the text is one that marker_text made for this form.
-bool is_marker(std::string_view text, std::string_view form);
+// Returns true if the folder, no link to one, has the marker of this form in it, or of any form where it is
+// "".
+bool has_marker(const std::string& folder, std::string_view form = {});
 
 }  // namespace graphopt

@@ -235,6 +235,8 @@ def test_what_a_killed_run_left(tool, folder):
     words = ["batch", zoo, "-o", out, "-q"]
     out.mkdir()
     (out / "b.manifest.json").write_text("mine")
+    (out / "b.triton").mkdir()
+    (out / "b.triton" / "note.txt").write_text("mine")
     devices = ["--devices", "cpu", "--emit", "triton"]
     # It fails after its record was marked; a run of its own then makes what a killed one leaves.
     done = tool(*words, *devices, "--check", "--ort", "/nowhere")
@@ -245,7 +247,8 @@ def test_what_a_killed_run_left(tool, folder):
     expect((out / "a.manifest.json").exists() and (out / "a.triton").is_dir(), tree(out).keys())
     expect(tool(*words).returncode == 0)
     left = sorted(p.name for p in out.iterdir())
-    expect(left == [".graphopt", "a.onnx", "b.manifest.json", "b.onnx"], left)
+    expect(left == [".graphopt", "a.onnx", "b.manifest.json", "b.onnx", "b.triton"], left)
+    expect((out / "b.triton" / "note.txt").read_text() == "mine")
     expect((out / "b.manifest.json").read_text() == "mine" and plan(tool, zoo, "-o", out) == {})
 
 

@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "driver": ["support", "ir", "ops", "infer", "onnx", "shapes", "rewrite", "buckets", "draft"]
     + ["regions", "hoist", "passes", "options", "folding", "runtime", "partition", "placement"]
     + ["deploy", "exports", "devices", "lower"],
-    "batch": ["support", "onnx", "options", "devices", "deploy", "driver"],
+    "batch": ["support", "onnx", "options", "devices", "deploy", "exports", "driver"],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
     + ["devices", "deploy", "driver"],
 }
