@@ -36,7 +36,7 @@ std::string_view role_of(std::string_view name) {
 class Namer {
  public:
   Namer(Model& m, std::size_t file_names, std::size_t file_nodes)
-      : m_(m), file_names_(file_names), file_nodes_(file_nodes) {}
+      : m_(m), file_names_(file_names), file_nodes_(file_nodes), places_(m, file_names) {}
 
   void run(RenamedValues* renamed) {
     if (m_.names.size() == file_names_ && m_.node_count() == file_nodes_) return;
@@ -124,13 +124,6 @@ class Namer {
     return first;
   }
 
-  std::uint64_t place_of(GraphId g) {
-    if (g.index() >= places_.size()) places_.resize(m_.graph_count());
-    std::pair<bool, std::uint64_t>& known = places_[g.index()];
-    if (!known.first) known = {true, place_hash(m_, g, file_names_)};
-    return known.second;
-  }
-
   // Returns what a use leads to: a result of the user or, behind the outputs of a body, of the node that
   // holds the body. None at the end of a function.
   ValueId target(NodeId user) const {
@@ -141,7 +134,7 @@ class Namer {
 
   // Returns the label that begins at a value with a name of the file, or at a copy of one.
   Label own_label(ValueId v, NameId name) {
-    return {value_stem(m_.text(name)), 0, mix_hash(text_hash(m_.text(name)), place_of(m_.value(v).graph))};
+    return {value_stem(m_.text(name)), 0, mix_hash(text_hash(m_.text(name)), places_.of(m_.value(v).graph))};
   }
   Label label_of(ValueId v) {
     const Made* known = made(v);
@@ -243,8 +236,8 @@ class Namer {
   const std::size_t file_names_, file_nodes_;
   TakenNames value_names_;
   std::vector<Made> made_;
-  std::vector<std::uint32_t> place_;                    // in made_, by ValueId
-  std::vector<std::pair<bool, std::uint64_t>> places_;  // place_hash, by GraphId
+  std::vector<std::uint32_t> place_;  // in made_, by ValueId
+  PlaceHashes places_;
 };
 
 }  // namespace

@@ -41,6 +41,22 @@ std::string proposal(const Model& m, NodeId n) {
 
 bool is_made(const Model& m, NodeId n) { return m.node(n).file_index == Node::kNotInFile; }
 
+std::uint64_t place_hash(const Model& m, GraphId g, std::size_t known) {
+  std::uint64_t h = 0;
+  for (; g; g = m.graph(g).parent) {
+    const Graph& graph = m.graph(g);
+    if (graph.function) {
+      const Function& f = m.function(graph.function);
+      for (const NameId name : {f.domain, f.name, f.overload}) h = mix_hash(h, text_hash(m.text(name)));
+    }
+    if (!graph.owner) continue;
+    h = mix_hash(h, text_hash(m.text(graph.attribute)));
+    for (const ValueId v : m.outputs(graph.owner))
+      if (v && m.value(v).name.index() < known) h = mix_hash(h, text_hash(m.text(m.value(v).name)));
+  }
+  return h;
+}
+
 }  // namespace
 
 std::string_view value_stem(std::string_view value_name) {
@@ -76,20 +92,11 @@ std::string joined_name(std::string_view stem, std::string_view op) {
 
 std::uint64_t text_hash(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-std::uint64_t place_hash(const Model& m, GraphId g, std::size_t known) {
-  std::uint64_t h = 0;
-  for (; g; g = m.graph(g).parent) {
-    const Graph& graph = m.graph(g);
-    if (graph.function) {
-      const Function& f = m.function(graph.function);
-      for (const NameId name : {f.domain, f.name, f.overload}) h = mix_hash(h, text_hash(m.text(name)));
-    }
-    if (!graph.owner) continue;
-    h = mix_hash(h, text_hash(m.text(graph.attribute)));
-    for (const ValueId v : m.outputs(graph.owner))
-      if (v && m.value(v).name.index() < known) h = mix_hash(h, text_hash(m.text(m.value(v).name)));
-  }
-  return h;
+std::uint64_t PlaceHashes::of(GraphId g) {
+  if (g.index() >= hashes_.size()) hashes_.resize(m_.graph_count());
+  std::optional<std::uint64_t>& known = hashes_[g.index()];
+  if (!known) known = place_hash(m_, g, known_);
+  return *known;
 }
 
 bool TakenNames::add(NameId name) {
@@ -140,10 +147,11 @@ void name_nodes(Model& m, Unnamed which, std::size_t first) {
     named.push_back(n);
   });
   std::vector<NameWish> wishes;
+  PlaceHashes places(m);
   const auto wish = [&](NodeId n, NameId base) {
     wishes.push_back({.base = base,
                       .label = stem_of_first_result(m, n),
-                      .hash = place_hash(m, m.node(n).graph),
+                      .hash = places.of(m.node(n).graph),
                       .id = n.index()});
   };
   for (const NodeId n : named)

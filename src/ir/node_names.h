@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,10 +49,21 @@ std::string_view value_stem(std::string_view value_name);
 std::string joined_name(std::string_view stem, std::string_view op);
 
 inline constexpr std::size_t kAllNames = std::numeric_limits<std::size_t>::max();
-// Returns a hash of where a graph is: of its function, and of the results and attributes of the nodes that
-// hold it. Names with ids from `known` on are left out.
-std::uint64_t place_hash(const Model& m, GraphId g, std::size_t known = kAllNames);
 std::uint64_t text_hash(std::string_view text);
+
+// Hashes of where graphs are: of the function of each, and of the results and attributes of the nodes that
+// hold it. Each is computed once: a node may have as many results as its body has nodes.
+class PlaceHashes {
+ public:
+  // The model is kept by reference, and not changed. Names with ids from `known` on are left out.
+  explicit PlaceHashes(const Model& m, std::size_t known = kAllNames) : m_(m), known_(known) {}
+  std::uint64_t of(GraphId g);
+
+ private:
+  const Model& m_;
+  const std::size_t known_;
+  std::vector<std::optional<std::uint64_t>> hashes_;  // by GraphId
+};
 
 // Names that are in use.
 class TakenNames {

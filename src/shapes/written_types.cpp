@@ -145,9 +145,12 @@ class WrittenTypes {
     const NodeId owner = model_.graph(g).owner;
     const TypeId own = inference_.type(v);
     if (!owner || model_.kind(owner) != OpKind::If) return own;
-    for (std::size_t i = 0; i < model_.graph_output_count(g); ++i)
-      if (model_.graph_output(g, i) == v) return common_type(own, inference_.type(model_.output(owner, i)));
-    return own;
+    // A branch may return as many values as it has, so its uses are looked at.
+    std::optional<std::size_t> place;
+    for (UseId u = model_.first_use(v); u; u = model_.next_use(u))
+      if (model_.user(u) == model_.graph(g).ret)
+        place = std::min(place.value_or(model_.slot(u)), std::size_t{model_.slot(u)});
+    return place ? common_type(own, inference_.type(model_.output(owner, *place))) : own;
   }
 
   // Returns a with the dims open that b does not have; without dims if the ranks differ.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""To rewrite each operand of a node with many takes a constant time, in the main graph and in bodies.
+"""To rewrite each operand of a node with many takes a constant time, in the main graph and in bodies, and so
+does to name and to type each of the many results of an If for devices.
 
   wide_nodes.py GRAPHOPT [--operands 8000]
 
@@ -52,10 +53,33 @@ def model(rewrite, wide, in_body, count):
     )
 
 
-def seconds(tool, folder, data):
+def returned(count):
+    """An If whose branches return all of their values, by nodes without names."""
+
+    def branch(name, operator):
+        nodes = [node(operator, ["x", f"k{i}"], [f"{name}{i}"]) for i in range(count)]
+        return graph(nodes, [], [value(12, f"{name}{i}", 1, [4]) for i in range(count)], name=name)
+
+    branches = [
+        attr_graph("then_branch", branch("t", "Add")),
+        attr_graph("else_branch", branch("e", "Mul")),
+    ]
+    results = [f"y{i}" for i in range(count)]
+    constants = [floats(f"k{i}", [float(i), 2.0, 3.0, 4.0]) for i in range(count)]
+    return make_graph.model(
+        graph(
+            [node("If", ["c"], results, *branches)],
+            [value(11, "x", 1, [4]), value(11, "c", 9, [])],
+            [value(12, name, 1, [4]) for name in results],
+            constants,
+        )
+    )
+
+
+def seconds(tool, folder, data, *more):
     source = folder / "in.onnx"
     source.write_bytes(data)
-    words = [tool, str(source), "-o", str(folder / "out.onnx"), "-q"]
+    words = [tool, str(source), "-o", str(folder / "out.onnx"), "-q", *more]
     _, status, used = os.wait4(os.posix_spawn(tool, words, os.environ), 0)
     if status != 0:
         sys.exit(f"exit status {os.waitstatus_to_exitcode(status)}: {' '.join(words)}")
@@ -67,21 +91,25 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--operands", type=int, default=8000)
     words = parser.parse_args()
+    devices = ("--devices", "cpu", "--parts", "never")
     cases = [(r, w, b) for r in REWRITES for w in ("Sum", "Concat") for b in (False, True)]
     bad, largest = 0, 0.0
     with tempfile.TemporaryDirectory() as name:
-        for case in cases:
+        for case in [*cases, None]:
             few, many = (
                 seconds(words.tool, pathlib.Path(name), model(*case, n))
+                if case
+                else seconds(words.tool, pathlib.Path(name), returned(2 * n), *devices)
                 for n in (words.operands // 8, words.operands)
             )
             ratio = many / max(few, NOISE)
             largest = max(largest, ratio)
             if ratio > MOST_RATIO:
                 bad += 1
-                where = "a body" if case[2] else "the main graph"
-                print(f"{case[1]} in {where}, {case[0]}: {few:.3f} s become {many:.3f} s")
-    print(f"{len(cases)} kinds, 8 times the operands: at most {largest:.1f} times as long; {bad} bad")
+                where = "a body" if case and case[2] else "the main graph"
+                what = f"{case[1]} in {where}, {case[0]}" if case else "results of an If, for devices"
+                print(f"{what}: {few:.3f} s become {many:.3f} s")
+    print(f"{len(cases) + 1} kinds, 8 times the operands: at most {largest:.1f} times as long; {bad} bad")
     return bad > 0
 
 
