@@ -10,6 +10,7 @@
 #include "deploy/partition_report.h"
 #include "devices/support.h"
 #include "driver/partitioned.h"
+#include "lower/narrow.h"
 #include "passes/explained.h"
 
 namespace graphopt {
@@ -45,11 +46,21 @@ class Explainer {
       else if (const NodeId holder = m_.ancestor_in(m_.main(), n))
         if (std::ranges::find(there, holder) == there.end()) there.push_back(holder);
     }
+    if (there.empty()) there = narrowed_from(asked);
     for (const NodeId n : there) describe(n);
     if (!there.empty()) return;
     // Copies that were tried and undone have no name of the file.
     for (const NodeId n : gone)
       if (n.index() < work_.file_nodes || lowering_of(n) != nullptr) return describe_gone(asked, n);
+  }
+
+  // A result that became int32 has another name, and a Cast of it may have none.
+  std::vector<NodeId> narrowed_from(std::string_view asked) const {
+    std::vector<NodeId> out;
+    for (const NarrowedSet& s : work_.narrowed)
+      for (const auto& [n, name] : s.results)
+        if (m_.alive(n) && m_.text(name) == asked && std::ranges::find(out, n) == out.end()) out.push_back(n);
+    return out;
   }
 
   const LoweredNode* lowering_of(NodeId n) const {
@@ -71,6 +82,11 @@ class Explainer {
       if (std::ranges::find(l.made, n) != l.made.end()) {
         e.lowered_for = p_.devices[l.device].id;
         e.expansion = l.first;
+      }
+    for (const NarrowedSet& s : work_.narrowed)
+      if (e.expansion.empty() && std::ranges::find(s.nodes, n) != s.nodes.end()) {
+        e.lowered_for = p_.devices[s.device].id;
+        e.expansion = kNarrowRule;
       }
   }
 

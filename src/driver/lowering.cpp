@@ -69,6 +69,8 @@ class Lowerer {
       if (!options_.clean_up.explain.empty())
         work_.lowered.insert(work_.lowered.end(), done.begin(), done.end());
       count(*narrowed);
+      if (!options_.clean_up.explain.empty())
+        work_.narrowed.insert(work_.narrowed.end(), narrowed->begin(), narrowed->end());
       if (Status cleaned = clean(journal); !cleaned) return cleaned;
       if (work_.pipeline.stopped == StopReason::Stopped || left() == 0) return Done{};
     }
@@ -142,7 +144,7 @@ class Lowerer {
       LowerStage::Narrowed& to = narrowed_[s.device];
       to.device = work_.devices[s.device].id;
       to.nodes += s.nodes.size();
-      to.values += s.values;
+      to.values += s.results.size();
       to.casts += s.casts;
     }
   }

@@ -14,6 +14,7 @@
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "lower/lower.h"
+#include "lower/narrow.h"
 #include "passes/pipeline.h"
 #include "placement/assignment.h"
 #include "regions/region_list.h"
@@ -37,6 +38,7 @@ struct Work {
   std::uint64_t rewrite_budget = Journal::kNoLimit;  // less for a model of --bisect
   PipelineReport pipeline;                           // of clean-up, when it has run
   std::vector<LoweredNode> lowered;                  // with --explain
+  std::vector<NarrowedSet> narrowed;                 // the same
   bool left_alone = false;    // no pass runs and --infer writes nothing: they would make known what must stay
                               // unknown (load_check.h)
   bool loads_folded = false;  // a runtime loads the file when it has computed what is constant, too

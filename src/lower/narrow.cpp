@@ -209,10 +209,9 @@ class NarrowWriter {
     return true;
   }
 
-  std::size_t results() const { return made_.size(); }  // that became int32
-
   std::vector<NodeId> casts;                         // that were added
   std::vector<std::pair<ValueId, ValueId>> widened;  // a result that became int32, and its int64
+  std::vector<std::pair<NodeId, NameId>> results;    // as NarrowedSet::results
 
  private:
   // What becomes of a constant's numbers beyond int32: they wrap as in a Cast, which is what a Cast of the
@@ -262,6 +261,7 @@ class NarrowWriter {
     bool wanted = false;
     for (UseId u = m_.first_use(v); u && !wanted; u = m_.next_use(u)) wanted = !plan_.reads_narrow(u);
     const std::string name = name_of(v);
+    results.emplace_back(n, m_.value(v).name);
     if (wanted) {
       const std::string base(m_.text(m_.value(v).name));
       const NodeId next = m_.next_node(n);
@@ -424,7 +424,7 @@ class NarrowSearch {
     }
     m_.swap_trial();
     m_.keep_trial();
-    NarrowedSet out{.nodes = set, .device = 0, .values = writer.results(), .casts = writer.casts.size()};
+    NarrowedSet out{.nodes = set, .device = 0, .results = writer.results, .casts = writer.casts.size()};
     const auto bit = static_cast<std::size_t>(std::ranges::max_element(gained) - gained.begin());
     for (std::size_t d = 0, accelerators = 0; d < input_.devices.size(); ++d) {
       if (input_.devices[d].host) continue;

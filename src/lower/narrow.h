@@ -35,6 +35,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lower/lower.h"
@@ -47,8 +48,8 @@ inline constexpr std::string_view kNarrowRule = "narrow-integers";  // of its re
 struct NarrowedSet {
   std::vector<NodeId> nodes;  // whose operands or results became int32, in the order of the graph
   std::size_t device = 0;     // into the profiles: the one that supports most of those that no device did
-  std::size_t values = 0;     // results that became int32
-  std::size_t casts = 0;      // that were added
+  std::vector<std::pair<NodeId, NameId>> results;  // that became int32: the node, and the name of the int64
+  std::size_t casts = 0;                           // that were added
 };
 
 // Returns whether there is a set to try: it costs no trial.

@@ -151,6 +151,18 @@ def test_bodies_and_targets_read_int64(tool, folder):
     expect(report["narrowed"] and casts(graph)[1] >= 1, graph.node)
 
 
+def test_explained(tool, folder):
+    """A node is found by the name of its int64 result, which is gone where the result became int32."""
+    device = int32_profile(folder)
+    report, graph, said = run(tool, folder, POSITIONS, device, "--explain", "all:q,all:n", "--parts", "never")
+    explained = report["partition"]["explained"]
+    expect([e["op"] for e in explained] == ["Min", "Gather"], explained)
+    expect(all(e["device"] == "int32" and e["subgraph"] == "s0" for e in explained), explained)
+    expect(all(e["expansion"] == "narrow-integers" for e in explained), explained)
+    expect({e["node"] for e in explained} <= {n.name for n in graph.node}, explained)
+    expect("lowered for int32 by narrow-integers" in said, said)
+
+
 def test_each_bucket_becomes_int32(tool, folder):
     text = """g (int64[N,2] i) => (float[N,2] y) <float[4] t = {1, 2, 3, 4}> {
       y = Gather <axis = 0> (t, i)
