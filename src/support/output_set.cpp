@@ -248,8 +248,10 @@ Status OutputSet::make_folders() {
 Status OutputSet::make_folder(const std::string& name) {
   const std::string path = folder_ + "/" + name;
   struct stat info{};
-  if (::fstatat(folder_fd_, name.c_str(), &info, 0) == 0) {
-    if (S_ISDIR(info.st_mode)) return Done{};
+  if (::fstatat(folder_fd_, name.c_str(), &info, 0) == 0 && S_ISDIR(info.st_mode)) return Done{};
+  // A link that leads nowhere is in the way as well.
+  if (::fstatat(folder_fd_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISDIR(info.st_mode)) return Done{};  // another run has made it meanwhile
     return output_error(path,
                         "it is in the way: the files of '" + list_ + "' would be in a folder of this name",
                         "remove it, or name another folder");

@@ -2,13 +2,14 @@
 """--parts-dir: all files of a set but OUT and the manifest in a folder, which comes and goes with them."""
 
 import json
+import os
 import pathlib
 import sys
 
 import numpy as np
 import onnx
 import onnxruntime as ort
-from _tool import INPUT, USAGE, expect, main, refused
+from _tool import INPUT, OUTPUT, USAGE, expect, main, refused
 from onnx import numpy_helper, parser
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -174,9 +175,13 @@ def test_refused(tool, folder):
         ("work/parts", "repeats"),
         ("file", "is not a folder"),
         ("", "is not a folder"),
+        ("dangling", "is not a folder"),
+        ("n" * 300, "cannot be the path"),
+        (os.fsdecode(b"w\xff/parts"), "is not UTF-8"),
     ]:
         refused(tool(*base, "--parts-dir", given, cwd=folder), USAGE, "--parts-dir", "help: ", *texts)
-    for given in ("dangling", "file/deep", "back\\slash", "line\nbreak"):
+    refused(tool(*base, "--parts-dir", "dangling/deep", cwd=folder), OUTPUT, "dangling: it is in the way")
+    for given in ("file/deep", "back\\slash", "line\nbreak"):
         done = tool(*base, "--parts-dir", given, cwd=folder)
         expect(done.returncode != 0 and "help: " in done.stderr, given, done.returncode, done.stderr)
     refused(
@@ -193,6 +198,19 @@ def test_refused(tool, folder):
     expect(done.returncode == INPUT, done.stderr)
     expect(names(folder) == set(before) - {"npu.json"}, names(folder) ^ set(before))
     expect(list((folder / "other").iterdir()) == [], "something was written outside")
+
+
+def test_names_that_are_not_utf8(tool, folder):
+    """A manifest, which is JSON, names no file in such a folder, but may be in one itself."""
+    source = model_of(folder)
+    os.mkdir(os.fsencode(folder) + b"/w\xff")
+    (folder / "link").symlink_to(os.fsdecode(b"w\xff"))
+    out = words(folder, source, "link/out.onnx")
+    refused(tool(*out, "--manifest", "m.json", cwd=folder), USAGE, "--manifest", "is not UTF-8")
+    expect(not list((folder / "link").iterdir()), "something was written")
+    done = tool(*out, "--parts-dir", "parts", cwd=folder)
+    expect(done.returncode == 0, done.stderr)
+    whole(folder / "link", "parts")
 
 
 def test_manifest_above(tool, folder):

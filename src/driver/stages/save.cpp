@@ -1,6 +1,7 @@
 // save: OUT is the new model, durably; nothing is written before this stage.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "driver/json.h"
@@ -13,6 +14,7 @@
 #include "onnx/text_form.h"
 #include "options/output_names.h"
 #include "support/file.h"
+#include "support/utf8.h"
 
 namespace graphopt {
 namespace {
@@ -31,6 +33,15 @@ Status run_save(Run& run) {
   return Done{};
 }
 
+// Returns the folder without links, as far as it is there; nothing where a path cannot lead to one.
+std::optional<std::filesystem::path> real_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path out = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) return std::nullopt;
+  return out.has_filename() ? out : out.parent_path();
+}
+
 // Where --parts-dir leads: below the manifest's folder, so that the manifest can name the files, and below
 // OUT's, so that OUT can refer to the weights. What is not there yet is taken literally.
 Status prepare_parts_dir(const Options& options) {
@@ -40,11 +51,6 @@ Status prepare_parts_dir(const Options& options) {
   const auto refused = [&given](std::string what, std::string remedy) {
     return Error{ErrorKind::Usage, {}, "--parts-dir: '" + given + "' " + std::move(what), std::move(remedy)};
   };
-  const auto real = [](const std::string& path) {
-    std::error_code none;
-    fs::path out = fs::weakly_canonical(fs::absolute(path, none), none);
-    return out.has_filename() ? out : out.parent_path();
-  };
   const auto is_below = [](const fs::path& folder, const fs::path& top) {
     return std::ranges::mismatch(top, folder).in1 == top.end();
   };
@@ -53,21 +59,39 @@ Status prepare_parts_dir(const Options& options) {
   if (given.front() != '/' && manifests != "." && given.starts_with(manifests + "/"))
     return refused("begins at the manifest's folder, '" + manifests + "', and repeats it",
                    "leave out '" + manifests + "/'");
-  const fs::path folder = real(parts_folder(options));
+  const auto folder = real_folder(parts_folder(options));
+  const auto top = real_folder(folder_of(resolved(manifest_path(options))));
+  const auto out = real_folder(folder_of(resolved(options.output)));
+  if (!folder || !top || !out) return refused("cannot be the path of a folder", "name another folder");
+  // A link that leads nowhere is there, too.
   std::error_code none;
-  if (fs::exists(folder, none) && !fs::is_directory(folder, none))
+  if (fs::exists(fs::symlink_status(*folder, none)) && !fs::is_directory(*folder, none))
     return refused("is there and is not a folder", "remove it, or name another folder");
-  const fs::path top = real(folder_of(resolved(manifest_path(options))));
-  if (!is_below(folder, top))
+  if (!is_below(*folder, *top))
     return refused(
-        "is outside of the manifest's folder, '" + top.string() + "', and a manifest names no files there",
+        "is outside of the manifest's folder, '" + top->string() + "', and a manifest names no files there",
         "give a folder below it, as in --parts-dir parts, or put the manifest above with --manifest");
-  const fs::path out = real(folder_of(resolved(options.output)));
-  if (!is_below(folder, out))
-    return refused("is not below OUT's folder, '" + out.string() +
+  if (!is_below(*folder, *out))
+    return refused("is not below OUT's folder, '" + out->string() +
                        "', and a model refers to no weights outside of its own",
                    "give a folder below it, or put OUT next to the manifest");
   return Done{};
+}
+
+// A manifest names files from its own folder, in JSON, which is UTF-8.
+Status check_folder_of_files(const Options& options) {
+  if (manifest_path(options).empty()) return Done{};
+  const bool elsewhere = !options.partition.parts_dir.empty();
+  const auto folder = real_folder(elsewhere ? parts_folder(options) : folder_of(resolved(options.output)));
+  const auto top = real_folder(folder_of(resolved(manifest_path(options))));
+  if (!folder || !top) return Done{};  // which cannot be written
+  const std::string named = folder->lexically_relative(*top).string();
+  if (is_utf8(named)) return Done{};
+  return Error{ErrorKind::Usage,
+               {},
+               std::string(elsewhere ? "--parts-dir" : "--manifest") + ": the name of the folder '" + named +
+                   "' is not UTF-8",
+               "rename it: a manifest is JSON, and cannot name files in it"};
 }
 
 // A name that the user gives the weights is one beside one OUT.
@@ -82,6 +106,7 @@ Status prepare_save(Run& run) {
                  "--devices and --bucket write binary models, and this is a name for text",
                  "give OUT a name in .onnx"};
   if (Status s = prepare_parts_dir(run.options); !s) return s;
+  if (Status s = check_folder_of_files(run.options); !s) return s;
   const std::string& name = o.external_file;
   if (name.empty()) return Done{};
   if (name == "." || name == ".." || name.find('/') != std::string::npos)
