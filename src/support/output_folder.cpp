@@ -22,13 +22,14 @@ std::string hidden_name(const std::string& path) {
   return folder_of(path) + "/." + last_part(path) + ".graphopt";
 }
 
-// Everything in the folder goes, not the folder.
-void empty(const std::string& folder) {
+// What a run makes in the hidden folder: the new folder, and the old one on its way out. Anything else there
+// is not graphopt's, and stays.
+constexpr const char* kNew = "/new";
+constexpr const char* kOld = "/old";
+
+void empty(const std::string& hidden) {
   std::error_code none;
-  std::vector<fs::path> entries;
-  for (fs::directory_iterator at(folder, none), end; at != end; at.increment(none))
-    entries.push_back(at->path());
-  for (const fs::path& entry : entries) fs::remove_all(entry, none);
+  for (const char* name : {kNew, kOld}) fs::remove_all(hidden + name, none);
 }
 
 Status sync(const std::string& folder) {
@@ -48,6 +49,8 @@ bool OutputFolder::is_unfinished(const std::string& path) {
   std::error_code none;
   return fs::is_directory(fs::symlink_status(hidden_name(path), none));
 }
+
+std::string OutputFolder::fresh() const { return hidden_ + kNew; }
 
 Error OutputFolder::failure(int error) const { return write_error(path_, folder_of(path_), error); }
 
@@ -123,7 +126,7 @@ Status OutputFolder::swap() const {
   }
   if (::renameat2(AT_FDCWD, fresh().c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) return Done{};
   if (errno != EINVAL && errno != ENOSYS) return failure(errno);
-  const std::string old = hidden_ + "/old";
+  const std::string old = hidden_ + kOld;
   if (::rename(path_.c_str(), old.c_str()) != 0) return failure(errno);
   if (::rename(fresh().c_str(), path_.c_str()) == 0) return Done{};
   const int error = errno;
@@ -140,7 +143,7 @@ Status OutputFolder::place() {
 }
 
 Status OutputFolder::remove() {
-  if (::rename(path_.c_str(), (hidden_ + "/old").c_str()) != 0 && errno != ENOENT) return failure(errno);
+  if (::rename(path_.c_str(), (hidden_ + kOld).c_str()) != 0 && errno != ENOENT) return failure(errno);
   return sync(folder_of(path_));
 }
 

@@ -6,6 +6,7 @@
 // old one goes with the hidden folder. Where the file system cannot exchange names the old folder is moved
 // into the hidden one first, and for that moment there is none. A run that is ended leaves the old folder or
 // the new one, and perhaps a hidden one, which the next run that writes or removes the folder takes away.
+// Only these two are removed there: what somebody else put into the hidden folder stays, and so does it.
 // Errors are of kind Output; after one the old folder is there.
 #pragma once
 
@@ -44,7 +45,7 @@ class OutputFolder {
   Status sync_all() const;
   Status swap() const;
   Error failure(int error) const;
-  std::string fresh() const { return hidden_ + "/new"; }
+  std::string fresh() const;
 
   const std::string path_, hidden_;
   int fd_ = -1;  // of the hidden folder

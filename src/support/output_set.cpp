@@ -1,6 +1,6 @@
 // See output_set.h. The files of a run are made in a hidden folder beside the list, `.LIST.graphopt`. It is
-// the lock of the set (flock), and it is what an interrupted run leaves: its content goes, and its journal
-// names the files that may have left it already.
+// the lock of the set (flock), and it is what an interrupted run leaves: the files that a run made in it go,
+// and its journal names those that may have left it already.
 #include "support/output_set.h"
 
 #include <dirent.h>
@@ -27,6 +27,8 @@ namespace {
 constexpr std::size_t kTagDigits = 32;
 constexpr std::size_t kLongestStem = 180;  // a name of a file has 255 bytes at most
 constexpr std::string_view kJournal = "journal";
+// What is needed while a set is written, OutputFile's among it, has such a name.
+constexpr std::string_view kTemporaryBegin = ".graphopt-", kTemporaryEnd = ".tmp";
 // A file that is moved there to see that it can be done: the next run removes that of one that was killed.
 constexpr const char* kProbe = ".graphopt-probe.tmp";
 // In the staging folder: a folder that is being made or removed, and a list of those that may have been made.
@@ -46,6 +48,12 @@ std::string tag_of(std::string_view list_name, std::string_view sha256) {
   hash.add("\n");
   hash.add(sha256);
   return hash.hex().substr(0, kTagDigits);
+}
+
+// Returns true for the name of a file that a run makes in the staging folder, but for the journal and the
+// list of folders. Any other one there is not graphopt's, and stays.
+bool is_staged(std::string_view name) {
+  return stem_of(name) || (name.starts_with(kTemporaryBegin) && name.ends_with(kTemporaryEnd));
 }
 
 // "sub/" of "sub/net.s0.onnx".
@@ -382,9 +390,8 @@ void OutputSet::recover() {
   if (dir == nullptr) return;
   while (const dirent* entry = ::readdir(dir)) {
     const std::string_view name = entry->d_name;
-    // What a run that is killed now has to leave to the next one.
-    if ((name != kJournal || leftover_.empty()) && name != kFolders)
-      ::unlinkat(staging_fd_, entry->d_name, 0);
+    // The journal may be what a run that is killed now has to leave to the next one, and `folders` always is.
+    if (name == kJournal ? leftover_.empty() : is_staged(name)) ::unlinkat(staging_fd_, entry->d_name, 0);
   }
   ::closedir(dir);
 }
@@ -437,9 +444,9 @@ std::string OutputSet::name_of(const std::string& path) const {
 }
 
 std::string OutputSet::scratch(const std::string& name) {
-  scratch_.push_back(name);
-  temporaries_.emplace_back(staging_ + "/" + name);
-  return staging_ + "/" + name;
+  scratch_.push_back(std::string(kTemporaryBegin) + name + std::string(kTemporaryEnd));
+  temporaries_.emplace_back(staging_ + "/" + scratch_.back());
+  return staging_ + "/" + scratch_.back();
 }
 
 Result<SetFile> OutputSet::add(std::string_view stem, std::string_view extension, std::uint64_t bytes,

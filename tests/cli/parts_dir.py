@@ -124,6 +124,24 @@ def test_another_folder(tool, folder):
     expect({n for n in names(folder) if n.startswith("a/") and "graphopt-set" not in n} == {"a/note.txt"})
 
 
+def test_hidden_folders_that_are_there(tool, folder):
+    """What somebody else has put into the folders in which a run makes its files stays there."""
+    source = model_of(folder)
+    notes = [folder / f".out.{name}.graphopt" / "note.txt" for name in ("manifest.json", "ort-package")]
+    for note in notes:
+        note.parent.mkdir()
+        note.write_text("mine")
+    left = folder / ".out.manifest.json.graphopt" / ".graphopt-1-1.tmp"
+    left.write_text("what a run left")
+    for more in (["--emit", "ort-package"], []):
+        done = tool(*words(folder, source), "--parts-dir", "parts", *more, cwd=folder)
+        expect(done.returncode == 0, done.stderr)
+        whole(folder, "parts")
+        expect(all(n.read_text() == "mine" for n in notes), "something is gone")
+        for note in notes:
+            expect([p.name for p in note.parent.iterdir()] == ["note.txt"], list(note.parent.iterdir()))
+
+
 def test_out_of_an_earlier_name(tool, folder):
     """Weights stay as long as an OUT of their name refers to them."""
     source = model_of(folder)
