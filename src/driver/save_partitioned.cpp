@@ -22,6 +22,7 @@
 #include "onnx/set_writer.h"
 #include "options/output_names.h"
 #include "support/file.h"
+#include "support/marked_folder.h"
 
 namespace graphopt {
 namespace {
@@ -40,9 +41,8 @@ deploy::Algorithm algorithm_of(const Options& o) {
 // The folder of --parts-dir as the manifest names it, so that no absolute path is there.
 std::string parts_prefix(const Options& options) {
   std::error_code none;
-  const std::filesystem::path folder = std::filesystem::weakly_canonical(parts_folder(options), none);
-  const std::string top =
-      std::filesystem::weakly_canonical(folder_of(resolved(manifest_path(options))), none);
+  const std::filesystem::path folder = real_folder(parts_folder(options), none);
+  const std::string top = real_folder(folder_of(resolved(manifest_path(options))), none);
   return folder.lexically_relative(top).generic_string();
 }
 

@@ -7,10 +7,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 namespace graphopt {
+namespace fs = std::filesystem;
 
 bool is_unfit_for_lists(char c) { return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }
+
+std::string real_folder(const std::string& path, std::error_code& error) {
+  constexpr int kAttempts = 100;
+  fs::path out;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    out = fs::absolute(path, error);
+    if (!error) out = fs::weakly_canonical(out, error);
+    if (error != std::errc::no_such_file_or_directory) break;  // a folder that was there a moment ago
+  }
+  if (error) return {};
+  return (out.has_filename() ? out : out.parent_path()).string();
+}
 
 int open_below(int folder, std::string_view prefix) {
   int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace graphopt {
 
@@ -13,6 +14,10 @@ inline constexpr const char* kFolderMark = ".graphopt-set";
 
 // Returns true for what a list of files cannot say in the name of a folder: a backslash, a control character.
 bool is_unfit_for_lists(char c);
+
+// Returns the absolute path of a folder without links as far as it is there, and as it is given behind that;
+// "" where no folder can have the path, and then `error` is set. Other runs may make and remove it meanwhile.
+std::string real_folder(const std::string& path, std::error_code& error);
 
 // Opens a folder below another one by a name with a slash at its end ("a/b/"), of plain parts and without any
 // link; -1 if there is none.

@@ -209,10 +209,8 @@ Status OutputSet::find_folder(const std::string& folder) {
   if (folder_fd_ < 0) return failure(errno);
   if (folder.empty()) return Done{};
   std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
-  std::string real = std::filesystem::weakly_canonical(absolute, error).string();
+  const std::string real = real_folder(folder, error);
   if (error) return write_error(folder, folder, error.value());
-  while (real.size() > 1 && real.ends_with('/')) real.pop_back();
   const std::optional<std::string> prefix = below(real_path(folder_), real);
   if (!prefix)
     return output_error(

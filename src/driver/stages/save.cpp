@@ -1,7 +1,6 @@
 // save: OUT is the new model, durably; nothing is written before this stage.
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
 #include "driver/json.h"
@@ -14,6 +13,7 @@
 #include "onnx/text_form.h"
 #include "options/output_names.h"
 #include "support/file.h"
+#include "support/marked_folder.h"
 #include "support/utf8.h"
 
 namespace graphopt {
@@ -33,15 +33,6 @@ Status run_save(Run& run) {
   return Done{};
 }
 
-// Returns the folder without links, as far as it is there; nothing where a path cannot lead to one.
-std::optional<std::filesystem::path> real_folder(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path out = fs::weakly_canonical(fs::absolute(path, error), error);
-  if (error) return std::nullopt;
-  return out.has_filename() ? out : out.parent_path();
-}
-
 // Where --parts-dir leads: below the manifest's folder, so that the manifest can name the files, and below
 // OUT's, so that OUT can refer to the weights. What is not there yet is taken literally.
 Status prepare_parts_dir(const Options& options) {
@@ -59,20 +50,20 @@ Status prepare_parts_dir(const Options& options) {
   if (given.front() != '/' && manifests != "." && given.starts_with(manifests + "/"))
     return refused("begins at the manifest's folder, '" + manifests + "', and repeats it",
                    "leave out '" + manifests + "/'");
-  const auto folder = real_folder(parts_folder(options));
-  const auto top = real_folder(folder_of(resolved(manifest_path(options))));
-  const auto out = real_folder(folder_of(resolved(options.output)));
-  if (!folder || !top || !out) return refused("cannot be the path of a folder", "name another folder");
+  std::error_code error, none;
+  const fs::path folder = real_folder(parts_folder(options), error);
+  if (error) return refused("cannot be the path of a folder: " + error.message(), "name another folder");
+  const fs::path top = real_folder(folder_of(resolved(manifest_path(options))), none);
+  const fs::path out = real_folder(folder_of(resolved(options.output)), none);
   // A link that leads nowhere is there, too.
-  std::error_code none;
-  if (fs::exists(fs::symlink_status(*folder, none)) && !fs::is_directory(*folder, none))
+  if (fs::exists(fs::symlink_status(folder, none)) && !fs::is_directory(folder, none))
     return refused("is there and is not a folder", "remove it, or name another folder");
-  if (!is_below(*folder, *top))
+  if (!is_below(folder, top))
     return refused(
-        "is outside of the manifest's folder, '" + top->string() + "', and a manifest names no files there",
+        "is outside of the manifest's folder, '" + top.string() + "', and a manifest names no files there",
         "give a folder below it, as in --parts-dir parts, or put the manifest above with --manifest");
-  if (!is_below(*folder, *out))
-    return refused("is not below OUT's folder, '" + out->string() +
+  if (!is_below(folder, out))
+    return refused("is not below OUT's folder, '" + out.string() +
                        "', and a model refers to no weights outside of its own",
                    "give a folder below it, or put OUT next to the manifest");
   return Done{};
@@ -82,10 +73,11 @@ Status prepare_parts_dir(const Options& options) {
 Status check_folder_of_files(const Options& options) {
   if (manifest_path(options).empty()) return Done{};
   const bool elsewhere = !options.partition.parts_dir.empty();
-  const auto folder = real_folder(elsewhere ? parts_folder(options) : folder_of(resolved(options.output)));
-  const auto top = real_folder(folder_of(resolved(manifest_path(options))));
-  if (!folder || !top) return Done{};  // which cannot be written
-  const std::string named = folder->lexically_relative(*top).string();
+  std::error_code none;
+  const std::filesystem::path folder =
+      real_folder(elsewhere ? parts_folder(options) : folder_of(resolved(options.output)), none);
+  const std::string top = real_folder(folder_of(resolved(manifest_path(options))), none);
+  const std::string named = folder.lexically_relative(top).string();
   if (is_utf8(named)) return Done{};
   return Error{ErrorKind::Usage,
                {},
