@@ -261,7 +261,7 @@ TEST_F(Sharing, ADataFileStaysWithAnOutThatCannotBeBroughtBack) {
     Result<WrittenSet> set = write_set(models, o);
     ASSERT_TRUE(set);
     data = set->saved().data->name;
-    std::ofstream(path(".net.list.graphopt/out")) << "taken";
+    std::ofstream(path(".net.list.graphopt/.graphopt-out.tmp")) << "taken";
     fs::rename(path("net.list"), path("kept"));
     fs::create_directories(path("net.list/full"));
     EXPECT_FALSE(set->commit(plain_list(set->saved().files())));
