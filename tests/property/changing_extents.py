@@ -6,10 +6,10 @@
 
 A Loop carries a tensor that grows or shrinks from round to round, and a model-local function is called with
 operands of several extents. What graphopt learns in the first round or of the first call is not true in the
-others. The body computes with the tensor, counts what NonZero, Compress and Unique find, and compares Shape and
-Size of what it has with small numbers (Min, Max, Div, Mod, Equal, Less ...), which a wrong bound would fold
-away; so does the main graph with what the body returns. Floats are computed with --exact; every result must
-have the bits and the shape of the original's in ONNX Runtime, its own optimizations off. A feed with which the
+others. The body computes with the tensor, counts what NonZero and Compress find, and compares Shape and Size
+of what it has with small numbers (Min, Max, Div, Mod, Equal, Less ...), which a wrong bound would fold away;
+so does the main graph with what the body returns. Floats are computed with --exact; every result must have
+the bits and the shape of the original's in ONNX Runtime, its own optimizations off. A feed with which the
 original fails does not count.
 """
 
@@ -158,12 +158,13 @@ def loop_model(rng):
     after.count = 1000
     after.grow()
     outputs = [f"q{i}" for i in range(len(probes))]
+    results = ", ".join(f"int64 p{i}" for i in range(len(probes)))
     x = typed("x0", extents) if rng.random() < 0.7 else free("x0", rank)
     return (
         f"{HEADER}\ng ({x}, int64 trips) => ({', '.join(['x', *outputs, *after.probes])}) "
         "<bool go = {1}> {\n"
         f"  {', '.join(['x', *outputs])} = Loop (trips, go, x0) <body = step (int64 round, bool c, "
-        f"{free('x', rank)}) => (bool d, float[] y, {', '.join(f'int64 p{i}' for i in range(len(probes)))}) {{\n"
+        f"{free('x', rank)}) => (bool d, float[] y, {results}) {{\n"
         f"{body.text()}\n  d = Identity (c)\n  y = Identity ({last})\n"
         + "".join(f"  p{i} = Identity ({p})\n" for i, p in enumerate(probes))
         + f"  }}>\n{after.text()}\n}}",

@@ -19,7 +19,8 @@ Range range_of(const InferCase& c, const std::string& value, std::size_t axis) {
 TEST(InferFreshSymbols, ALoopThatGrowsWhatItCarries) {
   const InferCase c(R"(g (float[4] x, int64 trips) => (last, all) {
     go = Constant <value: tensor = bool {1}> ()
-    last, all = Loop (trips, go, x) <body = step (int64 i, bool go_in, float[n] p) => (bool go_out, float[m] q, int64[2] s) {
+    last, all = Loop (trips, go, x) <body = step (int64 i, bool go_in, float[n] p)
+        => (bool go_out, float[m] q, int64[2] s) {
       found = NonZero (p)
       s = Shape (found)
       q = Concat <axis = 0> (p, p)
@@ -33,7 +34,8 @@ TEST(InferFreshSymbols, ALoopThatGrowsWhatItCarries) {
 TEST(InferFreshSymbols, ALoopThatCarriesOneExtent) {
   const InferCase c(R"(g (float[4] x, int64 trips) => (last, all) {
     go = Constant <value: tensor = bool {1}> ()
-    last, all = Loop (trips, go, x) <body = step (int64 i, bool go_in, float[n] p) => (bool go_out, float[m] q, int64[2] s) {
+    last, all = Loop (trips, go, x) <body = step (int64 i, bool go_in, float[n] p)
+        => (bool go_out, float[m] q, int64[2] s) {
       found = NonZero (p)
       s = Shape (found)
       q = Neg (p)
