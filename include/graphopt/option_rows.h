@@ -110,7 +110,7 @@ template <class T, class At> OptionRow<T> file_row(OptionInfo info, std::string_
 }
 
 // A whole number; 0: not given.
-template <class T, class At> OptionRow<T> count_row(OptionInfo info, CountForm form, At at) {
+template <class T, class At> OptionRow<T> count_row(OptionInfo info, const CountForm& form, At at) {
   const std::string_view name = info.name;
   info.form = OptionForm::Count;
   return {std::move(info),
