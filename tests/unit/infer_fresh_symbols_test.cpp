@@ -6,7 +6,6 @@
 #include <string>
 
 #include "infer_case.h"
-#include "ir/dim.h"
 
 namespace graphopt {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "infer_case.h"
-#include "ir/model.h"
 
 namespace graphopt {
 namespace {
