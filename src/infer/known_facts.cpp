@@ -157,7 +157,8 @@ void Inference::State::see_constant(ValueId v) {
 DimId Inference::State::fresh_keyed(std::uint64_t low, std::uint64_t high, GraphId where, Range range) {
   FreshSymbol& f = fresh_symbols[FreshKey{low, high}];
   const bool in_main = where == m.main();
-  const bool lower = range.low<f.given.low, higher = range.high> f.given.high;
+  const bool lower = range.low < f.given.low;
+  const bool higher = range.high > f.given.high;
   if (!f.dim || ((lower || higher) && !trying && (running || !in_main))) {
     if (f.dim) range = {lower ? Range::kMin : f.given.low, higher ? Range::kMax : f.given.high};
     f = {m.dims.fresh(range), range};
