@@ -16,6 +16,7 @@
 #include "driver/shapes.h"
 #include "infer/infer.h"
 #include "ir/figures.h"
+#include "ir/node_names.h"
 
 namespace graphopt {
 namespace {
@@ -40,9 +41,9 @@ struct ProfileChecker {
 
 // Without a name, that of the first result, by which --explain finds the node; else its number in the file.
 std::string name_of(const Model& m, NodeId n) {
-  for (const ValueId v : m.outputs(n))
-    if (m.text(m.node(n).name).empty() && v && !m.text(m.value(v).name).empty())
-      return std::string(m.text(m.value(v).name));
+  if (!has_name(m, n))
+    for (const ValueId v : m.outputs(n))
+      if (v && !m.text(m.value(v).name).empty()) return std::string(m.text(m.value(v).name));
   return place_of(m, n).node;
 }
 

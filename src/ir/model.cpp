@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ir/model_state.h"
+#include "ir/node_names.h"
 
 namespace graphopt {
 
@@ -230,7 +231,7 @@ Place place_of(const Model& m, NodeId n) {
   const Op& op = m.op(n);
   p.op = op.domain == kEmptyName ? std::string(m.text(op.type))
                                  : std::string(m.text(op.domain)) + "::" + std::string(m.text(op.type));
-  if (node.name && node.name != kEmptyName) {
+  if (has_name(m, n)) {
     p.node = m.text(node.name);
   } else if (node.file_index != Node::kNotInFile) {
     p.node = "#" + std::to_string(node.file_index);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/node_names.h"
 #include "ir/reader_access.h"
 #include "onnx/fields.h"
 #include "onnx/wire.h"
@@ -82,7 +83,7 @@ class Shortener {
   }
 
   void name_node(NodeId n, std::vector<GraphId>& bodies) {
-    if (m_.node(n).name && m_.node(n).name != kEmptyName) m_.rename(n, next('n', nodes_));
+    if (has_name(m_, n)) m_.rename(n, next('n', nodes_));
     for (const ValueId v : m_.outputs(n)) name(v);
     for (const Attr& a : m_.attrs(n)) bodies.insert(bodies.end(), a.graphs.rbegin(), a.graphs.rend());
   }

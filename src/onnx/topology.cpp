@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/node_names.h"
 #include "ir/topological_order.h"
 #include "support/quote_name.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 std::string shown_node(const Model& m, NodeId n) {
   const Node& node = m.node(n);
-  if (node.name && node.name != kEmptyName) return quote_name(m.text(node.name));
+  if (has_name(m, n)) return quote_name(m.text(node.name));
   return "#" + std::to_string(node.file_index);
 }
 
