@@ -37,6 +37,10 @@ bool gives_back(std::span<const Profile> devices) {
   });
 }
 
+bool is_worse(const PlanFigures& a, const PlanFigures& b) {
+  return std::tie(a.host_nodes, a.subgraphs) > std::tie(b.host_nodes, b.subgraphs);
+}
+
 PassOptions pass_options(const Options& options) {
   return {.fold_limit = options.clean_up.fold_limit,
           .strictness = strictness_of(options.clean_up.level, options.clean_up.exact)};
@@ -47,7 +51,46 @@ class Lowerer {
   Lowerer(const Options& options, Work& work, const std::function<bool()>& should_stop, bool bound)
       : options_(options), work_(work), should_stop_(should_stop), bound_(bound) {}
 
+  // Lowers, unless the partition becomes worse by it: after the passes have run, so few nodes may be left of
+  // what was written that a device gives all of a subgraph back, and what it took before with it.
   Status run() {
+    if (!gives_back(work_.devices)) return lower_rounds();
+    const auto before = plan_figures(options_, work_.model, *work_.inference, work_.devices);
+    if (!before) return before.errors();
+    Model unlowered = work_.model.clone();
+    const PipelineReport pipeline = work_.pipeline;
+    if (Status done = lower_rounds(); !done) return done;
+    if (work_.pipeline.stopped == StopReason::Stopped || (counts_.empty() && narrowed_.empty()))
+      return Done{};
+    const auto after = plan_figures(options_, work_.model, *work_.inference, work_.devices);
+    if (!after) return after.errors();
+    if (!is_worse(*after, *before)) return Done{};
+    const InferOptions infer = work_.inference->options();
+    work_.inference.reset();  // which listens to the model
+    work_.model = std::move(unlowered);
+    work_.inference.emplace(work_.model, infer).run();
+    work_.pipeline = pipeline;
+    work_.lowered.clear();
+    work_.narrowed.clear();
+    counts_.clear();
+    narrowed_.clear();
+    return Done{};
+  }
+
+  LowerStage::Report report() const {
+    LowerStage::Report out;
+    for (const auto& [key, counts] : counts_) {
+      const auto& [device, op, expansion] = key;
+      out.lowered.push_back({device, op, expansion, counts.first, counts.second});
+      out.nodes += counts.first;
+    }
+    std::ranges::stable_sort(out.lowered, std::ranges::greater{}, &LowerStage::Lowered::nodes);
+    for (const auto& [device, counts] : narrowed_) out.narrowed.push_back(counts);
+    return out;
+  }
+
+ private:
+  Status lower_rounds() {
     for (int round = 0; round < kMostLowerings; ++round) {
       std::unordered_set<NodeId> kept;
       if (gives_back(work_.devices))
@@ -77,19 +120,6 @@ class Lowerer {
     return Done{};
   }
 
-  LowerStage::Report report() const {
-    LowerStage::Report out;
-    for (const auto& [key, counts] : counts_) {
-      const auto& [device, op, expansion] = key;
-      out.lowered.push_back({device, op, expansion, counts.first, counts.second});
-      out.nodes += counts.first;
-    }
-    std::ranges::stable_sort(out.lowered, std::ranges::greater{}, &LowerStage::Lowered::nodes);
-    for (const auto& [device, counts] : narrowed_) out.narrowed.push_back(counts);
-    return out;
-  }
-
- private:
   std::uint64_t left() const {
     if (work_.rewrite_budget == Journal::kNoLimit) return Journal::kNoLimit;
     return work_.rewrite_budget - std::min(work_.rewrite_budget, work_.pipeline.rewrites);

@@ -118,6 +118,16 @@ def test_what_would_be_given_back_stays(tool, folder):
     expect(subgraphs(report) == ["cpu"] and report["lowered"] == [], report["partition"])
 
 
+def test_what_is_given_back_after_the_passes_stays(tool, folder):
+    """Slice and Squeeze in the place of Gather go away with Unsqueeze, and two nodes are too few."""
+    text = """g (float[N,4] x) => (float[N,4] y) <int64[1] axes = {2}, int64 first = {0}> {
+      a = Abs (x)  b = Neg (a)  u = Unsqueeze (b, axes)  s = Gather <axis = 2> (u, first)  y = Elu (s) }"""
+    npu = profile(folder, "Abs", "Neg", "Unsqueeze", "Slice", "Squeeze", min_nodes=3)
+    report, kinds, _ = run(tool, folder, text, "--devices", npu)
+    expect(sorted(kinds) == ["Abs", "Elu", "Gather", "Neg", "Unsqueeze"], kinds)
+    expect(subgraphs(report) == ["npu", "cpu"] and report["lowered"] == [], report["partition"])
+
+
 def test_each_bucket_is_lowered_with_its_sizes(tool, folder):
     npu = profile(folder, *NORM_PARTS, shapes="static")
     report, kinds, _ = run(tool, folder, NORM, "--devices", npu, "--bucket", "N=2..4:pow2")
