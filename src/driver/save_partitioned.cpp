@@ -22,7 +22,6 @@
 #include "onnx/set_writer.h"
 #include "options/output_names.h"
 #include "support/file.h"
-#include "support/marked_folder.h"
 
 namespace graphopt {
 namespace {
@@ -38,19 +37,14 @@ deploy::Algorithm algorithm_of(const Options& o) {
   return deploy::Algorithm::Depth;
 }
 
-// The folder of --parts-dir as the manifest names it, so that no absolute path is there.
-std::string parts_prefix(const Options& options) {
-  std::error_code none;
-  const std::filesystem::path folder = real_folder(parts_folder(options), none);
-  const std::string top = real_folder(folder_of(resolved(manifest_path(options))), none);
-  return folder.lexically_relative(top).generic_string();
-}
-
 // The options that change the result, with the values in force. A list is one text; bucket specs have commas
-// of their own.
+// of their own. The folder of --parts-dir is written as the manifest names it, so that no absolute path is
+// there.
 std::map<std::string, deploy::Option> options_of(const Run& run) {
   Options options = run.options;
-  if (!options.partition.parts_dir.empty()) options.partition.parts_dir = parts_prefix(options);
+  std::error_code none;
+  if (!options.partition.parts_dir.empty())
+    options.partition.parts_dir = manifest_folders(options, none).parts_named();
   if (options.buckets.asked()) options.buckets.require = required(run);
   std::map<std::string, deploy::Option> out;
   for (auto& [key, value] : result_options(options)) {

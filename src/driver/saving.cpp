@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "options/output_names.h"
 #include "support/file.h"
+#include "support/marked_folder.h"
 
 namespace graphopt {
 
@@ -41,6 +43,13 @@ void report_files(const std::string& list, const SavedSet& saved, Report& report
     files.push_back({before + f.name, f.bytes});
     if (report.output.empty()) report.after.bytes += f.bytes;
   }
+}
+
+ManifestFolders manifest_folders(const Options& options, std::error_code& error) {
+  std::error_code none;
+  const std::string parts = parts_folder(options);
+  return {real_folder(parts.empty() ? folder_of(resolved(options.output)) : parts, error),
+          real_folder(folder_of(resolved(manifest_path(options))), none)};
 }
 
 }  // namespace graphopt

@@ -51,9 +51,8 @@ Status prepare_parts_dir(const Options& options) {
     return refused("begins at the manifest's folder, '" + manifests + "', and repeats it",
                    "leave out '" + manifests + "/'");
   std::error_code error, none;
-  const fs::path folder = real_folder(parts_folder(options), error);
+  const auto [folder, top] = manifest_folders(options, error);
   if (error) return refused("cannot be the path of a folder: " + error.message(), "name another folder");
-  const fs::path top = real_folder(folder_of(resolved(manifest_path(options))), none);
   const fs::path out = real_folder(folder_of(resolved(options.output)), none);
   // A link that leads nowhere is there, too.
   if (fs::exists(fs::symlink_status(folder, none)) && !fs::is_directory(folder, none))
@@ -72,13 +71,10 @@ Status prepare_parts_dir(const Options& options) {
 // A manifest names files from its own folder, in JSON, which is UTF-8.
 Status check_folder_of_files(const Options& options) {
   if (manifest_path(options).empty()) return Done{};
-  const bool elsewhere = !options.partition.parts_dir.empty();
   std::error_code none;
-  const std::filesystem::path folder =
-      real_folder(elsewhere ? parts_folder(options) : folder_of(resolved(options.output)), none);
-  const std::string top = real_folder(folder_of(resolved(manifest_path(options))), none);
-  const std::string named = folder.lexically_relative(top).string();
+  const std::string named = manifest_folders(options, none).parts_named();
   if (is_utf8(named)) return Done{};
+  const bool elsewhere = !options.partition.parts_dir.empty();
   return Error{ErrorKind::Usage,
                {},
                std::string(elsewhere ? "--parts-dir" : "--manifest") + ": the name of the folder '" + named +
