@@ -23,8 +23,7 @@ class Scheduler {
 
   Schedule run() {
     Schedule out;
-    for (const schedule::Group& g : schedule::groups(p_, n_.partition.order))
-      out.groups.push_back({g.front, g.back, g.parallel});
+    out.groups = schedule::groups(p_, n_.partition.order);
     const std::vector<schedule::Lifetime> lives = schedule::lifetimes(p_, n_.partition.order);
     for (Index v = 0; v < lives.size(); ++v) {
       values_[v].reference_count = lives[v].reference_count;
@@ -36,9 +35,7 @@ class Scheduler {
       if (std::ranges::any_of(n_.subgraphs, [d](const Subgraph& s) { return s.device == d; }))
         out.memory.push_back(memory_of(d));
     const std::vector<std::uint64_t> workers(p_.devices, 1);
-    if (auto t = schedule::throughput(p_, n_.partition.order, workers))
-      out.throughput = {std::move(t->load_ns), t->critical_path_ns, t->bottleneck, t->limit_percent,
-                        t->window};
+    out.throughput = schedule::throughput(p_, n_.partition.order, workers);
     return out;
   }
 

@@ -27,6 +27,8 @@
 #include "graphopt/stages/partition.h"
 #include "graphopt/words.h"
 #include "ir/types.h"
+#include "schedule/facts.h"
+#include "schedule/throughput.h"
 
 namespace graphopt::deploy {
 
@@ -238,14 +240,6 @@ struct Statistics {
   std::vector<Unsupported> unsupported;  // most frequent first
 };
 
-// A subgraph and those that read its results.
-struct ScheduleGroup {
-  Index front = 0;
-  std::vector<Index> back;      // at least two
-  std::vector<Index> parallel;  // those of `back` that need no other of it
-  friend bool operator==(const ScheduleGroup&, const ScheduleGroup&) = default;
-};
-
 // A value that a subgraph makes, or that goes into the network. Places are those of PartitionPlan::order.
 struct ScheduledValue {
   std::string name;
@@ -274,19 +268,11 @@ struct DeviceMemory {
   friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
 };
 
-struct Throughput {
-  std::vector<std::uint64_t> load_ns;  // by device: of one request
-  std::uint64_t critical_path_ns = 0;
-  Index bottleneck = 0;             // a device
-  std::uint64_t limit_percent = 0;  // of the gain of overlapped requests over one thread
-  std::uint64_t window = 0;         // requests in flight that are enough for it
-};
-
 struct Schedule {
-  std::vector<ScheduleGroup> groups;
+  std::vector<schedule::Group> groups;
   std::vector<ScheduledValue> values;
-  std::vector<DeviceMemory> memory;      // of each device that has a subgraph
-  std::optional<Throughput> throughput;  // none: times are not known
+  std::vector<DeviceMemory> memory;                // of each device that has a subgraph
+  std::optional<schedule::Throughput> throughput;  // none: times are not known
 };
 
 // How a model is cut: OUT, or the model of a bucket.

@@ -178,7 +178,7 @@ class PartitionedWriter {
 
   json schedule(const Schedule& s) const {
     json groups = json::array(), values = json::array(), memory = json::array();
-    for (const ScheduleGroup& g : s.groups)
+    for (const schedule::Group& g : s.groups)
       groups.push_back({{"front", id(g.front)},
                         {"back", ids(g.back)},
                         {"reference_count", g.back.size()},
@@ -208,7 +208,7 @@ class PartitionedWriter {
     return out;
   }
 
-  json throughput(const Throughput& t) const {
+  json throughput(const schedule::Throughput& t) const {
     json loads = json::object();
     for (std::size_t d = 0; d < t.load_ns.size(); ++d) loads[devices_[d].id] = t.load_ns[d];
     return {{"load_ns", std::move(loads)},

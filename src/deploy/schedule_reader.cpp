@@ -19,7 +19,7 @@ Read ScheduleReader::schedule() {
   return [this](const Json& j, const Path& path) {
     Schedule& s = to_.schedule.emplace();
     values_ = Ids(member_of(j, "values"), "value", "values");
-    const auto group = [this](const Json& v, const Path& at, ScheduleGroup& g, std::size_t) {
+    const auto group = [this](const Json& v, const Path& at, schedule::Group& g, std::size_t) {
       const auto count = [this, &v](const Json& number, const Path& to) {
         std::uint64_t readers = 0;
         walk_.to_count(readers, 2)(number, to);
@@ -84,7 +84,7 @@ void ScheduleReader::memory(const Json& j, const Path& path, DeviceMemory& d) {
 }
 
 void ScheduleReader::throughput(const Json& j, const Path& path) {
-  Throughput& t = to_.schedule->throughput.emplace();
+  schedule::Throughput& t = to_.schedule->throughput.emplace();
   t.load_ns.resize(names_.devices.size());
   const auto loads = [&](const Json& v, const Path& at) {
     walk_.members(v, at, [&](const std::string& name, const Json& ns, const Path& to) {

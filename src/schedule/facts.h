@@ -22,6 +22,7 @@ struct Group {
   Index front = 0;
   std::vector<Index> back;      // at least two, ascending; as many hold the front's results
   std::vector<Index> parallel;  // those of `back` that need no other of it
+  friend bool operator==(const Group&, const Group&) = default;
 };
 // Returns one group for each subgraph that several others read, in the order.
 std::vector<Group> groups(const Problem& p, const Order& order);

@@ -35,13 +35,14 @@ std::vector<std::uint64_t> ways_after(const Problem& p, const Order& order) {
 std::optional<Throughput> throughput(const Problem& p, const Order& order,
                                      const std::vector<std::uint64_t>& workers) {
   Throughput out;
+  std::uint64_t total_ns = 0;  // of one request on one thread
   out.load_ns.resize(p.devices);
   for (const Subgraph& s : p.subgraphs) {
-    if (!s.ns || *s.ns >= kMostNs - out.total_ns) return std::nullopt;
-    out.total_ns += *s.ns;
+    if (!s.ns || *s.ns >= kMostNs - total_ns) return std::nullopt;
+    total_ns += *s.ns;
     out.load_ns[s.device] += *s.ns;
   }
-  if (out.total_ns == 0) return std::nullopt;
+  if (total_ns == 0) return std::nullopt;
   // a / b > c / d, without a division
   const auto is_larger = [&](Index a, Index b) {
     return static_cast<Wide>(out.load_ns[a]) * workers[b] > static_cast<Wide>(out.load_ns[b]) * workers[a];
@@ -51,7 +52,7 @@ std::optional<Throughput> throughput(const Problem& p, const Order& order,
   const std::vector<std::uint64_t> before = ways_before(p, order);
   for (const Index s : order) out.critical_path_ns = std::max(out.critical_path_ns, before[s] + ns_of(p, s));
   const Wide load = out.load_ns[out.bottleneck], hands = workers[out.bottleneck];
-  out.limit_percent = static_cast<std::uint64_t>(hands * out.total_ns * 100 / load);
+  out.limit_percent = static_cast<std::uint64_t>(hands * total_ns * 100 / load);
   out.window = static_cast<std::uint64_t>((hands * out.critical_path_ns + load - 1) / load) + 1;
   return out;
 }

@@ -16,7 +16,6 @@ namespace graphopt::schedule {
 
 struct Throughput {
   std::vector<std::uint64_t> load_ns;  // by device: of one request
-  std::uint64_t total_ns = 0;          // of one request on one thread
   std::uint64_t critical_path_ns = 0;  // no request is answered in less
   Index bottleneck = 0;  // the device with the largest load for each of its workers, the first of equals
   std::uint64_t limit_percent = 100;  // of the gain over one thread, rounded down
