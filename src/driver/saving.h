@@ -23,8 +23,8 @@ void report_files(const SavedFiles& saved, Report& report);
 void report_files(const std::string& list, const SavedSet& saved, Report& report);
 
 // Where the models are that a manifest names: the real folder of the parts, of OUT where there is no
-// --parts-dir; and the manifest's own. Precondition: manifest_path(options) is not empty. `error` is set where
-// no folder can have the path.
+// --parts-dir; and the manifest's own. Precondition: manifest_path(options) is not empty. `error` is set
+// where no folder can have the path.
 struct ManifestFolders {
   std::filesystem::path parts, manifest;
   // As the manifest names it: from its own folder, with forward slashes.

@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "support": [],
     "partition": ["support"],
     "schedule": ["support"],
+    "execution": ["support", "schedule"],
     "ir": ["support"],
     "ops": ["support", "ir"],
     "infer": ["support", "ir", "ops"],

@@ -1,0 +1,236 @@
+#include "execution/pool.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace graphopt::execution {
+
+Pool::Pool(Options options, Devices& devices)
+    : devices_(devices), limit_(options.limits.in_flight), scheduler_(options.limits) {
+  const auto count = static_cast<Index>(options.workers.size());
+  for (Index d = 0; d < count; ++d) {
+    if (groups_.empty() || !options.one_thread) groups_.push_back(std::make_unique<Group>());
+    groups_.back()->devices.push_back(d);
+  }
+  for (const auto& group : groups_) {
+    const std::size_t threads = options.one_thread ? 1 : options.workers[group->devices.front()];
+    for (std::size_t worker = 0; worker < threads; ++worker)
+      threads_.emplace_back(
+          [this, g = group.get(), worker](const std::stop_token& stop) { work(stop, *g, worker); });
+  }
+  threads_.emplace_back([this](const std::stop_token& stop) { keep_time(stop); });
+}
+
+Pool::~Pool() {
+  cancel_all();
+  {
+    Lock lock(mutex_);
+    has_ended_.wait(lock, [this] { return scheduler_.unfinished() == 0; });
+  }
+  for (std::jthread& t : threads_) t.request_stop();
+  {
+    // A thread that has looked at its token and not waited yet is woken, too.
+    const Lock lock(mutex_);
+    for (const auto& group : groups_) group->work.notify_all();
+  }
+  threads_.clear();
+}
+
+Nanoseconds Pool::now() const {
+  const auto since = std::chrono::steady_clock::now() - begin_;
+  // Never 0, which says that there is no deadline.
+  return static_cast<Nanoseconds>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()) + 1;
+}
+
+// --- requests
+// -----------------------------------------------------------------------------------------------
+
+void Pool::submit(Sequence request, Scheduler::Submission submission, std::chrono::nanoseconds timeout) {
+  Lock lock(mutex_);
+  has_room_.wait(lock, [this] { return has_room(); });
+  enter(request, std::move(submission), timeout);
+}
+
+bool Pool::try_submit(Sequence request, Scheduler::Submission submission, std::chrono::nanoseconds timeout) {
+  const Lock lock(mutex_);
+  if (!has_room()) return false;
+  enter(request, std::move(submission), timeout);
+  return true;
+}
+
+void Pool::enter(Sequence request, Scheduler::Submission submission, std::chrono::nanoseconds timeout) {
+  const Nanoseconds at = now();
+  if (timeout.count() > 0) submission.deadline = at + static_cast<Nanoseconds>(timeout.count());
+  submitted_[request] = at;
+  scheduler_.submit(request, std::move(submission), at);
+  if (timeout.count() > 0) timer_.notify_all();
+  after_change();
+}
+
+Pool::Ended Pool::wait(Sequence request) {
+  Lock lock(mutex_);
+  has_ended_.wait(lock, [&] { return ended_.contains(request); });
+  return std::move(ended_.extract(request).mapped());
+}
+
+std::optional<Pool::Ended> Pool::wait_any() {
+  Lock lock(mutex_);
+  has_ended_.wait(lock, [&] { return !ended_.empty() || scheduler_.unfinished() == 0; });
+  if (ended_.empty()) return std::nullopt;
+  return std::move(ended_.extract(ended_.begin()).mapped());
+}
+
+void Pool::cancel(Sequence request) {
+  Lock lock(mutex_);
+  drop(scheduler_.cancel(request, now()), lock);
+  lock.unlock();
+  devices_.stop(request);
+}
+
+void Pool::cancel_all() {
+  std::vector<Sequence> all;
+  {
+    const Lock lock(mutex_);
+    for (const auto& [request, at] : submitted_) all.push_back(request);
+  }
+  for (const Sequence request : all) cancel(request);
+}
+
+DeviceCounts Pool::counts(Index device) const {
+  const Lock lock(mutex_);
+  return scheduler_.counts(device);
+}
+
+// --- threads
+// ------------------------------------------------------------------------------------------------
+
+void Pool::work(const std::stop_token& stop, Group& group, std::size_t worker) {
+  Lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    std::optional<Task> task;
+    for (const Index d : group.devices) {
+      task = scheduler_.next(d);
+      if (task) break;
+    }
+    assert(scheduler_.broken().empty());
+    if (task) {
+      after_change();
+      carry_out(*task, worker, lock);
+    } else {
+      ++group.idle;
+      group.work.wait(lock);
+      --group.idle;
+    }
+  }
+}
+
+void Pool::carry_out(const Task& task, std::size_t worker, Lock& lock) {
+  bool evicting = false;
+  std::optional<Fault> fault = try_task(task, worker, lock, evicting);
+  Scheduler::Drops drops;
+  if (fault) {
+    drops = scheduler_.failed(task, fault->may_pass, evicting, now());
+    if (submitted_.contains(task.request)) errors_[task.request] = std::move(fault->error);
+  } else {
+    drops = scheduler_.done(task, now());
+  }
+  after_change();
+  drop(std::move(drops), lock);
+}
+
+// The mutex is held before and after, and not meanwhile.
+std::optional<Fault> Pool::try_task(const Task& task, std::size_t worker, Lock& lock, bool& evicting) {
+  lock.unlock();
+  std::optional<Fault> fault;
+  evicting = true;
+  std::size_t saved = 0;
+  for (; saved < task.evicted.size() && !fault; ++saved)
+    if (const Task::Evicted& e = task.evicted[saved]; e.store)
+      fault = devices_.store(e.request, e.way, e.value, task.device);
+  if (fault)  // the copies stay where they are, and nowhere else
+    for (std::size_t i = 0; i < saved; ++i)
+      if (const Task::Evicted& e = task.evicted[i]; e.store)
+        devices_.drop({e.request, e.value, std::nullopt, 0});
+  if (!fault && !task.evicted.empty()) {
+    for (const Task::Evicted& e : task.evicted) devices_.drop({e.request, e.value, task.device, 0});
+    lock.lock();
+    Scheduler::Drops drops = scheduler_.evicted(task, now());
+    after_change();
+    drop(std::move(drops), lock);
+    lock.unlock();
+  }
+  if (!fault) {
+    evicting = false;
+    for (const Index v : task.loads)
+      if (!fault) fault = devices_.load(task.request, task.way, v, task.device);
+    if (!fault) fault = devices_.run(task, worker);
+    std::size_t stored = 0;
+    for (; stored < task.stores.size() && !fault; ++stored)
+      fault = devices_.store(task.request, task.way, task.stores[stored], task.device);
+    if (fault)
+      for (std::size_t i = 0; i < stored; ++i) devices_.drop({task.request, task.stores[i], std::nullopt, 0});
+  }
+  lock.lock();
+  return fault;
+}
+
+// The mutex is held before and after.
+void Pool::drop(Scheduler::Drops drops, Lock& lock) {
+  while (!drops.empty()) {
+    lock.unlock();
+    for (const Drop& d : drops) devices_.drop(d);
+    lock.lock();
+    drops = scheduler_.dropped(drops, now());
+    after_change();
+  }
+  after_change();
+}
+
+// Hands on what has ended, and wakes who has something to do. The mutex is held.
+void Pool::after_change() {
+  assert(scheduler_.broken().empty());
+  bool any = false;
+  for (Scheduler::Ended& e : scheduler_.take_ended()) {
+    Ended out;
+    static_cast<Scheduler::Ended&>(out) = std::move(e);
+    out.submitted = submitted_.extract(out.request).mapped();
+    out.ended = now();
+    if (auto error = errors_.extract(out.request)) out.error = std::move(error.mapped());
+    ended_.emplace(out.request, std::move(out));
+    any = true;
+  }
+  if (any) {
+    has_ended_.notify_all();
+    has_room_.notify_all();
+  }
+  for (const auto& group : groups_)
+    if (group->idle > 0 &&
+        std::ranges::any_of(group->devices, [this](Index d) { return scheduler_.has_work(d); }))
+      group->work.notify_one();
+}
+
+void Pool::keep_time(const std::stop_token& stop) {
+  Lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const Nanoseconds deadline = scheduler_.next_deadline();
+    if (deadline == 0) {
+      timer_.wait(lock, stop, [this] { return scheduler_.next_deadline() != 0; });
+      continue;
+    }
+    if (now() < deadline) {
+      timer_.wait_until(lock, stop, begin_ + std::chrono::nanoseconds(deadline), [&] {
+        const Nanoseconds first = scheduler_.next_deadline();
+        return first == 0 || first < deadline;
+      });
+      continue;
+    }
+    std::vector<Sequence> expired;
+    drop(scheduler_.expire(now(), &expired), lock);
+    lock.unlock();
+    for (const Sequence request : expired) devices_.stop(request);
+    lock.lock();
+  }
+}
+
+}  // namespace graphopt::execution
