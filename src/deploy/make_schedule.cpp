@@ -39,6 +39,8 @@ class Scheduler {
     return out;
   }
 
+  ScheduleProblem problem() && { return {std::move(p_), std::move(values_)}; }
+
  private:
   // Inputs of the network in the order in which subgraphs name them, then results.
   void add_values() {
@@ -113,6 +115,11 @@ class Scheduler {
 };
 
 }  // namespace
+
+ScheduleProblem schedule_problem(const PartitionedNetwork& network, std::size_t devices,
+                                 const ScheduleFigures& figures) {
+  return Scheduler(network, devices, figures).problem();
+}
 
 Schedule make_schedule(const PartitionedNetwork& network, std::size_t devices,
                        const ScheduleFigures& figures) {

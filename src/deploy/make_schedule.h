@@ -20,6 +20,16 @@ struct ScheduleFigures {
   std::vector<std::optional<std::uint64_t>> run_ns;   // by subgraph
 };
 
+// The subgraphs of a network as plain numbers, and the names of their values.
+struct ScheduleProblem {
+  schedule::Problem problem;
+  std::vector<ScheduledValue> values;  // by value of the problem; counts and places are not set
+};
+// The subgraphs are those of a manifest that is right (partitioned_reader.h); the host is the last device of
+// the manifest.
+ScheduleProblem schedule_problem(const PartitionedNetwork& network, std::size_t devices,
+                                 const ScheduleFigures& figures);
+
 // Returns the schedule of the network's order, for `devices` devices. The subgraphs and the order are those
 // of a manifest that is right (partitioned_reader.h).
 Schedule make_schedule(const PartitionedNetwork& network, std::size_t devices,

@@ -114,6 +114,38 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
                      kHowToGetOne);
 }
 
+Result<RuntimeValue> Runtime::make_value(std::shared_ptr<const HostValue> value) const {
+  if (value->kind == HostValue::Kind::Absent) return RuntimeValue();
+  const OrtApi& api = *s_->api;
+  OwnedValue made(api, &OrtApi::ReleaseValue);
+  if (auto failed = OrtValues(api, s_->cpu, s_->allocator).make(*value, made))
+    return check_error(*failed, "give values that this ONNX Runtime can hold");
+  const OrtValue* p = made.release();
+  return RuntimeValue(p, [&api, value](const OrtValue* v) { api.ReleaseValue(const_cast<OrtValue*>(v)); });
+}
+
+Result<HostValue> Runtime::read_value(const RuntimeValue& value) const {
+  HostValue out;
+  if (auto failed = OrtValues(*s_->api, s_->cpu, s_->allocator).read(value.get(), out))
+    return check_error(*failed, "look at the types that this ONNX Runtime supports");
+  return out;
+}
+
+struct RuntimeRun::State {
+  explicit State(const OrtApi& a) : api(a), options(a, &OrtApi::ReleaseRunOptions) {}
+  const OrtApi& api;
+  Owned<OrtRunOptions> options;  // null where they cannot be made: then stop() does nothing
+};
+
+RuntimeRun::RuntimeRun(const Runtime& runtime) : s_(std::make_unique<State>(*runtime.state().api)) {
+  static_cast<void>(failure(s_->api, s_->api.CreateRunOptions(s_->options.out())));
+}
+RuntimeRun::~RuntimeRun() = default;
+void RuntimeRun::stop() {
+  if (s_->options.get() != nullptr)
+    static_cast<void>(failure(s_->api, s_->api.RunOptionsSetTerminate(s_->options.get())));
+}
+
 // ---- sessions ---------------------------------------------------------------------------------------------
 
 struct RuntimeSession::State {
@@ -151,6 +183,8 @@ std::optional<std::string> read_names(const OrtApi& api, const ::OrtSession* ses
 RuntimeSession::RuntimeSession() = default;
 RuntimeSession::~RuntimeSession() = default;
 const std::vector<std::string>& RuntimeSession::outputs() const { return s_->outputs; }
+bool RuntimeSession::has_input(const std::string& name) const { return s_->inputs.contains(name); }
+const std::shared_ptr<Runtime>& RuntimeSession::runtime() const { return s_->runtime; }
 
 Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Runtime> runtime,
                                                              const ModelSource& model,
@@ -204,6 +238,29 @@ Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Run
   if (failed) return check_error(*failed, "look at the operators and types that this ONNX Runtime supports");
   s.inputs = {inputs.begin(), inputs.end()};
   return made;
+}
+
+Result<std::vector<RuntimeValue>> RuntimeSession::run(const Feeds& feeds, RuntimeRun* run) const {
+  const OrtApi& api = s_->api;
+  std::vector<const char*> names, outputs;
+  std::vector<const OrtValue*> values;
+  for (std::size_t i = 0; i < feeds.values.size(); ++i) {
+    if (!feeds.values[i]) continue;
+    names.push_back(feeds.names[i]);
+    values.push_back(feeds.values[i].get());
+  }
+  for (const std::string& name : s_->outputs) outputs.push_back(name.c_str());
+  std::vector<OrtValue*> results(outputs.size(), nullptr);
+  const OrtRunOptions* options = run != nullptr ? run->s_->options.get() : nullptr;
+  const auto failed = failure(api, api.Run(s_->session.get(), options, names.data(), values.data(),
+                                           values.size(), outputs.data(), outputs.size(), results.data()));
+  std::vector<RuntimeValue> out;
+  for (OrtValue* result : results)
+    out.emplace_back(result, [&api](const OrtValue* v) {
+      if (v != nullptr) api.ReleaseValue(const_cast<OrtValue*>(v));
+    });
+  if (failed) return check_error(*failed, "see which inputs the model takes");
+  return out;
 }
 
 Result<std::vector<HostValue>> RuntimeSession::run(std::span<const NamedValue> feeds) {

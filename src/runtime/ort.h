@@ -19,7 +19,12 @@
 #include "runtime/inputs.h"
 #include "runtime/model_source.h"
 
+struct OrtValue;  // of the C API
+
 namespace graphopt {
+
+// A value of the runtime, which sessions pass on without a copy; null: an absent optional.
+using RuntimeValue = std::shared_ptr<const OrtValue>;
 
 class Runtime {
  public:
@@ -33,8 +38,12 @@ class Runtime {
   std::string version() const;      // "1.31.1"
   const std::string& file() const;  // the library
 
+  // Tensors are not copied: the result keeps `value`. Thread-safe, as is the next one.
+  Result<RuntimeValue> make_value(std::shared_ptr<const HostValue> value) const;
+  Result<HostValue> read_value(const RuntimeValue& value) const;
+
   struct State;
-  State& state() { return *s_; }
+  State& state() const { return *s_; }
 
  private:
   Runtime();
@@ -44,6 +53,21 @@ class Runtime {
 struct SessionSettings {
   bool optimize = false;  // with all of ONNX Runtime's own optimizations, or none
   int threads = 0;        // of one operator; 0: one for each core
+};
+
+// A run that can be ended early: the session then returns an error, as soon as an operator has ended.
+class RuntimeRun {
+ public:
+  explicit RuntimeRun(const Runtime& runtime);
+  ~RuntimeRun();
+  RuntimeRun(const RuntimeRun&) = delete;
+  RuntimeRun& operator=(const RuntimeRun&) = delete;
+  void stop();  // thread-safe
+  struct State;
+
+ private:
+  friend class RuntimeSession;
+  std::unique_ptr<State> s_;
 };
 
 // A loaded model. Errors contain ONNX Runtime's message, shortened to one line.
@@ -57,8 +81,18 @@ class RuntimeSession {
   RuntimeSession& operator=(const RuntimeSession&) = delete;
 
   const std::vector<std::string>& outputs() const;
+  bool has_input(const std::string& name) const;  // also an initializer that may be given
+  const std::shared_ptr<Runtime>& runtime() const;
   // Returns the results in the order of outputs(). Feeds that the model does not have are ignored.
   Result<std::vector<HostValue>> run(std::span<const NamedValue> feeds);
+
+  // Several threads may call it at once. A feed of null is left out; the results are those of outputs(), in
+  // their order. `run` can end it early, from another thread.
+  struct Feeds {
+    std::vector<const char*> names;  // inputs that the model has
+    std::vector<RuntimeValue> values;
+  };
+  Result<std::vector<RuntimeValue>> run(const Feeds& feeds, RuntimeRun* run = nullptr) const;
 
   struct State;
 

@@ -21,6 +21,7 @@ template <class T> class Owned {
       : api_(other.api_), release_(other.release_), p_(std::exchange(other.p_, nullptr)) {}
   Owned& operator=(Owned&&) = delete;
   T* get() const { return p_; }
+  T* release() { return std::exchange(p_, nullptr); }
   T** out() {
     reset();
     return &p_;

@@ -1,0 +1,101 @@
+#include "runner/runtime_devices.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace graphopt::runner {
+
+using execution::Drop;
+using execution::Fault;
+using execution::Sequence;
+using execution::Task;
+using execution::Way;
+
+void RuntimeDevices::add(Sequence request, const Stages& parts, const Stages* whole,
+                         std::vector<RuntimeValue> inputs) {
+  auto live = std::make_shared<Live>();
+  live->parts = &parts;
+  live->whole = whole;
+  live->inputs = std::move(inputs);
+  const std::size_t values =
+      std::max(parts.named.values.size(), whole != nullptr ? whole->named.values.size() : 0);
+  live->outside.resize(values);
+  live->on.assign(devices_, std::vector<RuntimeValue>(values));
+  const std::unique_lock lock(mutex_);
+  live_[request] = std::move(live);
+}
+
+std::vector<RuntimeValue> RuntimeDevices::take(const execution::Scheduler::Ended& ended) {
+  std::shared_ptr<Live> live;
+  {
+    const std::unique_lock lock(mutex_);
+    live = std::move(live_.extract(ended.request).mapped());
+  }
+  const Stages& stages = stages_of(*live, ended.way);
+  std::vector<RuntimeValue> out(stages.outputs.size());
+  if (ended.state != execution::RequestState::Done) return out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (const auto value = stages.outputs[i].value) out[i] = std::move(live->outside[*value]);
+    else if (const auto input = stages.outputs[i].input) out[i] = live->inputs[*input];
+  }
+  return out;
+}
+
+std::shared_ptr<RuntimeDevices::Live> RuntimeDevices::find(Sequence request) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = live_.find(request);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+RuntimeDevices::Outcome RuntimeDevices::store(Sequence request, Way, Index value, Index device) {
+  const auto live = find(request);
+  live->outside[value] = live->on[device][value];
+  return {};
+}
+
+RuntimeDevices::Outcome RuntimeDevices::load(Sequence request, Way way, Index value, Index device) {
+  const auto live = find(request);
+  const std::optional<Index> input = stages_of(*live, way).input_of[value];
+  live->on[device][value] = input ? live->inputs[*input] : live->outside[value];
+  return {};
+}
+
+RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
+  const auto live = find(task.request);
+  const Stage& stage = stages_of(*live, task.way).stages[task.subgraph];
+  std::vector<RuntimeValue>& memory = live->on[task.device];
+  RuntimeSession::Feeds feeds;
+  for (std::size_t i = 0; i < stage.fed.size(); ++i) {
+    feeds.names.push_back(stage.inputs[i].c_str());
+    feeds.values.push_back(memory[stage.fed[i]]);
+  }
+  RuntimeRun run(*stage.session->runtime());
+  {
+    const std::lock_guard lock(live->mutex);
+    live->runs.insert(&run);
+  }
+  auto results = stage.session->run(feeds, &run);
+  {
+    const std::lock_guard lock(live->mutex);
+    live->runs.erase(&run);
+  }
+  if (!results) return Fault{results.error(), false};
+  for (std::size_t i = 0; i < stage.made.size(); ++i) memory[stage.made[i]] = std::move((*results)[i]);
+  return {};
+}
+
+void RuntimeDevices::drop(const Drop& drop) {
+  const auto live = find(drop.request);
+  if (!live) return;
+  if (drop.device) live->on[*drop.device][drop.value].reset();
+  else live->outside[drop.value].reset();
+}
+
+void RuntimeDevices::stop(Sequence request) {
+  const auto live = find(request);
+  if (!live) return;
+  const std::lock_guard lock(live->mutex);
+  for (RuntimeRun* run : live->runs) run->stop();
+}
+
+}  // namespace graphopt::runner

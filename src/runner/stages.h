@@ -1,0 +1,72 @@
+// A network as a runner runs it: a session for each subgraph, and where their values come from.
+//
+// Three of them may belong to one manifest: OUT in its parts, the model of a bucket in its parts, and OUT as
+// a whole on the host, to which requests fall back. Sessions of equal content on devices of one execution
+// provider are one.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deploy/make_schedule.h"
+#include "deploy/manifest.h"
+#include "graphopt/error.h"
+#include "runtime/ort.h"
+
+namespace graphopt::runner {
+
+using deploy::Index;
+
+// The session of one subgraph. Values are those of Stages::named.
+struct Stage {
+  std::shared_ptr<const RuntimeSession> session;
+  std::vector<std::string> inputs;  // names that the session reads, and
+  std::vector<Index> fed;           // the values for them
+  std::vector<Index> made;          // values by output of the session
+};
+
+struct Stages {
+  deploy::ScheduleProblem named;
+  schedule::Order order;
+  std::vector<Stage> stages;                   // by subgraph
+  std::vector<std::optional<Index>> input_of;  // by value: an input of the network
+  struct Output {
+    std::optional<Index> value;  // that a subgraph makes; none: it is an input of the network, or a constant
+    std::optional<Index> input;  // of the network
+  };
+  std::vector<Output> outputs;  // of the network
+};
+
+// Loads sessions, each content once. Not thread-safe.
+class Sessions {
+ public:
+  // `devices`: of the manifest; `threads`: of each operator, by device.
+  Sessions(std::shared_ptr<Runtime> runtime, std::string folder, std::vector<int> threads)
+      : runtime_(std::move(runtime)), folder_(std::move(folder)), threads_(std::move(threads)) {}
+
+  // `file`: as the manifest names it. `content`: what equal files have in common.
+  Result<std::shared_ptr<const RuntimeSession>> load(const std::string& file, const std::string& content,
+                                                     Index device);
+  std::size_t loaded() const { return sessions_.size(); }
+  const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
+
+ private:
+  std::shared_ptr<Runtime> runtime_;
+  std::string folder_;
+  std::vector<int> threads_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<const RuntimeSession>> sessions_;  // content, threads
+};
+
+// Loads the parts of a network, OUT or the model of a bucket; its `file` as a whole where the subgraphs have
+// no files. `host`: the device of the whole.
+Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
+                           const deploy::PartitionedNetwork& network, const std::string& file);
+// The whole model of a file on the host.
+Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const std::string& file);
+
+}  // namespace graphopt::runner

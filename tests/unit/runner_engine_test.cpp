@@ -1,0 +1,180 @@
+// Requests on real parts of a model, in ONNX Runtime: all modes give what the whole model gives. Skipped
+// where no runtime is found.
+
+#include "runner/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "graphopt/optimize.h"
+#include "unit/runtime_models.h"
+
+namespace graphopt::runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A diamond with a residual, which a device of three operators cuts into five; an input that is an output,
+// one with a default, and a constant shape.
+constexpr const char* kModel = R"(
+g (float[N,4] x, float[4] shift) => (float[N,4] y, float[N,4] h, float[N,4] x) <float[4] shift = {1,2,3,-4}, float[4,4] w =
+   {1,-2,3,0.5, 0,1,-1,2, 4,0,0.25,1, -1,1,2,-3}> {
+  a = MatMul (x, w)
+  b = Sin (a)
+  c = Relu (a)
+  d = Add (c, shift)
+  e = Cos (d)
+  h = Mul (b, d)
+  f = Add (h, e)
+  y = Relu (f)
+})";
+
+class RunnerEngine : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto runtime = Runtime::open("");
+    if (!runtime) GTEST_SKIP() << runtime.error().what;
+    folder_ = fs::temp_directory_path() / ("graphopt_engine_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "m.onnx", std::ios::binary) << test::model_bytes(test::with_head(kModel));
+    std::ofstream(folder_ / "npu.json") << R"({"format": "graphopt.device", "version": "1.0", "id": "npu",
+      "kind": "npu", "profile": {"version": "1", "source": [{"document": "a test"}]},
+      "rules": [{"op": "MatMul"}, {"op": "Relu"}, {"op": "Add"}, {"op": "Gemm"}]})";
+    std::ofstream(folder_ / "cpu.json") << R"({"format": "graphopt.device", "version": "1.0", "id": "cpu",
+      "kind": "cpu", "host": true, "profile": {"version": "1", "source": [{"document": "a test"}]},
+      "rules": [{"op": "*"}]})";
+    Options o;
+    o.input = folder_ / "m.onnx";
+    o.output = folder_ / "out.onnx";
+    o.partition.devices = (folder_ / "npu.json").string() + "," + (folder_ / "cpu.json").string();
+    Observer quiet;
+    const auto done = optimize(o, quiet);
+    ASSERT_TRUE(done.ok()) << to_string(done.error());
+  }
+  void TearDown() override {
+    std::error_code none;
+    if (!folder_.empty()) fs::remove_all(folder_, none);
+  }
+
+  std::string manifest() const { return folder_ / "out.manifest.json"; }
+
+  static HostValue tensor(std::vector<std::int64_t> dims, const std::vector<float>& elements) {
+    HostValue out;
+    out.kind = HostValue::Kind::Tensor;
+    out.dtype = DType::Float;
+    out.dims = std::move(dims);
+    out.raw.assign(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float));
+    return out;
+  }
+  static std::vector<NamedValue> drawn(std::size_t number) {
+    const std::size_t rows = number % 5;  // 0, too
+    std::vector<float> x(rows * 4);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 7 + number * 3) % 11) - 5.0F;
+    if (!x.empty() && number % 7 == 0) x[0] = -3.4e38F;
+    std::vector<NamedValue> out{{"x", tensor({static_cast<std::int64_t>(rows), 4}, x)}};
+    if (number % 3 == 0)
+      out.push_back({"shift", tensor({4}, {0.5F, -1.0F, 1e30F, static_cast<float>(number)})});
+    return out;
+  }
+
+  fs::path folder_;
+};
+
+std::string problem(const Answer& a) { return a.error ? to_string(*a.error) : std::string(); }
+
+TEST_F(RunnerEngine, AllModesGiveTheBytesOfSyncAndTheWholeModel) {
+  auto runtime = Runtime::open("");
+  ASSERT_TRUE(runtime.ok());
+  auto whole =
+      RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
+                           {.optimize = true, .threads = 1});
+  ASSERT_TRUE(whole.ok()) << to_string(whole.error());
+  for (const Mode mode : {Mode::Sync, Mode::Async1, Mode::Overlap}) {
+    EngineOptions o;
+    o.mode = mode;
+    o.workers = {{"npu", 2}};
+    auto engine = Engine::load(manifest(), o);
+    ASSERT_TRUE(engine.ok()) << to_string(engine.error());
+    EXPECT_GE((*engine)->manifest().subgraphs.size(), 3U);
+    std::vector<execution::Sequence> requests;
+    std::vector<Answer> answers;
+    for (std::size_t i = 0; i < 40; ++i) {
+      const auto request = (*engine)->submit(drawn(i));
+      ASSERT_TRUE(request.ok()) << to_string(request.error());
+      requests.push_back(*request);
+      if (i >= 3) answers.push_back((*engine)->wait(requests[i - 3]));
+    }
+    for (std::size_t i = 37; i < 40; ++i) answers.push_back((*engine)->wait(requests[i]));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      ASSERT_EQ(answers[i].state, execution::RequestState::Done) << problem(answers[i]);
+      EXPECT_EQ(answers[i].way, execution::Way::Devices);
+      const auto wanted = (*whole)->run(drawn(i));
+      ASSERT_TRUE(wanted.ok()) << to_string(wanted.error());
+      ASSERT_EQ(answers[i].outputs.size(), 3U);
+      for (std::size_t k = 0; k < 3; ++k) {
+        EXPECT_EQ(answers[i].outputs[k].value.dims, (*wanted)[k].dims) << i;
+        EXPECT_TRUE(answers[i].outputs[k].value.raw == (*wanted)[k].raw)
+            << "request " << i << ", output " << k;
+      }
+    }
+    for (Index d = 0; d < 2; ++d) EXPECT_EQ((*engine)->counts(d).used, 0U);
+  }
+}
+
+TEST_F(RunnerEngine, AFailingPartIsAnsweredByTheWholeModel) {
+  EngineOptions o;
+  o.in_flight = 2;
+  auto engine = Engine::load(manifest(), o);
+  ASSERT_TRUE(engine.ok()) << to_string(engine.error());
+  // A wrong width fails in both, and says why.
+  const auto bad = (*engine)->submit({{"x", tensor({1, 3}, {1, 2, 3})}});
+  ASSERT_TRUE(bad.ok());
+  const Answer answer = (*engine)->wait(*bad);
+  EXPECT_EQ(answer.state, execution::RequestState::Failed);
+  EXPECT_EQ(answer.way, execution::Way::Fallback);
+  ASSERT_TRUE(answer.error.has_value());
+  EXPECT_EQ(answer.error->kind, ErrorKind::NotChecked);
+  // What follows is not touched by it.
+  const auto good = (*engine)->submit(drawn(4));
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ((*engine)->wait(*good).state, execution::RequestState::Done);
+}
+
+TEST_F(RunnerEngine, WrongRequestsAndFilesAreRefused) {
+  auto engine = Engine::load(manifest(), {});
+  ASSERT_TRUE(engine.ok()) << to_string(engine.error());
+  const auto what = [&](std::vector<NamedValue> inputs) {
+    const auto request = (*engine)->submit(std::move(inputs));
+    return request.ok() ? std::string() : request.error().what;
+  };
+  EXPECT_EQ(what({}), "the input 'x' is not given");
+  EXPECT_EQ(what({{"z", tensor({1}, {1})}}), "the network has no input 'z'");
+  EXPECT_EQ(what({drawn(4)[0], drawn(4)[0]}), "the input 'x' is given twice");
+  EngineOptions o;
+  o.workers = {{"mpu", 1}};
+  const auto unknown = Engine::load(manifest(), o);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().kind, ErrorKind::Usage);
+  EXPECT_EQ(unknown.error().remedy, "did you mean 'npu' or 'cpu'?");
+  // One byte of a part.
+  const fs::path part = folder_ / (*engine)->manifest().subgraphs[0].file;
+  std::fstream file(part, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(10);
+  const char byte = static_cast<char>(file.get());
+  file.seekp(10);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  const auto changed = Engine::load(manifest(), {});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error().kind, ErrorKind::Input);
+  fs::remove(part);
+  const auto missing = Engine::load(manifest(), {});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::Input);
+}
+
+}  // namespace
+}  // namespace graphopt::runner
