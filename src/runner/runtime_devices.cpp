@@ -36,7 +36,9 @@ std::vector<RuntimeValue> RuntimeDevices::take(const execution::Scheduler::Ended
   if (ended.state != execution::RequestState::Done) return out;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (const auto value = stages.outputs[i].value) out[i] = std::move(live->outside[*value]);
-    else if (const auto input = stages.outputs[i].input) out[i] = live->inputs[*input];
+    else if (const auto input = stages.outputs[i].input; input && live->inputs[*input])
+      out[i] = live->inputs[*input];
+    else out[i] = stages.outputs[i].constant;
   }
   return out;
 }
@@ -63,6 +65,7 @@ RuntimeDevices::Outcome RuntimeDevices::load(Sequence request, Way way, Index va
 RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
   const auto live = find(task.request);
   const Stage& stage = stages_of(*live, task.way).stages[task.subgraph];
+  if (!stage.session) return {};
   std::vector<RuntimeValue>& memory = live->on[task.device];
   RuntimeSession::Feeds feeds;
   for (std::size_t i = 0; i < stage.fed.size(); ++i) {

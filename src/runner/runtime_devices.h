@@ -30,8 +30,8 @@ class RuntimeDevices : public execution::Devices {
   // one that is left to its default.
   void add(execution::Sequence request, const Stages& parts, const Stages* whole,
            std::vector<RuntimeValue> inputs);
-  // Removes a request that has ended, and returns its outputs, by output of the network: null for a
-  // constant, and for all where it is not Done.
+  // Removes a request that has ended, and returns its outputs, by output of the network; all are null
+  // where it is not Done.
   std::vector<RuntimeValue> take(const execution::Scheduler::Ended& ended);
 
   Outcome store(execution::Sequence request, execution::Way way, Index value, Index device) override;

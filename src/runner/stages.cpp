@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <ranges>
 
-#include "schedule/facts.h"
+#include "ir/model.h"
+#include "onnx/reader.h"
 
 namespace graphopt::runner {
 namespace {
@@ -74,50 +75,91 @@ Stages described(const deploy::Manifest& manifest, const deploy::PartitionedNetw
   return out;
 }
 
-Status add_session(Stages& to, Index subgraph, std::shared_ptr<const RuntimeSession> session,
-                   const std::string& file) {
-  Stage stage;
-  std::map<std::string_view, Index> value;
+Status add_session(Stages& to, Index subgraph, const deploy::Subgraph& from, const Sessions::Loaded& loaded) {
+  Stage& stage = to.stages[subgraph];
   const schedule::Subgraph& s = to.named.problem.subgraphs[subgraph];
-  for (const std::vector<Index>* ports : {&s.inputs, &s.outputs})
-    for (const Index v : *ports) value[to.named.values[v].name] = v;
-  const auto differs = [&file](std::string what) {
-    return Error{ErrorKind::Input, {file, {}, {}, {}, {}}, std::move(what), "write the set of files again"};
+  const auto differs = [&from](const std::string& what) {
+    return Error{ErrorKind::Input,
+                 {from.file, {}, {}, {}, {}},
+                 "the manifest and the model do not agree: " + what,
+                 "write the set of files again"};
   };
-  for (const Index v : s.inputs) {
-    if (!session->has_input(to.named.values[v].name))
-      return differs("the manifest names an input '" + to.named.values[v].name +
-                     "' that the model does not have");
-    stage.inputs.push_back(to.named.values[v].name);
-    stage.fed.push_back(v);
+  if (loaded.inputs.size() != s.inputs.size() || loaded.outputs.size() != s.outputs.size())
+    return differs("subgraphs of equal content have as many inputs and outputs");
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) {
+    if (!loaded.session->has_input(loaded.inputs[i]))
+      return differs("the model has no input '" + loaded.inputs[i] + "'");
+    stage.inputs.push_back(loaded.inputs[i]);
+    stage.fed.push_back(s.inputs[i]);
   }
-  for (const std::string& name : session->outputs()) {
-    const auto v = value.find(name);
-    if (v == value.end())
-      return differs("the model has an output '" + name + "' that the manifest does not name");
-    stage.made.push_back(v->second);
+  for (const std::string& name : loaded.session->outputs()) {
+    const auto at = std::ranges::find(loaded.outputs, name);
+    if (at == loaded.outputs.end()) return differs("it does not name the output '" + name + "'");
+    stage.made.push_back(s.outputs[static_cast<std::size_t>(at - loaded.outputs.begin())]);
   }
-  if (stage.made.size() != s.outputs.size())
-    return differs("the manifest names outputs that the model does not have");
-  stage.session = std::move(session);
-  to.stages[subgraph] = std::move(stage);
+  if (stage.made.size() != s.outputs.size()) return differs("it names outputs that the model does not have");
+  stage.session = loaded.session;
+  return Done{};
+}
+
+// Outputs that no subgraph makes are inputs, whose default counts where they are not given, or constants.
+Status add_constants(Stages& to, const deploy::Manifest& manifest, const Sessions& sessions,
+                     const std::string& file) {
+  const auto wanted = [&](std::size_t i) {
+    const Stages::Output& o = to.outputs[i];
+    return !o.value && (!o.input || manifest.network.inputs[*o.input].optional);
+  };
+  const auto count = to.outputs.size();
+  if (std::ranges::none_of(std::views::iota(std::size_t{0}, count), wanted)) return Done{};
+  std::vector<Warning> warnings;
+  LoadOptions options;
+  options.path = sessions.folder() + "/" + file;
+  const Result<Model> model = load_model(options, warnings);
+  if (!model) return model.errors();
+  for (std::size_t i = 0; i < std::min(count, model->graph_output_count(model->main())); ++i) {
+    if (!wanted(i)) continue;
+    const ValueId v = model->graph_output(model->main(), i);
+    const TensorId t = v ? model->value(v).tensor : TensorId();
+    const auto value = std::make_shared<HostValue>();
+    if (t) {
+      const Tensor& tensor = model->tensor(t);
+      value->kind = HostValue::Kind::Tensor;
+      value->dtype = tensor.dtype;
+      value->dims.assign(tensor.dims.begin(), tensor.dims.end());
+      if (const auto* strings = model->strings(t)) value->strings = *strings;
+      else if (const auto raw = model->raw(t)) value->raw = *raw;
+      else value->kind = HostValue::Kind::Absent;
+    }
+    if (value->kind == HostValue::Kind::Absent)
+      return Error{ErrorKind::Input,
+                   {file, {}, {}, {}, {}},
+                   "no subgraph makes the output '" + manifest.network.outputs[i].name +
+                       "', and it is no tensor that the file holds",
+                   "run the model as a whole"};
+    auto made = sessions.runtime()->make_value(value);
+    if (!made) return made.errors();
+    to.outputs[i].constant = *std::move(made);
+  }
   return Done{};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const RuntimeSession>> Sessions::load(const std::string& file,
-                                                             const std::string& content, Index device) {
-  std::shared_ptr<const RuntimeSession>& out = sessions_[{content, threads_[device]}];
-  if (out) return out;
+Result<Sessions::Loaded> Sessions::load(const deploy::Subgraph& subgraph) {
+  const int threads = threads_[subgraph.device];
+  const std::string& content = subgraph.content.empty() ? subgraph.file : subgraph.content;
+  Loaded& out = sessions_[{content, threads}];
+  if (out.session) return out;
   Result<std::unique_ptr<RuntimeSession>> loaded =
-      RuntimeSession::load(runtime_, {.path = folder_ + "/" + file, .bytes = {}, .external_folder = {}},
-                           {.optimize = true, .threads = threads_[device]});
+      RuntimeSession::load(runtime_, {.path = folder_ + "/" + subgraph.file, .bytes = {}, .external_folder = {}},
+                           {.optimize = true, .threads = threads});
   if (!loaded) {
-    for (Error& e : loaded.errors()) e.place.file = file;
+    for (Error& e : loaded.errors()) e.place.file = subgraph.file;
     return loaded.errors();
   }
-  out = *std::move(loaded);
+  out.session = *std::move(loaded);
+  for (const deploy::PortIn& v : subgraph.inputs) out.inputs.push_back(v.name);
+  for (const deploy::PortOut& v : subgraph.outputs) out.outputs.push_back(v.name);
   return out;
 }
 
@@ -129,20 +171,24 @@ Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
   out.stages.resize(network.subgraphs.size());
   for (Index s = 0; s < network.subgraphs.size(); ++s) {
     const deploy::Subgraph& from = network.subgraphs[s];
-    const auto session = sessions.load(from.file, from.content, from.device);
-    if (!session) return session.errors();
-    if (Status added = add_session(out, s, *session, from.file); !added) return added.errors();
+    if (from.outputs.empty()) continue;  // nothing needs a run of it
+    const auto loaded = sessions.load(from);
+    if (!loaded) return loaded.errors();
+    if (Status added = add_session(out, s, from, *loaded); !added) return added.errors();
   }
+  if (Status added = add_constants(out, manifest, sessions, file); !added) return added.errors();
   return out;
 }
 
 Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const std::string& file) {
-  const deploy::PartitionedNetwork whole = whole_of(manifest);
+  deploy::PartitionedNetwork whole = whole_of(manifest);
+  deploy::Subgraph& one = whole.subgraphs.front();
+  one.file = file;
   Stages out = described(manifest, whole);
   out.stages.resize(1);
-  const auto session = sessions.load(file, "whole " + file, host_of(manifest));
-  if (!session) return session.errors();
-  if (Status added = add_session(out, 0, *session, file); !added) return added.errors();
+  const auto loaded = sessions.load(one);
+  if (!loaded) return loaded.errors();
+  if (Status added = add_session(out, 0, one, *loaded); !added) return added.errors();
   return out;
 }
 

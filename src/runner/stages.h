@@ -24,10 +24,10 @@ using deploy::Index;
 
 // The session of one subgraph. Values are those of Stages::named.
 struct Stage {
-  std::shared_ptr<const RuntimeSession> session;
+  std::shared_ptr<const RuntimeSession> session;  // null: it makes nothing, and is not run
   std::vector<std::string> inputs;  // names that the session reads, and
   std::vector<Index> fed;           // the values for them
-  std::vector<Index> made;          // values by output of the session
+  std::vector<Index> made;          // the values by output of the session
 };
 
 struct Stages {
@@ -36,8 +36,9 @@ struct Stages {
   std::vector<Stage> stages;                   // by subgraph
   std::vector<std::optional<Index>> input_of;  // by value: an input of the network
   struct Output {
-    std::optional<Index> value;  // that a subgraph makes; none: it is an input of the network, or a constant
-    std::optional<Index> input;  // of the network
+    std::optional<Index> value;  // that a subgraph makes; none: it is an input of the network, or
+    std::optional<Index> input;
+    RuntimeValue constant;  // where it is neither, or an input that is not given
   };
   std::vector<Output> outputs;  // of the network
 };
@@ -45,21 +46,28 @@ struct Stages {
 // Loads sessions, each content once. Not thread-safe.
 class Sessions {
  public:
+  // A session, and the names of the subgraph for which it was loaded. Subgraphs of equal content have others:
+  // inputs and outputs correspond by position.
+  struct Loaded {
+    std::shared_ptr<const RuntimeSession> session;
+    std::vector<std::string> inputs, outputs;
+  };
+
   // `devices`: of the manifest; `threads`: of each operator, by device.
   Sessions(std::shared_ptr<Runtime> runtime, std::string folder, std::vector<int> threads)
       : runtime_(std::move(runtime)), folder_(std::move(folder)), threads_(std::move(threads)) {}
 
-  // `file`: as the manifest names it. `content`: what equal files have in common.
-  Result<std::shared_ptr<const RuntimeSession>> load(const std::string& file, const std::string& content,
-                                                     Index device);
+  // `subgraph`: its file, content, device, inputs and outputs.
+  Result<Loaded> load(const deploy::Subgraph& subgraph);
   std::size_t loaded() const { return sessions_.size(); }
+  const std::string& folder() const { return folder_; }
   const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
 
  private:
   std::shared_ptr<Runtime> runtime_;
   std::string folder_;
   std::vector<int> threads_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<const RuntimeSession>> sessions_;  // content, threads
+  std::map<std::pair<std::string, int>, Loaded> sessions_;  // by content and threads
 };
 
 // Loads the parts of a network, OUT or the model of a bucket; its `file` as a whole where the subgraphs have
