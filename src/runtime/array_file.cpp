@@ -1,5 +1,5 @@
-// See array_file.h. Both formats come from users: every length is compared with what is there before it is
-// used, and none decides how much memory is taken.
+// See array_file.h. Files come from users: every length is compared with what is there before it is used, and
+// none decides how much memory is taken.
 #include "runtime/array_file.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,11 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/byte_reader.h"
+#include "runtime/zip_reader.h"
 #include "support/checked.h"
+#include "support/nearest.h"
+#include "support/quote_name.h"
 
 namespace graphopt {
 namespace {
@@ -21,28 +25,6 @@ Error refused(const std::string& file, std::string what, std::string remedy) {
 }
 
 constexpr const char* kSaveAgain = "save it again with numpy.save, or numpy.savez";
-
-// Reads little-endian numbers at places that may lie outside.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  std::size_t size() const { return bytes_.size(); }
-
-  std::optional<std::string_view> piece(std::uint64_t at, std::uint64_t length) const {
-    if (at > bytes_.size() || length > bytes_.size() - at) return std::nullopt;
-    return bytes_.substr(at, length);
-  }
-  template <class T> std::optional<T> number(std::uint64_t at) const {
-    const auto found = piece(at, sizeof(T));
-    if (!found) return std::nullopt;
-    T value = 0;
-    std::memcpy(&value, found->data(), sizeof(T));
-    return value;
-  }
-
- private:
-  std::string_view bytes_;
-};
 
 // --- .npy --------------------------------------------------------------------------------------------------
 
@@ -192,72 +174,45 @@ template <class Visit> void in_c_order(const Header& h, std::uint64_t elements, 
 
 // --- .npz --------------------------------------------------------------------------------------------------
 
-struct Entry {
-  std::string_view name;
-  std::uint16_t method = 0, flags = 0;
-  std::uint64_t packed = 0, header = 0;  // bytes in the file; where its local header begins
-};
-
-constexpr std::uint32_t kWide32 = 0xFFFFFFFFU;  // "look into the ZIP64 field"
-constexpr std::uint16_t kWide16 = 0xFFFFU;
-
-// Reads one entry of the central directory at `at`, and moves `at` behind it.
-std::optional<Entry> read_entry(const Reader& zip, std::uint64_t& at) {
-  constexpr std::uint64_t kFixed = 46;
-  if (zip.number<std::uint32_t>(at) != 0x02014B50U || !zip.piece(at, kFixed)) return std::nullopt;
-  const auto field16 = [&](std::uint64_t o) { return *zip.number<std::uint16_t>(at + o); };
-  const auto field32 = [&](std::uint64_t o) { return *zip.number<std::uint32_t>(at + o); };
-  const std::uint64_t name = field16(28), extra = field16(30), comment = field16(32);
-  Entry out{
-      .name = {}, .method = field16(10), .flags = field16(8), .packed = field32(20), .header = field32(42)};
-  const auto text = zip.piece(at + kFixed, name), more = zip.piece(at + kFixed + name, extra);
-  if (!text || !more) return std::nullopt;
-  out.name = *text;
-  // Field 1 holds those of size, packed size and place that did not fit, in this order.
-  const Reader fields(*more);
-  for (std::uint64_t f = 0; f + 4 <= more->size();) {
-    const std::uint16_t id = *fields.number<std::uint16_t>(f), length = *fields.number<std::uint16_t>(f + 2);
-    std::uint64_t value = f + 4;
-    const auto take = [&](std::uint64_t& to) {
-      const auto found = fields.number<std::uint64_t>(value);
-      if (found) to = *found;
-      value += sizeof(std::uint64_t);
-      return found.has_value();
-    };
-    std::uint64_t size = 0;
-    if (id == 1 && ((field32(24) == kWide32 && !take(size)) || (out.packed == kWide32 && !take(out.packed)) ||
-                    (out.header == kWide32 && !take(out.header))))
-      return std::nullopt;
-    f += 4 + std::uint64_t{length};
-  }
-  at += kFixed + name + extra + comment;
-  return out;
+std::string_view array_name(const ZipEntry& entry) {
+  constexpr std::string_view kSuffix = ".npy";
+  std::string_view name = entry.name;
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  return name;
 }
 
-struct Directory {
-  std::uint64_t at = 0, entries = 0;
-};
-
-std::optional<Directory> find_directory(const Reader& zip) {
-  constexpr std::uint64_t kEnd = 22, kLocator = 20, kMostComment = 0xFFFF;
-  for (std::uint64_t back = kEnd; back <= zip.size() && back <= kEnd + kMostComment; ++back) {
-    const std::uint64_t end = zip.size() - back;
-    if (zip.number<std::uint32_t>(end) != 0x06054B50U) continue;
-    Directory out{*zip.number<std::uint32_t>(end + 16), *zip.number<std::uint16_t>(end + 10)};
-    if (out.at != kWide32 && out.entries != kWide16) return out;
-    if (end < kLocator || zip.number<std::uint32_t>(end - kLocator) != 0x07064B50U) return std::nullopt;
-    const std::uint64_t wide = *zip.number<std::uint64_t>(end - kLocator + 8);
-    const auto entries = zip.number<std::uint64_t>(wide + 32), at = zip.number<std::uint64_t>(wide + 48);
-    if (zip.number<std::uint32_t>(wide) != 0x06064B50U || !entries || !at) return std::nullopt;
-    return Directory{*at, *entries};
+Result<HostValue> read_entry(const ZipEntry& entry, const std::string& file) {
+  const std::string name = quote_name(array_name(entry));
+  switch (entry.state) {
+    case ZipEntry::State::Packed:
+      return refused(file, "array " + name + " is compressed",
+                     "save it with numpy.savez, not numpy.savez_compressed");
+    case ZipEntry::State::Cut: return refused(file, "array " + name + " is cut short", kSaveAgain);
+    case ZipEntry::State::Stored: break;
   }
-  return std::nullopt;
+  if (!entry.is_undamaged())
+    return refused(file, "array " + name + " is damaged: its checksum is another one", kSaveAgain);
+  Result<HostValue> value = read_npy(entry.bytes, file);
+  if (value) return value;
+  Errors errors = value.errors();
+  for (Error& error : errors) error.what = "array " + name + ": " + error.what;
+  return errors;
+}
+
+// Calls `see` with each entry until it returns false.
+template <class See> Status for_each_entry(std::string_view bytes, const std::string& file, See see) {
+  std::optional<ZipReader> zip = ZipReader::open(bytes);
+  if (!zip) return refused(file, "this is no .npz archive", kSaveAgain);
+  while (const std::optional<ZipEntry> entry = zip->next())
+    if (!see(*entry)) return Done{};
+  if (zip->broken()) return refused(file, "its list of arrays is broken", kSaveAgain);
+  return Done{};
 }
 
 }  // namespace
 
 Result<HostValue> read_npy(std::string_view bytes, const std::string& file) {
-  const Reader reader(bytes);
+  const ByteReader reader(bytes);
   const auto broken = [&](const char* what) { return refused(file, what, kSaveAgain); };
   constexpr std::string_view kMagic = "\x93NUMPY"sv;
   if (!bytes.starts_with(kMagic) || bytes.size() < 8) return broken("this is no array of NumPy");
@@ -302,32 +257,45 @@ Result<HostValue> read_npy(std::string_view bytes, const std::string& file) {
 }
 
 Result<std::vector<NamedValue>> read_npz(std::string_view bytes, const std::string& file) {
-  const Reader zip(bytes);
-  const auto directory = find_directory(zip);
-  if (!directory) return refused(file, "this is no .npz archive", kSaveAgain);
   std::vector<NamedValue> out;
-  std::uint64_t at = directory->at;
-  for (std::uint64_t i = 0; i < directory->entries; ++i) {
-    const std::optional<Entry> entry = read_entry(zip, at);
-    if (!entry) return refused(file, "its list of arrays is broken", kSaveAgain);
-    constexpr std::string_view kSuffix = ".npy";
-    std::string name(entry->name);
-    if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
-    constexpr std::uint16_t kEncrypted = 1;
-    if (entry->method != 0 || (entry->flags & kEncrypted) != 0)
-      return refused(file, fmt::format("array '{}' is compressed", name),
-                     "save it with numpy.savez, not numpy.savez_compressed");
-    const auto name_length = zip.number<std::uint16_t>(entry->header + 26),
-               extra_length = zip.number<std::uint16_t>(entry->header + 28);
-    const auto array = name_length && extra_length && zip.number<std::uint32_t>(entry->header) == 0x04034B50U
-                           ? zip.piece(entry->header + 30 + *name_length + *extra_length, entry->packed)
-                           : std::nullopt;
-    if (!array) return refused(file, fmt::format("array '{}' is cut short", name), kSaveAgain);
-    Result<HostValue> value = read_npy(*array, file);
-    if (!value) return value.errors();
-    out.push_back({std::move(name), *std::move(value)});
-  }
+  Errors errors;
+  const Status walked = for_each_entry(bytes, file, [&](const ZipEntry& entry) {
+    Result<HostValue> value = read_entry(entry, file);
+    if (value) out.push_back({std::string(array_name(entry)), *std::move(value)});
+    else errors = value.errors();
+    return errors.empty();
+  });
+  if (!walked) return walked.errors();
+  if (!errors.empty()) return errors;
   return out;
+}
+
+Result<std::vector<std::string>> npz_names(std::string_view bytes, const std::string& file) {
+  std::vector<std::string> out;
+  const Status walked = for_each_entry(bytes, file, [&](const ZipEntry& entry) {
+    out.emplace_back(array_name(entry));
+    return true;
+  });
+  if (!walked) return walked.errors();
+  return out;
+}
+
+Result<HostValue> read_npz_array(std::string_view bytes, const std::string& file, const std::string& name,
+                                 ErrorKind missing) {
+  std::optional<ZipEntry> found, first;
+  std::vector<std::string> names;
+  const Status walked = for_each_entry(bytes, file, [&](const ZipEntry& entry) {
+    if (!first) first = entry;
+    if (array_name(entry) == name) found = entry;
+    names.emplace_back(array_name(entry));
+    return !found;
+  });
+  if (!walked) return walked.errors();
+  if (!found && names.size() == 1) found = first;
+  if (found) return read_entry(*found, file);
+  Error none = refused(file, "it has no array " + quote_name(name), suggest(name, names, "arrays"));
+  none.kind = missing;
+  return none;
 }
 
 }  // namespace graphopt

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "support/crc32.h"
+
 namespace graphopt {
 namespace {
 
@@ -43,7 +45,8 @@ std::string npz(const std::vector<std::pair<std::string, std::string>>& arrays, 
     put(out, std::uint16_t{45});
     put(out, std::uint16_t{0});
     put(out, method);
-    out += std::string(8, '\0');  // time, date, checksum
+    out += std::string(4, '\0');  // time, date
+    put(out, crc32(data));
     put(out, std::uint32_t{0xFFFFFFFF});
     put(out, std::uint32_t{0xFFFFFFFF});
     put(out, static_cast<std::uint16_t>(file.size()));
@@ -57,7 +60,8 @@ std::string npz(const std::vector<std::pair<std::string, std::string>>& arrays, 
     put(directory, std::uint32_t{0x02014B50});
     directory += std::string(6, '\0');  // versions, flags
     put(directory, method);
-    directory += std::string(8, '\0');
+    directory += std::string(4, '\0');
+    put(directory, crc32(data));
     put(directory, size);
     put(directory, size);
     put(directory, static_cast<std::uint16_t>(file.size()));
@@ -139,6 +143,58 @@ TEST(ArrayFile, ReadsArchives) {
   ASSERT_FALSE(packed);
   EXPECT_NE(packed.error().remedy.find("numpy.savez"), std::string::npos);
   EXPECT_FALSE(read_npz(one, "x.npz"));
+}
+
+TEST(ArrayFile, ReadsOneArrayOfAnArchive) {
+  const std::string one = npy("'|u1'", "(2,)", bytes({7, 8})), cut = one.substr(0, one.size() - 1);
+  const std::string archive = npz({{"ids", one}, {"cut", cut}, {"a/b", one}});
+  EXPECT_EQ(npz_names(archive, "x.npz").ok() ? *npz_names(archive, "x.npz") : std::vector<std::string>{},
+            (std::vector<std::string>{"ids", "cut", "a/b"}));
+  const auto ids = read_npz_array(archive, "x.npz", "ids"), nested = read_npz_array(archive, "x.npz", "a/b");
+  ASSERT_TRUE(ids && nested);  // the broken one next to them is not looked at
+  EXPECT_EQ(ids->raw, bytes({7, 8}));
+  const auto broken = read_npz_array(archive, "x.npz", "cut");
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().what.find("'cut'"), std::string::npos);
+  const auto none = read_npz_array(archive, "x.npz", "idz", ErrorKind::Usage);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::Usage);
+  EXPECT_NE(none.error().remedy.find("ids"), std::string::npos);
+  EXPECT_TRUE(read_npz_array(npz({{"other", one}}), "x.npz", "ids"));  // the only one, whatever its name
+}
+
+TEST(ArrayFile, FindsDamageByTheChecksum) {
+  std::string archive = npz({{"ids", npy("'|u1'", "(2,)", bytes({7, 8}))}});
+  const std::size_t at = archive.find(bytes({7, 8}));
+  ASSERT_NE(at, std::string::npos);
+  archive[at] = 9;
+  const auto damaged = read_npz(archive, "x.npz");
+  ASSERT_FALSE(damaged);
+  EXPECT_NE(damaged.error().what.find("checksum"), std::string::npos);
+}
+
+TEST(ArrayFile, ManyEntriesMayNotShareTheirBytes) {
+  // A directory of a thousand entries that all say "the first one": each would be read anew.
+  const std::string data = npy("'|u1'", "(10000,)", std::string(10000, 'x'));
+  const std::string one = npz({{"a", data}});
+  const std::size_t directory = one.find(bytes({0x50, 0x4B, 1, 2})),
+                    end = one.find(bytes({0x50, 0x4B, 5, 6}));
+  std::string all = one.substr(0, directory);
+  for (int i = 0; i < 1000; ++i) all += one.substr(directory, end - directory);
+  std::string tail = one.substr(end);
+  for (const std::size_t field : {8, 10}) tail.replace(field, 2, bytes({1000 % 256, 1000 / 256}));
+  const auto arrays = read_npz(all + tail, "x.npz");
+  ASSERT_FALSE(arrays);
+  EXPECT_NE(arrays.error().what.find("list of arrays is broken"), std::string::npos);
+}
+
+TEST(Crc32, IsThatOfTheStandard) {
+  EXPECT_EQ(crc32("123456789"), 0xCBF43926U);  // the check value of CRC-32/ISO-HDLC
+  EXPECT_EQ(crc32(""), 0U);
+  for (std::size_t cut = 0; cut < 9; ++cut)
+    EXPECT_EQ(
+        crc32(std::string_view("123456789").substr(cut), crc32(std::string_view("123456789").substr(0, cut))),
+        0xCBF43926U);
 }
 
 TEST(ArrayFile, ABrokenFileIsRefusedNotRead) {
