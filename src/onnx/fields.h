@@ -93,6 +93,17 @@ enum : std::uint32_t {
 namespace sparse {
 enum : std::uint32_t { kValues = 1, kIndices = 2, kDims = 3 };
 }
+namespace stored_value {  // SequenceProto and OptionalProto, which have the same fields
+enum : std::uint32_t {
+  kName = 1,
+  kType = 2,
+  kTensor = 3,
+  kSparse = 4,
+  kSequence = 5,
+  kMap = 6,
+  kOptional = 7,
+};
+}
 namespace value_info {
 enum : std::uint32_t { kName = 1, kType = 2, kDocString = 3, kMetadata = 4 };
 }

@@ -43,7 +43,7 @@ void add_check_rows(Rows& rows) {
   rows.push_back({{.name = "--check-input",
                    .group = kGroup,
                    .value = "NAME=FILE",
-                   .help = "use your own array for an input: .npy, or .npz of several",
+                   .help = "use your own array for an input: .npy, .pb, or .npz of several",
                    .form = OptionForm::Pairs,
                    .repeats = true,
                    .stage = "check"},

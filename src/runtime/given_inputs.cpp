@@ -5,12 +5,11 @@
 
 #include "runtime/array_file.h"
 #include "support/file.h"
-#include "support/nearest.h"
 
 namespace graphopt {
 namespace {
 
-constexpr std::string_view kArchive = ".npz";
+constexpr std::string_view kArchive = ".npz", kStored = ".pb";
 
 // Adds what one text names.
 Status add(const std::string& text, GivenInputs& out) {
@@ -27,34 +26,28 @@ Status add(const std::string& text, GivenInputs& out) {
   const Result<std::shared_ptr<const FileImage>> image = FileImage::open(file);
   if (!image) return image.errors();
   const std::string_view bytes = (*image)->bytes();
-  if (!is_archive) {
-    Result<HostValue> value = read_npy(bytes, file);
-    if (!value) return value.errors();
-    out.push_back({name, *std::move(value)});
-    return Done{};
-  }
-  Result<GivenInputs> arrays = read_npz(bytes, file);
-  if (!arrays) return arrays.errors();
-  if (!named) {
+  if (is_archive && !named) {
+    Result<GivenInputs> arrays = read_npz(bytes, file);
+    if (!arrays) return arrays.errors();
     std::ranges::move(*arrays, std::back_inserter(out));
     return Done{};
   }
-  const bool single = arrays->size() == 1;
-  const auto found =
-      std::ranges::find_if(*arrays, [&](const NamedValue& a) { return single || a.name == name; });
-  if (found != arrays->end()) {
-    out.push_back({name, std::move(found->value)});
-    return Done{};
-  }
-  std::vector<std::string> names;
-  for (const NamedValue& a : *arrays) names.push_back(a.name);
-  return Error{ErrorKind::Usage,
-               {file, {}, {}, {}, {}},
-               "--check-input: it has no array '" + name + "'",
-               suggest(name, names, "arrays")};
+  Result<HostValue> value = read_array(bytes, file, name, StoredKind::Tensor, ErrorKind::Usage);
+  if (!value) return value.errors();
+  out.push_back({name, *std::move(value)});
+  return Done{};
 }
 
 }  // namespace
+
+Result<HostValue> read_array(std::string_view bytes, const std::string& file, const std::string& name,
+                             StoredKind kind, ErrorKind missing) {
+  if (file.ends_with(kArchive)) return read_npz_array(bytes, file, name, missing);
+  if (!file.ends_with(kStored)) return read_npy(bytes, file);
+  Result<NamedValue> stored = read_stored(bytes, file, kind);
+  if (!stored) return stored.errors();
+  return std::move(stored->value);
+}
 
 Result<GivenInputs> read_given_inputs(const std::vector<std::string>& texts) {
   GivenInputs out;

@@ -49,6 +49,9 @@ def test_arrays_stand_in_every_run(tool, folder):
     expect((found["runs"], found["skipped"]) == (1, 0), found)
     found = checked(tool, folder, "--check-input", f"z={folder / 'both.npz'}")
     expect((found["runs"], found["skipped"]) == (1, 0), found)
+    (folder / "x.pb").write_bytes(numpy_helper.from_array(np.arange(5)).SerializeToString())
+    found = checked(tool, folder, "--check-input", f"x={folder / 'x.pb'}")
+    expect((found["runs"], found["skipped"]) == (1, 0), found)
 
 
 def test_they_find_what_drawn_ones_do_not(tool, folder):
@@ -68,6 +71,7 @@ def test_wrong_ones(tool, folder):
     np.save(folder / "big.npy", np.arange(5, dtype=">i8"))
     np.savez_compressed(folder / "packed.npz", x=np.arange(5))
     np.savez(folder / "others.npz", p=np.arange(5), q=np.arange(5))
+    (folder / "wrong.pb").write_bytes(b"no message")
     x = folder / "x.npy"
     for word, status, *parts in [
         (f"y={x}", USAGE, "no input 'y'"),
@@ -75,6 +79,7 @@ def test_wrong_ones(tool, folder):
         (f"x={folder / 'two.npy'}", USAGE, "'x' takes [n], and the file holds [2,5]"),
         (x, USAGE, "names no input", "NAME=FILE.npy"),
         (f"x={folder / 'none.npy'}", INPUT, "none.npy"),
+        (f"x={folder / 'wrong.pb'}", INPUT, "wrong.pb", "bytes are broken"),
         (f"x={path}", INPUT, "no array of NumPy"),
         (f"x={folder / 'big.npy'}", INPUT, "'>i8'"),
         (folder / "packed.npz", INPUT, "compressed", "numpy.savez"),

@@ -1,5 +1,6 @@
 // The field numbers that the wire walk uses are those of onnx's own message classes.
 #include <gtest/gtest.h>
+#include <onnx/onnx-data.pb.h>
 #include <onnx/onnx_pb.h>
 
 #include "graphopt/stages/load.h"
@@ -25,6 +26,22 @@ TEST(OnnxFields, NumbersAreThoseOfTheSchema) {
   same(field::model::kFunctions, onnx::ModelProto::kFunctionsFieldNumber);
   same(field::opset::kDomain, onnx::OperatorSetIdProto::kDomainFieldNumber);
   same(field::opset::kVersion, onnx::OperatorSetIdProto::kVersionFieldNumber);
+  using onnx::OptionalProto;
+  using onnx::SequenceProto;
+  same(field::stored_value::kName, SequenceProto::kNameFieldNumber);
+  same(field::stored_value::kType, SequenceProto::kElemTypeFieldNumber);
+  same(field::stored_value::kTensor, SequenceProto::kTensorValuesFieldNumber);
+  same(field::stored_value::kSparse, SequenceProto::kSparseTensorValuesFieldNumber);
+  same(field::stored_value::kSequence, SequenceProto::kSequenceValuesFieldNumber);
+  same(field::stored_value::kMap, SequenceProto::kMapValuesFieldNumber);
+  same(field::stored_value::kOptional, SequenceProto::kOptionalValuesFieldNumber);
+  same(field::stored_value::kName, OptionalProto::kNameFieldNumber);
+  same(field::stored_value::kType, OptionalProto::kElemTypeFieldNumber);
+  same(field::stored_value::kTensor, OptionalProto::kTensorValueFieldNumber);
+  same(field::stored_value::kSparse, OptionalProto::kSparseTensorValueFieldNumber);
+  same(field::stored_value::kSequence, OptionalProto::kSequenceValueFieldNumber);
+  same(field::stored_value::kMap, OptionalProto::kMapValueFieldNumber);
+  same(field::stored_value::kOptional, OptionalProto::kOptionalValueFieldNumber);
   same(field::graph::kNode, GraphProto::kNodeFieldNumber);
   same(field::graph::kName, GraphProto::kNameFieldNumber);
   same(field::graph::kInitializer, GraphProto::kInitializerFieldNumber);

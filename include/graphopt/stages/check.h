@@ -26,8 +26,9 @@ struct CheckStage {
     std::optional<double> tolerance;
     // A failed check is followed by a search for the rewrite that caused it; implies a check.
     bool bisect = false;
-    // Values of the user's own, which stand in every run in place of drawn ones: "NAME=FILE.npy", an array of
-    // NumPy for that input, or "FILE.npz", several by their names. Inputs that none names are drawn.
+    // Values of the user's own, which are used in every run in place of drawn ones: "NAME=FILE.npy", an array
+    // of NumPy for that input, "NAME=FILE.pb", a TensorProto, or "FILE.npz", several arrays by their names.
+    // Inputs that none names are drawn.
     std::vector<std::string> inputs;
     std::string ort;       // ONNX Runtime's library, or a folder with it; empty: searched for
     std::string keep_bad;  // a model that does not compute the same is written here; empty: nowhere
