@@ -37,7 +37,7 @@ struct DrawnRequest {
   std::vector<NamedValue> inputs;
 };
 
-// What names sizes, for messages: {ErrorKind::Usage, "", "--dim"}, or {ErrorKind::Input, LIST, "line 3:
+// What names sizes, for messages: {ErrorKind::Usage, "", "--dim"}, or {ErrorKind::Usage, LIST, "line 3:
 // draw"}.
 struct SizesPlace {
   ErrorKind kind = ErrorKind::Usage;

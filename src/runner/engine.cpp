@@ -64,10 +64,12 @@ Status Engine::open(const std::string& path, const EngineOptions& options) {
   auto plan = plan_of(parts_, options.retain, path);
   if (!plan) return plan.errors();
   plan_ = *std::move(plan);
-  if (options.has_fallback) {
+  if (options.has_fallback || options.loads_whole) {
     Result<Stages> whole = load_whole(*sessions_, manifest_, out_file);
     if (!whole) return whole.errors();
     whole_ = *std::move(whole);
+  }
+  if (options.has_fallback) {
     auto whole_plan = plan_of(*whole_, options.retain, path);
     if (!whole_plan) return whole_plan.errors();
     whole_plan_ = *std::move(whole_plan);
@@ -76,7 +78,7 @@ Status Engine::open(const std::string& path, const EngineOptions& options) {
   limits_.in_order = is_sync;
   limits_.in_flight = options.mode != Mode::Overlap ? 1 : options.in_flight;
   if (limits_.in_flight == 0) limits_.in_flight = usual_window();
-  devices_ = std::make_unique<RuntimeDevices>(manifest_.devices.size());
+  devices_ = std::make_unique<RuntimeDevices>(manifest_.devices.size(), manifest_.subgraphs.size());
   pool_ = std::make_unique<execution::Pool>(
       execution::Pool::Options{.limits = limits_, .workers = workers_, .one_thread = is_sync}, *devices_);
   return Done{};
@@ -136,29 +138,47 @@ std::size_t Engine::usual_window() const {
   return static_cast<std::size_t>(std::max<std::uint64_t>(1, out));
 }
 
-Result<execution::Sequence> Engine::submit(std::vector<NamedValue> inputs, std::chrono::nanoseconds timeout) {
+// By input of the network; null for one that is not given.
+Result<std::vector<RuntimeValue>> Engine::values_of(const std::vector<NamedValue>& inputs) const {
   const std::vector<deploy::NetworkValue>& wanted = manifest_.network.inputs;
   const auto refused = [&](std::string what, std::string remedy) {
     return Error{ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
   };
-  std::vector<RuntimeValue> values(wanted.size());
+  std::vector<RuntimeValue> out(wanted.size());
   std::vector<bool> given(wanted.size());
-  for (NamedValue& v : inputs) {
+  for (const NamedValue& v : inputs) {
     const auto at = std::ranges::find(wanted, v.name, &deploy::NetworkValue::name);
     if (at == wanted.end())
       return refused("the network has no input '" + v.name + "'", "see \"network\" of the manifest");
     const auto i = static_cast<std::size_t>(at - wanted.begin());
     if (given[i]) return refused("the input '" + v.name + "' is given twice", "give it once");
     given[i] = true;
-    auto value = sessions_->runtime()->make_value(std::make_shared<const HostValue>(std::move(v.value)));
+    auto value = sessions_->runtime()->make_value(std::make_shared<const HostValue>(v.value));
     if (!value) return value.errors();
-    values[i] = *std::move(value);
+    out[i] = *std::move(value);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (!given[i] && !wanted[i].optional)
       return refused("the input '" + wanted[i].name + "' is not given", "give a value for it");
+  return out;
+}
+
+Result<std::vector<NamedValue>> Engine::named_outputs(const std::vector<RuntimeValue>& values) const {
+  std::vector<NamedValue> out;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Result<HostValue> value = sessions_->runtime()->read_value(values[i]);
+    if (!value) return value.errors();
+    out.push_back({manifest_.network.outputs[i].name, *std::move(value)});
+  }
+  return out;
+}
+
+Result<execution::Sequence> Engine::submit(const std::vector<NamedValue>& inputs,
+                                           std::chrono::nanoseconds timeout) {
+  auto values = values_of(inputs);
+  if (!values) return values.errors();
   const execution::Sequence request = pool_->reserve();
-  devices_->add(request, parts_, whole_ ? &*whole_ : nullptr, std::move(values));
+  devices_->add(request, parts_, whole_ ? &*whole_ : nullptr, *std::move(values));
   pool_->submit(request, {.plan = plan_, .fallback = whole_plan_, .deadline = 0}, timeout);
   return request;
 }
@@ -179,17 +199,32 @@ Answer Engine::wait(execution::Sequence request) {
                       "raise the budget, or let the fallback answer"};
   const std::vector<RuntimeValue> values = devices_->take(ended);
   if (ended.state != execution::RequestState::Done) return out;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Result<HostValue> value = sessions_->runtime()->read_value(values[i]);
-    if (!value) {
-      out.state = execution::RequestState::Failed;
-      out.error = value.error();
-      out.outputs.clear();
-      return out;
-    }
-    out.outputs.push_back({manifest_.network.outputs[i].name, *std::move(value)});
+  Result<std::vector<NamedValue>> outputs = named_outputs(values);
+  if (outputs) {
+    out.outputs = *std::move(outputs);
+  } else {
+    out.state = execution::RequestState::Failed;
+    out.error = outputs.error();
   }
   return out;
+}
+
+Result<std::vector<NamedValue>> Engine::run_alone(const std::vector<NamedValue>& inputs,
+                                                  execution::Way way) const {
+  const Stages& stages = way == execution::Way::Devices ? parts_ : *whole_;
+  auto given = values_of(inputs);
+  if (!given) return given.errors();
+  std::vector<RuntimeValue> values(stages.named.values.size());
+  for (std::size_t v = 0; v < values.size(); ++v)
+    if (const auto input = stages.input_of[v]) values[v] = (*given)[*input];
+  for (const Index s : stages.order) {
+    const Stage& stage = stages.stages[s];
+    if (!stage.session) continue;
+    auto results = stage.session->run(feeds_of(stage, values));
+    if (!results) return results.errors();
+    for (std::size_t i = 0; i < stage.made.size(); ++i) values[stage.made[i]] = std::move((*results)[i]);
+  }
+  return named_outputs(outputs_of(stages, *given, values));
 }
 
 }  // namespace graphopt::runner

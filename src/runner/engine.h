@@ -39,6 +39,7 @@ struct EngineOptions {
   std::map<std::string, std::uint64_t> budgets;  // bytes
   std::uint64_t retries = 0;                     // of a subgraph, after an error that may pass
   bool has_fallback = true;                      // OUT as a whole on the host, where the parts fail
+  bool loads_whole = false;                      // also without a fallback
   schedule::Retain retain = schedule::Retain::Outputs;
 };
 
@@ -62,17 +63,29 @@ class Engine {
 
   const deploy::Manifest& manifest() const { return manifest_; }
   std::size_t in_flight() const { return limits_.in_flight; }
+  bool has_sizes() const { return plan_->has_sizes(); }  // bytes of all values are known
+  std::size_t workers(Index device) const { return workers_[device]; }
+  std::string runtime() const { return sessions_->runtime()->version(); }
   std::size_t sessions() const { return sessions_->loaded(); }
 
   // Thread-safe, as all below. Waits while as many requests are queued as are in flight. The inputs are those
   // of the manifest, each once, and those with a default may be left out. timeout: 0: none. Error: Usage for
   // inputs that the network does not take.
-  Result<execution::Sequence> submit(std::vector<NamedValue> inputs, std::chrono::nanoseconds timeout = {});
+  Result<execution::Sequence> submit(const std::vector<NamedValue>& inputs,
+                                     std::chrono::nanoseconds timeout = {});
   // Waits until the request has ended. Each request is waited for once.
   Answer wait(execution::Sequence request);
   void cancel(execution::Sequence request) { pool_->cancel(request); }
 
+  // Runs a request by itself, on the thread of the caller, one subgraph after the other: on the parts, or on
+  // OUT as a whole, which was loaded if the options say so. Not counted. For comparisons.
+  Result<std::vector<NamedValue>> run_alone(const std::vector<NamedValue>& inputs, execution::Way way) const;
+
   execution::DeviceCounts counts(Index device) const { return pool_->counts(device); }
+  // Of all runs of a subgraph so far, those of the fallback apart.
+  RuntimeDevices::Times times(Index subgraph) const { return devices_->times(subgraph); }
+  const Stages& parts() const { return parts_; }
+  std::optional<std::uint64_t> budget(Index device) const { return limits_.devices[device].budget; }
 
  private:
   Engine() = default;
@@ -80,6 +93,8 @@ class Engine {
   Status check_files(const std::string& path) const;
   Status read_options(const EngineOptions& options);
   std::size_t usual_window() const;
+  Result<std::vector<RuntimeValue>> values_of(const std::vector<NamedValue>& inputs) const;
+  Result<std::vector<NamedValue>> named_outputs(const std::vector<RuntimeValue>& values) const;
 
   deploy::Manifest manifest_;
   execution::Limits limits_;

@@ -84,7 +84,7 @@ class InputLoader {
  private:
   void refuse(const std::string& file, std::string what, std::string remedy) {
     if (errors_.size() < kMaxErrors)
-      errors_.push_back({ErrorKind::Input, {file, {}, {}, {}, {}}, std::move(what), std::move(remedy)});
+      errors_.push_back({ErrorKind::Usage, {file, {}, {}, {}, {}}, std::move(what), std::move(remedy)});
   }
   void refuse(const Errors& errors) {
     for (const Error& error : errors)

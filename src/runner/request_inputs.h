@@ -35,7 +35,8 @@ Result<std::vector<GivenFile>> given_files(const std::vector<std::string>& texts
 
 // Reads the arrays and returns them in the order of the network's inputs. Each input has to be there, but for
 // those that are optional; elements, ranks and dims that are numbers have to fit its type. Equal names of
-// dims are not compared. Up to kMaxErrors errors of kind Input, each with its file.
+// dims are not compared. Up to kMaxErrors errors, each with its file: of kind Usage where an input
+// does not fit, Input where a file cannot be read.
 Result<std::vector<NamedValue>> load_inputs(const std::vector<GivenFile>& files,
                                             const deploy::Network& network);
 

@@ -63,7 +63,7 @@ class ListReader {
     }
     if (errors_.empty()) check_ids();
     if (errors_.empty() && out_.lines.empty())
-      errors_.push_back({ErrorKind::Input,
+      errors_.push_back({ErrorKind::Usage,
                          {file_, {}, {}, {}, {}},
                          "it has no request",
                          "write a JSON object on each line, as {\"inputs\": \"all.npz\"}"});
@@ -74,7 +74,7 @@ class ListReader {
  private:
   void refuse(std::size_t line, const std::string& what, std::string remedy) {
     if (errors_.size() < kMaxErrors)
-      errors_.push_back({ErrorKind::Input,
+      errors_.push_back({ErrorKind::Usage,
                          {file_, {}, {}, {}, {}},
                          fmt::format("line {}: {}", line, what),
                          std::move(remedy)});

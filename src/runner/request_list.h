@@ -61,7 +61,7 @@ struct RequestList {
 };
 
 // Returns the requests of a list's text, in the order of its lines; one at least. `file` is for messages, and
-// its folder is that of the paths. Up to kMaxErrors errors of kind Input, each with the list and the line:
+// its folder is that of the paths. Up to kMaxErrors errors of kind Usage, each with the list and the line:
 // what is no JSON, unknown keys, wrong values, wrong ids, and ids that two requests have, also where they
 // differ in case only.
 Result<RequestList> read_request_list(std::string_view text, const std::string& file);

@@ -32,15 +32,8 @@ std::vector<RuntimeValue> RuntimeDevices::take(const execution::Scheduler::Ended
     live = std::move(live_.extract(ended.request).mapped());
   }
   const Stages& stages = stages_of(*live, ended.way);
-  std::vector<RuntimeValue> out(stages.outputs.size());
-  if (ended.state != execution::RequestState::Done) return out;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (const auto value = stages.outputs[i].value) out[i] = std::move(live->outside[*value]);
-    else if (const auto input = stages.outputs[i].input; input && live->inputs[*input])
-      out[i] = live->inputs[*input];
-    else out[i] = stages.outputs[i].constant;
-  }
-  return out;
+  if (ended.state != execution::RequestState::Done) return std::vector<RuntimeValue>(stages.outputs.size());
+  return outputs_of(stages, live->inputs, live->outside);
 }
 
 std::shared_ptr<RuntimeDevices::Live> RuntimeDevices::find(Sequence request) const {
@@ -67,17 +60,15 @@ RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
   const Stage& stage = stages_of(*live, task.way).stages[task.subgraph];
   if (!stage.session) return {};
   std::vector<RuntimeValue>& memory = live->on[task.device];
-  RuntimeSession::Feeds feeds;
-  for (std::size_t i = 0; i < stage.fed.size(); ++i) {
-    feeds.names.push_back(stage.inputs[i].c_str());
-    feeds.values.push_back(memory[stage.fed[i]]);
-  }
+  const RuntimeSession::Feeds feeds = feeds_of(stage, memory);
   RuntimeRun run(*stage.session->runtime());
   {
     const std::lock_guard lock(live->mutex);
     live->runs.insert(&run);
   }
+  const auto begin = std::chrono::steady_clock::now();
   auto results = stage.session->run(feeds, &run);
+  if (task.way == Way::Devices) times_[task.subgraph].add(std::chrono::steady_clock::now() - begin);
   {
     const std::lock_guard lock(live->mutex);
     live->runs.erase(&run);
@@ -85,6 +76,19 @@ RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
   if (!results) return Fault{results.error(), false};
   for (std::size_t i = 0; i < stage.made.size(); ++i) memory[stage.made[i]] = std::move((*results)[i]);
   return {};
+}
+
+RuntimeDevices::Times RuntimeDevices::times(Index subgraph) const {
+  const Clocked& t = times_[subgraph];
+  return {t.runs, std::chrono::nanoseconds(t.sum), std::chrono::nanoseconds(t.most)};
+}
+
+void RuntimeDevices::Clocked::add(std::chrono::nanoseconds time) {
+  const auto ns = static_cast<std::int64_t>(time.count());
+  ++runs;
+  sum += ns;
+  std::int64_t before = most;
+  while (before < ns && !most.compare_exchange_weak(before, ns)) continue;
 }
 
 void RuntimeDevices::drop(const Drop& drop) {

@@ -7,6 +7,8 @@
 // guards the table of requests alone.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -23,8 +25,8 @@ namespace graphopt::runner {
 
 class RuntimeDevices : public execution::Devices {
  public:
-  // `devices`: their number.
-  explicit RuntimeDevices(std::size_t devices) : devices_(devices) {}
+  // How many there are.
+  RuntimeDevices(std::size_t devices, std::size_t subgraphs) : devices_(devices), times_(subgraphs) {}
 
   // What a request runs on. Both outlive it; `whole` may be null. `inputs`: by input of the network, null for
   // one that is left to its default.
@@ -33,6 +35,12 @@ class RuntimeDevices : public execution::Devices {
   // Removes a request that has ended, and returns its outputs, by output of the network; all are null
   // where it is not Done.
   std::vector<RuntimeValue> take(const execution::Scheduler::Ended& ended);
+
+  struct Times {
+    std::uint64_t runs = 0;
+    std::chrono::nanoseconds sum{0}, most{0};
+  };
+  Times times(Index subgraph) const;  // of its runs so far, those that failed too
 
   Outcome store(execution::Sequence request, execution::Way way, Index value, Index device) override;
   Outcome load(execution::Sequence request, execution::Way way, Index value, Index device) override;
@@ -54,7 +62,14 @@ class RuntimeDevices : public execution::Devices {
     return way == execution::Way::Devices ? *live.parts : *live.whole;
   }
 
+  struct Clocked {
+    std::atomic<std::uint64_t> runs = 0;
+    std::atomic<std::int64_t> sum = 0, most = 0;  // ns
+    void add(std::chrono::nanoseconds time);
+  };
+
   const std::size_t devices_;
+  std::vector<Clocked> times_;  // by subgraph of the parts
   mutable std::shared_mutex mutex_;
   std::unordered_map<execution::Sequence, std::shared_ptr<Live>> live_;
 };

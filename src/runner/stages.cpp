@@ -145,14 +145,34 @@ Status add_constants(Stages& to, const deploy::Manifest& manifest, const Session
 
 }  // namespace
 
+RuntimeSession::Feeds feeds_of(const Stage& stage, const std::vector<RuntimeValue>& values) {
+  RuntimeSession::Feeds out;
+  for (std::size_t i = 0; i < stage.fed.size(); ++i) {
+    out.names.push_back(stage.inputs[i].c_str());
+    out.values.push_back(values[stage.fed[i]]);
+  }
+  return out;
+}
+
+std::vector<RuntimeValue> outputs_of(const Stages& stages, const std::vector<RuntimeValue>& inputs,
+                                     const std::vector<RuntimeValue>& values) {
+  std::vector<RuntimeValue> out;
+  for (const Stages::Output& o : stages.outputs) {
+    if (o.value) out.push_back(values[*o.value]);
+    else if (o.input && inputs[*o.input]) out.push_back(inputs[*o.input]);
+    else out.push_back(o.constant);
+  }
+  return out;
+}
+
 Result<Sessions::Loaded> Sessions::load(const deploy::Subgraph& subgraph) {
   const int threads = threads_[subgraph.device];
   const std::string& content = subgraph.content.empty() ? subgraph.file : subgraph.content;
   Loaded& out = sessions_[{content, threads}];
   if (out.session) return out;
-  Result<std::unique_ptr<RuntimeSession>> loaded =
-      RuntimeSession::load(runtime_, {.path = folder_ + "/" + subgraph.file, .bytes = {}, .external_folder = {}},
-                           {.optimize = true, .threads = threads});
+  Result<std::unique_ptr<RuntimeSession>> loaded = RuntimeSession::load(
+      runtime_, {.path = folder_ + "/" + subgraph.file, .bytes = {}, .external_folder = {}},
+      {.optimize = true, .threads = threads});
   if (!loaded) {
     for (Error& e : loaded.errors()) e.place.file = subgraph.file;
     return loaded.errors();

@@ -25,9 +25,9 @@ using deploy::Index;
 // The session of one subgraph. Values are those of Stages::named.
 struct Stage {
   std::shared_ptr<const RuntimeSession> session;  // null: it makes nothing, and is not run
-  std::vector<std::string> inputs;  // names that the session reads, and
-  std::vector<Index> fed;           // the values for them
-  std::vector<Index> made;          // the values by output of the session
+  std::vector<std::string> inputs;                // names that the session reads, and
+  std::vector<Index> fed;                         // the values for them
+  std::vector<Index> made;                        // the values by output of the session
 };
 
 struct Stages {
@@ -69,6 +69,12 @@ class Sessions {
   std::vector<int> threads_;
   std::map<std::pair<std::string, int>, Loaded> sessions_;  // by content and threads
 };
+
+// What the session of a stage is fed with, of all values.
+RuntimeSession::Feeds feeds_of(const Stage& stage, const std::vector<RuntimeValue>& values);
+// Returns the outputs of the network, of its inputs and of all values.
+std::vector<RuntimeValue> outputs_of(const Stages& stages, const std::vector<RuntimeValue>& inputs,
+                                     const std::vector<RuntimeValue>& values);
 
 // Loads the parts of a network, OUT or the model of a bucket; its `file` as a whole where the subgraphs have
 // no files. `host`: the device of the whole.

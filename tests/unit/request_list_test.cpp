@@ -20,7 +20,7 @@ std::string why(const std::string& text) {
   if (list) return "read";
   std::string out;
   for (const Error& e : list.errors()) {
-    EXPECT_EQ(e.kind, ErrorKind::Input);
+    EXPECT_EQ(e.kind, ErrorKind::Usage);
     EXPECT_EQ(e.place.file, "list.jsonl");
     EXPECT_FALSE(e.remedy.empty()) << e.what;
     out += e.what + '\n';

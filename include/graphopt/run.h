@@ -1,0 +1,102 @@
+// Runs a partitioned model from its manifest: what `graphopt run` does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphopt/error.h"
+#include "graphopt/optimize.h"
+#include "graphopt/stages/infer.h"
+#include "graphopt/words.h"
+
+namespace graphopt {
+
+enum class RunMode : std::uint8_t {
+  Overlap,  // several requests at once
+  Async1,   // one request at a time, whose subgraphs run at once where they can
+  Sync,     // one subgraph at a time, in the order of the manifest, on one thread
+};
+
+template <> struct Words<RunMode> {
+  static constexpr std::string_view plural = "modes";
+  static constexpr std::array<std::string_view, 3> all = {"overlap", "async1", "sync"};
+};
+
+// Where requests come from: exactly one of `inputs`, `requests`, `draws` and `test_data` is given.
+struct RunOptions {
+  std::string manifest;
+  std::vector<std::string> inputs;  // of one request: NAME=FILE.npy, NAME=FILE.pb, NAME=FILE.npz, FILE.npz
+  std::string requests;             // a list, one JSON object on each line (docs/running.md); "-": stdin
+  std::uint64_t draws = 0;          // so many requests with drawn inputs,
+  std::vector<DimOption> dims;      // sizes for their symbols, and
+  std::uint64_t seed = 0;
+  std::string test_data;  // a folder with folders test_data_set_N of ONNX, whose outputs are compared
+  std::string output;     // an .npz for one request, a folder for several; empty: nothing is written
+
+  RunMode mode = RunMode::Overlap;
+  std::uint64_t in_flight = 0;  // requests at once; 0: as many as keep the devices busy and fit the budgets
+  std::map<std::string, std::uint64_t> workers;   // threads, by id of a device; 1 where there is no entry
+  std::map<std::string, std::uint64_t> budgets;   // bytes of tensors, the same; that of the manifest
+  double request_timeout = 0;                     // seconds; 0: none
+  std::uint64_t retries = 0;                      // of a subgraph, after an error that may pass
+  bool fallback = true;                           // OUT as a whole on the host, where parts fail
+  std::optional<std::uint64_t> check_sequential;  // so many requests are compared with `sync`; 0: all
+  bool check_whole = false;                       // each request is compared with OUT as a whole
+  std::optional<double> tolerance;                // of check_whole and test_data; none: that of --check
+  std::string ort;                                // the library of ONNX Runtime; empty: it is searched
+};
+
+// Times are seconds.
+struct RunReport {
+  struct Device {
+    std::string id;
+    std::uint64_t workers = 0, runs = 0;                // of subgraphs
+    double busy = 0;                                    // of its workers' time while requests ran, 0 to 1
+    std::optional<std::uint64_t> peak;                  // bytes of tensors at once; none: sizes are not known
+    std::optional<std::uint64_t> planned_peak, budget;  // by the manifest, of one request
+    std::uint64_t loaded_bytes = 0, stored_bytes = 0;   // from and to the memory outside
+    std::uint64_t spills = 0, failures = 0;
+  };
+  struct Subgraph {
+    std::string id, device;
+    std::uint64_t runs = 0;
+    double mean = 0, longest = 0;
+  };
+  struct Latency {
+    double p50 = 0, p90 = 0, p99 = 0, longest = 0;
+  };
+  struct Check {
+    std::uint64_t compared = 0, different = 0;  // requests
+  };
+  // What went wrong with a request, or with the writing of its file.
+  struct Problem {
+    std::string request;  // its id
+    Error error;
+  };
+
+  std::string manifest, network, runtime;
+  RunMode mode = RunMode::Overlap;
+  std::uint64_t in_flight = 0, sessions = 0;
+  std::uint64_t requests = 0, done = 0, by_fallback = 0, failed = 0, timed_out = 0, retries = 0;
+  double load_seconds = 0, run_seconds = 0;
+  std::optional<Latency> latency;  // of requests that are done
+  std::vector<Device> devices;
+  std::vector<Subgraph> subgraphs;
+  std::optional<Check> sequential, whole, test_data;
+  std::vector<std::string> files;  // that were written
+  std::vector<Problem> problems;   // the first kMaxErrors of each kind
+  bool interrupted = false;        // by Observer::stop_requested: requests that ran have ended
+};
+
+// Errors: what is wrong with the options, the manifest, its files or a request, before anything runs. What
+// goes wrong later is in `problems`, in the order in which the exit status is chosen: Usage, Input, Output,
+// CheckFailed, Limit, NotChecked.
+Result<RunReport> run_manifest(const RunOptions& options, Observer& observer);
+std::string to_json(const RunReport& report);
+
+}  // namespace graphopt

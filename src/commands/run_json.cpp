@@ -1,0 +1,67 @@
+// The report of run_manifest() as JSON.
+#include "driver/json.h"
+#include "graphopt/run.h"
+
+namespace graphopt {
+namespace {
+
+Json or_null(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json check_json(const std::optional<RunReport::Check>& check) {
+  if (!check) return nullptr;
+  return {{"compared", check->compared}, {"different", check->different}};
+}
+
+}  // namespace
+
+std::string to_json(const RunReport& r) {
+  Json out;
+  out["format"] = kJsonFormat;
+  out["manifest"] = r.manifest;
+  out["network"] = r.network;
+  out["runtime"] = r.runtime;
+  out["mode"] = word(r.mode);
+  out["in_flight"] = r.in_flight;
+  out["sessions"] = r.sessions;
+  out["requests"] = {
+      {"all", r.requests},           {"done", r.done},           {"by_fallback", r.by_fallback},
+      {"failed", r.failed},          {"timed_out", r.timed_out}, {"retries", r.retries},
+      {"interrupted", r.interrupted}};
+  out["seconds"] = {{"load", r.load_seconds}, {"run", r.run_seconds}};
+  Json& latency = out["latency"] = nullptr;
+  if (r.latency)
+    latency = {{"p50", r.latency->p50},
+               {"p90", r.latency->p90},
+               {"p99", r.latency->p99},
+               {"max", r.latency->longest}};
+  Json& devices = out["devices"] = Json::array();
+  for (const RunReport::Device& d : r.devices)
+    devices.push_back({{"id", d.id},
+                       {"workers", d.workers},
+                       {"runs", d.runs},
+                       {"busy", d.busy},
+                       {"peak", or_null(d.peak)},
+                       {"planned_peak", or_null(d.planned_peak)},
+                       {"budget", or_null(d.budget)},
+                       {"loaded_bytes", d.loaded_bytes},
+                       {"stored_bytes", d.stored_bytes},
+                       {"spills", d.spills},
+                       {"failures", d.failures}});
+  Json& subgraphs = out["subgraphs"] = Json::array();
+  for (const RunReport::Subgraph& s : r.subgraphs)
+    subgraphs.push_back(
+        {{"id", s.id}, {"device", s.device}, {"runs", s.runs}, {"mean", s.mean}, {"max", s.longest}});
+  out["checks"] = {{"sequential", check_json(r.sequential)},
+                   {"whole", check_json(r.whole)},
+                   {"test_data", check_json(r.test_data)}};
+  out["files"] = r.files;
+  Json& problems = out["problems"] = Json::array();
+  for (const RunReport::Problem& p : r.problems)
+    problems.push_back({{"request", p.request},
+                        {"status", static_cast<int>(p.error.kind)},
+                        {"what", p.error.what},
+                        {"remedy", p.error.remedy}});
+  return json_text(out);
+}
+
+}  // namespace graphopt

@@ -1,0 +1,238 @@
+"""graphopt run: requests from files, lists, draws and test data; modes; comparisons; every exit status."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnx
+from onnx import numpy_helper, parser
+
+from _tool import CHECK, INPUT, LIMIT, NOT_CHECKED, OUTPUT, USAGE, expect, main, refused
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(TOP / "tests"))
+
+from lib.profiles import profile  # noqa: E402
+
+# Four parts: Sin and Cos are on the host.
+MODEL = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[N,4] x, int64[N] k) => (float[N,4] y, int64[N] t) <float[4] b = {1, -2, 3.5, 0}> {
+  a = Relu (x)  c = Sin (a)  d = Add (c, b)  e = Cos (d)  y = Mul (e, a)  t = Neg (k)
+}"""
+
+
+def cut(tool, folder, text=MODEL, *words):
+    (folder / "m.onnx").write_bytes(parser.parse_model(text).SerializeToString())
+    npu = profile(folder, "Relu", "Add", "Mul", "Neg")
+    done = tool(folder / "m.onnx", "-o", folder / "out.onnx", "--devices", npu, "--lower", "never", *words)
+    expect(done.returncode == 0, done.stderr)
+    return folder / "out.manifest.json"
+
+
+def arrays(seed, rows):
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal((rows, 4)) * 3).astype(np.float32)
+    if rows > 1:
+        x[0] = [np.inf, -np.inf, np.nan, -3.4e38]
+    return {"x": x, "k": rng.integers(-(2**63), 2**63, rows)}
+
+
+def wanted(feeds):
+    a = np.maximum(feeds["x"], np.float32(0))
+    with np.errstate(all="ignore"):
+        e = np.cos(np.sin(a) + np.array([1, -2, 3.5, 0], np.float32))
+        return {"y": e * a, "t": np.negative(feeds["k"])}
+
+
+def close(got, feeds):
+    for name, value in wanted(feeds).items():
+        expect(got[name].dtype == value.dtype and got[name].shape == value.shape, name, got[name])
+        # Sin and Cos of numpy and of the runtime round apart.
+        expect(np.allclose(got[name], value, rtol=1e-4, atol=1e-5, equal_nan=True), name, got[name], value)
+
+
+def report_of(done):
+    expect(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+def test_one_request(tool, folder):
+    path = cut(tool, folder)
+    feeds = arrays(1, 5)
+    np.savez(folder / "all.npz", **feeds)
+    np.save(folder / "k.npy", feeds["k"])
+    (folder / "x.pb").write_bytes(numpy_helper.from_array(feeds["x"], "any").SerializeToString())
+    given = (["--input", folder / "all.npz"], [f"--input=x={folder}/x.pb", "--input", f"k={folder}/k.npy"])
+    for words in given:
+        for mode in ("overlap", "async1", "sync"):
+            report = report_of(tool("run", path, *words, "-o", folder / "y.npz", "--mode", mode, "--json"))
+            expect(report["mode"] == mode and report["requests"]["done"] == 1, report)
+            expect(report["requests"]["by_fallback"] == 0, report)
+            expect(sum(d["runs"] for d in report["devices"]) == len(report["subgraphs"]) >= 4, report)
+            close(np.load(folder / "y.npz"), feeds)
+
+
+def test_a_list(tool, folder):
+    path = cut(tool, folder)
+    lines, feeds = [], {}
+    for i, rows in enumerate((3, 0, 1, 8)):
+        feeds[f"r{i}"] = arrays(i, rows)
+        np.savez(folder / f"in{i}.npz", **feeds[f"r{i}"])
+        lines.append({"id": f"r{i}", "inputs": f"in{i}.npz"})
+    lines.append({"id": "d", "draw": {"N": [1, 6]}, "seed": 3, "repeat": 20})
+    (folder / "list.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    words = ["--requests", folder / "list.jsonl", "-o", folder / "results", "--inflight", "3", "--json"]
+    report = report_of(tool("run", path, *words, "--check-sequential", "--check-whole"))
+    expect(report["requests"]["done"] == 24 and len(report["files"]) == 24, report)
+    expect(report["checks"]["sequential"] == {"compared": 24, "different": 0}, report["checks"])
+    expect(report["checks"]["whole"] == {"compared": 24, "different": 0}, report["checks"])
+    for name, f in feeds.items():
+        close(np.load(folder / "results" / f"{name}.npz"), f)
+    drawn = {p.name: p.read_bytes() for p in (folder / "results").glob("d.*.npz")}
+    expect(len(drawn) == 20, drawn.keys())
+    expect(not list((folder / "results").glob(".*")), "something is left")
+    # The same draws give the same files, whatever runs at once.
+    report_of(tool("run", path, *words[:3], folder / "again", "--mode", "sync", "--json"))
+    expect(drawn == {p.name: p.read_bytes() for p in (folder / "again").glob("d.*.npz")}, "files differ")
+
+
+def test_budgets(tool, folder):
+    path = cut(tool, folder, MODEL.replace("float[N,4]", "float[16,4]").replace("int64[N]", "int64[16]"))
+    words = ["--draw", "12", "--json", "--check-sequential", "--inflight", "4"]
+    free = report_of(tool("run", path, *words))
+    npu = next(d for d in free["devices"] if d["id"] == "npu")
+    expect(npu["planned_peak"] and npu["spills"] == 0, npu)
+    tight = report_of(tool("run", path, *words, "--budget", "npu=768"))
+    npu = next(d for d in tight["devices"] if d["id"] == "npu")
+    expect(npu["peak"] == 768 and tight["requests"]["by_fallback"] == 0, npu)
+    report = report_of(tool("run", path, *words, "--budget", "npu=100"))
+    expect(report["requests"]["by_fallback"] == 12, report["requests"])
+    refused(
+        tool("run", path, *words[:2], "--budget", "npu=100", "--fallback", "none", "-q"),
+        LIMIT,
+        "draw.0",
+        "budget",
+    )
+
+
+def test_test_data(tool, folder):
+    path = cut(tool, folder)
+    for i in range(2):
+        sets = folder / "data" / f"test_data_set_{i}"
+        sets.mkdir(parents=True)
+        feeds = arrays(i, 4)
+        for kind, values in (("input", feeds), ("output", wanted(feeds))):
+            for k, (name, value) in enumerate(values.items()):
+                (sets / f"{kind}_{k}.pb").write_bytes(
+                    numpy_helper.from_array(value, name).SerializeToString()
+                )
+    words = ["run", path, "--test-data", folder / "data"]
+    report = report_of(tool(*words, "--check-tolerance", "1e-4", "--json"))
+    expect(report["checks"]["test_data"] == {"compared": 2, "different": 0}, report)
+    wrong = onnx.TensorProto.FromString((sets / "output_1.pb").read_bytes())
+    array = numpy_helper.to_array(wrong).copy()
+    array[0] += 1
+    (sets / "output_1.pb").write_bytes(numpy_helper.from_array(array, "t").SerializeToString())
+    refused(tool(*words, "-q"), CHECK, "test_data_set_1", "'t'")
+
+
+def test_wrong_requests(tool, folder):
+    path = cut(tool, folder)
+    np.savez(folder / "all.npz", **arrays(1, 2))
+    np.savez(folder / "few.npz", x=arrays(1, 2)["x"])
+    np.savez(folder / "type.npz", x=arrays(1, 2)["x"].astype(np.float64), k=arrays(1, 2)["k"])
+    np.savez(folder / "more.npz", **arrays(1, 2), z=np.zeros(2))
+    (folder / "cut.npz").write_bytes((folder / "all.npz").read_bytes()[:60])
+    run = ["run", path, "-q"]
+    refused(tool(*run, "--input", folder / "few.npz"), USAGE, "k")
+    refused(tool(*run, "--input", folder / "type.npz"), USAGE, "x")
+    refused(tool(*run, "--input", folder / "more.npz"), USAGE, "z")
+    refused(tool(*run, "--input", folder / "cut.npz"), INPUT, "cut.npz")
+    refused(tool(*run), USAGE, "no requests")
+    refused(tool(*run, "--draw", "2", "--input", folder / "all.npz"), USAGE, "two ways")
+    refused(tool(*run, "--draw", "2", "--dim", "M=3"), USAGE, "M")
+    refused(tool(*run, "--draw", "2", "--workers", "gpu=2"), USAGE, "gpu")
+    refused(tool(*run, "--draw", "2", "--workers", "npu"), USAGE, "npu=2")
+    refused(tool(*run, "--draw", "2", "--mode", "sync", "--inflight", "3"), USAGE, "--inflight")
+    (folder / "list.jsonl").write_text('{"id": "a", "inputs": "all.npz"}\n{"id": "b", "inputs": "few.npz"}\n')
+    done = tool(*run, "--requests", folder / "list.jsonl", "-o", folder / "results")
+    refused(done, USAGE, "'b'")
+    expect(not (folder / "results").exists(), "something was written")
+
+
+def test_wrong_files(tool, folder):
+    path = cut(tool, folder)
+    run = ["--draw", "2", "-q"]
+    refused(tool("run", folder / "none.json", *run), INPUT, "none.json")
+    refused(tool("run", folder / "m.onnx", *run), INPUT)
+    refused(tool("run", path, *run, "--ort", folder / "none.so"), NOT_CHECKED, "ONNX Runtime")
+    (folder / "file").write_text("")
+    refused(tool("run", path, *run, "-o", folder / "file"), OUTPUT, "file")
+    part = next(folder.glob("*.s1.*.onnx"), None) or next(p for p in folder.glob("out.*.onnx"))
+    data = bytearray(part.read_bytes())
+    data[20] ^= 1
+    part.write_bytes(data)
+    refused(tool("run", path, *run), INPUT, part.name)
+    part.unlink()
+    refused(tool("run", path, *run), INPUT, part.name)
+    text = path.read_text()
+    path.write_text(text.replace('"version": "1.', '"version": "2.', 1))
+    refused(tool("run", path, *run), INPUT)
+
+
+def test_a_request_that_fails(tool, folder):
+    # The Reshape of the host works for an even number of elements only.
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[N] x) => (float[2,M] y) <int64[2] s = {2, -1}> { a = Relu (x)  b = Reshape (a, s)  y = Neg (b) }"""
+    path = cut(tool, folder, text)
+    lines = []
+    for i in range(6):
+        np.savez(folder / f"in{i}.npz", x=np.arange(4 + i % 3, dtype=np.float32))
+        lines.append(json.dumps({"inputs": f"in{i}.npz"}))
+    (folder / "list.jsonl").write_text("\n".join(lines))
+    done = tool(
+        "run",
+        path,
+        "--requests",
+        folder / "list.jsonl",
+        "-o",
+        folder / "results",
+        "--report",
+        folder / "r.json",
+    )
+    expect(done.returncode == NOT_CHECKED and "request '2'" in done.stderr, done.stderr)
+    report = json.loads((folder / "r.json").read_text())
+    expect(report["requests"]["done"] == 4 and report["requests"]["failed"] == 2, report["requests"])
+    names = sorted(p.name for p in (folder / "results").iterdir())
+    expect(names == ["1.npz", "3.npz", "4.npz", "6.npz"], names)
+
+
+def test_timeouts(tool, folder):
+    path = cut(tool, folder)
+    done = tool("run", path, "--draw", "3", "--request-timeout", "0.000000001", "-q")
+    refused(done, LIMIT, "draw.0", "--request-timeout")
+
+
+def test_interrupts_leave_whole_files(tool, folder):
+    path = cut(tool, folder)
+    words = [tool.binary, "run", path, "--draw", "1000000", "-o", folder / "results", "-q"]
+    process = subprocess.Popen(list(map(str, words)))
+    for _ in range(400):
+        if (folder / "results").exists() and any((folder / "results").iterdir()):
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    status = process.wait(60)
+    expect(status == -signal.SIGINT, status)
+    files = list((folder / "results").iterdir())
+    expect(files and all(f.name.startswith("draw.") for f in files), files)
+    for f in files:
+        expect(set(np.load(f).files) == {"y", "t"}, f)
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
