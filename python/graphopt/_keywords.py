@@ -85,6 +85,10 @@ class Options(InspectOptions, total=False):
     """Least nodes of a subgraph, in place of the profiles' min_nodes."""
     min_gain: int
     """Time in ns that a subgraph must save, by the costs of the profiles."""
+    order: Literal["file", "memory"]
+    """Of subgraphs in the manifest: file (default); memory: a low peak."""
+    budget: str
+    """Bytes for a request, in place of the memory_bytes of profiles."""
     plan: bool
     """Only plan the subgraphs, and write nothing; the table is in `Report.log`."""
     parts: Literal["auto", "never"]
@@ -163,6 +167,8 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "connected": ("--connected", "flag", ()),
     "min_nodes": ("--min-nodes", "count", ()),
     "min_gain": ("--min-gain", "count", ()),
+    "order": ("--order", "choice", ("file", "memory")),
+    "budget": ("--budget", "text", ()),
     "plan": ("--plan", "flag", ()),
     "parts": ("--parts", "choice", ("auto", "never")),
     "manifest": ("--manifest", "file", ()),

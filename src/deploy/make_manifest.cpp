@@ -98,27 +98,19 @@ class Maker {
       out.subgraphs[s].reference_count = readers_[s].size();
     out.borders = std::move(borders_);
     out.statistics = statistics();
-    out.schedule = schedule(out);
+    const ScheduleFigures figures = schedule_figures();
+    const std::size_t devices = s_.devices.size();
+    if (s_.least_memory) out.partition.order = least_memory_order(out, devices, figures);
+    out.schedule = make_schedule(out, devices, figures);
   }
 
-  Schedule schedule(const PartitionedNetwork& network) const {
-    ScheduleFigures figures;
-    figures.size_of = [this](const std::string& name) { return sizes_.at(name); };
-    for (const graphopt::Profile& p : s_.devices) figures.budgets.push_back(p.memory_bytes);
-    for (Index s = 0; s < p_.size(); ++s) figures.run_ns.push_back(run_ns(s));
-    return make_schedule(network, s_.devices.size(), figures);
-  }
-
-  // The launch of a subgraph and the times of its nodes; none where its device has no costs.
-  std::optional<std::uint64_t> run_ns(Index s) const {
-    const partition::Problem& problem = s_.placement.problem;
-    const Index device = p_.devices[s];
-    const auto& cost = problem.devices[device].cost;
-    if (!cost) return std::nullopt;
-    std::uint64_t out = cost->launch_ns;
-    if (problem.node_ns.empty()) return out;
-    for (const NodeId n : s_.parts[s].nodes)
-      out += problem.node_ns[std::size_t{s_.placement.index[n.index()]} * problem.devices.size() + device];
+  ScheduleFigures schedule_figures() const {
+    ScheduleFigures out;
+    out.size_of = [this](const std::string& name) { return sizes_.at(name); };
+    out.budgets = s_.budgets;
+    out.budgets.resize(s_.devices.size());
+    for (Index s = 0; s < p_.size(); ++s)
+      out.run_ns.push_back(subgraph_ns(s_.placement, p_.devices[s], s_.parts[s]));
     return out;
   }
 
@@ -452,6 +444,17 @@ BucketModel make_bucket_model(const ManifestSource& source, std::span<const std:
 }
 
 std::optional<std::uint64_t> peak_bytes(const ManifestSource& source) { return Maker(source).whole_peak(); }
+
+std::optional<std::uint64_t> subgraph_ns(const Placement& placement, Index device, const ModelPart& part) {
+  const partition::Problem& problem = placement.problem;
+  const auto& cost = problem.devices[device].cost;
+  if (!cost) return std::nullopt;
+  std::uint64_t out = cost->launch_ns;
+  if (problem.node_ns.empty()) return out;
+  for (const NodeId n : part.nodes)
+    out += problem.node_ns[std::size_t{placement.index[n.index()]} * problem.devices.size() + device];
+  return out;
+}
 
 std::string subgraph_name(std::size_t i) { return "s" + std::to_string(i); }
 

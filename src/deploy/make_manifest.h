@@ -36,10 +36,12 @@ struct ManifestSource {
 
   Algorithm algorithm = Algorithm::None;
   bool connected = false;
-  std::string version;                    // of graphopt
-  std::map<std::string, Option> options;  // those that change the result
-  std::string source_id;                  // of the model as it was loaded; empty: not known
-  PayloadHashes* hashes = nullptr;        // shared by OUT and the models of its buckets
+  bool least_memory = false;  // the order of the subgraphs: one with a low peak, and not the file's
+  std::vector<std::optional<std::uint64_t>> budgets;  // by device, bytes for one request
+  std::string version;                                // of graphopt
+  std::map<std::string, Option> options;              // those that change the result
+  std::string source_id;                              // of the model as it was loaded; empty: not known
+  PayloadHashes* hashes = nullptr;                    // shared by OUT and the models of its buckets
 };
 
 // Returns why nodes moved; none where a group of them has no better device that takes all of it.
@@ -52,6 +54,9 @@ BucketModel make_bucket_model(const ManifestSource& source, std::span<const std:
 // Returns the most bytes of activations that a run of the whole model needs at once; none where a size is not
 // a number.
 std::optional<std::uint64_t> peak_bytes(const ManifestSource& source);
+
+// Returns the launch of a subgraph and the times of its nodes; none where its device has no costs.
+std::optional<std::uint64_t> subgraph_ns(const Placement& placement, Index device, const ModelPart& part);
 
 // Returns the name of the i-th subgraph: "s0", "s1" ...
 std::string subgraph_name(std::size_t i);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedule/facts.h"
+#include "schedule/least_memory.h"
 #include "schedule/memory.h"
 #include "schedule/throughput.h"
 
@@ -20,6 +21,8 @@ class Scheduler {
     add_values();
     for (Index s = 0; s < n_.subgraphs.size(); ++s) finish(s);
   }
+
+  std::vector<Index> least_memory() const { return schedule::least_memory_order(p_); }
 
   Schedule run() {
     Schedule out;
@@ -124,6 +127,11 @@ ScheduleProblem schedule_problem(const PartitionedNetwork& network, std::size_t 
 Schedule make_schedule(const PartitionedNetwork& network, std::size_t devices,
                        const ScheduleFigures& figures) {
   return Scheduler(network, devices, figures).run();
+}
+
+std::vector<Index> least_memory_order(const PartitionedNetwork& network, std::size_t devices,
+                                      const ScheduleFigures& figures) {
+  return Scheduler(network, devices, figures).least_memory();
 }
 
 }  // namespace graphopt::deploy

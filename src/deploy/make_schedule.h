@@ -35,4 +35,9 @@ ScheduleProblem schedule_problem(const PartitionedNetwork& network, std::size_t 
 Schedule make_schedule(const PartitionedNetwork& network, std::size_t devices,
                        const ScheduleFigures& figures);
 
+// Returns the order in which the subgraphs need the least memory that was found (schedule/least_memory.h);
+// the network's own `order` is not looked at.
+std::vector<Index> least_memory_order(const PartitionedNetwork& network, std::size_t devices,
+                                      const ScheduleFigures& figures);
+
 }  // namespace graphopt::deploy

@@ -10,6 +10,7 @@
 #include "infer/multiply_adds.h"
 #include "ir/type_text.h"
 #include "regions/region_functions.h"
+#include "schedule/throughput.h"
 
 namespace graphopt {
 namespace {
@@ -120,6 +121,42 @@ void warn_of_hidden_operators(const Model& m, const Partitioned& p, std::vector<
                   " here (leave out --regions functions, or give --regions metadata)");
 }
 
+// Says where overlapped requests would gain little, since one device has nearly all of the work.
+void warn_of_little_overlap(const Model& m, const Partitioned& p, std::vector<std::string>& out) {
+  constexpr std::uint64_t kLittlePercent = 110;
+  schedule::Problem problem;
+  problem.devices = static_cast<schedule::Index>(p.devices.size());
+  for (std::size_t s = 0; s < p.parts.size(); ++s) {
+    schedule::Subgraph& subgraph = problem.subgraphs.emplace_back();
+    subgraph.device = p.partition.devices[s];
+    subgraph.ns = deploy::subgraph_ns(p.placement, subgraph.device, p.parts[s]);
+  }
+  const std::vector<std::uint64_t> workers(p.devices.size(), 1);
+  const auto found = schedule::throughput(problem, {}, workers);
+  if (!found || found->limit_percent >= kLittlePercent) return;
+  const auto works = [](std::uint64_t ns) { return ns > 0; };
+  if (std::ranges::count_if(found->load_ns, works) < 2) return;
+  std::size_t largest = 0, subgraphs = 0;
+  std::uint64_t most = 0;
+  for (std::size_t s = 0; s < problem.subgraphs.size(); ++s) {
+    if (problem.subgraphs[s].device != found->bottleneck) continue;
+    ++subgraphs;
+    if (*problem.subgraphs[s].ns <= most) continue;
+    most = *problem.subgraphs[s].ns;
+    largest = s;
+  }
+  const std::string cents = std::to_string(found->limit_percent % 100);  // of 100 to 109
+  const std::string work = subgraphs == 1 ? deploy::subgraph_name(largest)
+                                          : std::to_string(subgraphs) + " subgraphs, the largest of them " +
+                                                deploy::subgraph_name(largest) + ',';
+  out.push_back(m.file +
+                ": --devices: by the costs of the profiles overlapped requests are answered at most " + "1." +
+                (cents.size() < 2 ? "0" : "") + cents + " times as fast as one after the other: " + work +
+                " on " + p.devices[found->bottleneck].id + (subgraphs == 1 ? " has " : " have ") +
+                std::to_string(found->load_ns[found->bottleneck] * 100 / found->total_ns) +
+                " % of the work (throughput in docs/manifest.md)");
+}
+
 std::string and_more(std::size_t count) {
   return count == 1 ? "" : " and " + std::to_string(count - 1) + " more";
 }
@@ -163,6 +200,7 @@ std::vector<std::string> partition_warnings(const Model& m, const Partitioned& p
   std::vector<std::string> out;
   warn_of_unchecked_memory(p, out);
   warn_of_hidden_operators(m, p, out);
+  warn_of_little_overlap(m, p, out);
   return out;
 }
 

@@ -63,6 +63,18 @@ std::map<std::string, deploy::Option> options_of(const Run& run) {
   return out;
 }
 
+// By device: what --budget gives, else what the profile says.
+std::vector<std::optional<std::uint64_t>> budgets_of(const Run& run) {
+  std::vector<std::optional<std::uint64_t>> out;
+  const auto& given = run.options.partition.budgets;
+  for (const Profile& p : run.partitioned->devices) {
+    const auto own = std::ranges::find(given, p.id, &PartitionStage::DeviceBudget::device);
+    if (own != given.end()) out.emplace_back(own->bytes);
+    else out.push_back(p.memory_bytes);
+  }
+  return out;
+}
+
 // One model of the set with its parts, in the form that the set's writer and the manifest take.
 struct SavedParts {
   std::vector<std::vector<TypeOverride>> types;  // by part
@@ -152,6 +164,8 @@ deploy::ManifestSource manifest_source(const Run& run, Work& work, const Partiti
           .whole_types = whole_types,
           .algorithm = algorithm_of(run.options),
           .connected = run.options.partition.connected,
+          .least_memory = run.options.partition.order == SubgraphOrder::Memory,
+          .budgets = budgets_of(run),
           .version = {},
           .options = {},
           .source_id = {},
@@ -181,6 +195,13 @@ deploy::Manifest manifest_of(const Run& run, std::span<const TypeOverride> whole
     }
   }
   return manifest;
+}
+
+// Models of buckets, where there are some, have sizes of their own.
+bool keeps_the_order_of_the_file(const PartitionStage::Options& options, const deploy::Manifest& manifest) {
+  const auto unknown = [](const deploy::ScheduledValue& v) { return !v.size.bytes; };
+  return options.order == SubgraphOrder::Memory && (!manifest.buckets || manifest.buckets->models.empty()) &&
+         manifest.schedule && std::ranges::any_of(manifest.schedule->values, unknown);
 }
 
 }  // namespace
@@ -217,6 +238,11 @@ Status save_partitioned(Run& run) {
   }
 
   deploy::Manifest manifest = manifest_of(run, whole_types, of_out, of_buckets);
+  if (keeps_the_order_of_the_file(options, manifest))
+    run.warn(
+        work.model.file +
+        ": --order memory: sizes of values between subgraphs are no numbers, so the order is that of the "
+        "file (give --dim)");
 
   SetOptions set;
   set.list = manifest_path(run.options);

@@ -214,7 +214,7 @@ class GenaiMaker {
     for (const deploy::NetworkValue& v : manifest_.network.inputs)
       if (v.optional) defaults.insert(v.name);
     Ordered out = Ordered::array();
-    for (std::size_t s = 0; s < manifest_.subgraphs.size(); ++s) {
+    for (const deploy::Index s : manifest_.partition.order) {
       const deploy::Subgraph& subgraph = manifest_.subgraphs[s];
       if (subgraph.outputs.empty()) continue;  // nothing needs what it makes
       Ordered one = {

@@ -34,6 +34,32 @@ std::optional<OptionValue> assignment(const Options& o) {
   return OptionValue(std::move(out));
 }
 
+// "npu=4M,gpu=1G". Which devices there are is known when the profiles are read.
+Status set_budget(Options& o, std::string_view text) {
+  constexpr std::string_view kForm = "write DEVICE=BYTES, as in --budget npu=4M,gpu=1G";
+  o.partition.budgets.clear();
+  for (const std::string_view item : items_of(text)) {
+    const std::size_t equals = item.rfind('=');
+    const auto bytes = equals == std::string_view::npos ? std::nullopt : parse_bytes(item.substr(equals + 1));
+    if (equals == 0 || !bytes)
+      return wrong_value("--budget", text, "is not DEVICE=BYTES,...", std::string(kForm));
+    std::string device(item.substr(0, equals));
+    if (std::ranges::find(o.partition.budgets, device, &PartitionStage::DeviceBudget::device) !=
+        o.partition.budgets.end())
+      return wrong_value("--budget", text, "names a device twice", "give each device once");
+    o.partition.budgets.push_back({std::move(device), *bytes});
+  }
+  return Done{};
+}
+
+std::optional<OptionValue> budget(const Options& o) {
+  std::vector<std::string> out;
+  for (const PartitionStage::DeviceBudget& b : o.partition.budgets)
+    out.push_back(b.device + '=' + std::to_string(b.bytes));
+  if (out.empty()) return std::nullopt;
+  return OptionValue(std::move(out));
+}
+
 // A form that is named twice counts once.
 Status set_exports(Options& o, std::string_view text) {
   constexpr auto& kNames = Words<Export>::all;
@@ -127,6 +153,23 @@ void add_device_rows(Rows& rows) {
        .stage = "partition"},
       {0, kMostTime, "is not a whole number of nanoseconds below 2^63", "write --min-gain 50000 for 50 us"},
       [](auto& o) -> auto& { return o.partition.min_gain_ns; }));
+  rows.push_back(choice_row<Options, SubgraphOrder>(
+      {.name = "--order",
+       .group = kGroup,
+       .value = "ORDER",
+       .help = "of subgraphs in the manifest: file (default); memory: a low peak",
+       .changes_result = true,
+       .stage = "partition"},
+      [](auto& o) -> auto& { return o.partition.order; }));
+  rows.push_back({{.name = "--budget",
+                   .group = kGroup,
+                   .value = "DEVICE=BYTES,...",
+                   .help = "bytes for a request, in place of the memory_bytes of profiles",
+                   .form = OptionForm::Text,
+                   .changes_result = true,
+                   .stage = "partition"},
+                  set_budget,
+                  budget});
   rows.push_back(flag_row<Options>(
       {.name = "--plan", .group = kGroup, .help = "print the subgraphs; write nothing", .stage = "partition"},
       [](auto& o) -> auto& { return o.partition.plan; }));

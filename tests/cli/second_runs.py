@@ -143,6 +143,8 @@ ENTRIES = {
     "--connected": [["--devices", "DEVICE_FILE", "--connected"]],
     "--min-nodes": [["--devices", "DEVICE_FILE", "--min-nodes", "3"]],
     "--min-gain": [["--devices", "DEVICE_FILE", "--min-gain", "1000000"]],
+    "--order": [["--devices", "DEVICE_FILE", "--order", order] for order in ("file", "memory")],
+    "--budget": [["--devices", "DEVICE_FILE", "--budget", "npu=1K"]],
     "--plan": ENDS,
     "--parts": [["--devices", "DEVICE_FILE", "--parts", "never"]],
     "--parts-dir": [

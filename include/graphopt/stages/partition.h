@@ -23,6 +23,16 @@ template <> struct Words<PartitionAlgorithm> {
   static constexpr std::array<std::string_view, 3> all = {"grow", "fewest", "depth"};
 };
 
+// In which order the manifest lets the subgraphs run.
+enum class SubgraphOrder : std::uint8_t {
+  File,    // that of their nodes in OUT
+  Memory,  // one with a low peak of memory
+};
+template <> struct Words<SubgraphOrder> {
+  static constexpr std::string_view plural = "orders";
+  static constexpr std::array<std::string_view, 2> all = {"file", "memory"};
+};
+
 // Why nodes run on a lower device than the first one that takes them.
 enum class MoveReason : std::uint8_t {
   Cost,          // saves time
@@ -53,6 +63,12 @@ template <> struct Words<Export> {
 };
 
 struct PartitionStage {
+  // Bytes of a device for the tensors of one request, in place of its profile's memory_bytes. They decide
+  // what the schedule of the manifest spills, not how the model is cut.
+  struct DeviceBudget {
+    std::string device;  // the id of a profile
+    std::uint64_t bytes = 0;
+  };
   // Nodes whose layer_ann or pipeline stage begins with a text, or equals it, run on a device.
   struct LayerRule {
     std::string device;  // the id of a profile
@@ -73,9 +89,12 @@ struct PartitionStage {
     // save time or for limits of a profile. Without rules the model names ids of profiles.
     bool given = false;
     std::vector<LayerRule> layers;
-    bool plan = false;     // only tell: nothing is annotated or written
-    bool parts = true;     // a file for each subgraph; false: OUT and the manifest only
-    std::string manifest;  // its path; empty: that of OUT with .manifest.json for .onnx
+    // Where sizes are numbers, the order in which accelerators need the fewest bytes that was found.
+    SubgraphOrder order = SubgraphOrder::File;
+    std::vector<DeviceBudget> budgets;  // each device once; of the others those of the profiles
+    bool plan = false;                  // only tell: nothing is annotated or written
+    bool parts = true;                  // a file for each subgraph; false: OUT and the manifest only
+    std::string manifest;               // its path; empty: that of OUT with .manifest.json for .onnx
     // The folder of all files that the manifest lists but OUT: the manifest's or one below it, and OUT's or
     // one below it. A relative path begins at the manifest's folder; empty: OUT's folder.
     std::string parts_dir;

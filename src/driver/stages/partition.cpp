@@ -32,6 +32,7 @@
 #include "placement/node_times.h"
 #include "placement/parts.h"
 #include "regions/region_functions.h"
+#include "support/nearest.h"
 #include "support/utf8.h"
 
 namespace graphopt {
@@ -302,10 +303,27 @@ std::string for_fixed_shapes(Work& work, std::span<const Profile> devices, const
   return counts + " (" + options + ')';
 }
 
+namespace {
+
+Status check_budgets(const PartitionStage::Options& options, std::span<const Profile> devices) {
+  std::vector<std::string> ids;
+  for (const Profile& p : devices) ids.push_back(p.id);
+  for (const PartitionStage::DeviceBudget& b : options.budgets)
+    if (std::ranges::find(ids, b.device) == ids.end())
+      return Error{ErrorKind::Usage,
+                   {},
+                   "--budget: '" + b.device + "' is none of the devices of the run",
+                   suggest(b.device, ids, "devices")};
+  return Done{};
+}
+
+}  // namespace
+
 Status open_devices(Run& run) {
   Result<std::vector<Profile>> devices = load_devices(run.options.partition.devices, device_folders());
   if (!devices) return devices.errors();
   if (Status s = check_layer_rules(run.options.partition, *devices); !s) return s;
+  if (Status s = check_budgets(run.options.partition, *devices); !s) return s;
   run.partitioned = std::make_unique<Partitioned>();
   run.partitioned->devices = *std::move(devices);
   std::vector<Profile>& list = run.partitioned->devices;
