@@ -36,7 +36,8 @@ MAY_INCLUDE = {
     "lower": ["support", "ir", "ops", "infer", "rewrite", "passes", "devices", "placement"],
     "deploy": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"]
     + ["placement", "schedule", "buckets", "regions"],
-    "runner": ["support", "ir", "infer", "onnx", "buckets", "schedule", "execution", "deploy", "runtime"],
+    "runner": ["support", "ir", "infer", "onnx", "buckets", "schedule", "execution", "deploy", "runtime"]
+    + ["devices"],
     "options": ["support", "passes"],
     "folding": ["support", "ir", "ops", "infer", "onnx", "rewrite", "shapes", "passes", "runtime"],
     "exports": ["support", "ir", "infer", "onnx", "shapes", "deploy", "options"],
