@@ -49,7 +49,7 @@ class BucketRequests {
 
   // Returns the inputs of the model, its extra inputs among them. An input that is not padded is moved, not
   // copied. Preconditions: `extents` are those of the inputs, and `model` was chosen for them. Errors: Usage
-  // for an input of another shape or no tensor, Limit where there is no memory.
+  // for an input of another shape or no tensor, Limit where there is no memory; the inputs are lost then.
   Result<std::vector<NamedValue>> pad(std::vector<NamedValue> inputs, const Extents& extents,
                                       std::size_t model) const;
 

@@ -24,6 +24,8 @@ using deploy::ValueType;
 
 constexpr std::string_view kSeeNetwork = "\"network\" of the manifest has the types of its inputs";
 
+std::string input_text(const std::string& name) { return "input " + quote_name(name); }
+
 std::string_view kind_text(const HostValue& value) {
   switch (value.kind) {
     case HostValue::Kind::Absent: return "nothing";
@@ -53,13 +55,13 @@ class InputChecker {
         continue;
       }
       const HostValue*& place = given[static_cast<std::size_t>(at - network_.inputs.begin())];
-      if (place) problem(v.name, "is given twice", "give it once");
+      if (place) problem(input_text(v.name), "is given twice", "give it once");
       else place = &v.value;
     }
     for (std::size_t i = 0; i < given.size(); ++i) {
       const deploy::NetworkValue& wanted = network_.inputs[i];
-      if (given[i]) value(wanted.name, wanted.type, *given[i], {});
-      else if (!wanted.optional) problem(wanted.name, "is not given", "give a value for it");
+      if (given[i]) value(input_text(wanted.name), wanted.type, *given[i]);
+      else if (!wanted.optional) problem(input_text(wanted.name), "is not given", "give a value for it");
     }
     bounds();
     formulas();
@@ -69,91 +71,86 @@ class InputChecker {
 
  private:
   struct Dim {
-    std::string input;
+    std::string where;
     std::size_t axis = 0;
     std::int64_t extent = 0;
   };
 
-  void problem(const std::string& input, const std::string& what, std::string remedy) {
+  void problem(const std::string& where, const std::string& what, std::string_view remedy) {
     if (errors_.size() < kMaxErrors)
-      errors_.push_back({ErrorKind::Usage, {}, "input " + quote_name(input) + ' ' + what, std::move(remedy)});
+      errors_.push_back({ErrorKind::Usage, {}, where + ' ' + what, std::string(remedy)});
   }
-  void problem(const Dim& at, const std::string& what, std::string remedy) {
-    if (errors_.size() < kMaxErrors)
-      errors_.push_back({ErrorKind::Usage,
-                         {},
-                         fmt::format("input {}, axis {}: {}", quote_name(at.input), at.axis, what),
-                         std::move(remedy)});
+  void problem(const Dim& at, const std::string& what, std::string_view remedy) {
+    problem(fmt::format("{}, axis {}:", at.where, at.axis), what, remedy);
   }
   void unknown(const std::string& name) {
     std::vector<std::string> names;
     for (const deploy::NetworkValue& v : network_.inputs) names.push_back(v.name);
-    problem(name, "is none of the network's", suggest(name, names, "inputs"));
+    problem(input_text(name), "is none of the network's", suggest(name, names, "inputs"));
   }
 
-  // `of`: what it is of the input, "" or "element 3: ". Types nest as deep as the manifest's reader allows, a
+  // `where`: "input 'x'", or "input 'x', element 3". Types nest as deep as the manifest's reader allows, a
   // hundred levels.
-  void value(const std::string& input, const ValueType& type, const HostValue& v, const std::string& of) {
+  void value(const std::string& where, const ValueType& type, const HostValue& v) {
     const auto is_not = [&](std::string_view wanted) {
-      problem(input, fmt::format("takes {}{}, and {} is given", of, wanted, kind_text(v)),
-              std::string(kSeeNetwork));
+      problem(where, fmt::format("takes {}, and {} is given", wanted, kind_text(v)), kSeeNetwork);
     };
     switch (type.kind) {
       case ValueKind::Tensor:
-        if (v.kind != HostValue::Kind::Tensor) return is_not("a tensor");
-        return tensor(input, type, v, of);
-      case ValueKind::SparseTensor: return is_not("a sparse tensor, which cannot be given");
+        if (v.kind == HostValue::Kind::Tensor) tensor(where, type, v);
+        else is_not("a tensor");
+        break;
+      case ValueKind::SparseTensor: is_not("a sparse tensor, which cannot be given"); break;
       case ValueKind::Optional:
-        if (v.kind == HostValue::Kind::Absent || type.elem.empty()) return;
-        return value(input, type.elem[0], v, of);
+        if (v.kind != HostValue::Kind::Absent && !type.elem.empty()) value(where, type.elem[0], v);
+        break;
       case ValueKind::Sequence:
         if (v.kind != HostValue::Kind::Sequence) return is_not("a sequence");
         for (std::size_t i = 0; !type.elem.empty() && i < v.items.size(); ++i)
-          value(input, type.elem[0], v.items[i], fmt::format("{}in element {} ", of, i));
-        return;
-      case ValueKind::Map: {
-        if (v.kind != HostValue::Kind::Map) return is_not("a map");
-        const auto counts = [](const HostValue& item) {
-          return item.dims.size() == 1 ? elements_of(item) : std::nullopt;
-        };
-        if (v.items.size() != 2 || !counts(v.items[0]) || counts(v.items[0]) != counts(v.items[1]))
-          return problem(input,
-                         "takes " + of + "a map, and its keys and values are not as many as each other",
-                         "give two tensors of rank 1 and of one extent");
-        if (type.dtype != DType::Undefined && v.items[0].dtype != type.dtype)
-          return wrong_type(input, type.dtype, v.items[0].dtype, of + "keys of ");
-        const bool has_type = !type.elem.empty() && type.elem[0].kind == ValueKind::Tensor;
-        if (has_type && type.elem[0].dtype != DType::Undefined && v.items[1].dtype != type.elem[0].dtype)
-          return wrong_type(input, type.elem[0].dtype, v.items[1].dtype, of + "values of ");
-        return;
-      }
+          value(fmt::format("{}, element {}", where, i), type.elem[0], v.items[i]);
+        break;
+      case ValueKind::Map:
+        if (v.kind == HostValue::Kind::Map) map(where, type, v);
+        else is_not("a map");
+        break;
     }
   }
 
-  void wrong_type(const std::string& input, DType wanted, DType found, const std::string& of) {
-    problem(input, fmt::format("takes {}{}, and {} is given", of, dtype_name(wanted), dtype_name(found)),
-            "convert it before it is given");
+  void map(const std::string& where, const ValueType& type, const HostValue& v) {
+    const auto counts = [](const HostValue& item) {
+      return item.dims.size() == 1 ? elements_of(item) : std::nullopt;
+    };
+    if (v.items.size() != 2 || !counts(v.items[0]) || counts(v.items[0]) != counts(v.items[1]))
+      return problem(where, "takes a map, and its keys and values are not as many as each other",
+                     "give two tensors of rank 1 and of one extent");
+    of_type(where + ", keys", type.dtype, v.items[0].dtype);
+    if (!type.elem.empty() && type.elem[0].kind == ValueKind::Tensor)
+      of_type(where + ", values", type.elem[0].dtype, v.items[1].dtype);
   }
 
-  void tensor(const std::string& input, const ValueType& type, const HostValue& v, const std::string& of) {
-    if (type.dtype != DType::Undefined && v.dtype != type.dtype)
-      return wrong_type(input, type.dtype, v.dtype, of);
+  bool of_type(const std::string& where, DType wanted, DType found) {
+    if (wanted == DType::Undefined || wanted == found) return true;
+    problem(where, fmt::format("takes {}, and {} is given", dtype_name(wanted), dtype_name(found)),
+            "convert it before it is given");
+    return false;
+  }
+
+  void tensor(const std::string& where, const ValueType& type, const HostValue& v) {
+    if (!of_type(where, type.dtype, v.dtype)) return;
     if (!elements_of(v))
-      return problem(input, "has other elements than its dims say " + of,
+      return problem(where, "has other elements than its dims say",
                      "give as many elements as the product of the dims, packed");
     if (!type.shape) return;
     if (v.dims.size() != type.shape->size())
-      return problem(input,
-                     fmt::format("takes {}{} dims, and {} are given", of, type.shape->size(), v.dims.size()),
-                     std::string(kSeeNetwork));
-    for (std::size_t a = 0; a < v.dims.size(); ++a) dim((*type.shape)[a], {input, a, v.dims[a]});
+      return problem(where, fmt::format("takes {} dims, and {} are given", type.shape->size(), v.dims.size()),
+                     kSeeNetwork);
+    for (std::size_t a = 0; a < v.dims.size(); ++a) dim((*type.shape)[a], {where, a, v.dims[a]});
   }
 
   void dim(const deploy::ValueDim& wanted, const Dim& given) {
     if (const auto* number = std::get_if<std::int64_t>(&wanted)) {
       if (*number != given.extent)
-        problem(given, fmt::format("the extent is {}, and {} is given", *number, given.extent),
-                std::string(kSeeNetwork));
+        problem(given, fmt::format("the extent is {}, and {} is given", *number, given.extent), kSeeNetwork);
       return;
     }
     const auto* text = std::get_if<std::string>(&wanted);
@@ -166,8 +163,8 @@ class InputChecker {
     if (fresh) first_.emplace(*text, given);
     else if (at->second != given.extent)
       problem(given,
-              fmt::format("{} is {}, as axis {} of input {} has it, and {} is given", quote_name(*text),
-                          at->second, first_[*text].axis, quote_name(first_[*text].input), given.extent),
+              fmt::format("{} is {}, as {}, axis {} has it, and {} is given", quote_name(*text), at->second,
+                          first_[*text].where, first_[*text].axis, given.extent),
               "give inputs in which a symbol has one extent");
   }
 
