@@ -206,7 +206,8 @@ def problems_of(program, path, draws, rng, counts):
         shapes = {v["name"]: v["dims"] for v in r["inputs"]}
         for key, value in a.items():
             if b.get(key, []) != value:
-                yield f"{shapes}: {key} {str(b.get(key))[:200]}, the example has {str(value)[:200]}: {b.get('why')}"
+                got = str(b.get(key))[:200]
+                yield f"{shapes}: {key} {got}, the example has {str(value)[:200]}: {b.get('why')}"
                 break
         if a["model"] is not None and k % CONTRADICTORY != 3 and b["problems"]:
             yield f"{shapes}: {b['problems'][0]}"
