@@ -95,12 +95,14 @@ def compare(binary, profile, path):
     model = onnx.load(path, load_external_data=False)
     said = json.loads(run([binary, "devices", "check", profile, path, "--json"]))
     by_name = {n["name"]: n for n in said["listed"]}
+    assert len(by_name) == len(said["listed"]), "two nodes of one name"
     theirs = supported_by_checker(profile, with_constants(model))
-    nodes = [(i, n) for i, n in enumerate(model.graph.node) if n.op_type != "Constant"]
+    nodes = [n for n in model.graph.node if n.op_type != "Constant"]
     counts, problems = collections.Counter(), []
     taken = 0
-    for i, node in nodes:
-        own = by_name[node.name or f"#{i}"]
+    for node in nodes:
+        # A node without a name is listed by that of its first result.
+        own = by_name[node.name or next(v for v in node.output if v)]
         found = node.output[0] in theirs
         taken += found
         if found == own["supported"]:
