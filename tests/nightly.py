@@ -155,13 +155,29 @@ def figure_of(log):
 # --- the run ------------------------------------------------------------------------------------------------
 
 
+def end_tests_with_this():
+    """Turns the signals that ask this process to end into an exception, by which run() ends its test and
+    deletes the test's folder: both would outlive this process, as the test has a session of its own. A signal
+    that is ignored, as by nohup, stays so."""
+
+    def end(number, _):
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
 def run(test, number):
     """The row of one test; what it prints goes to its log."""
     log, began = LOGS / f"{test.name}.log", time.monotonic()
     in_memory = MEMORY.is_dir() and not ON_DISK.match(test.name)
     with (
         open(log, "w") as out,
-        tempfile.TemporaryDirectory(dir=MEMORY if in_memory else None, prefix="graphopt-test.") as folder,
+        # What a test that was killed leaves behind may still write: that ends no round.
+        tempfile.TemporaryDirectory(
+            dir=MEMORY if in_memory else None, prefix="graphopt-test.", ignore_cleanup_errors=True
+        ) as folder,
     ):
         os.chmod(folder, 0o711)  # tests without the rights of root look into it
         process = subprocess.Popen(
@@ -217,6 +233,7 @@ def main():
     last = max((r.round for r in rows.values()), default=0)
     if a.table:
         return print_table(rows, names, last)
+    end_tests_with_this()
     number = max(last, 1) if a.only else current_round(rows, names, a.again)
     LOGS.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * a.minutes if a.minutes else float("inf")

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""The nightly run goes on where it stopped, and keeps a row of each test (tests/nightly.py)."""
+"""The nightly run goes on where it stopped, keeps a row of each test, and leaves none running when it is
+ended (tests/nightly.py)."""
 
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import nightly  # noqa: E402
@@ -52,12 +56,51 @@ def check_verdicts(folder):
     assert late.verdict == "FAILED" and "no end" in late.figure, late
 
 
+# Runs one test, which writes the number of its process and its folder, and then sleeps.
+STOPPED = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import nightly
+nightly.LOGS = pathlib.Path(sys.argv[2])
+nightly.end_tests_with_this()
+words = 'echo $$ $TMPDIR > began.new; touch $TMPDIR/file; mv began.new began; exec sleep 60'
+nightly.run(nightly.Test("t", ["bash", "-c", words], sys.argv[2], {}, 60), 1)
+"""
+
+
+def runs(number):
+    """Whether the process is there and no zombie, which a container without an init keeps."""
+    try:
+        return pathlib.Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def check_signals(folder):
+    """A test and its folder end with the run that is asked to end."""
+    began = folder / "began"
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        words = [sys.executable, "-B", "-c", STOPPED, os.path.dirname(nightly.__file__), folder]
+        process = subprocess.Popen(words, preexec_fn=lambda n=number: signal.signal(n, signal.SIG_DFL))
+        end = time.monotonic() + 30
+        while not began.exists():
+            assert process.poll() is None and time.monotonic() < end, "the test did not begin"
+            time.sleep(0.01)
+        test, own = began.read_text().split()
+        assert runs(test) and os.listdir(own) == ["file"]
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number, process.returncode
+        assert not runs(test), f"the test outlives {number.name}"
+        assert not os.path.exists(own), f"the folder outlives {number.name}"
+        began.unlink()
+
+
 def main():
     check_rounds()
-    for check in (check_rows, check_verdicts):
+    for check in (check_rows, check_verdicts, check_signals):
         with tempfile.TemporaryDirectory() as folder:
             check(pathlib.Path(folder))
-    print("rounds, rows and verdicts are as they should be")
+    print("rounds, rows, verdicts and ends are as they should be")
 
 
 if __name__ == "__main__":
