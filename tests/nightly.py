@@ -54,8 +54,13 @@ STEPS = {
     "fuzz": "cmake --preset fuzz -DGRAPHOPT_FUZZ_SECONDS=600"
     " && cmake --build --preset fuzz --target sanitized"
     " && ctest --preset fuzz -L '^fuzz$'",
-    "threads": "cmake --preset thread && cmake --build --preset thread --target unit_threads_test"
-    " && build/thread/tests/unit_threads_test",
+    "threads": "cmake --preset thread"
+    " && cmake --build --preset thread --target unit_threads_test unit_execution_pool_test"
+    " && build/thread/tests/unit_threads_test"
+    " && GRAPHOPT_POOL_PLANS=10000 build/thread/tests/unit_execution_pool_test",
+    # The state machine of requests: a million drawn plans with errors, cancels, timeouts and budgets.
+    "execution": "cmake --build --preset release --target unit_execution_test"
+    " && GRAPHOPT_EXECUTION_PLANS=1000000 build/release/tests/unit_execution_test",
     # Types of one name that are not the same: g++ compares those of all layers when it joins their archives,
     # and -r ends before it generates code. Each layer is one source, in which a second type is refused.
     "odr": "cmake --preset odr && cmake --build --preset odr --target graphopt_command_line graphopt_commands"

@@ -198,4 +198,4 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "log_level": ("--log-level", "choice", ("error", "warning", "info", "debug", "trace")),
 }
 # Words that begin a command line with a verb.
-VERBS = ("batch", "inspect", "compare", "reduce", "devices")
+VERBS = ("batch", "inspect", "compare", "run", "reduce", "devices")

@@ -102,6 +102,9 @@ class ManifestRun {
     e.retries = o_.retries;
     e.has_fallback = o_.fallback;
     e.loads_whole = o_.check_whole;
+    // As for --check: what ONNX Runtime fuses across the borders of parts rounds otherwise, by whole steps
+    // where values are quantized.
+    e.optimize = !o_.check_whole;
     auto engine = Engine::load(o_.manifest, e);
     if (!engine) return engine.errors();
     engine_ = *std::move(engine);

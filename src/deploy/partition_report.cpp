@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -153,7 +154,8 @@ void warn_of_little_overlap(const Model& m, const Partitioned& p, std::vector<st
                 ": --devices: by the costs of the profiles overlapped requests are answered at most " + "1." +
                 (cents.size() < 2 ? "0" : "") + cents + " times as fast as one after the other: " + work +
                 " on " + p.devices[found->bottleneck].id + (subgraphs == 1 ? " has " : " have ") +
-                std::to_string(found->load_ns[found->bottleneck] * 100 / found->total_ns) +
+                std::to_string(found->load_ns[found->bottleneck] * 100 /
+                               std::reduce(found->load_ns.begin(), found->load_ns.end())) +
                 " % of the work (throughput in docs/manifest.md)");
 }
 

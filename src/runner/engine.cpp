@@ -55,8 +55,8 @@ Status Engine::open(const std::string& path, const EngineOptions& options) {
       running += workers_[d];
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const auto threads = static_cast<int>(std::max<std::size_t>(1, cores / std::max<std::size_t>(1, running)));
-  sessions_ = std::make_unique<Sessions>(*runtime, folder_of(path),
-                                         std::vector<int>(manifest_.devices.size(), threads));
+  sessions_ = std::make_unique<Sessions>(
+      *runtime, folder_of(path), std::vector<int>(manifest_.devices.size(), threads), options.optimize);
   const std::string& out_file = manifest_.files.front().path;
   Result<Stages> parts = load_stages(*sessions_, manifest_, manifest_, out_file);
   if (!parts) return parts.errors();

@@ -40,6 +40,7 @@ struct EngineOptions {
   std::uint64_t retries = 0;                     // of a subgraph, after an error that may pass
   bool has_fallback = true;                      // OUT as a whole on the host, where the parts fail
   bool loads_whole = false;                      // also without a fallback
+  bool optimize = true;                          // sessions, with all of ONNX Runtime's own optimizations
   schedule::Retain retain = schedule::Retain::Outputs;
 };
 

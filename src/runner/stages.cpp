@@ -172,7 +172,7 @@ Result<Sessions::Loaded> Sessions::load(const deploy::Subgraph& subgraph) {
   if (out.session) return out;
   Result<std::unique_ptr<RuntimeSession>> loaded = RuntimeSession::load(
       runtime_, {.path = folder_ + "/" + subgraph.file, .bytes = {}, .external_folder = {}},
-      {.optimize = true, .threads = threads});
+      {.optimize = optimize_, .threads = threads});
   if (!loaded) {
     for (Error& e : loaded.errors()) e.place.file = subgraph.file;
     return loaded.errors();

@@ -53,9 +53,13 @@ class Sessions {
     std::vector<std::string> inputs, outputs;
   };
 
-  // `devices`: of the manifest; `threads`: of each operator, by device.
-  Sessions(std::shared_ptr<Runtime> runtime, std::string folder, std::vector<int> threads)
-      : runtime_(std::move(runtime)), folder_(std::move(folder)), threads_(std::move(threads)) {}
+  // `folder`: of the manifest; `threads`: of each operator, by device; `optimize`: with all of ONNX Runtime's
+  // own optimizations, or with none.
+  Sessions(std::shared_ptr<Runtime> runtime, std::string folder, std::vector<int> threads, bool optimize)
+      : runtime_(std::move(runtime)),
+        folder_(std::move(folder)),
+        threads_(std::move(threads)),
+        optimize_(optimize) {}
 
   // `subgraph`: its file, content, device, inputs and outputs.
   Result<Loaded> load(const deploy::Subgraph& subgraph);
@@ -67,6 +71,7 @@ class Sessions {
   std::shared_ptr<Runtime> runtime_;
   std::string folder_;
   std::vector<int> threads_;
+  bool optimize_;
   std::map<std::pair<std::string, int>, Loaded> sessions_;  // by content and threads
 };
 

@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 // A diamond with a residual, which is cut into several parts; an input and one with a default that are
 // outputs, and a constant that is one. Two Sin with one Relu each behind them are of equal content.
 constexpr const char* kModel = R"(
-g (float[N,4] x, float[4] shift) => (float[N,4] y, float[N,4] h, float[N,4] x, float[4] shift, float[2] k) <float[2] k = {-0.5, 3e38}, float[4] shift = {1,2,3,-4}, float[4,4] w =
+g (float[N,4] x, float[4] shift)
+  => (float[N,4] y, float[N,4] h, float[N,4] x, float[4] shift, float[2] k)
+  <float[2] k = {-0.5, 3e38}, float[4] shift = {1,2,3,-4}, float[4,4] w =
    {1,-2,3,0.5, 0,1,-1,2, 4,0,0.25,1, -1,1,2,-3}> {
   a = MatMul (x, w)
   b = Sin (a)
