@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     + ["deploy", "exports", "devices", "lower"],
     "batch": ["support", "onnx", "options", "devices", "deploy", "exports", "driver"],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
-    + ["devices", "deploy", "driver"],
+    + ["devices", "deploy", "driver", "runner", "execution"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"namespace ([\w:]+) \{$")
