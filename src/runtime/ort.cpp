@@ -114,7 +114,7 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
                      kHowToGetOne);
 }
 
-Result<RuntimeValue> Runtime::make_value(std::shared_ptr<const HostValue> value) const {
+Result<RuntimeValue> Runtime::make_value(const std::shared_ptr<const HostValue>& value) const {
   if (value->kind == HostValue::Kind::Absent) return RuntimeValue();
   const OrtApi& api = *s_->api;
   OwnedValue made(api, &OrtApi::ReleaseValue);

@@ -39,7 +39,7 @@ class Runtime {
   const std::string& file() const;  // the library
 
   // Tensors are not copied: the result keeps `value`. Thread-safe, as is the next one.
-  Result<RuntimeValue> make_value(std::shared_ptr<const HostValue> value) const;
+  Result<RuntimeValue> make_value(const std::shared_ptr<const HostValue>& value) const;
   Result<HostValue> read_value(const RuntimeValue& value) const;
 
   struct State;

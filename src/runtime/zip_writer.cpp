@@ -70,8 +70,7 @@ Status ZipWriter::finish() {
   for (const Entry& entry : entries_) {
     const bool wide_size = entry.bytes >= limits_.bytes, wide_place = entry.at >= limits_.bytes;
     const bool wide = wide_size || wide_place;
-    const auto extra =
-        static_cast<std::uint64_t>((wide ? 4 : 0) + (wide_size ? 16 : 0) + (wide_place ? 8 : 0));
+    const std::uint64_t extra = (wide ? 4U : 0U) + (wide_size ? 16U : 0U) + (wide_place ? 8U : 0U);
     std::string head;
     put32(head, kEntryMark);
     for (int of = 0; of < 2; ++of) put16(head, wide ? kWideVersion : kOldVersion);  // made by, needed
