@@ -11,9 +11,11 @@
 #include <cmath>
 #include <deque>
 #include <filesystem>
+#include <new>
 #include <numeric>
 #include <utility>
 
+#include "driver/reading.h"
 #include "graphopt/run.h"
 #include "infer/infer.h"
 #include "ir/model.h"
@@ -434,7 +436,11 @@ Status check_options(const RunOptions& o) {
 
 Result<RunReport> run_manifest(const RunOptions& options, Observer& observer) {
   if (Status fits = check_options(options); !fits) return fits.errors();
-  return ManifestRun(options, observer).all();
+  try {
+    return ManifestRun(options, observer).all();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(options.manifest);
+  }
 }
 
 }  // namespace graphopt
