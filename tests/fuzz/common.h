@@ -38,11 +38,11 @@ inline void require(bool holds, std::string_view what) {
 }
 
 // Errors say which file, what is wrong and what to do, and blame nobody but the input.
-inline void check_errors(const Errors& errors) {
+// `kind`: what is wrong with the input, where memory is enough.
+inline void check_errors(const Errors& errors, ErrorKind kind = ErrorKind::Input) {
   require(!errors.empty() && errors.size() <= kMaxErrors, "no errors, or too many");
   for (const Error& e : errors) {
-    require(e.kind == ErrorKind::Input || e.kind == ErrorKind::Limit,
-            "not the input's error: " + to_string(e));
+    require(e.kind == kind || e.kind == ErrorKind::Limit, "not the input's error: " + to_string(e));
     require(!e.place.file.empty() && !e.what.empty() && !e.remedy.empty(),
             "an error that does not say enough: " + to_string(e));
   }

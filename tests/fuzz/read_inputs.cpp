@@ -24,9 +24,9 @@ void check_value(const HostValue& value) {
 }
 
 // Returns the value; nothing when the bytes are refused in the right way.
-template <class T> std::optional<T> accepted(Result<T> result) {
+template <class T> std::optional<T> accepted(Result<T> result, ErrorKind kind = ErrorKind::Input) {
   if (result) return *std::move(result);
-  check_errors(result.errors());
+  check_errors(result.errors(), kind);
   return std::nullopt;
 }
 
@@ -40,7 +40,7 @@ void fuzz(std::string_view bytes) {
     for (const NamedValue& v : *values) fuzz::check_value(v.value);
   for (const StoredKind kind : {StoredKind::Tensor, StoredKind::Sequence, StoredKind::Optional})
     if (const auto value = fuzz::accepted(read_stored(bytes, "input", kind))) fuzz::check_value(value->value);
-  if (const auto list = fuzz::accepted(runner::read_request_list(bytes, "input")))
+  if (const auto list = fuzz::accepted(runner::read_request_list(bytes, "input"), ErrorKind::Usage))
     for (const runner::ListedRequest& r : list->lines)
       fuzz::require(runner::wrong_id(r.id).empty() && r.repeat >= 1, "a request without an id, or of none");
 }
