@@ -114,6 +114,17 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
                      kHowToGetOne);
 }
 
+namespace {
+
+// `value`: may be null.
+RuntimeValue shared(const OrtApi& api, OrtValue* value) {
+  return {value, [&api](const OrtValue* v) {
+            if (v != nullptr) api.ReleaseValue(const_cast<OrtValue*>(v));
+          }};
+}
+
+}  // namespace
+
 Result<RuntimeValue> Runtime::make_value(const std::shared_ptr<const HostValue>& value) const {
   if (value->kind == HostValue::Kind::Absent) return RuntimeValue();
   const OrtApi& api = *s_->api;
@@ -255,10 +266,7 @@ Result<std::vector<RuntimeValue>> RuntimeSession::run(const Feeds& feeds, Runtim
   const auto failed = failure(api, api.Run(s_->session.get(), options, names.data(), values.data(),
                                            values.size(), outputs.data(), outputs.size(), results.data()));
   std::vector<RuntimeValue> out;
-  for (OrtValue* result : results)
-    out.emplace_back(result, [&api](const OrtValue* v) {
-      if (v != nullptr) api.ReleaseValue(const_cast<OrtValue*>(v));
-    });
+  for (OrtValue* result : results) out.push_back(shared(api, result));
   if (failed) return check_error(*failed, "see which inputs the model takes");
   return out;
 }
@@ -268,33 +276,21 @@ Result<std::vector<HostValue>> RuntimeSession::run(std::span<const NamedValue> f
   const OrtValues values(api, s_->runtime->state().cpu, s_->runtime->state().allocator);
   const std::string remedy = "see which inputs the model takes";
 
-  std::vector<OwnedValue> fed;
-  std::vector<const char*> feed_names, output_names;
-  std::vector<const OrtValue*> feed_values;
+  Feeds fed;
   for (const NamedValue& feed : feeds) {
     if (feed.value.kind == HostValue::Kind::Absent || !s_->inputs.contains(feed.name)) continue;
     OwnedValue value(api, &OrtApi::ReleaseValue);
     if (auto failed = values.make(feed.value, value))
       return check_error(fmt::format("input '{}': {}", feed.name, *failed), remedy);
-    feed_values.push_back(value.get());
-    feed_names.push_back(feed.name.c_str());
-    fed.push_back(std::move(value));
+    fed.names.push_back(feed.name.c_str());
+    fed.values.push_back(shared(api, value.release()));
   }
-  for (const std::string& name : s_->outputs) output_names.push_back(name.c_str());
-
-  std::vector<OrtValue*> results(s_->outputs.size(), nullptr);
-  if (auto failed =
-          failure(api, api.Run(s_->session.get(), nullptr, feed_names.data(), feed_values.data(),
-                               feed_values.size(), output_names.data(), output_names.size(), results.data())))
-    return check_error(*failed, remedy);
-  std::vector<OwnedValue> owned;
-  for (OrtValue* result : results) {
-    owned.emplace_back(api, &OrtApi::ReleaseValue);
-    *owned.back().out() = result;
-  }
+  const Result<std::vector<RuntimeValue>> ran = run(fed);
+  if (!ran) return ran.errors();
+  const std::vector<RuntimeValue>& results = *ran;
   std::vector<HostValue> out(results.size());
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (auto failed = values.read(owned[i].get(), out[i]))
+    if (auto failed = values.read(results[i].get(), out[i]))
       return check_error(fmt::format("output '{}': {}", s_->outputs[i], *failed), remedy);
   return out;
 }
