@@ -6,7 +6,9 @@
 
 namespace graphopt::execution {
 
-Scheduler::Scheduler(Limits limits) : limits_(std::move(limits)), devices_(limits_.devices.size()) {}
+Scheduler::Scheduler(Limits limits) : limits_(std::move(limits)), devices_(limits_.devices.size()) {
+  for (const DeviceLimits& d : limits_.devices) budgets_.push_back(d.budget);
+}
 
 void Scheduler::submit(Sequence id, Submission request, Nanoseconds now) {
   Request& r = requests_[id];
@@ -38,9 +40,7 @@ void Scheduler::admit(Drops& drops, Nanoseconds now) {
 }
 
 bool Scheduler::fits(const Plan& plan, Failure& failure) const {
-  std::vector<std::optional<std::uint64_t>> budgets;
-  for (const DeviceLimits& d : limits_.devices) budgets.push_back(d.budget);
-  const std::optional<Index> misfit = plan.misfit(budgets);
+  const std::optional<Index> misfit = plan.misfit(budgets_);
   if (misfit) failure = {FailureKind::Misfit, *misfit};
   return !misfit;
 }
@@ -483,8 +483,7 @@ void Scheduler::settle(Sequence id, Request& r, Drops& drops) {
   if (r.drops != 0) return;
   if (r.restarts) start(id, r, Way::Fallback);
   if (r.end == RequestState::Running) return;
-  ended_.push_back({id, r.end, r.way, r.failure, r.retries,
-                    r.way == Way::Devices ? r.submission.plan : r.submission.fallback});
+  ended_.push_back({id, r.end, r.way, r.failure, r.retries});
   if (r.state == RequestState::Running) --admitted_;
   if (r.submission.deadline != 0) deadlines_.erase({r.submission.deadline, id});
   requests_.erase(id);

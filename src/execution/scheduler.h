@@ -155,7 +155,6 @@ class Scheduler {
     Way way = Way::Devices;
     Failure failure;  // also of one whose fallback is Done
     std::uint64_t retries = 0;
-    std::shared_ptr<const Plan> plan;  // of the way
   };
   std::vector<Ended> take_ended();
 
@@ -246,7 +245,8 @@ class Scheduler {
   void begin_end(Sequence id, Request& r, RequestState end, bool restarts, Drops& drops);
   void settle(Sequence id, Request& r, Drops& drops);
 
-  Limits limits_;
+  const Limits limits_;
+  std::vector<std::optional<std::uint64_t>> budgets_;  // those of the limits
   std::vector<Device> devices_;
   std::map<Sequence, Request> requests_;  // that have not ended
   std::deque<Sequence> queued_;
