@@ -16,7 +16,7 @@ Json check_json(const std::optional<RunReport::Check>& check) {
 
 std::string to_json(const RunReport& r) {
   Json out;
-  out["format"] = kJsonFormat;
+  out["format_number"] = kJsonFormat;
   out["manifest"] = r.manifest;
   out["network"] = r.network;
   out["runtime"] = r.runtime;

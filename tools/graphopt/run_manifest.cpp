@@ -249,11 +249,11 @@ class RunManifest final : public Verb {
     const Result<RunReport> found =
         attended(*this, "run", console, [&] { return run_manifest(options_, observer); });
     if (!found) return fail(found.errors(), console);
-    const int told = tell_result(
+    const int status = tell_result(
         tool, [&] { return to_json(*found); },
         [&] { return tool.quiet ? std::string() : text_of(*found, tool.verbose > 0); }, console);
     if (found->interrupted) end_by(noted_interrupt());
-    if (found->problems.empty()) return told;
+    if (found->problems.empty()) return status;
     Errors errors;
     for (const RunReport::Problem& p : found->problems)
       if (errors.size() < kMaxErrors) errors.push_back(p.error);
