@@ -138,12 +138,13 @@ std::uint64_t CanonicalOrder::hash_bodies(NodeId n) const {
   return sum;
 }
 
+// Constant nodes have depth 0, and their readers are as deep as if they read initializers.
 void CanonicalOrder::find_depths() {
   nodes_.clear();
   deepest_ = 0;
   for (NodeId n = m_.first_node(graph_); n; n = m_.next_node(n)) {
     nodes_.push_back(n);
-    std::uint32_t depth = 0;
+    std::uint32_t depth = m_.kind(n) == OpKind::Constant ? 0 : 1;
     const auto see = [&](ValueId v) {
       if (v && m_.value(v).def && m_.value(v).graph == graph_)
         depth = std::max(depth, depth_[m_.value(v).def.index()] + 1);

@@ -8,7 +8,8 @@
 // its bodies, from their outputs, in the order of the attributes' names. Each live node is reached by a path
 // of positions from an output, so the rank is total and needs no comparison of nodes. Nodes that no output
 // needs (mostly removed before) come last, by a hash of their structure; equal ones keep the order of the
-// file. The canonical order is topological: by depth (the longest path from the inputs), then by rank. Cost:
+// file. The canonical order is topological: by depth (the longest path from the inputs), then by rank.
+// Constant nodes are no part of a path: a constant may be one in the file and an initializer in memory. Cost:
 // one walk over the graph and its bodies, and one sweep; no sort.
 #pragma once
 

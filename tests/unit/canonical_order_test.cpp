@@ -68,6 +68,18 @@ TEST(CanonicalOrder, PutsNodesByDepthFirst) {
   EXPECT_EQ(order.back(), "y");
 }
 
+// A constant is an initializer here and a node there: models of IR version 3 are saved with nodes.
+TEST(CanonicalOrder, IsThatWithInitializersForConstants) {
+  const Names nodes = {"a = Abs (x)", "b = Add (x, k)", "c = Neg (a)", "d = Mul (b, c)", "y = Add (d, j)"};
+  const std::string head = "g (float[2] x) => (float[2] y)";
+  const Names expected = order_of_nodes(head + " <float[1] k = {1}, float[1] j = {2}>", nodes);
+  Names all = {"k = Constant <value = float[1] {1}> ()", "j = Constant <value = float[1] {2}> ()"};
+  all.insert(all.end(), nodes.begin(), nodes.end());
+  Names order = order_of_nodes(head, all);
+  std::erase_if(order, [](const std::string& n) { return n == "k" || n == "j"; });
+  EXPECT_EQ(order, expected);
+}
+
 // Nodes of one depth stand in the order of the outputs that they lead to, then of the slots that read them.
 TEST(CanonicalOrder, PutsNodesOfOneDepthByOutputThenSlot) {
   EXPECT_EQ(order_of_nodes("g (float[2] x) => (float[2] y, float[2] z)", {"z = Abs (x)", "y = Abs (x)"}),
