@@ -55,15 +55,21 @@ struct RunOptions {
 struct RunReport {
   struct Device {
     std::string id;
-    std::uint64_t workers = 0, runs = 0;                // of subgraphs
-    double busy = 0;                                    // of its workers' time while requests ran, 0 to 1
-    std::optional<std::uint64_t> peak;                  // bytes of tensors at once; none: sizes are not known
-    std::optional<std::uint64_t> planned_peak, budget;  // by the manifest, of one request
-    std::uint64_t loaded_bytes = 0, stored_bytes = 0;   // from and to the memory outside
+    std::uint64_t workers = 0, runs = 0;        // of subgraphs
+    double busy = 0;                            // of its workers' time while requests ran, 0 to 1
+    std::optional<std::uint64_t> peak;          // bytes of tensors at once; none: sizes are not known
+    std::optional<std::uint64_t> planned_peak;  // of one request, the largest of them, by the manifest
+    std::optional<std::uint64_t> budget;
+    std::uint64_t loaded_bytes = 0, stored_bytes = 0;  // from and to the memory outside
     std::uint64_t spills = 0, failures = 0;
   };
+  // OUT in its parts, or the model of a bucket.
+  struct Model {
+    std::string file;
+    std::uint64_t requests = 0;  // that it answered
+  };
   struct Subgraph {
-    std::string id, device;
+    std::string model, id, device;  // model: its file
     std::uint64_t runs = 0;
     double mean = 0, longest = 0;
   };
@@ -85,6 +91,7 @@ struct RunReport {
   std::uint64_t requests = 0, done = 0, by_fallback = 0, failed = 0, timed_out = 0, retries = 0;
   double load_seconds = 0, run_seconds = 0;
   std::optional<Latency> latency;  // of requests that are done
+  std::vector<Model> models;
   std::vector<Device> devices;
   std::vector<Subgraph> subgraphs;
   std::optional<Check> sequential, whole, test_data;

@@ -34,6 +34,8 @@ std::string to_json(const RunReport& r) {
                {"p90", r.latency->p90},
                {"p99", r.latency->p99},
                {"max", r.latency->longest}};
+  Json& models = out["models"] = Json::array();
+  for (const RunReport::Model& m : r.models) models.push_back({{"file", m.file}, {"requests", m.requests}});
   Json& devices = out["devices"] = Json::array();
   for (const RunReport::Device& d : r.devices)
     devices.push_back({{"id", d.id},
@@ -49,8 +51,12 @@ std::string to_json(const RunReport& r) {
                        {"failures", d.failures}});
   Json& subgraphs = out["subgraphs"] = Json::array();
   for (const RunReport::Subgraph& s : r.subgraphs)
-    subgraphs.push_back(
-        {{"id", s.id}, {"device", s.device}, {"runs", s.runs}, {"mean", s.mean}, {"max", s.longest}});
+    subgraphs.push_back({{"model", s.model},
+                         {"id", s.id},
+                         {"device", s.device},
+                         {"runs", s.runs},
+                         {"mean", s.mean},
+                         {"max", s.longest}});
   out["checks"] = {{"sequential", check_json(r.sequential)},
                    {"whole", check_json(r.whole)},
                    {"test_data", check_json(r.test_data)}};

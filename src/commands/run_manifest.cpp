@@ -22,6 +22,7 @@
 #include "onnx/reader.h"
 #include "runner/drawn_requests.h"
 #include "runner/engine.h"
+#include "runner/input_check.h"
 #include "runner/request_list.h"
 #include "runner/test_data.h"
 #include "runtime/array_writer.h"
@@ -111,6 +112,7 @@ class ManifestRun {
     if (!engine) return engine.errors();
     engine_ = *std::move(engine);
     out_ = folder_of(o_.manifest) + "/" + engine_->manifest().files.front().path;
+    for (std::size_t k = 0; k < engine_->models(); ++k) report_.models.push_back({engine_->model(k).file, 0});
     return Done{};
   }
 
@@ -176,8 +178,11 @@ class ManifestRun {
                                              : runner::SizesPlace{ErrorKind::Usage, o_.requests, "draw"};
         if (const Status fit = draws_->check(drawn->dims, place); !fit)
           add(fit.errors(), line.id, o_.draws == 0);
-      } else if (const auto inputs = inputs_of(line, 0); !inputs) {
-        add(inputs.errors(), line.id, lines_.size() > 1);
+      } else {
+        const auto inputs = inputs_of(line, 0);
+        const auto fit =
+            inputs ? runner::check_inputs(engine_->manifest().network, *inputs) : inputs.errors();
+        if (!fit) add(fit.errors(), line.id, lines_.size() > 1);
       }
     }
     if (!errors.empty()) return errors;
@@ -196,9 +201,13 @@ class ManifestRun {
     if (o_.output.empty() || !writes_folder()) return Done{};
     std::error_code error;
     fs::create_directories(o_.output, error);
-    if (error || !fs::is_directory(o_.output, error))
-      return write_error(o_.output, folder_of(o_.output), error ? error.value() : ENOTDIR);
-    return Done{};
+    if (fs::is_directory(o_.output, error)) return Done{};
+    if (fs::exists(o_.output, error))
+      return Error{ErrorKind::Output,
+                   {o_.output, {}, {}, {}, {}},
+                   "it is a file, and several requests need a folder",
+                   "name a folder, which is made if it is not there"};
+    return write_error(o_.output, folder_of(o_.output), error ? error.value() : ENOENT);
   }
   bool writes_folder() const { return report_.requests != 1; }
 
@@ -261,6 +270,7 @@ class ManifestRun {
     }
     ++report_.done;
     if (answer.way == execution::Way::Fallback) ++report_.by_fallback;
+    else ++report_.models[answer.model].requests;
     latencies_.push_back(seconds_of(answer.latency));
     if (is_sample(one.number) && answer.way == execution::Way::Devices) compare_sequential(one, answer);
     if (o_.check_whole) compare_whole(one, answer);
@@ -362,12 +372,16 @@ class ManifestRun {
     report_.sessions = engine_->sessions();
     report_.runtime = engine_->runtime();
     std::vector<double> busy(m.devices.size());
-    for (Index s = 0; s < m.subgraphs.size(); ++s) {
-      const runner::RuntimeDevices::Times t = engine_->times(s);
-      busy[m.subgraphs[s].device] += seconds_of(t.sum);
-      const double mean = t.runs == 0 ? 0 : seconds_of(t.sum) / static_cast<double>(t.runs);
-      report_.subgraphs.push_back(
-          {m.subgraphs[s].id, m.devices[m.subgraphs[s].device].id, t.runs, mean, seconds_of(t.most)});
+    for (std::size_t k = 0; k < engine_->models(); ++k) {
+      const runner::Stages& model = engine_->model(k);
+      for (Index s = 0; s < model.ids.size(); ++s) {
+        const runner::RuntimeDevices::Times t = engine_->times(k, s);
+        const Index device = model.named.problem.subgraphs[s].device;
+        busy[device] += seconds_of(t.sum);
+        const double mean = t.runs == 0 ? 0 : seconds_of(t.sum) / static_cast<double>(t.runs);
+        report_.subgraphs.push_back(
+            {model.file, model.ids[s], m.devices[device].id, t.runs, mean, seconds_of(t.most)});
+      }
     }
     for (Index d = 0; d < m.devices.size(); ++d) {
       const execution::DeviceCounts c = engine_->counts(d);
@@ -377,15 +391,13 @@ class ManifestRun {
       to.runs = c.runs;
       const double time = report_.run_seconds * static_cast<double>(to.workers);
       to.busy = time > 0 ? std::min(1.0, busy[d] / time) : 0;
-      if (engine_->has_sizes()) to.peak = c.peak;
+      to.planned_peak = engine_->planned_peak(d);
+      if (to.planned_peak) to.peak = c.peak;
       to.budget = engine_->budget(d);
       to.loaded_bytes = c.loaded_bytes;
       to.stored_bytes = c.stored_bytes;
       to.spills = c.spills;
       to.failures = c.failures;
-      if (m.schedule)
-        for (const deploy::DeviceMemory& memory : m.schedule->memory)
-          if (memory.device == d) to.planned_peak = memory.peak;
     }
     if (!latencies_.empty()) {
       std::ranges::sort(latencies_);

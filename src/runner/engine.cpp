@@ -1,11 +1,12 @@
 #include "runner/engine.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include <utility>
 
 #include "deploy/read_manifest.h"
-#include "schedule/memory.h"
+#include "runner/input_check.h"
 #include "support/file.h"
 #include "support/nearest.h"
 #include "support/sha256.h"
@@ -15,15 +16,6 @@ namespace {
 
 Error of_file(ErrorKind kind, const std::string& file, std::string what, std::string remedy) {
   return {kind, {file, {}, {}, {}, {}}, std::move(what), std::move(remedy)};
-}
-
-Result<std::shared_ptr<const execution::Plan>> plan_of(const Stages& stages, schedule::Retain retain,
-                                                       const std::string& file) {
-  std::optional<execution::Plan> plan = execution::Plan::make(stages.named.problem, stages.order, retain);
-  if (!plan)
-    return of_file(ErrorKind::Input, file, "its values need more than 2^50 bytes together",
-                   "partition the model for smaller sizes");
-  return std::make_shared<const execution::Plan>(*std::move(plan));
 }
 
 }  // namespace
@@ -48,40 +40,62 @@ Status Engine::open(const std::string& path, const EngineOptions& options) {
   if (!runtime) return runtime.errors();
 
   // The threads of all sessions that may run at once do not exceed the cores.
-  const bool is_sync = options.mode == Mode::Sync;
-  std::size_t running = 0;
-  for (Index d = 0; d < workers_.size(); ++d)
-    if (std::ranges::any_of(manifest_.subgraphs, [d](const deploy::Subgraph& s) { return s.device == d; }))
-      running += workers_[d];
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const auto threads = static_cast<int>(std::max<std::size_t>(1, cores / std::max<std::size_t>(1, running)));
+  const auto threads =
+      static_cast<int>(std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers_in_use())));
   sessions_ = std::make_unique<Sessions>(
       *runtime, folder_of(path), std::vector<int>(manifest_.devices.size(), threads), options.optimize);
-  const std::string& out_file = manifest_.files.front().path;
-  Result<Stages> parts = load_stages(*sessions_, manifest_, manifest_, out_file);
-  if (!parts) return parts.errors();
-  parts_ = *std::move(parts);
-  auto plan = plan_of(parts_, options.retain, path);
-  if (!plan) return plan.errors();
-  plan_ = *std::move(plan);
-  if (options.has_fallback || options.loads_whole) {
-    Result<Stages> whole = load_whole(*sessions_, manifest_, out_file);
-    if (!whole) return whole.errors();
-    whole_ = *std::move(whole);
-  }
-  if (options.has_fallback) {
-    auto whole_plan = plan_of(*whole_, options.retain, path);
-    if (!whole_plan) return whole_plan.errors();
-    whole_plan_ = *std::move(whole_plan);
-  }
+  if (Status opened = open_models(options); !opened) return opened;
+  const bool is_sync = options.mode == Mode::Sync;
   limits_.retries = options.retries;
   limits_.in_order = is_sync;
   limits_.in_flight = options.mode != Mode::Overlap ? 1 : options.in_flight;
   if (limits_.in_flight == 0) limits_.in_flight = usual_window();
-  devices_ = std::make_unique<RuntimeDevices>(manifest_.devices.size(), manifest_.subgraphs.size());
+  planned_.assign(manifest_.devices.size(), 0);
   pool_ = std::make_unique<execution::Pool>(
       execution::Pool::Options{.limits = limits_, .workers = workers_, .one_thread = is_sync}, *devices_);
   return Done{};
+}
+
+Status Engine::open_models(const EngineOptions& options) {
+  std::size_t clocks = 0;
+  const auto add = [&](const RunnableModel& model) -> Status {
+    Result<Stages> stages = load_stages(*sessions_, manifest_, model);
+    if (!stages) return stages.errors();
+    const std::size_t count = stages->stages.size();
+    models_.push_back({std::make_unique<PlannedModel>(*std::move(stages), options.retain), clocks});
+    clocks += count;
+    return Done{};
+  };
+  const RunnableModel out = runnable_out(manifest_);
+  if (Status added = add(out); !added) return added;
+  if (manifest_.buckets && !manifest_.buckets->models.empty()) {
+    Result<BucketRequests> buckets = BucketRequests::make(manifest_);
+    if (!buckets) return buckets.errors();
+    buckets_.emplace(*std::move(buckets));
+    for (std::size_t i = 0; i < manifest_.buckets->models.size(); ++i)
+      if (Status added = add(runnable_bucket(manifest_, i)); !added) return added;
+  }
+  has_fallback_ = options.has_fallback;
+  if (has_fallback_ || options.loads_whole) {
+    Result<Stages> whole = load_whole(*sessions_, manifest_, out);
+    if (!whole) return whole.errors();
+    whole_ = std::make_unique<PlannedModel>(*std::move(whole), options.retain);
+  }
+  devices_ = std::make_unique<RuntimeDevices>(manifest_.devices.size(), clocks);
+  return Done{};
+}
+
+// Threads of devices that have subgraphs.
+std::size_t Engine::workers_in_use() const {
+  std::vector<bool> is_used(workers_.size());
+  for (const deploy::Subgraph& s : manifest_.subgraphs) is_used[s.device] = true;
+  if (manifest_.buckets)
+    for (const deploy::BucketModel& m : manifest_.buckets->models)
+      for (const deploy::Subgraph& s : m.subgraphs) is_used[s.device] = true;
+  std::size_t out = 0;
+  for (Index d = 0; d < workers_.size(); ++d) out += is_used[d] ? workers_[d] : 0;
+  return out;
 }
 
 Status Engine::read_options(const EngineOptions& options) {
@@ -126,40 +140,67 @@ Status Engine::check_files(const std::string& path) const {
 }
 
 // As many requests as there are subgraphs on the longest way, and one more; fewer where a device has no
-// memory for so many.
+// memory for so many of those whose sizes are known without a request.
 std::size_t Engine::usual_window() const {
-  std::uint64_t out = plan_->longest_way() + 1;
-  for (Index d = 0; d < limits_.devices.size(); ++d) {
-    const std::optional<std::uint64_t>& budget = limits_.devices[d].budget;
-    if (!budget) continue;
-    const auto account = schedule::account(parts_.named.problem, parts_.order, d);
-    if (account && account->peak > 0) out = std::min(out, *budget / account->peak);
+  std::uint64_t out = 1, most = std::numeric_limits<std::uint64_t>::max();
+  for (const Model& m : models_) {
+    const auto plan = m.planned->plan({});
+    if (!plan) continue;  // its requests will be refused
+    out = std::max<std::uint64_t>(out, (*plan)->plan->longest_way() + 1);
+    for (Index d = 0; d < limits_.devices.size(); ++d) {
+      const std::optional<std::uint64_t>& budget = limits_.devices[d].budget;
+      const std::optional<std::uint64_t>& peak = (*plan)->peaks[d];
+      if (budget && peak.value_or(0) > 0) most = std::min(most, *budget / *peak);
+    }
   }
-  return static_cast<std::size_t>(std::max<std::uint64_t>(1, out));
+  return static_cast<std::size_t>(std::max<std::uint64_t>(1, std::min(out, most)));
 }
 
-// By input of the network; null for one that is not given.
-Result<std::vector<RuntimeValue>> Engine::values_of(const std::vector<NamedValue>& inputs) const {
-  const std::vector<deploy::NetworkValue>& wanted = manifest_.network.inputs;
-  const auto refused = [&](std::string what, std::string remedy) {
-    return Error{ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
-  };
+// By input of a model; null for one that is not given.
+Result<std::vector<RuntimeValue>> Engine::values_of(std::vector<NamedValue> inputs,
+                                                    const std::vector<deploy::NetworkValue>& wanted) const {
   std::vector<RuntimeValue> out(wanted.size());
-  std::vector<bool> given(wanted.size());
-  for (const NamedValue& v : inputs) {
+  for (NamedValue& v : inputs) {
     const auto at = std::ranges::find(wanted, v.name, &deploy::NetworkValue::name);
-    if (at == wanted.end())
-      return refused("the network has no input '" + v.name + "'", "see \"network\" of the manifest");
-    const auto i = static_cast<std::size_t>(at - wanted.begin());
-    if (given[i]) return refused("the input '" + v.name + "' is given twice", "give it once");
-    given[i] = true;
-    auto value = sessions_->runtime()->make_value(std::make_shared<const HostValue>(v.value));
+    if (at == wanted.end()) continue;  // an extra input that the model does not read
+    auto value = sessions_->runtime()->make_value(std::make_shared<const HostValue>(std::move(v.value)));
     if (!value) return value.errors();
-    out[i] = *std::move(value);
+    out[static_cast<std::size_t>(at - wanted.begin())] = *std::move(value);
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (!given[i] && !wanted[i].optional)
-      return refused("the input '" + wanted[i].name + "' is not given", "give a value for it");
+  return out;
+}
+
+Result<Engine::Routed> Engine::route(const std::vector<NamedValue>& inputs) const {
+  Result<Extents> extents = check_inputs(manifest_.network, inputs);
+  if (!extents) return extents.errors();
+  Routed out;
+  out.extents = *std::move(extents);
+  auto given = values_of(inputs, manifest_.network.inputs);
+  if (!given) return given.errors();
+  if (whole_) {
+    auto plan = whole_->plan(out.extents);
+    if (!plan) return plan.errors();
+    out.whole_plan = *std::move(plan);
+    out.whole_inputs = *given;
+  }
+  out.inputs = *std::move(given);
+  Extents at = out.extents;
+  // Where no extents of the promised ranges give these shapes, the request is for OUT.
+  if (buckets_)
+    if (Result<Extents> promised = buckets_->extents(inputs))
+      if (const auto model = buckets_->choose(*promised)) {
+        out.model = *model + 1;
+        out.extents = *std::move(promised);
+        auto padded = buckets_->pad(inputs, out.extents, *model);
+        if (!padded) return padded.errors();
+        auto values = values_of(*std::move(padded), models_[out.model].planned->stages().inputs);
+        if (!values) return values.errors();
+        out.inputs = *std::move(values);
+        at = buckets_->padded(out.extents, *model);
+      }
+  auto plan = models_[out.model].planned->plan(at);
+  if (!plan) return plan.errors();
+  out.plan = *std::move(plan);
   return out;
 }
 
@@ -173,33 +214,69 @@ Result<std::vector<NamedValue>> Engine::named_outputs(const std::vector<RuntimeV
   return out;
 }
 
+Result<std::vector<NamedValue>> Engine::true_outputs(const std::vector<RuntimeValue>& values,
+                                                     const Sent& sent, execution::Way way) const {
+  auto outputs = named_outputs(values);
+  if (!outputs || way != execution::Way::Devices || sent.model == 0) return outputs;
+  return buckets_->cut(*std::move(outputs), sent.extents, sent.model - 1);
+}
+
 Result<execution::Sequence> Engine::submit(const std::vector<NamedValue>& inputs,
                                            std::chrono::nanoseconds timeout) {
-  auto values = values_of(inputs);
-  if (!values) return values.errors();
+  auto routed = route(inputs);
+  if (!routed) return routed.errors();
   const execution::Sequence request = pool_->reserve();
-  devices_->add(request, parts_, whole_ ? &*whole_ : nullptr, *std::move(values));
-  pool_->submit(request, {.plan = plan_, .fallback = whole_plan_, .deadline = 0}, timeout);
+  {
+    const std::lock_guard lock(mutex_);
+    sent_[request] = {routed->model, std::move(routed->extents)};
+    for (Index d = 0; d < planned_.size(); ++d) {
+      const std::optional<std::uint64_t>& peak = routed->plan->peaks[d];
+      planned_[d] = planned_[d] && peak ? std::optional(std::max(*planned_[d], *peak)) : std::nullopt;
+    }
+  }
+  devices_->add(request, {.parts = &models_[routed->model].planned->stages(),
+                          .inputs = std::move(routed->inputs),
+                          .whole = whole_ ? &whole_->stages() : nullptr,
+                          .whole_inputs = std::move(routed->whole_inputs),
+                          .first_clock = models_[routed->model].first_clock});
+  pool_->submit(request,
+                {.plan = routed->plan->plan,
+                 .fallback = has_fallback_ ? routed->whole_plan->plan : nullptr,
+                 .deadline = 0},
+                timeout);
   return request;
+}
+
+std::optional<std::uint64_t> Engine::planned_peak(Index device) const {
+  const std::lock_guard lock(mutex_);
+  return planned_[device];
 }
 
 Answer Engine::wait(execution::Sequence request) {
   execution::Pool::Ended ended = pool_->wait(request);
+  Sent sent;
+  {
+    const std::lock_guard lock(mutex_);
+    sent = std::move(sent_.extract(request).mapped());
+  }
   Answer out;
   out.state = ended.state;
   out.way = ended.way;
+  out.model = sent.model;
   out.retries = ended.retries;
   out.latency = std::chrono::nanoseconds(ended.ended - ended.submitted);
   out.error = std::move(ended.error);
   if (ended.failure.kind == execution::FailureKind::Misfit)
     out.error = Error{ErrorKind::Limit,
                       {},
-                      "subgraph '" + manifest_.subgraphs[ended.failure.subgraph].id +
+                      "subgraph '" +
+                          (ended.way == execution::Way::Fallback ? whole_->stages() : model(sent.model))
+                              .ids[ended.failure.subgraph] +
                           "' needs more memory than its device has for tensors",
                       "raise the budget, or let the fallback answer"};
   const std::vector<RuntimeValue> values = devices_->take(ended);
   if (ended.state != execution::RequestState::Done) return out;
-  Result<std::vector<NamedValue>> outputs = named_outputs(values);
+  Result<std::vector<NamedValue>> outputs = true_outputs(values, sent, ended.way);
   if (outputs) {
     out.outputs = *std::move(outputs);
   } else {
@@ -211,20 +288,23 @@ Answer Engine::wait(execution::Sequence request) {
 
 Result<std::vector<NamedValue>> Engine::run_alone(const std::vector<NamedValue>& inputs,
                                                   execution::Way way) const {
-  const Stages& stages = way == execution::Way::Devices ? parts_ : *whole_;
-  auto given = values_of(inputs);
-  if (!given) return given.errors();
+  const auto routed = route(inputs);
+  if (!routed) return routed.errors();
+  const bool is_whole = way == execution::Way::Fallback;
+  const Stages& stages = is_whole ? whole_->stages() : model(routed->model);
+  const std::vector<RuntimeValue>& given = is_whole ? routed->whole_inputs : routed->inputs;
   std::vector<RuntimeValue> values(stages.named.values.size());
   for (std::size_t v = 0; v < values.size(); ++v)
-    if (const auto input = stages.input_of[v]) values[v] = (*given)[*input];
+    if (const auto input = stages.input_of[v]) values[v] = given[*input];
   for (const Index s : stages.order) {
     const Stage& stage = stages.stages[s];
     if (!stage.session) continue;
     auto results = stage.session->run(feeds_of(stage, values));
     if (!results) return results.errors();
-    for (std::size_t i = 0; i < stage.made.size(); ++i) values[stage.made[i]] = std::move((*results)[i]);
+    for (std::size_t i = 0; i < stage.made.size(); ++i)
+      if (stage.made[i]) values[*stage.made[i]] = std::move((*results)[i]);
   }
-  return named_outputs(outputs_of(stages, *given, values));
+  return true_outputs(outputs_of(stages, given, values), {routed->model, routed->extents}, way);
 }
 
 }  // namespace graphopt::runner

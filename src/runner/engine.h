@@ -3,7 +3,9 @@
 // Problem: a manifest says how parts belong together; somebody has to obey it, and several requests at once
 // keep several devices busy. Method: load() checks the files against the manifest and opens a session for
 // each content; submit() hands a request to a pool of threads (execution/pool.h), which knows what may run
-// when and what each device's memory holds; wait() returns the outputs.
+// when and what each device's memory holds; wait() returns the outputs. With buckets a request runs in the
+// smallest model that holds it, on padded inputs, and its outputs are cut; without such a model, and where
+// parts fail, it runs in OUT.
 //
 //   Engine::load("net.manifest.json", {})  ->  submit({{"x", ...}})  ->  wait(...)  =>  {{"y", ...}}
 #pragma once
@@ -19,6 +21,8 @@
 #include <vector>
 
 #include "execution/pool.h"
+#include "runner/bucket_request.h"
+#include "runner/planned_model.h"
 #include "runner/runtime_devices.h"
 #include "runtime/inputs.h"
 
@@ -47,6 +51,7 @@ struct EngineOptions {
 struct Answer {
   execution::RequestState state = execution::RequestState::Done;
   execution::Way way = execution::Way::Devices;
+  std::size_t model = 0;            // in whose parts it ran, of Engine::models()
   std::vector<NamedValue> outputs;  // in the order of the network's; empty unless it is Done
   std::optional<Error> error;       // why it is not, or why it was answered by the fallback
   std::uint64_t retries = 0;
@@ -64,7 +69,9 @@ class Engine {
 
   const deploy::Manifest& manifest() const { return manifest_; }
   std::size_t in_flight() const { return limits_.in_flight; }
-  bool has_sizes() const { return plan_->has_sizes(); }  // bytes of all values are known
+  // OUT in its parts, and then the models of buckets, in the order of the manifest.
+  std::size_t models() const { return models_.size(); }
+  const Stages& model(std::size_t at) const { return models_[at].planned->stages(); }
   std::size_t workers(Index device) const { return workers_[device]; }
   std::string runtime() const { return sessions_->runtime()->version(); }
   std::size_t sessions() const { return sessions_->loaded(); }
@@ -78,34 +85,65 @@ class Engine {
   Answer wait(execution::Sequence request);
   void cancel(execution::Sequence request) { pool_->cancel(request); }
 
-  // Runs a request by itself, on the thread of the caller, one subgraph after the other: on the parts, or on
-  // OUT as a whole, which was loaded if the options say so. Not counted. For comparisons.
+  // Runs a request by itself, on the thread of the caller, one subgraph after the other: in the parts of its
+  // model, or in OUT as a whole, which was loaded if the options say so. Not counted. For comparisons.
   Result<std::vector<NamedValue>> run_alone(const std::vector<NamedValue>& inputs, execution::Way way) const;
 
   execution::DeviceCounts counts(Index device) const { return pool_->counts(device); }
   // Of all runs of a subgraph so far, those of the fallback apart.
-  RuntimeDevices::Times times(Index subgraph) const { return devices_->times(subgraph); }
-  const Stages& parts() const { return parts_; }
+  RuntimeDevices::Times times(std::size_t model, Index subgraph) const {
+    return devices_->times(models_[model].first_clock + subgraph);
+  }
   std::optional<std::uint64_t> budget(Index device) const { return limits_.devices[device].budget; }
+  // Of all requests so far: the greatest peak of one that runs alone; none: not known of each.
+  std::optional<std::uint64_t> planned_peak(Index device) const;
 
  private:
+  struct Model {
+    std::unique_ptr<PlannedModel> planned;
+    std::size_t first_clock = 0;
+  };
+  // A request, ready to be run.
+  struct Routed {
+    std::size_t model = 0;
+    Extents extents;  // of the request
+    std::vector<RuntimeValue> inputs, whole_inputs;
+    std::shared_ptr<const SizedPlan> plan, whole_plan;
+  };
+  // What is to be done with the outputs of a request.
+  struct Sent {
+    std::size_t model = 0;
+    Extents extents;
+  };
+
   Engine() = default;
   Status open(const std::string& path, const EngineOptions& options);
+  Status open_models(const EngineOptions& options);
   Status check_files(const std::string& path) const;
   Status read_options(const EngineOptions& options);
   std::size_t usual_window() const;
-  Result<std::vector<RuntimeValue>> values_of(const std::vector<NamedValue>& inputs) const;
+  std::size_t workers_in_use() const;
+  Result<Routed> route(const std::vector<NamedValue>& inputs) const;
+  Result<std::vector<RuntimeValue>> values_of(std::vector<NamedValue> inputs,
+                                              const std::vector<deploy::NetworkValue>& wanted) const;
   Result<std::vector<NamedValue>> named_outputs(const std::vector<RuntimeValue>& values) const;
+  // Cuts what a model of a bucket made.
+  Result<std::vector<NamedValue>> true_outputs(const std::vector<RuntimeValue>& values, const Sent& sent,
+                                               execution::Way way) const;
 
   deploy::Manifest manifest_;
   execution::Limits limits_;
   std::vector<std::size_t> workers_;  // by device
   std::unique_ptr<Sessions> sessions_;
-  Stages parts_;
-  std::optional<Stages> whole_;
-  std::shared_ptr<const execution::Plan> plan_, whole_plan_;
+  std::vector<Model> models_;
+  std::optional<BucketRequests> buckets_;
+  std::unique_ptr<PlannedModel> whole_;
+  bool has_fallback_ = false;
   std::unique_ptr<RuntimeDevices> devices_;
-  std::unique_ptr<execution::Pool> pool_;  // gone before what it uses
+  mutable std::mutex mutex_;
+  std::map<execution::Sequence, Sent> sent_;           // guarded by the mutex, as are the next ones
+  std::vector<std::optional<std::uint64_t>> planned_;  // by device: planned_peak()
+  std::unique_ptr<execution::Pool> pool_;              // gone before what it uses
 };
 
 }  // namespace graphopt::runner

@@ -11,14 +11,12 @@ using execution::Sequence;
 using execution::Task;
 using execution::Way;
 
-void RuntimeDevices::add(Sequence request, const Stages& parts, const Stages* whole,
-                         std::vector<RuntimeValue> inputs) {
+void RuntimeDevices::add(Sequence request, Entry entry) {
   auto live = std::make_shared<Live>();
-  live->parts = &parts;
-  live->whole = whole;
-  live->inputs = std::move(inputs);
+  live->entry = std::move(entry);
   const std::size_t values =
-      std::max(parts.named.values.size(), whole != nullptr ? whole->named.values.size() : 0);
+      std::max(live->entry.parts->named.values.size(),
+               live->entry.whole != nullptr ? live->entry.whole->named.values.size() : 0);
   live->outside.resize(values);
   live->on.assign(devices_, std::vector<RuntimeValue>(values));
   const std::unique_lock lock(mutex_);
@@ -31,9 +29,9 @@ std::vector<RuntimeValue> RuntimeDevices::take(const execution::Scheduler::Ended
     const std::unique_lock lock(mutex_);
     live = std::move(live_.extract(ended.request).mapped());
   }
-  const Stages& stages = stages_of(*live, ended.way);
+  const Stages& stages = live->stages(ended.way);
   if (ended.state != execution::RequestState::Done) return std::vector<RuntimeValue>(stages.outputs.size());
-  return outputs_of(stages, live->inputs, live->outside);
+  return outputs_of(stages, live->inputs(ended.way), live->outside);
 }
 
 std::shared_ptr<RuntimeDevices::Live> RuntimeDevices::find(Sequence request) const {
@@ -50,14 +48,14 @@ RuntimeDevices::Outcome RuntimeDevices::store(Sequence request, Way, Index value
 
 RuntimeDevices::Outcome RuntimeDevices::load(Sequence request, Way way, Index value, Index device) {
   const auto live = find(request);
-  const std::optional<Index> input = stages_of(*live, way).input_of[value];
-  live->on[device][value] = input ? live->inputs[*input] : live->outside[value];
+  const std::optional<Index> input = live->stages(way).input_of[value];
+  live->on[device][value] = input ? live->inputs(way)[*input] : live->outside[value];
   return {};
 }
 
 RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
   const auto live = find(task.request);
-  const Stage& stage = stages_of(*live, task.way).stages[task.subgraph];
+  const Stage& stage = live->stages(task.way).stages[task.subgraph];
   if (!stage.session) return {};
   std::vector<RuntimeValue>& memory = live->on[task.device];
   const RuntimeSession::Feeds feeds = feeds_of(stage, memory);
@@ -68,18 +66,20 @@ RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
   }
   const auto begin = std::chrono::steady_clock::now();
   auto results = stage.session->run(feeds, &run);
-  if (task.way == Way::Devices) times_[task.subgraph].add(std::chrono::steady_clock::now() - begin);
+  if (task.way == Way::Devices)
+    times_[live->entry.first_clock + task.subgraph].add(std::chrono::steady_clock::now() - begin);
   {
     const std::lock_guard lock(live->mutex);
     live->runs.erase(&run);
   }
   if (!results) return Fault{results.error(), false};
-  for (std::size_t i = 0; i < stage.made.size(); ++i) memory[stage.made[i]] = std::move((*results)[i]);
+  for (std::size_t i = 0; i < stage.made.size(); ++i)
+    if (stage.made[i]) memory[*stage.made[i]] = std::move((*results)[i]);
   return {};
 }
 
-RuntimeDevices::Times RuntimeDevices::times(Index subgraph) const {
-  const Clocked& t = times_[subgraph];
+RuntimeDevices::Times RuntimeDevices::times(std::size_t clock) const {
+  const Clocked& t = times_[clock];
   return {t.runs, std::chrono::nanoseconds(t.sum), std::chrono::nanoseconds(t.most)};
 }
 

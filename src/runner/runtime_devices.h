@@ -25,13 +25,19 @@ namespace graphopt::runner {
 
 class RuntimeDevices : public execution::Devices {
  public:
-  // How many there are.
+  // How many there are: devices, and subgraphs of all models.
   RuntimeDevices(std::size_t devices, std::size_t subgraphs) : devices_(devices), times_(subgraphs) {}
 
-  // What a request runs on. Both outlive it; `whole` may be null. `inputs`: by input of the network, null for
-  // one that is left to its default.
-  void add(execution::Sequence request, const Stages& parts, const Stages* whole,
-           std::vector<RuntimeValue> inputs);
+  // What a request runs in. The stages outlive it. Inputs are by input of the model, null for one that is
+  // left to its default.
+  struct Entry {
+    const Stages* parts = nullptr;
+    std::vector<RuntimeValue> inputs;
+    const Stages* whole = nullptr;  // of the fallback; may be null
+    std::vector<RuntimeValue> whole_inputs;
+    std::size_t first_clock = 0;  // of the parts' subgraphs
+  };
+  void add(execution::Sequence request, Entry entry);
   // Removes a request that has ended, and returns its outputs, by output of the network; all are null
   // where it is not Done.
   std::vector<RuntimeValue> take(const execution::Scheduler::Ended& ended);
@@ -40,7 +46,9 @@ class RuntimeDevices : public execution::Devices {
     std::uint64_t runs = 0;
     std::chrono::nanoseconds sum{0}, most{0};
   };
-  Times times(Index subgraph) const;  // of its runs so far, those that failed too
+  // Of the runs of a subgraph so far, those that failed too. `clock`: first_clock of its model, and its
+  // index.
+  Times times(std::size_t clock) const;
 
   Outcome store(execution::Sequence request, execution::Way way, Index value, Index device) override;
   Outcome load(execution::Sequence request, execution::Way way, Index value, Index device) override;
@@ -50,17 +58,20 @@ class RuntimeDevices : public execution::Devices {
 
  private:
   struct Live {
-    const Stages* parts = nullptr;
-    const Stages* whole = nullptr;
-    std::vector<RuntimeValue> inputs, outside;
+    Entry entry;
+    std::vector<RuntimeValue> outside;
     std::vector<std::vector<RuntimeValue>> on;  // by device, then by value
     std::mutex mutex;
     std::set<RuntimeRun*> runs;  // guarded by the mutex
+
+    const Stages& stages(execution::Way way) const {
+      return way == execution::Way::Devices ? *entry.parts : *entry.whole;
+    }
+    const std::vector<RuntimeValue>& inputs(execution::Way way) const {
+      return way == execution::Way::Devices ? entry.inputs : entry.whole_inputs;
+    }
   };
   std::shared_ptr<Live> find(execution::Sequence request) const;
-  static const Stages& stages_of(const Live& live, execution::Way way) {
-    return way == execution::Way::Devices ? *live.parts : *live.whole;
-  }
 
   struct Clocked {
     std::atomic<std::uint64_t> runs = 0;
@@ -69,7 +80,7 @@ class RuntimeDevices : public execution::Devices {
   };
 
   const std::size_t devices_;
-  std::vector<Clocked> times_;  // by subgraph of the parts
+  std::vector<Clocked> times_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<execution::Sequence, std::shared_ptr<Live>> live_;
 };

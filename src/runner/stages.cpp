@@ -14,19 +14,23 @@ Index host_of(const deploy::Manifest& manifest) {
                             manifest.devices.begin());
 }
 
-// The network as one subgraph.
-deploy::PartitionedNetwork whole_of(const deploy::Manifest& manifest) {
+// A model as one subgraph. Its values have the sizes that they have between the parts. An output that is an
+// input is none of what it makes.
+deploy::PartitionedNetwork whole_of(const deploy::Manifest& manifest, const RunnableModel& model) {
   deploy::PartitionedNetwork out;
   out.partition.order = {0};
+  out.schedule = model.network->schedule;
   deploy::Subgraph& one = out.subgraphs.emplace_back();
   one.id = "whole";
   one.device = host_of(manifest);
-  for (const deploy::NetworkValue& v : manifest.network.inputs) {
+  one.file = model.file;
+  for (const deploy::NetworkValue& v : model.inputs) {
     deploy::PortIn& port = one.inputs.emplace_back();
     port.name = v.name;
     port.type = v.type;
   }
   for (const deploy::NetworkValue& v : manifest.network.outputs) {
+    if (std::ranges::find(model.inputs, v.name, &deploy::NetworkValue::name) != model.inputs.end()) continue;
     deploy::PortOut& port = one.outputs.emplace_back();
     port.name = v.name;
     port.type = v.type;
@@ -35,7 +39,7 @@ deploy::PartitionedNetwork whole_of(const deploy::Manifest& manifest) {
   return out;
 }
 
-// Sizes as far as the manifest says them as numbers.
+// Sizes as the manifest says them.
 deploy::ScheduleFigures figures_of(const deploy::Manifest& manifest,
                                    const deploy::PartitionedNetwork& network) {
   deploy::ScheduleFigures out;
@@ -52,25 +56,28 @@ deploy::ScheduleFigures figures_of(const deploy::Manifest& manifest,
 }
 
 // Fills in all but the sessions.
-Stages described(const deploy::Manifest& manifest, const deploy::PartitionedNetwork& network) {
+Stages described(const deploy::Manifest& manifest, const deploy::PartitionedNetwork& network,
+                 const RunnableModel& model) {
   Stages out;
+  out.file = model.file;
+  out.inputs = model.inputs;
   out.named = deploy::schedule_problem(network, manifest.devices.size(), figures_of(manifest, network));
   out.order = network.partition.order;
-  std::map<std::string, Index> value;
+  out.stages.resize(network.subgraphs.size());
+  for (const deploy::Subgraph& s : network.subgraphs) out.ids.push_back(s.id);
+  std::map<std::string, Index> value, input;
   for (Index v = 0; v < out.named.values.size(); ++v) value[out.named.values[v].name] = v;
+  for (Index i = 0; i < out.inputs.size(); ++i) input[out.inputs[i].name] = i;
   out.input_of.resize(out.named.values.size());
-  for (Index i = 0; i < manifest.network.inputs.size(); ++i)
-    if (const auto v = value.find(manifest.network.inputs[i].name);
-        v != value.end() && !out.named.problem.values[v->second].from)
+  for (const auto& [name, i] : input)
+    if (const auto v = value.find(name); v != value.end() && !out.named.problem.values[v->second].from)
       out.input_of[v->second] = i;
   for (const deploy::NetworkValue& o : manifest.network.outputs) {
     const auto v = value.find(o.name);
-    const bool is_made = v != value.end() && out.named.problem.values[v->second].from;
-    const auto input = std::ranges::find(manifest.network.inputs, o.name, &deploy::NetworkValue::name);
+    const auto i = input.find(o.name);
     Stages::Output& output = out.outputs.emplace_back();
-    if (is_made) output.value = v->second;
-    else if (input != manifest.network.inputs.end())
-      output.input = static_cast<Index>(input - manifest.network.inputs.begin());
+    if (v != value.end() && out.named.problem.values[v->second].from) output.value = v->second;
+    else if (i != input.end()) output.input = i->second;
   }
   return out;
 }
@@ -92,22 +99,28 @@ Status add_session(Stages& to, Index subgraph, const deploy::Subgraph& from, con
     stage.inputs.push_back(loaded.inputs[i]);
     stage.fed.push_back(s.inputs[i]);
   }
+  std::size_t made = 0;
   for (const std::string& name : loaded.session->outputs()) {
     const auto at = std::ranges::find(loaded.outputs, name);
-    if (at == loaded.outputs.end()) return differs("it does not name the output '" + name + "'");
-    stage.made.push_back(s.outputs[static_cast<std::size_t>(at - loaded.outputs.begin())]);
+    const bool is_named = at != loaded.outputs.end();
+    if (!is_named && std::ranges::find(loaded.inputs, name) == loaded.inputs.end())
+      return differs("it does not name the output '" + name + "'");
+    stage.made.push_back(is_named
+                             ? std::optional(s.outputs[static_cast<std::size_t>(at - loaded.outputs.begin())])
+                             : std::nullopt);
+    made += is_named ? 1U : 0U;
   }
-  if (stage.made.size() != s.outputs.size()) return differs("it names outputs that the model does not have");
+  if (made != s.outputs.size()) return differs("it names outputs that the model does not have");
   stage.session = loaded.session;
   return Done{};
 }
 
 // Outputs that no subgraph makes are inputs, whose default counts where they are not given, or constants.
-Status add_constants(Stages& to, const deploy::Manifest& manifest, const Sessions& sessions,
-                     const std::string& file) {
+Status add_constants(Stages& to, const deploy::Manifest& manifest, const Sessions& sessions) {
+  const std::string& file = to.file;
   const auto wanted = [&](std::size_t i) {
     const Stages::Output& o = to.outputs[i];
-    return !o.value && (!o.input || manifest.network.inputs[*o.input].optional);
+    return !o.value && (!o.input || to.inputs[*o.input].optional);
   };
   const auto count = to.outputs.size();
   if (std::ranges::none_of(std::views::iota(std::size_t{0}, count), wanted)) return Done{};
@@ -144,6 +157,22 @@ Status add_constants(Stages& to, const deploy::Manifest& manifest, const Session
 }
 
 }  // namespace
+
+RunnableModel runnable_out(const deploy::Manifest& manifest) {
+  return {&manifest, manifest.files.front().path, manifest.network.inputs};
+}
+
+RunnableModel runnable_bucket(const deploy::Manifest& manifest, std::size_t model) {
+  const deploy::BucketModel& bucket = manifest.buckets->models[model];
+  RunnableModel out{&bucket, bucket.file, manifest.network.inputs};
+  for (const deploy::Buckets::ExtraInput& extra : manifest.buckets->extra_inputs) {
+    deploy::NetworkValue& value = out.inputs.emplace_back();
+    value.name = extra.name;
+    value.type.dtype = DType::Int64;
+    value.type.shape.emplace();
+  }
+  return out;
+}
 
 RuntimeSession::Feeds feeds_of(const Stage& stage, const std::vector<RuntimeValue>& values) {
   RuntimeSession::Feeds out;
@@ -183,12 +212,11 @@ Result<Sessions::Loaded> Sessions::load(const deploy::Subgraph& subgraph) {
   return out;
 }
 
-Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
-                           const deploy::PartitionedNetwork& network, const std::string& file) {
+Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest, const RunnableModel& model) {
+  const deploy::PartitionedNetwork& network = *model.network;
   const auto has_file = [](const deploy::Subgraph& s) { return !s.file.empty(); };
-  if (!std::ranges::all_of(network.subgraphs, has_file)) return load_whole(sessions, manifest, file);
-  Stages out = described(manifest, network);
-  out.stages.resize(network.subgraphs.size());
+  if (!std::ranges::all_of(network.subgraphs, has_file)) return load_whole(sessions, manifest, model);
+  Stages out = described(manifest, network, model);
   for (Index s = 0; s < network.subgraphs.size(); ++s) {
     const deploy::Subgraph& from = network.subgraphs[s];
     if (from.outputs.empty()) continue;  // nothing needs a run of it
@@ -196,19 +224,17 @@ Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
     if (!loaded) return loaded.errors();
     if (Status added = add_session(out, s, from, *loaded); !added) return added.errors();
   }
-  if (Status added = add_constants(out, manifest, sessions, file); !added) return added.errors();
+  if (Status added = add_constants(out, manifest, sessions); !added) return added.errors();
   return out;
 }
 
-Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const std::string& file) {
-  deploy::PartitionedNetwork whole = whole_of(manifest);
-  deploy::Subgraph& one = whole.subgraphs.front();
-  one.file = file;
-  Stages out = described(manifest, whole);
-  out.stages.resize(1);
-  const auto loaded = sessions.load(one);
+Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const RunnableModel& model) {
+  const deploy::PartitionedNetwork whole = whole_of(manifest, model);
+  Stages out = described(manifest, whole, model);
+  const auto loaded = sessions.load(whole.subgraphs.front());
   if (!loaded) return loaded.errors();
-  if (Status added = add_session(out, 0, one, *loaded); !added) return added.errors();
+  if (Status added = add_session(out, 0, whole.subgraphs.front(), *loaded); !added) return added.errors();
+  if (Status added = add_constants(out, manifest, sessions); !added) return added.errors();
   return out;
 }
 

@@ -22,19 +22,34 @@ namespace graphopt::runner {
 
 using deploy::Index;
 
+// What a manifest has to be run: OUT in its parts, or the model of a bucket in its parts. It refers to the
+// manifest.
+struct RunnableModel {
+  const deploy::PartitionedNetwork* network = nullptr;
+  std::string file;
+  std::vector<deploy::NetworkValue> inputs;  // of the network, and those that models of buckets have beside
+};
+RunnableModel runnable_out(const deploy::Manifest& manifest);
+// Precondition: the manifest has buckets, with that many models.
+RunnableModel runnable_bucket(const deploy::Manifest& manifest, std::size_t model);
+
 // The session of one subgraph. Values are those of Stages::named.
 struct Stage {
   std::shared_ptr<const RuntimeSession> session;  // null: it makes nothing, and is not run
   std::vector<std::string> inputs;                // names that the session reads, and
   std::vector<Index> fed;                         // the values for them
-  std::vector<Index> made;                        // the values by output of the session
+  // By output of the session: the value; none for an output that is one of its inputs.
+  std::vector<std::optional<Index>> made;
 };
 
 struct Stages {
+  std::string file;              // of the model
+  std::vector<std::string> ids;  // by subgraph
   deploy::ScheduleProblem named;
   schedule::Order order;
   std::vector<Stage> stages;                   // by subgraph
-  std::vector<std::optional<Index>> input_of;  // by value: an input of the network
+  std::vector<deploy::NetworkValue> inputs;    // of the model
+  std::vector<std::optional<Index>> input_of;  // by value: an input of the model
   struct Output {
     std::optional<Index> value;  // that a subgraph makes; none: it is an input of the network, or
     std::optional<Index> input;
@@ -77,15 +92,13 @@ class Sessions {
 
 // What the session of a stage is fed with, of all values.
 RuntimeSession::Feeds feeds_of(const Stage& stage, const std::vector<RuntimeValue>& values);
-// Returns the outputs of the network, of its inputs and of all values.
+// Returns the outputs of the network, of the model's inputs and of all values.
 std::vector<RuntimeValue> outputs_of(const Stages& stages, const std::vector<RuntimeValue>& inputs,
                                      const std::vector<RuntimeValue>& values);
 
-// Loads the parts of a network, OUT or the model of a bucket; its `file` as a whole where the subgraphs have
-// no files. `host`: the device of the whole.
-Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
-                           const deploy::PartitionedNetwork& network, const std::string& file);
-// The whole model of a file on the host.
-Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const std::string& file);
+// Loads the parts of a model; its file as a whole on the host where they have no files.
+Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest, const RunnableModel& model);
+// Loads the file of a model as a whole, for the host.
+Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const RunnableModel& model);
 
 }  // namespace graphopt::runner

@@ -100,6 +100,33 @@ def test_a_list(tool, folder):
     expect(drawn == {p.name: p.read_bytes() for p in (folder / "again").glob("d.*.npz")}, "files differ")
 
 
+def test_buckets(tool, folder):
+    path = cut(tool, folder, MODEL, "--bucket", "N=2,4,8")
+    lines, feeds = [], {}
+    for i, rows in enumerate((1, 2, 3, 8, 9, 0)):
+        feeds[f"r{i}"] = arrays(i, rows)
+        np.savez(folder / f"in{i}.npz", **feeds[f"r{i}"])
+        lines.append({"id": f"r{i}", "inputs": f"in{i}.npz"})
+    (folder / "list.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    words = ["--requests", folder / "list.jsonl", "-o", folder / "results", "--json", "--check-sequential"]
+    for mode in ("overlap", "async1", "sync"):
+        report = report_of(tool("run", path, *words, "--mode", mode, "--check-whole"))
+        # 9 rows and none are for OUT.
+        expect([m["requests"] for m in report["models"]] == [2, 2, 1, 1], report["models"])
+        expect(report["models"][0]["file"] == "out.onnx" and report["requests"]["by_fallback"] == 0, report)
+        expect(report["checks"]["sequential"] == {"compared": 6, "different": 0}, report["checks"])
+        expect(report["checks"]["whole"] == {"compared": 6, "different": 0}, report["checks"])
+        for name, f in feeds.items():
+            close(np.load(folder / "results" / f"{name}.npz"), f)
+    for d in report["devices"]:  # the last mode is sync: one request at a time
+        expect(d["peak"] == d["planned_peak"] > 0, d)
+    # In OUT as a whole where no part fits; tensors without rows do.
+    report = report_of(tool("run", path, *words, "--budget", "npu=1"))
+    expect(report["requests"]["by_fallback"] == 5, report["requests"])
+    for name, f in feeds.items():
+        close(np.load(folder / "results" / f"{name}.npz"), f)
+
+
 def test_budgets(tool, folder):
     path = cut(tool, folder, MODEL.replace("float[N,4]", "float[16,4]").replace("int64[N]", "int64[16]"))
     words = ["--draw", "12", "--json", "--check-sequential", "--inflight", "4"]
@@ -161,6 +188,9 @@ def test_wrong_requests(tool, folder):
     (folder / "list.jsonl").write_text('{"id": "a", "inputs": "all.npz"}\n{"id": "b", "inputs": "few.npz"}\n')
     done = tool(*run, "--requests", folder / "list.jsonl", "-o", folder / "results")
     refused(done, USAGE, "'b'")
+    np.savez(folder / "rows.npz", x=arrays(1, 2)["x"], k=arrays(1, 3)["k"])
+    refused(tool(*run, "--input", folder / "rows.npz", "-o", folder / "y.npz"), USAGE, "'k'", "N")
+    expect(not (folder / "y.npz").exists(), "something was written")
     expect(not (folder / "results").exists(), "something was written")
 
 

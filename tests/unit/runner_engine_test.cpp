@@ -44,17 +44,22 @@ class RunnerEngine : public testing::Test {
     if (!runtime) GTEST_SKIP() << runtime.error().what;
     folder_ = fs::temp_directory_path() / ("graphopt_engine_" + std::to_string(::getpid()));
     fs::create_directories(folder_);
-    std::ofstream(folder_ / "m.onnx", std::ios::binary) << test::model_bytes(test::with_head(kModel));
     std::ofstream(folder_ / "npu.json") << R"({"format": "graphopt.device", "version": "1.0", "id": "npu",
       "kind": "npu", "profile": {"version": "1", "source": [{"document": "a test"}]},
       "rules": [{"op": "MatMul"}, {"op": "Relu"}, {"op": "Add"}, {"op": "Gemm"}]})";
     std::ofstream(folder_ / "cpu.json") << R"({"format": "graphopt.device", "version": "1.0", "id": "cpu",
       "kind": "cpu", "host": true, "profile": {"version": "1", "source": [{"document": "a test"}]},
       "rules": [{"op": "*"}]})";
+    ASSERT_NO_FATAL_FAILURE(cut(kModel));
+  }
+  // Writes the parts of a model, and with marks those of its buckets.
+  void cut(const char* text, const std::vector<std::string>& marks = {}) {
+    std::ofstream(folder_ / "m.onnx", std::ios::binary) << test::model_bytes(test::with_head(text));
     Options o;
     o.input = folder_ / "m.onnx";
     o.output = folder_ / "out.onnx";
     o.partition.devices = (folder_ / "npu.json").string() + "," + (folder_ / "cpu.json").string();
+    o.buckets.marks = marks;
     Observer quiet;
     const auto done = optimize(o, quiet);
     ASSERT_TRUE(done.ok()) << to_string(done.error());
@@ -97,10 +102,14 @@ TEST_F(RunnerEngine, AllModesGiveTheBytesOfSyncAndTheWholeModel) {
       RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
                            {.optimize = true, .threads = 1});
   ASSERT_TRUE(whole.ok()) << to_string(whole.error());
-  for (const Mode mode : {Mode::Sync, Mode::Async1, Mode::Overlap}) {
+  // The last one has no memory for any part: the fallback answers.
+  const std::pair<Mode, bool> ways[] = {
+      {Mode::Sync, true}, {Mode::Async1, true}, {Mode::Overlap, true}, {Mode::Overlap, false}};
+  for (const auto& [mode, in_parts] : ways) {
     EngineOptions o;
     o.mode = mode;
     o.workers = {{"npu", 2}};
+    if (!in_parts) o.budgets = {{"npu", 1}};
     auto engine = Engine::load(manifest(), o);
     ASSERT_TRUE(engine.ok()) << to_string(engine.error());
     EXPECT_GE((*engine)->manifest().subgraphs.size(), 6U);
@@ -117,7 +126,7 @@ TEST_F(RunnerEngine, AllModesGiveTheBytesOfSyncAndTheWholeModel) {
     for (std::size_t i = 37; i < 40; ++i) answers.push_back((*engine)->wait(requests[i]));
     for (std::size_t i = 0; i < answers.size(); ++i) {
       ASSERT_EQ(answers[i].state, execution::RequestState::Done) << problem(answers[i]);
-      EXPECT_EQ(answers[i].way, execution::Way::Devices);
+      EXPECT_EQ(answers[i].way == execution::Way::Devices, in_parts);
       const auto wanted = (*whole)->run(drawn(i));
       ASSERT_TRUE(wanted.ok()) << to_string(wanted.error());
       ASSERT_EQ(answers[i].outputs.size(), 5U);
@@ -132,22 +141,116 @@ TEST_F(RunnerEngine, AllModesGiveTheBytesOfSyncAndTheWholeModel) {
 }
 
 TEST_F(RunnerEngine, AFailingPartIsAnsweredByTheWholeModel) {
+  ASSERT_NO_FATAL_FAILURE(cut(R"(
+g (float[N,4] x, int64[M] at) => (float[M,4] y) { a = Relu (x)  b = Gather (a, at)  y = Relu (b) })"));
   EngineOptions o;
   o.in_flight = 2;
   auto engine = Engine::load(manifest(), o);
   ASSERT_TRUE(engine.ok()) << to_string(engine.error());
-  // A wrong width fails in both, and says why.
-  const auto bad = (*engine)->submit({{"x", tensor({1, 3}, {1, 2, 3})}});
-  ASSERT_TRUE(bad.ok());
-  const Answer answer = (*engine)->wait(*bad);
+  const auto request = [&](std::int64_t row) {
+    HostValue at;
+    at.kind = HostValue::Kind::Tensor;
+    at.dtype = DType::Int64;
+    at.dims = {1};
+    at.raw.assign(reinterpret_cast<const char*>(&row), sizeof row);
+    const auto sent = (*engine)->submit({{"x", tensor({1, 4}, {1, 2, 3, 4})}, {"at", at}});
+    EXPECT_TRUE(sent.ok());
+    return (*engine)->wait(*sent);
+  };
+  // A row that is not there fails in both, and says why.
+  const Answer answer = request(7);
   EXPECT_EQ(answer.state, execution::RequestState::Failed);
   EXPECT_EQ(answer.way, execution::Way::Fallback);
   ASSERT_TRUE(answer.error.has_value());
   EXPECT_EQ(answer.error->kind, ErrorKind::NotChecked);
   // What follows is not touched by it.
-  const auto good = (*engine)->submit(drawn(4));
-  ASSERT_TRUE(good.ok());
-  EXPECT_EQ((*engine)->wait(*good).state, execution::RequestState::Done);
+  EXPECT_EQ(request(0).state, execution::RequestState::Done);
+}
+
+// Sizes of open dims are formulas: with the extents of a request they are numbers, and a plan.
+TEST_F(RunnerEngine, PeaksOfRequestsAreThoseOfTheirExtents) {
+  EngineOptions o;
+  o.mode = Mode::Sync;
+  auto engine = Engine::load(manifest(), o);
+  ASSERT_TRUE(engine.ok()) << to_string(engine.error());
+  std::uint64_t before = 0;
+  for (const std::int64_t rows : {1, 3, 2, 50}) {
+    const auto sent =
+        (*engine)->submit({{"x", tensor({rows, 4}, std::vector<float>(static_cast<std::size_t>(rows) * 4))}});
+    ASSERT_TRUE(sent.ok()) << to_string(sent.error());
+    ASSERT_EQ((*engine)->wait(*sent).state, execution::RequestState::Done);
+    const auto planned = (*engine)->planned_peak(0);
+    ASSERT_TRUE(planned.has_value());
+    EXPECT_EQ((*engine)->counts(0).peak, *planned) << rows;
+    EXPECT_EQ(*planned > before, rows != 2) << rows;  // the greatest so far
+    before = *planned;
+  }
+  // A budget that is enough for a few rows: more are for the fallback, which is on the host.
+  o.budgets = {{"npu", before / 10}};
+  auto tight = Engine::load(manifest(), o);
+  ASSERT_TRUE(tight.ok()) << to_string(tight.error());
+  for (const std::size_t rows : {1U, 50U, 2U}) {
+    const auto sent =
+        (*tight)->submit({{"x", tensor({static_cast<std::int64_t>(rows), 4}, std::vector<float>(rows * 4))}});
+    ASSERT_TRUE(sent.ok()) << to_string(sent.error());
+    const Answer answer = (*tight)->wait(*sent);
+    EXPECT_EQ(answer.state, execution::RequestState::Done) << problem(answer);
+    EXPECT_EQ(answer.way, rows == 50 ? execution::Way::Fallback : execution::Way::Devices) << rows;
+  }
+}
+
+// All results are whole numbers, so that sums over padding have the bits of those without.
+TEST_F(RunnerEngine, RequestsRunInTheSmallestBucketThatHoldsThem) {
+  ASSERT_NO_FATAL_FAILURE(cut(R"(
+g (float[N,S] x) => (float[N,S] y, float[N] z) <int64[1] axes = {1}> {
+  a = Relu (x)
+  b = Abs (a)
+  y = Add (b, a)
+  c = Neg (y)
+  z = ReduceSum <keepdims = 0> (c, axes)
+})",
+                              {"N=2,4", "S=4,8"}));
+  auto runtime = Runtime::open("");
+  ASSERT_TRUE(runtime.ok());
+  auto whole =
+      RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
+                           {.optimize = true, .threads = 1});
+  ASSERT_TRUE(whole.ok()) << to_string(whole.error());
+  for (const Mode mode : {Mode::Sync, Mode::Async1, Mode::Overlap}) {
+    EngineOptions o;
+    o.mode = mode;
+    auto engine = Engine::load(manifest(), o);
+    ASSERT_TRUE(engine.ok()) << to_string(engine.error());
+    ASSERT_EQ((*engine)->models(), 5U);
+    std::vector<std::pair<execution::Sequence, std::vector<NamedValue>>> sent;
+    std::vector<std::size_t> models;
+    for (std::int64_t rows = 0; rows <= 5; ++rows)
+      for (std::int64_t columns = 0; columns <= 9; ++columns) {
+        std::vector<float> x(static_cast<std::size_t>(rows * columns));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2.0F;
+        std::vector<NamedValue> inputs{{"x", tensor({rows, columns}, x)}};
+        const auto request = (*engine)->submit(inputs);
+        ASSERT_TRUE(request.ok()) << to_string(request.error());
+        sent.emplace_back(*request, std::move(inputs));
+        const bool fits = rows >= 1 && rows <= 4 && columns >= 1 && columns <= 8;
+        models.push_back(!fits ? 0 : 1U + (rows > 2 ? 2U : 0U) + (columns > 4 ? 1U : 0U));
+        if (sent.size() < 4) continue;
+        const std::size_t at = sent.size() - 4;
+        const Answer answer = (*engine)->wait(sent[at].first);
+        ASSERT_EQ(answer.state, execution::RequestState::Done) << problem(answer);
+        EXPECT_EQ(answer.model, models[at]);
+        const auto wanted = (*whole)->run(sent[at].second);
+        ASSERT_TRUE(wanted.ok()) << to_string(wanted.error());
+        const auto alone = (*engine)->run_alone(sent[at].second, execution::Way::Devices);
+        ASSERT_TRUE(alone.ok()) << to_string(alone.error());
+        for (std::size_t k = 0; k < 2; ++k) {
+          EXPECT_EQ(answer.outputs[k].value.dims, (*wanted)[k].dims) << at;
+          EXPECT_TRUE(answer.outputs[k].value.raw == (*wanted)[k].raw) << at;
+          EXPECT_TRUE((*alone)[k].value.raw == (*wanted)[k].raw) << at;
+        }
+      }
+    for (std::size_t at = sent.size() - 3; at < sent.size(); ++at) (*engine)->wait(sent[at].first);
+  }
 }
 
 TEST_F(RunnerEngine, WrongRequestsAndFilesAreRefused) {
@@ -157,9 +260,9 @@ TEST_F(RunnerEngine, WrongRequestsAndFilesAreRefused) {
     const auto request = (*engine)->submit(std::move(inputs));
     return request.ok() ? std::string() : request.error().what;
   };
-  EXPECT_EQ(what({}), "the input 'x' is not given");
-  EXPECT_EQ(what({{"z", tensor({1}, {1})}}), "the network has no input 'z'");
-  EXPECT_EQ(what({drawn(4)[0], drawn(4)[0]}), "the input 'x' is given twice");
+  EXPECT_EQ(what({}), "input 'x' is not given");
+  EXPECT_EQ(what({{"z", tensor({1}, {1})}}), "input 'z' is none of the network's");
+  EXPECT_EQ(what({drawn(4)[0], drawn(4)[0]}), "input 'x' is given twice");
   EngineOptions o;
   o.workers = {{"mpu", 1}};
   const auto unknown = Engine::load(manifest(), o);

@@ -191,7 +191,12 @@ std::string text_of(const RunReport& r, bool all) {
   std::string out =
       fmt::format("graphopt: {} of {} requests in {}, {:.1f} a second (mode {}, {} at once)\n", r.done,
                   r.requests, run_time_text(r.run_seconds), rate, word(r.mode), r.in_flight);
-  if (r.by_fallback > 0) out += fmt::format("  by the fallback {:>23}\n", r.by_fallback);
+  const auto answered = [&out](std::string_view by, std::uint64_t requests) {
+    if (requests > 0) out += fmt::format("  {:<24}{:>9} requests\n", by, requests);
+  };
+  if (r.models.size() > 1)
+    for (const RunReport::Model& m : r.models) answered(visible(m.file), m.requests);
+  answered("by the fallback", r.by_fallback);
   if (r.latency)
     out += fmt::format("  latency: median {}, p90 {}, p99 {}, longest {}\n", run_time_text(r.latency->p50),
                        run_time_text(r.latency->p90), run_time_text(r.latency->p99),
@@ -206,9 +211,12 @@ std::string text_of(const RunReport& r, bool all) {
                        d.busy * 100, size(d.peak), size(d.planned_peak), size(d.budget), d.spills);
   if (all) {
     out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", "subgraph", "device", "runs", "mean", "longest");
-    for (const RunReport::Subgraph& s : r.subgraphs)
+    std::string_view model = r.models.front().file;
+    for (const RunReport::Subgraph& s : r.subgraphs) {
+      if (s.model != model) out += fmt::format("  of {}\n", visible(model = s.model));
       out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", visible(s.id), visible(s.device), s.runs,
                          run_time_text(s.mean), run_time_text(s.longest));
+    }
   }
   const auto check = [&out](const std::optional<RunReport::Check>& c, std::string_view with) {
     if (c)
