@@ -37,6 +37,13 @@ struct CountForm {
   std::string remedy;
 };
 Result<std::int64_t> read_count(std::string_view option, std::string_view text, const CountForm& form);
+// "npu=4M,gpu=1G": the value of each device, each device once, in their order. `form`: "DEVICE=BYTES".
+struct DeviceValue {
+  std::string device;
+  std::string_view value;  // a part of `text`
+};
+Result<std::vector<DeviceValue>> read_device_values(std::string_view option, std::string_view text,
+                                                    std::string_view form);
 // The place of `text` among the names.
 Result<std::size_t> read_choice(std::string_view option, std::string_view text,
                                 const std::vector<std::string_view>& names);

@@ -34,20 +34,15 @@ std::optional<OptionValue> assignment(const Options& o) {
   return OptionValue(std::move(out));
 }
 
-// "npu=4M,gpu=1G". Which devices there are is known when the profiles are read.
+// Which devices there are is known when the profiles are read.
 Status set_budget(Options& o, std::string_view text) {
-  constexpr std::string_view kForm = "write DEVICE=BYTES, as in --budget npu=4M,gpu=1G";
+  const auto values = read_device_values("--budget", text, "DEVICE=BYTES");
+  if (!values) return values.errors();
   o.partition.budgets.clear();
-  for (const std::string_view item : items_of(text)) {
-    const std::size_t equals = item.rfind('=');
-    const auto bytes = equals == std::string_view::npos ? std::nullopt : parse_bytes(item.substr(equals + 1));
-    if (equals == 0 || !bytes)
-      return wrong_value("--budget", text, "is not DEVICE=BYTES,...", std::string(kForm));
-    std::string device(item.substr(0, equals));
-    if (std::ranges::find(o.partition.budgets, device, &PartitionStage::DeviceBudget::device) !=
-        o.partition.budgets.end())
-      return wrong_value("--budget", text, "names a device twice", "give each device once");
-    o.partition.budgets.push_back({std::move(device), *bytes});
+  for (const DeviceValue& v : *values) {
+    const Result<std::uint64_t> bytes = read_bytes("--budget", v.value);
+    if (!bytes) return bytes.errors();
+    o.partition.budgets.push_back({v.device, *bytes});
   }
   return Done{};
 }

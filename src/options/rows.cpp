@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "graphopt/optimize.h"
+#include "options/lists_of_names.h"
 #include "options/values.h"
 
 namespace graphopt {
@@ -36,6 +37,23 @@ Result<std::uint64_t> read_bytes(std::string_view option, std::string_view text)
 Result<double> read_seconds(std::string_view option, std::string_view text) {
   if (const auto value = parse_seconds(text)) return *value;
   return wrong_value(option, text, "is not a time", "give seconds above 0, as in 10, 0.5s or 5m");
+}
+
+Result<std::vector<DeviceValue>> read_device_values(std::string_view option, std::string_view text,
+                                                    std::string_view form) {
+  std::vector<DeviceValue> out;
+  const std::string problem = "is not " + std::string(form) + ",...";
+  const std::string remedy = "write " + std::string(form) + ", as in npu=4,gpu=1";
+  for (const std::string_view item : items_of(text)) {
+    const std::size_t equals = item.rfind('=');
+    if (equals == std::string_view::npos || equals == 0) return wrong_value(option, text, problem, remedy);
+    const std::string device(item.substr(0, equals));
+    if (std::ranges::find(out, device, &DeviceValue::device) != out.end())
+      return wrong_value(option, text, "names a device twice", "give each device once");
+    out.push_back({device, item.substr(equals + 1)});
+  }
+  if (out.empty()) return wrong_value(option, text, problem, remedy);
+  return out;
 }
 
 Result<std::size_t> read_choice(std::string_view option, std::string_view text,

@@ -129,9 +129,9 @@ def test_wrong_words(tool, folder):
     cut(tool, folder)
     source, npu = folder / "m.onnx", folder / "npu.json"
     for words, *parts in (
-        (["--budget", "npu"], "is not DEVICE=BYTES", "npu=4M"),
+        (["--budget", "npu"], "is not DEVICE=BYTES", "npu=4"),
         (["--budget", "=4M"], "is not DEVICE=BYTES"),
-        (["--budget", "npu=much"], "is not DEVICE=BYTES"),
+        (["--budget", "npu=much"], "--budget: 'much' is not a size"),
         (["--budget", ""], "is not DEVICE=BYTES"),
         (["--budget", "npu=1M,npu=2M"], "twice"),
         (["--budget", "npuu=1M"], "--budget: 'npuu' is none of the devices", "did you mean 'npu'"),
