@@ -128,6 +128,7 @@ void Pool::work(const std::stop_token& stop, Group& group, std::size_t worker) {
 void Pool::carry_out(const Task& task, std::size_t worker, Lock& lock) {
   bool evicting = false;
   std::optional<Fault> fault = try_task(task, worker, lock, evicting);
+  expire(lock);  // what ends too late is no result, whether the timer has woken or not
   Scheduler::Drops drops;
   if (fault) {
     drops = scheduler_.failed(task, fault->may_pass, evicting, now());
@@ -225,12 +226,19 @@ void Pool::keep_time(const std::stop_token& stop) {
       });
       continue;
     }
-    std::vector<Sequence> expired;
-    drop(scheduler_.expire(now(), &expired), lock);
-    lock.unlock();
-    for (const Sequence request : expired) devices_.stop(request);
-    lock.lock();
+    expire(lock);
   }
+}
+
+// Ends the requests whose deadline is there. The mutex is held before and after.
+void Pool::expire(Lock& lock) {
+  const Nanoseconds deadline = scheduler_.next_deadline();
+  if (deadline == 0 || now() < deadline) return;
+  std::vector<Sequence> expired;
+  drop(scheduler_.expire(now(), &expired), lock);
+  lock.unlock();
+  for (const Sequence request : expired) devices_.stop(request);
+  lock.lock();
 }
 
 }  // namespace graphopt::execution

@@ -102,6 +102,7 @@ class Pool {
   void drop(Scheduler::Drops drops, Lock& lock);
   void after_change();
   void keep_time(const std::stop_token& stop);
+  void expire(Lock& lock);
 
   Devices& devices_;
   const std::size_t limit_;  // requests
